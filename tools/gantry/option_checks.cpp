@@ -47,6 +47,16 @@ CLI::Validator array_output() {
       "");
 }
 
+CLI::Validator script_output() {
+  return CLI::Validator(
+      [](std::string& text) {
+        const bool has_name = std::filesystem::path(text).extension() == ".json";
+        return has_name ? std::string()
+                        : concat(quoted(text), " has the wrong suffix, expected FILE.json");
+      },
+      "");
+}
+
 CLI::Option* add_driver_timeout(CLI::App& app, int& seconds) {
   return app
       .add_option("--timeout", seconds,

@@ -42,6 +42,9 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
 // Accepts the name of an .npy or .npz file, a pipe or device, and "-".
 CLI::Validator array_output();
 
+// Accepts the name of a .json file.
+CLI::Validator script_output();
+
 // Adds --timeout SECONDS, the time for one driver.
 CLI::Option* add_driver_timeout(CLI::App& app, int& seconds);
 

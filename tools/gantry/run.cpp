@@ -13,13 +13,8 @@
 
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/pack/pack.hpp"
-#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
-
-#include <algorithm>
 
 namespace gantry::cli {
 namespace {
@@ -125,23 +120,6 @@ struct RunFiles {
   bool use_stdout() const { return on_stdout(output) || on_stdout(trace); }
 };
 
-// Checks that TVM's calling convention can be assumed for the functions of a library: it has a
-// symbol of TVM or of `gantry pack`. Errors of reading the file are left to the loader.
-Status check_called_library(const Runtime& runtime, const RunOptions& options) {
-  const auto artifact = InstalledPlugins(runtime).read_artifact(options.file);
-  if (options.function.empty() || options.force || !artifact.ok()) return {};
-  const auto is_mark = [](const ElfSymbol& symbol) {
-    return symbol.name.starts_with("__tvm") || symbol.name.starts_with("__TVM") ||
-           symbol.name.starts_with("TVM") || symbol.name == packed_mark;
-  };
-  if (std::ranges::any_of((*artifact)->elf->symbols(), is_mark)) return {};
-  return unsupported(quoted((*artifact)->name),
-                     " has no symbol of TVM, so its functions probably have other arguments; "
-                     "--force calls ",
-                     quoted(options.function), " anyway")
-      .with_reason("NOT_TVM");
-}
-
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
@@ -149,7 +127,8 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   if (!options.expect.empty()) {
     GANTRY_TRY(expected, ExpectedArrays::read(runtime, options.expect));
   }
-  GANTRY_CHECK(check_called_library(runtime, options));
+  if (!options.function.empty() && !options.force)
+    GANTRY_CHECK(check_called_library(runtime, options.file, options.function));
   Finished done;
   const Stopwatch load;
   GANTRY_TRY(const Module model,
@@ -181,6 +160,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
 }
 
 Result<ExitStatus> run_and_report(const RunOptions& options, const Globals& globals) {
+  if (!options.script.empty()) return run_script(options, globals);
   GANTRY_TRY(RunFiles files, RunFiles::open(options, globals));
   GANTRY_TRY(const Finished done, run(options, globals, files));
   if (!files.use_stdout()) {
@@ -203,52 +183,77 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "repeated");
   CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
                                    "call this function instead of running the graph");
-  command
-      ->add_flag("--force", options->force,
-                 "call the function even if the library has no symbol of TVM")
-      ->needs(function);
+  CLI::Option* force = command->add_flag(
+      "--force", options->force, "call the function even if the library has no symbol of TVM");
   add_repeatable(*command, "--arg", "SPEC", options->args,
                  "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
                  "str:text, none; may be repeated",
                  accepted_by(parse_arg))
       ->needs(function);
+  CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,
+                                 "play a call script and compare with its results")
+                            ->excludes(function);
+  add_text(*command, "--record", "FILE.json", options->record,
+           "write the script with the results of this run, and FILE.npz beside it")
+      ->check(script_output())
+      ->needs(script);
   add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
                  "inputs of the graph: FILE.npz with all of them, NAME=FILE.npy, "
                  "NAME=FILE.npz:MEMBER; may be repeated",
                  accepted_by(parse_input))
-      ->excludes(function);
+      ->excludes(function)
+      ->excludes(script);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
-      ->excludes(function);
+      ->excludes(function)
+      ->excludes(script);
   add_text(*command, "--output", "FILE", options->output,
            "write the outputs to FILE.npz, the only one to FILE.npy, or to a pipe or standard "
            "output (-)")
-      ->check(array_output());
+      ->check(array_output())
+      ->excludes(script);
   CLI::Option* expect = add_text(*command, "--expect", "FILE.npz", options->expect,
-                                 "compare the outputs with this file");
-  command->add_option("--rtol", options->tolerance.rtol, "relative tolerance of --expect")
-      ->check(tolerance())
-      ->needs(expect);
-  command->add_option("--atol", options->tolerance.atol, "absolute tolerance of --expect")
-      ->check(tolerance())
-      ->needs(expect);
+                                 "compare the outputs with this file")
+                            ->excludes(script);
+  CLI::Option* rtol = command
+                          ->add_option("--rtol", options->tolerance.rtol,
+                                       "relative tolerance of --expect; of --script, default 1e-5")
+                          ->check(tolerance());
+  CLI::Option* atol = command
+                          ->add_option("--atol", options->tolerance.atol,
+                                       "absolute tolerance of --expect; of --script, default 1e-6")
+                          ->check(tolerance());
   command->add_option("--repeat", options->repeat, "run each input N times")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000000));
+      ->check(CLI::Range(1, 1000000000))
+      ->excludes(script);
   command
       ->add_flag("--capture", options->capture,
                  "record the second run on the device and replay it from then on (CUDA graphs)")
-      ->excludes(function);
+      ->excludes(function)
+      ->excludes(script);
   add_text(*command, "--trace", "FILE.json", options->trace,
            "write a Chrome trace to this file, or to standard output (-)");
   command->add_flag("--allow-missing", options->allow_missing,
                     "load modules that have a plugin; fail only when another one is called");
   command->add_flag("--json", options->json, "print one JSON document");
+  command->parse_complete_callback([=] {
+    const auto check = [&](const CLI::Option* option, const CLI::Option* needed) {
+      if (*option && !*needed && !*script)
+        throw CLI::RequiresError(option->get_name(), needed->get_name());
+    };
+    check(force, function);
+    check(rtol, expect);
+    check(atol, expect);
+    if (*script && !*rtol) options->tolerance.rtol = 1e-5;
+    if (*script && !*atol) options->tolerance.atol = 1e-6;
+  });
   command->footer(
       "Examples:\n"
       "  gantry run model.so --input x=x.npy --output y.npz\n"
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
       "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
-      "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]");
+      "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]\n"
+      "  gantry run model.so --script calls.json --record results.json");
   set_action(*command, invocation, options, run_and_report);
 }
 

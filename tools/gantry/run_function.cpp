@@ -5,9 +5,14 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/elf/elf_file.hpp"
+#include "core/pack/pack.hpp"
+#include "core/runtime/installed_plugins.hpp"
+
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace gantry::cli {
@@ -110,6 +115,22 @@ Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
 }
 
 }  // namespace
+
+Status check_called_library(const Runtime& runtime, const std::string& file,
+                            std::string_view function) {
+  const auto artifact = InstalledPlugins(runtime).read_artifact(file);
+  if (!artifact.ok()) return {};
+  const auto is_mark = [](const ElfSymbol& symbol) {
+    return symbol.name.starts_with("__tvm") || symbol.name.starts_with("__TVM") ||
+           symbol.name.starts_with("TVM") || symbol.name == packed_mark;
+  };
+  if (std::ranges::any_of((*artifact)->elf->symbols(), is_mark)) return {};
+  return unsupported(quoted((*artifact)->name),
+                     " has no symbol of TVM, so its functions probably have other arguments; "
+                     "--force calls ",
+                     quoted(function), " anyway")
+      .with_reason("NOT_TVM");
+}
 
 Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
                                 bool quiet) {

@@ -3,11 +3,13 @@
 // The options of `run`, and its outcome.
 #pragma once
 
+#include "tools/gantry/command.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/host_array.hpp"
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
@@ -27,6 +29,10 @@ struct RunOptions {
   bool force = false;
   // arguments of the function
   std::vector<std::string> args;
+  // a call script to play; empty: none
+  std::string script;
+  // where to write the script with the results
+  std::string record;
   std::string output;
   std::string expect;
   Tolerance tolerance;
@@ -50,6 +56,17 @@ struct RunOutcome {
 // Creates an executor, sets its inputs, runs it, and fetches the outputs.
 Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOptions& options,
                              bool quiet);
+
+// Plays a call script and reports the differences.
+Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals);
+
+// Checks that TVM's calling convention can be assumed for the functions of a library: it has a
+// symbol of TVM or of `gantry pack`. Errors of reading the file are left to the loader.
+//
+// function [in]   that will be called
+// returns  unsupported, reason NOT_TVM
+Status check_called_library(const Runtime& runtime, const std::string& file,
+                            std::string_view function);
 
 // Calls one function of the module or its imports. Array arguments are on the first device.
 Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
