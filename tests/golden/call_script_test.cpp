@@ -31,7 +31,7 @@ const std::vector<std::string> cpu = {"cpu"};
 
 // Scripts that use functions which this version lacks.
 // Sorting, weight directories, and a sliding window, whose results differ.
-const std::set<std::string> scripts_that_are_not_played = {
+const std::set<std::string> unplayed_scripts = {
     "dtypes_llvm",    "lm_paged_sliding", "lm_paged_weights", "weights_edge",
     "weights_errors", "weights_mix_llvm", "weights_old"};
 
@@ -154,13 +154,16 @@ TEST(HostFunction, ReceivesTheRecordedArguments) {
 class RelaxScript : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(RelaxScript, PlaysWithoutADifference) {
-  if (scripts_that_are_not_played.contains(GetParam())) GTEST_SKIP() << "not supported yet";
   HostFunctions functions;
   EXPECT_THAT(play_golden(GetParam(), functions), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript,
-                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::relax)),
+std::vector<std::string> played_scripts() {
+  std::vector<std::string> names = golden_scripts(CallScript::Kind::relax);
+  std::erase_if(names, [](const std::string& name) { return unplayed_scripts.contains(name); });
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript, ::testing::ValuesIn(played_scripts()),
                          [](const auto& test) { return test.param; });
 
 // A golden script whose expected values a test changes, and the lines that are then reported.
