@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/ffi/ffi_call.hpp"
 
+#include "core/native/device_numbers.hpp"
 #include "core/native/ffi/ffi_values.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -93,6 +93,9 @@ Status read_rope(const Host& host, const Call& call, CacheArguments& cache) {
         .with_reason("ARGUMENT_RANGE");
   }
   cache.rope_mode = static_cast<RopeMode>(mode);
+  // A token's position changes when the window slides, so keys are stored without it.
+  if (cache.config.sliding_window && cache.rope_mode == RopeMode::normal)
+    cache.rope_mode = RopeMode::inline_;
   GANTRY_TRY(cache.rope_scale, call.real(rope_scale_at));
   GANTRY_TRY(cache.rope_theta, call.real(rope_theta_at));
   if (call.args[rope_factors_at].kind == GANTRY_TENSOR) {
