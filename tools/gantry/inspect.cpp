@@ -8,7 +8,11 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include <gantry/quoted.hpp>
+
 #include <unistd.h>
+
+#include <optional>
 
 namespace gantry::cli {
 namespace {
