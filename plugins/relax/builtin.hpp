@@ -42,6 +42,7 @@ std::span<const Builtin> check_builtins();
 std::span<const Builtin> shape_builtins();
 std::span<const Builtin> tensor_builtins();
 std::span<const Builtin> object_builtins();
+std::span<const Builtin> sorting_builtins();
 std::span<const Builtin> kv_builtins();
 
 // All rows, by name.

@@ -30,10 +30,9 @@ constexpr Tolerance tolerance{1e-5, 1e-6};
 const std::vector<std::string> cpu = {"cpu"};
 
 // Scripts that use functions which this version lacks.
-// They sort, or read weight directories.
-const std::set<std::string> unplayed_scripts = {"dtypes_llvm",      "lm_paged_weights",
-                                                "weights_edge",     "weights_errors",
-                                                "weights_mix_llvm", "weights_old"};
+// They read weight directories.
+const std::set<std::string> unplayed_scripts = {
+    "lm_paged_weights", "weights_edge", "weights_errors", "weights_mix_llvm", "weights_old"};
 
 Runtime new_runtime() {
   RuntimeOptions options;
