@@ -6,16 +6,9 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
-#include <gantry/quoted.hpp>
 
 namespace gantry::ffi {
 namespace {
-
-template <class Cause>
-Error in_function(Cause cause, const HostFunction& function) {
-  return Error(std::move(cause))
-      .at("in host function ", quoted(function.name), " of ", location_of(*function.node));
-}
 
 [[gnu::noinline]] gantry_code failed(HostThread& thread, const HostFunction& function,
                                      gantry_value* result, gantry_status* status) {

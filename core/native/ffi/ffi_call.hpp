@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/native/context.hpp"
+#include "core/native/host_function.hpp"
 
 #include <gantry/function.h>
 
@@ -17,17 +18,8 @@ namespace gantry::ffi {
 using HostCode = int (*)(void* self, const gantry_value* args, std::int32_t count,
                          gantry_value* result);
 
-// The names of such functions begin with it.
-constexpr std::string_view symbol_prefix = "__tvm_ffi_";
-
-// A function of an artifact: the `self` of host_function_table(), created with new.
-struct HostFunction {
-  HostCode code;
-  const HostServices* services;
-  // borrowed: the caller keeps the module
-  const ModuleNode* node;
-  std::string name;
-};
+// A function of an artifact.
+using HostFunction = HostFunctionOf<HostCode>;
 
 // The table whose `self` is a HostFunction. A failure has the error text of the artifact, or of a
 // function that it called, and a line with the name of the function.

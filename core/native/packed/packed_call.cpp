@@ -7,18 +7,12 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/kind_text.hpp>
-#include <gantry/quoted.hpp>
 
 #include <memory>
 #include <new>
 
 namespace gantry {
 namespace {
-
-Error cause_of(HostThread& thread, const HostFunction& function) {
-  return take_cause(thread).at("in host function ", quoted(function.name), " of ",
-                               location_of(*function.node));
-}
 
 // Max number of arguments of a call whose argument list is on the stack; compiled functions rarely
 // have more.
@@ -50,11 +44,8 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   if (count < 0)
     return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
   PackedArguments packed(count);
-  if (auto filled = packed.fill(*function.node, args); !filled.ok()) {
-    return to_status(std::move(filled).failure().at("in host function ", quoted(function.name),
-                                                    " of ", location_of(*function.node)),
-                     status);
-  }
+  if (auto filled = packed.fill(*function.node, args); !filled.ok())
+    return to_status(in_function(std::move(filled).error(), function), status);
   PackedValue value{};
   int code = kPackedNull;
   const int returned =
@@ -227,13 +218,9 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
 [[gnu::noinline]] gantry_code finish_packed_call(const HostFunction& function, int returned,
                                                  PackedValue value, int result_code,
                                                  gantry_value* result, gantry_status* status) {
-  if (returned != 0) return to_status(cause_of(here(), function), status);
+  if (returned != 0) return to_status(in_function(take_cause(here()), function), status);
   auto owned = result_from_host(*function.node, value, result_code);
-  if (!owned.ok()) {
-    return to_status(std::move(owned).failure().at("in host function ", quoted(function.name),
-                                                   " of ", location_of(*function.node)),
-                     status);
-  }
+  if (!owned.ok()) return to_status(in_function(std::move(owned).error(), function), status);
   *result = owned->take();
   return GANTRY_OK;
 }

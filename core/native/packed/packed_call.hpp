@@ -21,6 +21,7 @@
 #pragma once
 
 #include "core/native/context.hpp"
+#include "core/native/host_function.hpp"
 
 #include <gantry/function.h>
 
@@ -28,14 +29,8 @@
 
 namespace gantry {
 
-// A packed function of an artifact: the `self` of host_function_table(), created with new.
-struct HostFunction {
-  PackedCall code;
-  const HostServices* services;
-  // borrowed: the caller keeps the module
-  const ModuleNode* node;
-  std::string name;
-};
+// A packed function of an artifact.
+using HostFunction = HostFunctionOf<PackedCall>;
 
 // The table whose `self` is a HostFunction. A failure has the error text of the artifact, or of a
 // function that it called, and a line with the name of the function.

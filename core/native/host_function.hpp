@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A function of an artifact's library, in either dialect.
+#pragma once
+
+#include "core/module/module.hpp"
+
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+
+#include <string>
+#include <utility>
+
+namespace gantry {
+
+struct HostServices;
+
+// The `self` of the dialect's function table, created with new.
+//
+// Code     pointer to the function
+template <class Code>
+struct HostFunctionOf {
+  Code code;
+  const HostServices* services;
+  // borrowed: the caller keeps the module
+  const ModuleNode* node;
+  std::string name;
+};
+
+// Adds the line of context of errors in the function.
+template <class Code>
+Error in_function(Error error, const HostFunctionOf<Code>& function) {
+  return std::move(error).at("in host function ", quoted(function.name), " of ",
+                             location_of(*function.node));
+}
+
+}  // namespace gantry
