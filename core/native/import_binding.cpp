@@ -53,7 +53,6 @@ bool is_protected(const ElfFile& elf, std::uint64_t address) {
 Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
                                         std::string_view location) {
   ImportBinding binding;
-  bool are_others_global = true;
   std::vector<std::string_view> missing, cpp;
   std::vector<std::size_t> symbols;
   for (std::size_t i = 0; i < elf.symbols().size(); ++i) {
@@ -62,16 +61,13 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
     if (const RuntimeFunction* function = find_runtime_function(symbol.name, dialect)) {
       binding.imports_.push_back({function, i, symbol.at});
       symbols.push_back(i);
-      binding.is_early_ =
-          binding.is_early_ || function->offer == RuntimeFunction::Offer::import_at_load;
+      binding.is_early_ = binding.is_early_ || function->is_called_at_load;
     } else if (symbol.binding == SymbolBinding::weak) {
       continue;
     } else if (is_tvm_cpp(symbol.name)) {
       cpp.push_back(symbol.name);
     } else if (symbol.name.starts_with("TVM")) {
       missing.push_back(symbol.name);
-    } else {
-      are_others_global = are_others_global && is_global(symbol.name);
     }
   }
   if (!cpp.empty()) {
@@ -89,10 +85,15 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
   GANTRY_TRY(SymbolUses uses, uses_of(elf, symbols));
   // The linker ends the process if a symbol is missing at a first call, so symbols that are not
   // global are resolved when the library is opened.
+  const auto must_be_resolved = [&](const ElfSymbol& symbol) {
+    return !symbol.defined() && symbol.binding != SymbolBinding::weak &&
+           !binding.binds(symbol.name) && !is_global(symbol.name);
+  };
   binding.is_early_ =
-      binding.is_early_ || uses.has_others || !are_others_global || elf.flags().bind_now ||
+      binding.is_early_ || uses.has_others || elf.flags().bind_now ||
       std::ranges::any_of(uses.slots,
-                          [&](const JumpSlot& slot) { return is_protected(elf, slot.address); });
+                          [&](const JumpSlot& slot) { return is_protected(elf, slot.address); }) ||
+      std::ranges::any_of(elf.symbols(), must_be_resolved);
   binding.slots_ = std::move(uses.slots);
   return binding;
 }
