@@ -69,7 +69,6 @@ Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
       return std::move(entry).failure().at("while looking for the entry of ",
                                            location_of(*module.node));
     name = *entry;
-    return library.function(name);
   }
   if (is_compiler_helper(name)) return nullptr;
   void* code = nullptr;
@@ -164,8 +163,8 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                    " already belongs to another module");
   }
   for (const RuntimeFunction& function : runtime_functions()) {
-    if (function.offer != RuntimeFunction::Offer::both) continue;
-    void** const slot = library->pointer_variable(concat("__", function.name));
+    if (function.variable.empty()) continue;
+    void** const slot = library->pointer_variable(function.variable);
     if (slot != nullptr) *slot = function.address;
   }
   return gantry_module{new LibraryModule{std::move(library), std::string(prefix), services, &node,
@@ -180,7 +179,9 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);
   for (const std::string_view name : context_symbols) {
-    void** slot = module->library->pointer_variable(concat(module->prefix, name));
+    void** slot = nullptr;
+    if (!module->prefix.empty())
+      slot = module->library->pointer_variable(concat(module->prefix, name));
     if (slot == nullptr) slot = module->library->pointer_variable(name);
     if (slot != nullptr) *slot = &module->context;
   }

@@ -80,40 +80,44 @@ void* address(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
+// A function that code expects in the variable `__<name>` or imports.
+RuntimeFunction in_variable(std::string_view variable, void* address, Dialect dialect) {
+  return {variable.substr(2), address, dialect, variable};
+}
+
 }  // namespace
 
 std::span<const RuntimeFunction> runtime_functions() {
-  using enum RuntimeFunction::Offer;
   static const HalfHelpers half = half_helpers();
   static const RuntimeFunction functions[] = {
-      {"TVMFuncCall", address(call_from_host), both, Dialect::packed},
-      {"TVMAPISetLastError", address(set_last_error), both, Dialect::packed},
-      {"TVMBackendRegisterSystemLibSymbol", address(register_symbol), import_at_load,
-       Dialect::packed},
-      {"TVMFFIFunctionCall", address(ffi::function_call), both, Dialect::ffi},
-      {"TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), both, Dialect::ffi},
-      {"TVMFFIErrorSetRaisedFromCStrParts", address(ffi::set_raised_parts), both, Dialect::ffi},
-      {"TVMFFIEnvModLookupFromImports", address(get_function_from_context), both, Dialect::ffi},
-      {"TVMFFIHandleInitOnce", address(ffi::handle_init_once), both, Dialect::ffi},
-      {"TVMFFIEnvGetStream", address(ffi::env_get_stream), import, Dialect::ffi},
-      {"TVMFFIEnvModRegisterSystemLibSymbol", address(register_symbol), import_at_load,
-       Dialect::ffi},
-      {"TVMBackendAnyListSetPackedArg", address(ffi::any_list_set_packed_arg), import,
-       Dialect::ffi},
+      in_variable("__TVMFuncCall", address(call_from_host), Dialect::packed),
+      in_variable("__TVMAPISetLastError", address(set_last_error), Dialect::packed),
+      {"TVMBackendRegisterSystemLibSymbol", address(register_symbol), Dialect::packed, {}, true},
+      in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi),
+      in_variable("__TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), Dialect::ffi),
+      in_variable("__TVMFFIErrorSetRaisedFromCStrParts", address(ffi::set_raised_parts),
+                  Dialect::ffi),
+      in_variable("__TVMFFIEnvModLookupFromImports", address(get_function_from_context),
+                  Dialect::ffi),
+      in_variable("__TVMFFIHandleInitOnce", address(ffi::handle_init_once), Dialect::ffi),
+      {"TVMFFIEnvGetStream", address(ffi::env_get_stream), Dialect::ffi},
+      {"TVMFFIEnvModRegisterSystemLibSymbol", address(register_symbol), Dialect::ffi, {}, true},
+      {"TVMBackendAnyListSetPackedArg", address(ffi::any_list_set_packed_arg), Dialect::ffi},
       {"TVMBackendAnyListMoveFromPackedReturn", address(ffi::any_list_move_from_packed_return),
-       import, Dialect::ffi},
-      {"TVMBackendAnyListResetItem", address(ffi::any_list_reset_item), import, Dialect::ffi},
-      {"TVMBackendGetFuncFromEnv", address(get_function_from_context), both, Dialect::unknown},
-      {"TVMBackendAllocWorkspace", address(alloc_workspace), both, Dialect::unknown},
-      {"TVMBackendFreeWorkspace", address(free_workspace), both, Dialect::unknown},
-      {"TVMBackendParallelLaunch", address(parallel_launch), both, Dialect::unknown},
-      {"TVMBackendParallelBarrier", address(parallel_barrier), both, Dialect::unknown},
-      {"TVMBackendRunOnce", address(run_once), import, Dialect::unknown},
-      {"__gnu_f2h_ieee", half.float_to_half, import, Dialect::unknown},
-      {"__gnu_h2f_ieee", half.half_to_float, import, Dialect::unknown},
-      {"__truncdfhf2", half.double_to_half, import, Dialect::unknown},
-      {"__truncsfhf2", half.float_to_register_half, import, Dialect::unknown},
-      {"__extendhfsf2", half.register_half_to_float, import, Dialect::unknown},
+       Dialect::ffi},
+      {"TVMBackendAnyListResetItem", address(ffi::any_list_reset_item), Dialect::ffi},
+      in_variable("__TVMBackendGetFuncFromEnv", address(get_function_from_context),
+                  Dialect::unknown),
+      in_variable("__TVMBackendAllocWorkspace", address(alloc_workspace), Dialect::unknown),
+      in_variable("__TVMBackendFreeWorkspace", address(free_workspace), Dialect::unknown),
+      in_variable("__TVMBackendParallelLaunch", address(parallel_launch), Dialect::unknown),
+      in_variable("__TVMBackendParallelBarrier", address(parallel_barrier), Dialect::unknown),
+      {"TVMBackendRunOnce", address(run_once), Dialect::unknown},
+      {"__gnu_f2h_ieee", half.float_to_half, Dialect::unknown},
+      {"__gnu_h2f_ieee", half.half_to_float, Dialect::unknown},
+      {"__truncdfhf2", half.double_to_half, Dialect::unknown},
+      {"__truncsfhf2", half.float_to_register_half, Dialect::unknown},
+      {"__extendhfsf2", half.register_half_to_float, Dialect::unknown},
   };
   return functions;
 }

@@ -6,27 +6,21 @@
 
 #include "core/format/exporter_facts.hpp"
 
-#include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace gantry {
 
 struct RuntimeFunction {
-  enum class Offer : std::uint8_t {
-    // as an import and in the variable `__<name>`
-    both,
-    import,
-    // as an import that constructors of libraries call
-    import_at_load,
-  };
-
   std::string_view name;
   // NULL: this compiler cannot provide the function
   void* address;
-  Offer offer;
   // unknown: of both dialects
   Dialect dialect;
+  // in which code may expect the address; empty: the function is only imported
+  std::string_view variable = {};
+  // constructors of libraries call it
+  bool is_called_at_load = false;
 };
 
 // source   apache/tvm include/tvm/runtime/c_backend_api.h, src/runtime/library_module.cc;
