@@ -86,6 +86,15 @@ struct Call {
     if (has(i) && args[i].kind == GANTRY_DEVICE) return args[i].device;
     return wrong(i, "a device");
   }
+  Result<gantry_dtype> dtype(std::size_t i) const {
+    if (has(i) && args[i].kind == GANTRY_DTYPE) return args[i].dtype;
+    return wrong(i, "a dtype");
+  }
+  // lifetime as long as the argument
+  Result<std::span<const std::int64_t>> shape(std::size_t i) const {
+    if (const auto dims = has(i) ? value_shape(args[i]) : std::nullopt) return *dims;
+    return wrong(i, "a shape");
+  }
   // kind     [in]   GANTRY_MODULE, GANTRY_FUNCTION, GANTRY_ARRAY ...
   Result<gantry_object*> object(std::size_t i, std::int32_t kind) const {
     if (has(i) && args[i].kind == kind) return args[i].object;

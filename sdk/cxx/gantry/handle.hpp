@@ -102,6 +102,15 @@ class Host {
                      const gantry_env* env) const {
     return called("tensor_copy", &gantry_host::tensor_copy, &from, &to, env);
   }
+  // Returns a new tensor with the elements of another one, which may be on another device.
+  Result<Value> tensor_copied(const gantry_tensor& from, gantry_device_id device,
+                              const gantry_env* env, std::string_view scope = {}) const {
+    gantry_tensor like = from;
+    like.device = device;
+    GANTRY_TRY(Value copy, tensor_new(like, scope));
+    GANTRY_CHECK(tensor_copy(from, *copy.tensor(), env));
+    return copy;
+  }
 
   // kind     [in]   name of the exception: "ValueError"
   Result<Value> error(std::string_view kind, std::string_view text) const {

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gantry/call.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "tests/unit/cxx/fake_host.hpp"
+
 namespace gantry {
 namespace {
+
+using ::testing::ElementsAre;
 
 gantry_value object_of_kind(std::int32_t kind) {
   gantry_value value{};
@@ -84,6 +89,16 @@ INSTANTIATE_TEST_SUITE_P(
                               first<&Call::device>,
                               "ARGUMENT_KIND",
                               "argument 0 (x) is an integer, expected a device"},
+                      BadCall{"Dtype",
+                              {int_value(1)},
+                              first<&Call::dtype>,
+                              "ARGUMENT_KIND",
+                              "argument 0 (x) is an integer, expected a dtype"},
+                      BadCall{"Shape",
+                              {int_value(1)},
+                              first<&Call::shape>,
+                              "ARGUMENT_KIND",
+                              "argument 0 (x) is an integer, expected a shape"},
                       BadCall{"Object",
                               {object_of_kind(GANTRY_MODULE)},
                               [](const Call& c) -> Status {
@@ -133,9 +148,15 @@ TEST(Call, ReadsItsArguments) {
   gantry_value text{};
   text.kind = GANTRY_CSTRING;
   text.cstring = "abc";
-  const std::vector<gantry_value> args = {int_value(7),         bool_value(true),
-                                          float_value(0.5),     text,
-                                          device_value({2, 1}), tensor_ref_value(&tensor)};
+  gantry_value dtype{};
+  dtype.kind = GANTRY_DTYPE;
+  dtype.dtype = dtypes::int8;
+  test::FakeHost fake;
+  const Value shape = std::move(Host(&fake).shape(std::vector<std::int64_t>{3, 4})).value();
+  const std::vector<gantry_value> args = {
+      int_value(7), bool_value(true),     float_value(0.5),
+      text,         device_value({2, 1}), tensor_ref_value(&tensor),
+      dtype,        shape.get()};
   const Call call{"f()", &no_device, args};
 
   EXPECT_EQ(call.integer(0).value(), 7);
@@ -145,8 +166,10 @@ TEST(Call, ReadsItsArguments) {
   EXPECT_EQ(call.text(3).value(), "abc");
   EXPECT_EQ(call.device(4)->index, 1);
   EXPECT_EQ(call.tensor(5).value(), &tensor);
-  EXPECT_TRUE(call.count_is(6).ok());
-  EXPECT_TRUE(call.count_is(0, 6).ok());
+  EXPECT_TRUE(same_dtype(call.dtype(6).value(), dtypes::int8));
+  EXPECT_THAT(call.shape(7).value(), ElementsAre(3, 4));
+  EXPECT_TRUE(call.count_is(8).ok());
+  EXPECT_TRUE(call.count_is(0, 8).ok());
 }
 
 TEST(Call, ComparesATensorWithWhatIsExpected) {

@@ -82,11 +82,28 @@ class FakeHost : public gantry_host {
       object->items = {item};
       return gantry_code{GANTRY_OK};
     };
-    gantry_host::tensor_copy = [](const gantry_host*, const gantry_tensor* from,
+    gantry_host::tensor_copy = [](const gantry_host* host, const gantry_tensor* from,
                                   const gantry_tensor* to, const gantry_env*,
                                   gantry_status* status) {
+      ++self(host)->copies;
       if (from->ndim != to->ndim)
         return gantry_fail(status, GANTRY_INVALID, "SHAPE", "ndim differs");
+      return gantry_code{GANTRY_OK};
+    };
+    gantry_host::object_new = [](const gantry_host* host, const gantry_object_type* type,
+                                 void* opaque, gantry_value* out, gantry_status* status) {
+      auto* object = self(host)->create(GANTRY_OBJECT, out, status);
+      if (!object) return gantry_code{GANTRY_EXHAUSTED};
+      object->cell.opaque = {type, opaque};
+      return gantry_code{GANTRY_OK};
+    };
+    gantry_host::object_get = [](const gantry_host*, gantry_object* object,
+                                 const gantry_object_type* type, void** opaque,
+                                 gantry_status* status) {
+      const auto& cell = reinterpret_cast<Object*>(object)->cell.opaque;
+      if (cell.type != type)
+        return gantry_fail(status, GANTRY_INVALID, "ARGUMENT_KIND", "another type");
+      *opaque = cell.self;
       return gantry_code{GANTRY_OK};
     };
     gantry_host::find = [](const gantry_host* host, gantry_object* module, std::uint32_t where,
@@ -112,6 +129,8 @@ class FakeHost : public gantry_host {
   }
 
   std::int64_t alive = 0;
+  // calls of tensor_copy
+  std::int64_t copies = 0;
   // number of objects that can still be created
   std::int64_t room = INT64_MAX;
   std::vector<std::string> logged;
@@ -123,6 +142,10 @@ class FakeHost : public gantry_host {
       gantry_bytes bytes;
       gantry_shape shape;
       gantry_tensor tensor;
+      struct {
+        const gantry_object_type* type;
+        void* self;
+      } opaque;
     } cell;
     FakeHost* host;
     std::string text;
@@ -144,6 +167,8 @@ class FakeHost : public gantry_host {
                         for (const gantry_value& item : dead->items) {
                           if (item.kind >= GANTRY_OBJECT) gantry_release(item.object);
                         }
+                        if (dead->header.kind == GANTRY_OBJECT)
+                          dead->cell.opaque.type->destroy(dead->cell.opaque.self);
                         --dead->host->alive;
                         delete dead;
                       }};

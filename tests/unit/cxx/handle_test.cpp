@@ -168,6 +168,19 @@ TEST_F(HostTest, MakesTensorsAndViewsOnThem) {
   EXPECT_EQ(copied.error().message, "ndim differs");
 }
 
+TEST_F(HostTest, CopiesATensorToADevice) {
+  gantry_tensor from{};
+  from.dtype = dtypes::int8;
+
+  const Value copy = std::move(host.tensor_copied(from, {2, 1}, nullptr, "texture")).value();
+
+  EXPECT_EQ(copy.tensor()->device.type, 2);
+  EXPECT_EQ(copy.tensor()->device.index, 1);
+  EXPECT_TRUE(same_dtype(copy.tensor()->dtype, dtypes::int8));
+  EXPECT_STREQ(static_cast<const char*>(copy.tensor()->data), "texture");
+  EXPECT_EQ(fake.copies, 1);
+}
+
 TEST_F(HostTest, CopiesBorrowedValues) {
   const Value object = text("abc");
   gantry_value cstring{};
