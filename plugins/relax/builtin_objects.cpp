@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tuples, closures, conditions and captured work.
+#include "closure.hpp"
 #include "vm.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -58,10 +59,9 @@ Result<Value> read_if_cond(const Host& host, const Call& call) {
   return Value::adopt(bool_value(number != 0));
 }
 
-Result<Value> make_closure(const Host&, const Call& call) {
+Result<Value> new_closure(const Host& host, const Call& call) {
   if (call.args.empty()) return call.wrong(0, "a function");
-  GANTRY_TRY(const Vm* const vm, Vm::current());
-  return vm->make_closure(call.args[0], call.args.subspan(1));
+  return make_closure(host, call.args[0], call.args.subspan(1));
 }
 
 Result<Value> invoke_closure(const Host&, const Call& call) {
@@ -74,10 +74,9 @@ Result<Value> invoke_closure(const Host&, const Call& call) {
 Result<Value> call_tir_dyn(const Host& host, const Call& call) {
   if (call.args.size() < 2) return call.refuse("argument count is ", call.args.size());
   GANTRY_TRY(gantry_object* const function, call.object(0, GANTRY_FUNCTION));
-  const auto shape = value_shape(call.args.back());
-  if (!shape) return call.wrong(call.args.size() - 1, "a shape");
+  GANTRY_TRY(const auto shape, call.shape(call.args.size() - 1));
   std::vector<gantry_value> args(call.args.begin() + 1, call.args.end() - 1);
-  for (const std::int64_t number : *shape) args.push_back(int_value(number));
+  for (const std::int64_t number : shape) args.push_back(int_value(number));
   return host.call(function, call.env, args);
 }
 
@@ -110,7 +109,7 @@ constexpr Builtin object_rows[] = {
     {"vm.builtin.tuple_getitem", "tuple_getitem(tuple, index)", tuple_getitem},
     {"vm.builtin.tuple_reset_item", "tuple_reset_item(tuple, index)", tuple_reset_item},
     {"vm.builtin.read_if_cond", "read_if_cond(x)", read_if_cond},
-    {"vm.builtin.make_closure", "make_closure(function, ...)", make_closure},
+    {"vm.builtin.make_closure", "make_closure(function, ...)", new_closure},
     {"vm.builtin.invoke_closure", "invoke_closure(vm, closure, ...)", invoke_closure},
     {"vm.builtin.call_tir_dyn", "call_tir_dyn(function, ..., shape)", call_tir_dyn},
     {"vm.builtin.cuda_graph.get_cached_alloc", "get_cached_alloc(vm, function, entry)",

@@ -94,10 +94,7 @@ Result<Value> tensor_to_shape(const Host& host, const Call& call) {
                        tensor->dtype.code == static_cast<std::uint8_t>(TypeCode::int_) &&
                        tensor->shape[0] <= max_dimensions;
   if (!is_list) return call.wrong(0, "a list of integers");
-  gantry_tensor like = *tensor;
-  like.device = {cpu_device_type, 0};
-  GANTRY_TRY(const Value list, host.tensor_new(like));
-  if (tensor->shape[0] != 0) GANTRY_CHECK(host.tensor_copy(*tensor, *list.tensor(), call.env));
+  GANTRY_TRY(const Value list, host.tensor_copied(*tensor, {cpu_device_type, 0}, call.env));
   std::array<std::int64_t, max_dimensions> dims;
   for (std::int64_t i = 0; i < tensor->shape[0]; ++i)
     dims[static_cast<std::size_t>(i)] = element(*list.tensor(), i);

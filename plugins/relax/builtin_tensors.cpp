@@ -20,18 +20,6 @@ gantry_tensor described(std::span<const std::int64_t> shape, gantry_dtype dtype)
           0};
 }
 
-Result<std::span<const std::int64_t>> shape_at(const Call& call, std::size_t i) {
-  if (i < call.args.size()) {
-    if (const auto shape = value_shape(call.args[i])) return *shape;
-  }
-  return call.wrong(i, "a shape");
-}
-
-Result<gantry_dtype> dtype_at(const Call& call, std::size_t i) {
-  if (i < call.args.size() && call.args[i].kind == GANTRY_DTYPE) return call.args[i].dtype;
-  return call.wrong(i, "a dtype");
-}
-
 // The memory scope of an optional argument.
 std::string_view scope_at(const Call& call, std::size_t i) {
   if (i >= call.args.size()) return {};
@@ -42,9 +30,9 @@ std::string_view scope_at(const Call& call, std::size_t i) {
 Result<Value> alloc_storage(const Host&, const Call& call) {
   GANTRY_CHECK(call.count_is(4, 5));
   GANTRY_TRY(Vm* const vm, Vm::of(call, 0));
-  GANTRY_TRY(const auto shape, shape_at(call, 1));
+  GANTRY_TRY(const auto shape, call.shape(1));
   GANTRY_TRY(const std::int64_t index, call.integer(2));
-  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 3));
+  GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
   GANTRY_TRY(const gantry_device_id device, vm->device(index));
   return vm->code().pool->take(device, bytes, scope_at(call, 4));
@@ -54,8 +42,8 @@ Result<Value> alloc_tensor(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(4, 5));
   GANTRY_TRY(gantry_object* const storage, call.object(0, GANTRY_OBJECT));
   GANTRY_TRY(const std::int64_t offset, call.integer(1));
-  GANTRY_TRY(const auto shape, shape_at(call, 2));
-  GANTRY_TRY(const gantry_dtype dtype, dtype_at(call, 3));
+  GANTRY_TRY(const auto shape, call.shape(2));
+  GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   if (offset < 0) return call.refuse("offset is ", offset, ", minimum is 0");
   return tensor_in(host, storage, static_cast<std::uint64_t>(offset), described(shape, dtype));
 }
@@ -74,7 +62,7 @@ Result<Value> reshape(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_TENSOR));
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
-  GANTRY_TRY(const auto shape, shape_at(call, 1));
+  GANTRY_TRY(const auto shape, call.shape(1));
   gantry_tensor view = described(shape, tensor->dtype);
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, tensor->dtype));
   GANTRY_TRY(const std::uint64_t own, tensor_bytes(shape_of(*tensor), tensor->dtype));
@@ -92,17 +80,6 @@ Result<Value> reshape(const Host& host, const Call& call) {
   return host.tensor_view(view, object);
 }
 
-Result<Value> copied_to(const Host& host, const Call& call, gantry_device_id device,
-                        std::string_view scope) {
-  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
-  gantry_tensor like = *tensor;
-  like.device = device;
-  GANTRY_TRY(Value made, host.tensor_new(like, scope));
-  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(*tensor), tensor->dtype));
-  if (bytes != 0) GANTRY_CHECK(host.tensor_copy(*tensor, *made.tensor(), call.env));
-  return made;
-}
-
 // A tensor that is on the device already is returned, unless it would need another scope.
 Result<Value> to_device(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(3, 4));
@@ -112,15 +89,16 @@ Result<Value> to_device(const Host& host, const Call& call) {
   const std::string_view scope = scope_at(call, 3);
   const bool is_there = tensor->device.type == type && tensor->device.index == index;
   if (is_there && scope.empty()) return host.keep(call.args[0]);
-  return copied_to(host, call, {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)},
-                   scope);
+  return host.tensor_copied(*tensor,
+                            {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)},
+                            call.env, scope);
 }
 
 Result<Value> ensure_zero_offset(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
   if (tensor->byte_offset == 0) return host.keep(call.args[0]);
-  return copied_to(host, call, tensor->device, {});
+  return host.tensor_copied(*tensor, tensor->device, call.env);
 }
 
 constexpr Builtin tensor_rows[] = {

@@ -32,11 +32,7 @@ Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(in_file.data) % in_place_alignment == 0;
   if (device.type == cpu_device_type && is_aligned && !array.data.empty())
     return host_.tensor_view(in_file, executable.kept.pin.get());
-  gantry_tensor like = in_file;
-  like.device = device;
-  GANTRY_TRY(Value copy, host_.tensor_new(like, scope));
-  if (!array.data.empty()) GANTRY_CHECK(host_.tensor_copy(in_file, *copy.tensor(), env));
-  return copy;
+  return host_.tensor_copied(in_file, device, env, scope);
 }
 
 Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,

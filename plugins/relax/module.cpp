@@ -17,11 +17,7 @@ Result<Value> kept_on(const Host& host, gantry_device_id device, const gantry_va
   const bool is_there = tensor != nullptr && value.kind == GANTRY_TENSOR &&
                         tensor->device.type == device.type && tensor->device.index == device.index;
   if (tensor == nullptr || is_there) return host.keep(value);
-  gantry_tensor like = *tensor;
-  like.device = device;
-  GANTRY_TRY(Value copy, host.tensor_new(like));
-  GANTRY_CHECK(host.tensor_copy(*tensor, *copy.tensor(), env));
-  return copy;
+  return host.tensor_copied(*tensor, device, env);
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ class Frame {
   void set(std::uint32_t i, Value value) {
     const Value old = Value::adopt(std::exchange(values_[i], value.take()));
   }
+  // Precondition: the register is none.
+  void copy(std::uint32_t i, const gantry_value& value) {
+    if (value.kind >= GANTRY_OBJECT) gantry_retain(value.object);
+    values_[i] = value;
+  }
   // Returns the value and leaves none.
   Value take(std::uint32_t i) { return Value::adopt(std::exchange(values_[i], gantry_value{})); }
 
@@ -80,7 +85,7 @@ class ArgumentList {
   ArgumentList(const ArgumentList&) = delete;
   ArgumentList& operator=(const ArgumentList&) = delete;
 
-  gantry_value* data() { return values_.data(); }
+  gantry_value* data() const { return values_.data(); }
 
  private:
   RegisterStack& stack_;

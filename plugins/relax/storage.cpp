@@ -4,6 +4,7 @@
 #include "builtin.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/opaque.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <utility>
@@ -11,7 +12,7 @@
 namespace gantry::relax {
 
 struct Storage {
-  static const gantry_object_type type;
+  static constexpr const char* type_name = "vm.Storage";
 
   std::shared_ptr<StoragePool> pool;
   StoragePool::Key key;
@@ -20,9 +21,6 @@ struct Storage {
 
   ~Storage() { pool->give_back(key, std::move(block)); }
 };
-
-const gantry_object_type Storage::type{sizeof(gantry_object_type), 0, "vm.Storage",
-                                       [](void* self) { delete static_cast<Storage*>(self); }};
 
 Result<Value> StoragePool::allocate(const Key& key) {
   const auto& [type, index, scope, bytes] = key;
@@ -58,9 +56,7 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
   if (storage->block.tensor() == nullptr) {
     GANTRY_TRY(storage->block, allocate(storage->key));
   }
-  GANTRY_TRY(Value object, host_.object_new(Storage::type, storage.get()));
-  (void)storage.release();
-  return object;
+  return new_opaque(host_, std::move(storage));
 }
 
 // Without memory for the list, the block is freed.
@@ -75,8 +71,8 @@ void StoragePool::give_back(const Key& key, Value block) noexcept {
 
 Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t offset,
                         const gantry_tensor& like) {
-  GANTRY_TRY(void* const self, host.object_get(storage, Storage::type));
-  const gantry_tensor& block = *static_cast<Storage*>(self)->block.tensor();
+  GANTRY_TRY(const Storage* const self, opaque_of<Storage>(host, storage));
+  const gantry_tensor& block = *self->block.tensor();
   const auto room = static_cast<std::uint64_t>(block.shape[0]);
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(like), like.dtype));
   if (offset > room || bytes > room - offset) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm.hpp"
 
+#include "closure.hpp"
 #include "plugin.hpp"
 
 #include <gantry/join.hpp>
+#include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -16,26 +18,6 @@ namespace {
 constexpr std::uint32_t max_depth = 2000;
 
 constexpr std::size_t max_listed_names = 16;
-
-// A function with further arguments.
-struct Closure {
-  static const gantry_object_type type;
-
-  // of the executable
-  std::uint32_t function;
-  // another function, if it is not one of the executable
-  Value other;
-  std::vector<Value> captured;
-};
-const gantry_object_type Closure::type{sizeof(gantry_object_type), 0, "relax.vm.Closure",
-                                       [](void* self) { delete static_cast<Closure*>(self); }};
-
-Result<Value> new_closure(const Host& host, Closure made) {
-  auto closure = std::make_unique<Closure>(std::move(made));
-  GANTRY_TRY(Value object, host.object_new(Closure::type, closure.get()));
-  (void)closure.release();
-  return object;
-}
 
 gantry_value address_value(const void* address) {
   gantry_value value{};
@@ -74,11 +56,6 @@ Result<Vm*> Vm::of(const Call& call, std::size_t argument) {
   return call.wrong(argument, "the virtual machine that runs");
 }
 
-Result<Vm*> Vm::current() {
-  if (running != nullptr) return running;
-  return invalid("no virtual machine runs on this thread").with_reason("VM_STATE");
-}
-
 Result<gantry_device_id> Vm::device(std::int64_t index) const {
   if (index == -1) return devices_.back();
   if (index >= 0 && index < static_cast<std::int64_t>(devices_.size()))
@@ -113,7 +90,7 @@ Result<std::vector<Value>> Vm::make_functions(const std::vector<Callee>& callees
     if (!is_argument[i] && !is_compiled) continue;
     const Function& function = all[i];
     if (function.kind != FunctionKind::packed) {
-      GANTRY_TRY(functions[i], new_closure(host_, {i, {}, {}}));
+      GANTRY_TRY(functions[i], new_opaque(host_, std::make_unique<Closure>(Closure{i, {}, {}})));
       continue;
     }
     ObjectRef object = callees[i].function;
@@ -152,10 +129,7 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
     }
   }
   if (!missing.empty()) {
-    return not_found("the executable requires ",
-                     join(
-                         missing, ", ", [](std::string_view name) { return quoted(name); },
-                         max_listed_names),
+    return not_found("the executable requires ", join(missing, ", ", in_quotes, max_listed_names),
                      ", which neither its library nor this runtime has")
         .with_reason("FUNCTIONS_MISSING");
   }
@@ -192,8 +166,7 @@ Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
   kept.reserve(args.size());
   for (const gantry_value& arg : args) {
     if (arg.kind == GANTRY_TENSOR_REF && arg.tensor != nullptr) {
-      GANTRY_TRY(Value copy, host_.tensor_new(*arg.tensor));
-      GANTRY_CHECK(host_.tensor_copy(*arg.tensor, *copy.tensor(), env));
+      GANTRY_TRY(Value copy, host_.tensor_copied(*arg.tensor, arg.tensor->device, env));
       kept.push_back(std::move(copy));
     } else {
       GANTRY_TRY(Value value, host_.keep(arg));
@@ -212,18 +185,23 @@ Result<Value> Vm::enter(std::uint32_t function, const gantry_env& env,
 
 Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
                        std::span<const gantry_value> args) {
-  const Callee& callee = callees_[function];
-  switch (code_->program.functions[function].kind) {
-    case FunctionKind::packed:
-      if (callee.builtin != nullptr)
-        return callee.builtin->run(host_, {callee.builtin->usage, &env, args});
-      return host_.call(callee.function.get(), &env, args);
-    case FunctionKind::bytecode:
-      return run_bytecode(function, env, args);
-    case FunctionKind::vm_tir:
-      return run_compiled(function, env, args);
+  const FunctionCode& own = code_->program.functions[function];
+  if (own.kind == FunctionKind::packed) {
+    const Callee& callee = callees_[function];
+    if (callee.builtin != nullptr)
+      return callee.builtin->run(host_, {callee.builtin->usage, &env, args});
+    return host_.call(callee.function.get(), &env, args);
   }
-  return bug("function of an unknown kind");
+  if (depth_ == max_depth) {
+    return exhausted("functions of the virtual machine call each other ", max_depth,
+                     " times within each other, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  const Entered entered(*this);
+  Frame frame(stack_, own.register_count);
+  for (std::uint32_t i = 0; i < args.size(); ++i) frame.copy(i, args[i]);
+  return own.kind == FunctionKind::bytecode ? run_bytecode(function, env, frame)
+                                            : run_compiled(function, env, frame);
 }
 
 void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out) {
@@ -251,23 +229,11 @@ void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out
   }
 }
 
-Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env,
-                               std::span<const gantry_value> args) {
+Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const Program& program = code_->program;
   const FunctionCode& own = program.functions[function];
-  if (depth_ == max_depth) {
-    return exhausted("functions of the virtual machine call each other ", max_depth,
-                     " times within each other, the limit")
-        .with_reason("VM_DEPTH");
-  }
-  const Entered entered(*this);
-  Frame frame(stack_, own.register_count);
-  for (std::uint32_t i = 0; i < args.size(); ++i) {
-    if (args[i].kind >= GANTRY_OBJECT) gantry_retain(args[i].object);
-    frame[i] = args[i];
-  }
   const ArgumentList list(stack_, own.max_arguments);
-  gantry_value* const arguments = const_cast<ArgumentList&>(list).data();
+  gantry_value* const arguments = list.data();
   const Instruction* const first = program.instructions.data();
   for (const Instruction* at = first + own.first_instruction;;) {
     switch (at->opcode) {
@@ -300,20 +266,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env,
   }
 }
 
-Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env,
-                               std::span<const gantry_value> args) {
-  const FunctionCode& own = code_->program.functions[function];
-  if (depth_ == max_depth) {
-    return exhausted("functions of the virtual machine call each other ", max_depth,
-                     " times within each other, the limit")
-        .with_reason("VM_DEPTH");
-  }
-  const Entered entered(*this);
-  Frame frame(stack_, own.register_count);
-  for (std::uint32_t i = 0; i < args.size(); ++i) {
-    if (args[i].kind >= GANTRY_OBJECT) gantry_retain(args[i].object);
-    frame[i] = args[i];
-  }
+Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const gantry_value lists[] = {address_value(this), address_value(frame.data()),
                                 address_value(constants_->data()),
                                 address_value(functions_.data())};
@@ -322,41 +275,20 @@ Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env,
     return std::move(done).failure().at("in compiled function ",
                                         quoted(code_->executable.functions[function].name));
   }
-  return frame.take(own.parameter_count);
-}
-
-Result<Value> Vm::make_closure(const gantry_value& function,
-                               std::span<const gantry_value> captured) const {
-  if (function.kind < GANTRY_OBJECT) {
-    return raise(host_, "TypeError", "make_closure receives ", kind_text(function.kind),
-                 ", expected a function");
-  }
-  Closure made{};
-  if (function.kind == GANTRY_OBJECT) {
-    GANTRY_TRY(void* const self, host_.object_get(function.object, Closure::type));
-    made = *static_cast<Closure*>(self);
-  } else {
-    GANTRY_TRY(made.other, host_.keep(function));
-  }
-  for (const gantry_value& value : captured) {
-    GANTRY_TRY(Value kept, host_.keep(value));
-    made.captured.push_back(std::move(kept));
-  }
-  return new_closure(host_, std::move(made));
+  return frame.take(code_->program.functions[function].parameter_count);
 }
 
 Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
                                  std::span<const gantry_value> args) {
   const gantry_env own = env_of(env);
   if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
-  GANTRY_TRY(void* const self, host_.object_get(closure, Closure::type));
-  const Closure& called = *static_cast<Closure*>(self);
+  GANTRY_TRY(const Closure* const called, opaque_of<Closure>(host_, closure));
   std::vector<gantry_value> all(args.begin(), args.end());
-  for (const Value& value : called.captured) all.push_back(value.get());
-  if (called.other.object() != nullptr) return host_.call(called.other.object(), &own, all);
-  if (called.function >= callees_.size())
+  for (const Value& value : called->captured) all.push_back(value.get());
+  if (called->other.object() != nullptr) return host_.call(called->other.object(), &own, all);
+  if (called->function >= callees_.size())
     return invalid("closure is one of another executable").with_reason("RELAX");
-  return enter(called.function, own, all);
+  return enter(called->function, own, all);
 }
 
 }  // namespace gantry::relax

@@ -50,10 +50,6 @@ class Vm {
   // Runs a closure of make_closure(), or any other function object.
   Result<Value> invoke_closure(gantry_object* closure, const gantry_env* env,
                                std::span<const gantry_value> args);
-  // Creates a closure of a function value of this machine with further arguments, which follow
-  // those of its calls.
-  Result<Value> make_closure(const gantry_value& function,
-                             std::span<const gantry_value> captured) const;
 
   // index    [in]   in the list of devices; -1: the last one, the CPU
   Result<gantry_device_id> device(std::int64_t index) const;
@@ -64,10 +60,6 @@ class Vm {
   //
   // returns  INVALID  it is not the one that runs on this thread
   static Result<Vm*> of(const Call& call, std::size_t argument);
-  // Returns the machine that runs on this thread.
-  //
-  // returns  INVALID  none
-  static Result<Vm*> current();
 
  private:
   struct Callee {
@@ -80,12 +72,11 @@ class Vm {
 
   Result<Value> enter(std::uint32_t function, const gantry_env& env,
                       std::span<const gantry_value> args);
-  Result<Value> run_bytecode(std::uint32_t function, const gantry_env& env,
-                             std::span<const gantry_value> args);
-  Result<Value> run_compiled(std::uint32_t function, const gantry_env& env,
-                             std::span<const gantry_value> args);
   Result<Value> call(std::uint32_t function, const gantry_env& env,
                      std::span<const gantry_value> args);
+  // Each runs a function of the executable whose arguments are in the first registers.
+  Result<Value> run_bytecode(std::uint32_t function, const gantry_env& env, Frame& frame);
+  Result<Value> run_compiled(std::uint32_t function, const gantry_env& env, Frame& frame);
   void read_arguments(const Instruction& call, Frame& frame, gantry_value* out);
   Status check_count(std::uint32_t function, std::size_t count) const;
   Result<ObjectRef> resolve(std::string_view name, const Builtin*& builtin) const;

@@ -422,10 +422,7 @@ Status AttentionCache::merge(const gantry_env* env, const Output& to, const Outp
 
 Result<Value> AttentionCache::query_positions(const gantry_env* env) const {
   Tensor positions = table(pass_.tables().q_rope_position);
-  GANTRY_TRY(Value copy, host_.tensor_new(positions.get()));
-  if (pass_.tables().tokens != 0)
-    GANTRY_CHECK(host_.tensor_copy(positions.get(), *copy.tensor(), env));
-  return copy;
+  return host_.tensor_copied(positions.get(), positions.get().device, env);
 }
 
 Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std::int64_t begin,
@@ -448,10 +445,7 @@ Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std:
   memory.data = slots.data();
   memory.device = {cpu_device_type, 0};
   Tensor from(memory, dtypes::int32, 0, {end - begin});
-  gantry_tensor like = from.get();
-  like.device = a.device;
-  GANTRY_TRY(const Value positions, host_.tensor_new(like));
-  GANTRY_CHECK(host_.tensor_copy(from.get(), *positions.tensor(), env));
+  GANTRY_TRY(const Value positions, host_.tensor_copied(from.get(), a.device, env));
   for (std::size_t layer = 0; layer < pages_.size(); ++layer) {
     KernelArguments args;
     args.add(*pages_[layer].tensor());

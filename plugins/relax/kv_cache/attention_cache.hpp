@@ -28,6 +28,8 @@ namespace gantry::relax {
 // thread   one at a time
 class AttentionCache {
  public:
+  static constexpr const char* type_name = "relax.vm.PagedAttentionKVCache";
+
   static Result<std::unique_ptr<AttentionCache>> create(const Host& host, CacheArguments arguments);
 
   // Changes of sequences, as in KvSequences. Each but add() ends a pass.

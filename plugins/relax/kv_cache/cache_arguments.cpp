@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache_arguments.hpp"
 
-#include "shape_argument.hpp"
-
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
@@ -55,7 +53,7 @@ Result<ObjectRef> function_argument(const Call& call, std::size_t i) {
 }
 
 Status read_layers(const Call& call, CacheArguments& cache) {
-  GANTRY_TRY(const auto layers, shape_argument(call, layers_at));
+  GANTRY_TRY(const auto layers, call.shape(layers_at));
   if (layers.size() != 2 || layers[0] < 0 || layers[0] >= layers[1]) {
     return call
         .refuse(call.title(layers_at), " is ", numbers_text(layers),
@@ -67,7 +65,7 @@ Status read_layers(const Call& call, CacheArguments& cache) {
 
   constexpr std::string_view names[] = {"multi-head", "latent (MLA)", "linear",
                                         "multi-head with a window of its own"};
-  GANTRY_TRY(const auto kinds, shape_argument(call, kinds_at));
+  GANTRY_TRY(const auto kinds, call.shape(kinds_at));
   if (std::cmp_less(kinds.size(), layers[1])) {
     return call
         .refuse(call.title(kinds_at), " has ", kinds.size(), " layers, minimum is ", layers[1])
@@ -165,7 +163,7 @@ Status read_kernels(const Host& host, const Call& call, CacheArguments& cache) {
 Result<CacheArguments> read_cache_arguments(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(argument_count, argument_count + 1));
   CacheArguments cache;
-  GANTRY_TRY(const auto config, shape_argument(call, config_at));
+  GANTRY_TRY(const auto config, call.shape(config_at));
   GANTRY_TRY(cache.config, read_kv_config(config));
   GANTRY_CHECK(read_layers(call, cache));
   GANTRY_TRY(cache.query_heads, count_argument(call, query_heads_at));

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention_cache.hpp"
 #include "kv_error.hpp"
-#include "legacy_cache.hpp"
-#include "sampling.hpp"
-#include "shape_argument.hpp"
+
+#include <gantry/opaque.hpp>
 
 namespace gantry::relax {
 namespace {
-
-constexpr gantry_object_type paged_cache_type = {
-    sizeof(gantry_object_type), 0, "relax.vm.PagedAttentionKVCache",
-    [](void* self) { delete static_cast<AttentionCache*>(self); }};
 
 // Checks the number of arguments and returns the first one, a cache.
 Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::size_t min,
                                     std::size_t max) {
   GANTRY_CHECK(call.count_is(min, max));
   GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_OBJECT));
-  GANTRY_TRY(void* const self, host.object_get(object, paged_cache_type));
-  return static_cast<AttentionCache*>(self);
+  return opaque_of<AttentionCache>(host, object);
 }
 Result<AttentionCache*> paged_cache(const Host& host, const Call& call, std::size_t count) {
   return paged_cache(host, call, count, count);
@@ -34,9 +28,7 @@ Result<AttentionCache::Output> output(const Call& call, std::size_t i) {
 Result<Value> create(const Host& host, const Call& call) {
   GANTRY_TRY(CacheArguments arguments, read_cache_arguments(host, call));
   GANTRY_TRY(auto cache, AttentionCache::create(host, std::move(arguments)));
-  GANTRY_TRY(Value object, host.object_new(paged_cache_type, cache.get()));
-  static_cast<void>(cache.release());
-  return object;
+  return new_opaque(host, std::move(cache));
 }
 
 Result<Value> clear(const Host& host, const Call& call) {
@@ -78,11 +70,11 @@ Result<Value> popn(const Host& host, const Call& call) {
 
 Result<Value> begin_forward(const Host& host, const Call& call) {
   GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3, 4));
-  GANTRY_TRY(const auto ids, shape_argument(call, 1));
-  GANTRY_TRY(const auto lengths, shape_argument(call, 2));
+  GANTRY_TRY(const auto ids, call.shape(1));
+  GANTRY_TRY(const auto lengths, call.shape(2));
   std::span<const std::int64_t> parents;
   if (call.args.size() == 4 && call.args[3].kind != GANTRY_NONE) {
-    GANTRY_TRY(parents, shape_argument(call, 3));
+    GANTRY_TRY(parents, call.shape(3));
   }
   GANTRY_CHECK(cache->begin(call.env, ids, lengths, parents));
   return Value();
@@ -105,8 +97,8 @@ Result<Value> enable_sliding_window(const Host& host, const Call& call) {
 
 Result<Value> accept_nodes(const Host& host, const Call& call) {
   GANTRY_TRY(AttentionCache* const cache, paged_cache(host, call, 3));
-  GANTRY_TRY(const auto ids, shape_argument(call, 1));
-  GANTRY_TRY(const auto leaves, shape_argument(call, 2));
+  GANTRY_TRY(const auto ids, call.shape(1));
+  GANTRY_TRY(const auto leaves, call.shape(2));
   GANTRY_CHECK(cache->accept(ids, leaves));
   return Value();
 }
@@ -238,14 +230,6 @@ constexpr Builtin paged_rows[] = {
 
 }  // namespace
 
-std::span<const Builtin> kv_builtins() {
-  static const std::vector<Builtin> rows = [] {
-    std::vector<Builtin> all(std::begin(paged_rows), std::end(paged_rows));
-    for (const std::span<const Builtin> part : {legacy_cache_builtins(), sampling_builtins()})
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }();
-  return rows;
-}
+std::span<const Builtin> paged_cache_builtins() { return paged_rows; }
 
 }  // namespace gantry::relax

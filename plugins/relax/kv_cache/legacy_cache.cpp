@@ -2,9 +2,9 @@
 #include "legacy_cache.hpp"
 
 #include "kv_error.hpp"
-#include "shape_argument.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/opaque.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <algorithm>
@@ -161,18 +161,9 @@ Status LegacyCache::pop(std::int64_t count) {
 
 namespace {
 
-constexpr gantry_object_type legacy_cache_type = {
-    sizeof(gantry_object_type), 0, "relax.vm.AttentionKVCacheLegacy",
-    [](void* self) { delete static_cast<LegacyCache*>(self); }};
-
-Result<LegacyCache*> cache_of(const Host& host, const gantry_value& value) {
-  GANTRY_TRY(void* const self, host.object_get(value.object, legacy_cache_type));
-  return static_cast<LegacyCache*>(self);
-}
-
 Result<LegacyCache*> cache_argument(const Host& host, const Call& call) {
-  GANTRY_CHECK(call.object(0, GANTRY_OBJECT));
-  return cache_of(host, call.args[0]);
+  GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_OBJECT));
+  return opaque_of<LegacyCache>(host, object);
 }
 
 // The functions return the cache that they change.
@@ -188,13 +179,10 @@ Result<const gantry_tensor*> rows_argument(const Call& call, std::size_t i) {
 Result<Value> create_legacy(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(3));
   GANTRY_TRY(const gantry_tensor* rows, rows_argument(call, 0));
-  GANTRY_TRY(const auto reserve, shape_argument(call, 1));
+  GANTRY_TRY(const auto reserve, call.shape(1));
   GANTRY_TRY(const std::int64_t fill, call.integer(2));
   GANTRY_TRY(LegacyCache made, LegacyCache::create(host, call.env, *rows, reserve, fill));
-  auto cache = std::make_unique<LegacyCache>(std::move(made));
-  GANTRY_TRY(Value object, host.object_new(legacy_cache_type, cache.get()));
-  static_cast<void>(cache.release());
-  return object;
+  return new_opaque(host, std::make_unique<LegacyCache>(std::move(made)));
 }
 
 template <Status (LegacyCache::*change)(const gantry_env*, const gantry_tensor&)>
@@ -225,7 +213,7 @@ Result<Value> view_legacy(const Host& host, const Call& call) {
   GANTRY_TRY(LegacyCache* const cache, cache_argument(host, call));
   std::span<const std::int64_t> shape;
   if (call.args.size() == 2) {
-    GANTRY_TRY(shape, shape_argument(call, 1));
+    GANTRY_TRY(shape, call.shape(1));
   }
   return cache->view(shape);
 }
@@ -237,7 +225,7 @@ Status for_each_cache(const Host& host, const Call& call, Function&& function) {
   GANTRY_TRY(const auto items, host.items(array));
   for (const gantry_value& item : items) {
     if (item.kind != GANTRY_OBJECT) return call.wrong(0, "an array of KV caches");
-    GANTRY_TRY(LegacyCache* const cache, cache_of(host, item));
+    GANTRY_TRY(LegacyCache* const cache, opaque_of<LegacyCache>(host, item.object));
     GANTRY_CHECK(function(*cache));
   }
   return {};

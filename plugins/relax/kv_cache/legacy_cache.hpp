@@ -15,6 +15,8 @@ namespace gantry::relax {
 // thread   one at a time
 class LegacyCache {
  public:
+  static constexpr const char* type_name = "relax.vm.AttentionKVCacheLegacy";
+
   // rows     [in]   a tensor whose first dimension counts rows
   // reserve  [in]   shape of the first allocation; more is allocated if `rows` has more
   // fill     [in]   rows that count as filled; -1: those of `rows`
@@ -53,7 +55,5 @@ class LegacyCache {
   // The row that override_window() writes next.
   std::int64_t window_at_ = 0;
 };
-
-std::span<const Builtin> legacy_cache_builtins();
 
 }  // namespace gantry::relax

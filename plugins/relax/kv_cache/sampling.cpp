@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sampling.hpp"
-
+//
+// Functions that choose tokens from the logits or probabilities of a model's output, and that
+// change logits in place. All of them run on the CPU; those that choose also take tensors of other
+// devices, which they copy.
+//
+// costs    O(vocabulary); choosing sorts the tokens that it may choose
 #include "kv_error.hpp"
 
 #include <algorithm>
@@ -37,10 +41,7 @@ Result<HostFloats> on_host(const Host& host, const Call& call, std::size_t i) {
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(i, any_floats));
   HostFloats result;
   if (tensor->device.type != cpu_device_type) {
-    gantry_tensor like = *tensor;
-    like.device = {cpu_device_type, 0};
-    GANTRY_TRY(result.copy, host.tensor_new(like));
-    GANTRY_CHECK(host.tensor_copy(*tensor, *result.copy.tensor(), call.env));
+    GANTRY_TRY(result.copy, host.tensor_copied(*tensor, {cpu_device_type, 0}, call.env));
     tensor = result.copy.tensor();
   }
   result.elements = elements_of<const float>(*tensor);

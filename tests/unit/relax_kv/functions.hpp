@@ -43,8 +43,10 @@ class Functions : public ::testing::Test {
  public:
   // name     [in]   without "vm.builtin."
   Result<Value> call(std::string_view name, const std::vector<gantry_value>& args) {
-    for (const Builtin& row : kv_builtins()) {
-      if (row.name == concat("vm.builtin.", name)) return row.run(host, {row.usage, &env, args});
+    for (const auto rows : {paged_cache_builtins(), legacy_cache_builtins(), sampling_builtins()}) {
+      for (const Builtin& row : rows) {
+        if (row.name == concat("vm.builtin.", name)) return row.run(host, {row.usage, &env, args});
+      }
     }
     return not_found("no function ", name);
   }
