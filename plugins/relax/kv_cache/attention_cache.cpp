@@ -8,51 +8,7 @@
 
 namespace gantry::relax {
 
-// A tensor that contains its shape, for an argument of a kernel.
-class AttentionCache::Tensor {
- public:
-  Tensor(const gantry_tensor& memory, gantry_dtype dtype, std::uint64_t byte_offset,
-         std::initializer_list<std::int64_t> extents)
-      : tensor_(memory) {
-    std::ranges::copy(extents, extents_.begin());
-    tensor_.dtype = dtype;
-    tensor_.ndim = static_cast<std::int32_t>(extents.size());
-    tensor_.strides = nullptr;
-    tensor_.byte_offset = byte_offset;
-  }
-  // Valid as long as the object, and until it is moved.
-  const gantry_tensor& get() {
-    tensor_.shape = extents_.data();
-    return tensor_;
-  }
-  gantry_value value() {
-    tensor_.shape = extents_.data();
-    return tensor_ref_value(&tensor_);
-  }
-
- private:
-  gantry_tensor tensor_;
-  std::array<std::int64_t, 4> extents_{};
-};
-
 namespace {
-
-constexpr std::size_t max_kernel_arguments = 16;
-
-// The arguments of a kernel.
-class KernelArguments {
- public:
-  void add(const gantry_value& value) { values_[count_++] = value; }
-  // The kernels take tensors as borrowed, and do not change this record.
-  void add(const gantry_tensor& tensor) {
-    add(tensor_ref_value(const_cast<gantry_tensor*>(&tensor)));
-  }
-  std::span<const gantry_value> get() const { return {values_.data(), count_}; }
-
- private:
-  std::array<gantry_value, max_kernel_arguments> values_;
-  std::size_t count_ = 0;
-};
 
 gantry_tensor first_rows(const gantry_tensor& tensor, std::array<std::int64_t, 3>& extents,
                          std::int64_t rows) {
@@ -147,59 +103,22 @@ Status AttentionCache::accept(std::span<const std::int64_t> ids,
   return {};
 }
 
-// Makes room for `size` elements in the tables on the device.
-Status AttentionCache::reserve_tables(std::size_t size) {
-  if (arguments_.device.type == cpu_device_type) return {};
-  const auto held = static_cast<std::size_t>(tables_.tensor() ? tables_.tensor()->shape[0] : 0);
-  if (size <= held) return {};
-  auto extent = static_cast<std::int64_t>(std::max(size, 2 * held));
-  gantry_tensor like{};
-  like.device = arguments_.device;
-  like.dtype = dtypes::int32;
-  like.ndim = 1;
-  like.shape = &extent;
-  GANTRY_TRY(tables_, host_.tensor_new(like));
-  return {};
-}
-
 Status AttentionCache::begin(const gantry_env* env, std::span<const std::int64_t> ids,
                              std::span<const std::int64_t> lengths,
                              std::span<const std::int64_t> parents) {
   GANTRY_CHECK(pass_.begin(ids, lengths, parents,
-                           [this](std::size_t size) { return reserve_tables(size); }));
-  if (arguments_.device.type == cpu_device_type) return {};
-  const std::span<const std::int32_t> contents = pass_.contents();
-  auto extent = static_cast<std::int64_t>(contents.size());
-  gantry_tensor from{};
-  from.data = const_cast<std::int32_t*>(contents.data());
-  from.device = {cpu_device_type, 0};
-  from.dtype = dtypes::int32;
-  from.ndim = 1;
-  from.shape = &extent;
-  gantry_tensor to = *tables_.tensor();
-  to.shape = &extent;
-  Status copied = host_.tensor_copy(from, to, env);
-  if (!copied.ok()) pass_.end();
-  return copied;
+                           [this](std::size_t size) { return tables_.reserve(size); }));
+  Status uploaded = tables_.upload(env);
+  if (!uploaded.ok()) pass_.end();
+  return uploaded;
 }
 
-AttentionCache::Tensor AttentionCache::table(const KvTable& table) const {
-  gantry_tensor memory{};
-  memory.device = arguments_.device;
-  memory.data = tables_.tensor() ? tables_.tensor()->data
-                                 : const_cast<std::int32_t*>(pass_.contents().data());
-  return {memory,
-          dtypes::int32,
-          sizeof(std::int32_t) * static_cast<std::uint64_t>(table.offset),
-          {table.size}};
-}
-
-AttentionCache::Tensor AttentionCache::temporary(const Value& memory, std::int64_t heads) const {
+TensorArgument AttentionCache::temporary(const Value& memory, std::int64_t heads) const {
   return {
       *memory.tensor(), arguments_.dtype, 0, {pass_.tables().tokens, heads, arguments_.dimension}};
 }
 
-AttentionCache::Tensor AttentionCache::lse(const Value& memory) const {
+TensorArgument AttentionCache::lse(const Value& memory) const {
   return {*memory.tensor(), dtypes::float32, 0, {pass_.tables().tokens, arguments_.query_heads}};
 }
 
@@ -251,9 +170,9 @@ Status AttentionCache::run_self(const gantry_env* env, const gantry_tensor& q,
                                 const gantry_tensor& k, const gantry_tensor& v, double sm_scale,
                                 const Output& to) const {
   const KvTables& tables = pass_.tables();
-  Tensor indptr = table(tables.append_indptr);
-  Tensor q_position = table(tables.q_rope_position);
-  Tensor k_offset = table(tables.append_rope_offset);
+  TensorArgument indptr = tables_[tables.append_indptr];
+  TensorArgument q_position = tables_[tables.q_rope_position];
+  TensorArgument k_offset = tables_[tables.append_rope_offset];
   KernelArguments args;
   args.add(q);
   args.add(indptr.value());
@@ -276,15 +195,15 @@ Status AttentionCache::run_self(const gantry_env* env, const gantry_tensor& q,
 // Attention to the tokens of one depth.
 Status AttentionCache::run_depth(const gantry_env* env, const KvDepth& depth, std::size_t layer,
                                  const gantry_tensor& q, double sm_scale, const Output& to) const {
-  Tensor qo_indptr = table(depth.qo_indptr);
-  Tensor page_indptr = table(depth.page_indptr);
-  Tensor page_indices = table(depth.page_indices);
-  Tensor lengths = table(depth.length_info);
+  TensorArgument qo_indptr = tables_[depth.qo_indptr];
+  TensorArgument page_indptr = tables_[depth.page_indptr];
+  TensorArgument page_indices = tables_[depth.page_indices];
+  TensorArgument lengths = tables_[depth.length_info];
   if (arguments_.config.sliding_window) {
     lengths = {lengths.get(), dtypes::int32, lengths.get().byte_offset, {3, depth.entry_count}};
   }
-  Tensor k_offset = table(depth.k_rope_offset);
-  Tensor q_position = table(pass_.tables().q_rope_position);
+  TensorArgument k_offset = tables_[depth.k_rope_offset];
+  TensorArgument q_position = tables_[pass_.tables().q_rope_position];
   KernelArguments args;
   args.add(q);
   if (!depth.decode) args.add(qo_indptr.value());
@@ -311,8 +230,8 @@ Status AttentionCache::run_depth(const gantry_env* env, const KvDepth& depth, st
 // merges   [in]   true: `to` contains a result already
 Status AttentionCache::run_depths(const gantry_env* env, std::size_t layer, const gantry_tensor& q,
                                   double sm_scale, bool merges, const Output& to) const {
-  Tensor other = temporary(out_, arguments_.query_heads);
-  Tensor other_lse = lse(other_lse_);
+  TensorArgument other = temporary(out_, arguments_.query_heads);
+  TensorArgument other_lse = lse(other_lse_);
   const KvTables& tables = pass_.tables();
   for (int d = 0; d < tables.depth_count; ++d) {
     const KvDepth& depth = tables.depths[static_cast<std::size_t>(d)];
@@ -337,7 +256,7 @@ Status AttentionCache::run_depths(const gantry_env* env, std::size_t layer, cons
 
 Status AttentionCache::append(const gantry_env* env, std::size_t layer, const gantry_tensor& k,
                               const gantry_tensor& v) const {
-  Tensor position = table(pass_.tables().append_position);
+  TensorArgument position = tables_[pass_.tables().append_position];
   KernelArguments args;
   args.add(*pages_[layer].tensor());
   args.add(k);
@@ -361,11 +280,11 @@ Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, doub
   std::array<std::int64_t, 3> qkv_extents, out_extents;
   const gantry_tensor qkv = first_rows(all_qkv, qkv_extents, tables.tokens);
   const gantry_tensor out = first_rows(all_out, out_extents, tables.tokens);
-  Tensor q = temporary(q_, a.query_heads);
-  Tensor k = temporary(k_, a.kv_heads);
-  Tensor v = temporary(v_, a.kv_heads);
-  Tensor lse = this->lse(lse_);
-  Tensor q_position = table(tables.q_rope_position);
+  TensorArgument q = temporary(q_, a.query_heads);
+  TensorArgument k = temporary(k_, a.kv_heads);
+  TensorArgument v = temporary(v_, a.kv_heads);
+  TensorArgument lse = this->lse(lse_);
+  TensorArgument q_position = tables_[tables.q_rope_position];
   KernelArguments split;
   split.add(qkv);
   split.add(q_position.value());
@@ -421,7 +340,7 @@ Status AttentionCache::merge(const gantry_env* env, const Output& to, const Outp
 }
 
 Result<Value> AttentionCache::query_positions(const gantry_env* env) const {
-  Tensor positions = table(pass_.tables().q_rope_position);
+  TensorArgument positions = tables_[pass_.tables().q_rope_position];
   return host_.tensor_copied(positions.get(), positions.get().device, env);
 }
 
@@ -444,7 +363,7 @@ Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std:
   gantry_tensor memory{};
   memory.data = slots.data();
   memory.device = {cpu_device_type, 0};
-  Tensor from(memory, dtypes::int32, 0, {end - begin});
+  TensorArgument from(memory, dtypes::int32, 0, {end - begin});
   GANTRY_TRY(const Value positions, host_.tensor_copied(from.get(), a.device, env));
   for (std::size_t layer = 0; layer < pages_.size(); ++layer) {
     KernelArguments args;

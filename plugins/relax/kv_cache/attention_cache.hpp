@@ -10,11 +10,12 @@
 //     pages       for each layer [pages, 2, heads, page_size, dimension]
 //     temporaries for one layer's new queries, keys and values and the result of one more kernel,
 //                 of prefill_chunk tokens
-//     tables      those of a forward pass; on the CPU used where they are computed, else one
-//                 buffer, which grows by doubling
+//     tables      those of a forward pass, see KvDeviceTables
 #pragma once
 
 #include "cache_arguments.hpp"
+#include "kernel_arguments.hpp"
+#include "kv_device_tables.hpp"
 #include "kv_forward.hpp"
 #include "plugins/relax/builtin.hpp"
 
@@ -87,21 +88,17 @@ class AttentionCache {
                       const gantry_tensor& keys, const gantry_tensor& values);
 
  private:
-  class Tensor;
-
   AttentionCache(const Host& host, CacheArguments arguments)
       : host_(host), arguments_(std::move(arguments)), sequences_(arguments_.config) {}
   Status allocate();
-  Status reserve_tables(std::size_t size);
   Status check_tensor(std::string_view name, const gantry_tensor& found, gantry_dtype dtype,
                       std::span<const std::int64_t> extents) const;
   Status check_rows(std::string_view name, const gantry_tensor& found, std::int64_t heads) const;
   Status check_output(const Output& to) const;
   Result<std::size_t> layer_of(std::int64_t layer) const;
   Status copy_page(const gantry_env* env, const KvPageCopy& copy);
-  Tensor table(const KvTable& table) const;
-  Tensor temporary(const Value& memory, std::int64_t heads) const;
-  Tensor lse(const Value& memory) const;
+  TensorArgument temporary(const Value& memory, std::int64_t heads) const;
+  TensorArgument lse(const Value& memory) const;
 
   Status run(const ObjectRef& kernel, const gantry_env* env,
              std::span<const gantry_value> args) const;
@@ -121,8 +118,7 @@ class AttentionCache {
   // By layer.
   std::vector<Value> pages_;
   Value q_, k_, v_, out_, lse_, other_lse_;
-  // None on the CPU.
-  Value tables_;
+  KvDeviceTables tables_{host_, arguments_.device, pass_};
 };
 
 }  // namespace gantry::relax
