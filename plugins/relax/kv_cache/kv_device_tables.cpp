@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv_device_tables.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
