@@ -23,12 +23,17 @@ struct Builtin {
   Result<Value> (*run)(const Host& host, const Call& call);
 };
 
-// Fails as code of TVM does, with an error object of a kind: "ValueError", "RuntimeError".
+// Adds an error object of a kind, as code of TVM has: "ValueError", "RuntimeError".
+inline void set_kind(const Host& host, Error& error, std::string_view kind) {
+  if (auto object = host.error(kind, error.message.text()); object.ok())
+    error.raised = ObjectRef::adopt(object->take().object);
+}
+
+// Fails with an error object.
 template <class... Parts>
 Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
   Failure failure = invalid(parts...).with_reason("RELAX");
-  if (auto object = host.error(kind, failure.error().message.text()); object.ok())
-    failure.error().raised = ObjectRef::adopt(object->take().object);
+  set_kind(host, failure.error(), kind);
   return failure;
 }
 

@@ -5,19 +5,31 @@
 
 namespace gantry::relax {
 
-Plugin::Plugin(Host given) : host(given) {
-  for (const Builtin* builtin : builtins()) functions_.push_back({&host, builtin});
+std::string_view Plugin::NamedFunction::name() const {
+  return std::visit([](const auto* known) { return known->name; }, row);
 }
 
-Result<BuiltinFunction*> Plugin::find(std::string_view name) {
-  const auto by_name = [](const BuiltinFunction& function) { return function.builtin->name; };
-  const auto found = std::ranges::lower_bound(functions_, name, {}, by_name);
-  return found != functions_.end() && by_name(*found) == name ? &*found : nullptr;
+Result<Value> Plugin::NamedFunction::call(const Call& call) const {
+  if (const auto* const builtin = std::get_if<const Builtin*>(&row))
+    return (*builtin)->run(plugin->host, {(*builtin)->usage, call.env, call.args});
+  const CacheFunction& function = *std::get<const CacheFunction*>(row);
+  return function.run(plugin->cache_, {function.usage, call.env, call.args});
+}
+
+Plugin::Plugin(Host given) : host(given), cache_(given) {
+  for (const Builtin* builtin : builtins()) functions_.push_back({this, builtin});
+  for (const CacheFunction& function : cache_functions()) functions_.push_back({this, &function});
+  std::ranges::sort(functions_, {}, &NamedFunction::name);
+}
+
+Result<Plugin::NamedFunction*> Plugin::find(std::string_view name) {
+  const auto found = std::ranges::lower_bound(functions_, name, {}, &NamedFunction::name);
+  return found != functions_.end() && found->name() == name ? &*found : nullptr;
 }
 
 std::vector<std::string_view> Plugin::names() const {
   std::vector<std::string_view> names;
-  for (const BuiltinFunction& function : functions_) names.push_back(function.builtin->name);
+  for (const NamedFunction& function : functions_) names.push_back(function.name());
   return names;
 }
 

@@ -5,22 +5,15 @@
 
 #include "builtin.hpp"
 #include "module.hpp"
+#include "tensor_cache_functions.hpp"
 
 #include <gantry/plugin.hpp>
 
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace gantry::relax {
-
-// A builtin in one runtime.
-struct BuiltinFunction {
-  const Host* host;
-  const Builtin* builtin;
-  Result<Value> call(const Call& call) const {
-    return builtin->run(*host, {builtin->usage, call.env, call.args});
-  }
-};
 
 // The plugin in one runtime.
 struct Plugin {
@@ -31,19 +24,29 @@ struct Plugin {
                                            .license = "Apache-2.0"};
   using Loaders = Types<ExecutableModule>;
 
+  // A function of this runtime.
+  struct NamedFunction {
+    Plugin* plugin;
+    std::variant<const Builtin*, const CacheFunction*> row;
+
+    std::string_view name() const;
+    Result<Value> call(const Call& call) const;
+  };
+
   explicit Plugin(Host given);
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
   // Functions for compiled code and for callers.
-  Result<BuiltinFunction*> find(std::string_view name);
+  Result<NamedFunction*> find(std::string_view name);
   std::vector<std::string_view> names() const;
 
   const Host host;
 
  private:
+  TensorCache cache_;
   // by name
-  std::vector<BuiltinFunction> functions_;
+  std::vector<NamedFunction> functions_;
 };
 
 }  // namespace gantry::relax

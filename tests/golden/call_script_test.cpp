@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 namespace gantry::cli {
 namespace {
@@ -28,11 +28,6 @@ using ::testing::StartsWith;
 
 constexpr Tolerance tolerance{1e-5, 1e-6};
 const std::vector<std::string> cpu = {"cpu"};
-
-// Scripts that use functions which this version lacks.
-// They read weight directories.
-const std::set<std::string> unplayed_scripts = {
-    "lm_paged_weights", "weights_edge", "weights_errors", "weights_mix_llvm", "weights_old"};
 
 Runtime new_runtime() {
   RuntimeOptions options;
@@ -152,17 +147,73 @@ TEST(HostFunction, ReceivesTheRecordedArguments) {
 
 class RelaxScript : public ::testing::TestWithParam<std::string> {};
 
+// TVM takes a record of an unknown format as raw data, which gantry refuses.
+const std::map<std::string, std::vector<std::string>> intended_differences = {
+    {"weights_errors",
+     {"call 13 vm.builtin.tensor_cache.load: fails with InternalError: format is \"q4-secret\", "
+      "expected \"raw\" or \"f32-to-bf16\"",
+      "call 14 vm.builtin.tensor_cache.get: \"result\" is none, expected float32[3]",
+      "call 15 vm.builtin.tensor_cache.get: \"result\" is none, expected float32[4]"}}};
+
 TEST_P(RelaxScript, PlaysWithoutADifference) {
   HostFunctions functions;
-  EXPECT_THAT(play_golden(GetParam(), functions), IsEmpty());
+  const auto intended = intended_differences.find(GetParam());
+
+  std::vector<std::string> found = play_golden(GetParam(), functions);
+
+  // Without the lines of context, which contain paths.
+  for (std::string& line : found) line.resize(std::min(line.find('\n'), line.size()));
+  EXPECT_EQ(found,
+            intended != intended_differences.end() ? intended->second : std::vector<std::string>());
 }
 
-std::vector<std::string> played_scripts() {
-  std::vector<std::string> names = golden_scripts(CallScript::Kind::relax);
-  std::erase_if(names, [](const std::string& name) { return unplayed_scripts.contains(name); });
-  return names;
+INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript,
+                         ::testing::ValuesIn(golden_scripts(CallScript::Kind::relax)),
+                         [](const auto& test) { return test.param; });
+
+// Weights are not computed, so no bit of them may differ.
+class WeightScript : public ::testing::TestWithParam<std::string> {
+ protected:
+  // Compares the bytes of tensors; `compared` counts them.
+  void expect_equal_bits(const Any& found, const ScriptValue& expected) {
+    if (const auto* tuple = std::get_if<TupleScriptValue>(&expected.content)) {
+      const std::vector<Any> items = found.items().value();
+      ASSERT_EQ(items.size(), tuple->items.size());
+      for (std::size_t i = 0; i < items.size(); ++i) expect_equal_bits(items[i], tuple->items[i]);
+    }
+    const auto* tensor = std::get_if<TensorScriptValue>(&expected.content);
+    if (tensor == nullptr) return;
+    const Tensor is = found.tensor().value();
+    const auto* bytes = static_cast<const std::uint8_t*>(is.data());
+    EXPECT_EQ(std::vector<std::uint8_t>(bytes, bytes + is.byte_size()),
+              script.arrays.at(tensor->key).bytes)
+        << tensor->key;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0u) << tensor->key;
+    ++compared;
+  }
+
+  CallScript script = read_call_script(test::golden("relax/" + GetParam() + ".json")).value();
+  std::size_t compared = 0;
+};
+
+TEST_P(WeightScript, HasTensorsThatAreEqualBitForBitAndAligned) {
+  Runtime runtime = new_runtime();
+  const Module model = runtime.load(test::golden("relax/" + script.file).string()).value();
+  ScriptPlayer player = ScriptPlayer::create(runtime, model, script, cpu).value();
+
+  for (std::size_t i = 0; i < script.calls.size(); ++i) {
+    SCOPED_TRACE(i);
+    const PlayedCall* const played = player.play(i, tolerance).value();
+    const ScriptCall& call = script.calls[i];
+    if (call.is_global && call.result && played->result)
+      expect_equal_bits(*played->result, *call.result);
+  }
+
+  EXPECT_GE(compared, 6u);
 }
-INSTANTIATE_TEST_SUITE_P(Golden, RelaxScript, ::testing::ValuesIn(played_scripts()),
+
+INSTANTIATE_TEST_SUITE_P(Golden, WeightScript,
+                         ::testing::Values("weights_edge", "weights_mix_llvm", "weights_old"),
                          [](const auto& test) { return test.param; });
 
 // A golden script whose expected values a test changes, and the lines that are then reported.

@@ -16,8 +16,7 @@ Result<Value> with_kind(const Host& host, const Call& call) {
   if (result.ok() || result.error().raised) return result;
   Error& error = result.error();
   const bool is_type = error.reason == "ARGUMENT_KIND" || error.reason == "ARGUMENT_COUNT";
-  auto object = host.error(is_type ? "TypeError" : "InternalError", error.message.text());
-  if (object.ok()) error.raised = ObjectRef::adopt(object->take().object);
+  set_kind(host, error, is_type ? "TypeError" : "InternalError");
   return result;
 }
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor_cache_functions.hpp"
+
+#include "builtin.hpp"
+
+#include <gantry/module.hpp>
+#include <gantry/quoted.hpp>
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace gantry::relax {
+namespace {
+
+// Reasons of errors, and the kind that TVM raises for them; InternalError for all others.
+struct ReasonKind {
+  std::string_view reason, kind;
+};
+constexpr ReasonKind reason_kinds[] = {{"ARGUMENT_KIND", "TypeError"},
+                                       {"ARGUMENT_COUNT", "TypeError"},
+                                       {"WEIGHT_KEY", "KeyError"},
+                                       {"WEIGHT_SHARD", "ValueError"}};
+
+// Calls a function of a row and gives its error a kind.
+template <auto function>
+Result<Value> with_kind_of_cache(TensorCache& cache, const Call& call) {
+  Result<Value> result = function(cache, call);
+  if (result.ok() || result.error().raised) return result;
+  std::string_view kind = "InternalError";
+  for (const ReasonKind& row : reason_kinds) {
+    if (row.reason == result.error().reason) kind = row.kind;
+  }
+  set_kind(cache.host(), result.error(), kind);
+  return result;
+}
+
+Result<Value> load(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(3));
+  GANTRY_TRY(const std::string_view directory, call.text(0));
+  GANTRY_TRY(const std::int64_t type, call.integer(1));
+  GANTRY_TRY(const std::int64_t index, call.integer(2));
+  if (!std::in_range<std::int32_t>(type) || !std::in_range<std::int32_t>(index))
+    return call.refuse("device is ", type, ", ", index, ", expected two numbers of 32 bits");
+  const gantry_device_id device{static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)};
+  GANTRY_CHECK(cache.load(directory, device, call.env));
+  return Value();
+}
+
+Result<Value> get(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(1));
+  GANTRY_TRY(const std::string_view name, call.text(0));
+  return cache.find(name).value_or(Value());
+}
+
+// A tensor by reference is copied, because it is valid during the call only.
+Result<Value> kept_tensor(const Host& host, const Call& call, std::size_t i) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
+  if (call.args[i].kind == GANTRY_TENSOR) return host.keep(call.args[i]);
+  GANTRY_TRY(Value copy, host.tensor_new(*tensor));
+  GANTRY_CHECK(host.tensor_copy(*tensor, *copy.tensor(), call.env));
+  return copy;
+}
+
+Result<Value> update(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(2, 3));
+  GANTRY_TRY(const std::string_view name, call.text(0));
+  GANTRY_TRY(Value tensor, kept_tensor(cache.host(), call, 1));
+  std::int64_t overrides = 0;
+  if (call.args.size() == 3) {
+    GANTRY_TRY(overrides, call.integer(2));
+  }
+  if (overrides != 0) {
+    cache.replace(name, std::move(tensor));
+  } else if (!cache.add(name, std::move(tensor))) {
+    return call.refuse(quoted(name),
+                       " is in the cache already; pass override = true to replace it");
+  }
+  return Value();
+}
+
+Result<Value> remove(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(1));
+  GANTRY_TRY(const std::string_view name, call.text(0));
+  cache.remove(name);
+  return Value();
+}
+
+Result<Value> clear(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(0));
+  cache.clear();
+  return Value();
+}
+
+std::string absent(const TensorCache& cache, std::string_view name) {
+  return concat(quoted(name), " is not in the cache, which contains ", cache.contents());
+}
+
+using Parameters = std::vector<Value>;
+
+// <prefix>_0, <prefix>_1, ...: `count` of them, or until one is absent if count is -1.
+Result<Parameters> numbered(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(2));
+  GANTRY_TRY(const std::string_view prefix, call.text(0));
+  GANTRY_TRY(const std::int64_t count, call.integer(1));
+  if (count < -1) return call.refuse("count is ", count, ", minimum is -1");
+  Parameters all;
+  for (std::int64_t i = 0; i != count; ++i) {
+    const std::string name = concat(prefix, "_", i);
+    auto tensor = cache.find(name);
+    if (!tensor && count == -1) break;
+    if (!tensor) return call.refuse(absent(cache, name));
+    all.push_back(std::move(*tensor));
+  }
+  return all;
+}
+
+Result<Parameters> by_names(TensorCache& cache, std::span<const gantry_value> names) {
+  Parameters all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto name = value_text(names[i]);
+    if (!name) {
+      return raise(cache.host(), "ValueError", "name ", i, " is ", kind_text(names[i].kind),
+                   ", expected a string");
+    }
+    auto tensor = cache.find(*name);
+    if (!tensor) return raise(cache.host(), "ValueError", absent(cache, *name));
+    all.push_back(std::move(*tensor));
+  }
+  return all;
+}
+
+Result<Parameters> named(TensorCache& cache, const Call& call) {
+  GANTRY_CHECK(call.count_is(1));
+  GANTRY_TRY(gantry_object* const array, call.object(0, GANTRY_ARRAY));
+  GANTRY_TRY(const auto names, cache.host().items(array));
+  return by_names(cache, names);
+}
+
+Result<Parameters> unpacked(TensorCache& cache, const Call& call) {
+  return by_names(cache, call.args);
+}
+
+template <auto parameters>
+Result<Value> array_of(TensorCache& cache, const Call& call) {
+  GANTRY_TRY(const Parameters all, parameters(cache, call));
+  return cache.host().array(all);
+}
+
+// Parameters as a module.
+class ParamModule {
+ public:
+  static constexpr const char* type_name = "param_module";
+
+  explicit ParamModule(Value params) : params_(std::move(params)) {}
+
+  static constexpr auto functions() {
+    return std::array{method<&ParamModule::get_params, "get_params()">};
+  }
+  Result<Value> get_params(const Call& call) const {
+    GANTRY_CHECK(call.count_is(0));
+    return params_;
+  }
+
+ private:
+  // an array
+  const Value params_;
+};
+
+template <auto parameters>
+Result<Value> module_of(TensorCache& cache, const Call& call) {
+  GANTRY_TRY(Value params, array_of<parameters>(cache, call));
+  return new_module(cache.host(), nullptr, std::make_unique<ParamModule>(std::move(params)));
+}
+
+// Releases up to v0.21 have the second name of the first five functions.
+constexpr CacheFunction rows[] = {
+    {"vm.builtin.tensor_cache.load", "load(directory, device_type, device_index)",
+     with_kind_of_cache<load>},
+    {"vm.builtin.tensor_cache.get", "get(name)", with_kind_of_cache<get>},
+    {"vm.builtin.tensor_cache.update", "update(name, tensor[, override])",
+     with_kind_of_cache<update>},
+    {"vm.builtin.tensor_cache.remove", "remove(name)", with_kind_of_cache<remove>},
+    {"vm.builtin.tensor_cache.clear", "clear()", with_kind_of_cache<clear>},
+    {"vm.builtin.ndarray_cache.load", "load(directory, device_type, device_index)",
+     with_kind_of_cache<load>},
+    {"vm.builtin.ndarray_cache.get", "get(name)", with_kind_of_cache<get>},
+    {"vm.builtin.ndarray_cache.update", "update(name, tensor[, override])",
+     with_kind_of_cache<update>},
+    {"vm.builtin.ndarray_cache.remove", "remove(name)", with_kind_of_cache<remove>},
+    {"vm.builtin.ndarray_cache.clear", "clear()", with_kind_of_cache<clear>},
+    {"vm.builtin.param_array_from_cache", "param_array_from_cache(prefix, count)",
+     with_kind_of_cache<array_of<numbered>>},
+    {"vm.builtin.param_array_from_cache_by_name", "param_array_from_cache_by_name(names)",
+     with_kind_of_cache<array_of<named>>},
+    {"vm.builtin.param_array_from_cache_by_name_unpacked",
+     "param_array_from_cache_by_name_unpacked(name, ...)", with_kind_of_cache<array_of<unpacked>>},
+    {"vm.builtin.param_module_from_cache", "param_module_from_cache(prefix, count)",
+     with_kind_of_cache<module_of<numbered>>},
+    {"vm.builtin.param_module_from_cache_by_name", "param_module_from_cache_by_name(names)",
+     with_kind_of_cache<module_of<named>>},
+};
+
+}  // namespace
+
+std::span<const CacheFunction> cache_functions() { return rows; }
+
+}  // namespace gantry::relax
