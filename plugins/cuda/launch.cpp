@@ -100,6 +100,7 @@ Status Kernel::call(const Call& given) const {
                    extents.dynamic_shared_bytes, " bytes, maximum is ", INT32_MAX)
         .with_reason("LAUNCH_EXTENT");
   }
+  if (extents.is_empty) return {};
 
   GANTRY_TRY(Device* const device, module->plugin().gpus.at(env.device.index));
   GANTRY_TRY(const ContextScope scope, device->enter());

@@ -106,9 +106,10 @@ Status set_extents(Slot& slot, const KernelCall& call, std::span<const gantry_va
   while (same < args.size() && is_held(slot.held[same], args[same])) ++same;
   if (same == args.size() && slot.local[0] != 0) return {};
   GANTRY_TRY(const LaunchExtents extents, call.extents(args));
+  // An empty launch has no work-items.
   for (std::size_t i = 0; i < 3; ++i) {
     slot.local[i] = extents.block[i];
-    slot.global[i] = std::size_t{extents.grid[i]} * extents.block[i];
+    slot.global[i] = extents.is_empty ? 0 : std::size_t{extents.grid[i]} * extents.block[i];
   }
   for (std::size_t i = first; i < args.size(); ++i) slot.held[i] = {args[i], 0};
   return {};
@@ -141,6 +142,7 @@ Status Kernel::call(const Call& given) const {
   const std::lock_guard lock(slot.mutex);
   if (slot.held.empty()) slot.held.resize(args.size());
   GANTRY_CHECK(set_extents(slot, call, args));
+  if (slot.global[0] == 0) return {};
   if (!slot.kernel) GANTRY_CHECK(module->make(slot, index, *device));
   std::vector<OwnedBuffer> parts;
   for (std::size_t i = 0; i < call.parameter_count(); ++i) {

@@ -113,6 +113,7 @@ Status LoadedKernel::call(const Call& call) {
     }
   }
   GANTRY_TRY(const LaunchExtents extents, self.call.extents(args));
+  if (extents.is_empty) return {};
   GANTRY_CHECK(check_extents(*device, self, extents));
   GANTRY_TRY(const Pipeline* const pipeline, module->pipeline(*this, *device));
   return device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid});

@@ -176,6 +176,7 @@ gantry::Status KernelFunction::call(const gantry::Call& given) const {
     run.parameters.push_back(std::move(bound));
   }
   GANTRY_TRY(const gantry::LaunchExtents extents, call.extents(given.args));
+  if (extents.is_empty) return {};
   run.items = std::uint64_t{extents.grid[0]} * extents.block[0];
   return device->stream_of(static_cast<Stream*>(env.stream)).push(std::move(run));
 }

@@ -33,6 +33,9 @@ constexpr std::string_view rank_names[] = {"blockIdx.", "threadIdx.", "clusterCt
 
 // The extents of a launch. An axis is 1 if it has no tag or its argument is 0.
 struct LaunchExtents {
+  // An argument of grid or block is 0, as for a tensor without elements: the launch has no threads,
+  // and must be left out, because a kernel does not always compare its index with the extent.
+  bool is_empty = false;
   std::array<std::uint32_t, 3> grid = {1, 1, 1};
   std::array<std::uint32_t, 3> block = {1, 1, 1};
   std::array<std::uint32_t, 3> cluster = {1, 1, 1};
@@ -86,6 +89,7 @@ struct LaunchTags {
       if (argument.i < 0 || argument.i > INT32_MAX)
         return refuse(" is ", argument.i, ", range is 0 to ", INT32_MAX);
       const auto extent = static_cast<std::uint32_t>(argument.i != 0 ? argument.i : 1);
+      out.is_empty = out.is_empty || (argument.i == 0 && rank < 2);
       std::uint32_t& location = (*ranks[rank])[dimension];
       if ((seen >> axes[i] & 1u) != 0 && location != extent)
         return refuse(" is ", location, " and ", extent, ", expected one");

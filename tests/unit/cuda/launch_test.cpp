@@ -130,11 +130,20 @@ TEST_F(Launches, UseTheExtentsOfTheirTags) {
   const gantry_function tagged =
       kernel({"empty_kernel", "", {"threadIdx.y", "blockIdx.z", "blockIdx.x", shared_tag}});
 
-  ASSERT_TRUE(world->call(tagged, {int_value(8), int_value(3), int_value(0), int_value(64)}).ok());
+  ASSERT_TRUE(world->call(tagged, {int_value(8), int_value(3), int_value(1), int_value(64)}).ok());
 
   EXPECT_THAT(fake.launches[0].grid, ElementsAre(1, 1, 3));
   EXPECT_THAT(fake.launches[0].block, ElementsAre(1, 8, 1));
   EXPECT_EQ(fake.launches[0].shared_bytes, 64u);
+}
+
+TEST_F(Launches, AreLeftOutWithAnExtentOfZero) {
+  const gantry_function tagged = kernel({"empty_kernel", "", {"blockIdx.x", "threadIdx.x"}});
+
+  for (const std::int64_t blocks : {0, 1, 0})
+    ASSERT_TRUE(world->call(tagged, {int_value(blocks), int_value(8)}).ok());
+
+  EXPECT_EQ(fake.launches.size(), 1u);
 }
 
 TEST_F(Launches, RaiseTheSharedMemoryLimitOnlyForANewMaximum) {

@@ -134,9 +134,20 @@ TEST(LaunchExtents, AreReadFromTheArguments) {
 }
 
 // Compilers since v0.8 pass 0 for an empty dynamic extent.
-TEST(LaunchExtents, CountZeroAsOne) {
-  EXPECT_THAT(parsed_tags({"blockIdx.x"}).extents({{int_value(0)}}).value().grid,
-              ElementsAre(1, 1, 1));
+TEST(LaunchExtents, AreEmptyIfAnExtentIsZero) {
+  for (const char* const tag : {"blockIdx.x", "threadIdx.z"}) {
+    const LaunchTags tags = parsed_tags({tag, "blockIdx.y"});
+
+    const auto empty = tags.extents({{int_value(0), int_value(2)}});
+
+    EXPECT_TRUE(empty->is_empty) << tag;
+    EXPECT_THAT(empty->grid, ElementsAre(1, 2, 1)) << tag;
+    EXPECT_FALSE(tags.extents({{int_value(1), int_value(2)}})->is_empty) << tag;
+  }
+}
+
+TEST(LaunchExtents, AreNotEmptyWithoutAClusterExtent) {
+  EXPECT_FALSE(parsed_tags({"clusterCtaIdx.x"}).extents({{int_value(0)}})->is_empty);
 }
 
 // A convolution of v0.12: each stage of the kernel names the axis.

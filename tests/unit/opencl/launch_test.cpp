@@ -41,12 +41,26 @@ TEST_F(OpenclKernel, LaunchesWithTheExtentsOfItsTags) {
   void* const data = memory(28);
 
   ASSERT_TRUE(module
-                  ->call("where", {pointer_value(data), int_value(3), int_value(5), int_value(0),
+                  ->call("where", {pointer_value(data), int_value(3), int_value(5), int_value(1),
                                    int_value(4)})
                   .ok());
   ASSERT_TRUE(copy(on_device(data), on_host(out.data()), 28).ok());
 
-  EXPECT_THAT(out, ElementsAre(4, 3, 5, 4, 3, 1, 3)) << "extent 0 is 1";
+  EXPECT_THAT(out, ElementsAre(4, 3, 5, 4, 3, 1, 3));
+}
+
+TEST_F(OpenclKernel, DoesNotRunWithAnExtentOfZero) {
+  const auto module =
+      kernel({"count", {handle}}, "__kernel void count(__global float* out) { out[0] += 1; }\n");
+  void* const out = floats({0});
+
+  for (const std::int64_t blocks : {1, 0, 0, 1}) {
+    const Status status =
+        module->call("count", {pointer_value(out), int_value(blocks), int_value(1)});
+    ASSERT_TRUE(status.ok()) << status.error().message;
+  }
+
+  EXPECT_THAT(floats_in(out, 1), ElementsAre(2));
 }
 
 TEST_F(OpenclKernel, ReceivesScalarsInTheirDeclaredWidth) {

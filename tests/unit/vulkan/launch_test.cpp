@@ -173,6 +173,23 @@ TEST_F(Launches, CompleteAfterTheirModuleAndMemoryAreFreed) {
   free(c);
 }
 
+TEST_F(Launches, AreLeftOutWithAnExtentOfZero) {
+  const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
+  const auto module = load(bytes, 3).value();
+  void* const sum = holding(std::vector<float>(64, 0.0f));
+  void* const step = holding(std::vector<float>(64, 1.0f));
+  std::vector<gantry_value> none = axpy2_args(sum, sum, step, 64);
+  none.at(none.size() - 2) = int_value(0);
+
+  ASSERT_TRUE(call(*module, axpy2, none).ok());
+  EXPECT_EQ(read<float>(sum, 64), std::vector<float>(64, 0.0f));
+  ASSERT_TRUE(call(*module, axpy2, axpy2_args(sum, sum, step, 64)).ok());
+  EXPECT_EQ(read<float>(sum, 64), std::vector<float>(64, 2.0f));
+
+  free(sum);
+  free(step);
+}
+
 TEST_F(Launches, FromManyThreadsCompileOnce) {
   const std::vector<std::uint8_t> bytes = golden_payload("tvm-0.12/axpy2_vulkan.so");
   const auto module = load(bytes, 3).value();
