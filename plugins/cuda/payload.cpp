@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
@@ -27,9 +28,11 @@ Result<Payload> read_payload(Blob& blob) {
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
   if (payload.format == "cuda") {
-    return unsupported(
-               "payload contains CUDA C++ source, which this version does not compile; export "
-               "the model where CUDA is installed, so that it contains PTX or a cubin")
+    return unsupported("payload contains ", ByteCount(code.size()),
+                       " of CUDA C++ source, which the host that loads it must compile, and "
+                       "gantry.cuda has no compiler; TVM exports source where it finds no CUDA "
+                       "driver: export the model on a host with a driver and a CUDA Toolkit, so "
+                       "that it contains PTX, a cubin or a fatbin")
         .with_reason("CUDA_SOURCE");
   }
   GANTRY_TRY(payload.image, read_image(ByteReader::of_text(code, code_at)));

@@ -145,8 +145,10 @@ INSTANTIATE_TEST_SUITE_P(
                    "format is \"ptxptxptxptxptxpt\", expected 1 to 16 printable characters"},
         BadPayload{"Source", payload({.format = "cuda", .code = text_bytes("extern \"C\"")}),
                    Code::unsupported, no_offset, "CUDA_SOURCE",
-                   "payload contains CUDA C++ source, which this version does not compile; export "
-                   "the model where CUDA is installed, so that it contains PTX or a cubin"},
+                   "payload contains 10 bytes of CUDA C++ source, which the host that loads it "
+                   "must compile, and gantry.cuda has no compiler; TVM exports source where it "
+                   "finds no CUDA driver: export the model on a host with a driver and a CUDA "
+                   "Toolkit, so that it contains PTX, a cubin or a fatbin"},
         BadPayload{"ByteBehind", with_more(payload({.code = text_bytes(ptx_text())})),
                    Code::malformed, payload().size(), "BLOB_TRAILING",
                    "payload has 1 bytes after its last field, expected none"},
