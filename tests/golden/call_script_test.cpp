@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plays the call scripts of artifacts that TVM exported, and compares with what TVM returned.
-#include "tools/gantry/script/script_player.hpp"
-
 #include "core/base/text_file.hpp"
+#include "tests/golden/played_script.hpp"
 #include "tests/support/files.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -28,15 +27,6 @@ using ::testing::StartsWith;
 
 constexpr Tolerance tolerance{1e-5, 1e-6};
 const std::vector<std::string> cpu = {"cpu"};
-
-Runtime new_runtime() {
-  RuntimeOptions options;
-  options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
-  options.only_these_plugins = true;
-  auto runtime = Runtime::create(std::move(options));
-  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
-  return std::move(runtime).value();
-}
 
 // The functions that TVM's process had, see tests/golden/data/relax/README.md.
 class HostFunctions {
@@ -77,21 +67,9 @@ class HostFunctions {
 
 // Plays a script on its artifact on the CPU; returns a line for each difference.
 std::vector<std::string> play(const CallScript& script, HostFunctions& functions) {
-  std::vector<std::string> lines;
-  Runtime runtime = new_runtime();
+  Runtime runtime = test::new_runtime();
   functions.add_to(runtime);
-  const auto model = runtime.load(test::golden("relax/" + script.file).string());
-  if (!model.ok()) return {model.error().message.text()};
-  auto player = ScriptPlayer::create(runtime, *model, script, cpu);
-  if (!player.ok()) return {player.error().message.text()};
-  for (std::size_t i = 0; i < script.calls.size(); ++i) {
-    const auto played = player->play(i, tolerance);
-    if (!played.ok()) return {played.error().message.text()};
-    for (const std::string& text : (*played)->differences)
-      lines.push_back(
-          concat("call ", i, " ", script.calls[i].function, ": ", Message::lines(text)));
-  }
-  return lines;
+  return test::play(std::move(runtime), script, cpu, tolerance);
 }
 
 std::vector<std::string> play_golden(const std::string& name, HostFunctions& functions) {
@@ -197,7 +175,7 @@ class WeightScript : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(WeightScript, HasTensorsThatAreEqualBitForBitAndAligned) {
-  Runtime runtime = new_runtime();
+  Runtime runtime = test::new_runtime();
   const Module model = runtime.load(test::golden("relax/" + script.file).string()).value();
   ScriptPlayer player = ScriptPlayer::create(runtime, model, script, cpu).value();
 

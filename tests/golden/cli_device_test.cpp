@@ -59,7 +59,7 @@ class OnDevice : public ::testing::Test {
     const std::string plugins = built_plugins();
     write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
                                            "\nplugins: {dirs: [" + plugins + "/graph, " + plugins +
-                                           '/' + kind_.name + "]}\n");
+                                           "/relax, " + plugins + '/' + kind_.name + "]}\n");
     args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
     environment.push_back("POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string());
     // Drivers keep their compilers until the process exits.
@@ -263,6 +263,33 @@ INSTANTIATE_TEST_SUITE_P(Golden, Models,
                            return concat(std::get<0>(test.param).name, '_',
                                          std::get<1>(test.param).name);
                          });
+
+// A Relax executable. Calls and results are those of the script for the CPU.
+class Script : public OnDevice, public ::testing::WithParamInterface<const char*> {
+ protected:
+  Script() : OnDevice(kinds[0]) {}
+};
+
+TEST_P(Script, PlaysOnTheDeviceThatTheArtifactNames) {
+  const std::string name = concat("relax/", GetParam(), "_opencl");
+  const Args play{"run",    name + ".so", "--script", name + ".json",
+                  "--rtol", "1e-4",       "--atol",   "1e-4"};
+  Args given = play;
+  given.insert(given.end(), {"--device", "opencl"});
+
+  const Outcome chosen = gantry(play);
+  const Outcome named = gantry(given);
+
+  for (const Outcome& run : {chosen, named}) {
+    EXPECT_EQ(run.status, 0) << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr(" calls, 0 differences\n"));
+  }
+  EXPECT_THAT(chosen.err, HasSubstr("gantry: runs on opencl, for which "));
+  EXPECT_THAT(named.err, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Relax, Script, ::testing::Values("cnn", "cnn_dyn"),
+                         [](const auto& test) { return std::string(test.param); });
 
 class Vulkan : public OnDevice {
  protected:

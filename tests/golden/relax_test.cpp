@@ -89,29 +89,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Model{"relax/v25_cnn_llvm"}, Model{"relax/v25_cnn_compiled_llvm"},
                       Model{"relax/v26_cnn_llvm"}, Model{"relax/v26_cnn_compiled_llvm"}));
 
-class RelaxDevice : public RelaxRun, public ::testing::WithParamInterface<Model> {};
-
-// Inputs of the stateful protocol are copied to the device.
-TEST_P(RelaxDevice, HasTvmsOutput) {
-  const auto device = runtime->device("opencl");
-  if (!device.ok()) GTEST_SKIP() << device.error().message;
-  const Module vm = machine(load(GetParam().name + ".so"), *device);
-  const Tensor x = array("relax/cnn_llvm.npz", "c0_a0");
-
-  ASSERT_TRUE((*vm.function("set_input"))("main", x).ok());
-  const auto run = (*vm.function("invoke_stateful"))("main");
-  ASSERT_TRUE(run.ok()) << run.error().message;
-  const Tensor output = (*vm.function("get_output"))("main")->tensor().value();
-
-  const Tensor on_cpu = runtime->tensor(output.shape(), output.dtype()).value();
-  ASSERT_TRUE(runtime->copy(output, on_cpu).ok());
-  EXPECT_LE(largest_difference(on_cpu, array("relax/cnn_llvm.npz", "c0_r")), 1e-4);
-}
-
-INSTANTIATE_TEST_SUITE_P(OpenCl, RelaxDevice,
-                         ::testing::Values(Model{"relax/cnn_opencl"},
-                                           Model{"relax/cnn_dyn_opencl"}));
-
 TEST_F(RelaxRun, UsesOneExecutableOnManyThreads) {
   const Module model = load("relax/cnn_llvm.so");
   const Tensor x = array("relax/cnn_llvm.npz", "c0_a0"), y = array("relax/cnn_llvm.npz", "c0_r");

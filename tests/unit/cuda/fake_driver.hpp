@@ -22,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gantry::cuda::test {
@@ -38,6 +39,7 @@ struct FakeGpu {
 struct FakeLaunch {
   std::string kernel;
   std::vector<unsigned> grid, block;
+  std::size_t parameter_count = 0;
   unsigned shared_bytes = 0;
   CUstream stream = nullptr;
 };
@@ -81,6 +83,10 @@ struct FakeKernel {
   std::function<void(void* const* parameters, unsigned grid_x, unsigned block_x)> run;
 };
 // Returns a kernel by name; NULL: unknown, the code does not contain it.
-const FakeKernel* fake_kernel(const std::string& name);
+//
+// parameter_count  [in]  that its PTX declares; 0: any
+const FakeKernel* fake_kernel(const std::string& name, std::size_t parameter_count);
+// Those of the golden Relax executables.
+std::vector<std::pair<std::string, FakeKernel>> cnn_kernels();
 
 }  // namespace gantry::cuda::test

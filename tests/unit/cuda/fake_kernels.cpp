@@ -51,41 +51,49 @@ void softmax10(void* const* parameters, unsigned, unsigned) {
 
 }  // namespace
 
-const FakeKernel* fake_kernel(const std::string& name) {
+const FakeKernel* fake_kernel(const std::string& name, std::size_t parameter_count) {
   constexpr std::size_t p = sizeof(void*);
-  static const std::map<std::string, FakeKernel> kernels{
-      {"axpy2_kernel0", {{p, p, p, 4, 4, 4, 4}, axpy2}},
-      {"tvmgen_default_fused_nn_dense_add_nn_relu_kernel0", {{p, p, p, p}, dense<64, true>}},
-      {"tvmgen_default_fused_nn_dense_add_nn_relu_1_kernel0", {{p, p, p, p}, dense<64, true>}},
-      {"tvmgen_default_fused_nn_dense_add_kernel0", {{p, p, p, p}, dense<32, false>}},
-      {"tvmgen_default_fused_nn_softmax_kernel0", {{p, p}, softmax10}},
-      // Writes its scalar to its pointer; tests launches with each type, and with shared memory.
-      {"store_kernel",
-       {{p, 4, 8, 4, 4, 8},
-        [](void* const* parameters, unsigned, unsigned) {
-          auto* to = value_of<char*>(parameters, 0);
-          const std::size_t sizes[] = {4, 8, 4, 4, 8};
-          for (std::size_t i = 0; i < 5; ++i) {
-            std::copy_n(static_cast<const char*>(parameters[1 + i]), sizes[i], to);
-            to += 8;
-          }
-        }}},
-      // Writes the sum of 99 numbers.
-      {"sum_kernel",
-       {std::vector<std::size_t>(100, 8),
-        [](void* const* parameters, unsigned, unsigned) {
-          std::int64_t sum = 0;
-          for (std::size_t i = 1; i < 100; ++i) sum += value_of<std::int64_t>(parameters, i);
-          *value_of<std::int64_t*>(parameters, 0) = sum;
-        }}},
-      {"empty_kernel", {{}, [](void* const*, unsigned, unsigned) {}}},
-      // A tensor map is passed by value, 128 bytes.
-      {"map_kernel", {{128, p}, [](void* const* parameters, unsigned, unsigned) {
-                        std::copy_n(static_cast<const char*>(parameters[0]), 128,
-                                    value_of<char*>(parameters, 1));
-                      }}}};
-  const auto found = kernels.find(name);
-  return found == kernels.end() ? nullptr : &found->second;
+  static const std::multimap<std::string, FakeKernel> kernels = [] {
+    std::multimap<std::string, FakeKernel> all{
+        {"axpy2_kernel0", {{p, p, p, 4, 4, 4, 4}, axpy2}},
+        {"tvmgen_default_fused_nn_dense_add_nn_relu_kernel0", {{p, p, p, p}, dense<64, true>}},
+        {"tvmgen_default_fused_nn_dense_add_nn_relu_1_kernel0", {{p, p, p, p}, dense<64, true>}},
+        {"tvmgen_default_fused_nn_dense_add_kernel0", {{p, p, p, p}, dense<32, false>}},
+        {"tvmgen_default_fused_nn_softmax_kernel0", {{p, p}, softmax10}},
+        // Writes its scalar to its pointer; tests launches with each type, and with shared memory.
+        {"store_kernel",
+         {{p, 4, 8, 4, 4, 8},
+          [](void* const* parameters, unsigned, unsigned) {
+            auto* to = value_of<char*>(parameters, 0);
+            const std::size_t sizes[] = {4, 8, 4, 4, 8};
+            for (std::size_t i = 0; i < 5; ++i) {
+              std::copy_n(static_cast<const char*>(parameters[1 + i]), sizes[i], to);
+              to += 8;
+            }
+          }}},
+        // Writes the sum of 99 numbers.
+        {"sum_kernel",
+         {std::vector<std::size_t>(100, 8),
+          [](void* const* parameters, unsigned, unsigned) {
+            std::int64_t sum = 0;
+            for (std::size_t i = 1; i < 100; ++i) sum += value_of<std::int64_t>(parameters, i);
+            *value_of<std::int64_t*>(parameters, 0) = sum;
+          }}},
+        {"empty_kernel", {{}, [](void* const*, unsigned, unsigned) {}}},
+        // A tensor map is passed by value, 128 bytes.
+        {"map_kernel", {{128, p}, [](void* const* parameters, unsigned, unsigned) {
+                          std::copy_n(static_cast<const char*>(parameters[0]), 128,
+                                      value_of<char*>(parameters, 1));
+                        }}}};
+    for (auto& kernel : cnn_kernels()) all.insert(std::move(kernel));
+    return all;
+  }();
+  const auto [first, last] = kernels.equal_range(name);
+  for (auto found = first; found != last; ++found) {
+    if (parameter_count == 0 || found->second.parameter_bytes.size() == parameter_count)
+      return &found->second;
+  }
+  return nullptr;
 }
 
 }  // namespace gantry::cuda::test

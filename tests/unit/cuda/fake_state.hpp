@@ -42,6 +42,8 @@ struct CUgraphExec_st {
 struct CUfunc_st {
   std::string name;
   const gantry::cuda::test::FakeKernel* kernel;
+  // of a block
+  unsigned max_threads;
   int dynamic_shared_limit = 48 * 1024;
   CUctx_st* context;
 };

@@ -185,16 +185,40 @@ CUresult cuModuleUnload(CUmodule module) {
   delete module;
   return faulty;
 }
+// What PTX declares about a kernel.
+struct PtxEntry {
+  bool is_there = false;
+  std::size_t parameter_count = 0;
+  unsigned max_threads = 1024;
+};
+static PtxEntry ptx_entry(const std::string& text, const std::string& kernel) {
+  PtxEntry entry;
+  const std::size_t at = text.find(".entry " + kernel + "(");
+  if (at == std::string::npos) return entry;
+  entry.is_there = true;
+  const std::string head = text.substr(at, text.find('{', at) - at);
+  for (std::size_t i = 0; (i = head.find(".param ", i)) != std::string::npos; ++i)
+    ++entry.parameter_count;
+  unsigned x = 0, y = 0, z = 0;
+  const std::size_t bounds = head.find(".maxntid ");
+  if (bounds != std::string::npos &&
+      std::sscanf(head.c_str() + bounds, ".maxntid %u, %u, %u", &x, &y, &z) == 3)
+    entry.max_threads = x * y * z;
+  return entry;
+}
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
   ENTER(cuModuleGetFunction);
   CHECK_CONTEXT();
-  const FakeKernel* const kernel = test::fake_kernel(name);
-  const bool is_there =
-      module->text.empty() || module->text.find(std::string(".entry ") + name) != std::string::npos;
-  if (kernel == nullptr || !is_there) return CUDA_ERROR_NOT_FOUND;
+  PtxEntry entry;
+  if (!module->text.empty()) {
+    entry = ptx_entry(module->text, name);
+    if (!entry.is_there) return CUDA_ERROR_NOT_FOUND;
+  }
+  const FakeKernel* const kernel = test::fake_kernel(name, entry.parameter_count);
+  if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;
   auto& made = module->functions[name];
   if (made == nullptr) {
-    made.reset(new CUfunc_st{name, kernel, 48 * 1024, module->context});
+    made.reset(new CUfunc_st{name, kernel, entry.max_threads, 48 * 1024, module->context});
   }
   *function = made.get();
   return CUDA_SUCCESS;
@@ -222,13 +246,16 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
   ENTER(cuLaunchKernel);
   CHECK_STREAM(stream);
   if (function->context != stack.back()) return CUDA_ERROR_INVALID_HANDLE;
-  if (block_x * block_y * block_z > 1024) return CUDA_ERROR_INVALID_VALUE;
+  if (block_x * block_y * block_z > function->max_threads) return CUDA_ERROR_INVALID_VALUE;
+  // A launch without blocks fails, too.
+  if (grid_x * grid_y * grid_z * block_x * block_y * block_z == 0) return CUDA_ERROR_INVALID_VALUE;
   if (shared_bytes > static_cast<unsigned>(function->dynamic_shared_limit)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   fake_driver().launches.push_back({function->name,
                                     {grid_x, grid_y, grid_z},
                                     {block_x, block_y, block_z},
+                                    function->kernel->parameter_bytes.size(),
                                     shared_bytes,
                                     stream});
   // Parameters are copied at the launch.

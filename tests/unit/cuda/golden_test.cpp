@@ -56,28 +56,38 @@ TEST_P(GoldenPayloads, AreRead) {
   }
   FAIL() << "the file has no cuda module";
 }
-INSTANTIATE_TEST_SUITE_P(Files, GoldenPayloads,
-                         ::testing::Values(Golden{"tvm-0.12/axpy2_cuda_ptx75.so",
-                                                  "Axpy2Ptx",
-                                                  "PTX 9.0 for sm_75",
-                                                  {"axpy2_kernel0 7 2"}},
-                                           Golden{"tvm-0.12/axpy2_cuda_cubin90.so",
-                                                  "Axpy2Cubin",
-                                                  "fatbin with cubin for sm_90",
-                                                  {"axpy2_kernel0 7 2"}},
-                                           Golden{"tvm-0.12/digits_mlp_cuda_ptx75.so",
-                                                  "DigitsPtx",
-                                                  "PTX 9.0 for sm_75",
-                                                  {dense_relu, dense_relu_1, dense, softmax}},
-                                           Golden{"tvm-0.12/digits_mlp_cuda_cubin90.so",
-                                                  "DigitsCubin",
-                                                  "fatbin with cubin for sm_90",
-                                                  {dense_relu_1, softmax, dense, dense_relu}},
-                                           Golden{"tvm-0.25/axpy2_cuda_ptx75.so",
-                                                  "Axpy2Ffi",
-                                                  "PTX 9.0 for sm_75",
-                                                  {"axpy2_kernel 4 2"}}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Files, GoldenPayloads,
+    ::testing::Values(
+        Golden{
+            "tvm-0.12/axpy2_cuda_ptx75.so", "Axpy2Ptx", "PTX 9.0 for sm_75", {"axpy2_kernel0 7 2"}},
+        Golden{"tvm-0.12/axpy2_cuda_cubin90.so",
+               "Axpy2Cubin",
+               "fatbin with cubin for sm_90",
+               {"axpy2_kernel0 7 2"}},
+        Golden{"tvm-0.12/digits_mlp_cuda_ptx75.so",
+               "DigitsPtx",
+               "PTX 9.0 for sm_75",
+               {dense_relu, dense_relu_1, dense, softmax}},
+        Golden{"tvm-0.12/digits_mlp_cuda_cubin90.so",
+               "DigitsCubin",
+               "fatbin with cubin for sm_90",
+               {dense_relu_1, softmax, dense, dense_relu}},
+        Golden{
+            "tvm-0.25/axpy2_cuda_ptx75.so", "Axpy2Ffi", "PTX 9.0 for sm_75", {"axpy2_kernel 4 2"}},
+        Golden{"relax/cnn_cuda.so",
+               "CnnRelax",
+               "PTX 9.0 for sm_75",
+               {"fused_conv2d1_add1_relu1_kernel 4 4", "fused_conv2d_add_relu_kernel 4 4",
+                "fused_matmul_add2_kernel 4 3", "max_pool2d_kernel 2 2", "max_pool2d1_kernel 2 2",
+                "reshape_kernel 2 2", "softmax_kernel 2 2"}},
+        Golden{"relax/cnn_dyn_cuda.so",
+               "CnnDynamicRelax",
+               "PTX 9.0 for sm_75",
+               {"fused_conv2d1_add1_relu1_kernel 5 4", "fused_conv2d_add_relu_kernel 5 4",
+                "fused_matmul_add2_kernel 5 4", "max_pool2d_kernel 4 2", "max_pool2d1_kernel 4 2",
+                "reshape_kernel 4 2", "softmax_kernel 3 2"}}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace gantry::cuda::test

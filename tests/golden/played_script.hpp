@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plays the call scripts of golden artifacts in this process.
+#pragma once
+
+#include "tools/gantry/script/script_player.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gantry/join.hpp>
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry::test {
+
+// Options of a runtime that finds the plugins of this build.
+inline RuntimeOptions built_plugins_only() {
+  RuntimeOptions options;
+  options.plugin_dirs = {(build_tree() / "share/gantry/plugins.d").string()};
+  options.only_these_plugins = true;
+  return options;
+}
+
+inline Runtime new_runtime(RuntimeOptions options = built_plugins_only()) {
+  auto runtime = Runtime::create(std::move(options));
+  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
+  return std::move(runtime).value();
+}
+
+// Plays a script on its artifact; returns a line for each difference.
+inline std::vector<std::string> play(Runtime runtime, const cli::CallScript& script,
+                                     std::span<const std::string> devices,
+                                     cli::Tolerance tolerance) {
+  std::vector<std::string> lines;
+  const auto model = runtime.load(golden("relax/" + script.file).string());
+  if (!model.ok()) return {model.error().message.text()};
+  auto player = cli::ScriptPlayer::create(runtime, *model, script, devices);
+  if (!player.ok()) return {player.error().message.text()};
+  for (std::size_t i = 0; i < script.calls.size(); ++i) {
+    const auto played = player->play(i, tolerance);
+    if (!played.ok()) return {played.error().message.text()};
+    for (const std::string& text : (*played)->differences)
+      lines.push_back(
+          concat("call ", i, " ", script.calls[i].function, ": ", Message::lines(text)));
+  }
+  return lines;
+}
+
+}  // namespace gantry::test
