@@ -13,11 +13,12 @@ constexpr std::uintptr_t in_place_alignment = 64;
 
 }  // namespace
 
-Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob) {
+Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
+                                                   std::shared_ptr<StorageMemory> memory) {
   GANTRY_TRY(Executable executable, read_executable(blob));
   GANTRY_TRY(Program program, decode(executable));
   return std::shared_ptr<const Loaded>(
-      new Loaded(host, std::move(executable), std::move(program), blob.node()));
+      new Loaded(host, std::move(executable), std::move(program), blob.node(), std::move(memory)));
 }
 
 Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,

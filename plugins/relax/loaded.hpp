@@ -20,7 +20,14 @@ namespace gantry::relax {
 
 class Loaded {
  public:
-  static Result<std::shared_ptr<const Loaded>> read(const Host& host, Blob& blob);
+  // Results keep their own memory only.
+  ~Loaded() { pool->close(); }
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+
+  // memory   [in]   of the runtime
+  static Result<std::shared_ptr<const Loaded>> read(const Host& host, Blob& blob,
+                                                    std::shared_ptr<StorageMemory> memory);
 
   const Executable executable;
   const Program program;
@@ -37,11 +44,12 @@ class Loaded {
   Result<const std::vector<Value>*> constants(gantry_device_id device, const gantry_env* env) const;
 
  private:
-  Loaded(const Host& host, Executable read, Program decoded, gantry_object* own)
+  Loaded(const Host& host, Executable read, Program decoded, gantry_object* own,
+         std::shared_ptr<StorageMemory> memory)
       : executable(std::move(read)),
         program(std::move(decoded)),
         node(own),
-        pool(std::make_shared<StoragePool>(host)),
+        pool(StoragePool::create(host, std::move(memory))),
         host_(host) {}
   Result<Value> constant(std::size_t index, gantry_device_id device, const gantry_env* env) const;
   Result<Value> tensor(const ArrayRecord& array, std::string_view scope, gantry_device_id device,

@@ -23,7 +23,7 @@ Result<Value> kept_on(const Host& host, gantry_device_id device, const gantry_va
 }  // namespace
 
 Result<std::unique_ptr<ExecutableModule>> ExecutableModule::load(Plugin& plugin, Blob& blob) {
-  GANTRY_TRY(auto code, Loaded::read(plugin.host, blob));
+  GANTRY_TRY(auto code, Loaded::read(plugin.host, blob, plugin.memory));
   return std::make_unique<ExecutableModule>(plugin.host, std::move(code));
 }
 

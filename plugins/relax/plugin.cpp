@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace gantry::relax {
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+}  // namespace
 
 std::string_view Plugin::NamedFunction::name() const {
   return std::visit([](const auto* known) { return known->name; }, row);
@@ -16,7 +21,20 @@ Result<Value> Plugin::NamedFunction::call(const Call& call) const {
   return function.run(plugin->cache_, {function.usage, call.env, call.args});
 }
 
-Plugin::Plugin(Host given) : host(given), cache_(given) {
+Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
+  std::int64_t limit = 0;
+  if (const auto value = host.option("memory_limit_mib")) {
+    if (value->kind != GANTRY_INT || value->i < 0 || value->i > INT64_MAX / mib) {
+      return invalid("option memory_limit_mib is not an integer from 0 to ", INT64_MAX / mib)
+          .with_reason("CONFIG");
+    }
+    limit = value->i * mib;
+  }
+  return std::make_unique<Plugin>(host, static_cast<std::uint64_t>(limit));
+}
+
+Plugin::Plugin(Host given, std::uint64_t memory_limit)
+    : host(given), memory(std::make_shared<StorageMemory>(memory_limit)), cache_(given) {
   for (const Builtin* builtin : builtins()) functions_.push_back({this, builtin});
   for (const CacheFunction& function : cache_functions()) functions_.push_back({this, &function});
   std::ranges::sort(functions_, {}, &NamedFunction::name);

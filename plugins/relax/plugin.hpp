@@ -9,6 +9,8 @@
 
 #include <gantry/plugin.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -33,7 +35,9 @@ struct Plugin {
     Result<Value> call(const Call& call) const;
   };
 
-  explicit Plugin(Host given);
+  // returns  INVALID  the value of an option is not one of its type (CONFIG)
+  static Result<std::unique_ptr<Plugin>> create(Host host);
+  Plugin(Host given, std::uint64_t memory_limit);
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
@@ -42,6 +46,8 @@ struct Plugin {
   std::vector<std::string_view> names() const;
 
   const Host host;
+  // of all executables
+  const std::shared_ptr<StorageMemory> memory;
 
  private:
   TensorCache cache_;

@@ -14,25 +14,35 @@ namespace gantry::relax {
 struct Storage {
   static constexpr const char* type_name = "vm.Storage";
 
-  std::shared_ptr<StoragePool> pool;
-  StoragePool::Key key;
-  // a tensor of bytes
-  Value block;
-
+  Storage(std::shared_ptr<StoragePool> owner, StoragePool::Key kind)
+      : pool(std::move(owner)), key(std::move(kind)) {}
   ~Storage() { pool->give_back(key, std::move(block)); }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  const std::shared_ptr<StoragePool> pool;
+  const StoragePool::Key key;
+  StorageMemory::Block block;
 };
 
-Result<Value> StoragePool::allocate(const Key& key) {
-  const auto& [type, index, scope, bytes] = key;
-  std::int64_t extent = static_cast<std::int64_t>(bytes);
-  const gantry_tensor like{nullptr, {type, index}, 1, {1, 8, 1}, &extent, nullptr, 0};
-  Result<Value> block = host_.tensor_new(like, scope);
-  if (block.ok() || block.error().code != Code::exhausted) return block;
+std::shared_ptr<StoragePool> StoragePool::create(Host host, std::shared_ptr<StorageMemory> memory) {
+  std::shared_ptr<StoragePool> pool(new StoragePool(host, memory));
+  memory->add(pool);
+  return pool;
+}
+
+void StoragePool::free_unused() {
+  decltype(free_) unused;
+  const std::lock_guard lock(mutex_);
+  unused.swap(free_);
+}
+
+void StoragePool::close() {
   {
     const std::lock_guard lock(mutex_);
-    free_.clear();
+    is_closed_ = true;
   }
-  return host_.tensor_new(like, scope);
+  free_unused();
 }
 
 Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
@@ -44,7 +54,7 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
   }
   const std::uint64_t rounded = (bytes + storage_step - 1) / storage_step * storage_step;
   auto storage = std::make_unique<Storage>(
-      Storage{shared_from_this(), {device.type, device.index, std::string(scope), rounded}, {}});
+      shared_from_this(), Key{device.type, device.index, std::string(scope), rounded});
   {
     const std::lock_guard lock(mutex_);
     const auto found = free_.find(storage->key);
@@ -54,17 +64,17 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
     }
   }
   if (storage->block.tensor() == nullptr) {
-    GANTRY_TRY(storage->block, allocate(storage->key));
+    GANTRY_TRY(storage->block, memory_->allocate(host_, device, rounded, scope));
   }
   return new_opaque(host_, std::move(storage));
 }
 
 // Without memory for the list, the block is freed.
-void StoragePool::give_back(const Key& key, Value block) noexcept {
+void StoragePool::give_back(const Key& key, StorageMemory::Block block) noexcept {
   if (block.tensor() == nullptr) return;
   try {
     const std::lock_guard lock(mutex_);
-    free_[key].push_back(std::move(block));
+    if (!is_closed_) free_[key].push_back(std::move(block));
   } catch (...) {
   }
 }

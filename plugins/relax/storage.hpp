@@ -4,6 +4,8 @@
 // that are no longer used return to the pool of their executable.
 #pragma once
 
+#include "storage_memory.hpp"
+
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
 
@@ -14,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace gantry::relax {
@@ -28,25 +31,32 @@ class StoragePool : public std::enable_shared_from_this<StoragePool> {
  public:
   static constexpr std::uint64_t storage_step = 4096;
 
-  explicit StoragePool(Host host) : host_(host) {}
+  static std::shared_ptr<StoragePool> create(Host host, std::shared_ptr<StorageMemory> memory);
 
   // Returns a storage object of at least `bytes` bytes. Its block returns to the pool when the last
   // reference to it is released.
   //
   // scope    [in]   memory scope of the device
-  // returns  codes of the device's alloc. Blocks of the pool are freed before it is given up
+  // returns  INVALID  larger than memory can be (STORAGE); as StorageMemory::allocate()
   Result<Value> take(gantry_device_id device, std::uint64_t bytes, std::string_view scope);
+  // Frees the blocks that no storage uses.
+  void free_unused();
+  // Ends the pool: its blocks are freed, those in use with their storages.
+  void close();
 
  private:
   friend struct Storage;
   using Key = std::tuple<std::int32_t, std::int32_t, std::string, std::uint64_t>;
 
-  Result<Value> allocate(const Key& key);
-  void give_back(const Key& key, Value block) noexcept;
+  StoragePool(Host host, std::shared_ptr<StorageMemory> memory)
+      : host_(host), memory_(std::move(memory)) {}
+  void give_back(const Key& key, StorageMemory::Block block) noexcept;
 
   const Host host_;
+  const std::shared_ptr<StorageMemory> memory_;
   std::mutex mutex_;
-  std::map<Key, std::vector<Value>> free_;
+  bool is_closed_ = false;
+  std::map<Key, std::vector<StorageMemory::Block>> free_;
 };
 
 // Returns a tensor over a part of a storage.

@@ -155,6 +155,43 @@ TEST_F(FakeCuda, LaunchesNothingForAnEmptyBatch) {
   EXPECT_THAT(launches(), IsEmpty());
 }
 
+// Constants and storages of the executable remain on the device, until it goes.
+TEST_F(FakeCuda, HasTheMemoryOfOneMachineAfterAThousand) {
+  Runtime runtime = new_runtime();
+  auto model = runtime.load(golden("relax/cnn_cuda.so").string());
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const gantry_device_id id = runtime.device("cuda").value();
+  const gantry_device device = runtime.device_table(id).value();
+  const auto allocated = [&] {
+    gantry_value bytes{};
+    EXPECT_EQ(device.table->attribute(device.self, id.index, GANTRY_ATTRIBUTE_ALLOCATED_BYTES,
+                                      &bytes, nullptr),
+              GANTRY_OK);
+    return bytes.i;
+  };
+  const cli::CallScript script = script_of("cnn_cuda");
+  const Tensor x =
+      runtime.tensor(std::vector<std::int64_t>{1, 1, 8, 8}, {2, 32, 1}, "cuda").value();
+  const std::int64_t before = allocated();
+  const auto run_one = [&] {
+    const Module vm = (*model->function("vm_load_executable"))(id)->module().value();
+    const auto result = (*vm.function("main"))(x);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+  };
+
+  run_one();
+  const std::int64_t after_first = allocated();
+  fake::fake_driver().calls.clear();
+  for (int i = 1; i < 1000; ++i) run_one();
+
+  EXPECT_GT(after_first, before);
+  EXPECT_EQ(allocated(), after_first);
+  EXPECT_EQ(fake::fake_driver().count_of("cuMemAlloc_v2"), 0u);
+  EXPECT_EQ(fake::fake_driver().count_of("cuMemcpyHtoDAsync_v2"), 0u);
+  model = Module();
+  EXPECT_EQ(allocated(), before);
+}
+
 TEST_F(FakeCuda, ReportsSourceThatIsNotCompiled) {
   const auto model = new_runtime().load(golden("relax/cnn_cuda_source.so").string());
 

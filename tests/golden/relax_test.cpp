@@ -123,6 +123,27 @@ TEST_F(RelaxRun, ReportsACheckOfTheFunctionWithItsKind) {
                   "found 33, expected 32\n  in instruction "));
 }
 
+TEST_F(RelaxRun, LimitsTheMemoryOfIntermediateResults) {
+  const test::TempDir directory;
+  test::write_file(directory / "runtime.yaml",
+                   "backends: {gantry.relax: {config: {memory_limit_mib: 1}}}\n");
+  RuntimeOptions limited = options();
+  limited.config_file = (directory / "runtime.yaml").string();
+  runtime = Runtime::create(std::move(limited));
+  const Module vm = machine(load("relax/cnn_dyn_llvm.so"), {1, 0});
+  const Function main = vm.function("main").value();
+
+  const auto large = main(runtime->tensor({1024, 1, 8, 8}, {2, 32, 1}).value());
+  const auto small = main(runtime->tensor({16, 1, 8, 8}, {2, 32, 1}).value());
+
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().reason, "MEMORY_LIMIT");
+  // 8 channels
+  EXPECT_THAT(large.error().message, ::testing::StartsWith("storage of 2.0 MiB (2097152 bytes) on "
+                                                           "cpu:0, where executables hold "));
+  EXPECT_TRUE(small.ok()) << small.error().message;
+}
+
 TEST_F(RelaxRun, RequiresDevicesFirst) {
   const Module model = load("relax/cnn_llvm.so");
   const Module vm = (*model.function("vm_load_executable"))()->module().value();

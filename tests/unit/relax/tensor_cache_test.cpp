@@ -89,7 +89,7 @@ class TensorCacheTest : public ::testing::Test {
   FakeHost fake;
   const Host host{fake.table()};
   const gantry_env env{};
-  std::unique_ptr<Plugin> plugin = std::make_unique<Plugin>(host);
+  std::unique_ptr<Plugin> plugin = std::make_unique<Plugin>(host, 0);
 };
 
 TEST_F(TensorCacheTest, ContainsTheTensorsOfADirectory) {
@@ -159,7 +159,7 @@ TEST_F(TensorCacheTest, KeepsOtherNamesWhenADirectoryIsLoaded) {
 }
 
 TEST_F(TensorCacheTest, IsOneForEachRuntime) {
-  Plugin other(host);
+  Plugin other(host, 0);
   load_index(small_index);
   const Value name = text("a");
 

@@ -25,7 +25,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr gantry_device_id cpu = gantry::test::cpu;
+using gantry::test::cpu;
 
 class VmTest : public ::testing::Test {
  protected:
@@ -56,7 +56,7 @@ class VmTest : public ::testing::Test {
     payload = code.payload();
     const gantry_blob raw = payload.blob(pin_);
     Blob blob(raw, fake.node());
-    loaded = Loaded::read(Host(fake.table()), blob).value();
+    loaded = Loaded::read(Host(fake.table()), blob, memory).value();
     vm = std::make_unique<Vm>(Host(fake.table()), loaded);
   }
   Result<Value> run(std::string_view name, std::vector<gantry_value> args = {}) {
@@ -81,6 +81,7 @@ class VmTest : public ::testing::Test {
   FakeHost fake;
   RelaxAssembler code;
   RelaxPayload payload;
+  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>();
   std::shared_ptr<const Loaded> loaded;
   std::unique_ptr<Vm> vm;
 
@@ -297,6 +298,59 @@ TEST_F(VmTest, ReusesStorages) {
     const auto first = run("main"), second = run("main");
     EXPECT_EQ(fake.allocations.size(), 2u);
   }
+}
+
+TEST_F(VmTest, HoldsNoMemoryAfterManyMachines) {
+  const auto storage = code.packed("vm.builtin.alloc_storage");
+  const auto cached = code.packed("vm.builtin.cuda_graph.get_cached_alloc");
+  code.floats({2}, {1, 2});
+  const auto allocate = code.function("allocate", {}, 1);
+  code.call(0, storage,
+            {relax_register(relax_vm), code.shape({100}), relax_immediate(-1),
+             code.dtype(dtypes::uint8), code.text("global")});
+  code.ret(0);
+  code.function("main", {}, 2);
+  code.call(0, allocate, {});
+  code.call(1, cached, {relax_register(relax_vm), relax_function(allocate), relax_immediate(0)});
+  code.ret(0);
+  read();
+  const auto run_one = [&] {
+    Vm one(Host(fake.table()), loaded);
+    ASSERT_TRUE(one.initialize({}, nullptr).ok());
+    ASSERT_TRUE(one.run(*loaded->executable.find("main"), nullptr, {}).ok());
+  };
+
+  run_one();
+  const std::uint64_t bytes = memory->bytes(cpu);
+  const int objects = fake.live_objects();
+  for (int i = 1; i < 1000; ++i) run_one();
+
+  EXPECT_EQ(bytes, 2 * 4096u);
+  EXPECT_EQ(memory->bytes(cpu), bytes);
+  EXPECT_EQ(fake.live_objects(), objects);
+  vm.reset();
+  loaded.reset();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+TEST_F(VmTest, FreesUnusedStoragesWithTheExecutable) {
+  const auto storage = code.packed("vm.builtin.alloc_storage");
+  code.function("main", {"shape"}, 2);
+  code.call(1, storage,
+            {relax_register(relax_vm), relax_register(0), relax_immediate(-1),
+             code.dtype(dtypes::uint8), code.text("global")});
+  code.ret(1);
+  start();
+  const Host host(fake.table());
+  const std::int64_t small[] = {4096}, large[] = {8192};
+  const Value result = run("main", {host.shape(small)->get()}).value();
+  ASSERT_TRUE(run("main", {host.shape(large)->get()}).ok());
+  EXPECT_EQ(memory->bytes(cpu), 4096u + 8192);
+
+  vm.reset();
+  loaded.reset();
+
+  EXPECT_EQ(memory->bytes(cpu), 4096u) << "of the result";
 }
 
 class Storages : public VmTest {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage_memory.hpp"
+
+#include "storage.hpp"
+
+#include <gantry/byte_count.hpp>
+#include <gantry/device_name.hpp>
+
+namespace gantry::relax {
+
+StorageMemory::Block::~Block() {
+  if (memory_ == nullptr) return;
+  const gantry_device_id device = tensor_.tensor()->device;
+  tensor_ = Value();
+  memory_->discount(device, bytes_);
+}
+
+void StorageMemory::add(std::weak_ptr<StoragePool> pool) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(pools_, [](const auto& other) { return other.expired(); });
+  pools_.push_back(std::move(pool));
+}
+
+std::uint64_t StorageMemory::bytes(gantry_device_id device) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = bytes_.find({device.type, device.index});
+  return found != bytes_.end() ? found->second : 0;
+}
+
+Status StorageMemory::count(gantry_device_id device, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t& held = bytes_[{device.type, device.index}];
+  if (limit_ != 0 && (held > limit_ || bytes > limit_ - held)) {
+    return exhausted("storage of ", ByteCount(bytes), " on ", device_text(device),
+                     ", where executables hold ", ByteCount(held), " and the limit is ",
+                     ByteCount(limit_),
+                     ": release results and virtual machines, or raise option memory_limit_mib of "
+                     "gantry.relax")
+        .with_reason("MEMORY_LIMIT");
+  }
+  held += bytes;
+  return {};
+}
+
+void StorageMemory::discount(gantry_device_id device, std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  bytes_.find({device.type, device.index})->second -= bytes;
+}
+
+void StorageMemory::free_unused() {
+  std::vector<std::shared_ptr<StoragePool>> pools;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& pool : pools_) {
+      if (auto held = pool.lock()) pools.push_back(std::move(held));
+    }
+  }
+  for (const auto& pool : pools) pool->free_unused();
+}
+
+Result<StorageMemory::Block> StorageMemory::try_allocate(const Host& host, gantry_device_id device,
+                                                         std::uint64_t bytes,
+                                                         std::string_view scope) {
+  GANTRY_CHECK(count(device, bytes));
+  auto extent = static_cast<std::int64_t>(bytes);
+  const gantry_tensor like{nullptr, device, 1, {1, 8, 1}, &extent, nullptr, 0};
+  Result<Value> tensor = host.tensor_new(like, scope);
+  if (!tensor.ok()) {
+    discount(device, bytes);
+    return std::move(tensor).failure();
+  }
+  Block block;
+  block.memory_ = shared_from_this();
+  block.tensor_ = std::move(*tensor);
+  block.bytes_ = bytes;
+  return block;
+}
+
+Result<StorageMemory::Block> StorageMemory::allocate(const Host& host, gantry_device_id device,
+                                                     std::uint64_t bytes, std::string_view scope) {
+  Result<Block> block = try_allocate(host, device, bytes, scope);
+  if (block.ok() || block.error().code != Code::exhausted) return block;
+  free_unused();
+  return try_allocate(host, device, bytes, scope);
+}
+
+}  // namespace gantry::relax

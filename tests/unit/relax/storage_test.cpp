@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/relax/storage.hpp"
+
+#include "plugins/relax/plugin.hpp"
+#include "tests/support/fake_host.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::relax::test {
+namespace {
+
+using gantry::test::cpu;
+using gantry::test::FakeHost;
+using gantry::test::handles;
+
+class StoragePools : public ::testing::Test {
+ protected:
+  std::shared_ptr<StoragePool> pool(const std::shared_ptr<StorageMemory>& memory) const {
+    return StoragePool::create(Host(fake.table()), memory);
+  }
+
+  FakeHost fake;
+};
+
+TEST_F(StoragePools, ReuseABlockForTheSameRoundedSizeAndDevice) {
+  const auto memory = std::make_shared<StorageMemory>();
+  const auto own = pool(memory);
+  ASSERT_TRUE(own->take(cpu, 100, "").ok());
+  ASSERT_TRUE(own->take(cpu, 4096, "").ok());
+  EXPECT_EQ(memory->bytes(cpu), 4096u);
+
+  ASSERT_TRUE(own->take(cpu, 4097, "").ok());
+  ASSERT_TRUE(own->take(handles, 100, "").ok());
+  ASSERT_TRUE(own->take(cpu, 100, "texture").ok());
+
+  EXPECT_EQ(memory->bytes(cpu), 4096u + 8192 + 4096);
+  EXPECT_EQ(memory->bytes(handles), 4096u);
+}
+
+TEST_F(StoragePools, RefuseAStorageAboveTheLimit) {
+  const auto own = pool(std::make_shared<StorageMemory>(3 * 4096));
+  const auto held = own->take(cpu, 8192, "");
+  ASSERT_TRUE(held.ok());
+
+  const auto refused = own->take(cpu, 5000, "");
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::exhausted);
+  EXPECT_EQ(refused.error().reason, "MEMORY_LIMIT");
+  EXPECT_EQ(refused.error().message,
+            "storage of 8192 bytes on cpu:0, where executables hold 8192 bytes and the limit is "
+            "12.0 KiB (12288 bytes): release results and virtual machines, or raise option "
+            "memory_limit_mib of gantry.relax");
+  EXPECT_TRUE(own->take(cpu, 4096, "").ok());
+  EXPECT_TRUE(own->take(handles, 12288, "").ok()) << "the limit is that of one device";
+}
+
+TEST_F(StoragePools, FreeUnusedBlocksOfAllExecutablesAtTheLimit) {
+  const auto memory = std::make_shared<StorageMemory>(3 * 4096);
+  const auto first = pool(memory), second = pool(memory);
+  ASSERT_TRUE(first->take(cpu, 8192, "").ok());
+  ASSERT_TRUE(second->take(cpu, 4096, "").ok());
+  EXPECT_EQ(memory->bytes(cpu), 3 * 4096u);
+
+  const auto large = second->take(cpu, 3 * 4096, "");
+
+  EXPECT_TRUE(large.ok()) << large.error().message;
+  EXPECT_EQ(memory->bytes(cpu), 3 * 4096u);
+}
+
+TEST_F(StoragePools, CountNothingForAnAllocationThatFails) {
+  const auto memory = std::make_shared<StorageMemory>();
+  fake.max_allocations = 0;
+
+  EXPECT_EQ(pool(memory)->take(cpu, 1, "").error().code, Code::exhausted);
+
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+TEST_F(StoragePools, FreeTheirBlocksWhenTheyAreClosed) {
+  const auto memory = std::make_shared<StorageMemory>();
+  const auto own = pool(memory);
+  auto held = own->take(cpu, 4096, "");
+  ASSERT_TRUE(own->take(cpu, 8192, "").ok());
+
+  own->close();
+  EXPECT_EQ(memory->bytes(cpu), 4096u) << "of the storage that is in use";
+  held = Value();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+TEST_F(StoragePools, RefuseASizeThatIsNoSizeOfMemory) {
+  const auto refused = pool(std::make_shared<StorageMemory>())->take(cpu, UINT64_MAX, "");
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "STORAGE");
+}
+
+class MemoryLimit : public ::testing::Test {
+ protected:
+  Result<std::unique_ptr<Plugin>> plugin() { return Plugin::create(Host(fake.table())); }
+
+  FakeHost fake;
+};
+
+TEST_F(MemoryLimit, IsAnOptionInMebibytes) {
+  fake.options["memory_limit_mib"] = std::int64_t{1};
+  const auto made = plugin();
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto pool = StoragePool::create((*made)->host, (*made)->memory);
+
+  EXPECT_TRUE(pool->take(cpu, 1 << 20, "").ok());
+  EXPECT_EQ(pool->take(cpu, (1 << 20) + 1, "").error().reason, "MEMORY_LIMIT");
+}
+
+TEST_F(MemoryLimit, IsNoneWithoutTheOption) {
+  const auto made = plugin();
+  ASSERT_TRUE(made.ok());
+
+  EXPECT_TRUE(StoragePool::create((*made)->host, (*made)->memory)->take(cpu, 1 << 26, "").ok());
+}
+
+TEST_F(MemoryLimit, RefusesOtherValues) {
+  const std::variant<std::string, std::int64_t, bool> wrong[] = {std::string("1"), std::int64_t{-1},
+                                                                 true, (INT64_MAX >> 20) + 1};
+  for (const auto& value : wrong) {
+    fake.options["memory_limit_mib"] = value;
+
+    const auto made = plugin();
+
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, Code::invalid);
+    EXPECT_EQ(made.error().reason, "CONFIG");
+    EXPECT_EQ(made.error().message,
+              "option memory_limit_mib is not an integer from 0 to 8796093022207");
+  }
+}
+
+}  // namespace
+}  // namespace gantry::relax::test
