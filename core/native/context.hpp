@@ -62,7 +62,7 @@ struct HostThread {
   HostCall* call = &none;
   // True if `error` holds the cause of a failure of the current call.
   bool failed = false;
-  // text, function or module returned to host code; valid until its next call
+  // text or object returned to host code; valid until its next call
   OwnedValue kept;
   gantry_bytes kept_bytes{};
   // the current device of each type, set by host code

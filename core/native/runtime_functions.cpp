@@ -6,7 +6,9 @@
 #include "core/native/half.hpp"
 #include "core/native/library_context.hpp"
 #include "core/native/packed/packed_call.hpp"
+#include "core/native/packed/packed_lists.hpp"
 #include "core/native/parallel_launch.hpp"
+#include "core/native/value_list.hpp"
 
 #include <sched.h>
 
@@ -102,10 +104,13 @@ std::span<const RuntimeFunction> runtime_functions() {
       in_variable("__TVMFFIHandleInitOnce", address(ffi::handle_init_once), Dialect::ffi),
       {"TVMFFIEnvGetStream", address(ffi::env_get_stream), Dialect::ffi},
       {"TVMFFIEnvModRegisterSystemLibSymbol", address(register_symbol), Dialect::ffi, {}, true},
-      {"TVMBackendAnyListSetPackedArg", address(ffi::any_list_set_packed_arg), Dialect::ffi},
-      {"TVMBackendAnyListMoveFromPackedReturn", address(ffi::any_list_move_from_packed_return),
+      {"TVMBackendAnyListSetPackedArg", address(list_set_packed_arg), Dialect::packed},
+      {"TVMBackendAnyListMoveFromPackedReturn", address(list_move_from_packed_return),
+       Dialect::packed},
+      {"TVMBackendAnyListSetPackedArg", address(ffi::list_set_packed_arg), Dialect::ffi},
+      {"TVMBackendAnyListMoveFromPackedReturn", address(ffi::list_move_from_packed_return),
        Dialect::ffi},
-      {"TVMBackendAnyListResetItem", address(ffi::any_list_reset_item), Dialect::ffi},
+      {"TVMBackendAnyListResetItem", address(reset_list_item), Dialect::unknown},
       in_variable("__TVMBackendGetFuncFromEnv", address(get_function_from_context),
                   Dialect::unknown),
       in_variable("__TVMBackendAllocWorkspace", address(alloc_workspace), Dialect::unknown),

@@ -4,44 +4,22 @@
 #include "core/module/module_graph.hpp"
 #include "core/native/context.hpp"
 #include "core/native/ffi/ffi_values.hpp"
+#include "core/native/host_boundary.hpp"
+#include "core/native/value_list.hpp"
 #include "core/tensor/object.hpp"
 #include "core/tensor/raised_error.hpp"
 
 #include <atomic>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
 
 namespace gantry::ffi {
-namespace {
-
-// Runs `body`, which returns a Status. Compiled code cannot pass exceptions on.
-template <class Body>
-int from_host(const Body& body) {
-  try {
-    Status done = body();
-    return done.ok() ? 0 : fail_here(std::move(done).error());
-  } catch (const std::bad_alloc&) {
-    return fail_here(exhausted("out of memory"));
-  } catch (const std::exception& thrown) {
-    return fail_here(bug(Message::lines(thrown.what())));
-  }
-}
-
-gantry_value* item_of(void* list, int index) { return static_cast<gantry_value*>(list) + index; }
-
-void move_to(gantry_value& to, gantry_value from) {
-  // The destructor of the old value may use the list again.
-  const OwnedValue old = OwnedValue::adopt(std::exchange(to, from));
-}
-
-}  // namespace
 
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result) {
-  return from_host([&]() -> Status {
+  return host_boundary([&]() -> Status {
     if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
       return invalid("TVMFFIFunctionCall receives a handle that is not a function");
     }
@@ -65,7 +43,7 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
 void set_raised(const char* kind, const char* text) { set_raised_parts(kind, &text, 1); }
 
 void set_raised_parts(const char* kind, const char** parts, std::int32_t count) {
-  from_host([&]() -> Status {
+  host_boundary([&]() -> Status {
     std::string text;
     for (std::int32_t i = 0; i < count; ++i) text += parts[i] != nullptr ? parts[i] : "";
     return new_raised_error(kind != nullptr ? kind : "RuntimeError", text);
@@ -77,7 +55,7 @@ int handle_init_once(void** slot, int (*init)(void** result)) {
   static std::recursive_mutex mutex;
   const std::atomic_ref handle(*slot);
   if (handle.load(std::memory_order_acquire) != nullptr) return 0;
-  return from_host([&]() -> Status {
+  return host_boundary([&]() -> Status {
     const std::lock_guard lock(mutex);
     if (handle.load(std::memory_order_acquire) != nullptr) return {};
     void* made = nullptr;
@@ -92,18 +70,13 @@ void* env_get_stream(std::int32_t type, std::int32_t index) {
   return stream_here(here(), device_here(type, index));
 }
 
-int any_list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
-  args[arg] = *item_of(list, index);
+int list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
+  args[arg] = list_item(list, index);
   return 0;
 }
 
-int any_list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
-  move_to(*item_of(list, index), std::exchange(args[result], gantry_value{}));
-  return 0;
-}
-
-int any_list_reset_item(void* list, int index) {
-  move_to(*item_of(list, index), gantry_value{});
+int list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
+  set_list_item(list, index, OwnedValue::adopt(std::exchange(args[result], gantry_value{})));
   return 0;
 }
 

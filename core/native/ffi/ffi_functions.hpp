@@ -36,13 +36,11 @@ int handle_init_once(void** slot, int (*init)(void** result));
 // stream.
 void* env_get_stream(std::int32_t type, std::int32_t index);
 
-// Lists of values: the registers of a virtual machine whose functions are compiled.
+// Lists of values, value_list.hpp:
 //
 // TVMBackendAnyListSetPackedArg: args[arg] = list[index], borrowed.
-int any_list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
+int list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
 // TVMBackendAnyListMoveFromPackedReturn: moves args[result] to list[index].
-int any_list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
-// TVMBackendAnyListResetItem: list[index] = none.
-int any_list_reset_item(void* list, int index);
+int list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
 
 }  // namespace gantry::ffi

@@ -3,13 +3,12 @@
 
 #include "core/module/module_graph.hpp"
 #include "core/native/device_numbers.hpp"
+#include "core/native/host_boundary.hpp"
 #include "core/native/packed/packed_values.hpp"
 
 #include <gantry/abi_boundary.hpp>
-#include <gantry/kind_text.hpp>
 
 #include <memory>
-#include <new>
 
 namespace gantry {
 namespace {
@@ -95,60 +94,25 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
 Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, int* code) {
   thread.kept = std::move(value);
   const gantry_value& kept = thread.kept.get();
-  result->i = kept.i;
-  switch (kept.kind) {
-    case GANTRY_NONE:
-      *code = kPackedNull;
-      break;
-    case GANTRY_INT:
-    case GANTRY_BOOL:
-      *code = kPackedInt;
-      break;
-    case GANTRY_FLOAT:
-      *code = kPackedFloat;
-      break;
-    case GANTRY_POINTER:
-      *code = kPackedHandle;
-      break;
-    case GANTRY_DTYPE:
-      *code = kPackedDtype;
-      break;
-    case GANTRY_DEVICE:
-      if (const ModuleNode* node = thread.call->node)
-        result->device.type = to_artifact(*node, kept.device.type);
-      *code = kPackedDevice;
-      break;
-    case GANTRY_SMALL_STRING:
-    case GANTRY_SMALL_BYTES:
-    case GANTRY_STRING:
-    case GANTRY_BYTES: {
-      if (!gantry_value_is_canonical(&kept)) {
-        return bug("a function called by host code returns a text that is not canonical: ",
-                   kept.small_size, " bytes of kind ", kept.kind)
-            .with_reason("VALUE_FORM");
-      }
-      // The bytes are NUL-terminated in every form.
-      gantry_value_bytes(&kept, &thread.kept_bytes);
-      const bool is_string = kept.kind == GANTRY_STRING || kept.kind == GANTRY_SMALL_STRING;
-      if (is_string) {
-        result->s = thread.kept_bytes.data;
-      } else {
-        result->p = &thread.kept_bytes;
-      }
-      *code = is_string ? kPackedString : kPackedBytes;
-      break;
+  // The bytes of a text are NUL-terminated in every form.
+  if (gantry_value_bytes(&kept, &thread.kept_bytes)) {
+    if (!gantry_value_is_canonical(&kept)) {
+      return bug("a function called by host code returns a text that is not canonical: ",
+                 kept.small_size, " bytes of kind ", kept.kind)
+          .with_reason("VALUE_FORM");
     }
-    case GANTRY_FUNCTION:
-      *code = kPackedFunction;
-      break;
-    case GANTRY_MODULE:
-      *code = kPackedModule;
-      break;
-    default:
-      return invalid("a function called by host code returns ", kind_text(kept.kind),
-                     ", which cannot be passed to host code")
-          .with_reason("RESULT_KIND");
+    const bool is_string = kept.kind == GANTRY_STRING || kept.kind == GANTRY_SMALL_STRING;
+    if (is_string) {
+      result->s = thread.kept_bytes.data;
+    } else {
+      result->p = &thread.kept_bytes;
+    }
+    *code = is_string ? kPackedString : kPackedBytes;
+    return {};
   }
+  const PackedItem item = to_borrowed(thread.call->node, kept);
+  *result = item.value;
+  *code = item.code;
   return {};
 }
 
@@ -227,18 +191,13 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
 
 int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
                    int* result_code) {
-  try {
+  return host_boundary([&]() -> Status {
     if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
-      return fail_here(invalid("TVMFuncCall receives a handle that is not a function"));
+      return invalid("TVMFuncCall receives a handle that is not a function");
     }
-    auto called =
-        call_out(*static_cast<FunctionObject*>(function), args, codes, count, result, result_code);
-    return called.ok() ? 0 : fail_here(std::move(called).error());
-  } catch (const std::bad_alloc&) {
-    return fail_here(exhausted("out of memory"));
-  } catch (const std::exception& thrown) {
-    return fail_here(bug(Message::lines(thrown.what())));
-  }
+    return call_out(*static_cast<FunctionObject*>(function), args, codes, count, result,
+                    result_code);
+  });
 }
 
 }  // namespace gantry

@@ -12,10 +12,17 @@
 //     float               2                           2
 //     pointer, none       3, 4                        3, 4
 //     dtype, device       5, 6                        5, 6
-//     tensor (7 or 70)    7 as DLTensor*              7, 13 as argument; as result rejected
+//     tensor (7 or 70)    7 as DLTensor*              7 as argument; as result rejected
 //     string, bytes       11, 12                      11, 12, copied
 //     module, function    9, 10: the object, borrowed 9, 10, retained
 //     everything else     rejected with its name      rejected with its number
+//
+// Code of a virtual machine passes objects that it has received from this runtime, as results of
+// TVMFuncCall and items of lists, packed_lists.hpp:
+//
+//     tensor              13: DLTensor* in the object
+//     module, function    9, 10
+//     other objects       8
 //
 // Device numbers are translated between the artifact's and the runtime's.
 #pragma once
@@ -66,7 +73,7 @@ inline bool is_plain_packed(int result_code) {
 gantry_code finish_packed_call(const HostFunction& function, int returned, PackedValue value,
                                int result_code, gantry_value* result, gantry_status* status);
 
-// TVMFuncCall. Returned texts, functions and modules are valid until the thread's next call, at
+// TVMFuncCall. Returned texts and objects are valid until the thread's next call, at
 // most until its outermost call of host code has returned.
 //
 // function  [in]   a FunctionObject, from get_function_from_context() or an argument

@@ -14,13 +14,44 @@ Failure argument_error(std::int32_t i, std::string_view what) {
   return invalid("argument ", i, " is ", what).with_reason("ARGUMENT_KIND");
 }
 
-// Checks a handle from host code, which must be an object of this runtime.
-bool is_object(const void* handle, std::int32_t kind) {
-  return handle != nullptr && static_cast<const gantry_object*>(handle)->kind == kind;
+// Returns the object in a handle of code 8, 9, 10 or 13; NULL unless it is an object of this runtime
+// of that kind.
+gantry_object* object_in(void* handle, int code) {
+  if (handle == nullptr) return nullptr;
+  auto* const object = static_cast<gantry_object*>(handle) - (code == kPackedNdArray ? 1 : 0);
+  switch (code) {
+    case kPackedModule:
+      return object->kind == GANTRY_MODULE ? object : nullptr;
+    case kPackedFunction:
+      return object->kind == GANTRY_FUNCTION ? object : nullptr;
+    case kPackedNdArray:
+      return object->kind == GANTRY_TENSOR ? object : nullptr;
+    default:
+      return object->kind >= GANTRY_OBJECT && object->kind <= GANTRY_MODULE ? object : nullptr;
+  }
+}
+
+std::string_view object_text(int code) {
+  switch (code) {
+    case kPackedModule:
+      return "a module";
+    case kPackedFunction:
+      return "a function";
+    case kPackedNdArray:
+      return "a tensor";
+    default:
+      return "an object";
+  }
 }
 
 Failure result_error(int code, std::string_view why) {
   return unsupported("it returns a value of type code ", code, why).with_reason("HOST_RESULT");
+}
+
+Result<OwnedValue> owned_object(PackedValue value, int code) {
+  gantry_object* const object = object_in(value.p, code);
+  if (object == nullptr) return result_error(code, ", but the object is not one of this runtime");
+  return OwnedValue(ObjectPtr::share(object));
 }
 
 }  // namespace
@@ -161,7 +192,6 @@ Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, 
         if (!same_numbers) value.device.type = to_runtime(*node, value.device.type);
         break;
       case kPackedTensor:
-      case kPackedNdArray:
         if (value.p == nullptr) return argument_error(i, "a tensor at address 0");
         value.kind = GANTRY_TENSOR_REF;
         if (!same_numbers) {
@@ -178,16 +208,16 @@ Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, 
         if (value.p == nullptr) return argument_error(i, "bytes at address 0");
         value.kind = GANTRY_BYTES_REF;
         break;
-      case kPackedFunction:
-        if (!is_object(value.p, GANTRY_FUNCTION))
-          return argument_error(i, "not a function of this runtime");
-        value.kind = GANTRY_FUNCTION;
-        break;
+      case kPackedObject:
       case kPackedModule:
-        if (!is_object(value.p, GANTRY_MODULE))
-          return argument_error(i, "not a module of this runtime");
-        value.kind = GANTRY_MODULE;
+      case kPackedFunction:
+      case kPackedNdArray: {
+        gantry_object* const object = object_in(value.p, codes[i]);
+        if (object == nullptr)
+          return argument_error(i, concat("not ", object_text(codes[i]), " of this runtime"));
+        value = value_of(object);
         break;
+      }
       default:
         return invalid("argument ", i, " has type code ", codes[i],
                        ", which cannot be passed to plugins")
@@ -236,12 +266,8 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
       return new_text(GANTRY_BYTES, {bytes->data, bytes->size});
     }
     case kPackedFunction:
-    case kPackedModule: {
-      const std::int32_t kind = code == kPackedFunction ? GANTRY_FUNCTION : GANTRY_MODULE;
-      if (!is_object(value.p, kind))
-        return result_error(code, ", but the object is not one of this runtime");
-      return OwnedValue(ObjectPtr::share(static_cast<gantry_object*>(value.p)));
-    }
+    case kPackedModule:
+      return owned_object(value, code);
     case kPackedTensor:
     case kPackedNdArray:
       return result_error(code, " (a tensor), which only the runtime that created it can own");
@@ -249,6 +275,41 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
       return result_error(code, ", which cannot be passed to callers");
   }
   return OwnedValue::adopt(result);
+}
+
+Result<OwnedValue> item_from_host(const ModuleNode& node, PackedValue value, int code) {
+  if (code == kPackedObject || code == kPackedNdArray) return owned_object(value, code);
+  return result_from_host(node, value, code);
+}
+
+PackedItem to_borrowed(const ModuleNode* node, const gantry_value& value) {
+  PackedValue out{};
+  out.i = value.i;
+  switch (value.kind) {
+    case GANTRY_NONE:
+      return {out, kPackedNull};
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+      return {out, kPackedInt};
+    case GANTRY_FLOAT:
+      return {out, kPackedFloat};
+    case GANTRY_POINTER:
+      return {out, kPackedHandle};
+    case GANTRY_DTYPE:
+      return {out, kPackedDtype};
+    case GANTRY_DEVICE:
+      if (node != nullptr) out.device.type = to_artifact(*node, value.device.type);
+      return {out, kPackedDevice};
+    case GANTRY_TENSOR:
+      out.p = gantry_value_tensor(&value);
+      return {out, kPackedNdArray};
+    case GANTRY_FUNCTION:
+      return {out, kPackedFunction};
+    case GANTRY_MODULE:
+      return {out, kPackedModule};
+    default:
+      return {out, kPackedObject};
+  }
 }
 
 }  // namespace gantry

@@ -88,5 +88,21 @@ class GantryArguments {
 //
 // returns  unsupported, with the type code, for a code that has no owned value
 Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code);
+// As result_from_host(), and retains any object of this runtime, for an item of a list.
+Result<OwnedValue> item_from_host(const ModuleNode& node, PackedValue value, int code);
+
+// A value with its type code.
+struct PackedItem {
+  PackedValue value;
+  int code;
+};
+
+// Converts an owned value that host code borrows. An object has the code of its kind, and others the
+// code 8; a tensor is passed as the address of its description, from which arguments and results
+// are converted back to the object.
+//
+// node     [in]   the code's module; may be NULL
+// value    [in]   valid as long as the result; not a small text
+PackedItem to_borrowed(const ModuleNode* node, const gantry_value& value);
 
 }  // namespace gantry

@@ -118,8 +118,7 @@ TEST_F(PackedCall, TranslatesTensorsInItsOwnLayout) {
   code = kPackedObject;
   const gantry_code refused = device_of->packed(device_of->target.self, &device_of->env, &value,
                                                 &code, 1, &result, status.get());
-  EXPECT_EQ(status.error(refused, "").message,
-            "argument 0 has type code 8, which cannot be passed to plugins");
+  EXPECT_EQ(status.error(refused, "").message, "argument 0 is not an object of this runtime");
 }
 
 TEST_F(PackedCall, RejectsANegativeNumberOfArguments) {
@@ -453,6 +452,9 @@ class CallFromHost : public PackedCall {
 TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
   gantry_tensor tensor{};
   const gantry_bytes bytes{"abc", 3};
+  const auto shape = new_shape({}).value();
+  const OwnedValue object(
+      tensor_new(world.devices, {nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0}, "").value());
   const auto address = [](const void* p) {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(p));
   };
@@ -468,7 +470,9 @@ TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
   EXPECT_THAT(kinds_for(5, 0), ElementsAre(GANTRY_DTYPE));
   EXPECT_THAT(kinds_for(6, 1), ElementsAre(GANTRY_DEVICE));
   EXPECT_THAT(kinds_for(7, address(&tensor)), ElementsAre(GANTRY_TENSOR_REF));
-  EXPECT_THAT(kinds_for(13, address(&tensor)), ElementsAre(GANTRY_TENSOR_REF));
+  EXPECT_THAT(kinds_for(8, address(shape.get())), ElementsAre(GANTRY_SHAPE));
+  EXPECT_THAT(kinds_for(13, address(gantry_value_tensor(&object.get()))),
+              ElementsAre(GANTRY_TENSOR));
   EXPECT_THAT(kinds_for(9, address(node.get())), ElementsAre(GANTRY_MODULE));
   EXPECT_THAT(kinds_for(10, address(inner.get())), ElementsAre(GANTRY_FUNCTION));
   EXPECT_THAT(kinds_for(11, address("text")), ElementsAre(GANTRY_CSTRING));
@@ -478,7 +482,7 @@ TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
 TEST_F(CallFromHost, RejectsArgumentsThatCannotBePassed) {
   const auto in_place = [&](const std::string& text) { return refused_in(text, "call_with_code"); };
 
-  for (const int code : {8, 14, 16, -1}) {
+  for (const int code : {14, 16, -1}) {
     EXPECT_EQ(refusal_of(code, 0), in_place(concat("argument 0 has type code ", code,
                                                    ", which cannot be passed to plugins")));
   }
@@ -487,6 +491,8 @@ TEST_F(CallFromHost, RejectsArgumentsThatCannotBePassed) {
   EXPECT_EQ(refusal_of(12, 0), in_place("argument 0 is bytes at address 0"));
   EXPECT_EQ(refusal_of(9, 0), in_place("argument 0 is not a module of this runtime"));
   EXPECT_EQ(refusal_of(10, 0), in_place("argument 0 is not a function of this runtime"));
+  EXPECT_EQ(refusal_of(8, 0), in_place("argument 0 is not an object of this runtime"));
+  EXPECT_EQ(refusal_of(13, 0), in_place("argument 0 is not a tensor of this runtime"));
   const auto address = [](const void* p) {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(p));
   };
@@ -494,6 +500,13 @@ TEST_F(CallFromHost, RejectsArgumentsThatCannotBePassed) {
             in_place("argument 0 is not a module of this runtime"));
   EXPECT_EQ(refusal_of(10, address(node.get())),
             in_place("argument 0 is not a function of this runtime"));
+  const auto shape = new_shape({}).value();
+  EXPECT_EQ(refusal_of(13, address(shape.base() + 1)),
+            in_place("argument 0 is not a tensor of this runtime"));
+  // an object of TVM, which begins with its number and its count of references
+  const std::uint64_t foreign[] = {std::uint64_t{1} << 32 | 70, 0x7f0012345678};
+  EXPECT_EQ(refusal_of(8, address(foreign)),
+            in_place("argument 0 is not an object of this runtime"));
 }
 
 TEST_F(CallFromHost, RejectsAHandleThatIsNoFunction) {
@@ -634,15 +647,14 @@ TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   here().kept = {};
 }
 
-TEST_F(CallFromHost, RejectsAResultThatHostCodeCannotReceive) {
+// Returned to its caller as an object, with type code 8, which no result of host code may have.
+TEST_F(CallFromHost, PassesAnObjectThatItCannotReturn) {
   seen.answer = OwnedValue(std::move(new_shape({})).value()).take();
   const OwnedValue keeper = OwnedValue::adopt(seen.answer);
 
-  EXPECT_EQ(
-      refusal_of(0, 0),
-      refused_in(
-          "a function called by host code returns a shape, which cannot be passed to host code",
-          "call_with_code"));
+  EXPECT_EQ(refusal_of(0, 0),
+            refused_in("it returns a value of type code 8, which cannot be passed to callers",
+                       "call_with_code"));
 }
 
 TEST_F(CallFromHost, RejectsATextThatIsNotCanonical) {

@@ -28,6 +28,16 @@ TEST(RuntimeFunctions, AreThoseOfTheDialect) {
   EXPECT_EQ(find_runtime_function("TVMBackendAllocWorkspac", Dialect::packed), nullptr);
 }
 
+// Of the functions for lists, which exist in both dialects, with other parameters.
+TEST(RuntimeFunctions, DifferUnderOneName) {
+  for (const char* const name :
+       {"TVMBackendAnyListSetPackedArg", "TVMBackendAnyListMoveFromPackedReturn"}) {
+    EXPECT_NE(find_runtime_function(name, Dialect::packed)->address,
+              find_runtime_function(name, Dialect::ffi)->address)
+        << name;
+  }
+}
+
 TEST(RunOnce, RunsOnceUnlessTheRunFails) {
   auto* run_once = get<int(void**, int (*)(void*), void*, int)>("TVMBackendRunOnce");
   struct State {
