@@ -2,10 +2,13 @@
 #include "core/format/vm_details.hpp"
 
 #include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
 
 #include <cassert>
 #include <charconv>
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +34,8 @@ Status walk_words(ByteReader& in, std::initializer_list<std::string> words, Deta
   return walk_payload(in, layout_of_words(words), false, &sink);
 }
 
+constexpr std::string_view text_words = "text:str";
+
 // One kind of constant: its tag and its fields.
 struct ConstantKind {
   std::uint32_t tag;
@@ -38,7 +43,10 @@ struct ConstantKind {
 };
 
 // Reads a u64 count, then tag and content of each constant; adds the list `constants`.
-Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink) {
+//
+// texts    [out]  the constants that are texts, views into the payload; may be NULL
+Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink,
+                      std::vector<std::string_view>* texts = nullptr) {
   // The shortest content is a dtype.
   GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 4, "constants"));
   Detail constants{Detail::Kind::list, "constants", {}, {}};
@@ -55,6 +63,10 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
       std::size_t kind = 0;
       while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
       if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
+      if (texts != nullptr && kinds[kind].words == text_words) {
+        ByteReader text = in;
+        GANTRY_TRY(texts->emplace_back(), text.read_string("constant"));
+      }
       DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
       GANTRY_CHECK(walk_payload(in, layouts[kind], false, &one));
       sink.items = one.items;
@@ -150,19 +162,93 @@ Status describe_relay(ByteReader& in, DetailSink& sink) {
 // Constant tags are run-time type numbers, which differ between the numberings.
 std::span<const ConstantKind> relax_kinds(Numbering numbering) {
   static constexpr ConstantKind packed[] = {
-      {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, "text:str"},
+      {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, text_words},
       {4, "int:i64"},   {5, "float:u64"},      {1, "type:dtype"},
   };
   static constexpr ConstantKind ffi_0_21[] = {
-      {72, "a:ndarray"}, {71, "shape:vec<i64>"}, {65, "text:str"},
+      {72, "a:ndarray"}, {71, "shape:vec<i64>"}, {65, text_words},
       {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
   };
   static constexpr ConstantKind ffi[] = {
-      {70, "a:ndarray"}, {69, "shape:vec<i64>"}, {65, "text:str"},
+      {70, "a:ndarray"}, {69, "shape:vec<i64>"}, {65, text_words},
       {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
   };
   if (numbering == Numbering::packed) return packed;
   return numbering == Numbering::ffi_0_21 ? std::span(ffi_0_21) : std::span(ffi);
+}
+
+// The type of a parameter or a result, from a constant that checks of the code refer to:
+//
+//     ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((1, 64), dtype="float32"))
+//     ErrorContext(fn=main, loc=return, annotation=R.Tensor((1, 10), dtype="float32"))
+struct Annotation {
+  std::string_view function;
+  // empty: the result
+  std::string_view param;
+  std::string_view type;
+};
+
+// Removes `prefix` and the text up to `end` from the front of a text. Returns what is between them.
+std::optional<std::string_view> take_field(std::string_view& from, std::string_view prefix,
+                                           std::string_view end) {
+  if (!from.starts_with(prefix)) return std::nullopt;
+  const std::size_t at = from.find(end, prefix.size());
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view field = from.substr(prefix.size(), at - prefix.size());
+  from.remove_prefix(at + end.size());
+  return field;
+}
+
+std::optional<Annotation> annotation_in(std::string_view text) {
+  const auto function = take_field(text, "ErrorContext(fn=", ", loc=");
+  const auto place = function ? take_field(text, "", ", ") : std::nullopt;
+  if (!place) return std::nullopt;
+  std::string_view param;
+  if (*place != "return") {
+    const auto named = take_field(text, "param=", ", ");
+    if (!named) return std::nullopt;
+    param = *named;
+  }
+  constexpr std::string_view prefix = "annotation=";
+  const std::size_t end = text.rfind(')');
+  if (!text.starts_with(prefix) || end == std::string_view::npos) return std::nullopt;
+  return Annotation{*function, param, text.substr(prefix.size(), end - prefix.size())};
+}
+
+// Annotations of parameters that are tuples of all weights are long.
+constexpr std::size_t max_annotation_characters = 240;
+
+Detail* child_of(Detail& parent, std::string_view name, DetailSink& sink) {
+  for (Detail& child : parent.children) {
+    if (child.name == name) return &child;
+  }
+  Detail* const made = sink.add(parent);
+  if (made != nullptr) made->name = name;
+  return made;
+}
+
+// Adds a record `annotations` of the parameters and a text `returns` to functions.
+void add_annotations(std::span<const std::string_view> texts, DetailSink& sink) {
+  std::map<std::string, Detail*, std::less<>> functions;
+  for (Detail& child : sink.root.children) {
+    if (child.name != "functions") continue;
+    for (Detail& function : child.children) functions.emplace(function.name, &function);
+  }
+  for (const std::string_view text : texts) {
+    const std::optional<Annotation> annotation = annotation_in(text);
+    const auto found = annotation ? functions.find(annotation->function) : functions.end();
+    if (found == functions.end()) continue;
+    Detail* to = found->second;
+    if (!annotation->param.empty()) to = child_of(*to, "annotations", sink);
+    Detail* const made =
+        to != nullptr
+            ? child_of(*to, annotation->param.empty() ? "returns" : annotation->param, sink)
+            : nullptr;
+    if (made == nullptr) return;
+    const std::string_view shown = first_characters(annotation->type, max_annotation_characters);
+    made->kind = Detail::Kind::text;
+    made->value = concat(shown, shown.size() == annotation->type.size() ? "" : "...");
+  }
 }
 
 Status describe_relax_as(Numbering numbering, ByteReader& in, bool scopes, DetailSink& sink) {
@@ -174,7 +260,10 @@ Status describe_relax_as(Numbering numbering, ByteReader& in, bool scopes, Detai
   if (scopes) {
     GANTRY_CHECK(walk_words(in, {"scopes:vec<{constant:i64,scope:str}>"}, sink));
   }
-  GANTRY_CHECK(walk_constants(in, relax_kinds(numbering), sink));
+  std::vector<std::string_view> texts;
+  const Status walked = walk_constants(in, relax_kinds(numbering), sink, &texts);
+  add_annotations(texts, sink);
+  GANTRY_CHECK(walked);
   return walk_words(in, {"vec<i64>", "vec<i64>"}, sink);
 }
 

@@ -377,6 +377,58 @@ INSTANTIATE_TEST_SUITE_P(Each, RelaxDetails,
                                            RelaxCase{"UnknownAsG5", {}, false, 70, 69, 65, 1, 5}),
                          [](const auto& test) { return test.param.name; });
 
+// Code with the functions `f`, with the parameters `x` and `y`, and `g`, and with text constants.
+Words relax_texts(const std::vector<std::string>& texts) {
+  Words code = Words().u64(magic).str("0.14").u64(2);
+  code.i32(1).str("f").i64(0).i64(2).i64(2).i64(5).strs({"x", "y"});
+  code.i32(0).str("g").i64(0).i64(0).i64(-2).i64(0).strs({});
+  code.u64(texts.size());
+  for (const std::string& text : texts) code.i32(65).str(text);
+  return code.u64(0).u64(0);
+}
+
+TEST(RelaxDetails, ContainTheAnnotationsOfParametersAndResults) {
+  const auto details =
+      describe("relax.VMExecutable",
+               relax_texts({"ErrorContext(fn=f, loc=return, annotation=R.Any) ",
+                            "ErrorContext(fn=f, loc=param[0], param=x, annotation=R.Tensor((n, 1), "
+                            "dtype=\"float32\")) ",
+                            "ErrorContext(fn=f, loc=param[1], param=y, annotation=R.Shape([n]))"}),
+               ffi());
+
+  EXPECT_THAT(details.warnings, IsEmpty());
+  EXPECT_EQ(text_of(*details.root.find("functions")),
+            "functions=[f={kind=1 start=0 end=2 arguments=2 registers=5 params=[x y] returns=R.Any "
+            "annotations={x=R.Tensor((n, 1), dtype=\"float32\") y=R.Shape([n])}} g={kind=0 start=0 "
+            "end=0 arguments=-2 registers=0 params[]}]");
+}
+
+TEST(RelaxDetails, TruncateLongAnnotations) {
+  const std::string prefix = "ErrorContext(fn=f, loc=return, annotation=";
+  const auto returns = [&](std::size_t length) {
+    const auto details = describe("relax.VMExecutable",
+                                  relax_texts({prefix + std::string(length, 'n') + ") "}), ffi());
+    return details.root.find("functions")->find("f")->find("returns")->value;
+  };
+
+  EXPECT_EQ(returns(240), std::string(240, 'n'));
+  EXPECT_EQ(returns(241), std::string(240, 'n') + "...");
+}
+
+TEST(RelaxDetails, ContainNoAnnotationOfOtherTexts) {
+  const std::string none =
+      text_of(*describe("relax.VMExecutable", relax_texts({}), ffi()).root.find("functions"));
+  for (const std::string_view text :
+       {"ErrorContext(fn=h, loc=return, annotation=R.Any) ", "ErrorContext(fn=f", "ErrorContext(",
+        "ErrorContext(fn=f, loc=return", "ErrorContext(fn=f, loc=return, annotation=R.Any",
+        "ErrorContext(fn=f, loc=param[0], annotation=R.Any)",
+        "ErrorContext(fn=f, loc=return, R.Any)", "fn=f, loc=return, annotation=R.Any) "}) {
+    const auto details = describe("relax.VMExecutable", relax_texts({std::string(text)}), ffi());
+    EXPECT_THAT(details.warnings, IsEmpty());
+    EXPECT_EQ(text_of(*details.root.find("functions")), none) << text;
+  }
+}
+
 TEST(RelaxDetails, ContainMemoryScopesOfTheSecondForm) {
   Words code = Words().u64(magic + 1).str("0.14").u64(0).u64(1).i64(3).str("global.texture");
   code.u64(0).u64(0).u64(0);
