@@ -34,6 +34,12 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_outputs LABELS cli SOURCES outputs_test.cpp LIBRARIES gantry_cli_script)
+  if(TARGET gantry_plugin_relax)
+    gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp
+      LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
+    add_dependencies(cli_vm gantry_cli gantry_plugin_relax)
+  endif()
   foreach(program cli_inspect cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_script cli_signals)
     add_dependencies(${program} gantry_cli)
   endforeach()

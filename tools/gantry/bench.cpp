@@ -41,15 +41,18 @@ struct BenchOptions {
   // empty: those that the artifact names
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
+  // of a virtual machine; empty: its only function or "main"
+  std::string function;
   // 0: until enough_ns
   std::size_t repeat = 0;
   bool capture = false;
   bool json = false;
 };
 
-Result<std::vector<NamedTime>> profile(const Module& model, const std::string& factory,
-                                       const std::vector<ModelInput>& inputs,
-                                       std::span<const gantry_device_id> devices) {
+Result<std::vector<NamedTime>> profile_graph(Runtime& runtime, const Module& model,
+                                             const std::vector<ModelInput>& inputs,
+                                             std::span<const gantry_device_id> devices) {
+  GANTRY_TRY(const std::string factory, factory_name(runtime, model));
   GANTRY_TRY(const Function create, model.function("debug_create"));
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
@@ -59,7 +62,7 @@ Result<std::vector<NamedTime>> profile(const Module& model, const std::string& f
   GANTRY_TRY(Module module, made.module());
   GANTRY_TRY(const Function run_profile, module.function("profile"));
   GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
-  GANTRY_CHECK(set_inputs(executor, inputs));
+  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
   GANTRY_CHECK(executor.run());
 
   std::map<std::string, double> total;
@@ -104,7 +107,7 @@ std::vector<DeviceBytes> memory_of(const Runtime& runtime, std::span<const gantr
 }
 
 // Times the work of further runs on each device's own clock; devices without events are left out.
-Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Executor& executor,
+Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Model& model,
                                             std::span<const gantry_device_id> ids) {
   std::vector<NamedTime> times;
   for (const gantry_device_id id : ids) {
@@ -114,7 +117,7 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Executor& ex
     std::vector<double> runs;
     for (int i = 0; i < timed_runs; ++i) {
       GANTRY_CHECK(timer->start());
-      GANTRY_CHECK(executor.run());
+      GANTRY_CHECK(model.run());
       GANTRY_CHECK(timer->stop());
       GANTRY_TRY(const std::int64_t ns, timer->elapsed());
       runs.push_back(static_cast<double>(ns));
@@ -124,8 +127,8 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Executor& ex
   return times;
 }
 
-Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptions& options,
-                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
+Status run_steadily(const Runtime& runtime, Model& model, const BenchOptions& options, bool quiet,
+                    std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(report.first_ns, 1.0);
@@ -136,7 +139,7 @@ Status run_steadily(const Runtime& runtime, Executor& executor, const BenchOptio
   const Stopwatch all;
   while (report.steady_ns.count() < count) {
     const Stopwatch run;
-    GANTRY_CHECK(executor.run());
+    GANTRY_CHECK(model.run());
     GANTRY_CHECK(synchronize(runtime, devices));
     report.steady_ns.add(run.nanoseconds());
     progress.advance();
@@ -155,37 +158,38 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
-  GANTRY_TRY(const Module model, load_model(runtime, options.file));
+  GANTRY_TRY(const Module module, load_model(runtime, options.file));
   report.load_ns = load.nanoseconds();
   std::error_code ignored;
   report.file_bytes = std::filesystem::file_size(options.file, ignored);
 
   GANTRY_TRY(report.devices,
-             choose_devices(runtime, model, {.names = options.devices, .quiet = globals.quiet}));
-  GANTRY_TRY(const std::string factory, factory_name(runtime, model));
+             choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
   const Stopwatch create;
-  GANTRY_TRY(Executor executor,
-             make_executor(runtime, model, report.devices, factory, options.capture));
+  GANTRY_TRY(const auto model, make_model(runtime, module,
+                                          {.devices = report.devices,
+                                           .function = options.function,
+                                           .capture = options.capture}));
   report.create_ns = create.nanoseconds();
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             options.inputs.empty() ? zero_inputs(runtime, executor)
-                                    : read_inputs(runtime, executor, options.inputs, false));
-  GANTRY_CHECK(set_inputs(executor, inputs));
+             options.inputs.empty() ? zero_inputs(runtime, *model)
+                                    : read_inputs(runtime, *model, options.inputs, false));
+  GANTRY_CHECK(set_inputs(*model, inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
   const Stopwatch first;
-  GANTRY_CHECK(executor.run());
+  GANTRY_CHECK(model->run());
   GANTRY_CHECK(synchronize(runtime, devices));
   report.first_ns = first.nanoseconds();
   // the second run is recorded, later runs replay it
-  if (options.capture) GANTRY_CHECK(executor.run());
-  GANTRY_CHECK(run_steadily(runtime, executor, options, globals.quiet, devices, report));
-  GANTRY_TRY(report.device_times, device_times(runtime, executor, devices));
+  if (options.capture) GANTRY_CHECK(model->run());
+  GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));
+  GANTRY_TRY(report.device_times, device_times(runtime, *model, devices));
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   report.plugins = runtime.plugins_in_use();
-  GANTRY_TRY(report.operators, profile(model, factory, inputs, devices));
+  GANTRY_TRY(report.operators, profile_graph(runtime, module, inputs, devices));
   return report;
 }
 

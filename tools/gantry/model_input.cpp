@@ -2,73 +2,21 @@
 #include "tools/gantry/model_input.hpp"
 
 #include "tools/gantry/common/arg_spec.hpp"
-#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/call_script.hpp"
 #include "tools/gantry/host_array.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/value.hpp>
 
 #include <algorithm>
+#include <cstring>
 
 namespace gantry::cli {
 namespace {
-
-struct InputInfo {
-  std::string name;
-  gantry_dtype dtype{};
-  std::vector<std::int64_t> shape;
-};
-
-// The items of the list or map that `map` contains under `key`.
-Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view key) {
-  for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
-    const auto name = map[i].text();
-    if (name.ok() && name.value() == key) return map[i + 1].items();
-  }
-  return malformed(no_offset, "get_input_info returns no ", quoted(key));
-}
-
-Result<std::vector<std::int64_t>> shape_in(const Any& value) {
-  if (const auto shape = value_shape(value.value())) {
-    return std::vector<std::int64_t>(shape->begin(), shape->end());
-  }
-  return malformed(no_offset, "get_input_info returns a shape of kind ", value.value().kind,
-                   ", expected ", static_cast<int>(GANTRY_SHAPE));
-}
-
-Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
-  GANTRY_TRY(const Function info, executor.module().function("get_input_info"));
-  GANTRY_TRY(const Any answer, info());
-  GANTRY_TRY(const std::vector<Any> map, answer.items());
-  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
-  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
-  if (shapes.size() != dtypes.size()) {
-    return malformed(no_offset, "get_input_info returns ", shapes.size() / 2, " shapes and ",
-                     dtypes.size() / 2, " types");
-  }
-  std::vector<InputInfo> inputs;
-  for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
-    InputInfo input;
-    GANTRY_TRY(input.name, shapes[i].text());
-    GANTRY_TRY(input.shape, shape_in(shapes[i + 1]));
-    GANTRY_TRY(const std::string dtype, dtypes[i + 1].text());
-    GANTRY_TRY(input.dtype, parse_dtype(dtype));
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
-}
-
-// "x float32[1, 64], y int32[4]", or "none".
-std::string describe(std::span<const InputInfo> inputs) {
-  if (inputs.empty()) return "none";
-  return join(inputs, ", ", [](const InputInfo& input) {
-    return concat(escaped(input.name), " ", type_text(input.dtype, input.shape));
-  });
-}
 
 using Members = std::vector<std::pair<std::string, Tensor>>;
 
@@ -86,8 +34,8 @@ Result<Tensor> select(Members members, const InputSpec& input) {
 }
 
 // The arrays of one --input by input name.
-Result<Members> read_arrays(Runtime& runtime, const InputSpec& input,
-                            std::span<const InputInfo> infos) {
+Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const Model& model) {
+  const std::span<const InputInfo> infos = model.inputs();
   GANTRY_TRY(Members members, runtime.read_tensors(input.path));
   if (!input.name.empty()) {
     GANTRY_TRY(Tensor tensor, select(std::move(members), input));
@@ -96,50 +44,84 @@ Result<Members> read_arrays(Runtime& runtime, const InputSpec& input,
   } else if (members.size() == 1 && infos.size() == 1) {
     members.front().first = infos.front().name;
   } else if (members.size() == 1 && members.front().first.empty()) {
-    return invalid("the file ", quoted(input.path), " names no input, the model has ",
+    return invalid("the file ", quoted(input.path), " names no input, ", model.subject(), " has ",
                    infos.size());
   }
   return members;
 }
 
-// Compares a file's type with that of the input; an extent of -1 matches any extent.
+// The type of a NumPy array that contains elements of another type, which NumPy does not have.
+gantry_dtype numpy_dtype(gantry_dtype dtype) {
+  const bool is_bool = same_dtype(dtype, {static_cast<std::uint8_t>(TypeCode::bool_), 8, 1});
+  return is_bool ? gantry_dtype{static_cast<std::uint8_t>(TypeCode::uint), 1, 1}
+                 : stored_dtype(dtype);
+}
+
+// Returns the tensor with the type of its input, if the file has the type in which NumPy stores it.
+Result<Tensor> typed(Runtime& runtime, Tensor tensor, const InputInfo& info) {
+  const bool is_stored = info.type && !same_dtype(tensor.dtype(), info.type->dtype) &&
+                         same_dtype(tensor.dtype(), numpy_dtype(info.type->dtype));
+  if (!is_stored) return tensor;
+  GANTRY_TRY(Tensor made, runtime.tensor(tensor.shape(), info.type->dtype));
+  std::memcpy(made.data(), tensor.data(), tensor.byte_size());
+  return made;
+}
+
+// Compares a file's type with that of the input, if it is known; an extent of -1 matches any
+// extent.
 Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
+  if (!info.is_tensor) {
+    return invalid("input ", quoted(info.name), " is ", info.type_text,
+                   ", files contain tensors; --arg passes values by position");
+  }
   const auto shape = tensor.shape();
-  const bool same_rank = shape.size() == info.shape.size() + (each ? 1 : 0);
-  const bool fits = same_rank && same_dtype(tensor.dtype(), info.dtype) &&
-                    std::equal(info.shape.begin(), info.shape.end(), shape.begin() + (each ? 1 : 0),
+  if (!info.type) {
+    if (!each || !shape.empty()) return {};
+    return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
+                   ", expected an additional first axis for --each");
+  }
+  const TensorType& type = *info.type;
+  const bool same_rank = shape.size() == type.shape.size() + (each ? 1 : 0);
+  const bool fits = same_rank && same_dtype(tensor.dtype(), type.dtype) &&
+                    std::equal(type.shape.begin(), type.shape.end(), shape.begin() + (each ? 1 : 0),
                                [](std::int64_t extent, std::int64_t found) {
                                  return extent == found || extent < 0;
                                });
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
-                 ", expected ", type_text(info.dtype, info.shape),
-                 each ? " with an additional first axis for --each" : "");
+                 ", expected ", type.text, each ? " with an additional first axis for --each" : "");
 }
 
-Result<const InputInfo*> find(std::span<const InputInfo> infos, const std::string& name) {
-  const auto at = std::find_if(infos.begin(), infos.end(),
-                               [&](const InputInfo& info) { return info.name == name; });
+// The index of the input with a name, or at the position that is its name.
+Result<std::size_t> find(const Model& model, const std::string& name) {
+  const std::span<const InputInfo> infos = model.inputs();
+  const auto at = std::ranges::find(infos, name, &InputInfo::name);
   if (at == infos.end()) {
+    if (const auto position = parse_number<std::size_t>(name); position && *position < infos.size())
+      return *position;
     std::vector<std::string_view> names;
     for (const InputInfo& info : infos) names.push_back(info.name);
-    return invalid("the model has no input ", quoted(name), did_you_mean(name, names));
+    return invalid(model.subject(), " has no input ", quoted(name), did_you_mean(name, names));
   }
-  return &*at;
+  return static_cast<std::size_t>(at - infos.begin());
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      std::span<const InputInfo> infos, bool each) {
+                                      const Model& model, bool each) {
+  const std::span<const InputInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
     GANTRY_TRY(const InputSpec spec, parse_input(text));
-    GANTRY_TRY(Members members, read_arrays(runtime, spec, infos));
+    // before the file is read
+    if (!spec.name.empty()) GANTRY_CHECK(find(model, spec.name));
+    GANTRY_TRY(Members members, read_arrays(runtime, spec, model));
     for (auto& [name, tensor] : members) {
-      GANTRY_TRY(const InputInfo* info, find(infos, name));
-      ModelInput& input = inputs[static_cast<std::size_t>(info - infos.data())];
+      GANTRY_TRY(const std::size_t index, find(model, name));
+      ModelInput& input = inputs[index];
       if (input.tensor) return invalid("input ", quoted(name), " is given twice");
-      GANTRY_CHECK(check_type(*info, tensor, each));
-      input = {name, std::move(tensor)};
+      GANTRY_TRY(tensor, typed(runtime, std::move(tensor), infos[index]));
+      GANTRY_CHECK(check_type(infos[index], tensor, each));
+      input = {infos[index].name, std::move(tensor)};
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -150,7 +132,7 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
                      inputs[0].tensor.shape()[0]);
     }
   }
-  if (each && inputs.empty()) return invalid("the model has no input, --each requires one");
+  if (each && inputs.empty()) return invalid(model.subject(), " has no input, --each requires one");
   if (each && inputs[0].tensor.shape()[0] == 0) {
     return invalid("input ", quoted(inputs[0].name), " has a first axis of 0, minimum is 1");
   }
@@ -159,34 +141,40 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 
 }  // namespace
 
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Executor& executor,
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
                                             std::span<const std::string> files, bool each) {
-  GANTRY_TRY(const std::vector<InputInfo> infos, inputs_of(executor));
-  auto inputs = match(runtime, files, infos, each);
+  auto inputs = match(runtime, files, model, each);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
-    return std::move(inputs).error().at("inputs of the model: ", describe(infos));
+    return std::move(inputs).error().at("inputs of ", model.subject(), ": ",
+                                        described(model.inputs()));
   }
   return inputs;
 }
 
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Executor& executor) {
-  GANTRY_TRY(const std::vector<InputInfo> infos, inputs_of(executor));
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model) {
   std::vector<ModelInput> inputs;
-  for (const InputInfo& info : infos) {
-    GANTRY_TRY(Tensor tensor, zeros(runtime, info.shape, info.dtype));
+  for (const InputInfo& info : model.inputs()) {
+    if (!info.type ||
+        std::ranges::any_of(info.type->shape, [](auto extent) { return extent < 0; })) {
+      return invalid("input ", quoted(info.name), " is ",
+                     info.type_text.empty() ? "of unknown type" : info.type_text,
+                     ", for which no zeros can be made; --input sets it")
+          .at("inputs of ", model.subject(), ": ", described(model.inputs()));
+    }
+    GANTRY_TRY(Tensor tensor, zeros(runtime, info.type->shape, info.type->dtype));
     inputs.push_back({info.name, std::move(tensor)});
   }
   return inputs;
 }
 
-Status set_inputs(Executor& executor, std::span<const ModelInput> inputs,
+Status set_inputs(Model& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row) {
-  for (const ModelInput& input : inputs) {
-    Tensor tensor = input.tensor;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor tensor = inputs[i].tensor;
     if (row) {
-      GANTRY_TRY(tensor, input.tensor.row(*row));
+      GANTRY_TRY(tensor, inputs[i].tensor.row(*row));
     }
-    GANTRY_CHECK(executor.set_input(input.name, tensor));
+    GANTRY_CHECK(model.set_input(i, tensor));
   }
   return {};
 }

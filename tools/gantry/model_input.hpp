@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inputs of an executor, and the files that they are read from.
+// The inputs of a model, and the files that they are read from.
 #pragma once
+
+#include "tools/gantry/model.hpp"
 
 #include <gantry/runtime.hpp>
 
@@ -27,18 +29,20 @@ struct ModelInput {
 // each     [in]   every file has an additional first axis, a list of inputs; all have the same
 //                 length
 // returns  inputs in the model's order; invalid, listing the inputs with their types, if an input
-//          is missing, duplicate, unknown, or has another type or shape; malformed if
-//          get_input_info returns another structure than TVM's; errors of reading a file
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Executor& executor,
+//          is missing, duplicate, unknown, no tensor, or has another type or shape; errors of
+//          reading a file
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
                                             std::span<const std::string> files, bool each);
 
 // Creates inputs of zeros.
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Executor& executor);
+//
+// returns  invalid, listing the inputs, if the type of one is unknown or has symbolic extents
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model);
 
-// Sets the inputs of an executor.
+// Sets the inputs of a model.
 //
 // row      [in]   index on the additional first axis; nullopt: there is none
-Status set_inputs(Executor& executor, std::span<const ModelInput> inputs,
+Status set_inputs(Model& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row = {});
 
 }  // namespace gantry::cli

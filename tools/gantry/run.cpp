@@ -10,11 +10,14 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
+#include "tools/gantry/vm_model.hpp"
 
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 
 #include <gantry/quoted.hpp>
+
+#include <algorithm>
 
 namespace gantry::cli {
 namespace {
@@ -33,7 +36,8 @@ std::string run_text(const RunOptions& options, const Finished& done) {
   const Statistics times = done.outcome.run_ns.statistics();
   std::string text;
   for (const HostArray& array : done.outcome.arrays) text += text_line(line_of(array));
-  if (done.outcome.result) text += text_line("result  ", *done.outcome.result);
+  for (const NamedText& value : done.outcome.texts)
+    text += text_line(escaped(value.name), "  ", value.text);
   const std::size_t runs = done.outcome.run_ns.count();
   text += text_line(runs, runs == 1 ? " run, " : " runs, median ", human_time(times.median),
                     "; load ", human_time(done.load_ns));
@@ -67,14 +71,20 @@ void write_expected(const RunOptions& options, const Finished& done, JsonWriter&
 }
 
 std::string run_json(const RunOptions& options, const Finished& done) {
-  const auto& result = done.outcome.result;
+  const auto result = std::ranges::find(done.outcome.texts, "result", &NamedText::name);
+  const auto write_text = [](const NamedText& value, JsonWriter& json) {
+    json.field("name", json_text(value.name));
+    json.field("text", json_text(value.text));
+  };
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(options.file));
     json.field("devices", done.devices);
     json.field("function", text_or_null(options.function));
     json.field("capture", options.capture);
     write_objects("outputs", done.outcome.arrays, json, write_type);
-    json.field("result", result ? std::optional(json_text(*result)) : std::nullopt);
+    json.field("result", result != done.outcome.texts.end() ? std::optional(json_text(result->text))
+                                                            : std::nullopt);
+    write_objects("texts", done.outcome.texts, json, write_text);
     write_times(done, json);
     json.field("plugins", done.plugins);
     write_texts("missing", done.missing, json);
@@ -120,6 +130,25 @@ struct RunFiles {
   bool use_stdout() const { return on_stdout(output) || on_stdout(trace); }
 };
 
+// Runs the graph, or the function of --function: one of a virtual machine if it has it, otherwise
+// one of a library.
+Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
+                              bool quiet) {
+  const bool is_by_name = !options.inputs.empty() || options.each;
+  if (options.function.empty() || is_by_name) return run_model(runtime, module, options, quiet);
+  if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
+  GANTRY_TRY(const VirtualMachine machine,
+             VirtualMachine::create(runtime, module, options.devices));
+  const VmFunction* const function = machine.find(options.function);
+  if (function == nullptr) {
+    if (module.function(options.function).ok())
+      return run_function(runtime, module, options, quiet);
+    return machine.select(options.function).error();
+  }
+  if (options.args.empty()) return run_model(runtime, module, options, quiet);
+  return run_function(runtime, machine.module, options, quiet);
+}
+
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
@@ -145,8 +174,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
                                              .allow_missing = options.allow_missing}));
   done.devices = chosen.devices;
 
-  auto outcome = options.function.empty() ? run_graph(runtime, model, chosen, globals.quiet)
-                                          : run_function(runtime, model, chosen, globals.quiet);
+  auto outcome = run_chosen(runtime, model, chosen, globals.quiet);
   if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
@@ -154,7 +182,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   if (files.output) GANTRY_CHECK(write_arrays(*files.output, done.outcome.arrays));
   if (expected) {
     done.expected =
-        expected->compare_with(done.outcome.arrays, options.tolerance, !options.function.empty());
+        expected->compare_with(done.outcome.arrays, options.tolerance, done.outcome.has_arguments);
   }
   return done;
 }
@@ -182,14 +210,15 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
                  "repeated");
   CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
-                                   "call this function instead of running the graph");
+                                   "run this function of a virtual machine or of a library");
   CLI::Option* force = command->add_flag(
       "--force", options->force, "call the function even if the library has no symbol of TVM");
-  add_repeatable(*command, "--arg", "SPEC", options->args,
-                 "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                 "str:text, none; may be repeated",
-                 accepted_by(parse_arg))
-      ->needs(function);
+  CLI::Option* arg =
+      add_repeatable(*command, "--arg", "SPEC", options->args,
+                     "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
+                     "str:text, none; may be repeated",
+                     accepted_by(parse_arg))
+          ->needs(function);
   CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,
                                  "play a call script and compare with its results")
                             ->excludes(function);
@@ -198,13 +227,13 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->check(script_output())
       ->needs(script);
   add_repeatable(*command, "--input", "[NAME=]FILE", options->inputs,
-                 "inputs of the graph: FILE.npz with all of them, NAME=FILE.npy, "
+                 "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
                  "NAME=FILE.npz:MEMBER; may be repeated",
                  accepted_by(parse_input))
-      ->excludes(function)
+      ->excludes(arg)
       ->excludes(script);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
-      ->excludes(function)
+      ->excludes(arg)
       ->excludes(script);
   add_text(*command, "--output", "FILE", options->output,
            "write the outputs to FILE.npz, the only one to FILE.npy, or to a pipe or standard "
@@ -252,6 +281,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  gantry run model.so --input x=x.npy --output y.npz\n"
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
       "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
+      "  gantry run lm.so --function embed --input ids=ids.npy --output embedded.npz\n"
       "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]\n"
       "  gantry run model.so --script calls.json --record results.json");
   set_action(*command, invocation, options, run_and_report);

@@ -13,7 +13,6 @@
 #include <gantry/value.hpp>
 
 #include <algorithm>
-#include <cstring>
 
 namespace gantry::cli {
 namespace {
@@ -82,38 +81,6 @@ Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
   return arguments;
 }
 
-// Numbers are stored as arrays, so that they can be written to a file; texts and other objects are
-// only printed.
-Status add_result(Runtime& runtime, const Any& result, RunOutcome& outcome) {
-  const auto scalar = [&](gantry_dtype dtype, const void* value) -> Status {
-    GANTRY_TRY(Tensor tensor, runtime.tensor({}, dtype));
-    std::memcpy(tensor.data(), value, tensor.byte_size());
-    outcome.arrays.push_back({"result", std::move(tensor)});
-    return {};
-  };
-  switch (result.value().kind) {
-    case GANTRY_NONE:
-      return {};
-    case GANTRY_TENSOR: {
-      GANTRY_TRY(const Tensor tensor, result.tensor());
-      GANTRY_TRY(Tensor copy, copied_to(runtime, tensor, "cpu"));
-      outcome.arrays.push_back({"result", std::move(copy)});
-      return {};
-    }
-    case GANTRY_INT:
-    case GANTRY_BOOL:
-      return scalar({0, 64, 1}, &result.value().i);
-    case GANTRY_FLOAT:
-      return scalar({2, 64, 1}, &result.value().f);
-    default:
-      break;
-  }
-  const auto text = result.text();
-  outcome.result =
-      text.ok() ? quoted(text.value()) : concat("an object of kind ", result.value().kind);
-  return {};
-}
-
 }  // namespace
 
 Status check_called_library(const Runtime& runtime, const std::string& file,
@@ -132,13 +99,14 @@ Status check_called_library(const Runtime& runtime, const std::string& file,
       .with_reason("NOT_TVM");
 }
 
-Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
+Result<RunOutcome> run_function(Runtime& runtime, const Module& module, const RunOptions& options,
                                 bool quiet) {
-  GANTRY_TRY(const Function function, model.function(options.function));
+  GANTRY_TRY(const Function function, module.function(options.function));
   GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
   GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));
   const gantry_env env{device, nullptr, nullptr};
   RunOutcome outcome;
+  outcome.has_arguments = true;
   Any result;
   Progress progress("run", static_cast<std::uint64_t>(options.repeat), quiet);
   for (int repetition = 0; repetition < options.repeat; ++repetition) {
@@ -154,7 +122,12 @@ Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const Run
     GANTRY_TRY(Tensor copy, copied_to(runtime, array, "cpu"));
     outcome.arrays.push_back({concat("arg", position), std::move(copy)});
   }
-  GANTRY_CHECK(add_result(runtime, result, outcome));
+  if (result.is_none()) return outcome;
+  Outputs outputs(runtime);
+  GANTRY_TRY(const std::vector<NamedValue> results, named_items(result, "result"));
+  GANTRY_CHECK(outputs.add(0, results));
+  for (HostArray& array : outputs.take_arrays()) outcome.arrays.push_back(std::move(array));
+  outcome.texts = outputs.take_texts();
   return outcome;
 }
 

@@ -6,8 +6,8 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/host_array.hpp"
+#include "tools/gantry/outputs.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +23,11 @@ struct RunOptions {
   bool each = false;
   // record a run on the device and replay it
   bool capture = false;
-  // empty: run the graph
+  // of a virtual machine or a library; empty: run the graph, or the machine's only function
   std::string function;
   // call it although the library has no symbol of TVM
   bool force = false;
-  // arguments of the function
+  // arguments of the function by position
   std::vector<std::string> args;
   // a call script to play; empty: none
   std::string script;
@@ -43,18 +43,20 @@ struct RunOptions {
 };
 
 struct RunOutcome {
-  // outputs of a graph; array arguments and the result of a function
+  // outputs of a model; array arguments and the result of a function
   std::vector<HostArray> arrays;
-  // the result of a function that returns neither an array nor a number, as text
-  std::optional<std::string> result;
+  // outputs or results that are neither arrays nor numbers
+  std::vector<NamedText> texts;
+  // `arrays` begins with arguments
+  bool has_arguments = false;
   // of each run
   RunTimes run_ns;
-  // creation of the executor
+  // creation of the executor or the machine
   double create_ns = 0;
 };
 
-// Creates an executor, sets its inputs, runs it, and fetches the outputs.
-Result<RunOutcome> run_graph(Runtime& runtime, const Module& model, const RunOptions& options,
+// Creates a model, sets its inputs, runs it, and fetches the outputs.
+Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
                              bool quiet);
 
 // Plays a call script and reports the differences.
@@ -68,8 +70,9 @@ Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals)
 Status check_called_library(const Runtime& runtime, const std::string& file,
                             std::string_view function);
 
-// Calls one function of the module or its imports. Array arguments are on the first device.
-Result<RunOutcome> run_function(Runtime& runtime, const Module& model, const RunOptions& options,
+// Calls one function of the module or its imports, with arguments by position. Array arguments are
+// on the first device.
+Result<RunOutcome> run_function(Runtime& runtime, const Module& module, const RunOptions& options,
                                 bool quiet);
 
 }  // namespace gantry::cli

@@ -2,6 +2,7 @@
 #include "tools/gantry/script/script_player.hpp"
 
 #include "tools/gantry/script/script_values.hpp"
+#include "tools/gantry/script/virtual_machine.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
@@ -94,14 +95,7 @@ Result<ScriptPlayer> ScriptPlayer::create(Runtime runtime, const Module& model,
                        " has no virtual machine")
         .with_reason("CALL_SCRIPT");
   }
-  std::vector<gantry_value> values;
-  for (const std::string& name : devices) {
-    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
-    values.push_back(device_value(id));
-  }
-  auto made = load->call(values);
-  if (!made.ok()) return std::move(made).failure().at("while making a virtual machine");
-  GANTRY_TRY(Module machine, made->module());
+  GANTRY_TRY(Module machine, create_machine(runtime, model, devices));
   return ScriptPlayer(std::move(runtime), std::move(machine), script, devices.front());
 }
 

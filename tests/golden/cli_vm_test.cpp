@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of Relax executables in the command line: run, bench and inspect, with artifacts and
+// results of TVM.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/array_value.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace gantry::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Args = std::vector<std::string>;
+
+Outcome gantry(Args args) {
+  args.insert(args.begin(), {"--plugins", built_plugins() + "/relax"});
+  return run_gantry(args);
+}
+
+class RunVm : public ::testing::Test {
+ protected:
+  std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // Writes members of a golden file under other names: {"c0_r", "output"}.
+  std::string renamed(std::string_view name, const std::string& from,
+                      const std::vector<std::pair<std::string, std::string>>& members) const {
+    std::vector<ArrayValue> arrays;
+    for (const auto& [member, as] : members) arrays.push_back(array_in(golden(from), member));
+    std::vector<NpzItem> items;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const ArrayHeader& header = arrays[i].header;
+      items.push_back({members[i].second, header.dtype, header.shape, arrays[i].data});
+    }
+    EXPECT_TRUE(write_npz(path(name), items).ok());
+    return path(name);
+  }
+
+ private:
+  TempDir temp_;
+};
+
+// Without --function, the function "main" runs.
+TEST_F(RunVm, MatchesTvmForEachCompiler) {
+  for (const std::string name :
+       {"cnn_llvm", "cnn_c", "cnn_fused_llvm", "cnn_compiled_llvm", "v25_cnn_llvm",
+        "v25_cnn_compiled_llvm", "v26_cnn_llvm", "v26_cnn_compiled_llvm"}) {
+    const std::string base = "relax/" + name;
+    const std::string expected = renamed("expected.npz", base + ".npz", {{"c0_r", "output"}});
+
+    const Outcome run =
+        gantry({"run", base + ".so", "--input", "x=" + base + ".npz:c0_a0", "--expect", expected});
+
+    EXPECT_EQ(run.status, 0) << name << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\nequal to " + expected + "\n"));
+    EXPECT_THAT(run.out, StartsWith("output  float32[1, 10]  "));
+  }
+}
+
+TEST_F(RunVm, AcceptsAnyBatchOfASymbolicExtent) {
+  const std::string digits = renamed("digits.npz", "relax/cnn_digits_test.npz", {{"x", "x"}});
+
+  const Outcome run =
+      gantry({"run", "relax/cnn_dyn_llvm.so", "--input", digits, "--expect",
+              renamed("y.npz", "relax/cnn_digits_test.npz", {{"expected", "output"}}), "--rtol",
+              "1e-5", "--atol", "1e-6"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(RunVm, RunsEachElementOfAFirstAxis) {
+  const ArrayValue images = array_in(golden("relax/cnn_digits_test.npz"), "x");
+  const ArrayValue expected = array_in(golden("relax/cnn_digits_test.npz"), "expected");
+  const std::vector<std::int64_t> in{9, 8, 1, 8, 8}, out{9, 8, 10};
+  const NpzItem x{"x", dtypes::float32, in, images.data};
+  const NpzItem y{"output", dtypes::float32, out, expected.data};
+  ASSERT_TRUE(write_npz(path("x.npz"), std::span(&x, 1)).ok());
+  ASSERT_TRUE(write_npz(path("y.npz"), std::span(&y, 1)).ok());
+
+  const Outcome run = gantry({"run", "relax/cnn_dyn_llvm.so", "--each", "--input", path("x.npz"),
+                              "--expect", path("y.npz"), "--rtol", "1e-5", "--atol", "1e-6"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\n9 runs, median "));
+}
+
+// The items of nested tuples are outputs, named by position.
+TEST_F(RunVm, NamesTheItemsOfTuples) {
+  const std::string base = "relax/tuples_llvm";
+  const std::string expected =
+      renamed("expected.npz", base + ".npz",
+              {{"c2_r_0", "output0"}, {"c2_r_1", "output1"}, {"c2_r_2", "output2"}});
+
+  const Outcome run =
+      gantry({"run", base + ".so", "--function", "split3", "--input", "x=" + base + ".npz:c2_a0",
+              "--expect", expected, "--output", path("found.npz")});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_EQ(floats_in(path("found.npz"), "output1"), floats_in(expected, "output1"));
+  EXPECT_EQ(run.out.find("output0  float32[2, 2]  "), 0u);
+}
+
+TEST_F(RunVm, StoresBooleansAsNumpyDoes) {
+  const std::string base = "relax/control_flow_llvm";
+  const std::string expected = renamed("expected.npz", base + ".npz", {{"c0_r", "output"}});
+
+  const Outcome run =
+      gantry({"run", base + ".so", "--function", "branch", "--input", "c=" + base + ".npz:c0_a0",
+              "--input", "x=" + base + ".npz:c0_a1", "--expect", expected});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(RunVm, TakesArgumentsByPosition) {
+  const Outcome numbers = gantry({"run", "relax/prims_llvm.so", "--function", "prims", "--arg",
+                                  "int:3", "--arg", "float:0.5", "--arg", "int:1"});
+  const Outcome tensors =
+      gantry({"run", "relax/tuples_llvm.so", "--function", "dup", "--arg", "zeros:float32[2]"});
+
+  EXPECT_EQ(numbers.status, 0) << numbers.err;
+  EXPECT_THAT(numbers.out,
+              StartsWith("result0  int64[]  3\nresult1  float64[]  0.5\nresult2  int64[]  1\n"));
+  EXPECT_EQ(tensors.status, 0) << tensors.err;
+  EXPECT_THAT(tensors.out, HasSubstr("arg0  float32[2]  0 0\n"));
+}
+
+TEST_F(RunVm, NamesInputsAlsoByPosition) {
+  const std::string base = "relax/control_flow_llvm";
+
+  const Outcome run = gantry({"run", base + ".so", "--function", "branch", "--input",
+                              "0=" + base + ".npz:c0_a0", "--input", "1=" + base + ".npz:c0_a1"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(RunVm, PrintsValuesThatNoFileContains) {
+  const Outcome run =
+      gantry({"run", "relax/strings_extern_llvm.so", "--function", "none_ret", "--arg", "none"});
+  const Outcome cache = gantry({"run", "relax/closure_llvm.so", "--function", "get", "--input",
+                                "x=relax/closure_llvm.npz:c0_a0", "--json"});
+
+  EXPECT_NE(run.status, 0);
+  ASSERT_EQ(cache.status, 0) << cache.err;
+  const json report = json::parse(cache.out);
+  EXPECT_EQ(report["function"], "get");
+  EXPECT_THAT(report["outputs"], IsEmpty());
+  EXPECT_EQ(report["texts"], json({{{"name", "output"}, {"text", "an object"}}}));
+}
+
+TEST_F(RunVm, CallsKernelsOfTheLibrary) {
+  const Outcome run = gantry({"run", "relax/cnn_llvm.so", "--function", "relu", "--arg",
+                              "zeros:float32[1, 8, 8, 8]", "--arg", "zeros:float32[1, 8, 8, 8]"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("arg1  float32[1, 8, 8, 8]  0 0 0 0 0 0 0 0 ...\n"));
+}
+
+TEST_F(RunVm, TracesFunctionsAndKernels) {
+  const Outcome run = gantry({"run", "relax/cnn_llvm.so", "--input", "x=relax/cnn_llvm.npz:c0_a0",
+                              "--trace", path("trace.json")});
+
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto bytes = read_file(path("trace.json"));
+  const json trace = json::parse(bytes.begin(), bytes.end());
+  std::map<std::string, int> spans;
+  for (const json& event : trace["traceEvents"]) ++spans[event["name"].get<std::string>()];
+  EXPECT_EQ(spans["main"], 1);
+  EXPECT_EQ(spans["conv2d"], 1);
+  EXPECT_EQ(spans["softmax"], 1);
+}
+
+struct Refusal {
+  std::string name;
+  Args args;
+  std::string error;
+};
+
+class RefuseVm : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(RefuseVm, ListsWhatThereIs) {
+  Args args{"run"};
+  args.insert(args.end(), GetParam().args.begin(), GetParam().args.end());
+
+  const Outcome run = gantry(args);
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.out, IsEmpty());
+  EXPECT_THAT(run.err, StartsWith("gantry: " + GetParam().error));
+}
+
+const std::string lm = "relax/lm_paged_compiled_llvm.so";
+
+INSTANTIATE_TEST_SUITE_P(
+    Golden, RefuseVm,
+    ::testing::Values(
+        Refusal{"SeveralFunctions",
+                {"relax/control_flow_llvm.so"},
+                "the file has 6 functions and no \"main\"; --function NAME selects one\n"
+                "  branch(c, x)\n"
+                "  is_even(n)\n"
+                "  is_odd(n)\n"
+                "  loop(i, n, acc, a)\n"
+                "  nested(c, d, x)\n"
+                "  power(n, x)\n"},
+        Refusal{"UnknownFunction",
+                {lm, "--function", "prefil"},
+                "the file has no function \"prefil\", did you mean \"prefill\"\n"
+                "  batch_decode(x, kv, packed_params)\n"
+                "  batch_prefill(x, pos, kv, packed_params)\n"},
+        Refusal{"UnknownFunctionWithInputs",
+                {lm, "--function", "prefil", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
+                "the file has no function \"prefil\", did you mean \"prefill\"\n"
+                "  batch_decode(x, kv, packed_params)\n"},
+        Refusal{"MissingInput",
+                {"relax/prims_llvm.so", "--function", "prims"},
+                "input \"n\" is not given\n"
+                "  inputs of function \"prims\": n T.int64, f T.float64, b T.bool\n"},
+        Refusal{
+            "UnknownInput",
+            {lm, "--function", "embed", "--input", "idx=relax/lm_paged_llvm.npz:c3_a0"},
+            "function \"embed\" has no input \"idx\", did you mean \"ids\"\n"
+            "  inputs of function \"embed\": ids int32[seq_len], packed_params T.Tuple(R.Tensor("},
+        Refusal{
+            "PositionBeyondTheLast",
+            {"relax/cnn_llvm.so", "--input", "1=relax/cnn_llvm.npz:c0_a0"},
+            "function \"main\" has no input \"1\"\n  inputs of function \"main\": x float32[1, 1, "
+            "8, 8]\n"},
+        Refusal{
+            "InputThatIsNoTensor",
+            {"relax/prims_llvm.so", "--function", "prims", "--input", "n=relax/cnn_llvm.npz:c0_a0"},
+            "input \"n\" is T.int64, files contain tensors; --arg passes values by position\n"
+            "  inputs of function \"prims\": n T.int64, f T.float64, b T.bool\n"},
+        Refusal{"AnotherType",
+                {"relax/cnn_dyn_llvm.so", "--input", "x=relax/cnn_dyn_llvm.npz:c6_a0"},
+                "input \"x\" is float32[2, 1, 7, 8], expected float32[n, 1, 8, 8]\n"
+                "  inputs of function \"main\": x float32[n, 1, 8, 8]\n"},
+        Refusal{"EachWithoutAnAxis",
+                {"relax/cnn_params_llvm.so", "--each", "--input",
+                 "w1=relax/control_flow_llvm.npz:c6_a0"},
+                "input \"w1\" is int32[], expected an additional first axis for --each\n"},
+        Refusal{
+            "InputOfALibrary",
+            {"relax/tir_ret_llvm.so", "--function", "addi", "--input",
+             "x=relax/cnn_llvm.npz:c0_a0"},
+            "--input sets inputs of a graph or of a function of a virtual machine; \"addi\" is a "
+            "function of a library, which takes --arg\n"},
+        Refusal{"Capture",
+                {"relax/cnn_llvm.so", "--capture", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
+                "--capture records graphs; functions of a virtual machine cannot be recorded\n"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(RunVmOptions, PassesInputsEitherByNameOrByPosition) {
+  const Outcome run = gantry({"run", "relax/cnn_llvm.so", "--function", "main", "--arg", "none",
+                              "--input", "x=relax/cnn_llvm.npz:c0_a0"});
+
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.err, HasSubstr("excludes"));
+}
+
+}  // namespace
+}  // namespace gantry::test

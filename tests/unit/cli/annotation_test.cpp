@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/annotation.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Annotation, HasExtentsAndTheirSymbols) {
+  const auto type =
+      tensor_annotation(R"x(R.Tensor((n, 1, T.int64(8), T.min(n, 3) - 1), dtype="float32"))x");
+
+  ASSERT_TRUE(type);
+  EXPECT_TRUE(same_dtype(type->dtype, dtypes::float32));
+  EXPECT_THAT(type->shape, ElementsAre(-1, 1, 8, -1));
+  EXPECT_EQ(type->text, "float32[n, 1, 8, T.min(n, 3) - 1]");
+}
+
+TEST(Annotation, MayBeOfOneAxisOrOfNone) {
+  const auto one = tensor_annotation(R"x(R.Tensor((32,), dtype="bfloat16"))x");
+  const auto none = tensor_annotation(R"x(R.Tensor((), dtype="int64"))x");
+
+  ASSERT_TRUE(one && none);
+  EXPECT_THAT(one->shape, ElementsAre(32));
+  EXPECT_EQ(one->text, "bfloat16[32]");
+  EXPECT_THAT(none->shape, IsEmpty());
+  EXPECT_EQ(none->text, "int64[]");
+}
+
+TEST(Annotation, OfABooleanHasOneByte) {
+  const auto type = tensor_annotation(R"x(R.Tensor((2,), dtype="bool"))x");
+
+  ASSERT_TRUE(type);
+  EXPECT_EQ(element_bytes(type->dtype), 1u);
+  EXPECT_EQ(dtype_text(type->dtype), "bool8");
+  EXPECT_EQ(type->text, "bool[2]");
+}
+
+TEST(Annotation, OfAnythingElseIsNoTensorType) {
+  for (const std::string_view text :
+       {"", "R.Tensor", "R.Tensor((", R"x(R.Tensor((1,), dtype="))x", R"x(R.Tensor((), dtype=")x",
+        R"x(R.Tensor((1,), dtype="posit32"))x", R"x(R.Tensor(dtype="float32", ndim=2))x",
+        R"x(T.Tuple(R.Tensor((1,), dtype="float32")))x", "R.Shape([n])", "T.int64"}) {
+    EXPECT_FALSE(tensor_annotation(text)) << text;
+  }
+}
+
+TEST(Annotation, ShowsWhetherATensorIsAccepted) {
+  for (const std::string_view text : {"", "R.Any", "R.Object", R"x(R.Tensor(dtype="float32"))x"})
+    EXPECT_TRUE(accepts_tensor(text)) << text;
+  for (const std::string_view text : {"R.Shape([n])", "T.int64", "T.Tuple(R.Any)", "R.Tuple()"})
+    EXPECT_FALSE(accepts_tensor(text)) << text;
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Types of parameters as compilers of Relax write them:
+//
+//     R.Tensor((n, 1, 8, 8), dtype="float32")   R.Shape([n])   T.Tuple(R.Tensor(...), R.Any)   T.int64
+#pragma once
+
+#include <gantry/tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::cli {
+
+// A tensor whose extents may be symbolic.
+struct TensorType {
+  gantry_dtype dtype{};
+  // -1: symbolic, any extent matches
+  std::vector<std::int64_t> shape;
+  // "float32[n, 1, 8, 8]"
+  std::string text;
+};
+
+// returns  nullopt: no tensor, or one without a known shape and dtype
+std::optional<TensorType> tensor_annotation(std::string_view annotation);
+
+// True if a tensor may be passed: the annotation is that of a tensor or of any object, or empty.
+bool accepts_tensor(std::string_view annotation);
+
+}  // namespace gantry::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/common/stopwatch.hpp"
+#include "tools/gantry/model.hpp"
+#include "tools/gantry/model_input.hpp"
+#include "tools/gantry/run_options.hpp"
+#include "tools/gantry/session.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace gantry::cli {
+
+Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
+                             bool quiet) {
+  RunOutcome outcome;
+  const Stopwatch create;
+  GANTRY_TRY(const auto model, make_model(runtime, module,
+                                          {.devices = options.devices,
+                                           .function = options.function,
+                                           .capture = options.capture}));
+  outcome.create_ns = create.nanoseconds();
+  GANTRY_TRY(const std::vector<ModelInput> inputs,
+             read_inputs(runtime, *model, options.inputs, options.each));
+  GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
+
+  const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
+  Outputs outputs(runtime, options.each, count);
+  Progress progress("run", static_cast<std::uint64_t>(count * options.repeat), quiet);
+  for (std::int64_t i = 0; i < count; ++i) {
+    GANTRY_CHECK(set_inputs(*model, inputs, options.each ? std::optional(i) : std::nullopt));
+    GANTRY_CHECK(synchronize(runtime, devices));
+    for (int repetition = 0; repetition < options.repeat; ++repetition) {
+      const Stopwatch run;
+      GANTRY_CHECK(model->run());
+      GANTRY_CHECK(synchronize(runtime, devices));
+      outcome.run_ns.add(run.nanoseconds());
+      progress.advance();
+    }
+    GANTRY_TRY(const std::vector<NamedValue> values, model->outputs());
+    GANTRY_CHECK(outputs.add(i, values));
+  }
+  outcome.arrays = outputs.take_arrays();
+  outcome.texts = outputs.take_texts();
+  return outcome;
+}
+
+}  // namespace gantry::cli
