@@ -8,6 +8,7 @@
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
 #include <gantry/message.hpp>
+#include <gantry/opaque.hpp>
 #include <gantry/plugin.hpp>
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
@@ -44,6 +45,19 @@ Status call_table(const gantry_device_table& table, void* self) {
   return {};
 }
 }  // namespace boundary
+
+namespace opaque {
+struct Cache {
+  static constexpr const char* type_name = "acme.Cache";
+};
+
+Status make(const Host& host) {
+  GANTRY_TRY(Value object, new_opaque(host, std::make_unique<Cache>()));
+  GANTRY_TRY(Cache* const cache, opaque_of<Cache>(host, object.object()));
+  static_cast<void>(cache);
+  return {};
+}
+}  // namespace opaque
 
 namespace progress {
 struct Driver {
