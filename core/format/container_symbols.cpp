@@ -46,6 +46,12 @@ constexpr FfiName ffi_names[] = {
     {"TVMFFI", true, since_2025},
 };
 
+// True for the symbols of functions since v0.22, and for those that are reserved since then.
+bool has_function_prefix(const HostSymbol& symbol) {
+  return symbol.defined && symbol.name.starts_with("__tvm_ffi_") &&
+         symbol.name != "__tvm_ffi_library_bin" && symbol.name != "__tvm_ffi_library_ctx";
+}
+
 bool is_packed_symbol(const HostSymbol& symbol) {
   return symbol.name == "__TVMFuncCall" || symbol.name == "__tvm_module_ctx" ||
          symbol.name == "__tvm_main__" || symbol.name.starts_with("__TVMAPI") ||
@@ -64,6 +70,7 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
   using std::begin, std::end;
   const FfiName* best = end(ffi_names);
   bool is_packed = out.family == Family::legacy;
+  bool is_prefixed = out.family == Family::ffi;
   for (const HostSymbol& symbol : symbols) {
     // Fast path: most names begin with another character.
     if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
@@ -75,6 +82,7 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
       out.dialect_symbol = symbol.name;
     }
     is_packed = is_packed || is_packed_symbol(symbol);
+    is_prefixed = is_prefixed || has_function_prefix(symbol);
   }
   if (out.family == Family::ffi || out.family == Family::ffi_first) {
     out.dialect = Dialect::ffi;
@@ -86,6 +94,7 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
   } else if (is_packed) {
     out.dialect = Dialect::packed;
   }
+  out.is_first_ffi = out.dialect == Dialect::ffi && !is_prefixed;
 }
 
 }  // namespace
@@ -142,6 +151,7 @@ ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) 
   facts.dialect = symbols.dialect;
   facts.dialect_symbol = symbols.dialect_symbol;
   facts.writer = symbols.writer;
+  facts.is_first_ffi = symbols.is_first_ffi;
   const bool is_ffi = facts.dialect == Dialect::ffi;
   if (layout == ContainerLayout::two) {
     const bool is_first = symbols.family == Family::ffi_first;

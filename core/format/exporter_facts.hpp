@@ -50,6 +50,9 @@ struct ExporterFacts {
   // files, "TVM 0.22 or newer". For messages.
   std::string_view dialect_symbol;
   std::string_view writer;
+  // Host code of v0.21: its functions have no prefix, and its objects a header of 16 bytes and other
+  // numbers than those of v0.22 and later.
+  bool is_first_ffi = false;
   ArgumentTags argument_tags = ArgumentTags::unknown;
   Numbering numbering = Numbering::unknown;
   // dtype codes 6 to 8 are the float8 and float4 types of v0.14 to v0.20

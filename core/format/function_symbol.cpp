@@ -17,12 +17,12 @@ bool is_compiler_helper(std::string_view symbol) {
   return std::ranges::find(helpers, symbol) != std::end(helpers);
 }
 
-std::string_view function_symbol_prefix(Dialect dialect) {
-  return dialect == Dialect::ffi ? "__tvm_ffi_" : "";
+std::string_view function_symbol_prefix(const ExporterFacts& facts) {
+  return facts.dialect == Dialect::ffi && !facts.is_first_ffi ? "__tvm_ffi_" : "";
 }
 
-std::string_view function_of_symbol(std::string_view symbol, Dialect dialect) {
-  const std::string_view prefix = function_symbol_prefix(dialect);
+std::string_view function_of_symbol(std::string_view symbol, const ExporterFacts& facts) {
+  const std::string_view prefix = function_symbol_prefix(facts);
   if (!prefix.empty()) {
     if (!symbol.starts_with(prefix)) return {};
     const std::string_view name = symbol.substr(prefix.size());

@@ -87,7 +87,7 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   GANTRY_TRY(ImportBinding binding, check_host_code(*elf, facts, location));
   if (services.binds_early) binding.bind_early();
 
-  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf), facts.dialect));
+  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf), facts));
   // The linker does not release its lock if a constructor is unwound.
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());

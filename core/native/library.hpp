@@ -66,7 +66,7 @@ class HostLibrary {
   HostLibrary& operator=(const HostLibrary&) = delete;
 
   const ElfFile& elf() const { return *elf_; }
-  Dialect dialect() const { return dialect_; }
+  const ExporterFacts& facts() const { return facts_; }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
   // True if this process already had the file open, or its imports are bound in a copy.
@@ -83,8 +83,8 @@ class HostLibrary {
 
  private:
   HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
-              Dialect dialect)
-      : file_(std::move(file)), elf_(std::move(elf)), dialect_(dialect) {}
+              const ExporterFacts& facts)
+      : file_(std::move(file)), elf_(std::move(elf)), facts_(facts) {}
   Status open_file(const ImportBinding& binding);
   // Opens by the file's own path.
   Status open_path(const ImportBinding& binding);
@@ -94,7 +94,7 @@ class HostLibrary {
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const ElfFile> elf_;
-  Dialect dialect_;
+  ExporterFacts facts_;
   LinkerFile opened_;
   void* handle_ = nullptr;
   // The path that debuggers and dladdr() show, and the linker's own, which it frees.

@@ -60,8 +60,8 @@ Result<std::string_view> entry_name(const HostLibrary& library) {
 // name     [in,out]  the entry's name replaces `__tvm_main__`
 Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
   const HostLibrary& library = *module.library;
-  const std::string_view symbol_prefix = function_symbol_prefix(library.dialect());
-  if (name == kMain && library.dialect() == Dialect::ffi) {
+  const std::string_view symbol_prefix = function_symbol_prefix(library.facts());
+  if (name == kMain && !symbol_prefix.empty()) {
     name = "main";
   } else if (name == kMain) {
     auto entry = entry_name(library);
@@ -93,7 +93,7 @@ Result<gantry_function> to_packed_function(const LibraryModule& module,
 }
 
 Result<gantry_function> to_function(const LibraryModule& module, void* code, std::string name) {
-  if (module.library->dialect() == Dialect::ffi) {
+  if (module.library->facts().dialect == Dialect::ffi) {
     auto* function = new ffi::HostFunction{reinterpret_cast<ffi::HostCode>(code), module.services,
                                            module.node, std::move(name)};
     return gantry_function{function, ffi::host_function_table()};
@@ -121,7 +121,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 gantry_code visit_functions(void* self, const gantry_visitor* visitor, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
     const HostLibrary& library = *static_cast<LibraryModule*>(self)->library;
-    for (const std::string& name : exported_functions(library.elf(), library.dialect())) {
+    for (const std::string& name : exported_functions(library.elf(), library.facts())) {
       const gantry_function_info info{sizeof info, 0, {name.data(), name.size()}, {}};
       if (const gantry_code code = visitor->visit(visitor->self, &info, status)) return code;
     }
@@ -145,11 +145,11 @@ constexpr gantry_module_table library_table{
 
 }  // namespace
 
-std::vector<std::string> exported_functions(const ElfFile& elf, Dialect dialect) {
+std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts) {
   std::vector<std::string> names;
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (!symbol.exported() || symbol.type != SymbolType::function) continue;
-    const std::string_view name = function_of_symbol(symbol.name, dialect);
+    const std::string_view name = function_of_symbol(symbol.name, facts);
     if (!name.empty()) names.emplace_back(name);
   }
   return names;

@@ -43,6 +43,6 @@ Status set_module_context(ModuleNode& own, ModuleNode* root);
 
 // Returns the names of the functions that an artifact's library exports, in the order of its symbol
 // table.
-std::vector<std::string> exported_functions(const ElfFile& elf, Dialect dialect);
+std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts);
 
 }  // namespace gantry

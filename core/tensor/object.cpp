@@ -111,6 +111,11 @@ Result<OwnedValue> new_text(std::int32_t kind, std::string_view text) {
   return OwnedValue(Ref<TextObject>::adopt(object));
 }
 
+bool is_own_text(const gantry_object& object) {
+  void (*const deleter)(void*, std::int32_t) = free_block;
+  return (object.kind == GANTRY_STRING || object.kind == GANTRY_BYTES) && object.deleter == deleter;
+}
+
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims) {
   GANTRY_TRY(ShapeObject* const object, new_block<ShapeObject>(dims.size_bytes(), "shape"));
   auto* const copy = reinterpret_cast<std::int64_t*>(object + 1);

@@ -217,6 +217,8 @@ struct OpaqueObject {
 // kind     [in]   GANTRY_STRING or GANTRY_BYTES
 // returns  invalid for another kind; exhausted
 Result<OwnedValue> new_text(std::int32_t kind, std::string_view text);
+// True for a text that new_text() created.
+bool is_own_text(const gantry_object& object);
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims);
 // kind     [in]   GANTRY_ARRAY, or GANTRY_MAP with an even count
 // items    [in]   objects are retained, borrowed texts are copied

@@ -19,12 +19,12 @@ namespace {
 constexpr std::string_view entry_symbol = "__tvm_main__";
 constexpr std::size_t max_entry_bytes = 256;
 
-std::vector<std::string_view> functions_of(const ElfFile& elf, Dialect dialect) {
+std::vector<std::string_view> functions_of(const ElfFile& elf, const ExporterFacts& facts) {
   std::vector<std::string_view> names;
   for (const ElfSymbol& symbol : elf.symbols()) {
     const bool code = symbol.type == SymbolType::function || symbol.type == SymbolType::ifunc;
     if (!code || !symbol.exported()) continue;
-    const std::string_view name = function_of_symbol(symbol.name, dialect);
+    const std::string_view name = function_of_symbol(symbol.name, facts);
     if (!name.empty()) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -70,7 +70,7 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   }
   const PayloadLayouts none;
   GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
-  report.functions = functions_of(elf, report.container.facts.dialect);
+  report.functions = functions_of(elf, report.container.facts);
   if (options.verbose) digest_payloads(report, options);
   return {};
 }

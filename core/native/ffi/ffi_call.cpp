@@ -17,7 +17,8 @@ namespace {
   return to_status(in_function(take_cause(thread), function), status);
 }
 
-// Objects of TVM 0.21 have other numbers and another header, which only their creator can release.
+// Code of TVM 0.21 may return an object that it has received from this runtime. Its own objects have
+// other numbers and another header, and only their creator can release them.
 [[gnu::noinline]] gantry_code check_result(const HostFunction& function, gantry_value* result,
                                            gantry_status* status) {
   if (takes_any_list(*function.node) && is_result(*result)) return GANTRY_OK;
@@ -26,6 +27,8 @@ namespace {
       result->device.type = to_runtime(*function.node, result->device.type);
     return GANTRY_OK;
   }
+  if (is_first_ffi(function.node) && result->kind >= GANTRY_OBJECT && from_first_ffi(*result))
+    return GANTRY_OK;
   const std::int32_t kind = std::exchange(*result, gantry_value{}).kind;
   return to_status(in_function(unsupported("it returns ", kind_text(kind),
                                            ", which only code of the same runtime can take")

@@ -9,6 +9,8 @@
 #include "core/tensor/object.hpp"
 #include "core/tensor/raised_error.hpp"
 
+#include <gantry/kind_text.hpp>
+
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -25,7 +27,7 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
     }
     if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
     auto& callee = *static_cast<FunctionObject*>(function);
-    const HostThread& thread = here();
+    HostThread& thread = here();
     const gantry_env env = env_of_callee(thread, callee.device_type);
     std::span<const gantry_value> values(args, static_cast<std::size_t>(count));
     std::optional<ConvertedList> converted;
@@ -35,7 +37,14 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
       values = converted->get();
     }
     GANTRY_TRY(OwnedValue owned, call(callee, &env, values));
-    *result = owned.take();
+    if (!is_first_ffi(thread.call->node)) {
+      *result = owned.take();
+    } else if (owned.get().kind == GANTRY_SMALL_STRING) {
+      thread.kept = std::move(owned);
+      *result = to_first_ffi(thread.kept.get());
+    } else {
+      *result = to_first_ffi(owned.take());
+    }
     return {};
   });
 }
@@ -71,13 +80,32 @@ void* env_get_stream(std::int32_t type, std::int32_t index) {
 }
 
 int list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
-  args[arg] = list_item(list, index);
+  const gantry_value& item = list_item(list, index);
+  args[arg] = is_first_ffi(here().call->node) ? to_first_ffi(item) : item;
   return 0;
 }
 
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
-  set_list_item(list, index, OwnedValue::adopt(std::exchange(args[result], gantry_value{})));
-  return 0;
+  return host_boundary([&]() -> Status {
+    gantry_value value = std::exchange(args[result], gantry_value{});
+    if (is_first_ffi(here().call->node)) {
+      if (value.kind == GANTRY_CSTRING) {
+        GANTRY_TRY(OwnedValue copy, new_text(GANTRY_STRING, value.cstring));
+        value = copy.take();
+      } else if (!from_first_ffi(value)) {
+        return unsupported("register ", index, " receives an object of type number ", value.kind,
+                           ", which is not one of this runtime")
+            .with_reason("HOST_RESULT");
+      }
+    }
+    if (!is_result(value)) {
+      return unsupported("register ", index, " receives ", kind_text(value.kind),
+                         ", which has no owner")
+          .with_reason("HOST_RESULT");
+    }
+    set_list_item(list, index, OwnedValue::adopt(value));
+    return {};
+  });
 }
 
 }  // namespace gantry::ffi

@@ -16,7 +16,8 @@ namespace gantry::ffi {
 
 // TVMFFIFunctionCall: calls a function object.
 //
-// result   [out]  none on entry; owned by the caller
+// result   [out]  none on entry; owned by the caller. For code of TVM 0.21, a text by address is
+//                 valid until the thread's next call
 // returns  -1 after a failure, whose error the thread then holds
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result);
@@ -41,6 +42,9 @@ void* env_get_stream(std::int32_t type, std::int32_t index);
 // TVMBackendAnyListSetPackedArg: args[arg] = list[index], borrowed.
 int list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
 // TVMBackendAnyListMoveFromPackedReturn: moves args[result] to list[index].
+//
+// returns  -1 for a value without owner, and for an object that is not one of this runtime; the item
+//          is unchanged
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
 
 }  // namespace gantry::ffi

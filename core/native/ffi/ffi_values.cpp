@@ -2,15 +2,24 @@
 #include "core/native/ffi/ffi_values.hpp"
 
 #include "core/native/device_numbers.hpp"
+#include "core/tensor/object.hpp"
 
 #include <gantry/kind_text.hpp>
 
 namespace gantry::ffi {
 namespace {
 
-bool has_short_headers(const ModuleNode& node) {
-  return node.artifact->container.facts.numbering == ExporterFacts::Numbering::ffi_0_21;
-}
+// The number of an object in code of TVM 0.21.
+struct Renumbered {
+  std::int32_t kind, number;
+  // Code reads the content.
+  bool has_content;
+};
+constexpr Renumbered renumbered[] = {
+    {GANTRY_STRING, 65, true}, {GANTRY_BYTES, 66, true},  {GANTRY_SHAPE, 71, true},
+    {GANTRY_TENSOR, 72, true}, {GANTRY_ARRAY, 69, false}, {GANTRY_MAP, 70, false},
+};
+constexpr std::int64_t header_difference = sizeof(gantry_object) - 16;
 
 Failure argument_error(std::int32_t i, std::int32_t kind) {
   return invalid("argument ", i, " is ", kind_text(kind),
@@ -20,8 +29,42 @@ Failure argument_error(std::int32_t i, std::int32_t kind) {
 
 }  // namespace
 
+bool is_first_ffi(const ModuleNode* node) {
+  return node != nullptr && node->artifact->container.facts.is_first_ffi;
+}
+
+gantry_value to_first_ffi(const gantry_value& value) {
+  gantry_value out = value;
+  if (value.kind == GANTRY_SMALL_STRING) {
+    out = {GANTRY_CSTRING, 0, {}};
+    out.cstring = value.small;
+  }
+  for (const Renumbered& each : renumbered) {
+    if (value.kind != each.kind) continue;
+    out.kind = each.number;
+    if (each.has_content) out.i += header_difference;
+  }
+  return out;
+}
+
+bool from_first_ffi(gantry_value& value) {
+  if (value.kind < GANTRY_OBJECT) return true;
+  gantry_value object = value;
+  for (const Renumbered& each : renumbered) {
+    if (value.kind != each.number) continue;
+    object.kind = each.kind;
+    if (each.has_content) object.i -= header_difference;
+  }
+  if (value.object == nullptr || object.object->kind != object.kind) return false;
+  // At the place of its kind, a text of TVM 0.21 has the same number.
+  const bool is_text = object.kind == GANTRY_STRING || object.kind == GANTRY_BYTES;
+  if (is_text && !is_own_text(*object.object)) return false;
+  value = object;
+  return true;
+}
+
 bool takes_any_list(const ModuleNode& node) {
-  return !translates_devices(node) && !has_short_headers(node);
+  return !translates_devices(node) && !is_first_ffi(&node);
 }
 
 void ConvertedList::pass_tensor(std::int32_t i, const gantry_tensor& tensor,
@@ -33,7 +76,7 @@ void ConvertedList::pass_tensor(std::int32_t i, const gantry_tensor& tensor,
 }
 
 Status ConvertedList::to_host(const ModuleNode& node) {
-  const bool is_short = has_short_headers(node);
+  const bool is_short = is_first_ffi(&node);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;
@@ -59,16 +102,21 @@ Status ConvertedList::to_host(const ModuleNode& node) {
 }
 
 Status ConvertedList::from_host(const ModuleNode& node) {
-  const bool is_short = has_short_headers(node);
+  const bool is_short = is_first_ffi(&node);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;
-    if (is_short && value.kind >= GANTRY_OBJECT) return argument_error(i, value.kind);
+    if (is_short && !from_first_ffi(values_[i])) {
+      return invalid("argument ", i, " has type number ", value.kind,
+                     " and is not an object of this runtime")
+          .with_reason("ARGUMENT_KIND");
+    }
     if (value.kind == GANTRY_DEVICE) {
       values_[i].device.type = to_runtime(node, value.device.type);
-    } else if (const gantry_tensor* tensor = gantry_value_tensor(&value)) {
-      const std::int32_t type = to_runtime(node, tensor->device.type);
-      if (type != tensor->device.type) pass_tensor(i, *tensor, type);
+    } else if (value.kind == GANTRY_TENSOR_REF) {
+      const gantry_tensor& tensor = *value.tensor;
+      const std::int32_t type = to_runtime(node, tensor.device.type);
+      if (type != tensor.device.type) pass_tensor(i, tensor, type);
     }
   }
   return {};

@@ -6,6 +6,15 @@
 //     device numbers          those of the artifact differ from the runtime's, device_numbers.hpp
 //     objects, TVM 0.21       its objects have other numbers and a shorter header: tensors and texts
 //                             are passed by address, other objects are rejected
+//
+// Code of TVM 0.21 passes the objects of a virtual machine on, which it has received from this
+// runtime as results of functions and items of lists, with its numbers:
+//
+//     kind                    number    address
+//     text, bytes             65, 66    of the object + 8: the content follows a header of 16 bytes
+//     shape, tensor           71, 72    of the object + 8
+//     array, map              69, 70    of the object
+//     others                  the kind  of the object
 #pragma once
 
 #include "core/module/module.hpp"
@@ -18,6 +27,18 @@
 #include <span>
 
 namespace gantry::ffi {
+
+// True if the node has code of TVM 0.21; false for NULL.
+bool is_first_ffi(const ModuleNode* node);
+
+// Converts a value that code of TVM 0.21 receives from this runtime, except by address. The result
+// is valid as long as `value`, in which it may refer to a small text.
+gantry_value to_first_ffi(const gantry_value& value);
+// Converts an object back.
+//
+// value    [in,out]  other values are unchanged
+// returns  false if it is not an object of this runtime
+bool from_first_ffi(gantry_value& value);
 
 // True if the code of a node can take any list as it is.
 bool takes_any_list(const ModuleNode& node);

@@ -234,6 +234,23 @@ std::vector<Exporter> every_exporter() {
 INSTANTIATE_TEST_SUITE_P(Each, EveryExporter, ::testing::ValuesIn(every_exporter()),
                          [](const auto& test) { return test.param.name; });
 
+// Host code of v0.21 is recognized by the names of its functions, with and without a container.
+TEST(FirstFfi, HasNoFunctionsWithAPrefix) {
+  const auto is_first = [](const std::vector<HostSymbol>& symbols) {
+    return facts_of(choose_symbols(symbols), ContainerLayout::none).is_first_ffi;
+  };
+
+  EXPECT_TRUE(is_first({defined("__tvm_ffi_library_bin"), defined("run")}));
+  EXPECT_TRUE(is_first({defined("__tvm_ffi_library_ctx"), defined("__TVMFFIFunctionCall")}));
+  EXPECT_TRUE(is_first({undefined("TVMFFIFunctionCall"), defined("run")}));
+  EXPECT_TRUE(is_first({undefined("TVMFFIFunctionCall"), undefined("__tvm_ffi_run")}));
+  EXPECT_FALSE(is_first({defined("__tvm_ffi_library_bin"), defined("__tvm_ffi_run")}));
+  EXPECT_FALSE(is_first({defined("__tvm_ffi__library_bin")}));
+  EXPECT_FALSE(is_first({defined("__tvm_ffi__library_ctx"), undefined("TVMFFIFunctionCall")}));
+  EXPECT_FALSE(is_first({defined("__TVMFuncCall"), defined("run")}));
+  EXPECT_FALSE(is_first({defined("run")}));
+}
+
 // A plugin receives these as numbers.
 TEST(ExporterFacts, HaveTheNumbersOfTheAbi) {
   EXPECT_EQ(static_cast<int>(Tags::unknown), 0);

@@ -200,10 +200,7 @@ TEST_F(FfiCall, MovesValuesOfALists) {
 // Code of TVM 0.21, whose objects have a shorter header and other numbers.
 class FfiCall21 : public FfiCall {
  protected:
-  FfiCall21() {
-    const_cast<Artifact&>(*node->artifact).container.facts.numbering =
-        ExporterFacts::Numbering::ffi_0_21;
-  }
+  FfiCall21() { const_cast<Artifact&>(*node->artifact).container.facts.is_first_ffi = true; }
 };
 
 TEST_F(FfiCall21, ReceivesTensorsAndTextsByAddress) {
@@ -214,6 +211,15 @@ TEST_F(FfiCall21, ReceivesTensorsAndTextsByAddress) {
   const OwnedValue bytes = new_text(GANTRY_BYTES, "longer than seven bytes").value();
 
   EXPECT_EQ(done("kinds", {tensor.get(), text.get(), bytes.get(), int_value(1)}).get().i, 7080901);
+}
+
+TEST_F(FfiCall21, ReturnsNoObjectsOfItsOwn) {
+  const Error error = error_of("own_text");
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "HOST_RESULT");
+  EXPECT_THAT(error.message,
+              StartsWith("it returns a string, which only code of the same runtime can take\n"));
 }
 
 TEST_F(FfiCall21, RejectsOtherObjects) {

@@ -475,8 +475,12 @@ TEST(ExportedFunctions, AreFunctionsOfTheModelOnly) {
                          .undefined("puts")
                          .build();
 
-  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), Dialect::packed),
-              ElementsAre("run"));
+  for (const Dialect dialect : {Dialect::packed, Dialect::ffi}) {
+    ExporterFacts facts;
+    facts.dialect = dialect;
+    facts.is_first_ffi = dialect == Dialect::ffi;
+    EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), facts), ElementsAre("run"));
+  }
 }
 
 TEST(ExportedFunctions, OfTheFfiDialectAreNamedWithoutThePrefix) {
@@ -487,7 +491,10 @@ TEST(ExportedFunctions, OfTheFfiDialectAreNamedWithoutThePrefix) {
                          .function("helper")
                          .build();
 
-  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), Dialect::ffi), ElementsAre("run"));
+  ExporterFacts facts;
+  facts.dialect = Dialect::ffi;
+
+  EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), facts), ElementsAre("run"));
 }
 
 }  // namespace

@@ -13,9 +13,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry::test {
 
@@ -37,6 +40,13 @@ inline const LinkedRelease linked_releases[] = {
     {"v0_16_C", 16, RelaxRelease::v0_16, "relax.Executable", "__tvm_dev_mblob", false},
     {"v0_16_LLVM", 16, RelaxRelease::v0_16, "relax.Executable", "__tvm_dev_mblob", true},
     {"v0_20_LLVM", 20, RelaxRelease::v0_16, "relax.VMExecutable", "__tvm_dev_mblob", true},
+    {"v0_21_C", 21, RelaxRelease::v0_21, "relax.VMExecutable", "__tvm_ffi_library_bin", false},
+    {"v0_21_LLVM", 21, RelaxRelease::v0_21, "relax.VMExecutable", "__tvm_ffi_library_bin", true},
+    {"v0_22_C", 22, RelaxRelease::v0_22, "relax.VMExecutable", "__tvm_ffi__library_bin", false},
+    {"v0_22_LLVM", 22, RelaxRelease::v0_22, "relax.VMExecutable", "__tvm_ffi__library_bin", true},
+    {"v0_23_LLVM", 23, RelaxRelease::v0_23, "relax.VMExecutable", "__tvm_ffi__library_bin", true},
+    {"v0_24_C", 24, RelaxRelease::v0_23, "relax.VMExecutable", "__tvm_ffi__library_bin", false},
+    {"v0_24_LLVM", 24, RelaxRelease::v0_23, "relax.VMExecutable", "__tvm_ffi__library_bin", true},
 };
 
 // The container of a Relax executable that imports its library.
@@ -55,30 +65,72 @@ inline Words relax_container(const LinkedRelease& release, const RelaxPayload& p
                        .str("_lib"));
 }
 
-// Links a source of tests/unit/runtime/sources as `model.so` of a directory.
+// The files of this process.
+class LinkedFiles {
+ public:
+  // Compiles a source of tests/unit/runtime/sources once for each release.
+  std::string object(const LinkedRelease& release, const char* source) {
+    std::string& path = paths_[concat(release.name, source)];
+    if (!path.empty()) return path;
+    std::vector<std::string> words = {
+        "cc",    "-c",      "-fPIC",   "-O0",
+        "-Wall", "-Wextra", "-Werror", concat("-DTVM_MINOR=", release.minor)};
+    if (release.has_variables) words.push_back("-DWITH_VARIABLES");
+    path = (directory_ / concat(paths_.size(), ".o")).native();
+    words.insert(words.end(), {"-o", path, source});
+    const Status done = run_compiler("C compiler", words, sources(), {});
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    return path;
+  }
+  // Links it with a container, once for each content.
+  std::string library(const LinkedRelease& release, const char* source,
+                      std::span<const std::uint8_t> container) {
+    const std::string_view content(reinterpret_cast<const char*>(container.data()),
+                                   container.size());
+    std::string& path = paths_[concat(release.name, source, content)];
+    if (!path.empty()) return path;
+    LinkJob job;
+    job.directory = sources();
+    job.scratch = directory_.path();
+    job.sources = {object(release, source)};
+    if (!container.empty()) {
+      job.sources.push_back(assembly(release, container));
+    }
+    path = (directory_ / concat(paths_.size(), ".so")).native();
+    job.output = path;
+    const Status done = link_library(job);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    return path;
+  }
+
+ private:
+  static std::filesystem::path sources() {
+    return std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/unit/runtime/sources";
+  }
+  std::string assembly(const LinkedRelease& release, std::span<const std::uint8_t> container) {
+    const std::filesystem::path bytes = directory_ / "container.bin",
+                                file = directory_ / "container.S";
+    write_file(bytes, container);
+    std::string text = container_assembly(bytes.native(), container.size());
+    const std::string_view symbol = release.container_symbol;
+    for (std::size_t at = 0; (at = text.find(container_symbol, at)) != std::string::npos;
+         at += symbol.size())
+      text.replace(at, container_symbol.size(), symbol);
+    write_file(file, text);
+    return file.native();
+  }
+
+  TempDir directory_;
+  std::map<std::string, std::string> paths_;
+};
+
+// Returns the path of a library from a source of tests/unit/runtime/sources.
 //
 // container  [in]  empty: the file has none
 inline std::string link_release(const LinkedRelease& release, const char* source,
-                                std::span<const std::uint8_t> container, const TempDir& directory) {
-  LinkJob job;
-  job.directory = std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/unit/runtime/sources";
-  job.scratch = directory.path();
-  job.sources = {source};
-  job.flags = {"-Wall", "-Wextra", "-Werror", "-O0", concat("-DTVM_MINOR=", release.minor)};
-  if (release.has_variables) job.flags.push_back("-DWITH_VARIABLES");
-  if (!container.empty()) {
-    write_file(directory / "container.bin", container);
-    std::string text = container_assembly((directory / "container.bin").native(), container.size());
-    for (std::size_t at = 0; (at = text.find(container_symbol, at)) != std::string::npos;
-         at += std::string_view(release.container_symbol).size())
-      text.replace(at, container_symbol.size(), release.container_symbol);
-    write_file(directory / "container.S", text);
-    job.sources.push_back((directory / "container.S").native());
-  }
-  job.output = directory / "model.so";
-  const Status done = link_library(job);
-  EXPECT_TRUE(done.ok()) << done.error().message;
-  return job.output.native();
+                                std::span<const std::uint8_t> container) {
+  static LinkedFiles files;
+  return files.library(release, source, container);
 }
 
 }  // namespace gantry::test

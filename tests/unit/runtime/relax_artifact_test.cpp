@@ -5,7 +5,11 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/linked_release.hpp"
 
+#include <gantry/dtype_text.hpp>
+
 #include <gmock/gmock.h>
+
+#include <algorithm>
 
 namespace gantry {
 namespace {
@@ -43,7 +47,7 @@ class RelaxArtifact : public ::testing::TestWithParam<LinkedRelease> {
   }
   Result<Module> load() {
     const test::Words container = test::relax_container(GetParam(), code.payload());
-    return runtime.load(test::link_release(GetParam(), "relax.c", container.bytes(), directory));
+    return runtime.load(test::link_release(GetParam(), "relax.c", container.bytes()));
   }
   Module machine() {
     const auto model = load();
@@ -74,7 +78,6 @@ class RelaxArtifact : public ::testing::TestWithParam<LinkedRelease> {
     EXPECT_EQ(items[3].text().value(), error_context);
   }
 
-  test::TempDir directory;
   Runtime runtime = runtime_with_relax();
   RelaxAssembler code{GetParam().relax};
   // argument words of constants

@@ -114,6 +114,7 @@ enum { NONE, INT, BOOL, FLOAT, HANDLE, TENSOR_ADDRESS = 7, RAW_TEXT = 8, SMALL_T
 enum { HEADER = 16, TEXT = 65, TENSOR = 72 };
 #define NAME(name) name
 #define CONTEXT __tvm_ffi_library_ctx
+// the name of the file's entry
 const char __tvm_main__[] = "entry";
 #else
 enum { HEADER = 24, TEXT = 65, TENSOR = 70 };
@@ -150,7 +151,9 @@ static inline Tensor* tensor_in(const Value* value) {
 #define TENSOR_IN(i) tensor_in(&args[i])
 static inline const char* text_in(const Value* value) {
   if (value->kind == RAW_TEXT) return value->s;
+#if TVM_MINOR > 21
   if (value->kind == SMALL_TEXT) return value->small;
+#endif
   return value->kind == TEXT ? *(const char**)((char*)value->p + HEADER) : 0;
 }
 #define TEXT_IN(i) text_in(&args[i])
