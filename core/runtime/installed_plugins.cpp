@@ -3,6 +3,7 @@
 
 #include "core/runtime/config_check.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/runtime/payload_text.hpp"
 #include "core/runtime/state.hpp"
 
 namespace gantry {
@@ -45,6 +46,11 @@ std::vector<PayloadCheck> InstalledPlugins::check_payload(const Artifact& artifa
 
 std::vector<PayloadCheck> InstalledPlugins::check_payloads(const Artifact& artifact) const {
   return gantry::check_payloads(*state_, artifact);
+}
+
+Result<std::string> InstalledPlugins::payload_text(std::shared_ptr<const Artifact> artifact,
+                                                   std::size_t entry) const {
+  return gantry::payload_text(*state_, std::move(artifact), entry);
 }
 
 std::vector<std::string> InstalledPlugins::unknown_names() const {

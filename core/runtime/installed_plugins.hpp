@@ -39,6 +39,9 @@ class InstalledPlugins {
   std::vector<std::size_t> served_payloads(const Artifact& artifact) const;
   std::vector<PayloadCheck> check_payload(const Artifact& artifact, std::size_t entry) const;
   std::vector<PayloadCheck> check_payloads(const Artifact& artifact) const;
+  // See payload_text.hpp.
+  Result<std::string> payload_text(std::shared_ptr<const Artifact> artifact,
+                                   std::size_t entry) const;
   // See config_check.hpp.
   std::vector<std::string> unknown_names() const;
   // Writes them to the runtime's log.

@@ -23,6 +23,7 @@ struct ReportOptions {
   std::string tree;
   // directory
   std::string extract;
+  bool code = false;
   bool json = false;
 };
 
@@ -55,10 +56,20 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   if (!globals.config.empty() || !globals.plugins.empty()) {
     GANTRY_CHECK(find_layouts());
   }
-  const InspectOptions how{
-      find_layouts, [&](std::string_view key) { return plugins->serving(key); }, globals.quiet,
-      globals.log == "info" || globals.log == "debug" || options.json};
+  InspectOptions how{find_layouts, [&](std::string_view key) { return plugins->serving(key); },
+                     globals.quiet,
+                     globals.log == "info" || globals.log == "debug" || options.json};
+  if (options.code) {
+    how.code_of = [&](std::size_t module) -> Result<std::string> {
+      GANTRY_TRY(auto artifact, plugins->read_artifact(options.file));
+      return plugins->payload_text(std::move(artifact), module);
+    };
+  }
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
+  if (options.code && report.code.empty()) {
+    return invalid(quoted(options.file), " is ", words_for(report.kind),
+                   " without code of a virtual machine, so that --code has no effect");
+  }
   if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without modules, so that ", options.tree.empty() ? "--extract" : "--tree",
@@ -101,6 +112,11 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
           ->check(CLI::IsMember({"text", "dot", "mermaid"}));
   add_text(*command, "--extract", "DIR", options->extract,
            "write each payload to DIR/<index>-<type key>.bin");
+  command
+      ->add_flag("--code", options->code,
+                 "also print constants and instructions of virtual machines; loads their payloads "
+                 "with the plugin that serves them")
+      ->excludes(tree);
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer(
       "-v adds digests of the payloads and the fillers that align parameters.\n\n"

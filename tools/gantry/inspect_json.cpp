@@ -88,6 +88,7 @@ void write_module(const InspectReport& report, std::size_t index, const InspectO
   } else {
     write_detail(details, json);
   }
+  if (const auto* code = report.code_of(index)) write_texts("code", *code, json);
   json.end();
 }
 

@@ -8,6 +8,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
 #include "core/format/function_symbol.hpp"
+#include "core/format/vm_details.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -55,6 +56,21 @@ void digest_payloads(InspectReport& report, const InspectOptions& options) {
   }
 }
 
+Status read_code(InspectReport& report, const InspectOptions& options) {
+  if (!options.code_of) return {};
+  for (std::size_t i = 0; i < report.container.entries.size(); ++i) {
+    if (!is_virtual_machine(report.container.entries[i].type_key)) continue;
+    GANTRY_TRY(const std::string code, options.code_of(i));
+    std::vector<std::string>& lines = report.code[i];
+    for (std::size_t at = 0; at < code.size();) {
+      const std::size_t end = std::min(code.find('\n', at), code.size());
+      if (end != at) lines.push_back(code.substr(at, end - at));
+      at = end + 1;
+    }
+  }
+  return {};
+}
+
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
   GANTRY_CHECK(elf.check_complete());
@@ -72,7 +88,7 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
   report.functions = functions_of(elf, report.container.facts);
   if (options.verbose) digest_payloads(report, options);
-  return {};
+  return read_code(report, options);
 }
 
 Status inspect_container(InspectReport& report, const InspectOptions& options) {

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ using ServedBy = std::function<std::optional<std::string>(std::string_view type_
 // Searches for the installed plugins. Returns the built-in layouts and those of manifests.
 using FindLayouts = std::function<Result<const PayloadLayouts*>()>;
 
+// Returns the code of a module of the file, see payload_text.hpp. Opens the plugin that serves it.
+using CodeOf = std::function<Result<std::string>(std::size_t module)>;
+
 struct InspectOptions {
   // called if the file has a container
   FindLayouts find_layouts;
@@ -45,6 +49,8 @@ struct InspectOptions {
   bool quiet = false;
   // compute digests, which JSON requires; the text contains them, and filler parameters
   bool verbose = false;
+  // called for each executable of a virtual machine; empty: the report has no code
+  CodeOf code_of = {};
 };
 
 // One array of a parameter or numpy file.
@@ -78,12 +84,20 @@ struct InspectReport {
   const PayloadLayouts* layouts = nullptr;
   // of each entry's payload; zeros if it has none. Empty unless InspectOptions::verbose
   std::vector<Sha256> digests;
+  // lines without empty ones, of the executables of virtual machines, by module; empty unless
+  // InspectOptions::code_of
+  std::map<std::size_t, std::vector<std::string>> code;
   // sorted
   std::vector<std::string_view> functions;
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
 
   bool has_modules() const { return !container.entries.empty(); }
+  // The module's code, or NULL.
+  const std::vector<std::string>* code_of(std::size_t module) const {
+    const auto found = code.find(module);
+    return found != code.end() ? &found->second : nullptr;
+  }
   // refers to this report
   ImportGraph import_graph() const;
 };
@@ -108,8 +122,8 @@ void write_inspect_text(const InspectReport& report, const InspectOptions& optio
                         const Terminal& terminal, const TextSink& sink);
 
 // Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
-// does not apply is null or empty; only `members` (archives) and `arrays` (array files) are left
-// out.
+// does not apply is null or empty; only `members` (archives), `arrays` (array files) and `code` of
+// modules (--code) are left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const TextSink& sink);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/detail_text.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/inspect_report.hpp"
+#include "tools/gantry/inspect_vm.hpp"
 
 #include "core/base/text.hpp"
 #include "core/format/model_signature.hpp"
@@ -151,7 +153,11 @@ class Writer {
       if (!options_.verbose) drop_fillers(details);
       if (details.children.empty()) continue;
       section({"[", i, "] ", escaped(report_.container.entries[i].type_key)});
-      for (const Detail& child : details.children) write_detail(child, 2);
+      if (is_executable(report_.container.entries[i].type_key, details)) {
+        write_executable(details, report_.code_of(i), sink_);
+        continue;
+      }
+      for (const Detail& child : details.children) write_detail_text(child, 2, sink_);
     }
   }
 
@@ -160,71 +166,6 @@ class Writer {
       if (child.name != "params") continue;
       std::erase_if(child.children, [](const Detail& each) { return is_filler(each.name); });
     }
-  }
-
-  static bool leaf(const Detail& detail) {
-    return detail.kind != Detail::Kind::list && detail.kind != Detail::Kind::record;
-  }
-  static bool shallow(const Detail& detail) {
-    return std::all_of(detail.children.begin(), detail.children.end(), leaf);
-  }
-  static std::string value_text(const Detail& detail) {
-    const auto bytes = parse_number<std::uint64_t>(detail.value);
-    return detail.kind == Detail::Kind::size && bytes ? human_size(*bytes) : escaped(detail.value);
-  }
-
-  // A list or record as one line, "args [handle, int32], launch [blockIdx.x]"; an array as
-  // "float32[1, 64], 256 B".
-  static std::string inline_text(const Detail& detail) {
-    if (leaf(detail)) return value_text(detail);
-    if (const Detail* dtype = detail.find("dtype"), *shape = detail.find("shape"),
-        *size = detail.find("size");
-        detail.children.size() == 3 && dtype && shape && size) {
-      return concat(value_text(*dtype), inline_text(*shape), ", ", value_text(*size));
-    }
-    const std::string text = join(detail.children, ", ", [](const Detail& child) {
-      return (child.name.empty() ? "" : escaped(child.name) + " ") + inline_text(child);
-    });
-    return detail.kind == Detail::Kind::list ? "[" + text + "]" : text;
-  }
-
-  // The recursion is bounded by the nesting of payload layouts (core/format/limits.hpp), which does
-  // not depend on the file.
-  void write_detail(const Detail& detail, std::size_t indent) {
-    const std::string name = detail.name.empty() ? std::string("-") : escaped(detail.name);
-    const std::string margin(indent, ' ');
-    const bool few = detail.children.size() <= 8;
-    bool one_line = leaf(detail) || (shallow(detail) && few);
-    // a record of short lists, for example a kernel
-    if (!one_line && few && detail.kind == Detail::Kind::record) {
-      one_line = std::all_of(detail.children.begin(), detail.children.end(), shallow);
-    }
-    if (one_line) {
-      const std::string line = text_line(margin, name, "  ", inline_text(detail));
-      if (leaf(detail) || line.size() <= max_columns + 1) return sink_(line);
-    }
-    sink_(text_line(margin, name, " (", detail.children.size(), ")"));
-    if (detail.kind == Detail::Kind::list && std::ranges::all_of(detail.children, is_plain)) {
-      return write_wrapped(detail.children, indent + 2);
-    }
-    for (const Detail& child : detail.children) write_detail(child, indent + 2);
-  }
-
-  static bool is_plain(const Detail& detail) { return leaf(detail) && detail.name.empty(); }
-
-  // Values without names, as many on a line as fit.
-  void write_wrapped(const std::vector<Detail>& values, std::size_t indent) {
-    std::string line;
-    for (const Detail& value : values) {
-      const std::string text = value_text(value);
-      if (!line.empty() && line.size() + 3 + text.size() > max_columns) {
-        sink_(text_line(line, ","));
-        line.clear();
-      }
-      line += line.empty() ? std::string(indent, ' ') : ", ";
-      line += text;
-    }
-    if (!line.empty()) sink_(text_line(line));
   }
 
   void write_members() {
@@ -260,8 +201,6 @@ class Writer {
       sink_("  " + terminal_.paint(warning, Tone::warning) + "\n");
     }
   }
-
-  static constexpr std::size_t max_columns = 100;
 
   const InspectReport& report_;
   const InspectOptions& options_;
