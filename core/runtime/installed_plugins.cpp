@@ -48,6 +48,10 @@ std::vector<PayloadCheck> InstalledPlugins::check_payloads(const Artifact& artif
   return gantry::check_payloads(*state_, artifact);
 }
 
+std::vector<TraceEvent> InstalledPlugins::trace_events() const {
+  return state_->trace != nullptr ? state_->trace->events() : std::vector<TraceEvent>();
+}
+
 Result<std::string> InstalledPlugins::payload_text(std::shared_ptr<const Artifact> artifact,
                                                    std::size_t entry) const {
   return gantry::payload_text(*state_, std::move(artifact), entry);

@@ -5,6 +5,7 @@
 #include "core/module/artifact.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
+#include "core/trace/span.hpp"
 
 #include <gantry/runtime.hpp>
 
@@ -39,6 +40,8 @@ class InstalledPlugins {
   std::vector<std::size_t> served_payloads(const Artifact& artifact) const;
   std::vector<PayloadCheck> check_payload(const Artifact& artifact, std::size_t entry) const;
   std::vector<PayloadCheck> check_payloads(const Artifact& artifact) const;
+  // The spans recorded so far; empty unless RuntimeOptions::trace.
+  std::vector<TraceEvent> trace_events() const;
   // See payload_text.hpp.
   Result<std::string> payload_text(std::shared_ptr<const Artifact> artifact,
                                    std::size_t entry) const;

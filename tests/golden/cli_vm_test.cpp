@@ -182,6 +182,52 @@ TEST_F(RunVm, TracesFunctionsAndKernels) {
   EXPECT_EQ(spans["softmax"], 1);
 }
 
+TEST(BenchVm, MeasuresAFunctionAndWhatItCalls) {
+  const Outcome bench = gantry({"bench", "relax/cnn_llvm.so", "--repeat", "5", "--json"});
+
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  const json report = json::parse(bench.out);
+  EXPECT_EQ(report["times"]["runs"], 5);
+  EXPECT_EQ(report["function"], nullptr);
+  std::map<std::string, double> operators;
+  for (const json& each : report["operators"]) operators[each["name"]] = each["mean_ns"];
+  EXPECT_EQ(operators.size(), 12u);
+  for (const char* const name : {"main", "conv2d", "softmax"})
+    EXPECT_GT(operators[name], 0) << name;
+}
+
+TEST(BenchVm, MeasuresTheFunctionOfItsName) {
+  const Outcome bench = gantry({"bench", "relax/control_flow_llvm.so", "--function", "branch",
+                                "--repeat", "5", "--input", "c=relax/control_flow_llvm.npz:c0_a0",
+                                "--input", "x=relax/control_flow_llvm.npz:c0_a1"});
+
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("  branch\n"));
+}
+
+TEST(BenchVm, RequiresInputsOfSymbolicTypes) {
+  const Outcome bench = gantry({"bench", "relax/cnn_dyn_llvm.so"});
+  const Outcome unknown = gantry({"bench", "relax/cnn_params_llvm.so"});
+
+  EXPECT_EQ(bench.status, 1);
+  EXPECT_THAT(bench.err,
+              StartsWith("gantry: input \"x\" is float32[n, 1, 8, 8], for which no zeros can be "
+                         "made; --input sets it\n  inputs of function \"main\": x float32[n, 1, 8, "
+                         "8]\n"));
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.err, StartsWith("gantry: input \"w1\" is of unknown type, for which no "
+                                      "zeros can be made; --input sets it\n"));
+}
+
+TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
+  const Outcome library = gantry({"bench", "relax/tir_ret_llvm.so", "--function", "addi"});
+
+  EXPECT_EQ(library.status, 1);
+  EXPECT_THAT(library.err,
+              StartsWith("gantry: the file has no virtual machine, so that its function "
+                         "\"addi\" has no inputs by name;"));
+}
+
 // The lines of a text from one that begins with `first` on, up to an empty one.
 std::vector<std::string> lines_from(const std::string& text, std::string_view first) {
   std::istringstream in(text);
@@ -358,8 +404,8 @@ INSTANTIATE_TEST_SUITE_P(
             "InputOfALibrary",
             {"relax/tir_ret_llvm.so", "--function", "addi", "--input",
              "x=relax/cnn_llvm.npz:c0_a0"},
-            "--input sets inputs of a graph or of a function of a virtual machine; \"addi\" is a "
-            "function of a library, which takes --arg\n"},
+            "the file has no virtual machine, so that its function \"addi\" has no inputs by name; "
+            "`gantry run` passes arguments by position with --arg\n"},
         Refusal{"Capture",
                 {"relax/cnn_llvm.so", "--capture", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
                 "--capture records graphs; functions of a virtual machine cannot be recorded\n"}),

@@ -74,6 +74,7 @@ std::string bench_json(const BenchReport& report) {
   const Statistics steady = report.steady_ns.statistics();
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(report.file));
+    json.field("function", text_or_null(report.function));
     json.field("devices", report.devices);
     json.field("capture", report.capture);
     json.field("plugins", report.plugins);

@@ -25,6 +25,8 @@ struct DeviceBytes {
 
 struct BenchReport {
   std::string file;
+  // of a virtual machine; empty: not given
+  std::string function;
   std::vector<std::string> devices;
   // the steady runs replay a recording
   bool capture = false;

@@ -60,7 +60,7 @@ class GraphModel final : public Model {
   GraphModel(Executor executor, std::vector<InputInfo> inputs, std::vector<std::string> names)
       : executor_(std::move(executor)), inputs_(std::move(inputs)), names_(std::move(names)) {}
 
-  std::string subject() const override { return "the model"; }
+  std::string_view name() const override { return {}; }
   std::span<const InputInfo> inputs() const override { return inputs_; }
   Status set_input(std::size_t input, const Tensor& tensor) override {
     return executor_.set_input(inputs_[input].name, tensor);

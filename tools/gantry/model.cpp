@@ -9,6 +9,10 @@
 #include <gantry/quoted.hpp>
 
 namespace gantry::cli {
+std::string Model::subject() const {
+  return name().empty() ? std::string("the model") : concat("function ", quoted(name()));
+}
+
 std::string described(std::span<const InputInfo> inputs) {
   if (inputs.empty()) return "none";
   return join(inputs, ", ", [](const InputInfo& input) {
@@ -20,8 +24,9 @@ Result<std::unique_ptr<Model>> make_model(Runtime& runtime, const Module& module
                                           const ModelOptions& options) {
   if (has_virtual_machine(module)) return make_vm_model(runtime, module, options);
   if (!options.function.empty()) {
-    return invalid("--input sets inputs of a graph or of a function of a virtual machine; ",
-                   quoted(options.function), " is a function of a library, which takes --arg");
+    return invalid("the file has no virtual machine, so that its function ",
+                   quoted(options.function),
+                   " has no inputs by name; `gantry run` passes arguments by position with --arg");
   }
   return make_graph_model(runtime, module, options);
 }

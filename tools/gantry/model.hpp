@@ -43,8 +43,10 @@ class Model {
  public:
   virtual ~Model() = default;
 
+  // Of the function of a virtual machine; empty for a graph.
+  virtual std::string_view name() const = 0;
   // For messages: "the model", "function "prefill"".
-  virtual std::string subject() const = 0;
+  std::string subject() const;
   virtual std::span<const InputInfo> inputs() const = 0;
   // input    [in]   index in inputs()
   // tensor   [in]   on the CPU

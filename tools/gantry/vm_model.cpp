@@ -86,7 +86,7 @@ class VmModel final : public Model {
         device_(std::move(device)),
         args_(function_.inputs.size()) {}
 
-  std::string subject() const override { return concat("function ", quoted(function_.name)); }
+  std::string_view name() const override { return function_.name; }
   std::span<const InputInfo> inputs() const override { return function_.inputs; }
 
   Status set_input(std::size_t input, const Tensor& tensor) override {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/self_times.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::Pair;
+
+auto is(std::string name, double ns, bool has_calls = false) {
+  return Pair(std::move(name),
+              ::testing::AllOf(Field(&SelfTime::ns, ns), Field(&SelfTime::has_calls, has_calls)));
+}
+
+TraceEvent call(std::string name, std::int64_t start, std::int64_t end, std::uint64_t thread = 1) {
+  return {std::move(name), "call", start, end - start, thread};
+}
+
+TEST(SelfTimes, LeaveOutTheCallsWithinACall) {
+  // Events are recorded when they end.
+  const std::vector<TraceEvent> events{call("add", 10, 14),   call("mul", 22, 25),
+                                       call("inner", 20, 30), call("add", 40, 41),
+                                       call("main", 0, 100),  call("main", 200, 300)};
+
+  EXPECT_THAT(self_times(events),
+              ElementsAre(is("add", 5), is("inner", 7, true), is("main", 185, true), is("mul", 3)));
+}
+
+TEST(SelfTimes, AreThoseOfOneThread) {
+  const std::vector<TraceEvent> events{call("main", 0, 100), call("other", 10, 20, 2)};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("main", 100), is("other", 10)));
+}
+
+TEST(SelfTimes, IgnoreWhatIsNoCall) {
+  const std::vector<TraceEvent> events{call("main", 0, 100), {"dlopen", "load", 10, 20, 1}};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("main", 100)));
+}
+
+TEST(SelfTimes, ContainACallThatBeginsWithTheOneAround) {
+  const std::vector<TraceEvent> events{call("add", 0, 4), call("main", 0, 10),
+                                       call("relu", 10, 12)};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("add", 4), is("main", 6, true), is("relu", 2)));
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/self_times.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+namespace gantry::cli {
+
+std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
+  std::vector<const TraceEvent*> calls;
+  for (const TraceEvent& event : events) {
+    if (event.category == "call") calls.push_back(&event);
+  }
+  // A call follows the one that contains it.
+  std::ranges::stable_sort(calls, [](const TraceEvent* a, const TraceEvent* b) {
+    return std::tuple(a->thread, a->start_ns, b->duration_ns) <
+           std::tuple(b->thread, b->start_ns, a->duration_ns);
+  });
+  const auto end_of = [](const TraceEvent& call) { return call.start_ns + call.duration_ns; };
+  std::map<std::string, SelfTime> times;
+  // calls that contain the current one, the innermost last
+  std::vector<const TraceEvent*> around;
+  for (const TraceEvent* call : calls) {
+    while (!around.empty() &&
+           (around.back()->thread != call->thread || end_of(*around.back()) < end_of(*call)))
+      around.pop_back();
+    const auto duration = static_cast<double>(call->duration_ns);
+    times[call->name].ns += duration;
+    if (!around.empty()) {
+      SelfTime& outer = times[around.back()->name];
+      outer.ns -= duration;
+      outer.has_calls = true;
+    }
+    around.push_back(call);
+  }
+  return times;
+}
+
+}  // namespace gantry::cli

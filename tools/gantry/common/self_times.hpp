@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/trace/span.hpp"
+
+#include <map>
+#include <span>
+#include <string>
+
+namespace gantry::cli {
+
+// Calls of one name.
+struct SelfTime {
+  // of all of them, without the calls within them
+  double ns = 0;
+  // there are such calls, whose recording is part of the time
+  bool has_calls = false;
+};
+
+// Returns the times of calls by name.
+//
+// events   [in]   other categories than "call" are ignored
+std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events);
+
+}  // namespace gantry::cli
