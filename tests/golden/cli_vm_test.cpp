@@ -3,6 +3,7 @@
 // Functions of Relax executables in the command line: run, bench and inspect, with artifacts and
 // results of TVM.
 #include "tests/golden/cli_command.hpp"
+#include "tests/golden/console_examples.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/npz_file.hpp"
@@ -226,6 +227,10 @@ TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
   EXPECT_THAT(library.err,
               StartsWith("gantry: the file has no virtual machine, so that its function "
                          "\"addi\" has no inputs by name;"));
+}
+
+TEST(RelaxPage, ShowsWhatTheCommandsPrint) {
+  EXPECT_EQ(run_examples("plugins/relax/README.md", {"relax"}), 5);
 }
 
 // The lines of a text from one that begins with `first` on, up to an empty one.
