@@ -12,6 +12,7 @@
 #include <gantry/plugin.hpp>
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/recorder.hpp>
 
 #include <array>
 #include <map>
@@ -203,6 +204,18 @@ Result<LaunchExtents> launch(const KernelInfo& info, std::span<const gantry_valu
   return extents;
 }
 }  // namespace kernels
+
+namespace recordings {
+Status run(void* stream);
+Status record(const Host& host, gantry_device_id device, void* stream) {
+  GANTRY_TRY(const auto recorder, Recorder::create(host, device));
+  GANTRY_CHECK(recorder->begin());
+  GANTRY_CHECK(run(recorder->stream()));
+  GANTRY_TRY(Recording recording, recorder->end());
+  GANTRY_CHECK(recording.launch(stream));
+  return {};
+}
+}  // namespace recordings
 
 namespace drivers {
 struct Driver {
