@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tuples, closures, conditions and captured work.
+// Tuples, closures and conditions.
 #include "closure.hpp"
 #include "vm.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace gantry::relax {
@@ -80,30 +79,6 @@ Result<Value> call_tir_dyn(const Host& host, const Call& call) {
   return host.call(function, call.env, args);
 }
 
-// Without recorded graphs, work that a compiler marks for them runs as it is.
-Result<Value> get_cached_alloc(const Host&, const Call& call) {
-  GANTRY_CHECK(call.count_is(3));
-  GANTRY_TRY(Vm* const vm, Vm::of(call, 0));
-  if (call.args[1].kind < GANTRY_OBJECT) return call.wrong(1, "a function");
-  GANTRY_TRY(const std::int64_t entry, call.integer(2));
-  auto& cached = vm->cached_allocations();
-  const auto known = std::ranges::find(cached, entry, &std::pair<std::int64_t, Value>::first);
-  if (known != cached.end()) return known->second;
-  GANTRY_TRY(Value made, vm->invoke_closure(call.args[1].object, call.env, {}));
-  return cached.emplace_back(entry, std::move(made)).second;
-}
-
-Result<Value> run_or_capture(const Host& host, const Call& call) {
-  GANTRY_CHECK(call.count_is(4, 5));
-  GANTRY_TRY(Vm* const vm, Vm::of(call, 0));
-  if (call.args[1].kind < GANTRY_OBJECT) return call.wrong(1, "a function");
-  GANTRY_TRY(gantry_object* const tuple, call.object(2, GANTRY_ARRAY));
-  GANTRY_TRY(const auto items, host.items(tuple));
-  std::vector<gantry_value> args(items.begin(), items.end());
-  if (call.args.size() == 5) args.push_back(call.args[4]);
-  return vm->invoke_closure(call.args[1].object, call.env, args);
-}
-
 constexpr Builtin object_rows[] = {
     {"vm.builtin.make_tuple", "make_tuple(...)", make_tuple},
     {"vm.builtin.tuple_getitem", "tuple_getitem(tuple, index)", tuple_getitem},
@@ -112,10 +87,6 @@ constexpr Builtin object_rows[] = {
     {"vm.builtin.make_closure", "make_closure(function, ...)", new_closure},
     {"vm.builtin.invoke_closure", "invoke_closure(vm, closure, ...)", invoke_closure},
     {"vm.builtin.call_tir_dyn", "call_tir_dyn(function, ..., shape)", call_tir_dyn},
-    {"vm.builtin.cuda_graph.get_cached_alloc", "get_cached_alloc(vm, function, entry)",
-     get_cached_alloc},
-    {"vm.builtin.cuda_graph.run_or_capture", "run_or_capture(vm, function, tuple, entry, shape)",
-     run_or_capture},
 };
 
 }  // namespace

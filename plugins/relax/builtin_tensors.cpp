@@ -35,7 +35,9 @@ Result<Value> alloc_storage(const Host&, const Call& call) {
   GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
   GANTRY_TRY(const gantry_device_id device, vm->device(index));
-  return vm->code().pool->take(device, bytes, scope_at(call, 4));
+  GANTRY_TRY(Value storage, vm->code().pool->take(device, bytes, scope_at(call, 4)));
+  vm->captures().keep(storage);
+  return storage;
 }
 
 Result<Value> alloc_tensor(const Host& host, const Call& call) {

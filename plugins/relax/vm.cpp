@@ -135,6 +135,7 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
   }
   GANTRY_TRY(constants_, code_->constants(all.front(), env));
   GANTRY_TRY(functions_, make_functions(callees));
+  captures_.reset();
   callees_ = std::move(callees);
   devices_ = std::move(all);
   return {};

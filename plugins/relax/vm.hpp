@@ -9,6 +9,7 @@
 #pragma once
 
 #include "builtin.hpp"
+#include "captures.hpp"
 #include "loaded.hpp"
 #include "registers.hpp"
 
@@ -25,7 +26,8 @@ namespace gantry::relax {
 // One thread at a time.
 class Vm {
  public:
-  Vm(Host host, std::shared_ptr<const Loaded> code) : host_(host), code_(std::move(code)) {}
+  Vm(Host host, std::shared_ptr<const Loaded> code)
+      : host_(host), code_(std::move(code)), captures_(host) {}
   Vm(const Vm&) = delete;
   Vm& operator=(const Vm&) = delete;
 
@@ -53,8 +55,7 @@ class Vm {
 
   // index    [in]   in the list of devices; -1: the last one, the CPU
   Result<gantry_device_id> device(std::int64_t index) const;
-  // The results of cuda_graph.get_cached_alloc by entry.
-  std::vector<std::pair<std::int64_t, Value>>& cached_allocations() { return cached_; }
+  Captures& captures() { return captures_; }
 
   // Returns the machine that an argument addresses.
   //
@@ -91,7 +92,7 @@ class Vm {
   // the values of functions as arguments, and the constants; compiled code receives the addresses
   std::vector<Value> functions_;
   const std::vector<Value>* constants_ = nullptr;
-  std::vector<std::pair<std::int64_t, Value>> cached_;
+  Captures captures_;
   RegisterStack stack_;
   std::uint32_t depth_ = 0;
 };
