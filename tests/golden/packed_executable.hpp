@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Links an assembled Relax executable and the kernels of one device into an artifact.
+#pragma once
+
+#include "core/pack/container.hpp"
+#include "core/pack/device_payload.hpp"
+#include "core/pack/link.hpp"
+#include "core/pack/object_file.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/relax_assembler.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
+
+#include <filesystem>
+#include <string>
+
+namespace gantry::test {
+
+// The executable, of release v0.16, imports the kernels.
+//
+// directory  [in]   has the sources of the kernels; receives the artifact
+// returns    the artifact
+inline Result<std::filesystem::path> pack_executable(const std::filesystem::path& directory,
+                                                     const RelaxAssembler& code,
+                                                     const DeviceModuleSource& kernels) {
+  const ShaderTools tools{{"glslangValidator"}, directory, directory};
+  const ContainerModule modules[] = {{"relax.Executable",
+                                      {1},
+                                      [&](Pieces& out) -> Status {
+                                        const RelaxPayload payload = code.payload();
+                                        const auto bytes = payload.bytes.bytes();
+                                        out.Write(bytes.data(), bytes.size());
+                                        return {};
+                                      }},
+                                     {kernels.type_key, {}, [&](Pieces& out) {
+                                        return write_device_payload(kernels, tools, out);
+                                      }}};
+  GANTRY_TRY(const Pieces container, write_container(modules));
+  const std::vector<std::uint8_t> bytes = bytes_of(container);
+  write_file(directory / "container.bin", std::string(bytes.begin(), bytes.end()));
+  write_file(directory / "container.S",
+             container_assembly((directory / "container.bin").native(), container.size()));
+  LinkJob job;
+  job.directory = directory;
+  job.scratch = directory;
+  job.sources = {(directory / "container.S").native()};
+  job.output = directory / "executable.so";
+  GANTRY_CHECK(link_library(job));
+  return job.output;
+}
+
+}  // namespace gantry::test
