@@ -3,6 +3,7 @@
 // Memory and tensors.
 #include "vm.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -35,7 +36,9 @@ Result<Value> alloc_storage(const Host&, const Call& call) {
   GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
   GANTRY_TRY(const gantry_device_id device, vm->device(index));
-  GANTRY_TRY(Value storage, vm->code().pool->take(device, bytes, scope_at(call, 4)));
+  const bool has_stream = call.env != nullptr && same_device(call.env->device, device);
+  GANTRY_TRY(Value storage, vm->code().pool->take(device, bytes, scope_at(call, 4),
+                                                  has_stream ? call.env->stream : nullptr));
   vm->captures().keep(storage);
   return storage;
 }

@@ -46,7 +46,7 @@ void StoragePool::close() {
 }
 
 Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
-                                std::string_view scope) {
+                                std::string_view scope, void* stream) {
   if (bytes > std::uint64_t{INT64_MAX} - storage_step) {
     return invalid("storage has ", ByteCount(bytes), ", limit is ",
                    ByteCount(std::uint64_t{INT64_MAX} - storage_step))
@@ -54,7 +54,7 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
   }
   const std::uint64_t rounded = (bytes + storage_step - 1) / storage_step * storage_step;
   auto storage = std::make_unique<Storage>(
-      shared_from_this(), Key{device.type, device.index, std::string(scope), rounded});
+      shared_from_this(), Key{device.type, device.index, std::string(scope), rounded, stream});
   {
     const std::lock_guard lock(mutex_);
     const auto found = free_.find(storage->key);

@@ -21,7 +21,8 @@
 
 namespace gantry::relax {
 
-// Blocks by device, scope and size. Sizes are rounded up to storage_step, and a block is reused for
+// Blocks by device, stream, scope and size. A released block may still be in use by work in its
+// stream, so it serves that stream only. Sizes are rounded up to storage_step, and a block is reused for
 // the same rounded size only, as in TVM: programs that were planned for an upper bound depend on
 // the rounded size.
 //
@@ -37,8 +38,10 @@ class StoragePool : public std::enable_shared_from_this<StoragePool> {
   // reference to it is released.
   //
   // scope    [in]   memory scope of the device
+  // stream   [in]   of the device, for the work that uses the storage; NULL: the default stream
   // returns  INVALID  larger than memory can be (STORAGE); as StorageMemory::allocate()
-  Result<Value> take(gantry_device_id device, std::uint64_t bytes, std::string_view scope);
+  Result<Value> take(gantry_device_id device, std::uint64_t bytes, std::string_view scope,
+                     void* stream = nullptr);
   // Frees the blocks that no storage uses.
   void free_unused();
   // Ends the pool: its blocks are freed, those in use with their storages.
@@ -46,7 +49,7 @@ class StoragePool : public std::enable_shared_from_this<StoragePool> {
 
  private:
   friend struct Storage;
-  using Key = std::tuple<std::int32_t, std::int32_t, std::string, std::uint64_t>;
+  using Key = std::tuple<std::int32_t, std::int32_t, std::string, std::uint64_t, void*>;
 
   StoragePool(Host host, std::shared_ptr<StorageMemory> memory)
       : host_(host), memory_(std::move(memory)) {}

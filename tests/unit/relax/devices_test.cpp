@@ -111,6 +111,30 @@ TEST_F(MachineDevices, HaveStoragesByIndexAndTheHeapOnTheCpu) {
   EXPECT_EQ(run("heap")->tensor()->device.type, cpu.type);
 }
 
+// Work of another stream may still use a block that was released.
+TEST_F(MachineDevices, ReuseStoragesInTheirStreamOnly) {
+  const auto storage = code.packed("vm.builtin.alloc_storage");
+  code.function("main", {}, 1);
+  code.call(0, storage,
+            {relax_register(relax_vm), code.shape({4}), relax_immediate(0),
+             code.dtype(dtypes::uint8), code.text("global")});
+  code.ret(0);
+  const gantry_device_id devices[] = {handles};
+  start(devices);
+  int streams[2] = {};
+  const auto run_in = [&](void* stream) {
+    const gantry_env env{handles, stream, nullptr};
+    EXPECT_TRUE(vm->run(*loaded->executable.find("main"), &env, {}).ok());
+    return fake.allocations.size();
+  };
+
+  EXPECT_EQ(run_in(&streams[0]), 1u);
+  EXPECT_EQ(run_in(&streams[0]), 1u);
+  EXPECT_EQ(run_in(&streams[1]), 2u);
+  EXPECT_EQ(run_in(nullptr), 3u);
+  EXPECT_EQ(run_in(&streams[0]), 3u);
+}
+
 TEST_F(MachineDevices, ExchangeTensors) {
   const auto to_device = code.packed("vm.builtin.to_device");
   code.function("main", {"x", "type"}, 2);
