@@ -19,6 +19,8 @@ namespace {
 constexpr std::string_view raw_shard = "raw-shard";
 constexpr std::string_view raw = "raw";
 constexpr std::string_view narrowed = "f32-to-bf16";
+// The system opens no longer paths.
+constexpr std::size_t max_path_bytes = 4096;
 constexpr std::string_view index_title = "index of weights";
 
 template <class... Parts>
@@ -143,6 +145,8 @@ Result<std::string> path_of_shard(JsonValue shard, const Title& title) {
                   ", expected a path inside the directory");
   };
   if (path.empty()) return refuse_path("is empty");
+  if (path.size() > max_path_bytes)
+    return refuse_path(concat("is longer than ", max_path_bytes, " bytes"));
   if (path.find('\0') != path.npos) return refuse_path("contains NUL");
   if (path.starts_with('/')) return refuse_path("is absolute");
   for (std::size_t at = 0; at <= path.size();) {

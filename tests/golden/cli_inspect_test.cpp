@@ -28,12 +28,18 @@ std::string expected(const std::string& name) {
   return text_in(golden("").parent_path().parent_path() / "expected" / name);
 }
 
-// Every golden file that has expected texts: "tvm-0.12/axpy2_c.so"; those of Relax have none.
+// Every golden file that has expected texts: "tvm-0.12/axpy2_c.so". Of those of Relax, only
+// directories of weights that are not damaged have them.
 std::vector<std::string> golden_files() {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(golden(""))) {
     const std::string name = entry.path().lexically_relative(golden("")).string();
-    if (name.starts_with("relax/")) continue;
+    if (name.starts_with("relax/")) {
+      if (name.ends_with(".weights") && name.starts_with("relax/weights_") &&
+          !name.starts_with("relax/weights_bad_"))
+        names.push_back(name);
+      continue;
+    }
     if (name.ends_with(".so") || name.ends_with(".tar") || name.ends_with(".input.npz")) {
       names.push_back(name);
     }
@@ -74,6 +80,35 @@ TEST_P(Inspect, PrintsTheExpectedJson) {
 
 INSTANTIATE_TEST_SUITE_P(Golden, Inspect, ::testing::ValuesIn(golden_files()),
                          [](const auto& test) { return test_name(test.param); });
+
+TEST(InspectWeights, ReportsShardsThatAreDamaged) {
+  const std::string directory = "relax/weights_bad_missing_shard.weights";
+  const Outcome missing = run_gantry({"inspect", directory});
+  const Outcome malformed =
+      run_gantry({"inspect", "--json", "relax/weights_bad_offset_end.weights"});
+
+  EXPECT_EQ(missing.status, 0) << missing.err;
+  EXPECT_THAT(missing.out,
+              HasSubstr("\nwarnings\n  " + directory + "/params_shard_1.bin does not exist\n"));
+  EXPECT_EQ(malformed.status, 0) << malformed.err;
+  EXPECT_THAT(malformed.out, HasSubstr("\"warnings\": [\n    \"byteOffset is "));
+}
+
+TEST(InspectWeights, RefusesAMalformedIndex) {
+  const Outcome inspect = run_gantry({"inspect", "relax/weights_bad_json.weights"});
+
+  EXPECT_EQ(inspect.status, 1);
+  EXPECT_THAT(inspect.out, IsEmpty());
+  EXPECT_EQ(inspect.err,
+            "gantry: index of weights is not JSON: ends after \"{}, \\\"records\\\": [\" (offset "
+            "0x1d)\n  in relax/weights_bad_json.weights/tensor-cache.json\n");
+}
+
+TEST(InspectWeights, HasNoImportTree) {
+  EXPECT_EQ(run_gantry({"inspect", "relax/weights_old.weights", "--tree", "dot"}).err,
+            "gantry: \"relax/weights_old.weights\" is a directory of weights without modules, so "
+            "that --tree has no effect\n");
+}
 
 TEST(InspectTree, PrintsOnlyTheTreeInEachForm) {
   const std::string file = "tvm-0.12/digits_mlp_opencl.so";

@@ -155,9 +155,10 @@ TEST(InspectRejects, AMissingFile) {
   expect_error(run_gantry({"inspect", "no/such.so"}), 1, "gantry: no/such.so does not exist\n");
 }
 
-TEST(InspectRejects, ADirectory) {
+TEST(InspectRejects, ADirectoryWithoutWeights) {
   expect_error(run_gantry({"inspect", "tvm-0.12"}), 1,
-               "gantry: tvm-0.12 is a directory, not a regular file\n");
+               "gantry: \"tvm-0.12\" has no index of weights, expected a directory with "
+               "tensor-cache.json or ndarray-cache.json\n");
 }
 
 TEST(InspectRejects, AFifoWithoutBlocking) {

@@ -102,7 +102,9 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("inspect", "list the contents of a file without executing it");
   command
-      ->add_option("FILE", options->file, "shared library, object, archive, parameters, container")
+      ->add_option("FILE", options->file,
+                   "shared library, object, archive, parameters, container, or\n"
+                   "directory of weights")
       ->required()
       ->check(not_empty());
   CLI::Option* tree =

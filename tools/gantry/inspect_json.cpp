@@ -151,6 +151,8 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
       report.kind == FileKind::npz) {
     write_objects("arrays", report.arrays, json, write_array);
   }
+  if (report.weights) write_weights_json(*report.weights, json);
+  for (const Message& warning : report.weight_warnings) warnings.add(warning);
   write_texts("warnings", warnings.take(), json);
   json.end();
 }

@@ -13,6 +13,9 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 namespace gantry::cli {
 namespace {
@@ -133,6 +136,8 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
     case FileKind::npy:
     case FileKind::npz:
       return inspect_arrays(report);
+    // not determined from bytes
+    case FileKind::weights:
     case FileKind::unknown:
       break;
   }
@@ -164,6 +169,11 @@ Detail details_of(const InspectReport& report, std::size_t module, WarningList& 
 }
 
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    GANTRY_TRY(WeightDirectory weights, WeightDirectory::open(path));
+    return inspect_weights(std::move(weights));
+  }
   InspectReport report;
   report.file = path;
   GANTRY_TRY(report.bytes, MappedFile::open(path));

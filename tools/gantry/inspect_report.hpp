@@ -13,9 +13,11 @@
 #include "tools/gantry/common/text_sink.hpp"
 #include "tools/gantry/common/warning_list.hpp"
 
+#include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/format/container.hpp"
 #include "core/format/detail.hpp"
+#include "core/format/weight_directory.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>
@@ -92,6 +94,10 @@ struct InspectReport {
   std::vector<ArchiveMember> members;
   std::vector<ArrayReport> arrays;
 
+  std::optional<WeightDirectory> weights;
+  // about its shards
+  std::vector<Message> weight_warnings;
+
   bool has_modules() const { return !container.entries.empty(); }
   // The module's code, or NULL.
   const std::vector<std::string>* code_of(std::size_t module) const {
@@ -117,13 +123,26 @@ Detail details_of(const InspectReport& report, std::size_t module, WarningList& 
 //          of find_layouts; unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
+// Reports a directory of weights. Opens the shards to check their sizes, and reads none.
+InspectReport inspect_weights(WeightDirectory directory);
+
+// Writes the parts of a report that are only those of a directory of weights.
+//
+// field    [in]   writes a line: name and value
+// section  [in]   writes the title of a table
+void write_weights_text(const WeightDirectory& weights,
+                        const std::function<void(std::string_view, std::string_view)>& field,
+                        const std::function<void(const Message&)>& section,
+                        const Terminal& terminal, const TextSink& sink);
+void write_weights_json(const WeightDirectory& weights, JsonWriter& json);
+
 // Writes the report as text.
 void write_inspect_text(const InspectReport& report, const InspectOptions& options,
                         const Terminal& terminal, const TextSink& sink);
 
 // Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
-// does not apply is null or empty; only `members` (archives), `arrays` (array files) and `code` of
-// modules (--code) are left out.
+// does not apply is null or empty; only `members` (archives), `arrays` (array files), `code` of modules
+// (--code), and `index`, `shards`, `weights` and `totals` (directories of weights) are left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const TextSink& sink);
 

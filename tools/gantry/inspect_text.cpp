@@ -39,6 +39,13 @@ class Writer {
     }
     write_members();
     write_arrays();
+    if (report_.weights) {
+      for (const Message& warning : report_.weight_warnings) warnings_.add(warning);
+      write_weights_text(
+          *report_.weights,
+          [&](std::string_view name, std::string_view value) { field(name, value); },
+          [&](const Message& title) { section(title); }, terminal_, sink_);
+    }
     if (!report_.functions.empty()) {
       section({"functions (", report_.functions.size(), ")"});
       for (const std::string_view name : report_.functions) {

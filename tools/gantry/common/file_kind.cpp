@@ -34,6 +34,7 @@ constexpr KindName kind_names[] = {
     {FileKind::npy, "npy", "a numpy array"},
     {FileKind::npz, "npz", "an archive of numpy arrays"},
     {FileKind::container, "container", "a bare container"},
+    {FileKind::weights, "weights", "a directory of weights"},
     {FileKind::unknown, "unknown", "of unknown kind"},
 };
 

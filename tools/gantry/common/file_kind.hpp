@@ -27,6 +27,8 @@ enum class FileKind {
   npz,
   // a container that is not in a library
   container,
+  // a directory with an index and shards
+  weights,
   unknown,
 };
 
@@ -35,6 +37,8 @@ std::string_view name_of(FileKind kind);
 // The words for a sentence: "a shared library", ...
 std::string_view words_for(FileKind kind);
 
+// Never returns `weights`.
+//
 // costs    O(1); O(members) for a tar archive
 FileKind kind_of(std::span<const std::uint8_t> bytes);
 
