@@ -3,8 +3,6 @@
 
 #include "tests/fuzz/fuzz.hpp"
 
-#include "tools/gantry/inspect_report.hpp"
-
 #include <gantry/utf8.hpp>
 
 #include <sys/mman.h>
@@ -42,28 +40,35 @@ bool has_control(std::string_view text) {
   return false;
 }
 
+cli::InspectOptions options() {
+  static const PayloadLayouts layouts = PayloadLayouts::built_in();
+  return {.find_layouts = []() -> Result<const PayloadLayouts*> { return &layouts; },
+          .served_by = [](std::string_view) { return std::nullopt; },
+          .quiet = true,
+          .verbose = true};
+}
+
 }  // namespace
 
 void inspect_whole(std::span<const std::uint8_t> bytes) {
-  static const PayloadLayouts layouts = PayloadLayouts::built_in();
   const MemoryFile file(bytes);
   const std::string path = file.path();
-  const cli::InspectOptions options{
-      .find_layouts = []() -> Result<const PayloadLayouts*> { return &layouts; },
-      .served_by = [](std::string_view) { return std::nullopt; },
-      .quiet = true,
-      .verbose = true};
-  const auto report = cli::inspect_file(path, options);
+  const auto report = cli::inspect_file(path, options());
   if (!report.ok()) {
     expect(!has_control(report.error().message), "a refusal is safe for a terminal");
     expect_refusal(report.error(), no_offset);
     return;
   }
+  write_whole(*report);
+}
+
+void write_whole(const cli::InspectReport& report) {
+  const cli::InspectOptions how = options();
   bool safe = true;
-  cli::write_inspect_text(*report, options, cli::Terminal{},
+  cli::write_inspect_text(report, how, cli::Terminal{},
                           [&](std::string_view piece) { safe = safe && !has_control(piece); });
   expect(safe, "a report is safe for a terminal");
-  cli::write_inspect_json(*report, options, [](std::string_view) {});
+  cli::write_inspect_json(report, how, [](std::string_view) {});
 }
 
 }  // namespace gantry::fuzz
