@@ -3,6 +3,7 @@
 
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
+#include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>
@@ -16,8 +17,11 @@ namespace {
 // Compiled code loads vectors of this alignment.
 constexpr std::uintptr_t in_place_alignment = 64;
 
-constexpr gantry_object_type shard_type{sizeof(gantry_object_type), 0, "relax.WeightShard",
-                                        [](void* self) { delete static_cast<MappedShard*>(self); }};
+// Keeps the memory of tensors that are used in place.
+struct ShardOwner {
+  static constexpr const char* type_name = "relax.WeightShard";
+  MappedShard mapped;
+};
 
 // Creates the tensors of one shard.
 class ShardReader {
@@ -77,10 +81,9 @@ class ShardReader {
 Result<TensorCache::Tensors> TensorCache::read(const WeightShard& shard, MappedShard mapped,
                                                gantry_device_id device,
                                                const gantry_env* env) const {
-  auto owned = std::make_unique<MappedShard>(std::move(mapped));
-  const MappedShard& bytes = *owned;
-  GANTRY_TRY(const Value pin, host_.object_new(shard_type, owned.get()));
-  (void)owned.release();
+  auto owner = std::make_unique<ShardOwner>(ShardOwner{std::move(mapped)});
+  const MappedShard& bytes = owner->mapped;
+  GANTRY_TRY(const Value pin, new_opaque(host_, std::move(owner)));
   const ShardReader reader(host_, bytes, pin.object(), device, env);
   Tensors tensors;
   for (std::size_t i = 0; i < shard.records.size(); ++i) {
