@@ -218,35 +218,38 @@ std::optional<Annotation> annotation_in(std::string_view text) {
 // Annotations of parameters that are tuples of all weights are long.
 constexpr std::size_t max_annotation_characters = 240;
 
-Detail* child_of(Detail& parent, std::string_view name, DetailSink& sink) {
-  for (Detail& child : parent.children) {
-    if (child.name == name) return &child;
-  }
-  Detail* const made = sink.add(parent);
-  if (made != nullptr) made->name = name;
-  return made;
-}
-
 // Adds a record `annotations` of the parameters and a text `returns` to functions.
+//
+// costs    O(texts log functions)
 void add_annotations(std::span<const std::string_view> texts, DetailSink& sink) {
-  std::map<std::string, Detail*, std::less<>> functions;
+  struct Target {
+    Detail* function;
+    // index in its children; 0: not added, because a function has other fields before
+    std::size_t annotations = 0;
+  };
+  std::map<std::string, Target, std::less<>> functions;
   for (Detail& child : sink.root.children) {
     if (child.name != "functions") continue;
-    for (Detail& function : child.children) functions.emplace(function.name, &function);
+    for (Detail& function : child.children) functions.emplace(function.name, Target{&function});
   }
   for (const std::string_view text : texts) {
     const std::optional<Annotation> annotation = annotation_in(text);
     const auto found = annotation ? functions.find(annotation->function) : functions.end();
     if (found == functions.end()) continue;
-    Detail* to = found->second;
-    if (!annotation->param.empty()) to = child_of(*to, "annotations", sink);
+    Target& target = found->second;
+    const bool is_param = !annotation->param.empty();
+    if (is_param && target.annotations == 0) {
+      Detail* const list = sink.add(*target.function);
+      if (list == nullptr) return;
+      list->name = "annotations";
+      target.annotations = target.function->children.size() - 1;
+    }
     Detail* const made =
-        to != nullptr
-            ? child_of(*to, annotation->param.empty() ? "returns" : annotation->param, sink)
-            : nullptr;
+        sink.add(is_param ? target.function->children[target.annotations] : *target.function);
     if (made == nullptr) return;
-    const std::string_view shown = first_characters(annotation->type, max_annotation_characters);
+    made->name = is_param ? annotation->param : "returns";
     made->kind = Detail::Kind::text;
+    const std::string_view shown = first_characters(annotation->type, max_annotation_characters);
     made->value = concat(shown, shown.size() == annotation->type.size() ? "" : "...");
   }
 }

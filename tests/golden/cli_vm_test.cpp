@@ -193,8 +193,9 @@ TEST(BenchVm, MeasuresAFunctionAndWhatItCalls) {
   std::map<std::string, double> operators;
   for (const json& each : report["operators"]) operators[each["name"]] = each["mean_ns"];
   EXPECT_EQ(operators.size(), 12u);
-  for (const char* const name : {"main", "conv2d", "softmax"})
-    EXPECT_GT(operators[name], 0) << name;
+  for (const char* const name : {"conv2d", "softmax"}) EXPECT_GT(operators[name], 0) << name;
+  // What the kernels leave of the median, which is nothing on a busy machine.
+  EXPECT_TRUE(operators.contains("main"));
 }
 
 TEST(BenchVm, MeasuresTheFunctionOfItsName) {

@@ -16,6 +16,7 @@
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
+#include <map>
 
 namespace gantry::cli {
 namespace {
@@ -33,8 +34,18 @@ Detail described_executable(const Runtime& runtime, const Module& module) {
   return {};
 }
 
-const Detail* child_of(const Detail* parent, std::string_view name) {
-  return parent != nullptr ? parent->find(name) : nullptr;
+using DetailsByName = std::map<std::string_view, const Detail*>;
+
+DetailsByName children_of(const Detail* parent) {
+  DetailsByName children;
+  if (parent == nullptr) return children;
+  for (const Detail& child : parent->children) children.emplace(child.name, &child);
+  return children;
+}
+
+const Detail* find_in(const DetailsByName& details, std::string_view name) {
+  const auto found = details.find(name);
+  return found != details.end() ? found->second : nullptr;
 }
 
 InputInfo input_of(std::string name, const Detail* annotation) {
@@ -54,13 +65,15 @@ Result<std::vector<VmFunction>> functions_of(const Module& machine, const Detail
   GANTRY_TRY(const Function arity_of, machine.function("get_function_arity"));
   GANTRY_TRY(const Function name_of, machine.function("get_function_param_name"));
   std::ranges::sort(names);
+  const DetailsByName described = children_of(executable.find("functions"));
   std::vector<VmFunction> functions;
   for (const std::string& name : names) {
     const auto arity = arity_of(name);
     if (!arity.ok()) continue;
     GANTRY_TRY(const std::int64_t count, arity->integer());
-    const Detail* const annotations =
-        child_of(child_of(executable.find("functions"), name), "annotations");
+    const Detail* const details = find_in(described, name);
+    const DetailsByName annotations =
+        children_of(details != nullptr ? details->find("annotations") : nullptr);
     VmFunction function{name, {}};
     for (std::int64_t i = 0; i < count; ++i) {
       // Executables need not have the names.
@@ -68,7 +81,7 @@ Result<std::vector<VmFunction>> functions_of(const Module& machine, const Detail
       if (const auto named = name_of(name, i); named.ok()) {
         GANTRY_TRY(input, named->text());
       }
-      const Detail* const annotation = child_of(annotations, input);
+      const Detail* const annotation = find_in(annotations, input);
       function.inputs.push_back(input_of(std::move(input), annotation));
     }
     functions.push_back(std::move(function));

@@ -40,7 +40,7 @@ constexpr gantry_module_table kBlock = {
     .get_function = [](void* self, gantry_bytes name, gantry_function* out,
                        gantry_status*) -> gantry_code {
       const std::string_view asked(name.data, name.size);
-      if (asked == "call") return *out = {self, &kCall}, GANTRY_OK;
+      if (asked == program_plugin().call_name) return *out = {self, &kCall}, GANTRY_OK;
       if (asked == "text") return *out = {self, &kText}, GANTRY_OK;
       return GANTRY_NOT_FOUND;
     }};

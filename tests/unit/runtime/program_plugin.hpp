@@ -56,7 +56,8 @@ struct ProgramPlugin {
   std::vector<std::int32_t> synchronized;
   // synchronize fails
   bool is_lost = false;
-  // The function "call" of a "test.block" module.
+  std::string call_name = "call";
+  // The function of that name of a "test.block" module.
   std::function<gantry_code(const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
                             gantry_status*)>
       call;
