@@ -5,6 +5,8 @@
 #include "tests/support/files.hpp"
 
 #include "core/arrays/npy.hpp"
+#include "tests/support/array_value.hpp"
+#include "tests/support/npz_file.hpp"
 
 #include <gmock/gmock.h>
 
@@ -236,6 +238,40 @@ TEST_P(Devices, ThatTheGraphDoesNotNameAreRefused) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, HasSubstr(".so\" is made for " + kind_.name +
                                  ", --device names cpu; this host has: cpu, " + device()));
+}
+
+class OpenClVm : public OnDevice {
+ protected:
+  OpenClVm() : OnDevice(kinds[0]) {}
+  void SetUp() override {
+    if (!std::filesystem::exists(built_plugins() + "/relax")) GTEST_SKIP() << "no Relax plugin";
+    OnDevice::SetUp();
+  }
+};
+
+// Inputs are copied to the device, outputs from it.
+TEST_F(OpenClVm, RunsFunctionsOnTheDeviceThatTheArtifactNames) {
+  const ArrayValue expected = array_in(golden("relax/cnn_digits_test.npz"), "expected");
+  const NpzItem output{"output", expected.header.dtype, expected.header.shape, expected.data};
+  const std::string file = (temp_ / "expected.npz").string();
+  ASSERT_TRUE(write_npz(file, std::span(&output, 1)).ok());
+
+  const Outcome run = gantry({"--plugins", built_plugins() + "/relax", "--quiet", "run",
+                              "relax/cnn_dyn_opencl.so", "--input", "x=relax/cnn_digits_test.npz:x",
+                              "--expect", file, "--rtol", "1e-4", "--atol", "1e-6"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nwithin tolerance of " + file + "\n"));
+}
+
+TEST_F(OpenClVm, IsMeasuredOnTheDevice) {
+  const Outcome bench = gantry({"--plugins", built_plugins() + "/relax", "--quiet", "bench",
+                                "relax/cnn_dyn_opencl.so", "--input",
+                                "x=relax/cnn_digits_test.npz:x", "--repeat", "3"});
+
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr(" on opencl:0\n"));
+  EXPECT_THAT(bench.out, HasSubstr("  softmax_kernel\n"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Devices, ::testing::ValuesIn(kinds),
