@@ -161,6 +161,17 @@ TEST_F(RunVm, PrintsValuesThatNoFileContains) {
   EXPECT_EQ(report["texts"], json({{{"name", "output"}, {"text", "an object"}}}));
 }
 
+TEST_F(RunVm, TakesShapesByPosition) {
+  Args args{"run", "relax/lm_paged_llvm.so", "--function", "create_tir_paged_kv_cache"};
+  for (const char* const shape : {"[2]", "[64]", "[16]", "[4]", "[0]"})
+    args.insert(args.end(), {"--arg", concat("shape:", shape)});
+
+  const Outcome cache = gantry(args);
+
+  EXPECT_EQ(cache.status, 0) << cache.err;
+  EXPECT_THAT(cache.out, StartsWith("result  an object\n1 run, "));
+}
+
 TEST_F(RunVm, CallsKernelsOfTheLibrary) {
   const Outcome run = gantry({"run", "relax/cnn_llvm.so", "--function", "relu", "--arg",
                               "zeros:float32[1, 8, 8, 8]", "--arg", "zeros:float32[1, 8, 8, 8]"});

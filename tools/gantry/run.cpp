@@ -216,7 +216,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   CLI::Option* arg =
       add_repeatable(*command, "--arg", "SPEC", options->args,
                      "argument of the function: FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                     "str:text, none; may be repeated",
+                     "shape:[2, 16], str:text, none; may be repeated",
                      accepted_by(parse_arg))
           ->needs(function);
   CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,

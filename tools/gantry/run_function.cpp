@@ -24,6 +24,7 @@ struct Arguments {
   std::vector<std::pair<std::size_t, Tensor>> arrays;
   // own the strings
   std::vector<ArgSpec> specs;
+  std::vector<Any> shapes;
 };
 
 // Creates the value of one argument; arrays are created on `device`.
@@ -32,6 +33,8 @@ struct MakeValue {
   const std::string& device;
   // [out]  set for array arguments only
   Tensor& array;
+  // [out]  one more for a shape
+  std::vector<Any>& shapes;
 
   Result<gantry_value> of_array(Result<Tensor> made) const {
     GANTRY_TRY(array, std::move(made));
@@ -60,6 +63,10 @@ struct MakeValue {
     }
     return of_array(std::move(members.front().second));
   }
+  Result<gantry_value> operator()(const ShapeArg& arg) const {
+    GANTRY_TRY(Any shape, Any::of_shape(arg.extents));
+    return shapes.emplace_back(std::move(shape)).value();
+  }
   Result<gantry_value> operator()(const ZerosArg& arg) const {
     return of_array(zeros(runtime, arg.shape, arg.dtype));
   }
@@ -74,7 +81,8 @@ Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
   for (std::size_t i = 0; i < arguments.specs.size(); ++i) {
     Tensor array;
     GANTRY_TRY(const gantry_value value,
-               std::visit(MakeValue{runtime, options.devices.front(), array}, arguments.specs[i]));
+               std::visit(MakeValue{runtime, options.devices.front(), array, arguments.shapes},
+                          arguments.specs[i]));
     arguments.values.push_back(value);
     if (array) arguments.arrays.emplace_back(i, std::move(array));
   }

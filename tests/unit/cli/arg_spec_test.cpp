@@ -42,6 +42,12 @@ TEST(ArgSpec, ReadsEmptyBracketsAsAScalar) {
   EXPECT_THAT(std::get<ZerosArg>(parse_arg("zeros:int8[]").value()).shape, IsEmpty());
 }
 
+TEST(ArgSpec, ReadsAShape) {
+  EXPECT_THAT(std::get<ShapeArg>(parse_arg("shape:[2, 0,16]").value()).extents,
+              ElementsAre(2, 0, 16));
+  EXPECT_THAT(std::get<ShapeArg>(parse_arg("shape:[]").value()).extents, IsEmpty());
+}
+
 struct BadArg {
   std::string text;
   std::string message;
@@ -71,16 +77,21 @@ INSTANTIATE_TEST_SUITE_P(
                R"(argument "zeros:float32" has no shape, expected zeros:float32[2, 16])"},
         BadArg{"zeros:float32[2",
                R"(argument "zeros:float32[2" has no shape, expected zeros:float32[2, 16])"},
+        BadArg{"shape:", R"(argument "shape:" has no brackets, expected shape:[2, 16])"},
+        BadArg{"shape:[", R"(argument "shape:[" has no brackets, expected shape:[2, 16])"},
+        BadArg{"shape:2]", R"(argument "shape:2]" has no brackets, expected shape:[2, 16])"},
+        BadArg{"shape:[2,x]",
+               R"(argument "shape:[2,x]": extent 1 is "x", expected an integer >= 0)"},
         BadArg{"zeros:int8[-1]",
                R"(argument "zeros:int8[-1]": extent 0 is "-1", expected an integer >= 0)"},
         BadArg{"zeros:int8[2,]",
                R"(argument "zeros:int8[2,]": extent 1 is "", expected an integer >= 0)"},
         BadArg{
             "a.npz",
-            R"(argument "a.npz" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"},
+            R"(argument "a.npz" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text or none)"},
         BadArg{
             ".npy",
-            R"(argument ".npy" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, str:text or none)"}));
+            R"(argument ".npy" has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, shape:[2, 16], str:text or none)"}));
 
 TEST(ArgSpec, ReportsTheArgumentWithAnUnknownType) {
   const auto arg = parse_arg("zeros:float33x[2]");

@@ -50,6 +50,14 @@ Result<ArgSpec> parse_zeros(std::string_view text, std::string_view whole) {
   return ArgSpec(ZerosArg{dtype.value(), std::move(shape)});
 }
 
+// "[2, 16]"
+Result<ArgSpec> parse_shape_arg(std::string_view text, std::string_view whole) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']')
+    return invalid("argument ", quoted(whole), " has no brackets, expected shape:[2, 16]");
+  GANTRY_TRY(auto shape, parse_shape(text.substr(1, text.size() - 2), whole));
+  return ArgSpec(ShapeArg{std::move(shape)});
+}
+
 }  // namespace
 
 Result<ArgSpec> parse_arg(std::string_view text) {
@@ -57,6 +65,7 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (rest == "none") return ArgSpec(NoneArg{});
   if (take_prefix(rest, "str:")) return ArgSpec(std::string(rest));
   if (take_prefix(rest, "zeros:")) return parse_zeros(rest, text);
+  if (take_prefix(rest, "shape:")) return parse_shape_arg(rest, text);
   if (take_prefix(rest, "int:")) {
     if (const auto value = parse_number<std::int64_t>(rest)) return ArgSpec(*value);
     return invalid("argument ", quoted(text), ": ", quoted(rest), " is not a 64-bit integer");
@@ -68,7 +77,7 @@ Result<ArgSpec> parse_arg(std::string_view text) {
   if (rest.size() > 4 && rest.ends_with(".npy")) return ArgSpec(FileArg{std::string(rest)});
   return invalid("argument ", quoted(text),
                  " has an unknown form, expected FILE.npy, zeros:float32[16], int:3, float:0.5, "
-                 "str:text or none");
+                 "shape:[2, 16], str:text or none");
 }
 
 Result<InputSpec> parse_input(std::string_view text) {

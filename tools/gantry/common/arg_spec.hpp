@@ -2,7 +2,8 @@
 //
 // The value of --arg: one argument of a function.
 //
-//     FILE.npy   zeros:float32[2, 16]   int:3   float:0.5   str:text   none
+//     FILE.npy   zeros:float32[2, 16]   int:3   float:0.5   shape:[2, 16]
+//     str:text   none
 //
 // A prefix takes precedence: "str:a.npy" is a string. A file whose name begins with a prefix is
 // written as "./int:3.npy".
@@ -27,7 +28,11 @@ struct ZerosArg {
   gantry_dtype dtype;
   std::vector<std::int64_t> shape;
 };
-using ArgSpec = std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg>;
+struct ShapeArg {
+  std::vector<std::int64_t> extents;
+};
+using ArgSpec =
+    std::variant<NoneArg, std::int64_t, double, std::string, FileArg, ZerosArg, ShapeArg>;
 
 // returns  invalid, with the wrong part; for an unknown form, with a list of all forms
 Result<ArgSpec> parse_arg(std::string_view text);
