@@ -37,7 +37,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_outputs LABELS cli SOURCES outputs_test.cpp LIBRARIES gantry_cli_script)
   if(TARGET gantry_plugin_relax)
-    gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp
+    gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
     add_dependencies(cli_vm gantry_cli gantry_plugin_relax)
   endif()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of Relax executables in the command line: run, bench and inspect, with artifacts and
-// results of TVM.
+// Runs and measures functions of Relax executables with the built program, and compares the results
+// with TVM's.
 #include "tests/golden/cli_command.hpp"
 #include "tests/golden/console_examples.hpp"
 #include "tests/support/array_value.hpp"
@@ -13,18 +13,14 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include <filesystem>
 #include <map>
-#include <sstream>
 
 namespace gantry::test {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
@@ -243,109 +239,6 @@ TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
 
 TEST(RelaxPage, ShowsWhatTheCommandsPrint) {
   EXPECT_EQ(run_examples("plugins/relax/README.md", {"relax"}), 5);
-}
-
-// The lines of a text from one that begins with `first` on, up to an empty one.
-std::vector<std::string> lines_from(const std::string& text, std::string_view first) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
-    if (!lines.empty() && line.empty()) break;
-    if (!lines.empty() || line.starts_with(first)) lines.push_back(line);
-  }
-  return lines;
-}
-
-TEST(InspectVm, ListsFunctionsWithAnnotationsAndThenWhatTheyCall) {
-  const Outcome inspect = gantry({"inspect", "relax/cnn_dyn_llvm.so"});
-
-  EXPECT_EQ(inspect.status, 0) << inspect.err;
-  EXPECT_THAT(
-      lines_from(inspect.out, "[0] relax.VMExecutable"),
-      ElementsAre(
-          "[0] relax.VMExecutable", "  version  0.14", "  functions (1)",
-          "    main(x)  79 instructions",
-          "      x        R.Tensor((n, 1, 8, 8), dtype=\"float32\")",
-          "      returns  R.Tensor((n, 10), dtype=\"float32\")", "  calls (20)",
-          "    vm.builtin.alloc_shape_heap, vm.builtin.check_tensor_info, vm.builtin.match_shape, "
-          "shape_func,",
-          "    vm.builtin.make_shape, vm.builtin.alloc_storage, vm.builtin.alloc_tensor, conv2d,",
-          "    vm.builtin.null_value, add, relu, max_pool2d, conv2d1, add1, relu1, max_pool2d1,",
-          "    vm.builtin.reshape, matmul, add2, softmax",
-          "  constants  11, with 6 arrays of 7.4 KiB"));
-}
-
-TEST(InspectVm, ListsCompiledFunctions) {
-  const Outcome inspect = gantry({"inspect", "relax/control_flow_compiled_llvm.so"});
-
-  const auto lines = lines_from(inspect.out, "  functions (6)");
-  ASSERT_GE(lines.size(), 4u);
-  EXPECT_EQ(lines[1], "    branch(c, x)  compiled");
-  EXPECT_EQ(lines[2], "      c  R.Tensor((), dtype=\"bool\")");
-  EXPECT_EQ(lines[3], "      x  R.Tensor((4,), dtype=\"float32\")");
-}
-
-TEST(InspectVm, PrintsConstantsAndOneLineForEachInstruction) {
-  const Outcome inspect = gantry({"inspect", "relax/tuples_llvm.so", "--code"});
-
-  EXPECT_EQ(inspect.status, 0) << inspect.err;
-  const auto lines = lines_from(inspect.out, "  constants (");
-  ASSERT_GT(lines.size(), 3u);
-  EXPECT_EQ(lines[1], "    c[0]  float32");
-  EXPECT_EQ(lines[2],
-            "    c[1]  ErrorContext(fn=const_ret, loc=param[0], param=x, "
-            "annotation=R.Tensor((1,),");
-  EXPECT_EQ(lines[3], "        dtype=\"float32\")) ");
-  const auto code = lines_from(inspect.out, "    @dup:");
-  ASSERT_GT(code.size(), 4u);
-  EXPECT_THAT(code[1], StartsWith("      call  vm.builtin.check_tensor_info in: %0, i1, c[0], "));
-  EXPECT_THAT(inspect.out, Not(HasSubstr("packed_func")));
-}
-
-TEST(InspectVm, HasTheCodeInJson) {
-  const Outcome inspect = gantry({"inspect", "relax/cnn_dyn_llvm.so", "--code", "--json"});
-  const Outcome without = gantry({"inspect", "relax/cnn_dyn_llvm.so", "--json"});
-
-  ASSERT_EQ(inspect.status, 0) << inspect.err;
-  const json module = json::parse(inspect.out)["modules"][0];
-  const json main = module["details"]["functions"]["main"];
-  EXPECT_EQ(main["annotations"], json({{"x", "R.Tensor((n, 1, 8, 8), dtype=\"float32\")"}}));
-  EXPECT_EQ(main["returns"], "R.Tensor((n, 10), dtype=\"float32\")");
-  ASSERT_EQ(module["code"].size(), 1 + main["end"].get<std::size_t>() + 20);
-  EXPECT_EQ(module["code"][0], "@main:");
-  EXPECT_EQ(module["code"][79], "  ret   %43");
-  EXPECT_FALSE(json::parse(without.out)["modules"][0].contains("code"));
-}
-
-TEST(InspectVm, PrintsAtMost100Columns) {
-  for (const auto& entry : std::filesystem::directory_iterator(golden("relax"))) {
-    if (entry.path().extension() != ".so") continue;
-    const std::string file = "relax/" + entry.path().filename().string();
-    for (const Args& args : {Args{"inspect", file}, {"inspect", file, "--code"}}) {
-      std::istringstream lines(gantry(args).out);
-      for (std::string line; std::getline(lines, line);) {
-        EXPECT_LE(line.size(), 100u) << file << ' ' << line;
-      }
-    }
-  }
-}
-
-TEST(InspectVm, RequiresAPluginForTheCode) {
-  const Outcome none = run_gantry({"inspect", "relax/cnn_llvm.so", "--code"});
-
-  EXPECT_EQ(none.status, 1);
-  EXPECT_THAT(none.out, IsEmpty());
-  EXPECT_THAT(none.err, HasSubstr("relax.VMExecutable"));
-  EXPECT_THAT(none.err, HasSubstr("while reading the code of entry 0 \"relax.VMExecutable\" of "
-                                  "cnn_llvm.so"));
-}
-
-TEST(InspectVm, RefusesCodeOfAFileWithoutOne) {
-  const Outcome none = gantry({"inspect", "tvm-0.12/digits_mlp_c.so", "--code"});
-
-  EXPECT_EQ(none.status, 1);
-  EXPECT_THAT(none.err, HasSubstr("is a shared library without code of a virtual machine, so that "
-                                  "--code has no effect"));
 }
 
 struct Refusal {
