@@ -167,5 +167,75 @@ TEST_F(RelaxRun, ListsTheFunctionsThatAreMissing) {
   EXPECT_THAT(vm.error().message, ::testing::StartsWith("the executable requires \"test.fmt\", "));
 }
 
+class Weights : public RelaxRun {
+ protected:
+  Function function(const std::string& name) const {
+    return runtime->function("vm.builtin." + name).value();
+  }
+  const std::string mix = golden("relax/weights_mix.weights").string();
+};
+
+// As the page of the plugin shows it.
+TEST_F(Weights, AreParametersOfALanguageModel) {
+  ASSERT_TRUE(function("tensor_cache.load")(golden("relax/lm_paged.weights").string(), 1, 0).ok());
+  const Any params = function("param_array_from_cache")("param", -1).value();
+  const Module vm = machine(load("relax/lm_paged_llvm.so"), {1, 0});
+
+  const auto output = (*vm.function("embed"))(array("relax/lm_paged_weights.npz", "c8_a0"), params);
+
+  ASSERT_TRUE(output.ok()) << output.error().message;
+  EXPECT_EQ(
+      largest_difference(output->tensor().value(), array("relax/lm_paged_weights.npz", "c8_r")), 0);
+}
+
+TEST_F(Weights, AreTheResultOfAModule) {
+  ASSERT_TRUE(
+      function("tensor_cache.load")(golden("relax/weights_old.weights").string(), 1, 0).ok());
+
+  const auto made = function("param_module_from_cache")("param", -1);
+
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const Module module = made->module().value();
+  EXPECT_EQ(module.type_key(), "param_module");
+  EXPECT_EQ((*module.function("get_params"))()->items()->size(), 3u);
+}
+
+TEST_F(Weights, AreOneCacheForEachRuntime) {
+  ASSERT_TRUE(function("tensor_cache.load")(mix, 1, 0).ok());
+  auto other = Runtime::create(options()).value();
+
+  EXPECT_FALSE(function("tensor_cache.get")("fc1.weight")->is_none());
+  EXPECT_TRUE((*other.function("vm.builtin.tensor_cache.get"))("fc1.weight")->is_none());
+}
+
+TEST_F(Weights, AreNotLoadedOnADeviceThatIsAbsent) {
+  const auto loaded = function("tensor_cache.load")(mix, 2, 7);
+
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(raised(loaded.error())->kind, "InternalError");
+  EXPECT_TRUE(function("tensor_cache.get")("fc1.weight")->is_none());
+}
+
+TEST_F(Weights, AreLoadedAndReadOnManyThreads) {
+  const Function load_all = function("tensor_cache.load"), get = function("tensor_cache.get"),
+                 clear = function("tensor_cache.clear");
+  std::vector<int> found(4, 0);
+  std::vector<std::thread> threads;
+  for (int& count : found) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        if (!load_all(mix, 1, 0).ok()) return;
+        const Any bias = get("out.bias").value();
+        // Another thread may have cleared the cache.
+        count += bias.is_none() || bias.tensor()->shape()[0] == 10;
+        if (i % 5 == 4 && !clear().ok()) return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_THAT(found, ::testing::Each(20));
+}
+
 }  // namespace
 }  // namespace gantry
