@@ -39,7 +39,11 @@ if(TARGET gantry_cli)
   if(TARGET gantry_plugin_relax)
     gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
-    add_dependencies(cli_vm gantry_cli gantry_plugin_relax)
+    gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp
+      LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
+    foreach(program cli_vm cli_weights)
+      add_dependencies(${program} gantry_cli gantry_plugin_relax)
+    endforeach()
   endif()
   foreach(program cli_inspect cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_script cli_signals)
     add_dependencies(${program} gantry_cli)

@@ -238,7 +238,7 @@ TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
 }
 
 TEST(RelaxPage, ShowsWhatTheCommandsPrint) {
-  EXPECT_EQ(run_examples("plugins/relax/README.md", {"relax"}), 5);
+  EXPECT_EQ(run_examples("plugins/relax/README.md", {"relax"}), 7);
 }
 
 struct Refusal {

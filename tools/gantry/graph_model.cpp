@@ -65,6 +65,10 @@ class GraphModel final : public Model {
   Status set_input(std::size_t input, const Tensor& tensor) override {
     return executor_.set_input(inputs_[input].name, tensor);
   }
+  Status set_value(std::size_t input, const Any& value) override {
+    GANTRY_TRY(const Tensor tensor, value.tensor());
+    return set_input(input, tensor);
+  }
   Status run() override { return executor_.run(); }
 
   Result<std::vector<NamedValue>> outputs() const override {

@@ -33,6 +33,7 @@ struct InputInfo {
   std::string type_text;
   // false: a tuple, a shape or a number
   bool is_tensor = true;
+  bool is_tuple = false;
 };
 
 // "x float32[1, 64], y int32[4]", or "none".
@@ -51,6 +52,8 @@ class Model {
   // input    [in]   index in inputs()
   // tensor   [in]   on the CPU
   virtual Status set_input(std::size_t input, const Tensor& tensor) = 0;
+  // value    [in]   its tensors are on the first device
+  virtual Status set_value(std::size_t input, const Any& value) = 0;
   virtual Status run() = 0;
   // Returns the outputs of the last run in order, those of tuples one by one.
   //

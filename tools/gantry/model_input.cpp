@@ -107,7 +107,8 @@ Result<std::size_t> find(const Model& model, const std::string& name) {
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      const Model& model, bool each) {
+                                      const Model& model, bool each,
+                                      const std::vector<bool>& is_set) {
   const std::span<const InputInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
@@ -121,11 +122,15 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
       if (input.tensor) return invalid("input ", quoted(name), " is given twice");
       GANTRY_TRY(tensor, typed(runtime, std::move(tensor), infos[index]));
       GANTRY_CHECK(check_type(infos[index], tensor, each));
-      input = {infos[index].name, std::move(tensor)};
+      input = {index, infos[index].name, std::move(tensor)};
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].tensor) return invalid("input ", quoted(infos[i].name), " is not given");
+    if (!inputs[i].tensor && (is_set.empty() || !is_set[i]))
+      return invalid("input ", quoted(infos[i].name), " is not given");
+  }
+  std::erase_if(inputs, [](const ModelInput& input) { return !input.tensor; });
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (each && inputs[i].tensor.shape()[0] != inputs[0].tensor.shape()[0]) {
       return invalid("input ", quoted(inputs[i].name), " has a first axis of ",
                      inputs[i].tensor.shape()[0], ", input ", quoted(inputs[0].name), " of ",
@@ -142,8 +147,9 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 }  // namespace
 
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
-                                            std::span<const std::string> files, bool each) {
-  auto inputs = match(runtime, files, model, each);
+                                            std::span<const std::string> files, bool each,
+                                            const std::vector<bool>& is_set) {
+  auto inputs = match(runtime, files, model, each, is_set);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
     return std::move(inputs).error().at("inputs of ", model.subject(), ": ",
                                         described(model.inputs()));
@@ -162,19 +168,19 @@ Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model
           .at("inputs of ", model.subject(), ": ", described(model.inputs()));
     }
     GANTRY_TRY(Tensor tensor, zeros(runtime, info.type->shape, info.type->dtype));
-    inputs.push_back({info.name, std::move(tensor)});
+    inputs.push_back({inputs.size(), info.name, std::move(tensor)});
   }
   return inputs;
 }
 
 Status set_inputs(Model& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row) {
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Tensor tensor = inputs[i].tensor;
+  for (const ModelInput& input : inputs) {
+    Tensor tensor = input.tensor;
     if (row) {
-      GANTRY_TRY(tensor, inputs[i].tensor.row(*row));
+      GANTRY_TRY(tensor, input.tensor.row(*row));
     }
-    GANTRY_CHECK(model.set_input(i, tensor));
+    GANTRY_CHECK(model.set_input(input.index, tensor));
   }
   return {};
 }

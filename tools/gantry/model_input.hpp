@@ -18,6 +18,8 @@ namespace gantry::cli {
 
 // An input that is not a parameter.
 struct ModelInput {
+  // in Model::inputs()
+  std::size_t index = 0;
   std::string name;
   // on the CPU; with `each`, it has an additional first axis
   Tensor tensor;
@@ -28,11 +30,13 @@ struct ModelInput {
 // files    [in]   see InputSpec in arg_spec.hpp
 // each     [in]   every file has an additional first axis, a list of inputs; all have the same
 //                 length
-// returns  inputs in the model's order; invalid, listing the inputs with their types, if an input
+// is_set   [in]   inputs that have a value already, which a file replaces; empty: none
+// returns  the inputs that files set, in the model's order; invalid, listing the inputs with their types, if an input
 //          is missing, duplicate, unknown, no tensor, or has another type or shape; errors of
 //          reading a file
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
-                                            std::span<const std::string> files, bool each);
+                                            std::span<const std::string> files, bool each,
+                                            const std::vector<bool>& is_set = {});
 
 // Creates inputs of zeros.
 //

@@ -7,6 +7,7 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/model_devices.hpp"
+#include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
@@ -80,6 +81,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     json.field("file", json_text(options.file));
     json.field("devices", done.devices);
     json.field("function", text_or_null(options.function));
+    json.field("weights", text_or_null(options.weights));
     json.field("capture", options.capture);
     write_objects("outputs", done.outcome.arrays, json, write_type);
     json.field("result", result != done.outcome.texts.end() ? std::optional(json_text(result->text))
@@ -108,6 +110,10 @@ struct RunFiles {
       GANTRY_TRY(const ArgSpec spec, parse_arg(arg));
       if (const auto* file = std::get_if<FileArg>(&spec)) inputs.add(file->path);
     }
+    if (!options.weights.empty()) {
+      GANTRY_TRY(const auto of_weights, weight_files(options.weights));
+      for (const std::filesystem::path& file : of_weights) inputs.add(file);
+    }
     RunFiles files;
     if (!options.output.empty()) {
       GANTRY_TRY(OutputFile file, OutputFile::open(options.output, inputs));
@@ -134,7 +140,7 @@ struct RunFiles {
 // one of a library.
 Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
                               bool quiet) {
-  const bool is_by_name = !options.inputs.empty() || options.each;
+  const bool is_by_name = !options.inputs.empty() || options.each || !options.weights.empty();
   if (options.function.empty() || is_by_name) return run_model(runtime, module, options, quiet);
   if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
   GANTRY_TRY(const VirtualMachine machine,
@@ -230,6 +236,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
                  "NAME=FILE.npz:MEMBER; may be repeated",
                  accepted_by(parse_input))
+      ->excludes(arg)
+      ->excludes(script);
+  add_text(*command, "--weights", "DIR", options->weights,
+           "directory of weights, for inputs with their names or for a tuple of them")
       ->excludes(arg)
       ->excludes(script);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")

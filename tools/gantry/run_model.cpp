@@ -3,6 +3,7 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/model.hpp"
 #include "tools/gantry/model_input.hpp"
+#include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -20,8 +21,12 @@ Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOp
                                            .function = options.function,
                                            .capture = options.capture}));
   outcome.create_ns = create.nanoseconds();
+  std::vector<bool> is_set;
+  if (!options.weights.empty()) {
+    GANTRY_TRY(is_set, set_weights(runtime, *model, options.weights, options.devices.front()));
+  }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             read_inputs(runtime, *model, options.inputs, options.each));
+             read_inputs(runtime, *model, options.inputs, options.each, is_set));
   GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;

@@ -21,6 +21,8 @@ struct RunOptions {
   // see InputSpec in arg_spec.hpp
   std::vector<std::string> inputs;
   bool each = false;
+  // a directory, for inputs that no file sets; empty: none
+  std::string weights;
   // record a run on the device and replay it
   bool capture = false;
   // of a virtual machine or a library; empty: run the graph, or the machine's only function

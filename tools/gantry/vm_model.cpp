@@ -49,13 +49,14 @@ const Detail* find_in(const DetailsByName& details, std::string_view name) {
 }
 
 InputInfo input_of(std::string name, const Detail* annotation) {
-  InputInfo input{std::move(name), {}, {}, true};
+  InputInfo input{.name = std::move(name), .type = {}, .type_text = {}};
   if (annotation == nullptr) return input;
   input.type = tensor_annotation(annotation->value);
   const std::string_view text = input.type ? input.type->text : annotation->value;
   const std::string_view shown = first_characters(text, max_type_characters);
   input.type_text = concat(escaped(shown), shown.size() == text.size() ? "" : "...");
   input.is_tensor = accepts_tensor(annotation->value);
+  input.is_tuple = is_tuple(annotation->value);
   return input;
 }
 
@@ -106,6 +107,10 @@ class VmModel final : public Model {
     // Compiled code accepts no tensor that begins within its memory, such as a row.
     GANTRY_TRY(const Tensor copy, copied_to(runtime_, tensor, device_));
     args_[input] = shared(copy);
+    return {};
+  }
+  Status set_value(std::size_t input, const Any& value) override {
+    args_[input] = value;
     return {};
   }
 

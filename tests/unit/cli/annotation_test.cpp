@@ -50,6 +50,13 @@ TEST(Annotation, OfAnythingElseIsNoTensorType) {
   }
 }
 
+TEST(Annotation, ShowsWhetherAValueIsATuple) {
+  for (const std::string_view text : {"T.Tuple(R.Any)", "R.Tuple()"})
+    EXPECT_TRUE(is_tuple(text)) << text;
+  for (const std::string_view text : {"", "R.Any", "Tuple()", R"x(R.Tensor((1,), dtype="int8"))x"})
+    EXPECT_FALSE(is_tuple(text)) << text;
+}
+
 TEST(Annotation, ShowsWhetherATensorIsAccepted) {
   for (const std::string_view text : {"", "R.Any", "R.Object", R"x(R.Tensor(dtype="float32"))x"})
     EXPECT_TRUE(accepts_tensor(text)) << text;

@@ -71,4 +71,8 @@ bool accepts_tensor(std::string_view annotation) {
          });
 }
 
+bool is_tuple(std::string_view annotation) {
+  return annotation.starts_with("T.Tuple(") || annotation.starts_with("R.Tuple(");
+}
+
 }  // namespace gantry::cli

@@ -30,4 +30,7 @@ std::optional<TensorType> tensor_annotation(std::string_view annotation);
 // True if a tensor may be passed: the annotation is that of a tensor or of any object, or empty.
 bool accepts_tensor(std::string_view annotation);
 
+// True for "T.Tuple(...)" and, up to v0.25, "R.Tuple(...)".
+bool is_tuple(std::string_view annotation);
+
 }  // namespace gantry::cli
