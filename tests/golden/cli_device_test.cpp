@@ -3,10 +3,13 @@
 // Runs artifacts that TVM exported for devices with the built program, on this machine's drivers.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/page.hpp"
 
 #include "core/arrays/npy.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/npz_file.hpp"
+
+#include <gantry/join.hpp>
 
 #include <gmock/gmock.h>
 
@@ -17,6 +20,7 @@
 namespace gantry::test {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -300,16 +304,25 @@ INSTANTIATE_TEST_SUITE_P(Golden, Models,
                                          std::get<1>(test.param).name);
                          });
 
-// A Relax executable. Calls and results are those of the script for the CPU.
+// The command that plays the script of a Relax executable. Its calls and results are those of the
+// script for the CPU.
+Args play_command(const std::string& model) {
+  const std::string name = concat("relax/", model, "_opencl");
+  return {"run", name + ".so", "--script", name + ".json", "--rtol", "1e-4", "--atol", "1e-4"};
+}
+
+TEST(RelaxPage, ShowsTheCommandThatIsPlayed) {
+  EXPECT_THAT(blocks_of(read_page("plugins/relax/README.md"), "sh"),
+              Contains(concat("gantry ", join(play_command("cnn"), " "), "\n")));
+}
+
 class Script : public OnDevice, public ::testing::WithParamInterface<const char*> {
  protected:
   Script() : OnDevice(kinds[0]) {}
 };
 
 TEST_P(Script, PlaysOnTheDeviceThatTheArtifactNames) {
-  const std::string name = concat("relax/", GetParam(), "_opencl");
-  const Args play{"run",    name + ".so", "--script", name + ".json",
-                  "--rtol", "1e-4",       "--atol",   "1e-4"};
+  const Args play = play_command(GetParam());
   Args given = play;
   given.insert(given.end(), {"--device", "opencl"});
 
