@@ -141,6 +141,7 @@ TEST_P(FfiRelease, ReportsTheErrorOfAFunctionThatItCalls) {
   const auto called = function("call_by_name")("test.boom");
 
   ASSERT_FALSE(called.ok());
+  ASSERT_TRUE(raised(called.error())) << called.error().message;
   EXPECT_EQ(raised(called.error())->kind, "ValueError");
   EXPECT_THAT(called.error().message, StartsWith("boom from host\n"));
 }

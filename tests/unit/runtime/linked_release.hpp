@@ -70,7 +70,7 @@ class LinkedFiles {
  public:
   // Compiles a source of tests/unit/runtime/sources once for each release.
   std::string object(const LinkedRelease& release, const char* source) {
-    std::string& path = paths_[concat(release.name, source)];
+    std::string& path = paths_[concat("object ", release.name, source)];
     if (!path.empty()) return path;
     std::vector<std::string> words = {
         "cc",    "-c",      "-fPIC",   "-O0",
@@ -84,15 +84,18 @@ class LinkedFiles {
   }
   // Links it with a container, once for each content.
   std::string library(const LinkedRelease& release, const char* source,
-                      std::span<const std::uint8_t> container) {
+                      std::span<const std::uint8_t> container,
+                      const std::vector<std::string>& flags) {
     const std::string_view content(reinterpret_cast<const char*>(container.data()),
                                    container.size());
-    std::string& path = paths_[concat(release.name, source, content)];
+    std::string& path =
+        paths_[concat(release.name, source, flags.empty() ? "" : flags.front(), content)];
     if (!path.empty()) return path;
     LinkJob job;
     job.directory = sources();
     job.scratch = directory_.path();
     job.sources = {object(release, source)};
+    job.flags = flags;
     if (!container.empty()) {
       job.sources.push_back(assembly(release, container));
     }
@@ -127,10 +130,12 @@ class LinkedFiles {
 // Returns the path of a library from a source of tests/unit/runtime/sources.
 //
 // container  [in]  empty: the file has none
+// flags      [in]  at most one, of the linker
 inline std::string link_release(const LinkedRelease& release, const char* source,
-                                std::span<const std::uint8_t> container) {
+                                std::span<const std::uint8_t> container,
+                                const std::vector<std::string>& flags = {}) {
   static LinkedFiles files;
-  return files.library(release, source, container);
+  return files.library(release, source, container, flags);
 }
 
 }  // namespace gantry::test

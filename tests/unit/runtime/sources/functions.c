@@ -50,18 +50,19 @@ FUNCTION(call_by_name) {
   UNUSED;
   void* function = 0;
   if (RUNTIME(TVMBackendGetFuncFromEnv)(CONTEXT, TEXT_IN(0), &function)) return -1;
-  return RUNTIME(TVMFFIFunctionCall)(function, args + 1, count - 1, result);
+  return CALL_WITH_REST(function);
 }
 
 // Calls a function by its name and returns the size of its text.
 FUNCTION(size_of_result) {
   UNUSED;
   void* function = 0;
-  Value text = {0};
   if (RUNTIME(TVMBackendGetFuncFromEnv)(CONTEXT, TEXT_IN(0), &function)) return -1;
-  if (RUNTIME(TVMFFIFunctionCall)(function, args + 1, count - 1, &text)) return -1;
-  if (!text_in(&text)) RAISE("TypeError", "expected str");
-  RETURN_INT((int64_t)strlen(text_in(&text)));
+  if (CALL_WITH_REST(function)) return -1;
+  const char* text = RESULT_TEXT();
+  const int64_t size = text ? (int64_t)strlen(text) : -1;
+  RELEASE_RESULT();
+  RETURN_INT(size);
 }
 
 FUNCTION(use_workspace) {
@@ -73,7 +74,7 @@ FUNCTION(use_workspace) {
 }
 
 // The entry of the file.
-#if TVM_MINOR == 21
+#if TVM_MINOR <= 21
 FUNCTION(entry) {
 #else
 FUNCTION(main) {

@@ -32,6 +32,7 @@ typedef struct {
 FROM_RUNTIME(int, TVMBackendGetFuncFromEnv, (void*, const char*, void**));
 FROM_RUNTIME(void*, TVMBackendAllocWorkspace, (int, int, uint64_t, int, int));
 FROM_RUNTIME(int, TVMBackendFreeWorkspace, (int, int, void*));
+extern int TVMBackendAnyListResetItem(void*, int);
 
 #if TVM_MINOR <= 20
 
@@ -64,6 +65,13 @@ static inline Tensor* tensor_in(const Value* value, int code) {
 }
 #define TENSOR_IN(i) tensor_in(&args[i], codes[i])
 #define TEXT_IN(i) (args[i].s)
+
+// Calls a function with the arguments of the caller except the first.
+#define CALL_WITH_REST(function) \
+  RUNTIME(TVMFuncCall)(function, args + 1, codes + 1, count - 1, result, result_code)
+#define RESULT_TEXT() (*result_code == TEXT ? result->s : 0)
+// The runtime owns it.
+#define RELEASE_RESULT() (void)0
 
 // An argument list with its result behind the last argument.
 typedef struct {
@@ -158,6 +166,15 @@ static inline const char* text_in(const Value* value) {
 }
 #define TEXT_IN(i) text_in(&args[i])
 
+#define CALL_WITH_REST(function) RUNTIME(TVMFFIFunctionCall)(function, args + 1, count - 1, result)
+#define RESULT_TEXT() text_in(result)
+#define RELEASE_RESULT() release(result)
+static inline void release(Value* value) {
+  Value list[1] = {{0}};
+  TVMBackendAnyListMoveFromPackedReturn(list, 0, value, 0);
+  TVMBackendAnyListResetItem(list, 0);
+}
+
 typedef struct {
   Value values[16];
 } List;
@@ -184,7 +201,5 @@ static inline int call_kernel(List* list, Kernel* kernel, int count) {
 }
 
 #endif
-
-extern int TVMBackendAnyListResetItem(void*, int);
 
 #define FUNCTION(name) int NAME(name) PARAMETERS
