@@ -110,7 +110,39 @@ TEST_F(RunVm, NamesTheItemsOfTuples) {
   EXPECT_EQ(run.out.find("output0  float32[2, 2]  "), 0u);
 }
 
-TEST_F(RunVm, StoresBooleansAsNumpyDoes) {
+// Half precision, bfloat16, integers, booleans and double precision: files contain each as NumPy
+// can, and are compared as what they are.
+TEST_F(RunVm, StoresEachTypeAsNumpyDoes) {
+  const std::string base = "relax/dtypes_llvm";
+  std::vector<std::pair<std::string, std::string>> members;
+  for (int i = 0; i < 6; ++i) members.push_back({concat("c4_r_", i), concat("output", i)});
+  const std::string expected = renamed("expected.npz", base + ".npz", members);
+  const Args args{"run", base + ".so", "--function", "cast", "--input", "x=" + base + ".npz:c4_a0"};
+
+  Args compared = args, written = args, again = args;
+  compared.insert(compared.end(), {"--expect", expected});
+  written.insert(written.end(), {"--output", path("y.npz")});
+  again.insert(again.end(), {"--expect", path("y.npz")});
+
+  for (const Args& each : {compared, written, again}) {
+    const Outcome run = gantry(each);
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\noutput1  bfloat16[6]  "));
+    EXPECT_THAT(run.out, HasSubstr("\noutput4  bool8[6]  "));
+  }
+}
+
+TEST_F(RunVm, AcceptsBfloat16AsIntegers) {
+  const std::string base = "relax/dtypes_llvm";
+
+  const Outcome run =
+      gantry({"run", base + ".so", "--function", "bf16", "--input", "x=" + base + ".npz:c1_a0",
+              "--expect", renamed("y.npz", base + ".npz", {{"c1_r", "output"}})});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(RunVm, AcceptsBooleansOfNumpy) {
   const std::string base = "relax/control_flow_llvm";
   const std::string expected = renamed("expected.npz", base + ".npz", {{"c0_r", "output"}});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/host_array.hpp"
 
+#include "tools/gantry/common/call_script.hpp"
 #include "tools/gantry/common/element_value.hpp"
 #include "tools/gantry/common/escape.hpp"
 
@@ -21,6 +22,13 @@ std::span<const std::uint8_t> bytes_of(const Tensor& tensor) {
 }
 
 }  // namespace
+
+gantry_dtype numpy_dtype(gantry_dtype dtype) {
+  if (dtype.lanes != 1) return dtype;
+  const bool is_bool = same_dtype(dtype, {static_cast<std::uint8_t>(TypeCode::bool_), 8, 1});
+  return is_bool ? gantry_dtype{static_cast<std::uint8_t>(TypeCode::uint), 1, 1}
+                 : stored_dtype(dtype);
+}
 
 Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype) {
   GANTRY_TRY(Tensor made, runtime.tensor(shape, dtype));
@@ -61,8 +69,8 @@ std::string line_of(const HostArray& array) {
 Status write_arrays(OutputFile& file, std::span<const HostArray> arrays) {
   std::vector<NpzItem> items;
   for (const HostArray& array : arrays) {
-    items.push_back(
-        {array.name, array.tensor.dtype(), array.tensor.shape(), bytes_of(array.tensor)});
+    items.push_back({array.name, numpy_dtype(array.tensor.dtype()), array.tensor.shape(),
+                     bytes_of(array.tensor)});
   }
   if (file.path().extension() != ".npy") {
     GANTRY_CHECK(write_npz(file, items));
@@ -101,7 +109,13 @@ Status ExpectedArrays::compare_with(std::span<const HostArray> found, Tolerance 
                                     bool only) const {
   const std::vector<HostArray> expected = named_as(found);
   std::vector<ArrayView> expected_views;
-  for (const HostArray& array : expected) expected_views.push_back(view_of(array));
+  for (const HostArray& array : expected) {
+    ArrayView& view = expected_views.emplace_back(view_of(array));
+    const auto same = std::ranges::find(found, array.name, &HostArray::name);
+    if (same == found.end()) continue;
+    const gantry_dtype dtype = same->tensor.dtype();
+    if (same_dtype(view.dtype, numpy_dtype(dtype))) view.dtype = dtype;
+  }
   std::vector<ArrayView> found_views;
   for (const HostArray& array : found) {
     const bool is_expected =

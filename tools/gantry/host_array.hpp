@@ -24,6 +24,10 @@ struct HostArray {
   Tensor tensor;
 };
 
+// Returns the type with which files contain elements that NumPy does not have: unsigned integers of
+// their width. NumPy's boolean is read as uint1.
+gantry_dtype numpy_dtype(gantry_dtype dtype);
+
 // Creates a tensor of zeros on the CPU.
 Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype);
 // Copies a tensor to a device.
@@ -35,7 +39,8 @@ void write_type(const HostArray& array, JsonWriter& json);
 // "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
 std::string line_of(const HostArray& array);
 
-// Writes one array to an .npy file, or all arrays to an .npz file or a stream, and commits the file.
+// Writes one array to an .npy file, or all arrays to an .npz file or a stream, with the types of
+// numpy_dtype(), and commits the file.
 //
 // returns  invalid if the name ends with ".npy" and there is not exactly one array
 Status write_arrays(OutputFile& file, std::span<const HostArray> arrays);
@@ -45,7 +50,7 @@ class ExpectedArrays {
  public:
   static Result<ExpectedArrays> read(Runtime& runtime, const std::string& path);
 
-  // Compares arrays by name, or by position if all arrays of the file have names of output_name(),
+  // Compares arrays with those of the types of numpy_dtype(), by name, or by position if all arrays of the file have names of output_name(),
   // as the outputs of an artifact that does not name them.
   //
   // only     ignore arrays of `found` that the file does not contain; otherwise they are

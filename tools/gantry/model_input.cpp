@@ -2,7 +2,6 @@
 #include "tools/gantry/model_input.hpp"
 
 #include "tools/gantry/common/arg_spec.hpp"
-#include "tools/gantry/common/call_script.hpp"
 #include "tools/gantry/host_array.hpp"
 
 #include "core/base/near_name.hpp"
@@ -48,13 +47,6 @@ Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const Mode
                    infos.size());
   }
   return members;
-}
-
-// The type of a NumPy array that contains elements of another type, which NumPy does not have.
-gantry_dtype numpy_dtype(gantry_dtype dtype) {
-  const bool is_bool = same_dtype(dtype, {static_cast<std::uint8_t>(TypeCode::bool_), 8, 1});
-  return is_bool ? gantry_dtype{static_cast<std::uint8_t>(TypeCode::uint), 1, 1}
-                 : stored_dtype(dtype);
 }
 
 // Returns the tensor with the type of its input, if the file has the type in which NumPy stores it.
