@@ -50,6 +50,12 @@ class RecordedWork : public VmTest {
         2, run_or_capture,
         {relax_register(relax_vm), relax_function(work), relax_register(2), relax_immediate(3)});
     code.ret(2);
+    code.function("other", {"x", "n"}, 3);
+    code.call(2, tuple, {relax_register(0), relax_register(1)});
+    code.call(
+        2, run_or_capture,
+        {relax_register(relax_vm), relax_function(step), relax_register(2), relax_immediate(3)});
+    code.ret(2);
     const auto shaped_work = code.function("shaped_work", {"x", "shape"}, 3);
     code.call(2, step, {relax_register(0), relax_register(1)});
     code.ret(2);
@@ -126,6 +132,8 @@ TEST_F(RecordedWork, IsRecordedAgainForOtherArguments) {
   EXPECT_EQ(calls(y), recorded_again) << "other memory";
   EXPECT_EQ(calls(y, 2), recorded_again) << "another number";
   EXPECT_EQ(number_of_result, 402);
+  EXPECT_EQ(calls_of("other", y, int_value(2)), recorded_again) << "another function";
+  EXPECT_EQ(calls(y, 2), recorded_again);
   EXPECT_THAT(calls(y, 2), ElementsAre("capture_launch default"));
 }
 
