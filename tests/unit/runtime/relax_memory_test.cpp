@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of large constants of Relax executables: the file's own pages where they are aligned,
+// else one copy for all machines.
+#include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/linked_release.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace gantry {
+namespace {
+
+using test::linked_releases;
+using test::LinkedRelease;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t constant_bytes = 64 * mib;
+// Code, tables and the pages of the heap that a load and two machines need.
+constexpr std::int64_t room = 5 * mib;
+// Compiled code loads vectors at multiples of this.
+constexpr std::ptrdiff_t alignment = 64;
+
+std::int64_t anonymous_bytes() {
+  std::ifstream in("/proc/self/smaps_rollup");
+  for (std::string word; in >> word;) {
+    std::int64_t kib = 0;
+    if (word == "Anonymous:" && in >> kib) return kib * 1024;
+  }
+  ADD_FAILURE() << "/proc/self/smaps_rollup has no line Anonymous";
+  return 0;
+}
+
+// A container whose constant, returned by main(), begins `misalignment` bytes after a multiple of
+// the alignment.
+std::vector<std::uint8_t> container_with_constant(const LinkedRelease& release,
+                                                  std::ptrdiff_t misalignment) {
+  constexpr std::array<std::uint8_t, 16> marker = {0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a, 0x7c, 0x15,
+                                                   0xf3, 0x9c, 0xc0, 0x60, 0x5c, 0xed, 0xc8, 0x34};
+  std::vector<std::uint8_t> data(constant_bytes);
+  std::ranges::copy(marker, data.begin());
+  for (std::size_t padding = 0;; ++padding) {
+    test::RelaxAssembler code(release.relax);
+    const auto copy = code.packed("vm.builtin.copy");
+    code.text(std::string(padding, '.'));
+    const auto array = code.array(dtypes::uint8, {constant_bytes}, data);
+    code.function("main", {}, 1);
+    code.call(0, copy, {array});
+    code.ret(0);
+    const test::Words container = test::relax_container(release, code.payload());
+    const auto bytes = container.bytes();
+    const auto at = std::ranges::search(bytes, marker).begin() - bytes.begin();
+    if (at % alignment == misalignment) return {bytes.begin(), bytes.end()};
+    const auto missing = (misalignment - at) % alignment;
+    padding += static_cast<std::size_t>((missing + alignment) % alignment) - 1;
+  }
+}
+
+// Returns the anonymous memory that two machines over the executable add.
+std::int64_t bytes_of_two_machines(std::ptrdiff_t misalignment) {
+  const LinkedRelease& release =
+      *std::ranges::find(linked_releases, "v0_24_LLVM", &LinkedRelease::name);
+  const std::string file =
+      test::link_release(release, "relax.c", container_with_constant(release, misalignment));
+  RuntimeOptions options;
+  options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d/relax").string()};
+  options.only_these_plugins = true;
+  Runtime runtime = test::make_runtime(options);
+
+  const std::int64_t before = anonymous_bytes();
+  const Module model = runtime.load(file).value();
+  std::vector<Tensor> results;
+  for (int i = 0; i < 2; ++i) {
+    const auto vm = (*model.function("vm_load_executable"))(gantry_device_id{1, 0})->module();
+    const auto result = (*vm->function("main"))();
+    results.push_back(result->tensor().value());
+  }
+  EXPECT_EQ(results[0].data(), results[1].data());
+  EXPECT_EQ(results[0].byte_size(), std::uint64_t{constant_bytes});
+  return anonymous_bytes() - before;
+}
+
+TEST(RelaxConstants, AreUsedInTheFileWhereTheyAreAligned) {
+  EXPECT_LT(bytes_of_two_machines(0), room);
+}
+
+TEST(RelaxConstants, AreCopiedOnceForAllMachinesWhereTheyAreNot) {
+  const std::int64_t bytes = bytes_of_two_machines(1);
+
+  EXPECT_GE(bytes, constant_bytes);
+  EXPECT_LT(bytes, constant_bytes + room);
+}
+
+}  // namespace
+}  // namespace gantry
