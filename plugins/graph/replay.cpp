@@ -48,13 +48,9 @@ Status Executor::replay(const gantry_env& outer) {
   }
   if (!replay.is_of(memory_.moves())) {
     replay.recording = Recording();
-    GANTRY_CHECK(recorder.begin());
-    Status recorded = run_until(all, &within);
-    if (!recorded.ok()) {
-      recorder.abandon();
-      return recorded;
-    }
-    GANTRY_TRY(replay.recording, recorder.end());
+    GANTRY_TRY(Capture capture, recorder.begin());
+    GANTRY_CHECK(run_until(all, &within));
+    GANTRY_TRY(replay.recording, capture.end());
     replay.moves = memory_.moves();
   }
   return replay.recording.launch(stream);

@@ -17,6 +17,18 @@ bool is_same_tensor(const gantry_tensor& a, const gantry_tensor& b) {
 
 }  // namespace
 
+// Marks the entry that is being recorded.
+class Captures::Recorded {
+ public:
+  Recorded(Entry*& current, Entry& entry) : current_(current) { current = &entry; }
+  ~Recorded() { current_ = nullptr; }
+  Recorded(const Recorded&) = delete;
+  Recorded& operator=(const Recorded&) = delete;
+
+ private:
+  Entry*& current_;
+};
+
 Result<Value> Captures::allocation(Vm& vm, const gantry_env* env, gantry_object* function,
                                    std::int64_t entry) {
   const auto known = std::ranges::find(allocations_, entry, &std::pair<std::int64_t, Value>::first);
@@ -87,27 +99,27 @@ Result<Value> Captures::run_first(Vm& vm, const gantry_env& env, gantry_object* 
 Status Captures::record(Vm& vm, const gantry_env& env, gantry_object* function,
                         std::span<const gantry_value> args, Entry& entry) {
   const gantry_env within{recorder_->device(), recorder_->stream(), env.task};
+  // Its memory is free for the new one.
   entry = Entry();
   entry.is_warm = true;
+  Entry made;
+  made.is_warm = true;
   for (const gantry_value& arg : args) {
     GANTRY_TRY(Value kept, host_.keep(arg));
-    entry.args.push_back(std::move(kept));
+    made.args.push_back(std::move(kept));
   }
   gantry_retain(function);
   gantry_value called{};
   called.kind = function->kind;
   called.object = function;
-  entry.function = Value::adopt(called);
-  GANTRY_CHECK(recorder_->begin());
-  recorded_ = &entry;
-  auto result = vm.invoke_closure(function, &within, args);
-  recorded_ = nullptr;
-  if (!result.ok()) {
-    recorder_->abandon();
-    return std::move(result).failure();
+  made.function = Value::adopt(called);
+  GANTRY_TRY(Capture capture, recorder_->begin());
+  {
+    const Recorded recorded(recorded_, made);
+    GANTRY_TRY(made.result, vm.invoke_closure(function, &within, args));
   }
-  entry.result = std::move(*result);
-  GANTRY_TRY(entry.recording, recorder_->end());
+  GANTRY_TRY(made.recording, capture.end());
+  entry = std::move(made);
   return {};
 }
 

@@ -59,6 +59,7 @@ class Captures {
     std::vector<Value> kept;
   };
 
+  class Recorded;
   Status find_recorder(const Vm& vm);
   Result<bool> is_same(const gantry_value& a, const gantry_value& b) const;
   Result<bool> is_recorded(const Entry& entry, const gantry_object* function,

@@ -209,9 +209,9 @@ namespace recordings {
 Status run(void* stream);
 Status record(const Host& host, gantry_device_id device, void* stream) {
   GANTRY_TRY(const auto recorder, Recorder::create(host, device));
-  GANTRY_CHECK(recorder->begin());
+  GANTRY_TRY(Capture capture, recorder->begin());
   GANTRY_CHECK(run(recorder->stream()));
-  GANTRY_TRY(Recording recording, recorder->end());
+  GANTRY_TRY(Recording recording, capture.end());
   GANTRY_CHECK(recording.launch(stream));
   return {};
 }

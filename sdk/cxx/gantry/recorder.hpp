@@ -4,9 +4,9 @@
 // runs repeat the same work on the same memory.
 //
 //     GANTRY_TRY(const auto recorder, Recorder::create(host, device));
-//     GANTRY_CHECK(recorder->begin());
-//     GANTRY_CHECK(run(recorder->stream()));                // if it fails: recorder->abandon()
-//     GANTRY_TRY(Recording recording, recorder->end());
+//     GANTRY_TRY(Capture capture, recorder->begin());
+//     GANTRY_CHECK(run(recorder->stream()));
+//     GANTRY_TRY(Recording recording, capture.end());
 //     GANTRY_CHECK(recording.launch(stream));               // again and again
 //
 // While work is recorded, nothing waits or allocates. A run before it, in the same stream, makes
@@ -65,9 +65,45 @@ class Recording {
   }
 
  private:
-  friend class Recorder;
+  friend class Capture;
   gantry_device device_{};
   void* graph_ = nullptr;
+};
+
+// A recording that is being made. Without end() it is discarded.
+class Capture {
+ public:
+  Capture(Capture&& other) noexcept
+      : device_(other.device_),
+        stream_(other.stream_),
+        is_open_(std::exchange(other.is_open_, false)) {}
+  Capture& operator=(Capture&&) = delete;
+  // The capture may have ended already: the error that ended it has been reported.
+  ~Capture() {
+    if (!is_open_) return;
+    Recording discarded;
+    discarded.device_ = device_;
+    (void)device_.table->capture_end(device_.self, device_.id.index, stream_, &discarded.graph_,
+                                     nullptr);
+  }
+
+  // Precondition: not called before.
+  Result<Recording> end() {
+    is_open_ = false;
+    Recording recording;
+    recording.device_ = device_;
+    GANTRY_CHECK(detail::call_device(device_, "capture_end", &gantry_device_table::capture_end,
+                                     stream_, &recording.graph_));
+    return recording;
+  }
+
+ private:
+  friend class Recorder;
+  Capture(const gantry_device& device, void* stream) : device_(device), stream_(stream) {}
+
+  gantry_device device_;
+  void* stream_;
+  bool is_open_ = true;
 };
 
 // A stream of a device whose work can be recorded.
@@ -81,8 +117,8 @@ class Recorder {
     std::unique_ptr<Recorder> recorder(new Recorder(found));
     GANTRY_CHECK(detail::call_device(found, "stream_create", &gantry_device_table::stream_create,
                                      0u, &recorder->stream_));
-    GANTRY_CHECK(recorder->begin());
-    GANTRY_CHECK(recorder->end());
+    GANTRY_TRY(Capture empty, recorder->begin());
+    GANTRY_CHECK(empty.end());
     return recorder;
   }
   ~Recorder() {
@@ -94,20 +130,12 @@ class Recorder {
   gantry_device_id device() const { return device_.id; }
   void* stream() const { return stream_; }
 
-  Status begin() const {
-    return detail::call_device(device_, "capture_begin", &gantry_device_table::capture_begin,
-                               stream_);
+  // Work in the stream is recorded until the capture ends.
+  Result<Capture> begin() const {
+    GANTRY_CHECK(detail::call_device(device_, "capture_begin", &gantry_device_table::capture_begin,
+                                     stream_));
+    return Capture(device_, stream_);
   }
-  Result<Recording> end() const {
-    Recording recording;
-    recording.device_ = device_;
-    GANTRY_CHECK(detail::call_device(device_, "capture_end", &gantry_device_table::capture_end,
-                                     stream_, &recording.graph_));
-    return recording;
-  }
-  // Ends and discards a recording after a function has failed. The capture may have ended already:
-  // the error that ended it has been reported.
-  void abandon() const { (void)end(); }
   // Waits for the work in a stream of the device.
   Status wait(void* stream) const {
     return detail::call_device(device_, "synchronize", &gantry_device_table::synchronize, stream);

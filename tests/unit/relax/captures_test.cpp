@@ -7,6 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include <new>
+
 namespace gantry::relax::test {
 namespace {
 
@@ -29,6 +31,7 @@ class RecordedWork : public VmTest {
         [this](const gantry_env* env, std::span<const gantry_value> args, gantry_value* result,
                gantry_status* status) -> gantry_code {
           fake.device_calls.push_back(concat("step ", env->stream == nullptr ? "default" : "own"));
+          if (step_throws) throw std::bad_alloc();
           if (step_fails) return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "it is gone");
           *result = int_value(++steps * 100 + value_int(args[1]).value_or(0));
           return GANTRY_OK;
@@ -57,6 +60,9 @@ class RecordedWork : public VmTest {
         {relax_register(relax_vm), relax_function(step), relax_register(2), relax_immediate(3)});
     code.ret(2);
     const auto shaped_work = code.function("shaped_work", {"x", "shape"}, 3);
+    code.call(2, storage,
+              {relax_register(relax_vm), code.shape({100}), relax_immediate(0),
+               code.dtype(dtypes::uint8), code.text("global")});
     code.call(2, step, {relax_register(0), relax_register(1)});
     code.ret(2);
     code.function("shaped", {"x", "shape"}, 3);
@@ -100,6 +106,7 @@ class RecordedWork : public VmTest {
   }
 
   bool step_fails = false;
+  bool step_throws = false;
   int steps = 0;
   bool ran = false;
   std::int64_t number_of_result = 0;
@@ -162,6 +169,21 @@ TEST_F(RecordedWork, IsDiscardedIfItFails) {
   EXPECT_EQ(calls(x), recorded);
 }
 
+TEST_F(RecordedWork, IsDiscardedIfMemoryIsExhausted) {
+  start_on(handles);
+  const Value x = tensor(handles);
+  calls(x);
+  step_throws = true;
+
+  EXPECT_THROW(calls(x), std::bad_alloc);
+  EXPECT_THAT(fake.device_calls,
+              ElementsAre("capture_begin own", "step own", "capture_end own", "capture_destroy"));
+  step_throws = false;
+  calls_of("shaped", x, shape({1}).get());
+  EXPECT_EQ(memory->bytes(handles), 4096u) << "the memory of the recording is free";
+  EXPECT_EQ(calls(x), recorded);
+}
+
 TEST_F(RecordedWork, RunsAgainBetweenWaitsAfterItsFirstRunHasFailed) {
   start_on(handles);
   const Value x = tensor(handles);
@@ -198,9 +220,9 @@ TEST_F(RecordedWork, KeepsItsMemory) {
   EXPECT_EQ(memory->bytes(handles), 4096u);
   calls(x);
 
-  const auto other = run("cached", {int_value(0)});
+  calls_of("shaped", x, shape({1}).get());
 
-  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE(ran);
   EXPECT_EQ(memory->bytes(handles), 2 * 4096u);
   calls(tensor(handles));
   EXPECT_EQ(memory->bytes(handles), 2 * 4096u) << "released for the new recording";
