@@ -10,9 +10,8 @@ namespace gantry::relax {
 
 StorageMemory::Block::~Block() {
   if (memory_ == nullptr) return;
-  const gantry_device_id device = tensor_.tensor()->device;
   tensor_ = Value();
-  memory_->discount(device, bytes_);
+  memory_->discount(device_, bytes_);
 }
 
 void StorageMemory::add(std::weak_ptr<StoragePool> pool) {
@@ -62,17 +61,13 @@ Result<StorageMemory::Block> StorageMemory::try_allocate(const Host& host, gantr
                                                          std::uint64_t bytes,
                                                          std::string_view scope) {
   GANTRY_CHECK(count(device, bytes));
-  auto extent = static_cast<std::int64_t>(bytes);
-  const gantry_tensor like{nullptr, device, 1, {1, 8, 1}, &extent, nullptr, 0};
-  Result<Value> tensor = host.tensor_new(like, scope);
-  if (!tensor.ok()) {
-    discount(device, bytes);
-    return std::move(tensor).failure();
-  }
   Block block;
   block.memory_ = shared_from_this();
-  block.tensor_ = std::move(*tensor);
+  block.device_ = device;
   block.bytes_ = bytes;
+  auto extent = static_cast<std::int64_t>(bytes);
+  const gantry_tensor like{nullptr, device, 1, {1, 8, 1}, &extent, nullptr, 0};
+  GANTRY_TRY(block.tensor_, host.tensor_new(like, scope));
   return block;
 }
 

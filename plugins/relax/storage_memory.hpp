@@ -32,6 +32,7 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     Block& operator=(Block&& other) noexcept {
       std::swap(memory_, other.memory_);
       std::swap(tensor_, other.tensor_);
+      std::swap(device_, other.device_);
       std::swap(bytes_, other.bytes_);
       return *this;
     }
@@ -44,6 +45,7 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     friend class StorageMemory;
     std::shared_ptr<StorageMemory> memory_;
     Value tensor_;
+    gantry_device_id device_{};
     std::uint64_t bytes_ = 0;
   };
 
