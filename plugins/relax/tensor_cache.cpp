@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor_cache.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
 
+#include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -17,80 +18,79 @@ namespace {
 // Compiled code loads vectors of this alignment.
 constexpr std::uintptr_t in_place_alignment = 64;
 
-// Keeps the memory of tensors that are used in place.
-struct ShardOwner {
-  static constexpr const char* type_name = "relax.WeightShard";
-  MappedShard mapped;
+// Shares memory with the cache.
+struct WeightMemory {
+  static constexpr const char* type_name = "relax.WeightMemory";
+  std::shared_ptr<const void> owner;
 };
 
-// Creates the tensors of one shard.
-class ShardReader {
- public:
-  ShardReader(const Host& host, const MappedShard& mapped, gantry_object* pin,
-              gantry_device_id device, const gantry_env* env)
-      : host_(host), mapped_(mapped), pin_(pin), device_(device), env_(env) {}
+// A tensor on the CPU that borrows a shape.
+gantry_tensor described(gantry_dtype dtype, const std::vector<std::int64_t>& shape, void* data) {
+  return {data,
+          {cpu_device_type, 0},
+          static_cast<std::int32_t>(shape.size()),
+          dtype,
+          const_cast<std::int64_t*>(shape.data()),
+          nullptr,
+          0};
+}
 
-  Result<Value> tensor(const WeightRecord& record) const {
-    const std::span<std::uint8_t> stored = mapped_.bytes_of(record);
-    gantry_tensor tensor{stored.data(),
-                         {cpu_device_type, 0},
-                         static_cast<std::int32_t>(record.shape.size()),
-                         record.dtype,
-                         const_cast<std::int64_t*>(record.shape.data()),
-                         nullptr,
-                         0};
-    const bool is_cpu = device_.type == cpu_device_type;
-    const bool is_aligned =
-        reinterpret_cast<std::uintptr_t>(stored.data()) % in_place_alignment == 0;
-    if (is_cpu && is_aligned && !record.is_narrowed() && !stored.empty()) {
-      tensor.device = device_;
-      return host_.tensor_view(tensor, pin_);
-    }
-    Value widened;
-    if (record.is_narrowed() && !is_cpu) {
-      GANTRY_TRY(widened, host_.tensor_new(tensor));
-      read_elements(record, stored, data_of(widened));
-      tensor = *widened.tensor();
-    }
-    gantry_tensor like = tensor;
-    like.device = device_;
-    GANTRY_TRY(Value copy, host_.tensor_new(like));
-    if (stored.empty()) return copy;
-    if (is_cpu) {
-      read_elements(record, stored, data_of(copy));
-    } else {
-      GANTRY_CHECK(host_.tensor_copy(tensor, *copy.tensor(), env_));
-    }
-    return copy;
-  }
+bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % in_place_alignment == 0;
+}
 
- private:
-  static void* data_of(const Value& value) {
-    return static_cast<std::uint8_t*>(value.tensor()->data) + value.tensor()->byte_offset;
-  }
-
-  const Host& host_;
-  const MappedShard& mapped_;
-  gantry_object* const pin_;
-  const gantry_device_id device_;
-  const gantry_env* const env_;
-};
+// Allocates aligned memory and writes a record's elements to it.
+Result<std::shared_ptr<void>> elements_of(const WeightRecord& record,
+                                          std::span<const std::uint8_t> stored) {
+  const std::size_t bytes = record.is_narrowed() ? 2 * stored.size() : stored.size();
+  const std::size_t rounded = (bytes / in_place_alignment + 1) * in_place_alignment;
+  std::shared_ptr<void> memory(std::aligned_alloc(in_place_alignment, rounded), std::free);
+  if (memory == nullptr)
+    return exhausted(ByteCount(bytes), " of memory cannot be allocated").with_reason("MEMORY");
+  read_elements(record, stored, memory.get());
+  return memory;
+}
 
 }  // namespace
+
+Result<Value> TensorCache::object_of(const Weight& weight) const {
+  GANTRY_TRY(const Value pin,
+             new_opaque(host_, std::make_unique<WeightMemory>(WeightMemory{weight.owner})));
+  return host_.tensor_view(described(weight.dtype, weight.shape, weight.data), pin.object());
+}
+
+Result<Value> TensorCache::on_device(const WeightRecord& record, std::span<std::uint8_t> stored,
+                                     gantry_device_id device, const gantry_env* env) const {
+  gantry_tensor tensor = described(record.dtype, record.shape, stored.data());
+  std::shared_ptr<void> widened;
+  if (record.is_narrowed()) {
+    GANTRY_TRY(widened, elements_of(record, stored));
+    tensor.data = widened.get();
+  }
+  return host_.tensor_copied(tensor, device, env);
+}
 
 Result<TensorCache::Tensors> TensorCache::read(const WeightShard& shard, MappedShard mapped,
                                                gantry_device_id device,
                                                const gantry_env* env) const {
-  auto owner = std::make_unique<ShardOwner>(ShardOwner{std::move(mapped)});
-  const MappedShard& bytes = owner->mapped;
-  GANTRY_TRY(const Value pin, new_opaque(host_, std::move(owner)));
-  const ShardReader reader(host_, bytes, pin.object(), device, env);
+  const auto owner = std::make_shared<const MappedShard>(std::move(mapped));
+  const auto tensor_of = [&](const WeightRecord& record) -> Result<Cached> {
+    const std::span<std::uint8_t> stored = owner->bytes_of(record);
+    if (device.type != cpu_device_type) {
+      GANTRY_TRY(Value tensor, on_device(record, stored, device, env));
+      return Cached(std::move(tensor));
+    }
+    if (!stored.empty() && is_aligned(stored.data()) && !record.is_narrowed())
+      return Cached(Weight{record.dtype, record.shape, stored.data(), owner});
+    GANTRY_TRY(const std::shared_ptr<void> memory, elements_of(record, stored));
+    return Cached(Weight{record.dtype, record.shape, memory.get(), memory});
+  };
   Tensors tensors;
   for (std::size_t i = 0; i < shard.records.size(); ++i) {
     if (host_.is_cancelled(env))
       return fail(Code::cancelled, "loading weights is cancelled").with_reason("CANCELLED");
     const WeightRecord& record = shard.records[i];
-    auto tensor = reader.tensor(record);
+    auto tensor = tensor_of(record);
     if (!tensor.ok()) {
       return std::move(tensor).failure().at("in record ", i, " ", quoted(record.name), " of shard ",
                                             quoted(shard.path));
@@ -122,11 +122,12 @@ void TensorCache::merge(Tensors tensors) noexcept {
   tensors_.merge(tensors);
 }
 
-std::optional<Value> TensorCache::find(std::string_view name) const {
+Result<Value> TensorCache::find(std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) return std::nullopt;
-  return found->second;
+  if (found == tensors_.end()) return Value();
+  if (const auto* const weight = std::get_if<Weight>(&found->second)) return object_of(*weight);
+  return std::get<Value>(found->second);
 }
 
 bool TensorCache::add(std::string_view name, Value tensor) {

@@ -51,7 +51,7 @@ Result<Value> load(TensorCache& cache, const Call& call) {
 Result<Value> get(TensorCache& cache, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view name, call.text(0));
-  return cache.find(name).value_or(Value());
+  return cache.find(name);
 }
 
 // A tensor by reference is copied, because it is valid during the call only.
@@ -108,10 +108,10 @@ Result<Parameters> numbered(TensorCache& cache, const Call& call) {
   Parameters all;
   for (std::int64_t i = 0; i != count; ++i) {
     const std::string name = concat(prefix, "_", i);
-    auto tensor = cache.find(name);
-    if (!tensor && count == -1) break;
-    if (!tensor) return call.refuse(absent(cache, name));
-    all.push_back(std::move(*tensor));
+    GANTRY_TRY(Value tensor, cache.find(name));
+    if (tensor.tensor() == nullptr && count == -1) break;
+    if (tensor.tensor() == nullptr) return call.refuse(absent(cache, name));
+    all.push_back(std::move(tensor));
   }
   return all;
 }
@@ -124,9 +124,9 @@ Result<Parameters> by_names(TensorCache& cache, std::span<const gantry_value> na
       return raise(cache.host(), "ValueError", "name ", i, " is ", kind_text(names[i].kind),
                    ", expected a string");
     }
-    auto tensor = cache.find(*name);
-    if (!tensor) return raise(cache.host(), "ValueError", absent(cache, *name));
-    all.push_back(std::move(*tensor));
+    GANTRY_TRY(Value tensor, cache.find(*name));
+    if (tensor.tensor() == nullptr) return raise(cache.host(), "ValueError", absent(cache, *name));
+    all.push_back(std::move(tensor));
   }
   return all;
 }
