@@ -101,6 +101,9 @@ Result<std::vector<bool>> set_weights(Runtime& runtime, Model& model, const std:
   auto loaded = load(directory, id.type, id.index);
   if (!loaded.ok()) return std::move(loaded).failure().at("while loading ", quoted(directory));
   auto is_set = set_all(runtime, model, WeightNames(weights.index));
+  // The model holds the weights that it uses. Tensors in the cache may keep the runtime alive.
+  GANTRY_TRY(const Function clear, runtime.function("vm.builtin.tensor_cache.clear"));
+  GANTRY_CHECK(clear());
   if (!is_set.ok() && is_set.error().code == Code::invalid) {
     return std::move(is_set).failure().at("inputs of ", model.subject(), ": ",
                                           described(model.inputs()));
