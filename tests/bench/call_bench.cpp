@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares a call through the public handle with the raw call: of four scalars and of three tensors
-// into packed host code of an artifact, and of four scalars into a function of a plugin.
+// into packed host code of an artifact, and of four scalars into host code of the ffi dialect and
+// into a function of a plugin.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
 #include "core/module/module.hpp"
+#include "core/native/ffi/ffi_call.hpp"
 #include "core/native/packed/tvm_abi.hpp"
 
 namespace gantry::bench {
@@ -61,20 +63,18 @@ void add_tensors(Runtime& runtime, const Function& function, PackedCall call) {
   });
 }
 
-void add_raw_plugin(const gantry_function& target) {
-  bench("call/plugin/raw", [target](benchmark::State& state) {
+// call     returns a gantry_code; takes four values and the address of the result
+template <class Call>
+void add_raw_values(const std::string& name, Call call) {
+  bench(name, [call](benchmark::State& state) {
     Four four;
-    const gantry_env env{{1, 0}, nullptr, nullptr};
     for ([[maybe_unused]] auto _ : state) {
       four.hide();
       gantry_value values[4], result{};
       values[0] = {GANTRY_INT, 0, {four.a}}, values[1] = {GANTRY_INT, 0, {four.b}};
       values[2] = {GANTRY_FLOAT, 0, {}}, values[2].f = four.c;
       values[3] = {GANTRY_FLOAT, 0, {}}, values[3].f = four.d;
-      if (target.table->call(target.self, &env, values, 4, &result, nullptr) != GANTRY_OK ||
-          result.i != 18) {
-        throw Failed("sum4 is wrong");
-      }
+      if (call(values, &result) != GANTRY_OK || result.i != 18) throw Failed("sum4 is wrong");
     }
   });
 }
@@ -101,10 +101,25 @@ void add_calls(Suite& suite) {
   suite.figure("call into packed host code, 3 tensors, above the raw call",
                above_raw("call/tensors", 9));
 
+  const std::filesystem::path ffi = suite.fixtures / "ffi_calls.so";
+  add_ours("call/host_ffi/gantry", or_fail(or_fail(runtime.load(ffi)).function("sum4")));
+  add_raw_values("call/host_ffi/raw",
+                 [call = reinterpret_cast<ffi::HostCode>(symbol_of(ffi, "__tvm_ffi_sum4"))](
+                     const gantry_value* values, gantry_value* result) {
+                   return call(nullptr, values, 4, result);
+                 });
+  suite.figure("call into host code of the ffi dialect, 4 scalars, above the raw call",
+               above_raw("call/host_ffi", 1.5));
+
   const Module stubs = or_fail(runtime.load(suite.fixtures / "stubs1.so"));
   const Function plugin = or_fail(stubs.function("stub_sum4"));
   add_ours("call/plugin/gantry", plugin);
-  add_raw_plugin(reinterpret_cast<FunctionObject*>(plugin.get())->target);
+  add_raw_values("call/plugin/raw",
+                 [target = reinterpret_cast<FunctionObject*>(plugin.get())->target](
+                     const gantry_value* values, gantry_value* result) {
+                   const gantry_env env{{1, 0}, nullptr, nullptr};
+                   return target.table->call(target.self, &env, values, 4, result, nullptr);
+                 });
   suite.figure("call into a plugin's function, 4 scalars, above the raw call",
                above_raw("call/plugin", 1.5));
 }

@@ -5,6 +5,7 @@
 //     gantry_bench_fixtures <directory> [--big]
 //
 //     calls.so            packed functions only
+//     ffi_calls.so        functions of the ffi dialect, without a container
 //     chain<n>.so         a chain of n operators on one element
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
@@ -139,6 +140,10 @@ Status make_all(const fs::path& directory, bool big) {
   fs::create_directories(directory);
   if (big) return write_big(directory);
   GANTRY_CHECK(pack(recipe_of_kernels(), directory / "calls.so"));
+  GANTRY_CHECK(link_library({.directory = GANTRY_BENCH_SOURCE,
+                             .scratch = directory,
+                             .sources = {"ffi_kernels.c"},
+                             .output = directory / "ffi_calls.so"}));
   for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
   for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
   for (const int count : {20, 500}) write_manifests(directory / concat("manifests", count), count);
