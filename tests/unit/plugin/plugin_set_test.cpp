@@ -94,6 +94,18 @@ TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
   EXPECT_EQ(fixture.lines.size(), 2u);
 }
 
+TEST(PluginSet, LogsWarningsAboutAPluginWhenItIsOpened) {
+  World world;
+  world.add("good", "good", ManifestBuilder().device("fake_device"));
+  Fixture fixture(world);
+  ASSERT_THAT(fixture.lines, IsEmpty());
+
+  ASSERT_TRUE(fixture.plugins.for_device("fake_device").ok());
+  EXPECT_TRUE(fixture.plugins.for_device("fake_device").ok());
+
+  EXPECT_THAT(fixture.lines, ElementsAre(HasSubstr("does not offer type key \"fake\"")));
+}
+
 // The broken manifest is listed with its reason and does not affect other plugins.
 TEST(PluginSet, ServesOtherPluginsBesideABrokenManifest) {
   World world;
