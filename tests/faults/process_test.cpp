@@ -205,6 +205,18 @@ TEST_F(Fork, ChildCallsNoPluginAndEnds) {
   EXPECT_EQ(held->function()->integer().value(), 1) << "the parent continues";
 }
 
+TEST_F(Fork, ChildOpensNoPlugin) {
+  const Held held(lifetime);
+
+  const int status = in_child([&] {
+    const auto loaded = lifetime.runtime().load(lifetime.file("other"));
+    if (loaded.ok() || loaded.error().reason != "PROCESS_FORKED") _exit(2);
+    if (!loaded.error().message.text().starts_with("plugin test.lifetime")) _exit(3);
+  });
+
+  EXPECT_EQ(status, 0);
+}
+
 TEST_F(Fork, ChildThatExecsIsUndisturbed) {
   const Held held(lifetime);
 
