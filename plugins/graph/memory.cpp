@@ -2,6 +2,7 @@
 #include "memory.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -17,13 +18,7 @@ std::uint64_t address_of(const void* data) { return reinterpret_cast<std::uintpt
 
 // Describes a tensor of an entry.
 gantry_tensor tensor_of(const GraphEntry& entry, gantry_device_id device, void* data) {
-  return {data,
-          device,
-          static_cast<std::int32_t>(entry.shape.size()),
-          entry.dtype,
-          const_cast<std::int64_t*>(entry.shape.data()),
-          nullptr,
-          0};
+  return compact_tensor(entry.dtype, entry.shape, device, data);
 }
 
 }  // namespace
@@ -161,9 +156,8 @@ Status Memory::copy_parameters(const gantry_env* env) {
 }
 
 Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
-  auto extent = static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 1));
-  const gantry_tensor like{nullptr, slot.device, 1, dtypes::uint8, &extent, nullptr, 0};
-  Result<Value> memory = host_.tensor_new(like);
+  const std::int64_t shape[] = {static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 1))};
+  Result<Value> memory = host_.tensor_new(compact_tensor(dtypes::uint8, shape, slot.device));
   if (!memory.ok()) {
     return std::move(memory).error().at("while allocating storage ", slot.storage_id, ", ",
                                         ByteCount(bytes), " on ", number_text(slot.device));
@@ -225,7 +219,7 @@ Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_obj
     flat_extents_[e] = 1;
     // read_graph_json() has checked that it fits.
     for (const std::int64_t extent : entry.shape) flat_extents_[e] *= extent;
-    flat_cells_[e] = {data, devices_[e], 1, entry.dtype, &flat_extents_[e], nullptr, 0};
+    flat_cells_[e] = compact_tensor(entry.dtype, {&flat_extents_[e], 1}, devices_[e], data);
   }
   bindings_[v] = binding;
   ++moves_;

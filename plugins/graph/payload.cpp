@@ -2,6 +2,7 @@
 #include "payload.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/quoted.hpp>
 
@@ -115,13 +116,8 @@ Status Payload::prove() const {
 }
 
 gantry_tensor view_of_parameter(const Parameter& parameter) {
-  gantry_tensor tensor{};
-  tensor.data = const_cast<std::uint8_t*>(parameter.array.data.data());
-  tensor.device = {1, 0};
-  tensor.ndim = static_cast<std::int32_t>(parameter.array.shape.size());
-  tensor.dtype = parameter.array.dtype;
-  tensor.shape = const_cast<std::int64_t*>(parameter.array.shape.data());
-  return tensor;
+  const ArrayRecord& array = parameter.array;
+  return compact_tensor(array.dtype, array.shape, {cpu_device_type, 0}, array.data.data());
 }
 
 }  // namespace gantry::graph

@@ -4,6 +4,7 @@
 #include "closure.hpp"
 #include "vm.hpp"
 
+#include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -53,7 +54,7 @@ Result<Value> read_if_cond(const Host& host, const Call& call) {
   std::uint64_t number = 0;
   if (!is_integer || tensor->ndim != 0 || bytes > sizeof number)
     return call.wrong(0, "a condition: one integer or boolean");
-  gantry_tensor one{&number, {cpu_device_type, 0}, 0, tensor->dtype, nullptr, nullptr, 0};
+  const gantry_tensor one = compact_tensor(tensor->dtype, {}, {cpu_device_type, 0}, &number);
   GANTRY_CHECK(host.tensor_copy(*tensor, one, call.env));
   return Value::adopt(bool_value(number != 0));
 }

@@ -4,6 +4,7 @@
 // which kernels change, too.
 #include "vm.hpp"
 
+#include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -24,8 +25,7 @@ Result<Value> alloc_heap(const Host& host, const Call& call) {
   if (size < 0 || size > max_heap)
     return call.refuse("heap of ", size, " numbers, range is 0 to ", max_heap);
   GANTRY_TRY(const gantry_device_id cpu, vm->device(-1));
-  const gantry_tensor like{nullptr, cpu, 1, dtypes::int64, &size, nullptr, 0};
-  GANTRY_TRY(Value heap, host.tensor_new(like));
+  GANTRY_TRY(Value heap, host.tensor_new(compact_tensor(dtypes::int64, {&size, 1}, cpu)));
   if (size != 0) std::memset(heap.tensor()->data, 0, static_cast<std::size_t>(size) * 8);
   return heap;
 }

@@ -3,23 +3,12 @@
 // Memory and tensors.
 #include "vm.hpp"
 
-#include <gantry/device_name.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
 namespace gantry::relax {
 namespace {
-
-// A tensor of a shape and a dtype; other members are empty. Borrows the shape.
-gantry_tensor described(std::span<const std::int64_t> shape, gantry_dtype dtype) {
-  return {nullptr,
-          {cpu_device_type, 0},
-          static_cast<std::int32_t>(shape.size()),
-          dtype,
-          const_cast<std::int64_t*>(shape.data()),
-          nullptr,
-          0};
-}
 
 // The memory scope of an optional argument.
 std::string_view scope_at(const Call& call, std::size_t i) {
@@ -50,7 +39,7 @@ Result<Value> alloc_tensor(const Host& host, const Call& call) {
   GANTRY_TRY(const auto shape, call.shape(2));
   GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   if (offset < 0) return call.refuse("offset is ", offset, ", minimum is 0");
-  return tensor_in(host, storage, static_cast<std::uint64_t>(offset), described(shape, dtype));
+  return tensor_in(host, storage, static_cast<std::uint64_t>(offset), compact_tensor(dtype, shape));
 }
 
 Result<Value> null_value(const Host&, const Call& call) {
@@ -68,7 +57,6 @@ Result<Value> reshape(const Host& host, const Call& call) {
   GANTRY_TRY(gantry_object* const object, call.object(0, GANTRY_TENSOR));
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
   GANTRY_TRY(const auto shape, call.shape(1));
-  gantry_tensor view = described(shape, tensor->dtype);
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, tensor->dtype));
   GANTRY_TRY(const std::uint64_t own, tensor_bytes(shape_of(*tensor), tensor->dtype));
   if (bytes != own) {
@@ -79,8 +67,7 @@ Result<Value> reshape(const Host& host, const Call& call) {
     return raise(host, "ValueError", "reshape of ", tensor_text(*tensor),
                  ", whose elements are not compact");
   }
-  view.data = tensor->data;
-  view.device = tensor->device;
+  gantry_tensor view = compact_tensor(tensor->dtype, shape, tensor->device, tensor->data);
   view.byte_offset = tensor->byte_offset;
   return host.tensor_view(view, object);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loaded.hpp"
 
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 
 #include <algorithm>
@@ -23,13 +24,8 @@ Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
 
 Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
                              gantry_device_id device, const gantry_env* env) const {
-  gantry_tensor in_file{const_cast<std::uint8_t*>(array.data.data()),
-                        {cpu_device_type, 0},
-                        static_cast<std::int32_t>(array.shape.size()),
-                        array.dtype,
-                        const_cast<std::int64_t*>(array.shape.data()),
-                        nullptr,
-                        0};
+  const gantry_tensor in_file =
+      compact_tensor(array.dtype, array.shape, {cpu_device_type, 0}, array.data.data());
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(in_file.data) % in_place_alignment == 0;
   if (device.type == cpu_device_type && is_aligned && !array.data.empty())
     return host_.tensor_view(in_file, executable.kept.pin.get());

@@ -4,7 +4,9 @@
 #include "storage.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
 
 namespace gantry::relax {
 
@@ -65,9 +67,8 @@ Result<StorageMemory::Block> StorageMemory::try_allocate(const Host& host, gantr
   block.memory_ = shared_from_this();
   block.device_ = device;
   block.bytes_ = bytes;
-  auto extent = static_cast<std::int64_t>(bytes);
-  const gantry_tensor like{nullptr, device, 1, {1, 8, 1}, &extent, nullptr, 0};
-  GANTRY_TRY(block.tensor_, host.tensor_new(like, scope));
+  const std::int64_t shape[] = {static_cast<std::int64_t>(bytes)};
+  GANTRY_TRY(block.tensor_, host.tensor_new(compact_tensor(dtypes::uint8, shape, device), scope));
   return block;
 }
 

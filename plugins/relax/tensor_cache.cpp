@@ -2,6 +2,7 @@
 #include "tensor_cache.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
@@ -18,22 +19,13 @@ namespace {
 // Compiled code loads vectors of this alignment.
 constexpr std::uintptr_t in_place_alignment = 64;
 
+constexpr gantry_device_id cpu{cpu_device_type, 0};
+
 // Shares memory with the cache.
 struct WeightMemory {
   static constexpr const char* type_name = "relax.WeightMemory";
   std::shared_ptr<const void> owner;
 };
-
-// A tensor on the CPU that borrows a shape.
-gantry_tensor described(gantry_dtype dtype, const std::vector<std::int64_t>& shape, void* data) {
-  return {data,
-          {cpu_device_type, 0},
-          static_cast<std::int32_t>(shape.size()),
-          dtype,
-          const_cast<std::int64_t*>(shape.data()),
-          nullptr,
-          0};
-}
 
 bool is_aligned(const void* data) {
   return reinterpret_cast<std::uintptr_t>(data) % in_place_alignment == 0;
@@ -56,12 +48,13 @@ Result<std::shared_ptr<void>> elements_of(const WeightRecord& record,
 Result<Value> TensorCache::object_of(const Weight& weight) const {
   GANTRY_TRY(const Value pin,
              new_opaque(host_, std::make_unique<WeightMemory>(WeightMemory{weight.owner})));
-  return host_.tensor_view(described(weight.dtype, weight.shape, weight.data), pin.object());
+  return host_.tensor_view(compact_tensor(weight.dtype, weight.shape, cpu, weight.data),
+                           pin.object());
 }
 
 Result<Value> TensorCache::on_device(const WeightRecord& record, std::span<std::uint8_t> stored,
                                      gantry_device_id device, const gantry_env* env) const {
-  gantry_tensor tensor = described(record.dtype, record.shape, stored.data());
+  gantry_tensor tensor = compact_tensor(record.dtype, record.shape, cpu, stored.data());
   std::shared_ptr<void> widened;
   if (record.is_narrowed()) {
     GANTRY_TRY(widened, elements_of(record, stored));
