@@ -37,6 +37,14 @@ Failure raise(const Host& host, std::string_view kind, const Parts&... parts) {
   return failure;
 }
 
+// Returns a value that may outlive the call that has `borrowed` as an argument, as Host::keep()
+// does; a tensor by reference is copied on its device.
+inline Result<Value> keep_or_copy(const Host& host, const gantry_value& borrowed,
+                                  const gantry_env* env) {
+  if (borrowed.kind != GANTRY_TENSOR_REF || borrowed.tensor == nullptr) return host.keep(borrowed);
+  return host.tensor_copied(*borrowed.tensor, borrowed.tensor->device, env);
+}
+
 // Returns the numbers of a function's shape heap.
 //
 // returns  INVALID  the argument is not a compact list of int64 on the CPU

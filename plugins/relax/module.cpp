@@ -4,6 +4,7 @@
 #include "listing.hpp"
 #include "plugin.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry::relax {
@@ -14,9 +15,8 @@ namespace {
 Result<Value> kept_on(const Host& host, gantry_device_id device, const gantry_value& value,
                       const gantry_env* env) {
   const gantry_tensor* const tensor = gantry_value_tensor(&value);
-  const bool is_there = tensor != nullptr && value.kind == GANTRY_TENSOR &&
-                        tensor->device.type == device.type && tensor->device.index == device.index;
-  if (tensor == nullptr || is_there) return host.keep(value);
+  if (tensor == nullptr || same_device(tensor->device, device))
+    return keep_or_copy(host, value, env);
   return host.tensor_copied(*tensor, device, env);
 }
 

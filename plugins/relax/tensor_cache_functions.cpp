@@ -54,19 +54,11 @@ Result<Value> get(TensorCache& cache, const Call& call) {
   return cache.find(name);
 }
 
-// A tensor by reference is copied, because it is valid during the call only.
-Result<Value> kept_tensor(const Host& host, const Call& call, std::size_t i) {
-  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(i));
-  if (call.args[i].kind == GANTRY_TENSOR) return host.keep(call.args[i]);
-  GANTRY_TRY(Value copy, host.tensor_new(*tensor));
-  GANTRY_CHECK(host.tensor_copy(*tensor, *copy.tensor(), call.env));
-  return copy;
-}
-
 Result<Value> update(TensorCache& cache, const Call& call) {
   GANTRY_CHECK(call.count_is(2, 3));
   GANTRY_TRY(const std::string_view name, call.text(0));
-  GANTRY_TRY(Value tensor, kept_tensor(cache.host(), call, 1));
+  GANTRY_CHECK(call.tensor(1));
+  GANTRY_TRY(Value tensor, keep_or_copy(cache.host(), call.args[1], call.env));
   std::int64_t overrides = 0;
   if (call.args.size() == 3) {
     GANTRY_TRY(overrides, call.integer(2));

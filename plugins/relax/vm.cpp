@@ -166,13 +166,8 @@ Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
   std::vector<Value> kept;
   kept.reserve(args.size());
   for (const gantry_value& arg : args) {
-    if (arg.kind == GANTRY_TENSOR_REF && arg.tensor != nullptr) {
-      GANTRY_TRY(Value copy, host_.tensor_copied(*arg.tensor, arg.tensor->device, env));
-      kept.push_back(std::move(copy));
-    } else {
-      GANTRY_TRY(Value value, host_.keep(arg));
-      kept.push_back(std::move(value));
-    }
+    GANTRY_TRY(Value value, keep_or_copy(host_, arg, env));
+    kept.push_back(std::move(value));
   }
   return enter(function, env_of(env),
                {reinterpret_cast<const gantry_value*>(kept.data()), kept.size()});
