@@ -5,6 +5,7 @@
 #include "core/format/container.hpp"
 #include "core/native/device_numbers.hpp"
 #include "core/pack/pack.hpp"
+#include "tests/support/built_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/format/fixtures.hpp"
@@ -142,8 +143,7 @@ device_modules:
                             std::filesystem::copy_options::recursive);
     std::filesystem::rename(library(), directory / "away.so");
     RuntimeOptions options;
-    options.plugin_dirs = {(directory / "plugins").string(),
-                           (test::build_tree() / "share/gantry/plugins.d/graph").string()};
+    options.plugin_dirs = {(directory / "plugins").string(), test::built_plugins("graph")};
     options.only_these_plugins = true;
     return Runtime::create(std::move(options)).value();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "under_test.hpp"
 
-#include "tests/support/files.hpp"
+#include "tests/support/built_plugins.hpp"
 
 #include <cstdlib>
 
@@ -20,7 +20,7 @@ Result<Runtime> make_runtime(bool trace) {
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   setenv("POCL_CACHE_DIR", (cache + "/pocl").c_str(), 1);
   RuntimeOptions options;
-  options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string(),
+  options.plugin_dirs = {test::built_plugins(),
                          (test::build_tree() / "tests/conformance/plugins.d").string()};
   options.only_these_plugins = true;
   options.threads = 2;

@@ -2,10 +2,9 @@
 //
 // Files that disappear or shrink, and signals. Each causes one error and status 1, or has no
 // effect; no temporary file remains. Resource limits: limits_test.cpp.
-#include "tests/faults/outcome.hpp"
-
-#include <gantry/runtime.hpp>
 #include "core/pack/pack.hpp"
+#include "tests/faults/outcome.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gmock/gmock.h>
 
@@ -237,9 +236,7 @@ class Interrupted : public testing::Test {
 
 TEST_F(Interrupted, LoadingAndRunningSucceed) {
   for (int i = 0; i < 10; ++i) {
-    auto runtime =
-        Runtime::create({.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()},
-                         .only_these_plugins = true});
+    auto runtime = Runtime::create(test::built_plugins_only());
     ASSERT_TRUE(runtime.ok()) << runtime.error().message;
     const auto model = runtime->load(test::golden("tvm-0.12/digits_mlp_llvm.so").string());
     ASSERT_TRUE(model.ok()) << model.error().message;

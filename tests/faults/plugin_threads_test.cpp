@@ -4,6 +4,7 @@
 // cannot detect races inside a plugin; the thread sanitizer checks the plugins of this tree (preset
 // tsan).
 #include "tests/faults/plugin_at_work.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gmock/gmock.h>
 
@@ -271,10 +272,8 @@ TEST(PluginLibrary, IsNeverUnloaded) {
     return handle != nullptr;
   };
   {
-    auto made =
-        Runtime::create({.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()},
-                         .only_these_plugins = true});
-    const Module module = made->load(artifact).value();
+    Runtime made = test::new_runtime();
+    const Module module = made.load(artifact).value();
     EXPECT_TRUE(is_mapped(GANTRY_GRAPH_PLUGIN));
     EXPECT_TRUE(is_mapped(artifact));
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/faults/scene.hpp"
 
+#include "tests/support/built_plugins.hpp"
+
 #include <gantry/result.hpp>
 
 #include <array>
@@ -85,8 +87,8 @@ Job Scene::gantry(std::vector<std::string> words) const {
 
 Job Scene::run() const {
   return gantry({"run", golden("tvm-0.12/digits_mlp_llvm.so").string(), "--plugins",
-                 (build_tree() / "share/gantry/plugins.d").string(), "--threads", "2", "--input",
-                 "x=" + input().string(), "--output", output().string()});
+                 built_plugins(), "--threads", "2", "--input", "x=" + input().string(), "--output",
+                 output().string()});
 }
 
 Job Scene::run_json() const {
@@ -100,8 +102,7 @@ Job Scene::inspect() const {
 }
 
 Job Scene::list() const {
-  return gantry({"plugins", "list", "--json", "--plugins",
-                 (build_tree() / "share/gantry/plugins.d").string()});
+  return gantry({"plugins", "list", "--json", "--plugins", built_plugins()});
 }
 
 Job Scene::pack_for_real() const {
@@ -118,8 +119,7 @@ Job Scene::pack() const {
 Job Scene::embedding() const {
   return {{(build_tree() / "tests/faults/faults_embed").string(), "once",
            golden("tvm-0.12/digits_mlp_llvm.so").string(),
-           golden("tvm-0.12/digits_mlp.input.npz").string(),
-           (build_tree() / "share/gantry/plugins.d").string()},
+           golden("tvm-0.12/digits_mlp.input.npz").string(), built_plugins()},
           {"PATH=/usr/bin:/bin", "LC_ALL=C", "XDG_CACHE_HOME=" + (dir_ / "cache").string()},
           dir_.path(),
           {},

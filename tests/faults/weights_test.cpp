@@ -4,9 +4,7 @@
 // each one alone, and every one from the N-th on.
 #include "core/format/weight_directory.hpp"
 #include "tests/faults/fail_nth.h"
-#include "tests/support/files.hpp"
-
-#include <gantry/runtime.hpp>
+#include "tests/support/built_runtime.hpp"
 
 #include <gtest/gtest.h>
 
@@ -67,8 +65,6 @@ TEST_P(WeightsWithoutMemory, AreRefusedOrRead) {
 // The cache of a runtime, through the functions of the plugin.
 class Cache {
  public:
-  Cache() : runtime_(Runtime::create(options()).value()) {}
-
   Status load() {
     GANTRY_CHECK(load_(directory_, 1, 0));
     return {};
@@ -83,19 +79,13 @@ class Cache {
   const WeightIndex& index() const { return index_; }
 
  private:
-  static RuntimeOptions options() {
-    RuntimeOptions options;
-    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
-    options.only_these_plugins = true;
-    return options;
-  }
   Function function(const char* name) {
     return runtime_.function(concat("vm.builtin.tensor_cache.", name)).value();
   }
 
   const std::string directory_ = test::golden("relax/weights_mix.weights").string();
   const WeightIndex index_ = WeightDirectory::open(directory_).value().index;
-  Runtime runtime_;
+  Runtime runtime_ = test::new_runtime();
   Function load_ = function("load"), clear_ = function("clear"), get_ = function("get");
 };
 

@@ -130,6 +130,4 @@ Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
   return {status_of(child), output, ""};
 }
 
-std::string built_plugins() { return (build_tree() / "share/gantry/plugins.d").string(); }
-
 }  // namespace gantry::test

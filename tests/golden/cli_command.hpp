@@ -3,6 +3,8 @@
 // Runs the built command-line program in the directory of golden files.
 #pragma once
 
+#include "tests/support/built_plugins.hpp"
+
 #include <string>
 #include <vector>
 
@@ -28,8 +30,5 @@ Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& 
 // received.
 Outcome run_gantry_on_terminal(const std::vector<std::string>& args,
                                const std::vector<std::string>& environment = {});
-
-// The directory of the plugins that this build made.
-std::string built_plugins();
 
 }  // namespace gantry::test

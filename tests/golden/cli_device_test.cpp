@@ -135,7 +135,7 @@ TEST_P(Devices, ReportTheSearchPathIfThereIsNoDriver) {
 }
 
 TEST(PoclWithoutACache, IsALineThatNamesTheDirectory) {
-  const Args command{"--plugins", built_plugins() + "/opencl", "devices"};
+  const Args command{"--plugins", built_plugins("opencl"), "devices"};
   const Outcome with =
       run_gantry(command, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string()});
   if (with.out.find("opencl:0  ") == std::string::npos ||
@@ -179,7 +179,7 @@ class LongCompilation : public OnDevice {
   Outcome compile(Args more) const {
     const TempDir caches;
     Args args{"--plugins",
-              built_plugins() + "/opencl",
+              built_plugins("opencl"),
               "run",
               path("fill.so"),
               "--device",
@@ -248,7 +248,7 @@ class OpenClVm : public OnDevice {
  protected:
   OpenClVm() : OnDevice(kinds[0]) {}
   void SetUp() override {
-    if (!std::filesystem::exists(built_plugins() + "/relax")) GTEST_SKIP() << "no Relax plugin";
+    if (!std::filesystem::exists(built_plugins("relax"))) GTEST_SKIP() << "no Relax plugin";
     OnDevice::SetUp();
   }
 };
@@ -260,7 +260,7 @@ TEST_F(OpenClVm, RunsFunctionsOnTheDeviceThatTheArtifactNames) {
   const std::string file = (temp_ / "expected.npz").string();
   ASSERT_TRUE(write_npz(file, std::span(&output, 1)).ok());
 
-  const Outcome run = gantry({"--plugins", built_plugins() + "/relax", "--quiet", "run",
+  const Outcome run = gantry({"--plugins", built_plugins("relax"), "--quiet", "run",
                               "relax/cnn_dyn_opencl.so", "--input", "x=relax/cnn_digits_test.npz:x",
                               "--expect", file, "--rtol", "1e-4", "--atol", "1e-6"});
 
@@ -269,9 +269,9 @@ TEST_F(OpenClVm, RunsFunctionsOnTheDeviceThatTheArtifactNames) {
 }
 
 TEST_F(OpenClVm, IsMeasuredOnTheDevice) {
-  const Outcome bench = gantry({"--plugins", built_plugins() + "/relax", "--quiet", "bench",
-                                "relax/cnn_dyn_opencl.so", "--input",
-                                "x=relax/cnn_digits_test.npz:x", "--repeat", "3"});
+  const Outcome bench =
+      gantry({"--plugins", built_plugins("relax"), "--quiet", "bench", "relax/cnn_dyn_opencl.so",
+              "--input", "x=relax/cnn_digits_test.npz:x", "--repeat", "3"});
 
   EXPECT_EQ(bench.status, 0) << bench.err;
   EXPECT_THAT(bench.out, HasSubstr(" on opencl:0\n"));

@@ -22,7 +22,7 @@ using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
 Outcome with_graph(Args args) {
-  args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
+  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
   return run_gantry(args);
 }
 

@@ -35,7 +35,7 @@ const std::string yaml_name = R"("x\nforged\e[31m\u202E")";
 const std::string printable = "mod\xc3\xa8le_\xe6\x97\xa5\xe6\x9c\xac";
 
 constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
-const std::string graph_plugin = built_plugins() + "/graph";
+const std::string graph_plugin = built_plugins("graph");
 
 // The name is part of the text, escaped.
 void expect_escaped(const std::string& text) {

@@ -21,7 +21,7 @@ constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
 constexpr const char* escape = "\x1b";
 
 Args with_graph(Args args) {
-  args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
+  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
   return args;
 }
 
@@ -42,7 +42,7 @@ const Args run_beside_missing{"run",
 
 TEST(Config, SetsPluginDirectories) {
   const TempDir temp;
-  write_file(temp / "runtime.yaml", "plugins:\n  dirs: [" + built_plugins() + "/graph]\n");
+  write_file(temp / "runtime.yaml", "plugins:\n  dirs: [" + built_plugins("graph") + "]\n");
   Args args = run_model;
   args.insert(args.end(), {"--config", (temp / "runtime.yaml").string()});
 
@@ -62,7 +62,7 @@ TEST(Config, MustExist) {
 TEST(Device, IsAcceptedBeforeTheFileAndRepeatedly) {
   const Outcome run = run_gantry({"run", "--device", "cpu", "--device", "cpu:0", model, "--input",
                                   "x=tvm-0.12/digits_mlp.input.npz", "--each", "--plugins",
-                                  built_plugins() + "/graph"});
+                                  built_plugins("graph")});
 
   EXPECT_EQ(run.status, 0) << run.err;
 }

@@ -59,8 +59,8 @@ class OutputOfCommand : public ::testing::Test {
   std::string path(std::string_view name) const { return (temp_ / name).string(); }
   // Runs the model with the graph plugin.
   Outcome run(Args more) const {
-    Args args{"--plugins", built_plugins() + "/graph", "--config", path("config.yaml"),
-              "run",       path("model.so"),           "--input",  "x=" + path("x.npz"),
+    Args args{"--plugins", built_plugins("graph"), "--config", path("config.yaml"),
+              "run",       path("model.so"),       "--input",  "x=" + path("x.npz"),
               "--each"};
     args.insert(args.end(), more.begin(), more.end());
     return run_gantry(args);
@@ -84,7 +84,7 @@ class InputOfCommand : public OutputOfCommand, public ::testing::WithParamInterf
 // Arguments that begin with "@" are paths in the temporary directory.
 TEST_P(InputOfCommand, IsNotReplaced) {
   const auto before = read_file(temp_ / GetParam().input);
-  Args args{"--plugins", built_plugins() + "/graph"};
+  Args args{"--plugins", built_plugins("graph")};
   for (std::string arg : GetParam().command) {
     const std::size_t at = arg.find('@');
     args.push_back(at == arg.npos ? arg : arg.replace(at, 1, temp_.path().string() + "/"));

@@ -38,7 +38,7 @@ void replace(const fs::path& path, std::string_view before, std::string_view aft
 // Copies the graph plugin, so that a test can damage it.
 void copy_graph(const fs::path& directory) {
   fs::create_directories(directory.parent_path());
-  fs::copy(built_plugins() + "/graph", directory);
+  fs::copy(built_plugins("graph"), directory);
 }
 
 struct Defect {
@@ -101,7 +101,7 @@ TEST(InspectServedByNext, IsTheFirstUsablePlugin) {
 }
 
 TEST(PluginsList, ListsAliasesOfAKey) {
-  const std::string plugins = built_plugins() + "/graph";
+  const std::string plugins = built_plugins("graph");
 
   const Outcome text = run_gantry({"plugins", "list", "--plugins", plugins});
   const Outcome document = run_gantry({"plugins", "list", "--json", "--plugins", plugins});
@@ -129,8 +129,7 @@ TEST(Devices, ReportsAnExceptionOfAPlugin) {
 }
 
 TEST(DoctorHostCode, RunsOnThisHost) {
-  const Args doctor{"--plugins", built_plugins() + "/graph", "plugins", "doctor", "--artifact",
-                    model};
+  const Args doctor{"--plugins", built_plugins("graph"), "plugins", "doctor", "--artifact", model};
   Args document = doctor;
   document.push_back("--json");
 
@@ -164,7 +163,7 @@ TEST(DoctorHostCode, OfAnotherMachineIsRejected) {
   library[18] = 183;
   write_file(temp / "arm.so", library);
 
-  const Outcome doctor = run_gantry({"--plugins", built_plugins() + "/graph", "plugins", "doctor",
+  const Outcome doctor = run_gantry({"--plugins", built_plugins("graph"), "plugins", "doctor",
                                      "--artifact", (temp / "arm.so").string()});
 
   EXPECT_EQ(doctor.status, 1);

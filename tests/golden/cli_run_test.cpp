@@ -29,7 +29,7 @@ constexpr gantry_dtype float32{2, 32, 1};
 
 // Runs the program with this build's graph plugin and no other plugin.
 Outcome with_graph(Args args, const Args& environment = {}) {
-  args.insert(args.begin(), {"--plugins", built_plugins() + "/graph"});
+  args.insert(args.begin(), {"--plugins", built_plugins("graph")});
   return run_gantry(args, environment);
 }
 

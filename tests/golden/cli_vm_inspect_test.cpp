@@ -21,7 +21,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 Outcome with_relax(std::vector<std::string> args) {
-  args.insert(args.begin(), {"--plugins", built_plugins() + "/relax"});
+  args.insert(args.begin(), {"--plugins", built_plugins("relax")});
   return run_gantry(args);
 }
 

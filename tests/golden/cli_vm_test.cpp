@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 using Args = std::vector<std::string>;
 
 Outcome gantry(Args args) {
-  args.insert(args.begin(), {"--plugins", built_plugins() + "/relax"});
+  args.insert(args.begin(), {"--plugins", built_plugins("relax")});
   return run_gantry(args);
 }
 

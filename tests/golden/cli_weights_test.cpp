@@ -29,7 +29,7 @@ using Args = std::vector<std::string>;
 const std::string mix = "relax/weights_mix_llvm";
 
 Outcome run_vm(const Args& args) {
-  Args all{"--plugins", built_plugins() + "/relax", "run"};
+  Args all{"--plugins", built_plugins("relax"), "run"};
   all.insert(all.end(), args.begin(), args.end());
   return run_gantry(all);
 }

@@ -48,7 +48,7 @@ int run_examples(std::string_view page, const std::vector<std::string>& plugins)
       const std::string expected = block.substr(line_end + 1, at - line_end - 1);
       std::vector<std::string> args;
       for (const std::string& plugin : plugins)
-        args.insert(args.end(), {"--plugins", built_plugins() + "/" + plugin});
+        args.insert(args.end(), {"--plugins", built_plugins(plugin)});
       args.insert(args.end(), words.begin(), words.end());
 
       const Outcome outcome = run_gantry(args);

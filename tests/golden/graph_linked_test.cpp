@@ -27,7 +27,7 @@ class LinkedModel : public ::testing::Test {
   }
   std::string library() const { return (temp / "linked.so").string(); }
   Outcome run(std::vector<std::string> options) const {
-    options.insert(options.begin(), {"--plugins", built_plugins() + "/graph", "run", library()});
+    options.insert(options.begin(), {"--plugins", built_plugins("graph"), "run", library()});
     return run_gantry(options);
   }
   TempDir temp;

@@ -2,8 +2,7 @@
 //
 // Compares graph executors of artifacts that Apache TVM exported with the outputs that TVM
 // computed.
-#include <gantry/runtime.hpp>
-#include "tests/support/files.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +17,8 @@ using test::golden;
 
 class GraphRun : public ::testing::Test {
  protected:
-  GraphRun() : runtime(Runtime::create(options())) {}
-  static RuntimeOptions options() {
-    RuntimeOptions options;
-    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
-    options.only_these_plugins = true;
-    return options;
-  }
   Tensor array(const std::string& file, std::string_view member) {
-    auto tensors = runtime->read_tensors(golden(file).string());
+    auto tensors = runtime.read_tensors(golden(file).string());
     EXPECT_TRUE(tensors.ok()) << tensors.error().message;
     for (auto& [name, tensor] : *tensors) {
       if (name == member) return tensor;
@@ -35,9 +27,9 @@ class GraphRun : public ::testing::Test {
     return {};
   }
   Executor load(const std::string& file) {
-    module = runtime->load(golden(file).string());
+    module = runtime.load(golden(file).string());
     EXPECT_TRUE(module.ok()) << module.error().message;
-    Result<Executor> made = runtime->executor(*module, {"cpu"});
+    Result<Executor> made = runtime.executor(*module, {"cpu"});
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
@@ -59,7 +51,7 @@ class GraphRun : public ::testing::Test {
     }
     return largest;
   }
-  Result<Runtime> runtime;
+  Runtime runtime = test::new_runtime();
   Result<Module> module = Module();
 };
 
@@ -105,14 +97,14 @@ TEST_F(GraphRun, BindsInputAndOutputWithoutCopies) {
   Executor executor = load("tvm-0.12/digits_mlp_llvm.so");
   const Tensor inputs = array("tvm-0.12/digits_mlp.input.npz", "x");
   const Tensor expected = array("tvm-0.12/digits_mlp_llvm.expected.npz", "output");
-  const Tensor x = runtime->tensor({1, 64}, {2, 32, 1}).value();
-  const Tensor y = runtime->tensor({1, 10}, {2, 32, 1}).value();
+  const Tensor x = runtime.tensor({1, 64}, {2, 32, 1}).value();
+  const Tensor y = runtime.tensor({1, 10}, {2, 32, 1}).value();
   const Function bind_input = executor.module().function("set_input_zero_copy").value();
   const Function bind_output = executor.module().function("set_output_zero_copy").value();
 
   ASSERT_TRUE(bind_input("x", x).ok());
   ASSERT_TRUE(bind_output(0, y).ok());
-  ASSERT_TRUE(runtime->copy(*inputs.row(7), x).ok());
+  ASSERT_TRUE(runtime.copy(*inputs.row(7), x).ok());
   ASSERT_TRUE(executor.run().ok());
 
   EXPECT_EQ(std::memcmp(y.data(), expected.row(7)->data(), y.byte_size()), 0);
@@ -121,7 +113,7 @@ TEST_F(GraphRun, BindsInputAndOutputWithoutCopies) {
 
 TEST_F(GraphRun, SharesParametersBetweenExecutorsOfOneModule) {
   Executor first = load("tvm-0.12/digits_mlp_llvm.so");
-  Executor second = runtime->executor(*module, {"cpu"}).value();
+  Executor second = runtime.executor(*module, {"cpu"}).value();
   const Function get_first = first.module().function("get_input").value();
   const Function get_second = second.module().function("get_input").value();
   const Tensor p0 = get_first("p0")->tensor().value();

@@ -5,32 +5,15 @@
 
 #include "tools/gantry/script/script_player.hpp"
 
-#include "tests/support/files.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gantry/join.hpp>
 
-#include <gtest/gtest.h>
-
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace gantry::test {
-
-// Options of a runtime that finds the plugins of this build.
-inline RuntimeOptions built_plugins_only() {
-  RuntimeOptions options;
-  options.plugin_dirs = {(build_tree() / "share/gantry/plugins.d").string()};
-  options.only_these_plugins = true;
-  return options;
-}
-
-inline Runtime new_runtime(RuntimeOptions options = built_plugins_only()) {
-  auto runtime = Runtime::create(std::move(options));
-  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
-  return std::move(runtime).value();
-}
 
 // Plays a script on its artifact; returns a line for each difference.
 inline std::vector<std::string> play(Runtime runtime, const cli::CallScript& script,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares Relax executables that Apache TVM exported with the outputs that TVM computed.
-#include <gantry/runtime.hpp>
-#include "tests/support/files.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,15 +19,8 @@ using test::golden;
 
 class RelaxRun : public ::testing::Test {
  protected:
-  RelaxRun() : runtime(Runtime::create(options())) {}
-  static RuntimeOptions options() {
-    RuntimeOptions options;
-    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d").string()};
-    options.only_these_plugins = true;
-    return options;
-  }
   Tensor array(const std::string& file, std::string_view member) {
-    auto tensors = runtime->read_tensors(golden(file).string());
+    auto tensors = runtime.read_tensors(golden(file).string());
     EXPECT_TRUE(tensors.ok()) << tensors.error().message;
     for (auto& [name, tensor] : *tensors) {
       if (name == member) return tensor;
@@ -37,7 +29,7 @@ class RelaxRun : public ::testing::Test {
     return {};
   }
   Module load(const std::string& file) {
-    auto loaded = runtime->load(golden(file).string());
+    auto loaded = runtime.load(golden(file).string());
     EXPECT_TRUE(loaded.ok()) << loaded.error().message;
     return *loaded;
   }
@@ -58,7 +50,7 @@ class RelaxRun : public ::testing::Test {
     return largest;
   }
 
-  Result<Runtime> runtime;
+  Runtime runtime = test::new_runtime();
 };
 
 struct Model {
@@ -127,14 +119,14 @@ TEST_F(RelaxRun, LimitsTheMemoryOfIntermediateResults) {
   const test::TempDir directory;
   test::write_file(directory / "runtime.yaml",
                    "backends: {gantry.relax: {config: {memory_limit_mib: 1}}}\n");
-  RuntimeOptions limited = options();
+  RuntimeOptions limited = test::built_plugins_only();
   limited.config_file = (directory / "runtime.yaml").string();
-  runtime = Runtime::create(std::move(limited));
+  runtime = test::new_runtime(std::move(limited));
   const Module vm = machine(load("relax/cnn_dyn_llvm.so"), {1, 0});
   const Function main = vm.function("main").value();
 
-  const auto large = main(runtime->tensor({1024, 1, 8, 8}, {2, 32, 1}).value());
-  const auto small = main(runtime->tensor({16, 1, 8, 8}, {2, 32, 1}).value());
+  const auto large = main(runtime.tensor({1024, 1, 8, 8}, {2, 32, 1}).value());
+  const auto small = main(runtime.tensor({16, 1, 8, 8}, {2, 32, 1}).value());
 
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error().reason, "MEMORY_LIMIT");
@@ -170,7 +162,7 @@ TEST_F(RelaxRun, ListsTheFunctionsThatAreMissing) {
 class Weights : public RelaxRun {
  protected:
   Function function(const std::string& name) const {
-    return runtime->function("vm.builtin." + name).value();
+    return runtime.function("vm.builtin." + name).value();
   }
   const std::string mix = golden("relax/weights_mix.weights").string();
 };
@@ -202,7 +194,7 @@ TEST_F(Weights, AreTheResultOfAModule) {
 
 TEST_F(Weights, AreOneCacheForEachRuntime) {
   ASSERT_TRUE(function("tensor_cache.load")(mix, 1, 0).ok());
-  auto other = Runtime::create(options()).value();
+  const Runtime other = test::new_runtime();
 
   EXPECT_FALSE(function("tensor_cache.get")("fc1.weight")->is_none());
   EXPECT_TRUE((*other.function("vm.builtin.tensor_cache.get"))("fc1.weight")->is_none());

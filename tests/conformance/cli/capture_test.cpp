@@ -26,7 +26,7 @@ class RunCaptured : public ::testing::Test {
 
   Outcome gantry(Args args) {
     args.insert(args.begin(), {"--plugins", directory + "/plugins.d/abacus", "--plugins",
-                               built_plugins() + "/graph"});
+                               built_plugins("graph")});
     return run_gantry(args);
   }
   // float32[runs, 100]; each element of row i is first + i.

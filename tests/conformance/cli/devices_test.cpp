@@ -23,7 +23,7 @@ std::string here(std::string_view name) {
 
 Outcome gantry(Args args, const std::vector<std::string>& environment = {}) {
   args.insert(args.begin(),
-              {"--plugins", here("plugins.d/abacus"), "--plugins", built_plugins() + "/graph"});
+              {"--plugins", here("plugins.d/abacus"), "--plugins", built_plugins("graph")});
   return run_gantry(args, environment);
 }
 
@@ -111,9 +111,9 @@ TEST(RunOnADevice, ThatDoesNotExistReportsTheDeviceCount) {
 }
 
 TEST(RunOnADevice, WithoutItsPluginNamesTheTypeKey) {
-  const Outcome run = run_gantry(with(
-      {"--plugins", built_plugins() + "/graph", "run", here("abacus.so"), "--function", "axpy2"},
-      zeros));
+  const Outcome run = run_gantry(
+      with({"--plugins", built_plugins("graph"), "run", here("abacus.so"), "--function", "axpy2"},
+           zeros));
 
   EXPECT_NE(run.status, 0);
   EXPECT_THAT(run.err, HasSubstr("\"example.abacus\", served by no plugin"));

@@ -54,9 +54,7 @@ class PluginDirectory : public ::testing::TestWithParam<Driver> {
     if (!std::filesystem::exists(built()))
       GTEST_SKIP() << "this build has no plugin " << GetParam().plugin;
   }
-  std::filesystem::path built() const {
-    return std::filesystem::path(built_plugins()) / GetParam().plugin;
-  }
+  std::filesystem::path built() const { return built_plugins(GetParam().plugin); }
   std::filesystem::path directory() const { return temp / "plugins.d" / GetParam().plugin; }
   void install() {
     std::filesystem::create_directories(directory().parent_path());
@@ -64,7 +62,7 @@ class PluginDirectory : public ::testing::TestWithParam<Driver> {
   }
   Outcome gantry(Args args) const {
     args.insert(args.begin(),
-                {"--plugins", built_plugins() + "/graph", "--plugins", directory().string()});
+                {"--plugins", built_plugins("graph"), "--plugins", directory().string()});
     // The driver's cache is in the build tree.
     return run_gantry(args, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string(),
                              "LSAN_OPTIONS=detect_leaks=0"});

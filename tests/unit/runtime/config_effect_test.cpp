@@ -39,7 +39,7 @@ class RuntimeYaml : public ::testing::Test {
   // A copy of the graph plugin in another directory.
   void copy_graph_plugin(const std::filesystem::path& to) {
     std::filesystem::create_directories(to);
-    std::filesystem::copy(test::build_tree() / "share/gantry/plugins.d/graph", to / "graph");
+    std::filesystem::copy(test::built_plugins("graph"), to / "graph");
   }
   // Returns the manifest of the plugin that serves graphs.
   static std::string server_of_graphs(Runtime& runtime) {

@@ -3,9 +3,7 @@
 // The digit classifier that TVM 0.12 exported, its inputs, and the outputs that TVM computed.
 #pragma once
 
-#include <gantry/runtime.hpp>
-
-#include "tests/support/files.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +17,9 @@ namespace gantry::test {
 // other plugin, so that the same plugins are missing in every build and on every machine.
 inline Runtime make_runtime(RuntimeOptions options = {}) {
   if (options.plugin_dirs.empty() && options.plugin_files.empty() && options.config_file.empty()) {
-    options.plugin_dirs = {(build_tree() / "share/gantry/plugins.d/graph").string()};
-    options.only_these_plugins = true;
+    options = built_plugins_only("graph", std::move(options));
   }
-  auto runtime = Runtime::create(std::move(options));
-  if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
-  return std::move(runtime).value();
+  return new_runtime(std::move(options));
 }
 
 inline std::string digits_file(const char* target = "llvm") {

@@ -30,13 +30,6 @@ constexpr char error_context[] = "ErrorContext(fn=main, loc=param[0])";
 
 class RelaxArtifact : public ::testing::TestWithParam<LinkedRelease> {
  protected:
-  static Runtime runtime_with_relax() {
-    RuntimeOptions options;
-    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d/relax").string()};
-    options.only_these_plugins = true;
-    return test::make_runtime(options);
-  }
-
   // The constants that sources/relax.c expects.
   void add_constants() {
     float32 = code.dtype(dtypes::float32);
@@ -78,7 +71,7 @@ class RelaxArtifact : public ::testing::TestWithParam<LinkedRelease> {
     EXPECT_EQ(items[3].text().value(), error_context);
   }
 
-  Runtime runtime = runtime_with_relax();
+  Runtime runtime = test::new_runtime(test::built_plugins_only("relax"));
   RelaxAssembler code{GetParam().relax};
   // argument words of constants
   std::int64_t float32 = 0, uint8 = 0, global = 0, where = 0, w = 0;

@@ -74,10 +74,7 @@ std::int64_t bytes_of_two_machines(std::ptrdiff_t misalignment) {
       *std::ranges::find(linked_releases, "v0_24_LLVM", &LinkedRelease::name);
   const std::string file =
       test::link_release(release, "relax.c", container_with_constant(release, misalignment));
-  RuntimeOptions options;
-  options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d/relax").string()};
-  options.only_these_plugins = true;
-  Runtime runtime = test::make_runtime(options);
+  Runtime runtime = test::new_runtime(test::built_plugins_only("relax"));
 
   const std::int64_t before = anonymous_bytes();
   const Module model = runtime.load(file).value();

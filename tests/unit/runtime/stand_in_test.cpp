@@ -99,12 +99,6 @@ std::vector<Neighbour> neighbours() {
 
 class BesideAnotherRuntime : public ::testing::TestWithParam<Neighbour> {
  protected:
-  static Runtime runtime_with_relax() {
-    RuntimeOptions options;
-    options.plugin_dirs = {(test::build_tree() / "share/gantry/plugins.d/relax").string()};
-    options.only_these_plugins = true;
-    return test::make_runtime(options);
-  }
   Module load() {
     const Neighbour& artifact = GetParam();
     const std::string path = artifact.release ? test::link_release(*artifact.release, "functions.c",
@@ -123,7 +117,7 @@ class BesideAnotherRuntime : public ::testing::TestWithParam<Neighbour> {
     }
   }
 
-  Runtime runtime = runtime_with_relax();
+  Runtime runtime = test::new_runtime(test::built_plugins_only("relax"));
 };
 
 TEST_P(BesideAnotherRuntime, OpenedBeforeIt) {
