@@ -2,6 +2,7 @@
 //
 // The complete examples of the comments in sdk/cxx. tests/layers checks that each line of code in a
 // header's first comment is in this file, which must compile.
+#include <gantry/compact_tensor.hpp>
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/json_tree.hpp>
@@ -104,6 +105,12 @@ Result<std::int64_t> row_count(const Call& call) {
   return x != nullptr ? n : 0;
 }
 }  // namespace arguments
+
+Result<Value> new_matrix(const Host& host, gantry_device_id device) {
+  const std::int64_t shape[] = {2, 3};
+  GANTRY_TRY(Value made, host.tensor_new(compact_tensor(dtypes::float32, shape, device)));
+  return made;
+}
 
 namespace values {
 bool read(gantry_value result, gantry_tensor x) {
