@@ -179,7 +179,7 @@ Result<ScriptValue> read_value(const Field& field, const Role& role) {
     if (t == "ref") return read_ref(field, role);
     if (t == "params" && role.has_params) return ScriptValue{ParamsScriptValue{}};
     if (t == "params")
-      return field.refuse(field.path(), " is \"params\", and the document has no \"params\"");
+      return field.refuse(field.path(), " is \"params\", and the document names no \"params\"");
   } else {
     if (t == "any") return ScriptValue{AnyScriptValue{}};
     if (t == "object") {
@@ -312,7 +312,7 @@ Result<CallScript> parse_call_script(std::string_view json) {
                params->list<std::string>([](const Field& name) { return name.name(); }));
   }
   GANTRY_TRY(const Field calls, document.at("calls"));
-  const bool has_params = document.find("params").has_value();
+  const bool has_params = !script.params.empty();
   std::size_t index = 0;
   GANTRY_TRY(script.calls, calls.list<ScriptCall>([&](const Field& call) {
     return read_call(call, index++, has_params);
