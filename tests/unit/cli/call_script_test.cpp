@@ -41,7 +41,7 @@ TEST(CallScript, HasArgumentsOfEachKind) {
       {"t": "bool", "v": true}, {"t": "str", "v": "a\u0000b"}, {"t": "str", "dir": "x.weights"},
       {"t": "shape", "v": [2, -1]},
       {"t": "tensor", "key": "k", "dtype": "bfloat16", "shape": []},
-      {"t": "tuple", "v": [{"t": "tuple", "v": []}, {"t": "params"}]},
+      {"t": "tuple", "v": [{"t": "tuple", "v": []}, {"t": "none"}]},
       {"t": "ref", "call": 0, "path": [1, 0]})"));
 
   ASSERT_EQ(call.args.size(), 11u);
@@ -57,10 +57,18 @@ TEST(CallScript, HasArgumentsOfEachKind) {
   EXPECT_TRUE(same_dtype(get<TensorScriptValue>(call.args[8]).dtype, dtypes::bfloat16));
   const auto& tuple = get<TupleScriptValue>(call.args[9]).items;
   EXPECT_TRUE(get<TupleScriptValue>(tuple.at(0)).items.empty());
-  EXPECT_TRUE(std::holds_alternative<ParamsScriptValue>(tuple.at(1).content));
+  EXPECT_TRUE(std::holds_alternative<NoneScriptValue>(tuple.at(1).content));
   EXPECT_EQ(get<RefScriptValue>(call.args[10]).call, 0u);
   EXPECT_THAT(get<RefScriptValue>(call.args[10]).path, ElementsAre(1, 0));
   EXPECT_FALSE(call.is_recorded());
+}
+
+TEST(CallScript, HasAnArgumentOfAllParams) {
+  const auto script = parse_call_script(
+      R"({"kind": "relax", "params": ["w"], "calls": [{"func": "f", "args": [{"t": "params"}]}]})");
+
+  ASSERT_TRUE(script.ok()) << script.error().message;
+  EXPECT_TRUE(std::holds_alternative<ParamsScriptValue>(script->calls.at(0).args.at(0).content));
 }
 
 TEST(CallScript, HasResultsErrorsAndChangedArguments) {
@@ -204,7 +212,8 @@ INSTANTIATE_TEST_SUITE_P(
                   ": calls[1].ret has no \"v\""},
         BadScript{"ParamsWithoutNames", call_of(R"({"func": "f", "args": [{"t": "params"}]})"),
                   ": calls[0].args[0] is \"params\", and the document names no \"params\""},
-        BadScript{"ParamsOfAnEmptyList", R"({"kind":"relax","params":[],"calls":[{"func":"f","args":[{"t":"params"}]}]})",
+        BadScript{"ParamsOfAnEmptyList",
+                  R"({"kind":"relax","params":[],"calls":[{"func":"f","args":[{"t":"params"}]}]})",
                   ": calls[0].args[0] is \"params\", and the document names no \"params\""},
         BadScript{"NoValue", arg_of(R"({"t": "int"})"), ": calls[1].args[0] has no \"v\""},
         BadScript{"FractionAsInt", arg_of(R"({"t": "int", "v": 2.5})"),
