@@ -90,6 +90,11 @@ Any Any::share(const gantry_value& value) {
   return adopt(value);
 }
 
+Any Any::share(const Object& object) {
+  if (!object) return {};
+  return share(gantry_value{object.get()->kind, 0, {.object = object.get()}});
+}
+
 Result<std::int64_t> Any::integer() const {
   if (value_.kind != GANTRY_INT && value_.kind != GANTRY_BOOL)
     return wrong_kind(value_, "an integer");

@@ -19,7 +19,7 @@ class OutputsOfRuns : public ::testing::Test {
                     gantry_dtype dtype = dtypes::float32) {
     const Tensor made = runtime_.tensor(shape, dtype).value();
     for (float& element : made.elements<float>()) element = value;
-    return {name, shared(made)};
+    return {name, Any::share(made)};
   }
   static NamedValue number(std::int64_t value) { return {"n", Any::adopt(int_value(value))}; }
 

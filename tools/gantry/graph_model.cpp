@@ -79,7 +79,7 @@ class GraphModel final : public Model {
       GANTRY_TRY(const Tensor output, executor_.output(k));
       const auto index = static_cast<std::size_t>(k);
       outputs.push_back(
-          {names_.size() == size ? names_[index] : output_name(index, size), shared(output)});
+          {names_.size() == size ? names_[index] : output_name(index, size), Any::share(output)});
     }
     return outputs;
   }

@@ -40,13 +40,6 @@ Result<Tensor> tensor_of(Runtime& runtime, const Any& output) {
 
 }  // namespace
 
-Any shared(const Object& object) {
-  gantry_value value{};
-  value.kind = object.get()->kind;
-  value.object = object.get();
-  return Any::share(value);
-}
-
 Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
   std::vector<Any> items;
   // in reverse order

@@ -23,9 +23,6 @@ struct NamedValue {
   Any value;
 };
 
-// A value that shares an object, which is not empty.
-Any shared(const Object& object);
-
 // Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
 // are several.
 //

@@ -106,7 +106,7 @@ class VmModel final : public Model {
   Status set_input(std::size_t input, const Tensor& tensor) override {
     // Compiled code accepts no tensor that begins within its memory, such as a row.
     GANTRY_TRY(const Tensor copy, copied_to(runtime_, tensor, device_));
-    args_[input] = shared(copy);
+    args_[input] = Any::share(copy);
     return {};
   }
   Status set_value(std::size_t input, const Any& value) override {

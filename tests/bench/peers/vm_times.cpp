@@ -44,10 +44,7 @@ class Gantry {
     } else {
       std::ranges::fill(made.elements<float>(), 0.01f);
     }
-    gantry_value value{};
-    value.kind = GANTRY_TENSOR;
-    value.object = made.get();
-    return Any::share(value);
+    return Any::share(made);
   }
   Any shape(const Extents& extents) { return value_or_exit(Any::of_shape(extents)); }
   Any integer(std::int64_t number) { return Any::adopt(int_value(number)); }

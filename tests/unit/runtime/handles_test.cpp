@@ -99,6 +99,19 @@ TEST(Any, CreatesTextsShapesAndArrays) {
   EXPECT_TRUE(made[3].is_none());
 }
 
+TEST(Any, SharesTheObjectOfAHandle) {
+  Runtime runtime = make_runtime();
+  const Tensor tensor = runtime.tensor({2}, {0, 32, 1}).value();
+  const auto references = [&] { return tensor.get()->counts & UINT32_MAX; };
+  const auto before = references();
+
+  const Any value = Any::share(tensor);
+
+  EXPECT_EQ(value.tensor()->data(), tensor.data());
+  EXPECT_EQ(references(), before + 1);
+  EXPECT_TRUE(Any::share(Tensor()).is_none());
+}
+
 TEST(Any, RefusesToCreateAnArrayOfBorrowedTensors) {
   gantry_tensor tensor{};
   const Any items[] = {Any::adopt(tensor_ref_value(&tensor))};

@@ -49,7 +49,7 @@ struct ScriptPlayer::MakeArgument {
   Result<Any> operator()(const TensorScriptValue& tensor) const {
     GANTRY_TRY(const Tensor made, tensor_of(player.runtime_, player.script_.arrays.at(tensor.key),
                                             tensor.dtype, player.device_));
-    return Any::share(value_of(made));
+    return Any::share(made);
   }
   Result<Any> operator()(const TupleScriptValue& tuple) const {
     std::vector<Any> items;
@@ -74,13 +74,6 @@ struct ScriptPlayer::MakeArgument {
   // Results only; parse_call_script() accepts them in no argument.
   Result<Any> operator()(const ObjectScriptValue&) const { return Any(); }
   Result<Any> operator()(AnyScriptValue) const { return Any(); }
-
-  static gantry_value value_of(const Object& object) {
-    gantry_value value{};
-    value.kind = object.get()->kind;
-    value.object = object.get();
-    return value;
-  }
 };
 
 Result<ScriptPlayer> ScriptPlayer::create(Runtime runtime, const Module& model,
@@ -105,7 +98,7 @@ Result<Any> ScriptPlayer::params() {
   for (const std::string& name : script_.params) {
     const ScriptArray& array = script_.arrays.at(param_key(name));
     GANTRY_TRY(const Tensor made, tensor_of(runtime_, array, array.dtype, device_));
-    items.push_back(Any::share(MakeArgument::value_of(made)));
+    items.push_back(Any::share(made));
   }
   GANTRY_TRY(params_, Any::of_items(items));
   return *params_;

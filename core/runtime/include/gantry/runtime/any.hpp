@@ -59,8 +59,9 @@ class GANTRY_EXPORT Any {
     any.value_ = value;
     return any;
   }
-  // Adds a reference.
+  // Each adds a reference. An empty handle becomes none.
   static Any share(const gantry_value& value);
+  static Any share(const Object& object);
 
  private:
   gantry_value value_{};
