@@ -130,7 +130,7 @@ Status HostLibrary::open_path(const ImportBinding& binding) {
   const std::string with_slash = path().has_parent_path() ? own : "./" + own;
   handle_ = dlopen(with_slash.c_str(), flags_of(binding));
   if (handle_ == nullptr) return explain_open_failure(*elf_, binding, own, last_dlerror());
-  if (mapping_of_library(handle_) == mapping_of(file_->bytes().data())) return {};
+  if (mappings_of_library(handle_, *file_).is_one_file()) return {};
   return unavailable(own,
                      " is another file than the one that was read: it was replaced during the "
                      "load; load it again")

@@ -52,8 +52,7 @@ Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::
 
 Result<bool> LinkerFile::avoid_known_paths(const MappedFile* file) {
   for (int above = 64; void* known = dlopen(path().c_str(), RTLD_LAZY | RTLD_NOLOAD); above *= 2) {
-    const bool is_file =
-        file != nullptr && mapping_of_library(known) == mapping_of(file->bytes().data());
+    const bool is_file = file != nullptr && mappings_of_library(known, *file).is_one_file();
     dlclose(known);
     if (is_file) return false;
     Descriptor moved(fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, above));

@@ -90,11 +90,10 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
 void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name); }
 
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
-  const std::string mapped = mapping_of_library(handle_);
-  const std::string inspected_mapping = mapping_of(inspected.bytes().data());
-  if (!mapped.empty() && mapped == inspected_mapping) return {};
-  return unavailable(path_, ": the mapped library is another file (", mapped,
-                     ") than the inspected one (", inspected_mapping,
+  const MappingPair mappings = mappings_of_library(handle_, inspected);
+  if (mappings.is_one_file()) return {};
+  return unavailable(path_, ": the mapped library is another file (", mappings.first,
+                     ") than the inspected one (", mappings.second,
                      "): it was replaced after it was inspected or first opened; restart the "
                      "program to use it")
       .with_reason(reason::replaced_during_load.tag);

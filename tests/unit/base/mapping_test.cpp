@@ -29,8 +29,9 @@ TEST(Mapping, ContainsItsFirstAndItsLastByte) {
   std::uint8_t* const middle = start + page;
   ASSERT_EQ(mmap(middle, page, PROT_READ, MAP_PRIVATE | MAP_FIXED, file->descriptor(), 0), middle);
 
-  const std::string of_file = mapping_of(file->bytes().data());
-  const auto at = [&](std::ptrdiff_t offset) { return mapping_of(middle + offset); };
+  const std::uint8_t* const bytes = file->bytes().data();
+  const std::string of_file = mappings_of(bytes, bytes).first;
+  const auto at = [&](std::ptrdiff_t offset) { return mappings_of(bytes, middle + offset).second; };
 
   EXPECT_TRUE(of_file.ends_with(" " + std::to_string(file->identity().inode))) << of_file;
   EXPECT_EQ(at(-1), anonymous);
@@ -39,6 +40,30 @@ TEST(Mapping, ContainsItsFirstAndItsLastByte) {
   EXPECT_EQ(at(static_cast<std::ptrdiff_t>(page)), anonymous);
   munmap(start, 3 * page);
   EXPECT_EQ(at(0), "");
+}
+
+TEST(Mappings, AreOneFileForTwoMappingsOfIt) {
+  const test::TempDir directory;
+  test::write_file(directory / "file", "text");
+  const auto first = MappedFile::open(directory / "file").value();
+  const auto second = MappedFile::open(directory / "file").value();
+
+  EXPECT_TRUE(mappings_of(first->bytes().data(), second->bytes().data()).is_one_file());
+  EXPECT_TRUE(mappings_of(second->bytes().data(), first->bytes().data()).is_one_file());
+}
+
+TEST(Mappings, AreNotOneFileForAFileAndItsCopy) {
+  const test::TempDir directory;
+  test::write_file(directory / "file", "text");
+  test::write_file(directory / "copy", "text");
+  const auto file = MappedFile::open(directory / "file").value();
+  const auto copy = MappedFile::open(directory / "copy").value();
+
+  EXPECT_FALSE(mappings_of(file->bytes().data(), copy->bytes().data()).is_one_file());
+}
+
+TEST(Mappings, AreNotOneFileForAddressesWithoutAMapping) {
+  EXPECT_FALSE(mappings_of(nullptr, nullptr).is_one_file());
 }
 
 }  // namespace
