@@ -67,6 +67,33 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
                         node.artifact->trace);
 }
 
+// Looks up a function. NULL with OK: no module has it.
+//
+// passed_by  [out]  number of modules that are not bound and therefore were not searched
+Result<Ref<FunctionObject>> search(ModuleNode& module, std::uint32_t where, std::string_view name,
+                                   std::size_t& passed_by) {
+  Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
+  const auto settles = [&](ModuleNode& node) {
+    const auto* table = node.table.load(std::memory_order_acquire);
+    if (table == nullptr) {
+      ++passed_by;
+      return false;
+    }
+    found = find_in(node, *table, name);
+    return !found.ok() || *found;
+  };
+  if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
+  if ((where & GANTRY_FIND_IMPORTS) && !module.imports.empty()) {
+    walk_imports(module, settles);
+    if (!found.ok() || *found) return found;
+  }
+  if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals) {
+    found = module.artifact->globals->find(name);
+    if (!*found) found = module.artifact->globals->find_offered(name);
+  }
+  return found;
+}
+
 // Returns an error that lists the modules that were searched and those that are not bound.
 //
 // unbound_count  [out]  number of modules that are not bound now
@@ -165,30 +192,18 @@ Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t wher
   // meanwhile.
   for (;;) {
     std::size_t passed_by = 0;
-    Result<Ref<FunctionObject>> found = Ref<FunctionObject>();
-    const auto settles = [&](ModuleNode& node) {
-      const auto* table = node.table.load(std::memory_order_acquire);
-      if (table == nullptr) {
-        ++passed_by;
-        return false;
-      }
-      found = find_in(node, *table, name);
-      return !found.ok() || *found;
-    };
-    if ((where & GANTRY_FIND_SELF) && settles(module)) return found;
-    if ((where & GANTRY_FIND_IMPORTS) && !module.imports.empty()) {
-      walk_imports(module, settles);
-      if (!found.ok() || *found) return found;
-    }
-    if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals) {
-      found = module.artifact->globals->find(name);
-      if (!*found) found = module.artifact->globals->find_offered(name);
-      if (!found.ok() || *found) return found;
-    }
+    Result<Ref<FunctionObject>> found = search(module, where, name, passed_by);
+    if (!found.ok() || *found) return found;
     std::size_t unbound = 0;
     Error error = not_found_error(module, where, name, unbound);
     if (unbound >= passed_by) return error;
   }
+}
+
+Result<Ref<FunctionObject>> find_optional_function(ModuleNode& module, std::uint32_t where,
+                                                   std::string_view name) {
+  std::size_t passed_by = 0;
+  return search(module, where, name, passed_by);
 }
 
 Result<std::vector<std::string>> list_functions(ModuleNode& module) {

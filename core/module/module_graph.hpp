@@ -35,6 +35,11 @@ std::vector<ModuleNode*> reachable(ModuleNode& root);
 Result<Ref<FunctionObject>> find_function(ModuleNode& module, std::uint32_t where,
                                           std::string_view name);
 
+// Like find_function(), but returns NULL if there is no such function. Does not assemble the text of
+// that error, which takes longer than the look-up.
+Result<Ref<FunctionObject>> find_optional_function(ModuleNode& module, std::uint32_t where,
+                                                   std::string_view name);
+
 // Returns the names that the node's own table lists, in its order. Empty if it cannot list them.
 Result<std::vector<std::string>> list_functions(ModuleNode& module);
 

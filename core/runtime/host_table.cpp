@@ -236,7 +236,9 @@ gantry_code host_find(const gantry_host*, gantry_object* module, std::uint32_t w
                       gantry_bytes name, gantry_object** function, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "find"));
-    GANTRY_TRY(Ref<FunctionObject> found, find_function(*node, where, view_of(name)));
+    const auto look_up = status != nullptr ? find_function : find_optional_function;
+    GANTRY_TRY(Ref<FunctionObject> found, look_up(*node, where, view_of(name)));
+    if (!found) return fail(Code::not_found);
     *function = reinterpret_cast<gantry_object*>(found.take());
     return {};
   });

@@ -88,11 +88,10 @@ bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const
 
 // Constants that v0.8 linked into the library, where a function returns them by storage id.
 Status Memory::bind_linked(const gantry_env* env) {
-  Result<ObjectRef> lookup = host_.find(node_, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
-  if (!lookup.ok()) {
-    if (lookup.error().code == Code::not_found) return {};
+  auto lookup = host_.find_optional(node_, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
+  if (!lookup.ok())
     return std::move(lookup).error().at("while looking for constants linked into the library");
-  }
+  if (lookup->get() == nullptr) return {};
   for (std::uint32_t v = 0; v < plan_.values.size(); ++v) {
     const StoredValue& value = plan_.values[v];
     const Slot& slot = plan_.slots[value.slot];

@@ -68,8 +68,8 @@ Result<gantry_device_id> Vm::device(std::int64_t index) const {
 // need no call through the host; then those of the runtime.
 Result<ObjectRef> Vm::resolve(std::string_view name, const Builtin*& builtin) const {
   builtin = nullptr;
-  Result<ObjectRef> found = host_.find(code_->node, GANTRY_FIND_IMPORTS, name);
-  if (found.ok() || found.error().code != Code::not_found) return found;
+  auto found = host_.find_optional(code_->node, GANTRY_FIND_IMPORTS, name);
+  if (!found.ok() || found->get() != nullptr) return found;
   builtin = find_builtin(name);
   if (builtin != nullptr) return ObjectRef();
   return host_.find(code_->node, GANTRY_FIND_GLOBALS, name);

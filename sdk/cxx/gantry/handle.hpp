@@ -182,6 +182,17 @@ class Host {
                got<gantry_object*>("find", &gantry_host::find, module, where, bytes_of(name)));
     return ObjectRef::adopt(function);
   }
+  // Like find(), but returns an empty reference if there is no such function. The host then lists
+  // no locations, which takes longer than the look-up.
+  Result<ObjectRef> find_optional(gantry_object* module, std::uint32_t where,
+                                  std::string_view name) const {
+    gantry_object* function = nullptr;
+    const gantry_code code =
+        table_->find(table_, module, where, bytes_of(name), &function, nullptr);
+    if (code == GANTRY_OK) return ObjectRef::adopt(function);
+    if (code == GANTRY_NOT_FOUND) return ObjectRef();
+    return find(module, where, name);
+  }
   Result<Value> call(gantry_object* function, const gantry_env* env,
                      std::span<const gantry_value> args) const {
     return made("call", &gantry_host::call, function, env, args.data(),

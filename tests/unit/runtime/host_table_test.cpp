@@ -230,6 +230,37 @@ TEST_F(HostTable, FindsAndCallsAFunctionOfAModule) {
   EXPECT_EQ(value_text(result.get()), "x");
 }
 
+TEST_F(HostTable, FindsNoFunctionThatAModuleDoesNotHave) {
+  gantry_object* function = nullptr;
+
+  EXPECT_EQ(
+      host->find(host, module.get(), GANTRY_FIND_SELF, gantry_text("other"), &function, nullptr),
+      GANTRY_NOT_FOUND);
+  EXPECT_EQ(function, nullptr);
+}
+
+TEST_F(HostTable, ReturnsAnEmptyReferenceForAnOptionalFunctionThatNobodyHas) {
+  const auto found = Host(host).find_optional(module.get(), GANTRY_FIND_SELF, "other");
+
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->get(), nullptr);
+}
+
+TEST_F(HostTable, FindsAnOptionalFunctionOfAModule) {
+  const auto found = Host(host).find_optional(module.get(), GANTRY_FIND_SELF, "text");
+
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_NE(found->get(), nullptr);
+}
+
+TEST_F(HostTable, ReportsWhyTheLookUpOfAnOptionalFunctionFails) {
+  const auto found = Host(host).find_optional(nullptr, GANTRY_FIND_SELF, "text");
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, Code::invalid);
+  EXPECT_EQ(found.error().message, "find: the object is NULL, expected a module (kind 73)");
+}
+
 TEST_F(HostTable, DescribesOnlyModules) {
   gantry_module_info info{};
   info.struct_size = sizeof info;
