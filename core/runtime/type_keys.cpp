@@ -66,7 +66,6 @@ Status TypeKeys::check_served(const RuntimeState& state,
 
 Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   std::vector<TypeKey*> wanted;
-  bool usable = true;
   for (TypeKey& key : keys_) {
     if (key.name == library_key) continue;
     // The entry follows a payload of unknown length, whose own key is reported.
@@ -75,8 +74,13 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
       continue;
     }
     wanted.push_back(&key);
-    // All plugin files are inspected before the code of any plugin runs.
-    usable = (allow_missing || state.plugins->usable_for_key(key.name, Depth::library)) && usable;
+  }
+  // All plugin files are inspected before the code of any plugin runs. A single plugin's file is
+  // inspected when it is opened.
+  bool usable = true;
+  if (!allow_missing && wanted.size() > 1) {
+    for (const TypeKey* key : wanted)
+      usable = state.plugins->usable_for_key(key->name, Depth::library) && usable;
   }
   if (!usable) {
     // The load fails. Checks dependencies too, so that the error reports all missing ones.
