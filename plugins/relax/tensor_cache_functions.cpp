@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tensor_cache_functions.hpp"
 
-#include "builtin.hpp"
+#include "error_kind.hpp"
 
 #include <gantry/module.hpp>
 #include <gantry/quoted.hpp>
@@ -14,26 +14,10 @@
 namespace gantry::relax {
 namespace {
 
-// Reasons of errors, and the kind that TVM raises for them; InternalError for all others.
-struct ReasonKind {
-  std::string_view reason, kind;
-};
-constexpr ReasonKind reason_kinds[] = {{"ARGUMENT_KIND", "TypeError"},
-                                       {"ARGUMENT_COUNT", "TypeError"},
-                                       {"WEIGHT_KEY", "KeyError"},
-                                       {"WEIGHT_SHARD", "ValueError"}};
-
-// Calls a function of a row and gives its error a kind.
+// Calls a function of a row and gives its failure a kind.
 template <auto function>
 Result<Value> with_kind_of_cache(TensorCache& cache, const Call& call) {
-  Result<Value> result = function(cache, call);
-  if (result.ok() || result.error().raised) return result;
-  std::string_view kind = "InternalError";
-  for (const ReasonKind& row : reason_kinds) {
-    if (row.reason == result.error().reason) kind = row.kind;
-  }
-  set_kind(cache.host(), result.error(), kind);
-  return result;
+  return with_kind(cache.host(), function(cache, call));
 }
 
 Result<Value> load(TensorCache& cache, const Call& call) {

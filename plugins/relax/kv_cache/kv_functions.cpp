@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention_cache.hpp"
-#include "kv_error.hpp"
+#include "plugins/relax/error_kind.hpp"
 
 #include <gantry/opaque.hpp>
 

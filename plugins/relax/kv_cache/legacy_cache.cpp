@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "legacy_cache.hpp"
 
-#include "kv_error.hpp"
+#include "plugins/relax/error_kind.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/opaque.hpp>

@@ -5,7 +5,7 @@
 // devices, which they copy.
 //
 // costs    O(vocabulary); choosing sorts the tokens that it may choose
-#include "kv_error.hpp"
+#include "plugins/relax/error_kind.hpp"
 
 #include <algorithm>
 #include <cmath>
