@@ -46,6 +46,18 @@ TEST_P(OpenClScript, PlaysWithinTheTolerance) {
 INSTANTIATE_TEST_SUITE_P(Golden, OpenClScript, ::testing::Values("cnn", "cnn_dyn"),
                          [](const auto& test) { return std::string(test.param); });
 
+// Prefill, decode, fork and rollback of ten sequences in a KV cache whose pages and tables are on the
+// device.
+TEST(OpenClCache, HasTvmsLogitsOfTenSequences) {
+  Runtime runtime = test::new_runtime();
+  if (const auto device = runtime.device("opencl"); !device.ok())
+    GTEST_SKIP() << device.error().message;
+
+  EXPECT_THAT(test::play(runtime, script_of("lm_paged_opencl"), std::vector<std::string>{"opencl"},
+                         tolerance),
+              IsEmpty());
+}
+
 // Inputs of the stateful protocol are copied to the device.
 TEST(OpenClStatefulCall, HasTvmsOutput) {
   Runtime runtime = test::new_runtime();
