@@ -4,16 +4,9 @@
 #pragma once
 
 #include <gantry/dtype_text.hpp>
-
-#include <vector>
+#include <gantry/tensor_type.hpp>
 
 namespace gantry {
-
-struct TensorType {
-  gantry_dtype dtype{};
-  // empty: a scalar
-  std::vector<std::int64_t> shape;
-};
 
 bool same_type(const TensorType& a, const TensorType& b);
 

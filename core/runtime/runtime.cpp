@@ -2,6 +2,7 @@
 #include "core/base/process_end.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/load.hpp"
+#include "core/runtime/model_state.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
@@ -10,7 +11,6 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/runtime.hpp>
-#include <gantry/value.hpp>
 
 namespace gantry {
 
@@ -36,16 +36,10 @@ Result<Executor> Runtime::executor(const Module& model, std::span<const std::str
     auto make = model.function(factory);
     if (!make.ok())
       return std::move(make).failure().at("while making an executor of ", model.type_key());
-    std::vector<gantry_value> args;
-    for (const std::string& name : devices) {
-      GANTRY_TRY(const gantry_device_id id, device(name));
-      args.push_back(device_value(id));
-    }
-    auto made = make->call(args);
+    auto made = made_for(*this, *make, devices);
     if (!made.ok())
       return std::move(made).failure().at("while making an executor with ", quoted(factory));
-    GANTRY_TRY(Module module, made->module());
-    return Executor::wrap(std::move(module));
+    return Executor::wrap(std::move(*made));
   });
 }
 

@@ -159,11 +159,12 @@ TEST_F(Model, IsNotChosenFromSeveral) {
   const Outcome run = with_graph({"run", path("model.so")});
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_EQ(
-      run.err,
-      "gantry: the file contains 2 models, \"digits\", \"letter\"; none is named \"default\"\n"
-      "  while running \"" +
-          path("model.so") + "\"\n");
+  EXPECT_EQ(run.err,
+            "gantry: the model has 2 functions and no \"default\"; one must be named\n"
+            "  digits\n"
+            "  letter\n"
+            "  while running \"" +
+                path("model.so") + "\"\n");
 }
 
 // CC is split at blanks, as make and CMake do: a program and its first arguments.

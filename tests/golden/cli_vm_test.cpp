@@ -299,21 +299,22 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"SeveralFunctions",
                 {"relax/control_flow_llvm.so"},
-                "the file has 6 functions and no \"main\"; --function NAME selects one\n"
+                "the model has 6 functions and no \"main\"; one must be named\n"
                 "  branch(c, x)\n"
                 "  is_even(n)\n"
                 "  is_odd(n)\n"
                 "  loop(i, n, acc, a)\n"
                 "  nested(c, d, x)\n"
-                "  power(n, x)\n"},
+                "  power(n, x)\n"
+                "  --function NAME selects one\n"},
         Refusal{"UnknownFunction",
                 {lm, "--function", "prefil"},
-                "the file has no function \"prefil\", did you mean \"prefill\"\n"
+                "the model has no function \"prefil\", did you mean \"prefill\"\n"
                 "  batch_decode(x, kv, packed_params)\n"
                 "  batch_prefill(x, pos, kv, packed_params)\n"},
         Refusal{"UnknownFunctionWithInputs",
                 {lm, "--function", "prefil", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
-                "the file has no function \"prefil\", did you mean \"prefill\"\n"
+                "the model has no function \"prefil\", did you mean \"prefill\"\n"
                 "  batch_decode(x, kv, packed_params)\n"},
         Refusal{"MissingInput",
                 {"relax/prims_llvm.so", "--function", "prims"},

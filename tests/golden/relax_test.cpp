@@ -53,13 +53,13 @@ class RelaxRun : public ::testing::Test {
   Runtime runtime = test::new_runtime();
 };
 
-struct Model {
+struct NamedFile {
   // below the golden files, without ".so"
   std::string name;
-  friend void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
+  friend void PrintTo(const NamedFile& file, std::ostream* out) { *out << file.name; }
 };
 
-class RelaxModel : public RelaxRun, public ::testing::WithParamInterface<Model> {};
+class RelaxModel : public RelaxRun, public ::testing::WithParamInterface<NamedFile> {};
 
 TEST_P(RelaxModel, HasTvmsOutputBitForBit) {
   const std::string file = GetParam().name;
@@ -73,13 +73,14 @@ TEST_P(RelaxModel, HasTvmsOutputBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     Golden, RelaxModel,
-    ::testing::Values(Model{"relax/cnn_llvm"}, Model{"relax/cnn_c"}, Model{"relax/cnn_fused_llvm"},
-                      Model{"relax/cnn_compiled_llvm"}, Model{"relax/cnn_dyn_llvm"},
-                      Model{"relax/resnet14_llvm"}, Model{"relax/mlp_dyn_llvm"},
-                      Model{"relax/mlp_dyn_compiled_llvm"}, Model{"relax/upper_bound_llvm"},
-                      Model{"relax/chain10_llvm"}, Model{"relax/chain1000_llvm"},
-                      Model{"relax/v25_cnn_llvm"}, Model{"relax/v25_cnn_compiled_llvm"},
-                      Model{"relax/v26_cnn_llvm"}, Model{"relax/v26_cnn_compiled_llvm"}));
+    ::testing::Values(NamedFile{"relax/cnn_llvm"}, NamedFile{"relax/cnn_c"},
+                      NamedFile{"relax/cnn_fused_llvm"}, NamedFile{"relax/cnn_compiled_llvm"},
+                      NamedFile{"relax/cnn_dyn_llvm"}, NamedFile{"relax/resnet14_llvm"},
+                      NamedFile{"relax/mlp_dyn_llvm"}, NamedFile{"relax/mlp_dyn_compiled_llvm"},
+                      NamedFile{"relax/upper_bound_llvm"}, NamedFile{"relax/chain10_llvm"},
+                      NamedFile{"relax/chain1000_llvm"}, NamedFile{"relax/v25_cnn_llvm"},
+                      NamedFile{"relax/v25_cnn_compiled_llvm"}, NamedFile{"relax/v26_cnn_llvm"},
+                      NamedFile{"relax/v26_cnn_compiled_llvm"}));
 
 TEST_F(RelaxRun, UsesOneExecutableOnManyThreads) {
   const Module model = load("relax/cnn_llvm.so");

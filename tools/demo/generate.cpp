@@ -25,10 +25,10 @@ Any shape(std::vector<std::int64_t> extents) { return Any::of_shape(extents).val
 
 Status generate(const char* file, const char* weights, int count) {
   GANTRY_TRY(auto runtime, Runtime::create());
-  GANTRY_TRY(const auto model, runtime.load(file));
+  GANTRY_TRY(const auto module, runtime.load(file));
+  GANTRY_TRY(const auto model, runtime.model(module, {"cpu"}));
+  const Module& vm = model.module();
   GANTRY_TRY(const gantry_device_id cpu, runtime.device("cpu"));
-  GANTRY_TRY(const auto machine, call(model, "vm_load_executable", cpu));
-  GANTRY_TRY(const auto vm, machine.module());
   GANTRY_CHECK(call(runtime, "vm.builtin.tensor_cache.load", weights, cpu.type, cpu.index));
   GANTRY_TRY(const auto params, call(runtime, "vm.builtin.param_array_from_cache", "param", -1));
   // sequences, tokens in all, tokens of one call, tokens of a page, no sliding window

@@ -9,12 +9,11 @@
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/device_timer.hpp"
+#include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
-#include "tools/gantry/model_factory.hpp"
 #include "tools/gantry/model_input.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
-#include "tools/gantry/vm_model.hpp"
 
 #include "core/native/thread_pool.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -61,19 +60,19 @@ std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
   return operators;
 }
 
-Result<std::vector<NamedTime>> profile_graph(Runtime& runtime, const Module& model,
+// graph    [in]   the name of its factory
+Result<std::vector<NamedTime>> profile_graph(const Module& module, const std::string& graph,
                                              const std::vector<ModelInput>& inputs,
                                              std::span<const gantry_device_id> devices) {
-  GANTRY_TRY(const std::string factory, factory_name(runtime, model));
-  GANTRY_TRY(const Function create, model.function("debug_create"));
+  GANTRY_TRY(const Function create, module.function("debug_create"));
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
-  args[0].cstring = factory.c_str();
+  args[0].cstring = graph.c_str();
   for (const gantry_device_id id : devices) args.push_back(device_value(id));
   GANTRY_TRY(const Any made, create.call(args));
-  GANTRY_TRY(Module module, made.module());
-  GANTRY_TRY(const Function run_profile, module.function("profile"));
-  GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
+  GANTRY_TRY(Module profiled, made.module());
+  GANTRY_TRY(const Function run_profile, profiled.function("profile"));
+  GANTRY_TRY(Executor executor, Executor::wrap(std::move(profiled)));
   for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
   GANTRY_CHECK(executor.run());
 
@@ -99,17 +98,17 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                                                 std::span<const ModelInput> inputs, double run_ns) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, true));
   GANTRY_TRY(const Module module, runtime.load(options.file));
-  GANTRY_TRY(const auto model, make_model(runtime, module,
-                                          {.devices = {devices.begin(), devices.end()},
-                                           .function = options.function}));
+  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
+                                                 {.devices = {devices.begin(), devices.end()},
+                                                  .function = options.function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
-  GANTRY_CHECK(set_inputs(*model, inputs));
-  GANTRY_CHECK(model->run());
+  GANTRY_CHECK(set_inputs(model, inputs));
+  GANTRY_CHECK(model.run());
   GANTRY_CHECK(synchronize(runtime, ids));
   const InstalledPlugins plugins(runtime);
   const std::size_t before = plugins.trace_events().size();
   for (int i = 0; i < profiles; ++i) {
-    GANTRY_CHECK(model->run());
+    GANTRY_CHECK(model.run());
     GANTRY_CHECK(synchronize(runtime, ids));
   }
   const std::vector<TraceEvent> events = plugins.trace_events();
@@ -149,7 +148,7 @@ std::vector<DeviceBytes> memory_of(const Runtime& runtime, std::span<const gantr
 }
 
 // Times the work of further runs on each device's own clock; devices without events are left out.
-Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Model& model,
+Result<std::vector<NamedTime>> device_times(const Runtime& runtime, ModelFunction& model,
                                             std::span<const gantry_device_id> ids) {
   std::vector<NamedTime> times;
   for (const gantry_device_id id : ids) {
@@ -169,8 +168,8 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, Model& model
   return times;
 }
 
-Status run_steadily(const Runtime& runtime, Model& model, const BenchOptions& options, bool quiet,
-                    std::span<const gantry_device_id> devices, BenchReport& report) {
+Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options,
+                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(report.first_ns, 1.0);
@@ -209,33 +208,33 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(report.devices,
              choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
   const Stopwatch create;
-  GANTRY_TRY(const auto model, make_model(runtime, module,
-                                          {.devices = report.devices,
-                                           .function = options.function,
-                                           .capture = options.capture}));
+  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
+                                                 {.devices = report.devices,
+                                                  .function = options.function,
+                                                  .capture = options.capture}));
   report.create_ns = create.nanoseconds();
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             options.inputs.empty() ? zero_inputs(runtime, *model)
-                                    : read_inputs(runtime, *model, options.inputs, false));
-  GANTRY_CHECK(set_inputs(*model, inputs));
+             options.inputs.empty() ? zero_inputs(runtime, model)
+                                    : read_inputs(runtime, model, options.inputs, false));
+  GANTRY_CHECK(set_inputs(model, inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
   const Stopwatch first;
-  GANTRY_CHECK(model->run());
+  GANTRY_CHECK(model.run());
   GANTRY_CHECK(synchronize(runtime, devices));
   report.first_ns = first.nanoseconds();
   // the second run is recorded, later runs replay it
-  if (options.capture) GANTRY_CHECK(model->run());
-  GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));
-  GANTRY_TRY(report.device_times, device_times(runtime, *model, devices));
+  if (options.capture) GANTRY_CHECK(model.run());
+  GANTRY_CHECK(run_steadily(runtime, model, options, globals.quiet, devices, report));
+  GANTRY_TRY(report.device_times, device_times(runtime, model, devices));
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   report.plugins = runtime.plugins_in_use();
   GANTRY_TRY(report.operators, has_virtual_machine(module)
                                    ? profile_function(options, globals, report.devices, inputs,
                                                       report.steady_ns.statistics().median)
-                                   : profile_graph(runtime, module, inputs, devices));
+                                   : profile_graph(module, model.name(), inputs, devices));
   return report;
 }
 

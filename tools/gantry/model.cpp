@@ -2,33 +2,61 @@
 #include "tools/gantry/model.hpp"
 
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/graph_model.hpp"
-#include "tools/gantry/vm_model.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
 
 namespace gantry::cli {
-std::string Model::subject() const {
-  return name().empty() ? std::string("the model") : concat("function ", quoted(name()));
+namespace {
+
+constexpr std::size_t max_type_characters = 48;
+
+std::string described(const InputInfo& input) {
+  if (input.type_text.empty()) return escaped(input.name);
+  const std::string_view shown = first_characters(input.type_text, max_type_characters);
+  return concat(escaped(input.name), " ", escaped(shown),
+                shown.size() == input.type_text.size() ? "" : "...");
+}
+
+}  // namespace
+
+bool has_virtual_machine(const Module& module) {
+  return module.function("vm_load_executable").ok();
 }
 
 std::string described(std::span<const InputInfo> inputs) {
   if (inputs.empty()) return "none";
-  return join(inputs, ", ", [](const InputInfo& input) {
-    return concat(escaped(input.name), input.type_text.empty() ? "" : " ", input.type_text);
-  });
+  return join(inputs, ", ", [](const InputInfo& input) { return described(input); });
 }
 
-Result<std::unique_ptr<Model>> make_model(Runtime& runtime, const Module& module,
-                                          const ModelOptions& options) {
-  if (has_virtual_machine(module)) return make_vm_model(runtime, module, options);
-  if (!options.function.empty()) {
+Result<ModelFunction> model_function(Runtime& runtime, const Module& module,
+                                     const FunctionOptions& options) {
+  const bool is_vm = has_virtual_machine(module);
+  if (is_vm && options.capture) {
+    return invalid("--capture records graphs; functions of a virtual machine cannot be recorded");
+  }
+  if (!is_vm && !options.function.empty()) {
     return invalid("the file has no virtual machine, so that its function ",
                    quoted(options.function),
                    " has no inputs by name; `gantry run` passes arguments by position with --arg");
   }
-  return make_graph_model(runtime, module, options);
+  const auto model = runtime.model(module, options.devices, {.capture = options.capture});
+  if (!model.ok()) {
+    Error error = model.error();
+    if (!is_vm && error.code == Code::not_found)
+      error.at("gantry run --function NAME calls one function of a library");
+    return error;
+  }
+  auto function = model->function(options.function);
+  if (function.ok()) return function;
+  Error error = std::move(function).error();
+  if (options.capture && error.code == Code::unsupported) {
+    error.at("required by --capture; without it the model runs on this device");
+  } else if (is_vm && options.function.empty()) {
+    error.at("--function NAME selects one");
+  }
+  return error;
 }
 
 }  // namespace gantry::cli

@@ -4,7 +4,6 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/host_array.hpp"
 
-#include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -33,7 +32,7 @@ Result<Tensor> select(Members members, const InputSpec& input) {
 }
 
 // The arrays of one --input by input name.
-Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const Model& model) {
+Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const ModelFunction& model) {
   const std::span<const InputInfo> infos = model.inputs();
   GANTRY_TRY(Members members, runtime.read_tensors(input.path));
   if (!input.name.empty()) {
@@ -81,35 +80,22 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
                                });
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
-                 ", expected ", type.text, each ? " with an additional first axis for --each" : "");
-}
-
-// The index of the input with a name, or at the position that is its name.
-Result<std::size_t> find(const Model& model, const std::string& name) {
-  const std::span<const InputInfo> infos = model.inputs();
-  const auto at = std::ranges::find(infos, name, &InputInfo::name);
-  if (at == infos.end()) {
-    if (const auto position = parse_number<std::size_t>(name); position && *position < infos.size())
-      return *position;
-    std::vector<std::string_view> names;
-    for (const InputInfo& info : infos) names.push_back(info.name);
-    return invalid(model.subject(), " has no input ", quoted(name), did_you_mean(name, names));
-  }
-  return static_cast<std::size_t>(at - infos.begin());
+                 ", expected ", info.type_text,
+                 each ? " with an additional first axis for --each" : "");
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      const Model& model, bool each,
+                                      const ModelFunction& model, bool each,
                                       const std::vector<bool>& is_set) {
   const std::span<const InputInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
     GANTRY_TRY(const InputSpec spec, parse_input(text));
     // before the file is read
-    if (!spec.name.empty()) GANTRY_CHECK(find(model, spec.name));
+    if (!spec.name.empty()) GANTRY_CHECK(model.input(spec.name));
     GANTRY_TRY(Members members, read_arrays(runtime, spec, model));
     for (auto& [name, tensor] : members) {
-      GANTRY_TRY(const std::size_t index, find(model, name));
+      GANTRY_TRY(const std::size_t index, model.input(name));
       ModelInput& input = inputs[index];
       if (input.tensor) return invalid("input ", quoted(name), " is given twice");
       GANTRY_TRY(tensor, typed(runtime, std::move(tensor), infos[index]));
@@ -138,7 +124,7 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 
 }  // namespace
 
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
                                             std::span<const std::string> files, bool each,
                                             const std::vector<bool>& is_set) {
   auto inputs = match(runtime, files, model, each, is_set);
@@ -149,7 +135,7 @@ Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model
   return inputs;
 }
 
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model) {
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model) {
   std::vector<ModelInput> inputs;
   for (const InputInfo& info : model.inputs()) {
     if (!info.type ||
@@ -165,7 +151,7 @@ Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model
   return inputs;
 }
 
-Status set_inputs(Model& model, std::span<const ModelInput> inputs,
+Status set_inputs(ModelFunction& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row) {
   for (const ModelInput& input : inputs) {
     Tensor tensor = input.tensor;

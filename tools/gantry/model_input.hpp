@@ -18,7 +18,7 @@ namespace gantry::cli {
 
 // An input that is not a parameter.
 struct ModelInput {
-  // in Model::inputs()
+  // in ModelFunction::inputs()
   std::size_t index = 0;
   std::string name;
   // on the CPU; with `each`, it has an additional first axis
@@ -34,19 +34,19 @@ struct ModelInput {
 // returns  the inputs that files set, in the model's order; invalid, listing the inputs with their types, if an input
 //          is missing, duplicate, unknown, no tensor, or has another type or shape; errors of
 //          reading a file
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const Model& model,
+Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
                                             std::span<const std::string> files, bool each,
                                             const std::vector<bool>& is_set = {});
 
 // Creates inputs of zeros.
 //
 // returns  invalid, listing the inputs, if the type of one is unknown or has symbolic extents
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const Model& model);
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model);
 
 // Sets the inputs of a model.
 //
 // row      [in]   index on the additional first axis; nullopt: there is none
-Status set_inputs(Model& model, std::span<const ModelInput> inputs,
+Status set_inputs(ModelFunction& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row = {});
 
 }  // namespace gantry::cli

@@ -74,7 +74,8 @@ Result<Any> numbered_weights(const Runtime& runtime, const InputInfo& input,
                  names.text(), ", whose order it does not contain: --script passes them by name");
 }
 
-Result<std::vector<bool>> set_all(Runtime& runtime, Model& model, const WeightNames& names) {
+Result<std::vector<bool>> set_all(Runtime& runtime, ModelFunction& model,
+                                  const WeightNames& names) {
   const std::span<const InputInfo> inputs = model.inputs();
   GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
   std::vector<bool> is_set(inputs.size());
@@ -93,8 +94,8 @@ Result<std::vector<bool>> set_all(Runtime& runtime, Model& model, const WeightNa
 
 }  // namespace
 
-Result<std::vector<bool>> set_weights(Runtime& runtime, Model& model, const std::string& directory,
-                                      const std::string& device) {
+Result<std::vector<bool>> set_weights(Runtime& runtime, ModelFunction& model,
+                                      const std::string& directory, const std::string& device) {
   GANTRY_TRY(const WeightDirectory weights, WeightDirectory::open(directory));
   GANTRY_TRY(const gantry_device_id id, runtime.device(device));
   GANTRY_TRY(const Function load, runtime.function("vm.builtin.tensor_cache.load"));

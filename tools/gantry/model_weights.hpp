@@ -22,8 +22,8 @@ namespace gantry::cli {
 // device   [in]   where tensors are loaded
 // returns  for each input whether it is set; invalid, listing the inputs, if none is, or if the
 //          directory does not determine the value of one; the errors of the directory
-Result<std::vector<bool>> set_weights(Runtime& runtime, Model& model, const std::string& directory,
-                                      const std::string& device);
+Result<std::vector<bool>> set_weights(Runtime& runtime, ModelFunction& model,
+                                      const std::string& directory, const std::string& device);
 
 // The index of a directory and the shards that it lists.
 Result<std::vector<std::filesystem::path>> weight_files(const std::string& directory);

@@ -13,9 +13,6 @@
 namespace gantry::cli {
 namespace {
 
-// A tuple may contain itself several times, so a few bytes of code can make any number of items.
-constexpr std::size_t max_items = 65536;
-
 // Returns the tensor of an output, or a new one that contains its number; an empty one for other
 // values.
 Result<Tensor> tensor_of(Runtime& runtime, const Any& output) {
@@ -39,30 +36,6 @@ Result<Tensor> tensor_of(Runtime& runtime, const Any& output) {
 }
 
 }  // namespace
-
-Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
-  std::vector<Any> items;
-  // in reverse order
-  std::vector<Any> waiting{value};
-  for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-    const Any next = std::move(waiting.back());
-    waiting.pop_back();
-    if (next.value().kind != GANTRY_ARRAY) {
-      items.push_back(next);
-      continue;
-    }
-    GANTRY_TRY(const std::vector<Any> parts, next.items());
-    if (visited + waiting.size() + parts.size() > max_items) {
-      return exhausted("the result has more than ", max_items, " items, the limit");
-    }
-    waiting.insert(waiting.end(), parts.rbegin(), parts.rend());
-  }
-  std::vector<NamedValue> named;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    named.push_back({items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
-  }
-  return named;
-}
 
 Status Outputs::add(std::int64_t run, std::span<const NamedValue> outputs) {
   texts_.clear();

@@ -18,17 +18,6 @@
 
 namespace gantry::cli {
 
-struct NamedValue {
-  std::string name;
-  Any value;
-};
-
-// Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
-// are several.
-//
-// returns  exhausted  too many items
-Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base);
-
 // A value that is neither a tensor nor a number: `"text"`, `shape [2, 3]`, `an object`.
 struct NamedText {
   std::string name;

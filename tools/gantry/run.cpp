@@ -6,12 +6,12 @@
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
-#include "tools/gantry/vm_model.hpp"
 
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
@@ -143,16 +143,13 @@ Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunO
   const bool is_by_name = !options.inputs.empty() || options.each || !options.weights.empty();
   if (options.function.empty() || is_by_name) return run_model(runtime, module, options, quiet);
   if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
-  GANTRY_TRY(const VirtualMachine machine,
-             VirtualMachine::create(runtime, module, options.devices));
-  const VmFunction* const function = machine.find(options.function);
-  if (function == nullptr) {
-    if (module.function(options.function).ok())
-      return run_function(runtime, module, options, quiet);
-    return machine.select(options.function).error();
-  }
+  GANTRY_TRY(const Model model, runtime.model(module, options.devices));
+  if (!std::ranges::binary_search(model.functions(), options.function) &&
+      module.function(options.function).ok())
+    return run_function(runtime, module, options, quiet);
+  GANTRY_CHECK(model.function(options.function));
   if (options.args.empty()) return run_model(runtime, module, options, quiet);
-  return run_function(runtime, machine.module, options, quiet);
+  return run_function(runtime, model.module(), options, quiet);
 }
 
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {

@@ -16,33 +16,33 @@ Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOp
                              bool quiet) {
   RunOutcome outcome;
   const Stopwatch create;
-  GANTRY_TRY(const auto model, make_model(runtime, module,
-                                          {.devices = options.devices,
-                                           .function = options.function,
-                                           .capture = options.capture}));
+  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
+                                                 {.devices = options.devices,
+                                                  .function = options.function,
+                                                  .capture = options.capture}));
   outcome.create_ns = create.nanoseconds();
   std::vector<bool> is_set;
   if (!options.weights.empty()) {
-    GANTRY_TRY(is_set, set_weights(runtime, *model, options.weights, options.devices.front()));
+    GANTRY_TRY(is_set, set_weights(runtime, model, options.weights, options.devices.front()));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             read_inputs(runtime, *model, options.inputs, options.each, is_set));
+             read_inputs(runtime, model, options.inputs, options.each, is_set));
   GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
   Outputs outputs(runtime, options.each, count);
   Progress progress("run", static_cast<std::uint64_t>(count * options.repeat), quiet);
   for (std::int64_t i = 0; i < count; ++i) {
-    GANTRY_CHECK(set_inputs(*model, inputs, options.each ? std::optional(i) : std::nullopt));
+    GANTRY_CHECK(set_inputs(model, inputs, options.each ? std::optional(i) : std::nullopt));
     GANTRY_CHECK(synchronize(runtime, devices));
     for (int repetition = 0; repetition < options.repeat; ++repetition) {
       const Stopwatch run;
-      GANTRY_CHECK(model->run());
+      GANTRY_CHECK(model.run());
       GANTRY_CHECK(synchronize(runtime, devices));
       outcome.run_ns.add(run.nanoseconds());
       progress.advance();
     }
-    GANTRY_TRY(const std::vector<NamedValue> values, model->outputs());
+    GANTRY_TRY(const std::vector<NamedValue> values, model.outputs());
     GANTRY_CHECK(outputs.add(i, values));
   }
   outcome.arrays = outputs.take_arrays();

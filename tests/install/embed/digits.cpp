@@ -5,14 +5,16 @@
 
 gantry::Status recognise(const char* model_file, const char* images_file) {
   GANTRY_TRY(auto runtime, gantry::Runtime::create());
-  GANTRY_TRY(const auto model, runtime.load(model_file));
-  GANTRY_TRY(auto executor, runtime.executor(model, {"cpu"}));
+  GANTRY_TRY(const auto module, runtime.load(model_file));
+  GANTRY_TRY(const auto model, runtime.model(module, {"cpu"}));
+  GANTRY_TRY(auto digits, model.function());
   GANTRY_TRY(const auto inputs, runtime.read_tensors(images_file));
   for (std::int64_t i = 0; i < inputs.front().second.shape()[0]; ++i) {
     // float32[1, 64]
     GANTRY_TRY(const auto image, inputs.front().second.row(i));
-    GANTRY_TRY(const auto outputs, executor.run({{"x", image}}));
-    const auto scores = outputs.front().elements<float>();
+    GANTRY_TRY(const auto outputs, digits.run({{"x", image}}));
+    GANTRY_TRY(const auto output, outputs.front().value.tensor());
+    const auto scores = output.elements<float>();
     std::printf("%td\n", std::max_element(scores.begin(), scores.end()) - scores.begin());
   }
   return {};

@@ -2,7 +2,6 @@
 #include "tools/gantry/script/script_player.hpp"
 
 #include "tools/gantry/script/script_values.hpp"
-#include "tools/gantry/script/virtual_machine.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
@@ -88,8 +87,8 @@ Result<ScriptPlayer> ScriptPlayer::create(Runtime runtime, const Module& model,
                        " has no virtual machine")
         .with_reason("CALL_SCRIPT");
   }
-  GANTRY_TRY(Module machine, create_machine(runtime, model, devices));
-  return ScriptPlayer(std::move(runtime), std::move(machine), script, devices.front());
+  GANTRY_TRY(const Model machine, runtime.model(model, devices));
+  return ScriptPlayer(std::move(runtime), machine.module(), script, devices.front());
 }
 
 Result<Any> ScriptPlayer::params() {

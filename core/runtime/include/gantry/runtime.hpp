@@ -3,12 +3,11 @@
 // gantry/runtime.hpp - the API for embedders: a runtime, the modules that it loads, their functions
 // and tensors.
 //
-//     auto runtime  = gantry::Runtime::create();
-//     auto model    = runtime->load("digits.so");
-//     auto executor = runtime->executor(*model, {"cpu"});
-//     executor->set_input("x", *x);
-//     executor->run();
-//     auto y = executor->output(0);
+//     auto runtime = gantry::Runtime::create();
+//     auto module  = runtime->load("digits.so");
+//     auto model   = runtime->model(*module, {"cpu"});
+//     auto digits  = model->function();
+//     auto outputs = digits->run({{"x", *x}});
 //
 // The classes are handles: copying one adds a reference. An object keeps everything that it needs
 // alive, including the runtime, so handles may be destroyed in any order and on any thread. There
@@ -21,6 +20,7 @@
 #include <gantry/result.hpp>
 #include <gantry/runtime/device_info.hpp>
 #include <gantry/runtime/executor.hpp>
+#include <gantry/runtime/model.hpp>
 #include <gantry/runtime/module.hpp>
 #include <gantry/runtime/options.hpp>
 #include <gantry/runtime/raised_error.hpp>
@@ -57,7 +57,21 @@ class GANTRY_EXPORT Runtime {
   // costs    dlopen plus microseconds; payloads are not copied
   Result<Module> load(const std::string& path, const LoadOptions& options = {});
 
-  // Calls a model's factory function.
+  // Creates a model: the virtual machine of a module, or the executors of its graphs.
+  //
+  // module   [in]   a module that has the executable or the graph, itself or in its imports
+  // devices  [in]   "cpu", "opencl:1"; at least one. Code of virtual machines runs on the first; the
+  //                 CPU, where the code requires it as well, is added
+  // returns  not_found: the module has neither; unsupported: an option that the model does not have;
+  //          the errors of the plugin
+  Result<Model> model(const Module& module, std::span<const std::string> devices,
+                      const ModelOptions& options = {});
+  Result<Model> model(const Module& module, std::initializer_list<std::string> devices,
+                      const ModelOptions& options = {}) {
+    return model(module, std::span(devices.begin(), devices.size()), options);
+  }
+
+  // Calls a graph's factory function. An executor is the simplest form of a model.
   //
   // model    [in]   a module that has the function, itself or in its imports
   // devices  [in]   "cpu", "opencl:1"; at least one. The first runs the parts of the graph that

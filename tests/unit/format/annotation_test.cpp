@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/annotation.hpp"
+#include "core/format/annotation.hpp"
 
 #include <gantry/dtype_text.hpp>
 
 #include <gmock/gmock.h>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Annotation, HasExtentsAndTheirSymbols) {
-  const auto type =
+  const auto tensor =
       tensor_annotation(R"x(R.Tensor((n, 1, T.int64(8), T.min(n, 3) - 1), dtype="float32"))x");
 
-  ASSERT_TRUE(type);
-  EXPECT_TRUE(same_dtype(type->dtype, dtypes::float32));
-  EXPECT_THAT(type->shape, ElementsAre(-1, 1, 8, -1));
-  EXPECT_EQ(type->text, "float32[n, 1, 8, T.min(n, 3) - 1]");
+  ASSERT_TRUE(tensor);
+  EXPECT_TRUE(same_dtype(tensor->type.dtype, dtypes::float32));
+  EXPECT_THAT(tensor->type.shape, ElementsAre(-1, 1, 8, -1));
+  EXPECT_EQ(tensor->text, "float32[n, 1, 8, T.min(n, 3) - 1]");
 }
 
 TEST(Annotation, MayBeOfOneAxisOrOfNone) {
@@ -26,22 +26,22 @@ TEST(Annotation, MayBeOfOneAxisOrOfNone) {
   const auto none = tensor_annotation(R"x(R.Tensor((), dtype="int64"))x");
 
   ASSERT_TRUE(one && none);
-  EXPECT_THAT(one->shape, ElementsAre(32));
+  EXPECT_THAT(one->type.shape, ElementsAre(32));
   EXPECT_EQ(one->text, "bfloat16[32]");
-  EXPECT_THAT(none->shape, IsEmpty());
+  EXPECT_THAT(none->type.shape, IsEmpty());
   EXPECT_EQ(none->text, "int64[]");
 }
 
 TEST(Annotation, OfABooleanHasOneByte) {
-  const auto type = tensor_annotation(R"x(R.Tensor((2,), dtype="bool"))x");
+  const auto tensor = tensor_annotation(R"x(R.Tensor((2,), dtype="bool"))x");
 
-  ASSERT_TRUE(type);
-  EXPECT_EQ(element_bytes(type->dtype), 1u);
-  EXPECT_EQ(dtype_text(type->dtype), "bool8");
-  EXPECT_EQ(type->text, "bool[2]");
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ(element_bytes(tensor->type.dtype), 1u);
+  EXPECT_EQ(dtype_text(tensor->type.dtype), "bool8");
+  EXPECT_EQ(tensor->text, "bool[2]");
 }
 
-TEST(Annotation, OfAnythingElseIsNoTensorType) {
+TEST(Annotation, OfAnythingElseIsNoTensorAnnotation) {
   for (const std::string_view text :
        {"", "R.Tensor", "R.Tensor((", R"x(R.Tensor((1,), dtype="))x", R"x(R.Tensor((), dtype=")x",
         R"x(R.Tensor((1,), dtype="posit32"))x", R"x(R.Tensor(dtype="float32", ndim=2))x",
@@ -65,4 +65,4 @@ TEST(Annotation, ShowsWhetherATensorIsAccepted) {
 }
 
 }  // namespace
-}  // namespace gantry::cli
+}  // namespace gantry

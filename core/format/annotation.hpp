@@ -5,27 +5,22 @@
 //     R.Tensor((n, 1, 8, 8), dtype="float32")   R.Shape([n])   T.Tuple(R.Tensor(...), R.Any)   T.int64
 #pragma once
 
-#include <gantry/tensor.h>
+#include <gantry/tensor_type.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 
-// A tensor whose extents may be symbolic.
-struct TensorType {
-  gantry_dtype dtype{};
-  // -1: symbolic, any extent matches
-  std::vector<std::int64_t> shape;
+struct TensorAnnotation {
+  TensorType type;
   // "float32[n, 1, 8, 8]"
   std::string text;
 };
 
 // returns  nullopt: no tensor, or one without a known shape and dtype
-std::optional<TensorType> tensor_annotation(std::string_view annotation);
+std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation);
 
 // True if a tensor may be passed: the annotation is that of a tensor or of any object, or empty.
 bool accepts_tensor(std::string_view annotation);
@@ -33,4 +28,4 @@ bool accepts_tensor(std::string_view annotation);
 // True for "T.Tuple(...)" and, up to v0.25, "R.Tuple(...)".
 bool is_tuple(std::string_view annotation);
 
-}  // namespace gantry::cli
+}  // namespace gantry

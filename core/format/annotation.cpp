@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/annotation.hpp"
+#include "core/format/annotation.hpp"
 
 #include "core/base/text.hpp"
 
@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 // The number in "8" or "T.int64(8)".
@@ -40,7 +40,7 @@ std::vector<std::string_view> items_of(std::string_view list) {
 
 }  // namespace
 
-std::optional<TensorType> tensor_annotation(std::string_view annotation) {
+std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation) {
   constexpr std::string_view begin = "R.Tensor((", middle = "), dtype=\"", end = "\")";
   const std::size_t at = annotation.rfind(middle);
   if (!annotation.starts_with(begin) || !annotation.ends_with(end) ||
@@ -53,15 +53,15 @@ std::optional<TensorType> tensor_annotation(std::string_view annotation) {
   // Relax's boolean has one byte.
   const auto dtype = parse_dtype(name == "bool" ? "bool8" : name);
   if (!dtype.ok()) return std::nullopt;
-  TensorType type{*dtype, {}, {}};
+  TensorAnnotation tensor{{*dtype, {}}, {}};
   std::vector<std::string> extents;
   for (const std::string_view item : items_of(annotation.substr(begin.size(), at - begin.size()))) {
     const auto extent = extent_in(item);
-    type.shape.push_back(extent.value_or(-1));
+    tensor.type.shape.push_back(extent.value_or(-1));
     extents.push_back(extent ? concat(*extent) : std::string(item));
   }
-  type.text = concat(name, "[", join(extents), "]");
-  return type;
+  tensor.text = concat(name, "[", join(extents), "]");
+  return tensor;
 }
 
 bool accepts_tensor(std::string_view annotation) {
@@ -75,4 +75,4 @@ bool is_tuple(std::string_view annotation) {
   return annotation.starts_with("T.Tuple(") || annotation.starts_with("R.Tuple(");
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/runtime/model_state.hpp"
+
+#include "core/format/payload_layout.hpp"
+
+namespace gantry {
+
+// Returns a model whose functions are the graphs of the file, by the names of their factory
+// functions.
+//
+// returns  the error of looking "default" up, if the file has no graph
+Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& module,
+                                                const PayloadLayouts& layouts,
+                                                std::span<const std::string> devices,
+                                                const ModelOptions& options);
+
+}  // namespace gantry

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
+#include "core/runtime/graph_model.hpp"
+#include "core/runtime/model_state.hpp"
+#include "core/runtime/state.hpp"
+#include "core/runtime/vm_model.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// A tuple may contain itself several times, so a few bytes of code can make any number of items.
+constexpr std::size_t max_items = 65536;
+
+Error no_function(const ModelState& model, std::string_view name) {
+  const std::vector<std::string>& functions = model.functions;
+  Error error = name.empty()
+                    ? fail(Code::not_found, "the model has ", functions.size(),
+                           " functions and no ", quoted(model.usual), "; one must be named")
+                    : fail(Code::not_found, "the model has no function ", quoted(name),
+                           did_you_mean(name, {functions.begin(), functions.end()}));
+  error.reason = "FUNCTION";
+  const std::size_t listed = std::min(functions.size(), max_listed_names);
+  for (std::size_t i = 0; i < listed; ++i) error.at(model.text_of(functions[i]));
+  if (functions.size() > listed) error.at("and ", functions.size() - listed, " more");
+  return error;
+}
+
+std::vector<std::string> sorted(std::vector<std::string> names) {
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+ModelState::ModelState(Module made, std::vector<std::string> names, std::string unnamed)
+    : module(std::move(made)), functions(sorted(std::move(names))), usual(std::move(unnamed)) {}
+
+Result<Module> made_for(Runtime& runtime, const Function& make,
+                        std::span<const std::string> names) {
+  std::vector<gantry_value> args;
+  for (const std::string& name : names) {
+    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
+    args.push_back(device_value(id));
+  }
+  GANTRY_TRY(const Any made, make.call(args));
+  return made.module();
+}
+
+Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
+  return guard([&]() -> Result<std::vector<NamedValue>> {
+    std::vector<Any> items;
+    // in reverse order
+    std::vector<Any> waiting{value};
+    for (std::size_t visited = 0; !waiting.empty(); ++visited) {
+      Any next = std::move(waiting.back());
+      waiting.pop_back();
+      if (next.value().kind != GANTRY_ARRAY) {
+        items.push_back(std::move(next));
+        continue;
+      }
+      GANTRY_TRY(const std::vector<Any> parts, next.items());
+      if (visited + waiting.size() + parts.size() > max_items)
+        return exhausted("the result has more than ", max_items, " items, the limit");
+      waiting.insert(waiting.end(), parts.rbegin(), parts.rend());
+    }
+    std::vector<NamedValue> named;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      named.push_back(
+          {items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
+    }
+    return named;
+  });
+}
+
+const std::string& ModelFunction::name() const { return state_->name; }
+std::string ModelFunction::subject() const { return state_->subject(); }
+std::span<const InputInfo> ModelFunction::inputs() const { return state_->inputs; }
+
+Result<std::size_t> ModelFunction::input(std::string_view name) const {
+  return guard([&]() -> Result<std::size_t> {
+    const auto inputs = this->inputs();
+    const auto found = std::ranges::find(inputs, name, &InputInfo::name);
+    if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
+    const auto position = parse_number<std::size_t>(name);
+    if (position && *position < inputs.size()) return *position;
+    std::vector<std::string_view> names;
+    for (const InputInfo& input : inputs) names.push_back(input.name);
+    return invalid(subject(), " has no input ", quoted(name), did_you_mean(name, names));
+  });
+}
+
+Status ModelFunction::set_input(std::size_t index, const Tensor& tensor) {
+  return guard([&]() -> Status {
+    if (!tensor) return invalid("input ", index, " of ", subject(), ": the tensor handle is empty");
+    GANTRY_CHECK(check_index(index));
+    return state_->set_tensor(index, tensor);
+  });
+}
+
+Status ModelFunction::set_input(std::string_view name, const Tensor& tensor) {
+  GANTRY_TRY(const std::size_t index, input(name));
+  return set_input(index, tensor);
+}
+
+Status ModelFunction::set_value(std::size_t index, const Any& value) {
+  return guard([&]() -> Status {
+    GANTRY_CHECK(check_index(index));
+    return state_->set_value(index, value);
+  });
+}
+
+Status ModelFunction::set_value(std::string_view name, const Any& value) {
+  GANTRY_TRY(const std::size_t index, input(name));
+  return set_value(index, value);
+}
+
+Status ModelFunction::check_index(std::size_t index) const {
+  if (index < inputs().size()) return {};
+  return invalid(subject(), " has no input ", index, ", input count is ", inputs().size());
+}
+
+Status ModelFunction::run() {
+  return guard([&] { return state_->run(); });
+}
+
+Result<std::vector<NamedValue>> ModelFunction::run(
+    std::span<const std::pair<std::string, Tensor>> inputs) {
+  for (const auto& [name, tensor] : inputs) GANTRY_CHECK(set_input(name, tensor));
+  GANTRY_CHECK(run());
+  return outputs();
+}
+
+Result<std::vector<NamedValue>> ModelFunction::outputs() const {
+  return guard([&] { return state_->outputs(); });
+}
+
+Result<Any> ModelFunction::output(std::string_view name) const {
+  return guard([&]() -> Result<Any> {
+    GANTRY_TRY(std::vector<NamedValue> values, outputs());
+    const auto found = std::ranges::find(values, name, &NamedValue::name);
+    if (found != values.end()) return std::move(found->value);
+    return not_found(subject(), " has no output ", quoted(name),
+                     "; outputs: ", join(values, ", ", [](const NamedValue& value) {
+                       return quoted(value.name);
+                     }));
+  });
+}
+
+const std::vector<std::string>& Model::functions() const { return state_->functions; }
+const Module& Model::module() const { return state_->module; }
+
+Result<ModelFunction> Model::function(std::string_view name) const {
+  return guard([&]() -> Result<ModelFunction> {
+    const std::vector<std::string>& functions = state_->functions;
+    const std::string_view wanted = name.empty() ? std::string_view(state_->usual) : name;
+    auto found = std::ranges::find(functions, wanted);
+    if (found == functions.end() && name.empty() && functions.size() == 1)
+      found = functions.begin();
+    if (found == functions.end()) return no_function(*state_, name);
+    GANTRY_TRY(auto function, state_->function(*found));
+    return ModelFunction(std::move(function));
+  });
+}
+
+Result<Model> Runtime::model(const Module& module, std::span<const std::string> devices,
+                             const ModelOptions& options) {
+  return guard([&]() -> Result<Model> {
+    if (!module) return invalid("module handle is empty, expected a model");
+    if (devices.empty()) return invalid("model has 0 devices, minimum is 1");
+    const PayloadLayouts& layouts = state_->layouts;
+    const auto load = module.function("vm_load_executable");
+    GANTRY_TRY(auto state, load.ok() ? vm_model(*this, module, *load, layouts, devices, options)
+                                     : graph_model(*this, module, layouts, devices, options));
+    return Model(std::move(state));
+  });
+}
+
+}  // namespace gantry

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the handles of gantry/runtime/model.hpp refer to: one implementation for graphs and one for
+// virtual machines.
+#pragma once
+
+#include <gantry/runtime.hpp>
+
+#include <gantry/result.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// See ModelFunction.
+class FunctionState {
+ public:
+  FunctionState(std::string function, std::vector<InputInfo> parameters)
+      : name(std::move(function)), inputs(std::move(parameters)) {}
+  virtual ~FunctionState() = default;
+
+  virtual std::string subject() const = 0;
+  // Precondition of both: index < inputs.size().
+  virtual Status set_tensor(std::size_t index, const Tensor& tensor) = 0;
+  virtual Status set_value(std::size_t index, const Any& value) = 0;
+  virtual Status run() = 0;
+  virtual Result<std::vector<NamedValue>> outputs() const = 0;
+
+  const std::string name;
+  const std::vector<InputInfo> inputs;
+};
+
+// See Model.
+class ModelState {
+ public:
+  // names    [in]   of the functions, in any order
+  // unnamed  [in]   see `usual`
+  ModelState(Module made, std::vector<std::string> names, std::string unnamed);
+  virtual ~ModelState() = default;
+
+  // name     [in]   one of `functions`
+  virtual Result<std::shared_ptr<FunctionState>> function(const std::string& name) = 0;
+  // Returns how errors list a function: "prefill(x, kv)".
+  virtual std::string text_of(const std::string& name) const = 0;
+
+  // See Model::module.
+  const Module module;
+  // sorted
+  const std::vector<std::string> functions;
+  // the function that an empty name selects, if there is one of this name
+  const std::string usual;
+};
+
+// Calls a function that creates an executor or a virtual machine from devices.
+//
+// names    [in]   of the devices, at least one; see Runtime::executor
+Result<Module> made_for(Runtime& runtime, const Function& make, std::span<const std::string> names);
+
+}  // namespace gantry

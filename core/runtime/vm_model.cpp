@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/vm_model.hpp"
+
+#include "core/format/annotation.hpp"
+#include "core/format/details.hpp"
+#include "core/format/vm_details.hpp"
+#include "core/module/module.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <map>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+// The description of the executable in the file; empty if there is none.
+Detail described_executable(const Module& module, const PayloadLayouts& layouts) {
+  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(module.get())->artifact;
+  for (const Entry& entry : artifact.container.entries) {
+    if (is_virtual_machine(entry.type_key))
+      return describe_payload(entry, artifact.container.facts, layouts).root;
+  }
+  return {};
+}
+
+InputInfo input_of(std::string name, const Detail* annotations) {
+  InputInfo input{.name = std::move(name), .type = {}, .type_text = {}};
+  const Detail* const annotation = annotations != nullptr ? annotations->find(input.name) : nullptr;
+  if (annotation == nullptr) return input;
+  input.type_text = annotation->value;
+  if (auto tensor = tensor_annotation(annotation->value)) {
+    input.type = std::move(tensor->type);
+    input.type_text = std::move(tensor->text);
+  }
+  input.is_tensor = accepts_tensor(annotation->value);
+  input.is_tuple = is_tuple(annotation->value);
+  return input;
+}
+
+class VmFunction final : public FunctionState {
+ public:
+  VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
+             Module machine, Function call, std::string device)
+      : FunctionState(std::move(function), std::move(parameters)),
+        runtime_(std::move(runtime)),
+        machine_(std::move(machine)),
+        call_(std::move(call)),
+        device_(std::move(device)),
+        args_(inputs.size()) {}
+
+  std::string subject() const override { return concat("function ", quoted(name)); }
+
+  Status set_tensor(std::size_t index, const Tensor& tensor) override {
+    // Compiled code accepts no tensor that begins within its memory, such as a row.
+    GANTRY_TRY(const Tensor copy, runtime_.tensor(tensor.shape(), tensor.dtype(), device_));
+    GANTRY_CHECK(runtime_.copy(tensor, copy));
+    args_[index] = Any::share(copy);
+    return {};
+  }
+
+  Status set_value(std::size_t index, const Any& value) override {
+    args_[index] = value;
+    return {};
+  }
+
+  Status run() override {
+    values_.clear();
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      if (!args_[i])
+        return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
+      values_.push_back(args_[i]->value());
+    }
+    auto result = call_.call(values_);
+    if (!result.ok()) return std::move(result).failure().at("in ", subject());
+    result_ = std::move(*result);
+    return {};
+  }
+
+  Result<std::vector<NamedValue>> outputs() const override {
+    return named_items(result_, "output");
+  }
+
+ private:
+  Runtime runtime_;
+  Module machine_;
+  Function call_;
+  // its first one
+  std::string device_;
+  // nullopt: not set
+  std::vector<std::optional<Any>> args_;
+  // of args_, for the call
+  std::vector<gantry_value> values_;
+  Any result_;
+};
+
+struct MachineFunctions {
+  std::vector<std::string> names;
+  // of the function of a name
+  Function arity, parameter_name;
+
+  Result<std::vector<std::string>> parameters(const std::string& function) const {
+    GANTRY_TRY(const Any answer, arity(function));
+    GANTRY_TRY(const std::int64_t count, answer.integer());
+    std::vector<std::string> parameters;
+    for (std::int64_t i = 0; i < count; ++i) {
+      // Executables need not have the names.
+      std::string& name = parameters.emplace_back(concat(i));
+      if (const auto named = parameter_name(function, i); named.ok()) {
+        GANTRY_TRY(name, named->text());
+      }
+    }
+    return parameters;
+  }
+
+  static Result<MachineFunctions> of(const Module& machine) {
+    MachineFunctions functions;
+    GANTRY_TRY(functions.arity, machine.function("get_function_arity"));
+    GANTRY_TRY(functions.parameter_name, machine.function("get_function_param_name"));
+    GANTRY_TRY(functions.names, machine.functions());
+    // The machine's own ones, such as get_function_arity, have no arity.
+    std::erase_if(functions.names,
+                  [&](const std::string& name) { return !functions.arity(name).ok(); });
+    return functions;
+  }
+};
+
+class VmModel final : public ModelState {
+ public:
+  VmModel(Runtime runtime, Module machine, MachineFunctions own, const Module& executable,
+          const PayloadLayouts& layouts, std::string device)
+      : ModelState(std::move(machine), own.names, "main"),
+        runtime_(std::move(runtime)),
+        functions_(std::move(own)),
+        executable_(executable),
+        layouts_(layouts),
+        device_(std::move(device)) {}
+
+  Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
+    GANTRY_TRY(std::vector<std::string> names, functions_.parameters(name));
+    GANTRY_TRY(Function call, module.function(name));
+    const Detail* const annotations = annotations_of(name);
+    std::vector<InputInfo> inputs;
+    for (std::string& input : names) inputs.push_back(input_of(std::move(input), annotations));
+    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), module, std::move(call),
+                                        device_);
+  }
+
+  std::string text_of(const std::string& name) const override {
+    std::string text;
+    append_escaped(text, name);
+    const auto names = functions_.parameters(name);
+    if (names.ok()) append_escaped(text, concat("(", join(*names), ")"));
+    return text;
+  }
+
+ private:
+  const Detail* annotations_of(std::string_view name) {
+    if (!described_) described_ = described_executable(executable_, layouts_);
+    const Detail* const all = described_->find("functions");
+    const Detail* const function = all != nullptr ? all->find(name) : nullptr;
+    return function != nullptr ? function->find("annotations") : nullptr;
+  }
+
+  Runtime runtime_;
+  MachineFunctions functions_;
+  Module executable_;
+  const PayloadLayouts& layouts_;
+  std::string device_;
+  // nullopt: not read yet
+  std::optional<Detail> described_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<ModelState>> vm_model(Runtime runtime, const Module& module,
+                                             const Function& load, const PayloadLayouts& layouts,
+                                             std::span<const std::string> devices,
+                                             const ModelOptions& options) {
+  if (options.capture)
+    return unsupported("the model is a virtual machine, only graphs can be recorded (capture)");
+  auto machine = made_for(runtime, load, devices);
+  if (!machine.ok()) return std::move(machine).failure().at("while making a virtual machine");
+  GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(*machine));
+  return std::make_shared<VmModel>(std::move(runtime), std::move(*machine), std::move(functions),
+                                   module, layouts, devices.front());
+}
+
+}  // namespace gantry

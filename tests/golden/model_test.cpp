@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs functions of models by name and compares them with the outputs that TVM computed.
+#include "tests/support/built_runtime.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using test::golden;
+using ::testing::ElementsAre;
+
+class AnyModel : public ::testing::Test {
+ protected:
+  Module load(const std::string& file) {
+    auto loaded = runtime.load(golden(file).string());
+    EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+    return *loaded;
+  }
+  Model model_of(const std::string& file) {
+    auto model = runtime.model(load(file), {"cpu"});
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    return *model;
+  }
+  ModelFunction function_of(const std::string& file, std::string_view name = {}) {
+    auto function = model_of(file).function(name);
+    EXPECT_TRUE(function.ok()) << function.error().message;
+    return *function;
+  }
+  Tensor array(const std::string& file, std::string_view member) {
+    auto tensors = runtime.read_tensors(golden(file).string());
+    EXPECT_TRUE(tensors.ok()) << tensors.error().message;
+    for (auto& [name, tensor] : *tensors) {
+      if (name == member) return tensor;
+    }
+    ADD_FAILURE() << file << " has no " << member;
+    return {};
+  }
+  Tensor int64(std::int64_t value) {
+    Tensor made = runtime.tensor({}, dtypes::int64).value();
+    std::memcpy(made.data(), &value, sizeof value);
+    return made;
+  }
+  static void expect_equal(const Any& found, const Tensor& expected) {
+    const auto tensor = found.tensor();
+    ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+    EXPECT_EQ(type_text(tensor->dtype(), tensor->shape()),
+              type_text(expected.dtype(), expected.shape()));
+    ASSERT_EQ(tensor->byte_size(), expected.byte_size());
+    EXPECT_EQ(std::memcmp(tensor->data(), expected.data(), expected.byte_size()), 0);
+  }
+  static std::vector<std::string> names_of(const std::vector<NamedValue>& values) {
+    std::vector<std::string> names;
+    for (const NamedValue& value : values) names.push_back(value.name);
+    return names;
+  }
+  static void expect_error(const Error& error, Code code, std::string_view text) {
+    EXPECT_EQ(error.code, code);
+    EXPECT_EQ(error.message, text);
+  }
+
+  Runtime runtime = test::new_runtime();
+};
+
+// ---- graphs
+
+using GraphAsModel = AnyModel;
+
+TEST_F(GraphAsModel, IsOneFunctionWithItsInputs) {
+  const Model model = model_of("tvm-0.12/digits_mlp_llvm.so");
+  const ModelFunction function = model.function().value();
+
+  EXPECT_THAT(model.functions(), ElementsAre("default"));
+  EXPECT_EQ(function.name(), "default");
+  EXPECT_EQ(function.subject(), "the model");
+  ASSERT_EQ(function.inputs().size(), 1u);
+  const InputInfo& input = function.inputs()[0];
+  EXPECT_EQ(input.name, "x");
+  EXPECT_EQ(input.type_text, "float32[1, 64]");
+  ASSERT_TRUE(input.type);
+  EXPECT_TRUE(same_dtype(input.type->dtype, dtypes::float32));
+  EXPECT_THAT(input.type->shape, ElementsAre(1, 64));
+  EXPECT_TRUE(input.is_tensor);
+  EXPECT_FALSE(input.is_tuple);
+}
+
+TEST_F(GraphAsModel, HasTvmsOutputByName) {
+  ModelFunction function = function_of("tvm-0.12/digits_mlp_llvm.so", "default");
+  const Tensor inputs = array("tvm-0.12/digits_mlp.input.npz", "x");
+  const Tensor expected = array("tvm-0.12/digits_mlp_llvm.expected.npz", "output");
+
+  for (const std::int64_t i : {3, 4}) {
+    ASSERT_TRUE(function.set_input("x", inputs.row(i).value()).ok());
+    ASSERT_TRUE(function.run().ok());
+    const auto output = function.output("output");
+    ASSERT_TRUE(output.ok()) << output.error().message;
+    EXPECT_EQ(std::memcmp(output->tensor()->data(), expected.row(i)->data(), 40), 0) << i;
+  }
+}
+
+TEST_F(GraphAsModel, HasFunctionsThatShareNoInputs) {
+  const Model model = model_of("tvm-0.12/digits_mlp_llvm.so");
+  ModelFunction one = model.function().value();
+  ModelFunction other = model.function().value();
+  const Tensor inputs = array("tvm-0.12/digits_mlp.input.npz", "x");
+  const Tensor expected = array("tvm-0.12/digits_mlp_llvm.expected.npz", "output");
+  ASSERT_TRUE(one.set_input(0, inputs.row(0).value()).ok());
+  ASSERT_TRUE(other.set_input(0, inputs.row(1).value()).ok());
+  ASSERT_TRUE(one.run().ok());
+  ASSERT_TRUE(other.run().ok());
+
+  EXPECT_EQ(std::memcmp(one.output("output")->tensor()->data(), expected.row(0)->data(), 40), 0);
+  EXPECT_EQ(std::memcmp(other.output("output")->tensor()->data(), expected.row(1)->data(), 40), 0);
+}
+
+TEST_F(GraphAsModel, AcceptsAValueThatIsATensor) {
+  ModelFunction function = function_of("tvm-0.12/digits_mlp_llvm.so");
+  const Tensor x = runtime.tensor({1, 64}, dtypes::float32).value();
+
+  EXPECT_TRUE(function.set_value("x", Any::share(x)).ok());
+  expect_error(function.set_value("x", Any::of_text("x").value()).error(), Code::invalid,
+               "value is a string, expected a tensor");
+}
+
+TEST_F(GraphAsModel, LooksForTheUsualFactoryIfTheFileHasNoGraph) {
+  const auto model = runtime.model(load("tvm-0.12/axpy2_llvm.so"), {"cpu"});
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, Code::not_found);
+  EXPECT_THAT(model.error().message, ::testing::HasSubstr("\"default\""));
+}
+
+// ---- virtual machines
+
+using VmAsModel = AnyModel;
+
+TEST_F(VmAsModel, HasItsFunctionsInOrder) {
+  const Model model = model_of("relax/control_flow_llvm.so");
+
+  EXPECT_THAT(model.functions(),
+              ElementsAre("branch", "is_even", "is_odd", "loop", "nested", "power"));
+  EXPECT_EQ(model.module().type_key(), "relax.VirtualMachine");
+}
+
+TEST_F(VmAsModel, HasInputsWithTheTypesThatTheCompilerLeft) {
+  const ModelFunction cnn = function_of("relax/cnn_dyn_llvm.so");
+  const ModelFunction prims = function_of("relax/prims_llvm.so", "prims");
+  const ModelFunction nest = function_of("relax/tuples_llvm.so", "nest");
+
+  EXPECT_EQ(cnn.name(), "main");
+  EXPECT_EQ(cnn.subject(), "function \"main\"");
+  ASSERT_EQ(cnn.inputs().size(), 1u);
+  EXPECT_EQ(cnn.inputs()[0].type_text, "float32[n, 1, 8, 8]");
+  ASSERT_TRUE(cnn.inputs()[0].type);
+  EXPECT_THAT(cnn.inputs()[0].type->shape, ElementsAre(-1, 1, 8, 8));
+  ASSERT_EQ(prims.inputs().size(), 3u);
+  EXPECT_EQ(prims.inputs()[0].name, "n");
+  EXPECT_EQ(prims.inputs()[0].type_text, "T.int64");
+  EXPECT_FALSE(prims.inputs()[0].type);
+  EXPECT_FALSE(prims.inputs()[0].is_tensor);
+  ASSERT_EQ(nest.inputs().size(), 2u);
+  EXPECT_TRUE(nest.inputs()[0].is_tensor);
+  EXPECT_TRUE(nest.inputs()[1].is_tuple);
+}
+
+TEST_F(VmAsModel, HasTvmsOutputByName) {
+  ModelFunction function = function_of("relax/cnn_dyn_llvm.so");
+
+  for (const char* const call : {"c1", "c2"}) {
+    const auto outputs =
+        function.run({{"x", array("relax/cnn_dyn_llvm.npz", std::string(call) + "_a0")}});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_THAT(names_of(*outputs), ElementsAre("output"));
+    expect_equal(outputs->front().value, array("relax/cnn_dyn_llvm.npz", std::string(call) + "_r"));
+  }
+}
+
+TEST_F(VmAsModel, HasTheItemsOfATupleAsOutputs) {
+  ModelFunction function = function_of("relax/tuples_llvm.so", "split3");
+
+  const auto outputs = function.run({{"0", array("relax/tuples_llvm.npz", "c2_a0")}});
+
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_THAT(names_of(*outputs), ElementsAre("output0", "output1", "output2"));
+  expect_equal(function.output("output1").value(), array("relax/tuples_llvm.npz", "c2_r_1"));
+}
+
+TEST_F(VmAsModel, AcceptsTuplesAndNumbersAsValues) {
+  ModelFunction swap = function_of("relax/tuples_llvm.so", "swap");
+  ModelFunction addn = function_of("relax/prims_llvm.so", "addn");
+  const Any items[] = {Any::share(array("relax/tuples_llvm.npz", "c0_a0_0")),
+                       Any::share(array("relax/tuples_llvm.npz", "c0_a0_1"))};
+
+  ASSERT_TRUE(swap.set_value(0, Any::of_items(items).value()).ok());
+  ASSERT_TRUE(swap.run().ok());
+  expect_equal(swap.output("output0").value(), array("relax/tuples_llvm.npz", "c0_r_0"));
+  ASSERT_TRUE(addn.set_input(0, array("relax/prims_llvm.npz", "c2_a0")).ok());
+  ASSERT_TRUE(addn.set_value(1, Any::adopt({GANTRY_INT, 0, {.i = 4}})).ok());
+  ASSERT_TRUE(addn.run().ok());
+  EXPECT_THAT(addn.output("output")->shape().value(), ElementsAre(5, 12));
+}
+
+// A row begins within the memory of its tensor, which compiled code does not accept.
+TEST_F(VmAsModel, CopiesATensorThatIsSet) {
+  ModelFunction function = function_of("relax/cnn_llvm.so");
+  const Tensor rows = runtime.tensor({2, 1, 1, 8, 8}, dtypes::float32).value();
+  const Tensor row = rows.row(1).value();
+  ASSERT_TRUE(runtime.copy(array("relax/cnn_llvm.npz", "c0_a0"), row).ok());
+
+  ASSERT_TRUE(function.set_input(0, row).ok());
+  std::memset(rows.data(), 0xff, rows.byte_size());
+  ASSERT_TRUE(function.run().ok());
+
+  expect_equal(function.output("output").value(), array("relax/cnn_llvm.npz", "c0_r"));
+}
+
+TEST_F(VmAsModel, RefusesToRunWithoutAnInput) {
+  ModelFunction function = function_of("relax/prims_llvm.so", "addn");
+  ASSERT_TRUE(function.set_input(0, array("relax/prims_llvm.npz", "c2_a0")).ok());
+
+  expect_error(function.run().error(), Code::invalid,
+               "input \"n\" of function \"addn\" is not set");
+}
+
+TEST_F(VmAsModel, CannotBeRecorded) {
+  const auto model = runtime.model(load("relax/cnn_llvm.so"), {"cpu"}, {.capture = true});
+
+  expect_error(model.error(), Code::unsupported,
+               "the model is a virtual machine, only graphs can be recorded (capture)");
+}
+
+TEST_F(VmAsModel, ListsItsFunctionsIfNoneIsChosen) {
+  const Model model = model_of("relax/prims_llvm.so");
+
+  const auto unnamed = model.function();
+  const auto unknown = model.function("prim");
+
+  EXPECT_EQ(unnamed.error().reason, "FUNCTION");
+  expect_error(unnamed.error(), Code::not_found,
+               "the model has 2 functions and no \"main\"; one must be named\n"
+               "  addn(x, n)\n"
+               "  prims(n, f, b)");
+  EXPECT_EQ(unknown.error().reason, "FUNCTION");
+  expect_error(unknown.error(), Code::not_found,
+               "the model has no function \"prim\", did you mean \"prims\"\n"
+               "  addn(x, n)\n"
+               "  prims(n, f, b)");
+}
+
+// ---- what both refuse
+
+using ModelArguments = AnyModel;
+
+TEST_F(ModelArguments, ContainAModuleAndADevice) {
+  expect_error(runtime.model(Module(), {"cpu"}).error(), Code::invalid,
+               "module handle is empty, expected a model");
+  expect_error(runtime.model(load("relax/cnn_llvm.so"), {}).error(), Code::invalid,
+               "model has 0 devices, minimum is 1");
+}
+
+TEST_F(ModelArguments, NameInputsAndOutputsThatExist) {
+  ModelFunction function = function_of("relax/prims_llvm.so", "prims");
+  const Tensor tensor = int64(1);
+
+  EXPECT_EQ(function.input("b").value(), 2u);
+  EXPECT_EQ(function.input("1").value(), 1u);
+  expect_error(function.input("3").error(), Code::invalid, "function \"prims\" has no input \"3\"");
+  expect_error(function.set_input("bb", tensor).error(), Code::invalid,
+               "function \"prims\" has no input \"bb\", did you mean \"b\"");
+  expect_error(function.set_input(3, tensor).error(), Code::invalid,
+               "function \"prims\" has no input 3, input count is 3");
+  expect_error(function.set_value(3, Any()).error(), Code::invalid,
+               "function \"prims\" has no input 3, input count is 3");
+  expect_error(function.set_input(0, Tensor()).error(), Code::invalid,
+               "input 0 of function \"prims\": the tensor handle is empty");
+}
+
+TEST_F(ModelArguments, NameAnOutputOfTheLastRun) {
+  ModelFunction function = function_of("relax/cnn_llvm.so");
+  ASSERT_TRUE(function.run({{"x", array("relax/cnn_llvm.npz", "c0_a0")}}).ok());
+
+  expect_error(function.output("y").error(), Code::not_found,
+               "function \"main\" has no output \"y\"; outputs: \"output\"");
+}
+
+}  // namespace
+}  // namespace gantry
