@@ -148,19 +148,22 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
   const gantry_code reported = known ? code : GANTRY_BUG;
   if (status == nullptr) return reported;
 
-  const std::string callee = described(function);
+  // Only a defect of the callee requires its name, which takes allocations.
+  const auto callee = [&] { return described(function); };
   if (status->code == GANTRY_OK || (status->text != nullptr && status->text_size == 0)) {
-    gantry_fail(status, reported, known ? "" : "STATUS_CODE",
-                Message(callee, " fails with code ", code, " and without a text").c_str());
+    const Message text(callee(), " fails with code ", code, " and without a text");
+    gantry_object* const raised = status->error;
+    gantry_fail(status, reported, known ? "" : "STATUS_CODE", text.c_str());
+    status->error = raised;
   } else if (!known) {
-    gantry_status_add(status,
-                      Message()
-                          .at(callee, " fails with code ", code, ", which is not a code of the ABI")
-                          .c_str());
+    gantry_status_add(
+        status, Message()
+                    .at(callee(), " fails with code ", code, ", which is not a code of the ABI")
+                    .c_str());
   }
   status->code = reported;
   if (wrote)
-    gantry_status_add(status, Message().at(callee, " writes a result although it fails").c_str());
+    gantry_status_add(status, Message().at(callee(), " writes a result although it fails").c_str());
   return reported;
 }
 

@@ -51,11 +51,13 @@ class ErrorThrown : public std::exception {
 // Writes an error into the caller's status.
 //
 // status   [out]  NULL: only the code is returned. A text that is too long for the buffer is
-//                 truncated at a character
+//                 truncated at a character. An error object of an earlier failure in the same call
+//                 is released
 // returns  error.code
 inline gantry_code to_status(const Error& error, gantry_status* status) noexcept {
   const auto code = static_cast<gantry_code>(error.code);
   if (status == nullptr) return code;
+  const ObjectRef replaced = ObjectRef::adopt(status->error);
   gantry_fail(status, code, error.reason.c_str(), error.message.c_str());
   status->offset = error.offset;
   status->native_code = error.native_code;

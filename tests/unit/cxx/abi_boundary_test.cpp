@@ -278,6 +278,38 @@ TEST(StatusBuffer, ReleasesAnErrorObjectThatIsNotRead) {
   EXPECT_EQ(object.ends, 1);
 }
 
+// A function passes its status to a callee that raises an error, and then has no memory.
+TEST(AbiBoundary, ReleasesTheErrorObjectThatAnExceptionReplaces) {
+  CountedError object;
+  StatusBuffer buffer;
+  gantry_status* const status = buffer.get();
+
+  const gantry_code code = abi_boundary(status, [&]() -> gantry_code {
+    gantry_fail(status, GANTRY_INVALID, "RAISED", "ValueError: no");
+    status->error = &object.header;
+    throw std::bad_alloc();
+  });
+
+  const Error error = buffer.error(code, "call");
+  EXPECT_EQ(error.message, "out of memory");
+  EXPECT_FALSE(error.raised);
+  EXPECT_EQ(object.ends, 1);
+}
+
+TEST(StatusBuffer, ReleasesTheErrorObjectOfACalleeThatThrows) {
+  CountedError object;
+  StatusBuffer buffer;
+
+  const gantry_code code = buffer.call([&](gantry_status* status) -> gantry_code {
+    gantry_fail(status, GANTRY_INVALID, "RAISED", "ValueError: no");
+    status->error = &object.header;
+    throw Silent();
+  });
+
+  EXPECT_FALSE(buffer.error(code, "call").raised);
+  EXPECT_EQ(object.ends, 1);
+}
+
 TEST(StatusBuffer, DoesNotReadPastItsOwnFields) {
   StatusBuffer buffer;
   gantry_status* status = buffer.get();

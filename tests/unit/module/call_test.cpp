@@ -94,6 +94,24 @@ TEST(Call, PassesAnErrorObjectOfTheCallee) {
   EXPECT_EQ(result.error().raised.get()->counts & UINT32_MAX, 1u) << "nobody else holds it";
 }
 
+TEST(Call, KeepsAnErrorObjectWithoutAText) {
+  const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
+                              gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_INVALID, "RAISED", "");
+    status->error = static_cast<gantry_object*>(self);
+    return gantry_code{GANTRY_INVALID};
+  });
+  Counted object = counted();
+  {
+    const auto result = call(*plain_function(table, &object), nullptr, {});
+
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().message, "a global function fails with code 5 and without a text");
+    EXPECT_EQ(result.error().raised.get(), &object.header);
+  }
+  EXPECT_EQ(object.ends, 1);
+}
+
 TEST(Call, ReturnsTheTextOfTheCalleeUnchanged) {
   const auto table = calls([](void*, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value*, gantry_status* status) {
