@@ -12,12 +12,6 @@
 namespace gantry::relax::test {
 namespace {
 
-using gantry::test::handles;
-using gantry::test::relax_function;
-using gantry::test::relax_immediate;
-using gantry::test::relax_register;
-using gantry::test::relax_vm;
-using gantry::test::relax_void;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -11,12 +11,6 @@
 namespace gantry::relax::test {
 namespace {
 
-using gantry::test::cpu;
-using gantry::test::handles;
-using gantry::test::relax_immediate;
-using gantry::test::relax_register;
-using gantry::test::relax_vm;
-using gantry::test::relax_void;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -17,6 +17,15 @@
 
 namespace gantry::relax::test {
 
+using gantry::test::cpu;
+using gantry::test::FakeHost;
+using gantry::test::handles;
+using gantry::test::relax_function;
+using gantry::test::relax_immediate;
+using gantry::test::relax_register;
+using gantry::test::relax_vm;
+using gantry::test::relax_void;
+
 class VmTest : public ::testing::Test {
  protected:
   VmTest() : pin_(fake.new_pin()) {
@@ -68,7 +77,7 @@ class VmTest : public ::testing::Test {
     return error.raised ? fake.error_kinds.back() : "(not raised)";
   }
 
-  gantry::test::FakeHost fake;
+  FakeHost fake;
   gantry::test::RelaxAssembler code;
   gantry::test::RelaxPayload payload;
   std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>();
