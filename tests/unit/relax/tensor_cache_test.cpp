@@ -30,6 +30,18 @@ using ::testing::StartsWith;
 
 constexpr gantry_device_id host_memory = gantry::test::cpu;
 
+// A record of `size` bytes, and the comma behind it.
+std::string record(std::string_view name, int size, int offset) {
+  return concat(R"({"name": ")", name, R"(", "shape": [)", size,
+                R"(], "dtype": "uint8", "format": "raw", "nbytes": )", size, R"(, "byteOffset": )",
+                offset, "},\n");
+}
+// small_index with records in front of record `next`.
+std::string index_with(std::string_view records, std::string_view next) {
+  const std::string begin = concat(R"({"name": ")", next, '"');
+  return replaced(small_index, begin, concat(records, begin));
+}
+
 class TensorCacheTest : public ::testing::Test {
  protected:
   Value text(std::string_view text) { return host.text(text).value(); }
@@ -102,10 +114,7 @@ TEST_F(TensorCacheTest, ContainsTheTensorsOfADirectory) {
 }
 
 TEST_F(TensorCacheTest, UsesAlignedDataInPlaceAndCopiesOthers) {
-  load_index(replaced(
-      small_index, R"({"name": "a")",
-      R"({"name": "unaligned", "shape": [3], "dtype": "uint8", "format": "raw", "nbytes": 3, "byteOffset": 1},
-                         {"name": "a")"));
+  load_index(index_with(record("unaligned", 3, 1), "a"));
 
   EXPECT_THAT(bytes(get("unaligned")), ElementsAre(2, 3, 4));
   for (const char* const name : {"a", "b", "unaligned"})
@@ -148,13 +157,8 @@ TEST_F(TensorCacheTest, CopiesToADevice) {
 }
 
 TEST_F(TensorCacheTest, HasTheLastTensorOfAName) {
-  load_index(replaced(
-      replaced(
-          small_index, R"({"name": "a")",
-          R"({"name": "x", "shape": [1], "dtype": "uint8", "format": "raw", "nbytes": 1, "byteOffset": 0},
-                                  {"name": "x", "shape": [2], "dtype": "uint8", "format": "raw", "nbytes": 2, "byteOffset": 3},
-                                  {"name": "a")"),
-      R"("name": "b")", R"("name": "a")"));
+  load_index(replaced(index_with(record("x", 1, 0) + record("x", 2, 3), "a"), R"("name": "b")",
+                      R"("name": "a")"));
 
   EXPECT_THAT(bytes(get("x")), ElementsAre(4, 5));
   EXPECT_EQ(bytes(get("a")).size(), 16u);
@@ -198,12 +202,7 @@ TEST_F(TensorCacheTest, HasTheFunctionsOfOldReleases) {
 
 // The shards before the first one that is refused stay; of that shard nothing does.
 TEST_F(TensorCacheTest, KeepsTheShardsBeforeOneThatIsRefused) {
-  write_weights(
-      directory.path(),
-      replaced(
-          small_index, R"({"name": "b")",
-          R"({"name": "b0", "shape": [1], "dtype": "uint8", "format": "raw", "nbytes": 1, "byteOffset": 0},
-                                              {"name": "b")"));
+  write_weights(directory.path(), index_with(record("b0", 1, 0), "b"));
   write_file(directory / "s1.bin", "1234567");
 
   const auto loaded = load();
@@ -216,12 +215,7 @@ TEST_F(TensorCacheTest, KeepsTheShardsBeforeOneThatIsRefused) {
 }
 
 TEST_F(TensorCacheTest, AddsNothingOfAShardWithoutMemoryForIt) {
-  write_weights(
-      directory.path(),
-      replaced(
-          small_index, R"({"name": "b")",
-          R"({"name": "b0", "shape": [1], "dtype": "uint8", "format": "raw", "nbytes": 1, "byteOffset": 0},
-                                              {"name": "b")"));
+  write_weights(directory.path(), index_with(record("b0", 1, 0), "b"));
   fake.max_allocations = 2;
 
   const auto loaded = load(handles);
