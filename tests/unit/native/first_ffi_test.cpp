@@ -3,9 +3,7 @@
 // Objects of this runtime in code of TVM 0.21, which knows other numbers and a shorter header.
 #include "core/native/ffi/ffi_functions.hpp"
 #include "core/native/ffi/ffi_values.hpp"
-#include "core/native/value_list.hpp"
-#include "core/tensor/tensor.hpp"
-#include "tests/unit/native/host_world.hpp"
+#include "tests/unit/native/list_test.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,17 +31,10 @@ gantry_code give_first(void*, const gantry_env*, const gantry_value* args, std::
 constexpr gantry_function_table give_first_table{sizeof(gantry_function_table), 0, nullptr,
                                                  give_first};
 
-class FirstFfi : public ::testing::Test {
+class FirstFfi : public ListTest {
  protected:
   FirstFfi() { artifact->container.facts.is_first_ffi = true; }
-  ~FirstFfi() override {
-    here().kept = {};
-    for (gantry_value& item : list) OwnedValue::adopt(item);
-  }
-  OwnedValue tensor() {
-    const gantry_tensor like{nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
-    return OwnedValue(tensor_new(world.devices, like, "").value());
-  }
+  ~FirstFfi() override { here().kept = {}; }
   // list[0] as an argument of host code.
   gantry_value argument(OwnedValue value) {
     set_list_item(list, 0, std::move(value));
@@ -56,17 +47,6 @@ class FirstFfi : public ::testing::Test {
     gantry_value args[] = {value};
     return ffi::list_move_from_packed_return(list, 1, args, 0);
   }
-  static std::uint64_t references(const gantry_value& value) {
-    return value.object->counts & UINT32_MAX;
-  }
-  const std::string& error() const { return here().error.message.text(); }
-
-  HostWorld world{1};
-  std::shared_ptr<Artifact> artifact = artifact_of({"_lib"});
-  Ref<ModuleNode> node = node_of(artifact, 0);
-  gantry_env env{{1, 0}, nullptr, nullptr};
-  HostScope scope{&world.services, node.get(), env};
-  gantry_value list[2]{};
 };
 
 TEST_F(FirstFfi, FindsATensorBehindItsShorterHeader) {

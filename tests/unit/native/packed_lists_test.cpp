@@ -2,9 +2,7 @@
 #include "core/native/packed/packed_lists.hpp"
 
 #include "core/native/packed/packed_call.hpp"
-#include "core/native/value_list.hpp"
-#include "core/tensor/tensor.hpp"
-#include "tests/unit/native/host_world.hpp"
+#include "tests/unit/native/list_test.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,12 +12,8 @@
 namespace gantry::test {
 namespace {
 
-// Code of a module that uses a list with three items.
-class PackedList : public ::testing::Test {
+class PackedList : public ListTest {
  protected:
-  ~PackedList() override {
-    for (gantry_value& item : list) OwnedValue::adopt(item);
-  }
   // list[0] as an argument of host code.
   int code_of(OwnedValue value) {
     set_list_item(list, 0, std::move(value));
@@ -32,24 +26,10 @@ class PackedList : public ::testing::Test {
     codes[1] = code;
     return list_move_from_packed_return(list, 2, values, codes, 1);
   }
-  OwnedValue tensor() {
-    const gantry_tensor like{nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
-    return OwnedValue(tensor_new(world.devices, like, "").value());
-  }
-  static std::uint64_t references(const gantry_value& value) {
-    return value.object->counts & UINT32_MAX;
-  }
   static OwnedValue of(std::int32_t kind, std::int64_t bits) {
     return OwnedValue::adopt({kind, 0, {bits}});
   }
-  const std::string& error() const { return here().error.message.text(); }
 
-  HostWorld world{1};
-  std::shared_ptr<Artifact> artifact = artifact_of({"_lib"});
-  Ref<ModuleNode> node = node_of(artifact, 0);
-  gantry_env env{{1, 0}, nullptr, nullptr};
-  HostScope scope{&world.services, node.get(), env};
-  gantry_value list[3]{};
   PackedValue values[2]{};
   int codes[2]{};
 };

@@ -72,9 +72,16 @@ class LinkedFiles {
   std::string object(const LinkedRelease& release, const char* source) {
     std::string& path = paths_[concat("object ", release.name, source)];
     if (!path.empty()) return path;
-    std::vector<std::string> words = {
-        "cc",    "-c",      "-fPIC",   "-O0",
-        "-Wall", "-Wextra", "-Werror", concat("-DTVM_MINOR=", release.minor)};
+    std::vector<std::string> words = {"cc",
+                                      "-c",
+                                      "-fPIC",
+                                      "-O0",
+                                      "-Wall",
+                                      "-Wextra",
+                                      "-Werror",
+                                      "-I",
+                                      GANTRY_SOURCE_DIR,
+                                      concat("-DTVM_MINOR=", release.minor)};
     if (release.has_variables) words.push_back("-DWITH_VARIABLES");
     path = (directory_ / concat(paths_.size(), ".o")).native();
     words.insert(words.end(), {"-o", path, source});

@@ -9,17 +9,9 @@
 //                     else imported, as in files from C
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
+#include "tests/support/host_values.h"
 
-typedef struct {
-  void* data;
-  int32_t device_type, device_index, ndim;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t *shape, *strides;
-  uint64_t byte_offset;
-} Tensor;
+#include <string.h>
 
 #ifdef WITH_VARIABLES
 #define FROM_RUNTIME(type, name, parameters) type(*__##name) parameters
@@ -36,12 +28,7 @@ extern int TVMBackendAnyListResetItem(void*, int);
 
 #if TVM_MINOR <= 20
 
-typedef union {
-  int64_t i;
-  double f;
-  void* p;
-  const char* s;
-} Value;
+typedef PackedValue Value;
 enum { INT = 0, FLOAT = 2, HANDLE = 3, NONE = 4, TENSOR_ADDRESS = 7, TEXT = 11, TENSOR = 13 };
 
 FROM_RUNTIME(int, TVMFuncCall, (void*, Value*, int*, int, Value*, int*));
@@ -104,17 +91,7 @@ static inline int call_kernel(List* list, Kernel* kernel, int count) {
 
 #else
 
-typedef struct {
-  int32_t kind;
-  uint32_t small_size;
-  union {
-    int64_t i;
-    double f;
-    void* p;
-    const char* s;
-    char small[8];
-  };
-} Value;
+typedef FfiValue Value;
 enum { NONE, INT, BOOL, FLOAT, HANDLE, TENSOR_ADDRESS = 7, RAW_TEXT = 8, SMALL_TEXT = 11 };
 
 #if TVM_MINOR == 21
