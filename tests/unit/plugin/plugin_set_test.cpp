@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/plugin_set.hpp"
 
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/plugin/set_fixture.hpp"
 
 #include <gmock/gmock.h>
 
@@ -13,57 +13,20 @@ namespace {
 
 using test::core_info;
 using test::fake_manifest;
+using test::ids;
 using test::ManifestBuilder;
+using test::second;
+using test::SetFixture;
 using test::World;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-ManifestBuilder second() { return fake_manifest().id("test.second").version("2.0.0"); }
-
-// A set of a world's plugins, with the logged lines and the ids of the created plugins.
-struct Fixture {
-  explicit Fixture(const World& world,
-                   std::vector<std::pair<std::string, std::string>> overrides = {},
-                   const std::vector<PluginFilter>& filters = {})
-      : log(LogLevel::warning,
-            [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
-        plugins(world.search(), filters, options(std::move(overrides))) {}
-
-  PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides) {
-    PluginSetOptions all;
-    all.overrides = std::move(overrides);
-    all.core = core_info();
-    all.log = &log;
-    all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
-                          const Manifest&) -> Result<std::shared_ptr<void>> {
-      created.push_back(plugin->id);
-      void* self = nullptr;
-      if (const gantry_code code = plugin->table.create(nullptr, &self, nullptr)) {
-        return fail(static_cast<Code>(code), "no device on this machine").with_reason("NO_DEVICE");
-      }
-      return std::make_shared<int>(7);
-    };
-    return all;
-  }
-
-  std::vector<std::string> lines, created;
-  Log log;
-  PluginSet plugins;
-};
-
-std::vector<std::string> ids(const PluginSet& plugins, const std::vector<Choice>& choices) {
-  std::vector<std::string> all;
-  for (const Choice& choice : choices)
-    all.push_back(plugins.candidates()[choice.candidate].manifest->id);
-  return all;
-}
-
 TEST(PluginSet, OpensPluginsOnRequestOnly) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   EXPECT_THAT(fixture.created, IsEmpty());
   EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::eligible);
@@ -86,7 +49,7 @@ TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
     return HasSubstr(concat(file, ":9:1: new_thing: unknown key"));
   };
 
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   EXPECT_THAT(fixture.lines, ElementsAre(unknown_key("a/a.yaml"), unknown_key("b/b.yaml")));
   EXPECT_THAT(fixture.plugins.warnings(), ElementsAreArray(fixture.lines));
@@ -97,7 +60,7 @@ TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
 TEST(PluginSet, LogsWarningsAboutAPluginWhenItIsOpened) {
   World world;
   world.add("good", "good", ManifestBuilder().device("fake_device"));
-  Fixture fixture(world);
+  SetFixture fixture(world);
   ASSERT_THAT(fixture.lines, IsEmpty());
 
   ASSERT_TRUE(fixture.plugins.for_device("fake_device").ok());
@@ -111,7 +74,7 @@ TEST(PluginSet, ServesOtherPluginsBesideABrokenManifest) {
   World world;
   world.add("good", "good");
   test::write_file(world.path() / "broken.yaml", std::string_view("keys: [{key: fake"));
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   EXPECT_THAT(fixture.lines, IsEmpty());
   EXPECT_TRUE(fixture.plugins.check_required().ok());
@@ -123,7 +86,7 @@ TEST(PluginSet, ServesOtherPluginsBesideABrokenManifest) {
 TEST(PluginSet, CreatesAPluginOnceForAllRequests) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   const auto key = fixture.plugins.for_key("fake");
   const auto device = fixture.plugins.for_device("fake_device");
@@ -138,7 +101,7 @@ TEST(PluginSet, CreatesAPluginOnceForAllRequests) {
 TEST(PluginSet, ServesAnAliasThroughItsKey) {
   World world;
   world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   EXPECT_TRUE(fixture.plugins.for_key("old_fake").ok());
   EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake", "old_fake"));
@@ -151,7 +114,7 @@ TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
   world.add("c", "", fake_manifest().id("test.c").version("1.1.0"));
   world.add("d", "", fake_manifest().id("test.d").version("0.1.0").line("priority: 1"));
   world.add("e", "", fake_manifest().id("test.e").version("1.1.0-rc.1"));
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   const std::vector<Choice> choices = fixture.plugins.choices_for_key("fake");
 
@@ -164,7 +127,7 @@ TEST(PluginSet, ReportsATie) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
   world.add("b", "", fake_manifest().id("test.b"));
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")),
             "test.a and test.b are equal in priority and version, test.a comes first by its id; "
@@ -175,7 +138,7 @@ TEST(PluginSet, UsesOnlyThePluginOfAnOverride) {
   World world;
   world.add("good", "good");
   world.add("second", "second", second());
-  Fixture fixture(world, {{"fake", "test.fake"}});
+  SetFixture fixture(world, {{"fake", "test.fake"}});
 
   EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
               ElementsAre("test.fake"));
@@ -189,7 +152,7 @@ TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
   World world;
   world.add("good", "good");
   world.add("second", "create_fails", second());
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   const auto active = fixture.plugins.for_key("fake");
 
@@ -209,7 +172,7 @@ TEST(PluginSet, FailsIfThePluginOfAnOverrideFails) {
   World world;
   world.add("good", "good");
   world.add("second", "create_fails", second());
-  Fixture fixture(world, {{"fake", "test.second"}});
+  SetFixture fixture(world, {{"fake", "test.second"}});
 
   const auto active = fixture.plugins.for_key("fake");
 
@@ -227,7 +190,7 @@ TEST(PluginSet, FailsIfThePluginOfAnOverrideFails) {
 TEST(PluginSet, ReportsAnOverrideThatMatchesNoPlugin) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world, {{"fake", "test.absent"}});
+  SetFixture fixture(world, {{"fake", "test.absent"}});
 
   const auto active = fixture.plugins.for_key("fake");
 
@@ -240,7 +203,7 @@ TEST(PluginSet, ReportsAnOverrideThatMatchesNoPlugin) {
 }
 
 TEST(PluginSet, ReportsThatNoPluginOffersAKey) {
-  Fixture fixture{World()};
+  SetFixture fixture{World()};
 
   const auto active = fixture.plugins.for_key("fake");
 
@@ -256,7 +219,7 @@ TEST(PluginSet, ReportsThatNoPluginOffersAKey) {
 TEST(PluginSet, TriesAFailedPluginAgain) {
   World world;
   world.add("good", "", fake_manifest());
-  Fixture fixture(world);
+  SetFixture fixture(world);
   ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
   EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::library_missing);
 
@@ -271,7 +234,7 @@ TEST(PluginSet, TriesAFailedPluginAgain) {
 TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
   World world;
   world.add("x", "missing_dependency");
-  Fixture fixture(world);
+  SetFixture fixture(world);
   EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 
@@ -288,181 +251,29 @@ TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
   EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
 }
 
-TEST(PluginSet, FindsMissingDependenciesWithoutOpening) {
-  World world;
-  world.add("x", "missing_dependency");
-  Fixture inspected(world), listed(world);
-
-  EXPECT_FALSE(inspected.plugins.usable_for_key("fake", Depth::dependencies).has_value());
-  listed.plugins.inspect_all();
-
-  for (const PluginSet* plugins : {&inspected.plugins, &listed.plugins}) {
-    EXPECT_EQ(plugins->candidates()[0].state, CandidateState::eligible);
-    EXPECT_EQ(plugins->candidates()[0].reason, reason::lib_needed_missing);
-  }
-}
-
 TEST(PluginSet, OmitsFilteredPlugins) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
+  SetFixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
 
   EXPECT_THAT(fixture.plugins.choices_for_key("fake"), IsEmpty());
   EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
   EXPECT_FALSE(fixture.plugins.open("test.fake").ok());
 }
 
-TEST(PluginSet, InspectsWithoutOpening) {
-  World world;
-  world.add("good", "good");
-  world.add("no_query", "no_query", second());
-  Fixture fixture(world);
-
-  fixture.plugins.inspect_all();
-
-  const std::vector<Candidate> candidates = fixture.plugins.candidates();
-  EXPECT_EQ(candidates[0].state, CandidateState::inspected);
-  EXPECT_EQ(candidates[1].state, CandidateState::eligible);
-  EXPECT_EQ(candidates[1].reason, reason::query_missing);
-  EXPECT_THAT(fixture.created, IsEmpty());
-}
-
-TEST(PluginSet, FindsTheFirstUsablePluginWithoutOpeningIt) {
-  World world;
-  world.add("a", "no_query", fake_manifest().id("test.a").line("priority: 2"));
-  world.add("b", "", fake_manifest().id("test.b").line("priority: 1"));
-  world.add("good", "good");
-  Fixture fixture(world);
-
-  const auto choice = fixture.plugins.usable_for_key("fake", Depth::library);
-
-  ASSERT_TRUE(choice.has_value());
-  const std::vector<Candidate> candidates = fixture.plugins.candidates();
-  EXPECT_EQ(candidates[choice->candidate].manifest->id, "test.fake");
-  EXPECT_EQ(candidates[choice->candidate].state, CandidateState::inspected);
-  EXPECT_EQ(candidates[0].reason, reason::query_missing);
-  EXPECT_EQ(candidates[1].reason, reason::library_missing);
-  EXPECT_FALSE(fixture.plugins.usable_for_key("other", Depth::library).has_value());
-  EXPECT_THAT(fixture.created, IsEmpty());
-}
-
-TEST(PluginSet, InspectsAFailedPluginAgain) {
-  World world;
-  world.add("good", "", fake_manifest());
-  Fixture fixture(world);
-  EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
-  EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
-
-  std::filesystem::copy_file(test::fake_library("good"), world.library("good"));
-
-  EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
-  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
-  EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
-}
-
-// An inspection cannot show why the plugin's code failed: the plugin may be tried again, and until
-// then it serves no key.
-TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
-  for (const char* variant : {"create_fails", "query_fails"}) {
-    World world;
-    world.add("second", variant, second());
-    Fixture fixture(world);
-    ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
-    const Candidate failed = fixture.plugins.candidates()[0];
-
-    EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value()) << variant;
-
-    EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << variant;
-    EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << variant;
-    EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty()) << variant;
-    EXPECT_THAT(fixture.plugins.served_devices(), ElementsAre("fake_device")) << variant;
-  }
-}
-
-TEST(PluginSet, TreatsAPluginInUseAsUsableWithoutItsFile) {
-  World world;
-  world.add("good", "good");
-  Fixture fixture(world);
-  ASSERT_TRUE(fixture.plugins.for_key("fake").ok());
-
-  std::filesystem::remove(world.library("good"));
-
-  EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
-  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
-}
-
 TEST(PluginSet, DoesNotServeAKeyThatIsOverriddenToAnotherPlugin) {
   World world;
   world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
-  Fixture fixture(world, {{"fake", "test.absent"}});
+  SetFixture fixture(world, {{"fake", "test.absent"}});
 
   EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("old_fake"));
   EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
 }
 
-TEST(PluginSet, NamesARequiredPluginThatCannotBeUsed) {
-  World world;
-  world.add("a", "good", fake_manifest().line("required: true"));
-  world.add("b", "no_query", second());
-  Fixture fine(world);
-  EXPECT_TRUE(fine.plugins.check_required().ok());
-  world.add("c", "no_query", fake_manifest().id("test.c").line("required: true"));
-  Fixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, Code::unavailable);
-  EXPECT_EQ(status.error().reason, "QUERY_MISSING");
-  EXPECT_THAT(status.error().message,
-              testing::StartsWith(concat("plugin test.c 1.0.0 is required by ",
-                                         (world.path() / "c/c.yaml").string(),
-                                         " and cannot be used, GANTRY-D220 QUERY_MISSING: ")));
-  EXPECT_THAT(fixture.created, IsEmpty());
-}
-
-TEST(PluginSet, ChecksTheDependenciesOfARequiredPlugin) {
-  World world;
-  world.add("x", "missing_dependency", fake_manifest().line("required: true"));
-  Fixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().reason, "LIB_NEEDED_MISSING");
-}
-
-TEST(PluginSet, AppliesRequiredOfADropIn) {
-  World world;
-  world.add("x", "no_query");
-  std::filesystem::create_directories(world.path() / "x.yaml.d");
-  test::write_file(world.path() / "x.yaml.d/a.yaml", std::string_view("required: true\n"));
-  Fixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message,
-              testing::StartsWith(concat("plugin test.fake 1.0.0 is required by ",
-                                         (world.path() / "x.yaml.d/a.yaml").string(),
-                                         " and cannot be used, ")));
-}
-
-TEST(PluginSet, ReportsAFilteredRequiredPlugin) {
-  World world;
-  world.add("a", "good", fake_manifest().line("required: true"));
-  Fixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().reason, "FILTERED");
-}
-
 TEST(PluginSet, ReturnsOneInstanceToAllThreads) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world);
+  SetFixture fixture(world);
   std::vector<std::shared_ptr<const ActivePlugin>> seen(8);
   std::vector<std::thread> threads;
 
@@ -535,7 +346,7 @@ const gantry_plugin_table* program_plugin(const gantry_host_info*, gantry_status
 TEST(PluginSet, PrefersPluginsOfTheProgram) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   ASSERT_TRUE(fixture.plugins.add_program_plugin(program_plugin).ok());
 
@@ -557,7 +368,7 @@ TEST(PluginSet, ReportsNoTieOfDifferentPrioritiesOrVersions) {
     world.add("a", "", fake_manifest().id("test.a"));
     ManifestBuilder other = fake_manifest().id("test.b");
     world.add("b", "", priority ? other.line("priority: 1") : other.version("1.0.1"));
-    Fixture fixture(world);
+    SetFixture fixture(world);
 
     EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")), "");
   }
@@ -567,7 +378,7 @@ TEST(PluginSet, OpensThePluginWithTheId) {
   World world;
   world.add("good", "good");
   world.add("second", "second", second());
-  Fixture fixture(world);
+  SetFixture fixture(world);
 
   const auto active = fixture.plugins.open("test.second");
 
@@ -580,7 +391,7 @@ TEST(PluginSet, OpensThePluginWithTheId) {
 TEST(PluginSet, ServesAKeyThatIsOverriddenToAnInstalledPlugin) {
   World world;
   world.add("good", "good");
-  Fixture fixture(world, {{"fake", "test.fake"}});
+  SetFixture fixture(world, {{"fake", "test.fake"}});
 
   EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
 }
@@ -588,58 +399,10 @@ TEST(PluginSet, ServesAKeyThatIsOverriddenToAnInstalledPlugin) {
 TEST(PluginSet, DoesNotServeTheDevicesOfAFilteredPlugin) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
-  Fixture all(world), none(world, {}, {{"test.a", false, "GANTRY_DISABLE"}});
+  SetFixture all(world), none(world, {}, {{"test.a", false, "GANTRY_DISABLE"}});
 
   EXPECT_THAT(all.plugins.served_devices(), ElementsAre("fake_device"));
   EXPECT_THAT(none.plugins.served_devices(), IsEmpty());
-}
-
-TEST(PluginSet, DoesNotRequirePluginsThatAreDisabledOrHaveASuccessor) {
-  World world;
-  world.add("a", "good");
-  world.add("b", "", fake_manifest().version("0.9.0").line("required: true"));
-  world.add("c", "", fake_manifest().id("test.c").line("required: true\nenabled: false"));
-  world.add("d", "", fake_manifest().library("../x"));
-  fake_manifest()
-      .library(world.library("a").string())
-      .line("required: true")
-      .write_to(world.path() / "e/e.yaml");
-  Fixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  EXPECT_TRUE(status.ok()) << status.error().message;
-}
-
-TEST(PluginSet, ExcludesACandidateThatIsNotInUse) {
-  World world;
-  world.add("good", "good");
-  world.add("second", "second", second());
-  Fixture fixture(world);
-  ASSERT_TRUE(fixture.plugins.open("test.fake").ok());
-
-  for (const std::size_t i : {0u, 1u}) fixture.plugins.exclude(i, reason::not_chosen, "why");
-
-  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::active);
-  EXPECT_EQ(fixture.plugins.candidate(1).state, CandidateState::parsed);
-  EXPECT_EQ(fixture.plugins.candidate(1).reason, reason::not_chosen);
-  EXPECT_EQ(fixture.plugins.candidate(1).text, "why");
-  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
-              ElementsAre("test.fake"));
-}
-
-TEST(PluginSet, ResetsTheStateOfAPluginThatFailsALaterInspection) {
-  World world;
-  world.add("good", "good");
-  Fixture fixture(world);
-  fixture.plugins.inspect_all();
-  ASSERT_EQ(fixture.plugins.candidate(0).state, CandidateState::inspected);
-  std::filesystem::remove(world.library("good"));
-
-  fixture.plugins.inspect_all();
-
-  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::eligible);
-  EXPECT_EQ(fixture.plugins.candidate(0).reason, reason::library_missing);
 }
 
 // The second thread requests the plugin while the first one creates it.
