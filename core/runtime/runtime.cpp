@@ -96,6 +96,7 @@ Status Runtime::synchronize(gantry_device_id device) const {
   return guard([&]() -> Status {
     GANTRY_TRY(const auto found, state_->device(device.type));
     if (!may_call(*found)) return process_end_error(concat("synchronize of ", described(*found)));
+    GANTRY_CHECK(device_at(*found, device.index, concat(found->name, ":", device.index)));
     StatusBuffer status;
     const gantry_code code = status.call([&](gantry_status* reported) {
       return found->table->synchronize(found->self, device.index, nullptr, reported);

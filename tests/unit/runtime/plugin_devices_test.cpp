@@ -32,6 +32,21 @@ TEST_F(PluginInUse, IsSynchronizedByTheRuntime) {
               HasSubstr("the unit is lost\n  while waiting for device test_npu:1"));
 }
 
+TEST_F(PluginInUse, IsNotSynchronizedForADeviceThatItDoesNotHave) {
+  Runtime runtime = with_plugin();
+  const std::int32_t type = runtime.device("test_npu").value().type;
+
+  for (const std::int32_t index : {-1, 2}) {
+    const Status done = runtime.synchronize({type, index});
+
+    ASSERT_FALSE(done.ok());
+    EXPECT_EQ(done.error().code, Code::not_found);
+    EXPECT_EQ(done.error().message,
+              concat("device \"test_npu:", index, "\" is not there; test_npu has 2 devices"));
+  }
+  EXPECT_THAT(program_plugin().synchronized, ::testing::IsEmpty());
+}
+
 TEST_F(PluginInUse, ReceivesNoOtherDeviceWhileItIsDestroyed) {
   std::string reason;
   program_plugin().destroying = [&] {
