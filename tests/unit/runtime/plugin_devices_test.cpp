@@ -89,6 +89,19 @@ TEST_F(PluginInUse, ReceivesNoDeviceForAnAmbiguousNumber) {
   EXPECT_EQ(type, npu) << "written although it fails";
 }
 
+// A number without a device is refused where the device is used.
+TEST_F(PluginInUse, ReceivesNumbersWithoutADeviceUnchanged) {
+  Runtime runtime = with_plugin();
+  const Module model = runtime.load(file_of({{"test.block", "root"}})).value();
+  const gantry_host* host = program_plugin().host;
+
+  for (const std::int32_t number : {-1, 4, 12, 1000}) {
+    std::int32_t type = 0;
+    EXPECT_EQ(host->device_type_in(host, model.get(), number, &type, nullptr), GANTRY_OK);
+    EXPECT_EQ(type, number);
+  }
+}
+
 TEST_F(PluginInUse, CanReadTheNumberOfItsDeviceWhileItIsCreated) {
   Runtime runtime = with_plugin();
 
