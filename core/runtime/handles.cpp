@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 namespace gantry {
 namespace {
@@ -31,6 +32,7 @@ Failure wrong_kind(const gantry_value& value, std::string_view expected) {
 // The beginning of FunctionObject, as programs know it.
 static_assert(offsetof(FunctionObject, target) == offsetof(detail::FunctionLayout, target));
 static_assert(offsetof(FunctionObject, packed) == offsetof(detail::FunctionLayout, packed));
+static_assert(std::is_same_v<PackedEntry, detail::PackedEntry>);
 static_assert(offsetof(FunctionObject, env) == offsetof(detail::FunctionLayout, env));
 static_assert(offsetof(FunctionObject, process_phase) ==
               offsetof(detail::FunctionLayout, process_phase));
