@@ -14,11 +14,13 @@
 namespace gantry::relax {
 namespace {
 
-// The compiler's text with a blank; empty without one.
+// Returns the compiler's text with one blank at its end, which compilers may have written already;
+// empty without a text.
 std::string context_of(const Call& call) {
   if (call.args.empty()) return {};
   const auto text = value_text(call.args.back());
-  return text && !text->empty() ? concat(*text, " ") : std::string();
+  if (!text || text->empty()) return {};
+  return concat(*text, text->ends_with(' ') ? "" : " ");
 }
 
 // Sizes are compared if the expected one is not negative.

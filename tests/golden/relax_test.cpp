@@ -112,7 +112,7 @@ TEST_F(RelaxRun, ReportsACheckOfTheFunctionWithItsKind) {
   EXPECT_THAT(output.error().message,
               ::testing::StartsWith(
                   "ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((n, 32), "
-                  "dtype=\"float32\"))  match_cast error, shape[1] mismatch to specified constant: "
+                  "dtype=\"float32\")) match_cast error, shape[1] mismatch to specified constant: "
                   "found 33, expected 32\n  in instruction "));
 }
 
