@@ -17,7 +17,7 @@ Result<Value> make_tuple(const Host& host, const Call& call) {
   std::vector<Value> items;
   items.reserve(call.args.size());
   for (const gantry_value& arg : call.args) {
-    GANTRY_TRY(Value item, host.keep(arg));
+    GANTRY_TRY(Value item, keep_or_copy(host, arg, call.env));
     items.push_back(std::move(item));
   }
   return host.array(items);
@@ -61,7 +61,7 @@ Result<Value> read_if_cond(const Host& host, const Call& call) {
 
 Result<Value> new_closure(const Host& host, const Call& call) {
   if (call.args.empty()) return call.wrong(0, "a function");
-  return make_closure(host, call.args[0], call.args.subspan(1));
+  return make_closure(host, call.args[0], call.args.subspan(1), call.env);
 }
 
 Result<Value> invoke_closure(const Host&, const Call& call) {

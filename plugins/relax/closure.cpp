@@ -11,7 +11,7 @@
 namespace gantry::relax {
 
 Result<Value> make_closure(const Host& host, const gantry_value& function,
-                           std::span<const gantry_value> captured) {
+                           std::span<const gantry_value> captured, const gantry_env* env) {
   if (function.kind < GANTRY_OBJECT) {
     return raise(host, "TypeError", "make_closure receives ", kind_text(function.kind),
                  ", expected a function");
@@ -24,7 +24,7 @@ Result<Value> make_closure(const Host& host, const gantry_value& function,
     GANTRY_TRY(made->other, host.keep(function));
   }
   for (const gantry_value& value : captured) {
-    GANTRY_TRY(Value kept, host.keep(value));
+    GANTRY_TRY(Value kept, keep_or_copy(host, value, env));
     made->captured.push_back(std::move(kept));
   }
   return new_opaque(host, std::move(made));

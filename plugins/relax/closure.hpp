@@ -25,8 +25,8 @@ struct Closure {
 // Creates a closure.
 //
 // function [in]   a function object, or a closure, whose own arguments come first
-// captured [in]   retained
+// captured [in]   retained; tensors by reference are copied in the stream of `env`
 Result<Value> make_closure(const Host& host, const gantry_value& function,
-                           std::span<const gantry_value> captured);
+                           std::span<const gantry_value> captured, const gantry_env* env);
 
 }  // namespace gantry::relax
