@@ -9,6 +9,7 @@
 #include "core/trace/trace_json.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/runtime.hpp>
 
@@ -75,12 +76,8 @@ Result<Tensor> Runtime::tensor(std::span<const std::int64_t> shape, gantry_dtype
                                std::string_view name) {
   return guard([&]() -> Result<Tensor> {
     GANTRY_TRY(const gantry_device_id id, device(name));
-    gantry_tensor like{};
-    like.device = id;
-    like.ndim = static_cast<std::int32_t>(shape.size());
-    like.dtype = dtype;
-    like.shape = const_cast<std::int64_t*>(shape.data());
-    GANTRY_TRY(Ref<TensorObject> made, tensor_new(state_->devices, like));
+    GANTRY_TRY(Ref<TensorObject> made,
+               tensor_new(state_->devices, compact_tensor(dtype, shape, id)));
     return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(made.take())));
   });
 }

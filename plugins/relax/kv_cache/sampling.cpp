@@ -7,6 +7,8 @@
 // costs    O(vocabulary); choosing sorts the tokens that it may choose
 #include "plugins/relax/error_kind.hpp"
 
+#include <gantry/compact_tensor.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -180,13 +182,8 @@ Result<Value> multinomial_from_uniform(const Host& host, const Call& call) {
         .with_reason("ARGUMENT_SHAPE");
   }
 
-  std::int64_t extents[] = {shape[0], 1};
-  gantry_tensor like{};
-  like.device = {cpu_device_type, 0};
-  like.dtype = dtypes::int64;
-  like.ndim = 2;
-  like.shape = extents;
-  GANTRY_TRY(Value tokens, host.tensor_new(like));
+  const std::int64_t extents[] = {shape[0], 1};
+  GANTRY_TRY(Value tokens, host.tensor_new(compact_tensor(dtypes::int64, extents)));
   const auto vocabulary = static_cast<std::size_t>(shape[1]);
   auto row = prob.elements;
   auto sample = uniform.elements.begin();
