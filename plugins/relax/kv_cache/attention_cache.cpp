@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention_cache.hpp"
 
+#include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -31,28 +32,22 @@ Status AttentionCache::allocate() {
   const CacheArguments& a = arguments_;
   GANTRY_TRY(KvLayerShape layer,
              kv_layer_shape(a.config, {a.kv_heads, a.dimension, element_bytes(a.dtype)}));
-  gantry_tensor like{};
-  like.device = a.device;
-  like.dtype = a.dtype;
-  like.ndim = static_cast<std::int32_t>(layer.extents.size());
-  like.shape = layer.extents.data();
   for (std::int64_t i = 0; i < a.layer_count; ++i) {
-    GANTRY_TRY(Value pages, host_.tensor_new(like));
+    GANTRY_TRY(Value pages, host_.tensor_new(compact_tensor(a.dtype, layer.extents, a.device)));
     pages_.push_back(std::move(pages));
   }
-  std::array<std::int64_t, 3> extents = {a.config.prefill_chunk, a.query_heads, a.dimension};
-  like.shape = extents.data();
-  like.ndim = 3;
-  GANTRY_TRY(q_, host_.tensor_new(like));
-  GANTRY_TRY(out_, host_.tensor_new(like));
-  extents[1] = a.kv_heads;
-  GANTRY_TRY(k_, host_.tensor_new(like));
-  GANTRY_TRY(v_, host_.tensor_new(like));
-  extents[1] = a.query_heads;
-  like.ndim = 2;
-  like.dtype = dtypes::float32;
-  GANTRY_TRY(lse_, host_.tensor_new(like));
-  GANTRY_TRY(other_lse_, host_.tensor_new(like));
+  const std::int64_t queries[] = {a.config.prefill_chunk, a.query_heads, a.dimension};
+  const std::int64_t keys[] = {a.config.prefill_chunk, a.kv_heads, a.dimension};
+  const gantry_tensor like_q = compact_tensor(a.dtype, queries, a.device);
+  const gantry_tensor like_k = compact_tensor(a.dtype, keys, a.device);
+  const gantry_tensor like_lse =
+      compact_tensor(dtypes::float32, std::span(queries).first(2), a.device);
+  GANTRY_TRY(q_, host_.tensor_new(like_q));
+  GANTRY_TRY(out_, host_.tensor_new(like_q));
+  GANTRY_TRY(k_, host_.tensor_new(like_k));
+  GANTRY_TRY(v_, host_.tensor_new(like_k));
+  GANTRY_TRY(lse_, host_.tensor_new(like_lse));
+  GANTRY_TRY(other_lse_, host_.tensor_new(like_lse));
   return {};
 }
 
@@ -68,14 +63,7 @@ void AttentionCache::clear() noexcept {
 }
 
 Status AttentionCache::copy_page(const gantry_env* env, const KvPageCopy& copy) {
-  for (const Value& pages : pages_) {
-    KernelArguments args;
-    args.add(*pages.tensor());
-    args.add(int_value(copy.source));
-    args.add(int_value(copy.target));
-    args.add(int_value(copy.tokens));
-    GANTRY_CHECK(run(arguments_.kernels.copy_single_page, env, args.get()));
-  }
+  for (const Value& pages : pages_) GANTRY_CHECK(kernels_.copy_page(env, *pages.tensor(), copy));
   return {};
 }
 
@@ -122,12 +110,6 @@ TensorArgument AttentionCache::lse(const Value& memory) const {
   return {*memory.tensor(), dtypes::float32, 0, {pass_.tables().tokens, arguments_.query_heads}};
 }
 
-Status AttentionCache::run(const ObjectRef& kernel, const gantry_env* env,
-                           std::span<const gantry_value> args) const {
-  GANTRY_CHECK(host_.call(kernel.get(), env, args));
-  return {};
-}
-
 Status AttentionCache::check_tensor(std::string_view name, const gantry_tensor& found,
                                     gantry_dtype dtype,
                                     std::span<const std::int64_t> extents) const {
@@ -165,66 +147,6 @@ Result<std::size_t> AttentionCache::layer_of(std::int64_t layer) const {
   return static_cast<std::size_t>(layer - first);
 }
 
-// Attention of the new tokens to themselves.
-Status AttentionCache::run_self(const gantry_env* env, const gantry_tensor& q,
-                                const gantry_tensor& k, const gantry_tensor& v, double sm_scale,
-                                const Output& to) const {
-  const KvTables& tables = pass_.tables();
-  TensorArgument indptr = tables_[tables.append_indptr];
-  TensorArgument q_position = tables_[tables.q_rope_position];
-  TensorArgument k_offset = tables_[tables.append_rope_offset];
-  KernelArguments args;
-  args.add(q);
-  args.add(indptr.value());
-  args.add(k);
-  args.add(v);
-  args.add(indptr.value());
-  args.add(q_position.value());
-  args.add(k_offset.value());
-  args.add(*to.out);
-  args.add(*to.lse);
-  // causal
-  args.add(int_value(1));
-  args.add(int_value(arguments_.rope_mode == RopeMode::inline_));
-  args.add(float_value(arguments_.rope_scale));
-  args.add(float_value(arguments_.rope_theta));
-  args.add(float_value(sm_scale));
-  return run(arguments_.kernels.ragged_prefill, env, args.get());
-}
-
-// Attention to the tokens of one depth.
-Status AttentionCache::run_depth(const gantry_env* env, const KvDepth& depth, std::size_t layer,
-                                 const gantry_tensor& q, double sm_scale, const Output& to) const {
-  TensorArgument qo_indptr = tables_[depth.qo_indptr];
-  TensorArgument page_indptr = tables_[depth.page_indptr];
-  TensorArgument page_indices = tables_[depth.page_indices];
-  TensorArgument lengths = tables_[depth.length_info];
-  if (arguments_.config.sliding_window) {
-    lengths = {lengths.get(), dtypes::int32, lengths.get().byte_offset, {3, depth.entry_count}};
-  }
-  TensorArgument k_offset = tables_[depth.k_rope_offset];
-  TensorArgument q_position = tables_[pass_.tables().q_rope_position];
-  KernelArguments args;
-  args.add(q);
-  if (!depth.decode) args.add(qo_indptr.value());
-  args.add(*pages_[layer].tensor());
-  args.add(page_indptr.value());
-  args.add(page_indices.value());
-  args.add(lengths.value());
-  args.add(k_offset.value());
-  args.add(q_position.value());
-  args.add(*to.out);
-  args.add(*to.lse);
-  // not causal
-  if (!depth.decode) args.add(int_value(0));
-  args.add(int_value(arguments_.rope_mode == RopeMode::inline_));
-  args.add(float_value(arguments_.rope_scale));
-  args.add(float_value(arguments_.rope_theta));
-  args.add(float_value(sm_scale));
-  const CacheKernels& kernels = arguments_.kernels;
-  return run(depth.decode ? kernels.paged_decode : kernels.paged_prefill, env, args.get());
-}
-
 // Attention to the tokens in the pages.
 //
 // merges   [in]   true: `to` contains a result already
@@ -232,37 +154,23 @@ Status AttentionCache::run_depths(const gantry_env* env, std::size_t layer, cons
                                   double sm_scale, bool merges, const Output& to) const {
   TensorArgument other = temporary(out_, arguments_.query_heads);
   TensorArgument other_lse = lse(other_lse_);
+  const gantry_tensor& pages = *pages_[layer].tensor();
   const KvTables& tables = pass_.tables();
   for (int d = 0; d < tables.depth_count; ++d) {
     const KvDepth& depth = tables.depths[static_cast<std::size_t>(d)];
     if (depth.page_indices.size == 0) continue;
     if (!merges) {
-      GANTRY_CHECK(run_depth(env, depth, layer, q, sm_scale, to));
+      GANTRY_CHECK(kernels_.attend_depth(env, depth, pages, q, sm_scale, to));
       merges = true;
       continue;
     }
-    GANTRY_CHECK(run_depth(env, depth, layer, q, sm_scale, {&other.get(), &other_lse.get()}));
-    KernelArguments args;
-    args.add(*to.out);
-    args.add(*to.lse);
-    args.add(other.value());
-    args.add(other_lse.value());
-    GANTRY_CHECK(run(arguments_.kernels.merge[0], env, args.get()));
+    const Output from{&other.get(), &other_lse.get()};
+    GANTRY_CHECK(kernels_.attend_depth(env, depth, pages, q, sm_scale, from));
+    GANTRY_CHECK(kernels_.merge(env, arguments_.kernels.merge[0], to, from));
   }
   if (merges) return {};
   return invalid("attention to the cache requires tokens in it, the sequences have none")
       .with_reason("KV_PASS");
-}
-
-Status AttentionCache::append(const gantry_env* env, std::size_t layer, const gantry_tensor& k,
-                              const gantry_tensor& v) const {
-  TensorArgument position = tables_[pass_.tables().append_position];
-  KernelArguments args;
-  args.add(*pages_[layer].tensor());
-  args.add(k);
-  args.add(v);
-  args.add(position.value());
-  return run(arguments_.kernels.transpose_append, env, args.get());
 }
 
 Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, double sm_scale,
@@ -284,25 +192,18 @@ Status AttentionCache::attend(const gantry_env* env, std::int64_t layer_id, doub
   TensorArgument k = temporary(k_, a.kv_heads);
   TensorArgument v = temporary(v_, a.kv_heads);
   TensorArgument lse = this->lse(lse_);
-  TensorArgument q_position = tables_[tables.q_rope_position];
-  KernelArguments split;
-  split.add(qkv);
-  split.add(q_position.value());
-  split.add(q.value());
-  split.add(k.value());
-  split.add(v.value());
-  split.add(a.rope_factors.tensor() ? a.rope_factors.get()
-                                    : int_value(a.rope_mode == RopeMode::normal));
-  GANTRY_CHECK(run(a.kernels.split_rotary, env, split.get()));
+  const NewTokens tokens{q.get(), k.get(), v.get()};
+  GANTRY_CHECK(kernels_.split(env, qkv, tokens));
 
+  const gantry_tensor& pages = *pages_[layer].tensor();
   const Output to{&out, &lse.get()};
   if (tables.append_before) {
-    GANTRY_CHECK(append(env, layer, k.get(), v.get()));
-    return run_depths(env, layer, q.get(), sm_scale, false, to);
+    GANTRY_CHECK(kernels_.append(env, pages, tokens.k, tokens.v));
+    return run_depths(env, layer, tokens.q, sm_scale, false, to);
   }
-  GANTRY_CHECK(run_self(env, q.get(), k.get(), v.get(), sm_scale, to));
-  GANTRY_CHECK(run_depths(env, layer, q.get(), sm_scale, true, to));
-  return append(env, layer, k.get(), v.get());
+  GANTRY_CHECK(kernels_.attend_self(env, tokens, sm_scale, to));
+  GANTRY_CHECK(run_depths(env, layer, tokens.q, sm_scale, true, to));
+  return kernels_.append(env, pages, tokens.k, tokens.v);
 }
 
 Status AttentionCache::attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
@@ -313,7 +214,7 @@ Status AttentionCache::attend_self(const gantry_env* env, std::int64_t layer, do
   GANTRY_CHECK(check_rows("k", k, arguments_.kv_heads));
   GANTRY_CHECK(check_rows("v", v, arguments_.kv_heads));
   GANTRY_CHECK(check_output(to));
-  return run_self(env, q, k, v, sm_scale, to);
+  return kernels_.attend_self(env, {q, k, v}, sm_scale, to);
 }
 
 Status AttentionCache::attend_cross(const gantry_env* env, std::int64_t layer_id, double sm_scale,
@@ -331,12 +232,7 @@ Status AttentionCache::merge(const gantry_env* env, const Output& to, const Outp
                "self and cross attention")
         .with_reason("ARGUMENT");
   }
-  KernelArguments args;
-  args.add(*to.out);
-  args.add(*to.lse);
-  args.add(*from.out);
-  args.add(*from.lse);
-  return run(arguments_.kernels.merge[1], env, args.get());
+  return kernels_.merge(env, arguments_.kernels.merge[1], to, from);
 }
 
 Result<Value> AttentionCache::query_positions(const gantry_env* env) const {
@@ -360,19 +256,13 @@ Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std:
 
   std::vector<std::int32_t> slots(static_cast<std::size_t>(end - begin));
   GANTRY_CHECK(sequences_.slots(id, begin, end, slots));
-  gantry_tensor memory{};
-  memory.data = slots.data();
-  memory.device = {cpu_device_type, 0};
-  TensorArgument from(memory, dtypes::int32, 0, {end - begin});
-  GANTRY_TRY(const Value positions, host_.tensor_copied(from.get(), a.device, env));
+  const std::int64_t slot_count[] = {end - begin};
+  const gantry_tensor from =
+      compact_tensor(dtypes::int32, slot_count, {cpu_device_type, 0}, slots.data());
+  GANTRY_TRY(const Value positions, host_.tensor_copied(from, a.device, env));
   for (std::size_t layer = 0; layer < pages_.size(); ++layer) {
-    KernelArguments args;
-    args.add(*pages_[layer].tensor());
-    args.add(*positions.tensor());
-    args.add(keys);
-    args.add(values);
-    args.add(int_value(static_cast<std::int64_t>(layer)));
-    GANTRY_CHECK(run(a.kernels.debug_get_kv, env, args.get()));
+    GANTRY_CHECK(kernels_.debug_get_kv(env, *pages_[layer].tensor(), *positions.tensor(), layer,
+                                       keys, values));
   }
   return {};
 }

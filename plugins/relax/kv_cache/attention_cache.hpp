@@ -13,6 +13,7 @@
 //     tables      those of a forward pass, see KvDeviceTables
 #pragma once
 
+#include "attention_kernels.hpp"
 #include "cache_arguments.hpp"
 #include "kernel_arguments.hpp"
 #include "kv_device_tables.hpp"
@@ -63,12 +64,7 @@ class AttentionCache {
   Status attend(const gantry_env* env, std::int64_t layer, double sm_scale,
                 const gantry_tensor& qkv, const gantry_tensor& out);
 
-  struct Output {
-    // [tokens, query heads, dimension]
-    const gantry_tensor* out = nullptr;
-    // float32[tokens, query heads], in the kernels' own form
-    const gantry_tensor* lse = nullptr;
-  };
+  using Output = AttentionOutput;
   // Attention of the new tokens to themselves, without the cache.
   Status attend_self(const gantry_env* env, std::int64_t layer, double sm_scale,
                      const gantry_tensor& q, const gantry_tensor& k, const gantry_tensor& v,
@@ -100,16 +96,8 @@ class AttentionCache {
   TensorArgument temporary(const Value& memory, std::int64_t heads) const;
   TensorArgument lse(const Value& memory) const;
 
-  Status run(const ObjectRef& kernel, const gantry_env* env,
-             std::span<const gantry_value> args) const;
-  Status run_self(const gantry_env* env, const gantry_tensor& q, const gantry_tensor& k,
-                  const gantry_tensor& v, double sm_scale, const Output& to) const;
-  Status run_depth(const gantry_env* env, const KvDepth& depth, std::size_t layer,
-                   const gantry_tensor& q, double sm_scale, const Output& to) const;
   Status run_depths(const gantry_env* env, std::size_t layer, const gantry_tensor& q,
                     double sm_scale, bool merges, const Output& to) const;
-  Status append(const gantry_env* env, std::size_t layer, const gantry_tensor& k,
-                const gantry_tensor& v) const;
 
   Host host_;
   CacheArguments arguments_;
@@ -119,6 +107,7 @@ class AttentionCache {
   std::vector<Value> pages_;
   Value q_, k_, v_, out_, lse_, other_lse_;
   KvDeviceTables tables_{host_, arguments_.device, pass_};
+  AttentionKernels kernels_{host_, arguments_, pass_, tables_};
 };
 
 }  // namespace gantry::relax
