@@ -7,15 +7,6 @@
 namespace gantry::relax {
 namespace {
 
-// Sequences that share a block attend to it in one prefill kernel if they read its pages so many
-// times in a decode kernel. TVM's number.
-constexpr std::size_t min_shared_reads = 32;
-
-// Each table may be preceded by up to 3 unused elements.
-constexpr std::size_t max_padding = 3;
-constexpr std::size_t tables_of_depth = 5;
-constexpr std::size_t tables_of_batch = 4;
-
 // Trees are recognized to be refused by name.
 //
 // parents  [in]   as for KvForward::begin()
@@ -85,137 +76,32 @@ Status KvForward::check_unique(std::span<const std::int64_t> ids) {
   return {};
 }
 
-// Fills members_ and chains_, and checks that enough pages are free.
-Status KvForward::collect(std::span<const std::int64_t> ids,
-                          std::span<const std::int64_t> lengths) {
-  const KvBlocks& blocks = sequences_->blocks();
-  members_.clear();
-  chains_.clear();
-  std::int64_t free = blocks.free_page_count();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    GANTRY_TRY(const KvSequence* sequence, sequences_->find(ids[i]));
-    const KvBlock& last = blocks[sequence->last_block];
-    Member& member = members_.emplace_back();
-    member.tokens = static_cast<std::int32_t>(lengths[i]);
-    member.length_before = last.start + last.length;
-    member.block_length_before = last.length;
-    member.append = sequences_->plan_append(*sequence, member.tokens);
-    const std::int64_t needed = member.append.page_count + member.append.drop_count -
-                                static_cast<std::int64_t>(last.pages.size());
-    if (needed > free) {
-      return exhausted("KV cache has ", free, " free pages of ", blocks.page_count(), ", sequence ",
-                       ids[i], " requires ", needed, " for ", member.tokens, " new tokens")
-          .with_reason("KV_FULL");
-    }
-    free -= needed;
-
-    member.chain_begin = chains_.size();
-    for (std::int32_t b = sequence->last_block; b != no_block; b = blocks[b].parent)
-      chains_.push_back(b);
-    member.chain_end = chains_.size();
-    std::reverse(chains_.begin() + static_cast<std::ptrdiff_t>(member.chain_begin), chains_.end());
-  }
-  return {};
-}
-
-// Fills the entries of a depth. Neighbours that share the first block become one entry if that
-// saves enough; at the last depth, where their other blocks differ, never.
-//
-// returns  true if the decode kernel is used
-bool KvForward::collect_entries(int depth, bool is_decode) {
-  const KvBlocks& blocks = sequences_->blocks();
-  std::vector<Entry>& entries = entries_[static_cast<std::size_t>(depth)];
-  entries.clear();
-  std::size_t pages = 0, shared_pages = 0;
-  std::int32_t previous = no_block;
-  for (const Member& member : members_) {
-    Entry entry{member.tokens, member.chain_begin, member.chain_end};
-    if (depth == 0)
-      entry.chain_end = entry.chain_begin + 1;
-    else
-      ++entry.chain_begin;
-    const std::span<const std::int32_t> chain = blocks_of(entry);
-    const std::int32_t first = chain.empty() ? no_block : chain.front();
-    const std::size_t count = chain.empty() ? 0 : blocks[first].pages.size();
-    pages += count;
-    if (first != previous) shared_pages += count;
-    previous = first;
-    entries.push_back(entry);
-  }
-  const bool decode = is_decode && (pages == 0 || pages < min_shared_reads * shared_pages);
-  if (decode || depth == max_kv_depth - 1) return decode;
-
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < entries.size(); ++i) {
-    if (blocks_of(entries[i]).front() == blocks_of(entries[kept]).front())
-      entries[kept].tokens += entries[i].tokens;
-    else
-      entries[++kept] = entries[i];
-  }
-  entries.resize(kept + 1);
-  return decode;
-}
-
-// Fills entries_, and the members of the result that are not tables.
-KvTables KvForward::collect_depths() {
-  KvTables tables;
-  tables.batch = static_cast<std::int32_t>(members_.size());
-  bool is_decode = true;
-  for (const Member& member : members_) {
-    tables.tokens += member.tokens;
-    if (member.tokens != 1) is_decode = false;
-    const auto depth = static_cast<int>(
-        std::min<std::size_t>(member.chain_end - member.chain_begin, max_kv_depth));
-    tables.depth_count = std::max(tables.depth_count, depth);
-  }
-  for (int d = 0; d < tables.depth_count; ++d) {
-    KvDepth& depth = tables.depths[static_cast<std::size_t>(d)];
-    depth.decode = collect_entries(d, is_decode);
-    depth.entry_count = static_cast<std::int32_t>(entries_[static_cast<std::size_t>(d)].size());
-    tables.append_before = depth.decode && !sequences_->config().sliding_window;
-  }
-  return tables;
-}
-
 // Allocates everything that the rest of begin() needs.
 Status KvForward::reserve(const KvTables& tables,
                           const std::function<Status(std::size_t)>& reserve_more) {
-  const KvBlocks& blocks = sequences_->blocks();
-  const auto batch = static_cast<std::size_t>(tables.batch);
-  std::size_t size =
-      2 * static_cast<std::size_t>(tables.tokens) + 2 * batch + 1 + max_padding * tables_of_batch;
-  for (int d = 0; d < tables.depth_count; ++d) {
-    const std::vector<Entry>& entries = entries_[static_cast<std::size_t>(d)];
-    size += 6 * entries.size() + 2 + max_padding * tables_of_depth;
-    for (const Entry& entry : entries) {
-      for (const std::int32_t b : blocks_of(entry)) size += blocks[b].pages.size();
-    }
-  }
-  for (const Member& member : members_) {
-    size += static_cast<std::size_t>(member.append.page_count);
-  }
+  const std::size_t size = batch_.table_size(tables);
   if (size > INT32_MAX) {
-    return exhausted("tables of a forward pass of ", batch, " sequences have ", size,
+    return exhausted("tables of a forward pass of ", tables.batch, " sequences have ", size,
                      " numbers, limit is ", INT32_MAX)
         .with_reason("KV_FULL");
   }
   buffer_.reserve(size);
-  for (const Member& member : members_) sequences_->reserve_pages(member.append);
+  for (const KvBatch::Member& member : batch_.members()) sequences_->reserve_pages(member.append);
   return reserve_more ? reserve_more(size) : Status();
 }
 
 void KvForward::append() noexcept {
-  for (const Member& member : members_) sequences_->append(member.append);
+  for (const KvBatch::Member& member : batch_.members()) sequences_->append(member.append);
 }
 
 void KvForward::write_depth(int depth, KvDepth& tables) noexcept {
   const KvBlocks& blocks = sequences_->blocks();
   const KvConfig& config = sequences_->config();
-  const std::vector<Entry>& entries = entries_[static_cast<std::size_t>(depth)];
+  const std::span<const KvBatch::Entry> entries = batch_.entries(depth);
   const std::size_t count = entries.size();
   std::size_t page_count = 0;
-  for (const Entry& entry : entries) {
-    for (const std::int32_t b : blocks_of(entry)) page_count += blocks[b].pages.size();
+  for (const KvBatch::Entry& entry : entries) {
+    for (const std::int32_t b : batch_.blocks_of(entry)) page_count += blocks[b].pages.size();
   }
   tables.qo_indptr = buffer_.add(count + 1);
   tables.page_indptr = buffer_.add(count + 1);
@@ -231,7 +117,7 @@ void KvForward::write_depth(int depth, KvDepth& tables) noexcept {
   qo_indptr[0] = page_indptr[0] = 0;
   auto to = page_indices.begin();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::span<const std::int32_t> chain = blocks_of(entries[i]);
+    const std::span<const std::int32_t> chain = batch_.blocks_of(entries[i]);
     qo_indptr[i + 1] = qo_indptr[i] + entries[i].tokens;
     k_rope_offset[i] = chain.empty() ? 0 : blocks[chain.front()].start;
     std::int32_t slots = 0, sink = 0, window_at = 0;
@@ -256,8 +142,9 @@ void KvForward::write_depth(int depth, KvDepth& tables) noexcept {
 
 void KvForward::write_tokens(KvTables& tables) noexcept {
   const KvBlocks& blocks = sequences_->blocks();
-  tables.append_indptr = buffer_.add(members_.size() + 1);
-  tables.append_rope_offset = buffer_.add(members_.size());
+  const std::span<const KvBatch::Member> members = batch_.members();
+  tables.append_indptr = buffer_.add(members.size() + 1);
+  tables.append_rope_offset = buffer_.add(members.size());
   tables.append_position = buffer_.add(static_cast<std::size_t>(tables.tokens));
   const std::span append_indptr = buffer_[tables.append_indptr];
   const std::span append_rope_offset = buffer_[tables.append_rope_offset];
@@ -265,8 +152,8 @@ void KvForward::write_tokens(KvTables& tables) noexcept {
   auto rope = buffer_[tables.q_rope_position].begin();
 
   append_indptr[0] = 0;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    const Member& member = members_[i];
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const KvBatch::Member& member = members[i];
     append_indptr[i + 1] = append_indptr[i] + member.tokens;
     append_rope_offset[i] = member.length_before;
     const KvBlock& block = blocks[member.append.block];
@@ -297,8 +184,8 @@ Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::
     const auto tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
     GANTRY_CHECK(check_chains(ids, lengths, parents, tokens));
   }
-  GANTRY_CHECK(collect(ids, lengths));
-  KvTables tables = collect_depths();
+  GANTRY_CHECK(batch_.collect(ids, lengths));
+  KvTables tables = batch_.collect_depths();
   if (!parents.empty()) unaccepted_.reserve(ids.size());
   GANTRY_CHECK(reserve(tables, reserve_more));
 
@@ -315,7 +202,7 @@ Status KvForward::begin(std::span<const std::int64_t> ids, std::span<const std::
   unaccepted_.clear();
   if (!parents.empty()) {
     for (std::size_t i = 0; i < ids.size(); ++i)
-      unaccepted_.push_back({ids[i], members_[i].tokens});
+      unaccepted_.push_back({ids[i], batch_.members()[i].tokens});
   }
   return {};
 }

@@ -4,6 +4,7 @@
 // kernels find the tokens before them.
 #pragma once
 
+#include "kv_batch.hpp"
 #include "kv_sequences.hpp"
 #include "kv_tables.hpp"
 
@@ -14,7 +15,7 @@ namespace gantry::relax {
 // thread   one at a time
 class KvForward {
  public:
-  explicit KvForward(KvSequences& sequences) : sequences_(&sequences) {}
+  explicit KvForward(KvSequences& sequences) : sequences_(&sequences), batch_(sequences) {}
 
   // Appends tokens and computes the tables. A pass that fails changes nothing, tables included.
   //
@@ -56,26 +57,6 @@ class KvForward {
   std::span<const std::int32_t> contents() const { return buffer_.contents(); }
 
  private:
-  // A sequence of the batch.
-  struct Member {
-    std::int32_t tokens = 0;
-    std::int32_t length_before = 0;
-    std::int32_t block_length_before = 0;
-    KvAppend append;
-    // The blocks of its chain, first block first, in chains_.
-    std::size_t chain_begin = 0;
-    std::size_t chain_end = 0;
-  };
-  // Queries, and the blocks that they attend to, in chains_.
-  struct Entry {
-    std::int32_t tokens = 0;
-    std::size_t chain_begin = 0;
-    std::size_t chain_end = 0;
-  };
-  std::span<const std::int32_t> blocks_of(const Entry& entry) const {
-    return std::span(chains_).subspan(entry.chain_begin, entry.chain_end - entry.chain_begin);
-  }
-
   // A sequence whose new tokens are to be accepted.
   struct Chain {
     std::int64_t id = 0;
@@ -85,9 +66,6 @@ class KvForward {
   Status check_counts(std::span<const std::int64_t> ids,
                       std::span<const std::int64_t> lengths) const;
   Status check_unique(std::span<const std::int64_t> ids);
-  Status collect(std::span<const std::int64_t> ids, std::span<const std::int64_t> lengths);
-  KvTables collect_depths();
-  bool collect_entries(int depth, bool is_decode);
   Status reserve(const KvTables& tables, const std::function<Status(std::size_t)>& reserve_more);
   void append() noexcept;
   void write_depth(int depth, KvDepth& tables) noexcept;
@@ -99,10 +77,8 @@ class KvForward {
   bool active_ = false;
   std::vector<Chain> unaccepted_;
   // Of the pass that begins; kept for their memory.
-  std::vector<Member> members_;
-  std::vector<std::int32_t> chains_;
+  KvBatch batch_;
   std::vector<std::int64_t> sorted_ids_;
-  std::array<std::vector<Entry>, max_kv_depth> entries_;
 };
 
 }  // namespace gantry::relax
