@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/relax/vm.hpp"
 
+#include "plugins/relax/builtin.hpp"
 #include "plugins/relax/plugin.hpp"
 #include "tests/unit/relax/machine.hpp"
 
@@ -141,6 +142,35 @@ TEST_F(VmTest, ListsAllFunctionsThatAreMissing) {
             "library nor this runtime has");
   EXPECT_FALSE(vm->is_initialized());
 }
+
+// The table in plugins/relax/README.md, section "Caches of language models".
+class AbsentFunction : public VmTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(AbsentFunction, IsNamedWhenAMachineRequiresIt) {
+  const std::string name = concat("vm.builtin.", GetParam());
+  code.packed(name);
+  code.function("main", {}, 1);
+  code.ret(relax_void);
+  read();
+
+  const Status started = vm->initialize({}, nullptr);
+
+  EXPECT_EQ(find_builtin(name), nullptr);
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code, Code::not_found);
+  EXPECT_EQ(started.error().reason, "FUNCTIONS_MISSING");
+  EXPECT_EQ(started.error().message, concat("the executable requires \"", name,
+                                            "\", which neither its library nor this runtime has"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Caches, AbsentFunction,
+                         ::testing::Values("attention_kv_cache_attention_with_shared_kv",
+                                           "attention_kv_cache_append_mla_kv", "rnn_state_create",
+                                           "rnn_state_get", "rnn_state_set", "rnn_state_debug_get",
+                                           "attention_kv_cache_debug_get_kv_mla",
+                                           "kv_cache_disagg_prepare_recv",
+                                           "kv_cache_disagg_mark_send"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST_F(VmTest, ReleasesEveryRegister) {
   const auto tuple = code.packed("vm.builtin.make_tuple");
