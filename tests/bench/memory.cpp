@@ -12,7 +12,8 @@
 //          of the process after the first executor, then the same after the last
 #include <gantry/runtime.hpp>
 
-#include <fcntl.h>
+#include "tests/support/anonymous_bytes.hpp"
+
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
@@ -20,17 +21,7 @@
 
 namespace {
 
-long long anonymous_bytes() {
-  char text[4096];
-  const int file = open("/proc/self/smaps_rollup", O_RDONLY);
-  const ssize_t size = read(file, text, sizeof text - 1);
-  close(file);
-  text[size > 0 ? size : 0] = 0;
-  const char* line = std::strstr(text, "\nAnonymous:");
-  long long kib = -1;
-  if (line != nullptr) std::sscanf(line, "\nAnonymous: %lld", &kib);
-  return kib * 1024;
-}
+using gantry::test::anonymous_bytes;
 
 template <class T>
 T or_exit(gantry::Result<T> result) {

@@ -2,7 +2,7 @@
 //
 // Compares graph executors of artifacts that Apache TVM exported with the outputs that TVM
 // computed.
-#include "tests/support/built_runtime.hpp"
+#include "tests/golden/golden_array.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,13 +18,7 @@ using test::golden;
 class GraphRun : public ::testing::Test {
  protected:
   Tensor array(const std::string& file, std::string_view member) {
-    auto tensors = runtime.read_tensors(golden(file).string());
-    EXPECT_TRUE(tensors.ok()) << tensors.error().message;
-    for (auto& [name, tensor] : *tensors) {
-      if (name == member) return tensor;
-    }
-    ADD_FAILURE() << file << " has no " << member;
-    return {};
+    return test::golden_array(runtime, file, member);
   }
   Executor load(const std::string& file) {
     module = runtime.load(golden(file).string());
@@ -42,12 +36,8 @@ class GraphRun : public ::testing::Test {
       EXPECT_TRUE(executor.run().ok());
       const Tensor output = executor.output(0).value();
       const Tensor wanted = expected.row(i).value();
-      for (std::size_t e = 0; e < wanted.elements<float>().size(); ++e) {
-        const double difference =
-            std::abs(double{output.elements<float>()[e]} - double{wanted.elements<float>()[e]});
-        if (std::isnan(difference)) return INFINITY;
-        largest = std::max(largest, difference);
-      }
+      largest = std::max(
+          largest, test::largest_difference(wanted.elements<float>(), output.elements<float>()));
     }
     return largest;
   }

@@ -2,6 +2,7 @@
 //
 // Runs Relax executables that Apache TVM exported for devices, and compares with what TVM computed
 // on the CPU.
+#include "tests/golden/golden_array.hpp"
 #include "tests/golden/played_script.hpp"
 
 #ifdef GANTRY_FAKE_CUDA
@@ -66,9 +67,8 @@ TEST(OpenClStatefulCall, HasTvmsOutput) {
   const auto model = runtime.load(golden("relax/cnn_opencl.so").string());
   ASSERT_TRUE(model.ok()) << model.error().message;
   const Module vm = (*model->function("vm_load_executable"))(*device)->module().value();
-  auto arrays = runtime.read_tensors(golden("relax/cnn_llvm.npz").string()).value();
   const auto array = [&](std::string_view name) {
-    return std::ranges::find(arrays, name, [](const auto& each) { return each.first; })->second;
+    return test::golden_array(runtime, "relax/cnn_llvm.npz", name);
   };
 
   ASSERT_TRUE((*vm.function("set_input"))("main", array("c0_a0")).ok());

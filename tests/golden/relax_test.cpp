@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares Relax executables that Apache TVM exported with the outputs that TVM computed.
-#include "tests/support/built_runtime.hpp"
+#include "tests/golden/golden_array.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,13 +20,7 @@ using test::golden;
 class RelaxRun : public ::testing::Test {
  protected:
   Tensor array(const std::string& file, std::string_view member) {
-    auto tensors = runtime.read_tensors(golden(file).string());
-    EXPECT_TRUE(tensors.ok()) << tensors.error().message;
-    for (auto& [name, tensor] : *tensors) {
-      if (name == member) return tensor;
-    }
-    ADD_FAILURE() << file << " has no " << member;
-    return {};
+    return test::golden_array(runtime, file, member);
   }
   Module load(const std::string& file) {
     auto loaded = runtime.load(golden(file).string());
@@ -40,14 +34,7 @@ class RelaxRun : public ::testing::Test {
   }
   static double largest_difference(const Tensor& a, const Tensor& b) {
     if (a.shape().size() != b.shape().size() || a.byte_size() != b.byte_size()) return INFINITY;
-    double largest = 0;
-    for (std::size_t i = 0; i < a.elements<float>().size(); ++i) {
-      const double difference =
-          std::abs(double{a.elements<float>()[i]} - double{b.elements<float>()[i]});
-      if (std::isnan(difference)) return INFINITY;
-      largest = std::max(largest, difference);
-    }
-    return largest;
+    return test::largest_difference(a.elements<float>(), b.elements<float>());
   }
 
   Runtime runtime = test::new_runtime();

@@ -2,6 +2,7 @@
 //
 // The memory of large constants of Relax executables: the file's own pages where they are aligned,
 // else one copy for all machines.
+#include "tests/support/anonymous_bytes.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/linked_release.hpp"
 
@@ -11,11 +12,11 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 namespace gantry {
 namespace {
 
+using test::anonymous_bytes;
 using test::linked_releases;
 using test::LinkedRelease;
 
@@ -32,16 +33,6 @@ constexpr std::int64_t bytes_of_copy = constant_bytes;
 #endif
 // Compiled code loads vectors at multiples of this.
 constexpr std::ptrdiff_t alignment = 64;
-
-std::int64_t anonymous_bytes() {
-  std::ifstream in("/proc/self/smaps_rollup");
-  for (std::string word; in >> word;) {
-    std::int64_t kib = 0;
-    if (word == "Anonymous:" && in >> kib) return kib * 1024;
-  }
-  ADD_FAILURE() << "/proc/self/smaps_rollup has no line Anonymous";
-  return 0;
-}
 
 // A container whose constant, returned by main(), begins `misalignment` bytes after a multiple of
 // the alignment.
@@ -77,6 +68,7 @@ std::int64_t bytes_of_two_machines(std::ptrdiff_t misalignment) {
   Runtime runtime = test::new_runtime(test::built_plugins_only("relax"));
 
   const std::int64_t before = anonymous_bytes();
+  EXPECT_GT(before, 0) << "/proc/self/smaps_rollup has no line Anonymous";
   const Module model = runtime.load(file).value();
   std::vector<Tensor> results;
   for (int i = 0; i < 2; ++i) {
