@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads .params files: named parameters, as written by save_params() of the compilers.
-//
-//   offset 0     u64  magic     0xF7E58D4F05049CB7
-//          8     u64  reserved  0 in every known file; ignored
-//          16    u64  count, then as many texts: the names
-//          ..    u64  the same count, then as many array records (gantry/array_record.hpp)
-//
-// source   apache/tvm src/runtime/file_utils.cc
+// Reads .params files: named parameters, as written by save_params() of the compilers. Their layout
+// is that of gantry/param_names.hpp.
 #pragma once
 
 #include <gantry/array_record.hpp>
+#include <gantry/param_names.hpp>
 
 #include <cstdint>
 #include <span>
@@ -18,8 +13,6 @@
 #include <vector>
 
 namespace gantry {
-
-constexpr std::uint64_t params_magic = 0xF7E58D4F05049CB7;
 
 struct Param {
   std::string_view name;

@@ -1,48 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parameters from a separate parameter list (a `.params` file).
-//
-//   u64 magic 0xF7E58D4F05049CB7 ; u64 0 ; vec<str> names ; u64 count ; count array records
-//
-// source   apache/tvm src/runtime/file_utils.cc
 #include "functions.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/param_names.hpp>
 
 namespace gantry::graph {
-namespace {
-
-constexpr std::uint64_t list_magic = 0xF7E58D4F05049CB7;
-
-Result<std::vector<std::string_view>> read_names(ByteReader& in) {
-  GANTRY_TRY(const std::uint64_t magic, in.read_u64("parameter list magic"));
-  if (magic != list_magic) {
-    return malformed(0, "parameter list magic is ", Hex{magic}, ", expected ", Hex{list_magic})
-        .with_reason("PARAMETERS");
-  }
-  GANTRY_CHECK(in.read_u64("parameter list reserved word"));
-  GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
-  std::vector<std::string_view> names(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    GANTRY_TRY(names[i], in.read_string(concat("name of parameter ", i).c_str()));
-  }
-  const std::uint64_t count_at = in.offset();
-  GANTRY_TRY(const std::uint64_t array_count, in.read_u64("parameter count"));
-  if (array_count != count) {
-    return malformed(count_at, "parameter count is ", array_count, ", name count is ", count)
-        .with_reason("PARAMETERS");
-  }
-  return names;
-}
-
-}  // namespace
 
 // All records are read before the first one is copied: a truncated list changes nothing.
 Result<Value> load_params(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view bytes, call.text(0));
   ByteReader in = ByteReader::of_text(bytes);
-  GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
+  GANTRY_TRY(const std::vector<std::string_view> names, read_param_names(in));
   std::vector<Parameter> parameters;
   for (const std::string_view name : names) {
     GANTRY_TRY(ArrayRecord array, read_array_record(in, concat("parameter ", quoted(name))));
@@ -64,7 +35,7 @@ Result<Value> share_params(Executor& executor, const Call& call) {
   GANTRY_TRY(gantry_object* const lender, call.object(0, GANTRY_MODULE));
   GANTRY_TRY(const std::string_view bytes, call.text(1));
   ByteReader in = ByteReader::of_text(bytes);
-  GANTRY_TRY(const std::vector<std::string_view> names, read_names(in));
+  GANTRY_TRY(const std::vector<std::string_view> names, read_param_names(in));
 
   const Host& host = executor.host();
   Result<ObjectRef> get = host.find(lender, GANTRY_FIND_SELF, "get_input");

@@ -172,7 +172,7 @@ TEST_F(Parameters, RequireTheListsMagic) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().offset, 0u);
   EXPECT_EQ(loaded.error().message,
-            "parameter list magic is 0xf7e58d4f05049c00, expected 0xf7e58d4f05049cb7");
+            "params magic is 0xf7e58d4f05049c00, expected 0xf7e58d4f05049cb7");
 }
 
 TEST_F(Parameters, AreSharedWithoutACopy) {
