@@ -100,7 +100,7 @@ TEST(GoldenCallScripts, AreAllRead) {
     EXPECT_TRUE(script.ok()) << script.error().message;
     ++count;
   }
-  EXPECT_EQ(count, 57);
+  EXPECT_EQ(count, 58);
 }
 
 class TirScript : public ::testing::TestWithParam<std::string> {};
