@@ -102,7 +102,7 @@ class GraphFunction final : public FunctionState {
   // results  [in]   the names of the outputs; empty: the file does not contain them
   GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
                 std::vector<std::string> results)
-      : FunctionState(std::move(function), std::move(parameters)),
+      : FunctionState(std::move(function), std::move(parameters), executor.module()),
         executor_(std::move(executor)),
         outputs_(std::move(results)) {}
 

@@ -84,6 +84,7 @@ Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view b
 const std::string& ModelFunction::name() const { return state_->name; }
 std::string ModelFunction::subject() const { return state_->subject(); }
 std::span<const InputInfo> ModelFunction::inputs() const { return state_->inputs; }
+const Module& ModelFunction::module() const { return state_->module; }
 
 Result<std::size_t> ModelFunction::input(std::string_view name) const {
   return guard([&]() -> Result<std::size_t> {

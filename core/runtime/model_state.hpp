@@ -20,8 +20,8 @@ namespace gantry {
 // See ModelFunction.
 class FunctionState {
  public:
-  FunctionState(std::string function, std::vector<InputInfo> parameters)
-      : name(std::move(function)), inputs(std::move(parameters)) {}
+  FunctionState(std::string function, std::vector<InputInfo> parameters, Module runner)
+      : name(std::move(function)), inputs(std::move(parameters)), module(std::move(runner)) {}
   virtual ~FunctionState() = default;
 
   virtual std::string subject() const = 0;
@@ -33,6 +33,7 @@ class FunctionState {
 
   const std::string name;
   const std::vector<InputInfo> inputs;
+  const Module module;
 };
 
 // See Model.

@@ -43,9 +43,8 @@ class VmFunction final : public FunctionState {
  public:
   VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
              Module machine, Function call, std::string device)
-      : FunctionState(std::move(function), std::move(parameters)),
+      : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
         runtime_(std::move(runtime)),
-        machine_(std::move(machine)),
         call_(std::move(call)),
         device_(std::move(device)),
         args_(inputs.size()) {}
@@ -84,7 +83,6 @@ class VmFunction final : public FunctionState {
 
  private:
   Runtime runtime_;
-  Module machine_;
   Function call_;
   // its first one
   std::string device_;

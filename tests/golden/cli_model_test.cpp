@@ -4,6 +4,8 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/npz_file.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/weights.hpp"
 
 #include "core/arrays/npy.hpp"
 
@@ -85,6 +87,28 @@ TEST_F(Model, RunsUnderAnyName) {
   EXPECT_EQ(bench.status, 0);
   EXPECT_THAT(bench.err, IsEmpty());
   EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
+}
+
+// One weight, "x" of float32[3] with the bytes 1 to 12.
+TEST_F(Model, HasItsWeightsAsInputs) {
+  if (!std::filesystem::exists(built_plugins("relax")))
+    GTEST_SKIP() << "gantry.relax loads weights";
+  ASSERT_EQ(pack("twice.yaml").status, 0);
+  write_weights(temp_ / "w", replaced(small_index, R"("name": "a")", R"("name": "x")"));
+  const auto with_weights = [&](Args args) {
+    args.insert(args.begin(), {"--plugins", built_plugins("relax")});
+    args.insert(args.end(), {"--weights", path("w")});
+    return with_graph(args);
+  };
+
+  const Outcome run = with_weights({"run", path("model.so")});
+  const Outcome each = with_weights({"run", path("model.so"), "--each"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("out  float32[3]  3.0799792e-36 "));
+  EXPECT_EQ(each.status, 1);
+  EXPECT_THAT(each.err, StartsWith("gantry: the model has no input from a file, --each requires "
+                                   "one\n  inputs of the model: x float32[3]\n"));
 }
 
 TEST_F(Model, KeepsTheNamesOfItsOutputs) {

@@ -37,9 +37,10 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_outputs LABELS cli SOURCES outputs_test.cpp LIBRARIES gantry_cli_script)
   if(TARGET gantry_plugin_relax)
+    add_dependencies(cli_model gantry_plugin_relax)
     gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
-    gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp
+    gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp cli_weight_tuples_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
     foreach(program cli_vm cli_weights)
       add_dependencies(${program} gantry_cli gantry_plugin_relax)

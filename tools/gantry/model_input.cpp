@@ -80,13 +80,15 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
                                });
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
-                 ", expected ", info.type_text,
-                 each ? " with an additional first axis for --each" : "");
+                 ", expected ", info.type_text, each ? " with an additional first axis for --each" : "");
+}
+
+bool has_value(const InputValues& values, std::size_t input) {
+  return !values.empty() && !values[input].is_none();
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      const ModelFunction& model, bool each,
-                                      const std::vector<bool>& is_set) {
+                                      const ModelFunction& model, bool each, const InputValues& values) {
   const std::span<const InputInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
@@ -104,7 +106,7 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
     }
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].tensor && (is_set.empty() || !is_set[i]))
+    if (!inputs[i].tensor && !has_value(values, i))
       return invalid("input ", quoted(infos[i].name), " is not given");
   }
   std::erase_if(inputs, [](const ModelInput& input) { return !input.tensor; });
@@ -115,7 +117,10 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
                      inputs[0].tensor.shape()[0]);
     }
   }
-  if (each && inputs.empty()) return invalid(model.subject(), " has no input, --each requires one");
+  if (each && inputs.empty()) {
+    return invalid(model.subject(), infos.empty() ? " has no input" : " has no input from a file",
+                   ", --each requires one");
+  }
   if (each && inputs[0].tensor.shape()[0] == 0) {
     return invalid("input ", quoted(inputs[0].name), " has a first axis of 0, minimum is 1");
   }
@@ -126,8 +131,8 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
                                             std::span<const std::string> files, bool each,
-                                            const std::vector<bool>& is_set) {
-  auto inputs = match(runtime, files, model, each, is_set);
+                                            const InputValues& values) {
+  auto inputs = match(runtime, files, model, each, values);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
     return std::move(inputs).error().at("inputs of ", model.subject(), ": ",
                                         described(model.inputs()));
@@ -135,9 +140,12 @@ Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunctio
   return inputs;
 }
 
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model) {
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model,
+                                            const InputValues& values) {
   std::vector<ModelInput> inputs;
-  for (const InputInfo& info : model.inputs()) {
+  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+    const InputInfo& info = model.inputs()[i];
+    if (has_value(values, i)) continue;
     if (!info.type ||
         std::ranges::any_of(info.type->shape, [](auto extent) { return extent < 0; })) {
       return invalid("input ", quoted(info.name), " is ",
@@ -146,9 +154,16 @@ Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunctio
           .at("inputs of ", model.subject(), ": ", described(model.inputs()));
     }
     GANTRY_TRY(Tensor tensor, zeros(runtime, info.type->shape, info.type->dtype));
-    inputs.push_back({inputs.size(), info.name, std::move(tensor)});
+    inputs.push_back({i, info.name, std::move(tensor)});
   }
   return inputs;
+}
+
+Status set_values(ModelFunction& model, const InputValues& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_none()) GANTRY_CHECK(model.set_value(i, values[i]));
+  }
+  return {};
 }
 
 Status set_inputs(ModelFunction& model, std::span<const ModelInput> inputs,

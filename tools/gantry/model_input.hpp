@@ -25,23 +25,30 @@ struct ModelInput {
   Tensor tensor;
 };
 
+// The values of a model's inputs; none for an input without one. Empty: no input has one.
+using InputValues = std::vector<Any>;
+
 // Reads the files and matches them with the inputs of a model.
 //
 // files    [in]   see InputSpec in arg_spec.hpp
 // each     [in]   every file has an additional first axis, a list of inputs; all have the same
 //                 length
-// is_set   [in]   inputs that have a value already, which a file replaces; empty: none
-// returns  the inputs that files set, in the model's order; invalid, listing the inputs with their types, if an input
-//          is missing, duplicate, unknown, no tensor, or has another type or shape; errors of
-//          reading a file
+// values   [in]   inputs that have a value need no file; a file replaces the value
+// returns  the inputs that files set, in the model's order; invalid, listing the inputs with their
+//          types, if an input is missing, duplicate, unknown, no tensor, or has another type or
+//          shape; errors of reading a file
 Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
                                             std::span<const std::string> files, bool each,
-                                            const std::vector<bool>& is_set = {});
+                                            const InputValues& values = {});
 
-// Creates inputs of zeros.
+// Creates zeros for the inputs that have no value.
 //
 // returns  invalid, listing the inputs, if the type of one is unknown or has symbolic extents
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model);
+Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model,
+                                            const InputValues& values = {});
+
+// Sets the inputs of a model that have a value.
+Status set_values(ModelFunction& model, const InputValues& values);
 
 // Sets the inputs of a model.
 //

@@ -1,121 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model_weights.hpp"
 
-#include "core/base/near_name.hpp"
-#include "core/format/weight_directory.hpp"
+#include "tools/gantry/common/model_metadata.hpp"
+#include "tools/gantry/common/weight_names.hpp"
 
-#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
-#include <map>
-#include <set>
+#include <optional>
 #include <utility>
 
 namespace gantry::cli {
 namespace {
 
-// The name of a variable that a compiler makes from the name of a parameter: "fc1_weight" from
-// "fc1.weight".
-std::string variable_name(std::string_view name) {
-  std::string variable(name);
-  const auto is_other = [](char c) {
-    return c != '_' && !(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'z') &&
-           !(c >= 'A' && c <= 'Z');
-  };
-  std::ranges::replace_if(variable, is_other, '_');
-  return variable;
+// without parameters; returns JSON text
+constexpr char metadata_function[] = "_metadata";
+
+// The text that describes the model's weights, see common/model_metadata.hpp; nullopt if the model
+// has none.
+Result<std::optional<std::string>> metadata_of(const ModelFunction& model) {
+  const auto found = model.module().function(metadata_function);
+  if (!found.ok()) return std::optional<std::string>();
+  const auto result = (*found)();
+  auto text = result.ok() ? result->text() : result.error();
+  if (!text.ok()) return std::move(text).failure().at("in function ", quoted(metadata_function));
+  return std::optional(std::move(*text));
 }
 
-class WeightNames {
- public:
-  explicit WeightNames(const WeightIndex& index) {
-    for (const WeightShard& shard : index.shards) {
-      for (const WeightRecord& record : shard.records) {
-        if (names_.insert(record.name).second)
-          by_variable_.emplace(variable_name(record.name), record.name);
-      }
-    }
-  }
-
-  // Returns the weight of an input; empty if there is none.
-  //
-  // returns  invalid  several weights have the input's name as their variable
-  Result<std::string> of_input(const std::string& input) const {
-    if (names_.contains(input)) return input;
-    const auto [first, end] = by_variable_.equal_range(input);
-    if (first == end) return std::string();
-    if (std::next(first) == end) return first->second;
-    return invalid("input ", quoted(input), " is any of ", std::distance(first, end),
-                   " weights: ", quoted(first->second), ", ", quoted(std::next(first)->second));
-  }
-
-  // `"fc1.bias", "fc1.weight" and 7 more`, or "none".
-  std::string text() const {
-    const std::string text = join(names_, ", ", in_quotes, max_listed_names);
-    return text.empty() ? "none" : text;
-  }
-
- private:
-  std::set<std::string> names_;
-  std::multimap<std::string, std::string> by_variable_;
+// The weights that are the value of an input.
+struct InputWeights {
+  // empty: the input has another value
+  std::vector<std::string> names;
+  bool is_tuple = false;
 };
 
-// The weights param_0, param_1 and so on as an array.
-Result<Any> numbered_weights(const Runtime& runtime, const InputInfo& input,
-                             const WeightNames& names) {
-  GANTRY_TRY(const Function array, runtime.function("vm.builtin.param_array_from_cache"));
-  GANTRY_TRY(Any params, array("param", -1));
-  GANTRY_TRY(const std::vector<Any> items, params.items());
-  if (!items.empty()) return params;
-  return invalid("input ", quoted(input.name),
-                 " is a tuple, whose items are weights with the names param_0, param_1 and so on; "
-                 "the directory has ",
-                 names.text(), ", whose order it does not contain: --script passes them by name");
+Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model, const InputInfo& input,
+                                                  const WeightNames& names) {
+  GANTRY_TRY(const std::optional<std::string> metadata, metadata_of(model));
+  if (metadata) {
+    GANTRY_TRY(const std::vector<ModelParam> params, parse_model_metadata(*metadata));
+    if (!params.empty()) return names.of_params(params);
+  }
+  std::vector<std::string> numbered = names.numbered();
+  if (!numbered.empty()) return numbered;
+  return invalid("the order of the weights in the tuple ", quoted(input.name), " is unknown: ",
+                 metadata ? "the model's metadata list none" : "the model has no metadata",
+                 ", and the directory has ", names.text(),
+                 ", none of them param_0; --script passes them by name");
 }
 
-Result<std::vector<bool>> set_all(Runtime& runtime, ModelFunction& model,
-                                  const WeightNames& names) {
-  const std::span<const InputInfo> inputs = model.inputs();
-  GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
-  std::vector<bool> is_set(inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    GANTRY_TRY(const std::string weight, names.of_input(inputs[i].name));
-    if (weight.empty() && !inputs[i].is_tuple) continue;
-    GANTRY_TRY(const Any value,
-               weight.empty() ? numbered_weights(runtime, inputs[i], names) : get(weight));
-    GANTRY_CHECK(model.set_value(i, value));
-    is_set[i] = true;
+Result<std::vector<InputWeights>> weights_of(const ModelFunction& model, const WeightNames& names) {
+  std::vector<InputWeights> all;
+  bool has_weights = false;
+  for (const InputInfo& input : model.inputs()) {
+    InputWeights weights{.names = {}, .is_tuple = input.is_tuple};
+    if (input.is_tuple) {
+      GANTRY_TRY(weights.names, weights_of_tuple(model, input, names));
+    } else {
+      GANTRY_TRY(std::string name, names.of_input(input.name, input.type, input.type_text));
+      if (!name.empty()) weights.names.push_back(std::move(name));
+    }
+    has_weights = has_weights || !weights.names.empty();
+    all.push_back(std::move(weights));
   }
-  if (std::ranges::find(is_set, true) != is_set.end()) return is_set;
+  if (has_weights) return all;
   return invalid("no input of ", model.subject(),
                  " is a tuple or has the name of a weight: ", names.text());
 }
 
-}  // namespace
-
-Result<std::vector<bool>> set_weights(Runtime& runtime, ModelFunction& model,
-                                      const std::string& directory, const std::string& device) {
-  GANTRY_TRY(const WeightDirectory weights, WeightDirectory::open(directory));
-  GANTRY_TRY(const gantry_device_id id, runtime.device(device));
-  GANTRY_TRY(const Function load, runtime.function("vm.builtin.tensor_cache.load"));
-  auto loaded = load(directory, id.type, id.index);
-  if (!loaded.ok()) return std::move(loaded).failure().at("while loading ", quoted(directory));
-  auto is_set = set_all(runtime, model, WeightNames(weights.index));
-  // The model holds the weights that it uses. Tensors in the cache may keep the runtime alive.
-  GANTRY_TRY(const Function clear, runtime.function("vm.builtin.tensor_cache.clear"));
-  GANTRY_CHECK(clear());
-  if (!is_set.ok() && is_set.error().code == Code::invalid) {
-    return std::move(is_set).failure().at("inputs of ", model.subject(), ": ",
-                                          described(model.inputs()));
+Result<InputValues> values_of(const Runtime& runtime, std::span<const InputWeights> weights) {
+  GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
+  InputValues values;
+  for (const InputWeights& one : weights) {
+    std::vector<Any> items;
+    for (const std::string& name : one.names) {
+      GANTRY_TRY(Any item, get(name));
+      items.push_back(std::move(item));
+    }
+    Any value;
+    if (one.is_tuple) {
+      GANTRY_TRY(value, Any::of_items(items));
+    } else if (!items.empty()) {
+      value = std::move(items.front());
+    }
+    values.push_back(std::move(value));
   }
-  return is_set;
+  return values;
 }
 
-Result<std::vector<std::filesystem::path>> weight_files(const std::string& directory) {
-  GANTRY_TRY(const WeightDirectory weights, WeightDirectory::open(directory));
-  std::vector<std::filesystem::path> files{weights.path / weights.index_name};
-  for (const WeightShard& shard : weights.index.shards) files.push_back(weights.path / shard.path);
+}  // namespace
+
+Result<InputValues> load_weights(Runtime& runtime, const ModelFunction& model,
+                                 const WeightDirectory& directory, const std::string& device) {
+  // before the shards are read
+  auto weights = weights_of(model, WeightNames(directory));
+  if (!weights.ok() && weights.error().code == Code::invalid) {
+    return std::move(weights).failure().at("inputs of ", model.subject(), ": ",
+                                           described(model.inputs()));
+  }
+  if (!weights.ok()) return std::move(weights).failure();
+  GANTRY_TRY(const gantry_device_id id, runtime.device(device));
+  GANTRY_TRY(const Function load, runtime.function("vm.builtin.tensor_cache.load"));
+  const std::string& path = directory.path.native();
+  auto loaded = load(path, id.type, id.index);
+  if (!loaded.ok()) return std::move(loaded).failure().at("while loading ", quoted(path));
+  auto values = values_of(runtime, *weights);
+  // The values hold the weights that are used. Tensors in the cache may keep the runtime alive.
+  GANTRY_TRY(const Function clear, runtime.function("vm.builtin.tensor_cache.clear"));
+  GANTRY_CHECK(clear());
+  return values;
+}
+
+std::vector<std::filesystem::path> files_of(const WeightDirectory& directory) {
+  std::vector<std::filesystem::path> files{directory.path / directory.index_name};
+  for (const WeightShard& shard : directory.index.shards)
+    files.push_back(directory.path / shard.path);
   return files;
 }
 

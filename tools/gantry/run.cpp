@@ -95,10 +95,11 @@ std::string run_json(const RunOptions& options, const Finished& done) {
   });
 }
 
-// The files that a run writes. They are checked before the model is loaded, so that a wrong name
-// fails early.
+// The files that a run writes, and its directory of weights. They are opened before the model is
+// loaded, so that a wrong name fails early.
 struct RunFiles {
   std::optional<OutputFile> output, trace;
+  std::optional<WeightDirectory> weights;
 
   static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
     InputFiles inputs = input_files(globals, {options.file, options.expect});
@@ -110,11 +111,11 @@ struct RunFiles {
       GANTRY_TRY(const ArgSpec spec, parse_arg(arg));
       if (const auto* file = std::get_if<FileArg>(&spec)) inputs.add(file->path);
     }
-    if (!options.weights.empty()) {
-      GANTRY_TRY(const auto of_weights, weight_files(options.weights));
-      for (const std::filesystem::path& file : of_weights) inputs.add(file);
-    }
     RunFiles files;
+    if (!options.weights.empty()) {
+      GANTRY_TRY(files.weights, WeightDirectory::open(options.weights));
+      for (const std::filesystem::path& file : files_of(*files.weights)) inputs.add(file);
+    }
     if (!options.output.empty()) {
       GANTRY_TRY(OutputFile file, OutputFile::open(options.output, inputs));
       files.output.emplace(std::move(file));
@@ -139,16 +140,17 @@ struct RunFiles {
 // Runs the graph, or the function of --function: one of a virtual machine if it has it, otherwise
 // one of a library.
 Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
-                              bool quiet) {
-  const bool is_by_name = !options.inputs.empty() || options.each || !options.weights.empty();
-  if (options.function.empty() || is_by_name) return run_model(runtime, module, options, quiet);
+                              const WeightDirectory* weights, bool quiet) {
+  const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
+  if (options.function.empty() || is_by_name)
+    return run_model(runtime, module, options, weights, quiet);
   if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
   GANTRY_TRY(const Model model, runtime.model(module, options.devices));
   if (!std::ranges::binary_search(model.functions(), options.function) &&
       module.function(options.function).ok())
     return run_function(runtime, module, options, quiet);
   GANTRY_CHECK(model.function(options.function));
-  if (options.args.empty()) return run_model(runtime, module, options, quiet);
+  if (options.args.empty()) return run_model(runtime, module, options, weights, quiet);
   return run_function(runtime, model.module(), options, quiet);
 }
 
@@ -177,7 +179,8 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
                                              .allow_missing = options.allow_missing}));
   done.devices = chosen.devices;
 
-  auto outcome = run_chosen(runtime, model, chosen, globals.quiet);
+  auto outcome =
+      run_chosen(runtime, model, chosen, files.weights ? &*files.weights : nullptr, globals.quiet);
   if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
@@ -235,10 +238,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  accepted_by(parse_input))
       ->excludes(arg)
       ->excludes(script);
-  add_text(*command, "--weights", "DIR", options->weights,
-           "directory of weights, for inputs with their names or for a tuple of them")
-      ->excludes(arg)
-      ->excludes(script);
+  add_weights(*command, options->weights)->excludes(arg)->excludes(script);
   command->add_flag("--each", options->each, "run once for each element of the inputs' first axis")
       ->excludes(arg)
       ->excludes(script);
@@ -288,7 +288,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  gantry run model.so --input x=x.npy --output y.npz\n"
       "  gantry run model.so --device opencl --input x=in.npz --each --expect out.npz --rtol 1e-5\n"
       "  gantry run model.so --device cuda --capture --repeat 100 --input x=x.npy\n"
-      "  gantry run lm.so --function embed --input ids=ids.npy --output embedded.npz\n"
+      "  gantry run lm.so --function embed --weights lm.weights --input ids=ids.npy --output "
+      "y.npz\n"
       "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]\n"
       "  gantry run model.so --script calls.json --record results.json");
   set_action(*command, invocation, options, run_and_report);

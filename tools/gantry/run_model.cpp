@@ -13,7 +13,7 @@
 namespace gantry::cli {
 
 Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
-                             bool quiet) {
+                             const WeightDirectory* weights, bool quiet) {
   RunOutcome outcome;
   const Stopwatch create;
   GANTRY_TRY(ModelFunction model, model_function(runtime, module,
@@ -21,12 +21,13 @@ Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOp
                                                   .function = options.function,
                                                   .capture = options.capture}));
   outcome.create_ns = create.nanoseconds();
-  std::vector<bool> is_set;
-  if (!options.weights.empty()) {
-    GANTRY_TRY(is_set, set_weights(runtime, model, options.weights, options.devices.front()));
+  InputValues weight_values;
+  if (weights != nullptr) {
+    GANTRY_TRY(weight_values, load_weights(runtime, model, *weights, options.devices.front()));
+    GANTRY_CHECK(set_values(model, weight_values));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             read_inputs(runtime, model, options.inputs, options.each, is_set));
+             read_inputs(runtime, model, options.inputs, options.each, weight_values));
   GANTRY_TRY(const auto devices, device_ids(runtime, options.devices));
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;

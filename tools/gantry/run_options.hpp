@@ -8,6 +8,8 @@
 #include "tools/gantry/host_array.hpp"
 #include "tools/gantry/outputs.hpp"
 
+#include "core/format/weight_directory.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +60,10 @@ struct RunOutcome {
 };
 
 // Creates a model, sets its inputs, runs it, and fetches the outputs.
+//
+// weights  [in]   the directory of --weights; NULL: not given
 Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
-                             bool quiet);
+                             const WeightDirectory* weights, bool quiet);
 
 // Plays a call script and reports the differences.
 Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals);

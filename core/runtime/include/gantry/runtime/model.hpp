@@ -70,6 +70,8 @@ class GANTRY_EXPORT ModelFunction {
   std::string subject() const;
   // Returns the inputs in order, without the parameters that a graph contains.
   std::span<const InputInfo> inputs() const;
+  // Returns the virtual machine or the executor that runs it.
+  const Module& module() const;
   // Returns the index of the input with a name, or at the position that is its name.
   //
   // returns  invalid  no such input; suggests near names

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models of TVM, directories of weights for them, and runs with --weights.
+#pragma once
+
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/array_value.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/weights.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry::test {
+
+using Args = std::vector<std::string>;
+
+inline const std::string mix = "relax/weights_mix_llvm";
+// Its metadata list the weights.
+inline const std::string classifier = "relax/weights_metadata_llvm";
+
+inline Outcome run_vm(const Args& args) {
+  Args all{"--plugins", built_plugins("relax"), "run"};
+  all.insert(all.end(), args.begin(), args.end());
+  return run_gantry(all);
+}
+
+class Weights : public ::testing::Test {
+ protected:
+  std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // Writes a member of a golden file as "output", in another shape if it is not empty.
+  std::string expected(const std::string& from, const std::string& member,
+                       std::vector<std::int64_t> shape = {}) const {
+    return renamed(from, member, "output", std::move(shape));
+  }
+  std::string renamed(const std::string& from, const std::string& member, const std::string& name,
+                      std::vector<std::int64_t> shape = {}) const {
+    const ArrayValue array = array_in(golden(from), member);
+    if (shape.empty()) shape = array.header.shape;
+    const NpzItem item{name, array.header.dtype, shape, array.data};
+    const std::string file = path(name + ".npz");
+    EXPECT_TRUE(write_npz(file, std::span(&item, 1)).ok());
+    return file;
+  }
+  // A golden file with the first occurrence of a text replaced by one of the same length.
+  std::string patched(const std::string& from, std::string_view text, std::string_view by) const {
+    EXPECT_EQ(text.size(), by.size());
+    const auto bytes = read_file(golden(from));
+    const std::string file = path("patched.so");
+    write_file(file, replaced(std::string(bytes.begin(), bytes.end()), text, by));
+    return file;
+  }
+  // The weights of the classifier with a change of their index.
+  std::string changed_weights(const std::vector<std::pair<std::string, std::string>>& changes) {
+    std::filesystem::copy(golden("relax/weights_metadata.weights"), temp_ / "changed.weights");
+    const std::string file = path("changed.weights/tensor-cache.json");
+    const auto bytes = read_file(file);
+    std::string index(bytes.begin(), bytes.end());
+    for (const auto& [from, to] : changes) index = replaced(index, from, to);
+    write_file(file, index);
+    return path("changed.weights");
+  }
+  // Runs a function of the classifier.
+  Outcome classify(const std::string& file, const std::string& weights,
+                   const Args& more = {}) const {
+    Args args{file,
+              "--function",
+              "classify",
+              "--weights",
+              weights,
+              "--input",
+              "ids=" + classifier + ".npz:c4_a0"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_vm(args);
+  }
+  // A directory of float32[3] and float32[4].
+  std::string named_weights(std::string_view weight, std::string_view bias) const {
+    const std::string index =
+        replaced(replaced(small_index, R"("name": "a")", concat("\"name\": \"", weight, "\"")),
+                 R"("name": "b")", concat("\"name\": \"", bias, "\""));
+    write_weights(path("named.weights"), index);
+    return path("named.weights");
+  }
+
+ private:
+  TempDir temp_;
+};
+
+}  // namespace gantry::test
