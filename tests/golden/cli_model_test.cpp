@@ -102,10 +102,13 @@ TEST_F(Model, HasItsWeightsAsInputs) {
   };
 
   const Outcome run = with_weights({"run", path("model.so")});
+  const Outcome bench = with_weights({"bench", path("model.so"), "--repeat", "2"});
   const Outcome each = with_weights({"run", path("model.so"), "--each"});
 
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith("out  float32[3]  3.0799792e-36 "));
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("operators (1)\n"));
   EXPECT_EQ(each.status, 1);
   EXPECT_THAT(each.err, StartsWith("gantry: the model has no input from a file, --each requires "
                                    "one\n  inputs of the model: x float32[3]\n"));

@@ -27,11 +27,13 @@ inline const std::string mix = "relax/weights_mix_llvm";
 // Its metadata list the weights.
 inline const std::string classifier = "relax/weights_metadata_llvm";
 
-inline Outcome run_vm(const Args& args) {
-  Args all{"--plugins", built_plugins("relax"), "run"};
+inline Outcome with_relax(const std::string& command, const Args& args) {
+  Args all{"--plugins", built_plugins("relax"), command};
   all.insert(all.end(), args.begin(), args.end());
   return run_gantry(all);
 }
+inline Outcome run_vm(const Args& args) { return with_relax("run", args); }
+inline Outcome bench_vm(const Args& args) { return with_relax("bench", args); }
 
 class Weights : public ::testing::Test {
  protected:
@@ -80,6 +82,28 @@ class Weights : public ::testing::Test {
               "ids=" + classifier + ".npz:c4_a0"};
     args.insert(args.end(), more.begin(), more.end());
     return run_vm(args);
+  }
+  // A directory of arrays of float32 from a golden file: weights and the members that they are.
+  std::string written_weights(const std::string& from,
+                              const std::vector<std::pair<std::string, std::string>>& weights) {
+    nlohmann::json shard{{"dataPath", "s.bin"}, {"format", "raw-shard"}};
+    std::vector<std::uint8_t> bytes;
+    for (const auto& [name, member] : weights) {
+      const ArrayValue array = array_in(golden(from), member);
+      shard["records"].push_back({{"name", name},
+                                  {"shape", array.header.shape},
+                                  {"dtype", "float32"},
+                                  {"format", "raw"},
+                                  {"nbytes", array.data.size()},
+                                  {"byteOffset", bytes.size()}});
+      bytes.insert(bytes.end(), array.data.begin(), array.data.end());
+    }
+    shard["nbytes"] = bytes.size();
+    std::filesystem::create_directory(temp_ / "written.weights");
+    write_file(temp_ / "written.weights/s.bin", std::span<const std::uint8_t>(bytes));
+    write_file(temp_ / "written.weights/tensor-cache.json",
+               nlohmann::json{{"records", {shard}}}.dump());
+    return path("written.weights");
   }
   // A directory of float32[3] and float32[4].
   std::string named_weights(std::string_view weight, std::string_view bias) const {

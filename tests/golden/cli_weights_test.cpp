@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `gantry run --weights` with models and directories of weights that TVM wrote,
-// and its results.
+// --weights of `gantry run` and `gantry bench` with models and directories of weights that TVM
+// wrote, and its results.
 #include "tests/golden/cli_weights.hpp"
 
 #include <gmock/gmock.h>
@@ -118,6 +118,46 @@ TEST_F(Weights, AreNotOverwritten) {
   EXPECT_THAT(run.err, HasSubstr("s0.npz"));
   EXPECT_THAT(run.err, HasSubstr("input"));
   EXPECT_EQ(read_file(path("w/s0.npz")).size(), 12u);
+}
+
+TEST_F(Weights, AreMeasured) {
+  const Args args{
+      classifier + ".so", "--function", "classify", "--input", "ids=" + classifier + ".npz:c4_a0",
+      "--repeat",         "3",          "--json"};
+  Args with_weights = args;
+  with_weights.insert(with_weights.end(), {"--weights", "relax/weights_metadata.weights"});
+
+  const Outcome bench = bench_vm(with_weights);
+  const Outcome without = bench_vm(args);
+
+  ASSERT_EQ(bench.status, 0) << bench.err;
+  const nlohmann::json report = nlohmann::json::parse(bench.out);
+  EXPECT_EQ(report["weights"], "relax/weights_metadata.weights");
+  EXPECT_EQ(report["times"]["runs"], 3);
+  EXPECT_THAT(bench.out, HasSubstr("\"fused_matmul1_add1\""));
+  EXPECT_EQ(without.status, 1);
+  EXPECT_THAT(without.err, StartsWith("gantry: input \"packed_params\" is not given\n"));
+}
+
+TEST_F(Weights, AreMeasuredWithOtherInputsOfZeros) {
+  const Args args{"relax/cnn_params_llvm.so", "--repeat", "1", "--weights",
+                  written_weights("relax/cnn_params_llvm.npz", {{"w1", "c0_a1"},
+                                                                {"b1", "c0_a2"},
+                                                                {"w2", "c0_a3"},
+                                                                {"b2", "c0_a4"},
+                                                                {"wd", "c0_a5"},
+                                                                {"bd", "c0_a6"}})};
+
+  const Outcome bench = bench_vm(args);
+
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("  softmax\n"));
+}
+
+TEST_F(Weights, WithoutAnIndexAreNotMeasured) {
+  EXPECT_EQ(bench_vm({"absent.so", "--weights", "relax"}).err,
+            "gantry: \"relax\" has no index of weights, expected a directory with "
+            "tensor-cache.json or ndarray-cache.json\n  while measuring \"absent.so\"\n");
 }
 
 TEST_F(Weights, ExcludeArgumentsByPosition) {

@@ -12,6 +12,7 @@
 #include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/model_input.hpp"
+#include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -44,6 +45,8 @@ struct BenchOptions {
   // empty: those that the artifact names
   std::vector<std::string> devices;
   std::vector<std::string> inputs;
+  // a directory, for inputs that no file sets; empty: none
+  std::string weights;
   // of a virtual machine; empty: its only function or "main"
   std::string function;
   // 0: until enough_ns
@@ -60,19 +63,24 @@ std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
   return operators;
 }
 
-// graph    [in]   the name of its factory
-Result<std::vector<NamedTime>> profile_graph(const Module& module, const std::string& graph,
-                                             const std::vector<ModelInput>& inputs,
+Result<std::vector<NamedTime>> profile_graph(const Module& graph, const ModelFunction& model,
+                                             const InputValues& values,
+                                             std::span<const ModelInput> inputs,
                                              std::span<const gantry_device_id> devices) {
-  GANTRY_TRY(const Function create, module.function("debug_create"));
+  GANTRY_TRY(const Function create, graph.function("debug_create"));
   std::vector<gantry_value> args(1);
   args[0].kind = GANTRY_CSTRING;
-  args[0].cstring = graph.c_str();
+  args[0].cstring = model.name().c_str();
   for (const gantry_device_id id : devices) args.push_back(device_value(id));
   GANTRY_TRY(const Any made, create.call(args));
-  GANTRY_TRY(Module profiled, made.module());
-  GANTRY_TRY(const Function run_profile, profiled.function("profile"));
-  GANTRY_TRY(Executor executor, Executor::wrap(std::move(profiled)));
+  GANTRY_TRY(Module module, made.module());
+  GANTRY_TRY(const Function run_profile, module.function("profile"));
+  GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_none()) continue;
+    GANTRY_TRY(const Tensor tensor, values[i].tensor());
+    GANTRY_CHECK(executor.set_input(model.inputs()[i].name, tensor));
+  }
   for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
   GANTRY_CHECK(executor.run());
 
@@ -92,9 +100,11 @@ Result<std::vector<NamedTime>> profile_graph(const Module& module, const std::st
 // Times the calls of a function of a virtual machine, in a runtime that records them. Recording
 // takes as long as a small kernel, so functions that make calls share what these leave of a run.
 //
+// weights  [in]   NULL: none
 // run_ns   [in]   of a run that is not recorded
 Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, const Globals& globals,
                                                 std::span<const std::string> devices,
+                                                const WeightDirectory* weights,
                                                 std::span<const ModelInput> inputs, double run_ns) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, true));
   GANTRY_TRY(const Module module, runtime.load(options.file));
@@ -102,6 +112,10 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                                                  {.devices = {devices.begin(), devices.end()},
                                                   .function = options.function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
+  if (weights != nullptr) {
+    GANTRY_TRY(const InputValues values, load_weights(runtime, model, *weights, devices.front()));
+    GANTRY_CHECK(set_values(model, values));
+  }
   GANTRY_CHECK(set_inputs(model, inputs));
   GANTRY_CHECK(model.run());
   GANTRY_CHECK(synchronize(runtime, ids));
@@ -168,8 +182,8 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, ModelFunctio
   return times;
 }
 
-Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options,
-                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
+Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options, bool quiet,
+                    std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(report.first_ns, 1.0);
@@ -193,9 +207,16 @@ Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOpt
 }
 
 Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
+  // before the model is loaded, so that a wrong name fails early
+  std::optional<WeightDirectory> weights;
+  if (!options.weights.empty()) {
+    GANTRY_TRY(weights, WeightDirectory::open(options.weights));
+  }
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  BenchReport report{
-      .file = options.file, .function = options.function, .capture = options.capture};
+  BenchReport report{.file = options.file,
+                     .function = options.function,
+                     .weights = options.weights,
+                     .capture = options.capture};
   report.threads = runtime.threads();
   report.cpus = usable_cpus();
   report.before = process_memory();
@@ -208,33 +229,45 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(report.devices,
              choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
   const Stopwatch create;
-  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
-                                                 {.devices = report.devices,
-                                                  .function = options.function,
-                                                  .capture = options.capture}));
+  GANTRY_TRY(std::optional<ModelFunction> model,
+             model_function(runtime, module,
+                            {.devices = report.devices,
+                             .function = options.function,
+                             .capture = options.capture}));
   report.create_ns = create.nanoseconds();
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
+  InputValues values;
+  if (weights) {
+    GANTRY_TRY(values, load_weights(runtime, *model, *weights, report.devices.front()));
+    GANTRY_CHECK(set_values(*model, values));
+  }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             options.inputs.empty() ? zero_inputs(runtime, model)
-                                    : read_inputs(runtime, model, options.inputs, false));
-  GANTRY_CHECK(set_inputs(model, inputs));
+             options.inputs.empty() ? zero_inputs(runtime, *model, values)
+                                    : read_inputs(runtime, *model, options.inputs, false, values));
+  GANTRY_CHECK(set_inputs(*model, inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
   const Stopwatch first;
-  GANTRY_CHECK(model.run());
+  GANTRY_CHECK(model->run());
   GANTRY_CHECK(synchronize(runtime, devices));
   report.first_ns = first.nanoseconds();
   // the second run is recorded, later runs replay it
-  if (options.capture) GANTRY_CHECK(model.run());
-  GANTRY_CHECK(run_steadily(runtime, model, options, globals.quiet, devices, report));
-  GANTRY_TRY(report.device_times, device_times(runtime, model, devices));
+  if (options.capture) GANTRY_CHECK(model->run());
+  GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));
+  GANTRY_TRY(report.device_times, device_times(runtime, *model, devices));
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   report.plugins = runtime.plugins_in_use();
-  GANTRY_TRY(report.operators, has_virtual_machine(module)
-                                   ? profile_function(options, globals, report.devices, inputs,
-                                                      report.steady_ns.statistics().median)
-                                   : profile_graph(module, model.name(), inputs, devices));
+  if (!has_virtual_machine(module)) {
+    GANTRY_TRY(report.operators, profile_graph(module, *model, values, inputs, devices));
+    return report;
+  }
+  // Frees the weights, which the other runtime loads again.
+  model.reset();
+  values.clear();
+  GANTRY_TRY(report.operators,
+             profile_function(options, globals, report.devices, weights ? &*weights : nullptr,
+                              inputs, report.steady_ns.statistics().median));
   return report;
 }
 
@@ -262,6 +295,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                  "inputs by name: FILE.npz with all of them, NAME=FILE.npy, "
                  "NAME=FILE.npz:MEMBER; default: zeros; may be repeated",
                  accepted_by(parse_input));
+  add_weights(*command, options->weights);
   add_text(*command, "--function", "NAME", options->function,
            "function of a virtual machine; default: its only one, or \"main\"");
   command
@@ -274,7 +308,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  gantry bench model.so --device cpu\n"
-      "  gantry bench lm.so --function embed --input ids=ids.npy");
+      "  gantry bench lm.so --function embed --weights lm.weights --input ids=ids.npy");
   set_action(*command, invocation, options, bench);
 }
 

@@ -75,6 +75,7 @@ std::string bench_json(const BenchReport& report) {
   return json_document([&](JsonWriter& json) {
     json.field("file", json_text(report.file));
     json.field("function", text_or_null(report.function));
+    json.field("weights", text_or_null(report.weights));
     json.field("devices", report.devices);
     json.field("capture", report.capture);
     json.field("plugins", report.plugins);

@@ -27,6 +27,8 @@ struct BenchReport {
   std::string file;
   // of a virtual machine; empty: not given
   std::string function;
+  // a directory; empty: not given
+  std::string weights;
   std::vector<std::string> devices;
   // the steady runs replay a recording
   bool capture = false;
