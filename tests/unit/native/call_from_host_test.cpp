@@ -13,18 +13,9 @@
 #include <thread>
 #include <utility>
 
-namespace gantry {
+namespace gantry::test {
 namespace {
 
-using test::call_named;
-using test::function_of;
-using test::int_value;
-using test::PackedCall;
-using test::small;
-using test::tensor_value;
-using test::text_of;
-using test::text_value;
-using test::value_of_kind;
 using ::testing::HasSubstr;
 
 struct Seen {
@@ -154,7 +145,7 @@ TEST_F(CallFromHost, PassesManyNumbersWithoutASmallSize) {
 
 // The host code returns the result of its callee.
 TEST_F(CallFromHost, ReturnsEachKindOfValue) {
-  test::artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
+  artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
   gantry_value number = value_of_kind(GANTRY_FLOAT);
   number.f = 2.5;
   gantry_value pointer = value_of_kind(GANTRY_POINTER);
@@ -188,7 +179,7 @@ TEST_F(CallFromHost, ReturnsEachKindOfValue) {
 }
 
 TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
-  test::artifact_of(*node).device_numbers = {{14, 16}};
+  artifact_of(*node).device_numbers = {{14, 16}};
   gantry_tensor tensor{};
   tensor.device.type = 14;
 
@@ -205,7 +196,7 @@ TEST_F(CallFromHost, TranslatesDeviceNumbersToTheRuntimes) {
 }
 
 TEST_F(CallFromHost, TranslatesTheDeviceOfATensorOnly) {
-  test::artifact_of(*node).device_numbers = {{14, 16}};
+  artifact_of(*node).device_numbers = {{14, 16}};
   gantry_tensor tensor{};
   tensor.device = {16, 3};
   tensor.ndim = 2;
@@ -324,7 +315,7 @@ TEST_F(CallFromHost, UsesTheCurrentDevice) {
 }
 
 TEST_F(CallFromHost, TranslatesTheDeviceNumberOfSetDevice) {
-  test::artifact_of(*node).device_numbers = {{14, 16}};
+  artifact_of(*node).device_numbers = {{14, 16}};
   const auto kernel = std::move(new_function({&seen, &look_table}, {}, 16)).value();
 
   ASSERT_TRUE(call_named(node, "call_by_name",
@@ -444,4 +435,4 @@ TEST_F(CallFromHost, RejectsMoreThanTwoNumbersForADevice) {
 }
 
 }  // namespace
-}  // namespace gantry
+}  // namespace gantry::test

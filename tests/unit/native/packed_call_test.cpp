@@ -13,18 +13,8 @@
 #include <cstring>
 #include <utility>
 
-namespace gantry {
+namespace gantry::test {
 namespace {
-
-using test::call_named;
-using test::function_of;
-using test::int_value;
-using test::PackedCall;
-using test::small;
-using test::tensor_value;
-using test::text_of;
-using test::text_value;
-using test::value_of_kind;
 
 TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
   gantry_tensor tensor{};
@@ -72,7 +62,7 @@ TEST_F(PackedCall, IsEnteredWithArgumentsInItsOwnLayout) {
 }
 
 TEST_F(PackedCall, TranslatesTensorsInItsOwnLayout) {
-  test::artifact_of(*node).device_numbers = {{5, 100}};
+  artifact_of(*node).device_numbers = {{5, 100}};
   const Ref<FunctionObject> device_of = function_of(node, "device_of_tensor");
   gantry_tensor tensor{};
   tensor.device = {100, 0};
@@ -108,7 +98,7 @@ TEST_F(PackedCall, RejectsANegativeNumberOfArguments) {
 
 TEST_F(PackedCall, OfATracedArtifactHasNoOtherEntry) {
   TraceRecorder trace;
-  test::artifact_of(*node).trace = &trace;
+  artifact_of(*node).trace = &trace;
 
   EXPECT_EQ(function_of(node, "sum")->packed, nullptr);
   EXPECT_EQ(call_named(node, "sum", {int_value(1)})->get().i, 1);
@@ -339,15 +329,16 @@ TEST_F(PackedCall, DoesNotReportTheTextOfAnEarlierCall) {
 }
 
 // A plugin's function that host code calls.
-gantry_code refuse(void*, const gantry_env*, const gantry_value*, std::int32_t, gantry_value*,
-                   gantry_status* status) {
+gantry_code fail_as_full_device(void*, const gantry_env*, const gantry_value*, std::int32_t,
+                                gantry_value*, gantry_status* status) {
   gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "the device is full");
   return GANTRY_EXHAUSTED;
 }
-constexpr gantry_function_table refuse_table{sizeof(gantry_function_table), 0, nullptr, refuse};
+constexpr gantry_function_table full_device_table{sizeof(gantry_function_table), 0, nullptr,
+                                                  fail_as_full_device};
 
 TEST_F(PackedCall, KeepsCodeReasonAndTextOfACalleesError) {
-  const auto inner = std::move(new_function({nullptr, &refuse_table}, {}, 0)).value();
+  const auto inner = std::move(new_function({nullptr, &full_device_table}, {}, 0)).value();
 
   const auto result = call_named(node, "length_of_result", {value_of(inner.base())});
 
@@ -358,7 +349,7 @@ TEST_F(PackedCall, KeepsCodeReasonAndTextOfACalleesError) {
 }
 
 TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
-  test::artifact_of(*node).device_numbers = {{14, 16}};
+  artifact_of(*node).device_numbers = {{14, 16}};
   gantry_tensor tensor{};
   tensor.device = {16, 0};
   gantry_value device = value_of_kind(GANTRY_DEVICE);
@@ -371,7 +362,7 @@ TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
 }
 
 TEST_F(PackedCall, TakesNoArgumentsIfDeviceNumbersAreTranslated) {
-  test::artifact_of(*node).device_numbers = {{14, 16}};
+  artifact_of(*node).device_numbers = {{14, 16}};
 
   const auto result = call_named(node, "sum");
 
@@ -380,4 +371,4 @@ TEST_F(PackedCall, TakesNoArgumentsIfDeviceNumbersAreTranslated) {
 }
 
 }  // namespace
-}  // namespace gantry
+}  // namespace gantry::test
