@@ -21,12 +21,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!params.ok()) return expect_refusal(params.error(), size);
 
   for (const cli::ModelParam& param : *params) {
-    const cli::TensorType& type = param.type;
+    const TensorType& type = param.type;
     expect(type.shape.size() <= limits::array_dimensions, "the number of extents is limited");
     expect(std::ranges::all_of(type.shape, [](auto n) { return n >= -1; }),
            "an extent is symbolic or a size");
-    expect(type.text.starts_with(dtype_text(type.dtype) + "[") && type.text.ends_with(']'),
-           "the text of a type begins with its dtype");
+    expect(
+        param.type_text.starts_with(dtype_text(type.dtype) + "[") && param.type_text.ends_with(']'),
+        "the text of a type begins with its dtype");
   }
   const WeightDirectory empty{"d", "tensor-cache.json", {}};
   const auto names = cli::WeightNames(empty).of_params(*params);

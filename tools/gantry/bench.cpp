@@ -182,8 +182,8 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, ModelFunctio
   return times;
 }
 
-Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options, bool quiet,
-                    std::span<const gantry_device_id> devices, BenchReport& report) {
+Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options,
+                    bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
     const double each = std::max(report.first_ns, 1.0);
@@ -229,11 +229,10 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(report.devices,
              choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
   const Stopwatch create;
-  GANTRY_TRY(std::optional<ModelFunction> model,
-             model_function(runtime, module,
-                            {.devices = report.devices,
-                             .function = options.function,
-                             .capture = options.capture}));
+  GANTRY_TRY(std::optional<ModelFunction> model, model_function(runtime, module,
+                                                                {.devices = report.devices,
+                                                                 .function = options.function,
+                                                                 .capture = options.capture}));
   report.create_ns = create.nanoseconds();
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   InputValues values;

@@ -80,7 +80,8 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
                                });
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
-                 ", expected ", info.type_text, each ? " with an additional first axis for --each" : "");
+                 ", expected ", info.type_text,
+                 each ? " with an additional first axis for --each" : "");
 }
 
 bool has_value(const InputValues& values, std::size_t input) {
@@ -88,7 +89,8 @@ bool has_value(const InputValues& values, std::size_t input) {
 }
 
 Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      const ModelFunction& model, bool each, const InputValues& values) {
+                                      const ModelFunction& model, bool each,
+                                      const InputValues& values) {
   const std::span<const InputInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {

@@ -18,9 +18,13 @@ constexpr char metadata_function[] = "_metadata";
 // The text that describes the model's weights, see common/model_metadata.hpp; nullopt if the model
 // has none.
 Result<std::optional<std::string>> metadata_of(const ModelFunction& model) {
-  const auto found = model.module().function(metadata_function);
-  if (!found.ok()) return std::optional<std::string>();
-  const auto result = (*found)();
+  const Module& machine = model.module();
+  const auto arity_of = machine.function("get_function_arity");
+  if (!arity_of.ok()) return std::optional<std::string>();
+  const auto arity = (*arity_of)(metadata_function);
+  if (!arity.ok() || arity->value().i != 0) return std::optional<std::string>();
+  GANTRY_TRY(const Function metadata, machine.function(metadata_function));
+  const auto result = metadata();
   auto text = result.ok() ? result->text() : result.error();
   if (!text.ok()) return std::move(text).failure().at("in function ", quoted(metadata_function));
   return std::optional(std::move(*text));
@@ -33,7 +37,8 @@ struct InputWeights {
   bool is_tuple = false;
 };
 
-Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model, const InputInfo& input,
+Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model,
+                                                  const InputInfo& input,
                                                   const WeightNames& names) {
   GANTRY_TRY(const std::optional<std::string> metadata, metadata_of(model));
   if (metadata) {

@@ -61,8 +61,7 @@ Status WeightNames::check_type(std::string_view name, const TensorType& type,
   const WeightRecord& record = *records_.at(name);
   if (has_type(record, type)) return {};
   return invalid("weight ", quoted(name), " of ", quoted(directory_.path.native()), " is ",
-                 type_text(record.dtype, record.shape), ", expected ", expected,
-                 other_directory);
+                 type_text(record.dtype, record.shape), ", expected ", expected, other_directory);
 }
 
 Result<std::string> WeightNames::of_input(std::string_view input,
@@ -88,8 +87,8 @@ Result<std::vector<std::string>> WeightNames::of_params(std::span<const ModelPar
         "; it has ", text(), other_directory);
   }
   for (const ModelParam& param : params)
-    GANTRY_CHECK(check_type(param.name, param.type,
-                            concat(param.type_text, " in the model's metadata")));
+    GANTRY_CHECK(
+        check_type(param.name, param.type, concat(param.type_text, " in the model's metadata")));
   return names;
 }
 

@@ -49,8 +49,7 @@ class WeightNames {
   // Checks the type of a weight that is in the directory.
   //
   // expected [in]   the type as text, and where it is from, for the error
-  Status check_type(std::string_view name, const TensorType& type,
-                    std::string_view expected) const;
+  Status check_type(std::string_view name, const TensorType& type, std::string_view expected) const;
 
   const WeightDirectory& directory_;
   // of a name, the last one
