@@ -70,9 +70,10 @@ void add_to_stretch(Batch& batch, const HostFunction* host, gantry_device_id dev
   const std::size_t index = batch.steps.size();
   if (!batch.stretches.empty()) {
     Stretch& last = batch.stretches.back();
-    const bool fits = host == nullptr || last.host == nullptr
-                          ? host == last.host
-                          : host->node == last.host->node && same_device(device, last.device);
+    const bool fits =
+        host == nullptr || last.host == nullptr
+            ? host == last.host
+            : host->owner.node == last.host->owner.node && same_device(device, last.device);
     if (fits) {
       ++last.end;
       return;
@@ -94,7 +95,8 @@ class BatchRun {
   gantry_code run(gantry_status* status) {
     const KeptUntilHere kept;
     for (const Stretch& stretch : batch_.stretches) {
-      const bool at_once = stretch.host != nullptr && !translates_devices(*stretch.host->node);
+      const bool at_once =
+          stretch.host != nullptr && !translates_devices(*stretch.host->owner.node);
       const gantry_code code =
           at_once ? run_at_once(kept.thread(), stretch, status) : run_singly(stretch, status);
       if (code != GANTRY_OK) return code;
@@ -138,7 +140,7 @@ class BatchRun {
       int result_code = kPackedNull;
       int returned = 0;
       {
-        HostScope scope(thread, stretch.host->services, stretch.host->node, env);
+        HostScope scope(thread, stretch.host->owner, env);
         for (;;) {
           if (task_is_cancelled()) [[unlikely]]
             return cancelled(status);

@@ -48,7 +48,7 @@ gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::
         concat("__tvm_set_device: device type ", args[0].i, " is not 0 to ", kDeviceTypeCount - 1);
     return gantry_fail(status, GANTRY_INVALID, "DEVICE_NUMBER", text.c_str());
   }
-  here().index[static_cast<std::size_t>(device.type)] = device.index;
+  select_device(here(), device);
   return GANTRY_OK;
 }
 
@@ -82,6 +82,14 @@ gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::
   });
 }
 
+// Returns the innermost call whose env has a device of the type; NULL if there is none.
+HostCall* call_on(const HostThread& thread, std::int32_t device_type) {
+  for (HostCall* call = thread.call; call != &thread.none; call = call->around) {
+    if (call->env->device.type == device_type) return call;
+  }
+  return nullptr;
+}
+
 constexpr gantry_function_table set_device_table{sizeof(gantry_function_table), 0, nullptr,
                                                  set_device};
 constexpr gantry_function_table set_stream_table{sizeof(gantry_function_table), 0, nullptr,
@@ -100,7 +108,7 @@ HostThread& detail::new_host_thread() {
 
 // Compiled code passes the device numbers of its artifact.
 gantry_device_id device_here(int type, int index) {
-  const ModuleNode* node = here().call->node;
+  const ModuleNode* node = here().call->owner.node;
   return {node ? to_runtime(*node, type) : type, index};
 }
 
@@ -108,10 +116,24 @@ gantry_device_id device_here(int type, int index) {
 gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type) {
   gantry_env env = *thread.call->env;
   if (device_type == 0) return env;
-  env.device = {device_type,
-                thread.index[static_cast<std::size_t>(device_type) & (kDeviceTypeCount - 1)]};
+  env.device = {device_type, current_index(thread, device_type)};
   env.stream = stream_here(thread, env.device);
   return env;
+}
+
+std::int32_t current_index(const HostThread& thread, std::int32_t device_type) {
+  if (const HostCall* call = call_on(thread, device_type))
+    return call->has_index ? call->index : call->env->device.index;
+  return thread.index[static_cast<std::size_t>(device_type) & (kDeviceTypeCount - 1)];
+}
+
+void select_device(HostThread& thread, gantry_device_id device) {
+  if (HostCall* const call = call_on(thread, device.type)) {
+    call->index = device.index;
+    call->has_index = true;
+  } else {
+    thread.index[static_cast<std::size_t>(device.type) & (kDeviceTypeCount - 1)] = device.index;
+  }
 }
 
 Error take_cause(HostThread& thread) {
@@ -136,10 +158,14 @@ void* stream_here(const HostThread& thread, gantry_device_id device) {
 }
 
 // The workspaces that a successful call leaves belong to the enclosing call of the same runtime.
-void HostScope::settle_workspaces() noexcept {
-  const std::uint32_t outer = around_->services == call_.services ? around_->depth : 0;
-  call_.services->workspaces->end_call(call_.depth, failed_, outer);
-  if (!failed_ && outer != 0) around_->taken += call_.taken;
+void HostScope::settle_workspaces(bool succeeded) noexcept {
+  HostCall& around = *call_.around;
+  const HostServices* const services = call_.owner.services;
+  const std::uint32_t depth = call_.depth();
+  const std::uint32_t outer = around.owner.services == services ? depth - 1 : 0;
+  services->workspaces->end_call(depth, !succeeded, outer);
+  if (succeeded && outer != 0) around.taken += call_.taken;
+  call_.taken = 0;
 }
 
 int fail_here(Error error) noexcept {

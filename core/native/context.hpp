@@ -38,25 +38,41 @@ struct HostServices {
   std::shared_ptr<const GlobalFunctions> globals;
 };
 
-// One call of host code.
-struct HostCall {
+// To what host code belongs. Both are borrowed.
+struct HostOwner {
   // of the code's runtime
   const HostServices* services = nullptr;
-  // of the code's module; determines the device numbers
+  // the code's module; determines the device numbers
   const ModuleNode* node = nullptr;
+};
+
+// One call of host code.
+struct HostCall {
+  HostOwner owner;
   // borrowed
   const gantry_env* env = nullptr;
-  // calls on this thread: this one and the enclosing ones
-  std::uint32_t depth = 0;
-  // workspaces taken at this depth and not yet freed
+  // the enclosing call on this thread; NULL: no host code runs
+  HostCall* around = nullptr;
+  // workspaces taken in this call and not yet freed
   std::uint32_t taken = 0;
+  // Host code has selected `index` as the current device of the env's device type.
+  bool has_index = false;
+  // undefined without has_index
+  std::int32_t index;
+
+  // Returns the number of calls on this thread: this one and the enclosing ones.
+  std::uint32_t depth() const {
+    std::uint32_t count = 0;
+    for (const HostCall* call = this; call->around != nullptr; call = call->around) ++count;
+    return count;
+  }
 };
 
 // The state of one thread. Created at its first call into host code, freed when the thread ends.
 struct HostThread {
   static constexpr gantry_env no_env{};
   // the current call while no host code runs
-  HostCall none{nullptr, nullptr, &no_env, 0, 0};
+  HostCall none{{}, &no_env, nullptr, 0, false, 0};
 
   // the innermost call
   HostCall* call = &none;
@@ -65,7 +81,7 @@ struct HostThread {
   // text or object returned to host code; valid until its next call
   OwnedValue kept;
   gantry_bytes kept_bytes{};
-  // the current device of each type, set by host code
+  // Selected for each device type outside of calls on a device of that type: see current_index().
   std::array<std::int32_t, kDeviceTypeCount> index{};
   // Streams that host code has set. A device without an entry uses its default stream.
   std::vector<std::pair<gantry_device_id, void*>> streams;
@@ -97,24 +113,19 @@ inline HostThread& here() {
 class HostScope {
  public:
   // All arguments are borrowed until the object is destroyed.
-  HostScope(const HostServices* services, const ModuleNode* node, const gantry_env& env)
-      : HostScope(here(), services, node, env) {}
-  HostScope(HostThread& here, const HostServices* services, const ModuleNode* node,
-            const gantry_env& env)
-      : thread_(here),
-        around_(thread_.call),
-        call_{services, node, &env, around_->depth + 1, 0},
-        index_(thread_.index[env.device.type & (kDeviceTypeCount - 1)]),
-        index_before_(index_) {
-    thread_.call = &call_;
-    thread_.failed = false;
-    index_ = env.device.index;
+  HostScope(const HostOwner& owner, const gantry_env& env) : HostScope(here(), owner, env) {}
+  HostScope(HostThread& here, const HostOwner& owner, const gantry_env& env) {
+    call_.owner = owner;
+    call_.env = &env;
+    call_.around = here.call;
+    here.call = &call_;
+    here.failed = false;
   }
   ~HostScope() {
     if (call_.taken != 0) [[unlikely]]
-      settle_workspaces();
-    thread_.call = around_;
-    index_ = index_before_;
+      settle_workspaces(false);
+    // Not a member, which every call would write to memory.
+    detail::host_thread->call = call_.around;
   }
   HostScope(const HostScope&) = delete;
   HostScope& operator=(const HostScope&) = delete;
@@ -122,32 +133,24 @@ class HostScope {
   // Records the result of the call and returns it: 0, or another value after a failure. A call
   // without a recorded result counts as failed.
   int returned(int code) {
-    failed_ = code != 0;
+    if (call_.taken != 0) [[unlikely]]
+      settle_workspaces(code == 0);
     return code;
   }
 
   // Records the next call of the same module and env, after one that has returned 0.
   void next_call() {
-    if (call_.taken != 0) [[unlikely]] {
-      failed_ = false;
-      settle_workspaces();
-      call_.taken = 0;
-      failed_ = true;
-    }
-    thread_.failed = false;
-    index_ = call_.env->device.index;
+    if (call_.taken != 0) [[unlikely]]
+      settle_workspaces(true);
+    detail::host_thread->failed = false;
+    call_.has_index = false;
   }
 
  private:
-  void settle_workspaces() noexcept;
+  // Ends the use of the workspaces that the call has taken and not freed.
+  void settle_workspaces(bool succeeded) noexcept;
 
-  HostThread& thread_;
-  HostCall* const around_;
   HostCall call_;
-  // the current device of the env's device type
-  std::int32_t& index_;
-  const std::int32_t index_before_;
-  bool failed_ = true;
 };
 
 // Releases the last object returned to host code at the end of a thread's outermost call, once the
@@ -157,7 +160,7 @@ class KeptUntilHere {
  public:
   KeptUntilHere() : thread_(here()) {}
   ~KeptUntilHere() {
-    if (holds_object(thread_.kept.get()) && thread_.call->depth == 0) [[unlikely]] {
+    if (holds_object(thread_.kept.get()) && thread_.call == &thread_.none) [[unlikely]] {
       // its destructor may enter this thread state again
       const OwnedValue last = std::move(thread_.kept);
     }
@@ -179,6 +182,14 @@ Error take_cause(HostThread& thread);
 
 // Returns the runtime's number of a device that compiled code names.
 gantry_device_id device_here(int type, int index);
+
+// Returns the index of the current device of a type: that of the innermost call whose env has a
+// device of the type, unless host code has selected another one since that call began.
+//
+// device_type  [in]   0 to kDeviceTypeCount - 1
+std::int32_t current_index(const HostThread& thread, std::int32_t device_type);
+// Selects the current device of a type until that call returns, or for the thread if there is none.
+void select_device(HostThread& thread, gantry_device_id device);
 
 // Returns the stream in which functions of `device` run when host code on this thread calls them:
 // the stream of the call's env if that is for `device`, else the stream that host code has set;

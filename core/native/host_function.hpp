@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/module/module.hpp"
+#include "core/native/context.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
@@ -13,17 +14,14 @@
 
 namespace gantry {
 
-struct HostServices;
-
 // The `self` of the dialect's function table, created with new.
 //
 // Code     pointer to the function
 template <class Code>
 struct HostFunctionOf {
   Code code;
-  const HostServices* services;
-  // borrowed: the caller keeps the module
-  const ModuleNode* node;
+  // the caller keeps the module
+  HostOwner owner;
   std::string name;
 };
 
@@ -31,7 +29,7 @@ struct HostFunctionOf {
 template <class Code>
 Error in_function(Error error, const HostFunctionOf<Code>& function) {
   return std::move(error).at("in host function ", quoted(function.name), " of ",
-                             location_of(*function.node));
+                             location_of(*function.owner.node));
 }
 
 }  // namespace gantry

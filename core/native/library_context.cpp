@@ -60,7 +60,7 @@ Result<LibraryContext::Found> LibraryContext::look_up(std::string_view name) con
   }
   // Globals are not retained: a global may be a function of this library, which would be a
   // reference cycle, and globals live as long as the runtime.
-  const HostServices* services = here().call->services;
+  const HostServices* services = here().call->owner.services;
   const GlobalFunctions* globals =
       services ? services->globals.get() : own_.artifact->globals.get();
   if (globals != nullptr) {

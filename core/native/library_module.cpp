@@ -94,13 +94,14 @@ Result<gantry_function> to_packed_function(const LibraryModule& module,
 
 Result<gantry_function> to_function(const LibraryModule& module, void* code, std::string name) {
   if (module.library->facts().dialect == Dialect::ffi) {
-    auto* function = new ffi::HostFunction{reinterpret_cast<ffi::HostCode>(code), module.services,
-                                           module.node, std::move(name)};
+    auto* function = new ffi::HostFunction{
+        reinterpret_cast<ffi::HostCode>(code), {module.services, module.node}, std::move(name)};
     return gantry_function{function, ffi::host_function_table()};
   }
-  return to_packed_function(module, std::make_unique<HostFunction>(HostFunction{
-                                        reinterpret_cast<PackedCall>(code), module.services,
-                                        module.node, std::move(name)}));
+  return to_packed_function(
+      module,
+      std::make_unique<HostFunction>(HostFunction{
+          reinterpret_cast<PackedCall>(code), {module.services, module.node}, std::move(name)}));
 }
 
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,

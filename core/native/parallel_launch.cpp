@@ -25,8 +25,7 @@ Error cause_here() {
 struct alignas(64) Launch {
   ParallelTask task;
   void* closure;
-  const HostServices* services;
-  const ModuleNode* node;
+  HostOwner owner;
   gantry_env env;
   std::mutex mutex{};
   // by task number
@@ -66,8 +65,8 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
   auto& launch = *static_cast<Launch*>(data);
   try {
     const KeptUntilHere kept;
-    HostScope scope(launch.services, launch.node, launch.env);
-    ParallelEnv env{&launch.services->pool->barrier(), tasks};
+    HostScope scope(launch.owner, launch.env);
+    ParallelEnv env{&launch.owner.services->pool->barrier(), tasks};
     scope.returned(launch.run(number, &env));
   } catch (const std::bad_alloc&) {
     // An exception must not leave a worker; the caller throws it.
@@ -79,17 +78,17 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
 
 int parallel_launch(ParallelTask task, void* closure, int task_count) {
   const HostCall& call = *here().call;
-  if (call.services == nullptr) {
+  if (call.owner.services == nullptr) {
     return fail_here(
         bug("TVMBackendParallelLaunch is called on a thread that no gantry call has entered"));
   }
-  ThreadPool& pool = *call.services->pool;
+  ThreadPool& pool = *call.owner.services->pool;
   if (task_count < 0 || task_count > pool.size()) {
     return fail_here(invalid("a parallel launch requires ", task_count,
                              " concurrent tasks, the thread pool has ", pool.size(), " threads")
                          .with_reason("POOL_SIZE"));
   }
-  Launch launch{task, closure, call.services, call.node, *call.env};
+  Launch launch{task, closure, call.owner, *call.env};
   try {
     if (!pool.try_run(task_count, run_on_pool, &launch)) {
       ParallelEnv alone{nullptr, 1};

@@ -22,7 +22,7 @@ void set_last_error(const char* text) {
 
 // Returns the services of the runtime whose call runs on this thread, or NULL after fail_here().
 const HostServices* services_here(const char* function) {
-  const HostServices* services = here().call->services;
+  const HostServices* services = here().call->owner.services;
   if (services == nullptr) {
     fail_here(bug(function, " is called on a thread that no gantry call has entered"));
   }

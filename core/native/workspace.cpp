@@ -175,8 +175,9 @@ WorkspaceShare& Workspaces::share() {
 Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes, void* stream) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, stream, devices_));
   HostCall& call = *here().call;
-  GANTRY_TRY(void* const data, pool->alloc(bytes, call.depth));
-  if (call.depth != 0) ++call.taken;
+  const std::uint32_t depth = call.depth();
+  GANTRY_TRY(void* const data, pool->alloc(bytes, depth));
+  if (depth != 0) ++call.taken;
   return data;
 }
 
@@ -186,7 +187,7 @@ Status Workspaces::free(gantry_device_id device, void* data) {
     const auto depth = pool.free(data);
     if (!depth) continue;
     HostCall& call = *here().call;
-    if (*depth == call.depth && call.taken != 0) --call.taken;
+    if (*depth == call.depth() && call.taken != 0) --call.taken;
     return {};
   }
   return invalid("the workspace at ", Hex{reinterpret_cast<std::uintptr_t>(data)},

@@ -21,13 +21,13 @@ namespace {
 // other numbers and another header, and only their creator can release them.
 [[gnu::noinline]] gantry_code check_result(const HostFunction& function, gantry_value* result,
                                            gantry_status* status) {
-  if (takes_any_list(*function.node) && is_result(*result)) return GANTRY_OK;
+  if (takes_any_list(*function.owner.node) && is_result(*result)) return GANTRY_OK;
   if (result->kind < GANTRY_OBJECT && is_result(*result)) {
     if (result->kind == GANTRY_DEVICE)
-      result->device.type = to_runtime(*function.node, result->device.type);
+      result->device.type = to_runtime(*function.owner.node, result->device.type);
     return GANTRY_OK;
   }
-  if (is_first_ffi(function.node) && result->kind >= GANTRY_OBJECT && from_first_ffi(*result))
+  if (is_first_ffi(function.owner.node) && result->kind >= GANTRY_OBJECT && from_first_ffi(*result))
     return GANTRY_OK;
   const std::int32_t kind = std::exchange(*result, gantry_value{}).kind;
   return to_status(in_function(unsupported("it returns ", kind_text(kind),
@@ -42,7 +42,7 @@ gantry_code run(HostThread& thread, const HostFunction& function, const gantry_e
                 gantry_status* status) {
   int code = 0;
   {
-    HostScope scope(thread, function.services, function.node, env);
+    HostScope scope(thread, function.owner, env);
     code = scope.returned(function.code(nullptr, args, count, result));
   }
   if (code != 0) [[unlikely]]
@@ -59,7 +59,7 @@ gantry_code run(HostThread& thread, const HostFunction& function, const gantry_e
   if (count < 0)
     return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
   ConvertedList list({args, static_cast<std::size_t>(count)});
-  if (auto converted = list.to_host(*function.node); !converted.ok())
+  if (auto converted = list.to_host(*function.owner.node); !converted.ok())
     return to_status(in_function(std::move(converted).failure(), function), status);
   return run(thread, function, env, list.get().data(), count, result, status);
 }
@@ -69,7 +69,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
   return abi_boundary(status, [&]() -> gantry_code {
     const auto& function = *static_cast<HostFunction*>(self);
     HostThread& thread = here();
-    if (!takes_any_list(*function.node)) [[unlikely]]
+    if (!takes_any_list(*function.owner.node)) [[unlikely]]
       return convert_and_run(thread, function, *env, args, count, result, status);
     return run(thread, function, *env, args, count, result, status);
   });

@@ -31,13 +31,14 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
     const gantry_env env = env_of_callee(thread, callee.device_type);
     std::span<const gantry_value> values(args, static_cast<std::size_t>(count));
     std::optional<ConvertedList> converted;
-    if (const ModuleNode* node = thread.call->node; node != nullptr && !takes_any_list(*node)) {
+    if (const ModuleNode* node = thread.call->owner.node;
+        node != nullptr && !takes_any_list(*node)) {
       converted.emplace(values);
       GANTRY_CHECK(converted->from_host(*node));
       values = converted->get();
     }
     GANTRY_TRY(OwnedValue owned, call(callee, &env, values));
-    if (!is_first_ffi(thread.call->node)) {
+    if (!is_first_ffi(thread.call->owner.node)) {
       *result = owned.take();
     } else if (owned.get().kind == GANTRY_SMALL_STRING) {
       thread.kept = std::move(owned);
@@ -81,14 +82,14 @@ void* env_get_stream(std::int32_t type, std::int32_t index) {
 
 int list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
   const gantry_value& item = list_item(list, index);
-  args[arg] = is_first_ffi(here().call->node) ? to_first_ffi(item) : item;
+  args[arg] = is_first_ffi(here().call->owner.node) ? to_first_ffi(item) : item;
   return 0;
 }
 
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
   return host_boundary([&]() -> Status {
     gantry_value value = std::exchange(args[result], gantry_value{});
-    if (is_first_ffi(here().call->node)) {
+    if (is_first_ffi(here().call->owner.node)) {
       if (value.kind == GANTRY_CSTRING) {
         GANTRY_TRY(OwnedValue copy, new_text(GANTRY_STRING, value.cstring));
         value = copy.take();

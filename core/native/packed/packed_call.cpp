@@ -31,7 +31,7 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
 inline int run_code(HostThread& thread, const HostFunction& function, const gantry_env& env,
                     PackedValue* values, int* codes, std::int32_t count, PackedValue* result,
                     int* result_code) {
-  HostScope scope(thread, function.services, function.node, env);
+  HostScope scope(thread, function.owner, env);
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
@@ -43,7 +43,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
   if (count < 0)
     return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
   PackedArguments packed(count);
-  if (auto filled = packed.fill(*function.node, args); !filled.ok())
+  if (auto filled = packed.fill(*function.owner.node, args); !filled.ok())
     return to_status(in_function(std::move(filled).error(), function), status);
   PackedValue value{};
   int code = kPackedNull;
@@ -82,7 +82,8 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
     const KeptUntilHere kept;
     PackedValue values[kFewArguments];
     int codes[kFewArguments];
-    const bool few = count >= 0 && count <= kFewArguments && !translates_devices(*function.node);
+    const bool few =
+        count >= 0 && count <= kFewArguments && !translates_devices(*function.owner.node);
     if (!few || !to_plain_packed(args, count, values, codes)) [[unlikely]]
       return call_with_any(function, *env, args, count, result, status);
     return call_plain(kept.thread(), function, *env, values, codes, count, result, status);
@@ -110,7 +111,7 @@ Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, in
     *code = is_string ? kPackedString : kPackedBytes;
     return {};
   }
-  const PackedItem item = to_borrowed(thread.call->node, kept);
+  const PackedItem item = to_borrowed(thread.call->owner.node, kept);
   *result = item.value;
   *code = item.code;
   return {};
@@ -121,7 +122,7 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   HostThread& thread = here();
   if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
   GantryArguments values(count);
-  GANTRY_CHECK(values.fill(thread.call->node, args, codes));
+  GANTRY_CHECK(values.fill(thread.call->owner.node, args, codes));
 
   const gantry_env env = env_of_callee(thread, function.device_type);
   GANTRY_TRY(OwnedValue owned,
@@ -144,7 +145,7 @@ gantry_code call_packed(void* self, const gantry_env* env, void* values, int* co
     const auto& function = *static_cast<HostFunction*>(self);
     auto* const words = static_cast<PackedValue*>(values);
     const KeptUntilHere kept;
-    if (translates_devices(*function.node)) [[unlikely]]
+    if (translates_devices(*function.owner.node)) [[unlikely]]
       return call_translated(function, *env, words, codes, count, result, status);
     return call_plain(kept.thread(), function, *env, words, codes, count, result, status);
   });
@@ -183,7 +184,7 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
                                                  PackedValue value, int result_code,
                                                  gantry_value* result, gantry_status* status) {
   if (returned != 0) return to_status(in_function(take_cause(here()), function), status);
-  auto owned = result_from_host(*function.node, value, result_code);
+  auto owned = result_from_host(*function.owner.node, value, result_code);
   if (!owned.ok()) return to_status(in_function(std::move(owned).error(), function), status);
   *result = owned->take();
   return GANTRY_OK;

@@ -21,7 +21,7 @@ int list_set_packed_arg(void* list, int index, PackedValue* args, int* codes, in
                      "pass to a function")
           .with_reason("ARGUMENT_KIND");
     }
-    const PackedItem borrowed = to_borrowed(here().call->node, item);
+    const PackedItem borrowed = to_borrowed(here().call->owner.node, item);
     args[arg] = borrowed.value;
     codes[arg] = borrowed.code;
     return {};
@@ -31,12 +31,13 @@ int list_set_packed_arg(void* list, int index, PackedValue* args, int* codes, in
 int list_move_from_packed_return(void* list, int index, PackedValue* args, int* codes, int result) {
   return host_boundary([&]() -> Status {
     HostThread& thread = here();
-    if (thread.call->node == nullptr) {
+    if (thread.call->owner.node == nullptr) {
       return bug(
           "TVMBackendAnyListMoveFromPackedReturn is called on a thread that no gantry call has "
           "entered");
     }
-    GANTRY_TRY(OwnedValue value, item_from_host(*thread.call->node, args[result], codes[result]));
+    GANTRY_TRY(OwnedValue value,
+               item_from_host(*thread.call->owner.node, args[result], codes[result]));
     // A result of TVMFuncCall is no longer needed by the thread.
     if (holds_object(value.get()) && holds_object(thread.kept.get()) &&
         thread.kept.get().object == value.get().object) {

@@ -94,7 +94,7 @@ class BatchTest : public ::testing::Test {
   }
   gantry_batch_call noting_in_host_code(std::string text) {
     return within_host_code([this, text](const gantry_env&, Args, gantry_status*) {
-      journal.push_back(concat(text, " at ", here().call->depth));
+      journal.push_back(concat(text, " at ", here().call->depth()));
       return gantry_code{GANTRY_OK};
     });
   }
@@ -292,12 +292,12 @@ TEST_F(BatchTest, RunsOnTheDeviceOfEachCall) {
 
 // "__tvm_set_device" applies until the end of the call that makes it, for the call's device type.
 TEST_F(BatchTest, StartsEachCallOnItsDevice) {
-  const std::int32_t before = here().index[4];
+  const std::int32_t before = current_index(here(), 4);
   std::vector<std::int32_t> seen;
   const auto selects = [&](std::int32_t index) {
     gantry_batch_call one = within_host_code([&, index](const gantry_env&, Args, gantry_status*) {
-      seen.push_back(here().index[4]);
-      here().index[4] = index;
+      seen.push_back(current_index(here(), 4));
+      select_device(here(), {4, index});
       return gantry_code{GANTRY_OK};
     });
     one.device = {4, 2};
@@ -307,7 +307,7 @@ TEST_F(BatchTest, StartsEachCallOnItsDevice) {
   ASSERT_TRUE(run(prepared({selects(5), selects(6)})).ok());
 
   EXPECT_THAT(seen, ElementsAre(2, 2));
-  EXPECT_EQ(here().index[4], before);
+  EXPECT_EQ(current_index(here(), 4), before);
 }
 
 TEST_F(BatchTest, TranslatesDeviceNumbersOfAModuleThatNeedsIt) {

@@ -247,12 +247,12 @@ TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
 
 TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
-  const HostScope call_of_host_code(&world.services, node.get(), kFirstCpu);
+  const HostScope call_of_host_code({&world.services, node.get()}, kFirstCpu);
   here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "a text object")).value());
 
   {
     const KeptUntilHere kept;
-    const HostScope task(&world.services, node.get(), kFirstCpu);
+    const HostScope task({&world.services, node.get()}, kFirstCpu);
   }
 
   EXPECT_EQ(text_of(here().kept.get()), "a text object");

@@ -76,6 +76,35 @@ TEST(HostThreadState, HasAStreamForOneDevice) {
   }
 }
 
+// A call on a device of the type begins with its device and restores the previous one.
+TEST(HostThreadState, HasADeviceOfEachTypeForACall) {
+  const gantry_env on_cpu{{1, 0}, nullptr, nullptr}, on_2{{4, 2}, nullptr, nullptr},
+      on_3{{4, 3}, nullptr, nullptr};
+  const auto current = [] { return current_index(here(), 4); };
+  const std::int32_t before = current();
+  select_device(here(), {4, 1});
+  {
+    const HostScope outer({}, on_2);
+    EXPECT_EQ(current(), 2);
+    select_device(here(), {4, 5});
+    {
+      const HostScope inner({}, on_cpu);
+      EXPECT_EQ(current(), 5);
+      select_device(here(), {4, 6});
+    }
+    EXPECT_EQ(current(), 6);
+    {
+      const HostScope inner({}, on_3);
+      EXPECT_EQ(current(), 3);
+      select_device(here(), {4, 7});
+      EXPECT_EQ(current(), 7);
+    }
+    EXPECT_EQ(current(), 6);
+  }
+  EXPECT_EQ(current(), 1);
+  select_device(here(), {4, before});
+}
+
 TEST(HostThreadState, KeepsAMessageOfAnyLength) {
   const std::string text(100'000, 'x');
   runtime_function<void(const char*)>("TVMAPISetLastError")(text.c_str());

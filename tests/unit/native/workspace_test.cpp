@@ -459,7 +459,7 @@ TEST_F(LeftInABatch, AreFreedByTheCallThatFailsOnly) {
 TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   {
-    HostScope outer(&world.services, node.get(), env);
+    HostScope outer({&world.services, node.get()}, env);
     ASSERT_EQ(run({0, 0}), GANTRY_OK);
     outer.returned(-1);
   }
@@ -473,10 +473,10 @@ TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
 TEST_F(LeftWorkspaces, AreFreedAfterAFailedCallThatFreesOneOfItsCaller) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
-  HostScope outer(&world.services, node.get(), env);
+  HostScope outer({&world.services, node.get()}, env);
   void* const of_outer = *world.workspaces.alloc(device, 64);
   {
-    const HostScope inner(&world.services, node.get(), env);
+    const HostScope inner({&world.services, node.get()}, env);
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
     ASSERT_TRUE(world.workspaces.free(device, of_outer).ok());
   }
@@ -492,7 +492,7 @@ TEST_F(LeftInABatch, AreFreedByACallThatDoesNotReturn) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
   {
-    HostScope scope(&world.services, node.get(), env);
+    HostScope scope({&world.services, node.get()}, env);
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
     scope.next_call();
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
