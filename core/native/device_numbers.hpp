@@ -44,10 +44,17 @@ std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Co
 constexpr std::uint64_t kExtDevItself = std::uint64_t{1} << 63;
 std::uint64_t ext_dev_bit(std::int32_t type);
 
+// True if the node's file has device numbers of another release. Does not change after the load.
+inline bool has_moved_devices(const ModuleNode& node) {
+  return !node.artifact->device_numbers.empty();
+}
+// True if ext_dev stands for a device in the node's code. Changes when a missing module is bound.
+inline bool has_ext_devs(const ModuleNode& node) {
+  return node.ext_devs.load(std::memory_order_relaxed) != 0;
+}
 // True if a device number in the node's code may differ from the runtime's number.
 inline bool translates_devices(const ModuleNode& node) {
-  return !node.artifact->device_numbers.empty() ||
-         node.ext_devs.load(std::memory_order_relaxed) != 0;
+  return has_moved_devices(node) || has_ext_devs(node);
 }
 
 // Translates a device number of the artifact into the runtime's, and back. Other numbers are

@@ -50,7 +50,7 @@ bool is_protected(const ElfFile& elf, std::uint64_t address) {
 
 }  // namespace
 
-Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
+Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts& facts,
                                         std::string_view location) {
   ImportBinding binding;
   std::vector<std::string_view> missing, cpp;
@@ -58,7 +58,7 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, Dialect dialect,
   for (std::size_t i = 0; i < elf.symbols().size(); ++i) {
     const ElfSymbol& symbol = elf.symbols()[i];
     if (symbol.defined()) continue;
-    if (const RuntimeFunction* function = find_runtime_function(symbol.name, dialect)) {
+    if (const RuntimeFunction* function = find_runtime_function(symbol.name, facts)) {
       binding.imports_.push_back({function, i, symbol.at});
       symbols.push_back(i);
       binding.is_early_ = binding.is_early_ || function->is_called_at_load;

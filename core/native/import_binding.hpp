@@ -31,7 +31,8 @@ class ImportBinding {
   // elf      for this machine; check_link() accepts it
   // returns  unsupported  TVM_CPP      it requires TVM's C++ runtime
   //                       TVM_SYMBOLS  it requires TVM... names that gantry does not provide
-  static Result<ImportBinding> of(const ElfFile& elf, Dialect dialect, std::string_view location);
+  static Result<ImportBinding> of(const ElfFile& elf, const ExporterFacts& facts,
+                                  std::string_view location);
 
   bool empty() const { return imports_.empty(); }
   // True if the library imports this name from its runtime.

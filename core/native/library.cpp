@@ -76,7 +76,7 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
   if (auto linked = check_link(elf); !linked.ok()) {
     return std::move(linked).failure().at("while opening ", location);
   }
-  return ImportBinding::of(elf, facts.dialect, location);
+  return ImportBinding::of(elf, facts, location);
 }
 
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,

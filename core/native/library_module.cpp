@@ -96,7 +96,7 @@ Result<gantry_function> to_function(const LibraryModule& module, void* code, std
   if (module.library->facts().dialect == Dialect::ffi) {
     auto* function = new ffi::HostFunction{
         reinterpret_cast<ffi::HostCode>(code), {module.services, module.node}, std::move(name)};
-    return gantry_function{function, ffi::host_function_table()};
+    return gantry_function{function, ffi::host_function_table(*module.node)};
   }
   return to_packed_function(
       module,
@@ -164,7 +164,7 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
                    " already belongs to another module");
   }
   for (const RuntimeFunction& function : runtime_functions()) {
-    if (function.variable.empty()) continue;
+    if (function.variable.empty() || !function.fits(library->facts())) continue;
     void** const slot = library->pointer_variable(function.variable);
     if (slot != nullptr) *slot = function.address;
   }

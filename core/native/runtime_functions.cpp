@@ -83,8 +83,13 @@ void* address(Function* function) {
 }
 
 // A function that code expects in the variable `__<name>` or imports.
-RuntimeFunction in_variable(std::string_view variable, void* address, Dialect dialect) {
-  return {variable.substr(2), address, dialect, variable};
+RuntimeFunction in_variable(std::string_view variable, void* address, Dialect dialect,
+                            std::optional<bool> is_first_ffi = {}) {
+  return {variable.substr(2), address, dialect, variable, false, is_first_ffi};
+}
+// A function of the ffi dialect that code only imports.
+RuntimeFunction imported(std::string_view name, void* address, std::optional<bool> is_first_ffi) {
+  return {name, address, Dialect::ffi, {}, false, is_first_ffi};
 }
 
 }  // namespace
@@ -95,7 +100,8 @@ std::span<const RuntimeFunction> runtime_functions() {
       in_variable("__TVMFuncCall", address(call_from_host), Dialect::packed),
       in_variable("__TVMAPISetLastError", address(set_last_error), Dialect::packed),
       {"TVMBackendRegisterSystemLibSymbol", address(register_symbol), Dialect::packed, {}, true},
-      in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi),
+      in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi, false),
+      in_variable("__TVMFFIFunctionCall", address(ffi::first_function_call), Dialect::ffi, true),
       in_variable("__TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), Dialect::ffi),
       in_variable("__TVMFFIErrorSetRaisedFromCStrParts", address(ffi::set_raised_parts),
                   Dialect::ffi),
@@ -107,9 +113,12 @@ std::span<const RuntimeFunction> runtime_functions() {
       {"TVMBackendAnyListSetPackedArg", address(list_set_packed_arg), Dialect::packed},
       {"TVMBackendAnyListMoveFromPackedReturn", address(list_move_from_packed_return),
        Dialect::packed},
-      {"TVMBackendAnyListSetPackedArg", address(ffi::list_set_packed_arg), Dialect::ffi},
-      {"TVMBackendAnyListMoveFromPackedReturn", address(ffi::list_move_from_packed_return),
-       Dialect::ffi},
+      imported("TVMBackendAnyListSetPackedArg", address(ffi::list_set_packed_arg), false),
+      imported("TVMBackendAnyListSetPackedArg", address(ffi::first_list_set_packed_arg), true),
+      imported("TVMBackendAnyListMoveFromPackedReturn", address(ffi::list_move_from_packed_return),
+               false),
+      imported("TVMBackendAnyListMoveFromPackedReturn",
+               address(ffi::first_list_move_from_packed_return), true),
       {"TVMBackendAnyListResetItem", address(reset_list_item), Dialect::unknown},
       in_variable("__TVMBackendGetFuncFromEnv", address(get_function_from_context),
                   Dialect::unknown),
@@ -127,13 +136,14 @@ std::span<const RuntimeFunction> runtime_functions() {
   return functions;
 }
 
-const RuntimeFunction* find_runtime_function(std::string_view name, Dialect dialect) {
+const RuntimeFunction* find_runtime_function(std::string_view name, const ExporterFacts& facts) {
   // Most names that a library imports are of the C library.
   if (!name.starts_with("TVM") && !name.starts_with("__")) return nullptr;
   for (const RuntimeFunction& function : runtime_functions()) {
-    const bool is_offered = function.address != nullptr &&
-                            (function.dialect == Dialect::unknown || function.dialect == dialect);
-    if (function.name == name && is_offered) return &function;
+    const bool has_dialect =
+        function.dialect == Dialect::unknown || function.dialect == facts.dialect;
+    if (function.name == name && function.address != nullptr && has_dialect && function.fits(facts))
+      return &function;
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 
 #include "core/format/exporter_facts.hpp"
 
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -21,13 +22,20 @@ struct RuntimeFunction {
   std::string_view variable = {};
   // constructors of libraries call it
   bool is_called_at_load = false;
+  // Of the ffi dialect: for code of TVM 0.21 only, or for that of later releases only. nullopt: both.
+  std::optional<bool> is_first_ffi = {};
+
+  // True if the function is for code of the same release.
+  bool fits(const ExporterFacts& facts) const {
+    return !is_first_ffi || *is_first_ffi == facts.is_first_ffi;
+  }
 };
 
 // source   apache/tvm include/tvm/runtime/c_backend_api.h, src/runtime/library_module.cc;
 //          apache/tvm-ffi include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h
 std::span<const RuntimeFunction> runtime_functions();
 
-// Returns NULL if code of the dialect cannot import a function of that name.
-const RuntimeFunction* find_runtime_function(std::string_view name, Dialect dialect);
+// Returns NULL if code with these facts cannot import a function of that name.
+const RuntimeFunction* find_runtime_function(std::string_view name, const ExporterFacts& facts);
 
 }  // namespace gantry

@@ -21,8 +21,8 @@ using HostCode = int (*)(void* self, const gantry_value* args, std::int32_t coun
 // A function of an artifact.
 using HostFunction = HostFunctionOf<HostCode>;
 
-// The table whose `self` is a HostFunction. A failure has the error text of the artifact, or of a
-// function that it called, and a line with the name of the function.
-const gantry_function_table* host_function_table();
+// The table for functions of a node, whose `self` is a HostFunction. A failure has the error text of
+// the artifact, or of a function that it called, and a line with the name of the function.
+const gantry_function_table* host_function_table(const ModuleNode& node);
 
 }  // namespace gantry::ffi

@@ -3,6 +3,7 @@
 
 #include "core/module/module_graph.hpp"
 #include "core/native/context.hpp"
+#include "core/native/device_numbers.hpp"
 #include "core/native/ffi/ffi_values.hpp"
 #include "core/native/host_boundary.hpp"
 #include "core/native/value_list.hpp"
@@ -13,34 +14,61 @@
 
 #include <atomic>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 
 namespace gantry::ffi {
 
+namespace {
+
+// Calls a function object for host code.
+//
+// node     [in]   the code's, if its list is converted; else NULL
+Result<OwnedValue> call_out(void* function, const gantry_value* args, std::int32_t count,
+                            const ModuleNode* node) {
+  if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
+    return invalid("TVMFFIFunctionCall receives a handle that is not a function");
+  }
+  if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
+  auto& callee = *static_cast<FunctionObject*>(function);
+  const gantry_env env = env_of_callee(here(), callee.device_type);
+  const std::span values(args, static_cast<std::size_t>(count));
+  if (node == nullptr) return call(callee, &env, values);
+  ConvertedList converted(values);
+  GANTRY_CHECK(converted.from_host(*node));
+  return call(callee, &env, converted.get());
+}
+
+// Moves a value of host code to list[index].
+Status move_to_list(void* list, int index, gantry_value value) {
+  if (!is_result(value)) {
+    return unsupported("register ", index, " receives ", kind_text(value.kind),
+                       ", which has no owner")
+        .with_reason("HOST_RESULT");
+  }
+  set_list_item(list, index, OwnedValue::adopt(value));
+  return {};
+}
+
+}  // namespace
+
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result) {
   return host_boundary([&]() -> Status {
-    if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
-      return invalid("TVMFFIFunctionCall receives a handle that is not a function");
-    }
-    if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
-    auto& callee = *static_cast<FunctionObject*>(function);
+    const ModuleNode* const node = here().call->owner.node;
+    const bool converts = node != nullptr && translates_devices(*node);
+    GANTRY_TRY(OwnedValue owned, call_out(function, args, count, converts ? node : nullptr));
+    *result = owned.take();
+    return {};
+  });
+}
+
+int first_function_call(void* function, const gantry_value* args, std::int32_t count,
+                        gantry_value* result) {
+  return host_boundary([&]() -> Status {
     HostThread& thread = here();
-    const gantry_env env = env_of_callee(thread, callee.device_type);
-    std::span<const gantry_value> values(args, static_cast<std::size_t>(count));
-    std::optional<ConvertedList> converted;
-    if (const ModuleNode* node = thread.call->owner.node;
-        node != nullptr && !takes_any_list(*node)) {
-      converted.emplace(values);
-      GANTRY_CHECK(converted->from_host(*node));
-      values = converted->get();
-    }
-    GANTRY_TRY(OwnedValue owned, call(callee, &env, values));
-    if (!is_first_ffi(thread.call->owner.node)) {
-      *result = owned.take();
-    } else if (owned.get().kind == GANTRY_SMALL_STRING) {
+    GANTRY_TRY(OwnedValue owned, call_out(function, args, count, thread.call->owner.node));
+    if (owned.get().kind == GANTRY_SMALL_STRING) {
       thread.kept = std::move(owned);
       *result = to_first_ffi(thread.kept.get());
     } else {
@@ -81,31 +109,32 @@ void* env_get_stream(std::int32_t type, std::int32_t index) {
 }
 
 int list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
-  const gantry_value& item = list_item(list, index);
-  args[arg] = is_first_ffi(here().call->owner.node) ? to_first_ffi(item) : item;
+  args[arg] = list_item(list, index);
+  return 0;
+}
+
+int first_list_set_packed_arg(void* list, int index, gantry_value* args, int arg) {
+  args[arg] = to_first_ffi(list_item(list, index));
   return 0;
 }
 
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
+  return host_boundary(
+      [&] { return move_to_list(list, index, std::exchange(args[result], gantry_value{})); });
+}
+
+int first_list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
   return host_boundary([&]() -> Status {
     gantry_value value = std::exchange(args[result], gantry_value{});
-    if (is_first_ffi(here().call->owner.node)) {
-      if (value.kind == GANTRY_CSTRING) {
-        GANTRY_TRY(OwnedValue copy, new_text(GANTRY_STRING, value.cstring));
-        value = copy.take();
-      } else if (!from_first_ffi(value)) {
-        return unsupported("register ", index, " receives an object of type number ", value.kind,
-                           ", which is not one of this runtime")
-            .with_reason("HOST_RESULT");
-      }
-    }
-    if (!is_result(value)) {
-      return unsupported("register ", index, " receives ", kind_text(value.kind),
-                         ", which has no owner")
+    if (value.kind == GANTRY_CSTRING) {
+      GANTRY_TRY(OwnedValue copy, new_text(GANTRY_STRING, value.cstring));
+      value = copy.take();
+    } else if (!from_first_ffi(value)) {
+      return unsupported("register ", index, " receives an object of type number ", value.kind,
+                         ", which is not one of this runtime")
           .with_reason("HOST_RESULT");
     }
-    set_list_item(list, index, OwnedValue::adopt(value));
-    return {};
+    return move_to_list(list, index, value);
   });
 }
 

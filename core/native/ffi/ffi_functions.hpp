@@ -16,8 +16,7 @@ namespace gantry::ffi {
 
 // TVMFFIFunctionCall: calls a function object.
 //
-// result   [out]  none on entry; owned by the caller. For code of TVM 0.21, a text by address is
-//                 valid until the thread's next call
+// result   [out]  none on entry; owned by the caller
 // returns  -1 after a failure, whose error the thread then holds
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result);
@@ -46,5 +45,14 @@ int list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
 // returns  -1 for a value without owner, and for an object that is not one of this runtime; the item
 //          is unchanged
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
+
+// The same functions for code of TVM 0.21, which receives and passes values as ffi_values.hpp
+// describes.
+
+// result   [out]  a text by address is valid until the thread's next call
+int first_function_call(void* function, const gantry_value* args, std::int32_t count,
+                        gantry_value* result);
+int first_list_set_packed_arg(void* list, int index, gantry_value* args, int arg);
+int first_list_move_from_packed_return(void* list, int index, gantry_value* args, int result);
 
 }  // namespace gantry::ffi

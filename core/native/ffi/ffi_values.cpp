@@ -29,9 +29,7 @@ Failure argument_error(std::int32_t i, std::int32_t kind) {
 
 }  // namespace
 
-bool is_first_ffi(const ModuleNode* node) {
-  return node != nullptr && node->artifact->container.facts.is_first_ffi;
-}
+bool is_first_ffi(const ModuleNode& node) { return node.artifact->container.facts.is_first_ffi; }
 
 gantry_value to_first_ffi(const gantry_value& value) {
   gantry_value out = value;
@@ -63,10 +61,6 @@ bool from_first_ffi(gantry_value& value) {
   return true;
 }
 
-bool takes_any_list(const ModuleNode& node) {
-  return !translates_devices(node) && !is_first_ffi(&node);
-}
-
 void ConvertedList::pass_tensor(std::int32_t i, const gantry_tensor& tensor,
                                 std::int32_t device_type) {
   tensors_[i] = tensor;
@@ -76,7 +70,7 @@ void ConvertedList::pass_tensor(std::int32_t i, const gantry_tensor& tensor,
 }
 
 Status ConvertedList::to_host(const ModuleNode& node) {
-  const bool is_short = is_first_ffi(&node);
+  const bool is_short = is_first_ffi(node);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;
@@ -102,7 +96,7 @@ Status ConvertedList::to_host(const ModuleNode& node) {
 }
 
 Status ConvertedList::from_host(const ModuleNode& node) {
-  const bool is_short = is_first_ffi(&node);
+  const bool is_short = is_first_ffi(node);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;

@@ -28,8 +28,8 @@
 
 namespace gantry::ffi {
 
-// True if the node has code of TVM 0.21; false for NULL.
-bool is_first_ffi(const ModuleNode* node);
+// True if the node has code of TVM 0.21.
+bool is_first_ffi(const ModuleNode& node);
 
 // Converts a value that code of TVM 0.21 receives from this runtime, except by address. The result
 // is valid as long as `value`, in which it may refer to a small text.
@@ -39,9 +39,6 @@ gantry_value to_first_ffi(const gantry_value& value);
 // value    [in,out]  other values are unchanged
 // returns  false if it is not an object of this runtime
 bool from_first_ffi(gantry_value& value);
-
-// True if the code of a node can take any list as it is.
-bool takes_any_list(const ModuleNode& node);
 
 // A list whose values are converted. The memory that it refers to is valid as long as this object
 // and the original list.

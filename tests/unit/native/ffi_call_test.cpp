@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace gantry::test {
 namespace {
 
@@ -78,6 +80,13 @@ TEST_F(FfiCall, PassesObjectsOfTensorsAndTexts) {
 
   EXPECT_EQ(done("sum", {tensor.get()}).get().f, 3);
   EXPECT_EQ(done("kinds", {tensor.get(), text.get()}).get().i, 7065);
+}
+
+TEST_F(FfiCall, PassesObjectsInTheFirstCallOfAThread) {
+  const gantry_tensor like{nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
+  const OwnedValue tensor(tensor_new(world.devices, like, "").value());
+
+  std::thread([&] { EXPECT_EQ(done("kinds", {tensor.get()}).get().i, 70); }).join();
 }
 
 TEST_F(FfiCall, ReturnsNumbersAndNone) {

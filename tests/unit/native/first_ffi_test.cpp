@@ -39,13 +39,13 @@ class FirstFfi : public ListTest {
   gantry_value argument(OwnedValue value) {
     set_list_item(list, 0, std::move(value));
     gantry_value args[1]{};
-    EXPECT_EQ(ffi::list_set_packed_arg(list, 0, args, 0), 0);
+    EXPECT_EQ(ffi::first_list_set_packed_arg(list, 0, args, 0), 0);
     return args[0];
   }
   // Moves a value of host code to list[1].
   int move(const gantry_value& value) {
     gantry_value args[] = {value};
-    return ffi::list_move_from_packed_return(list, 1, args, 0);
+    return ffi::first_list_move_from_packed_return(list, 1, args, 0);
   }
 };
 
@@ -145,7 +145,7 @@ TEST_F(FirstFfi, PassesItsObjectsToFunctions) {
   const gantry_value arg = argument(object);
   gantry_value result{};
 
-  ASSERT_EQ(ffi::function_call(function.get(), &arg, 1, &result), 0) << error();
+  ASSERT_EQ(ffi::first_function_call(function.get(), &arg, 1, &result), 0) << error();
 
   EXPECT_EQ(result.kind, 72);
   EXPECT_EQ(references(object.get()), 3u);
@@ -164,7 +164,7 @@ TEST_F(FirstFfi, ReceivesASmallTextByAddress) {
   const auto function = new_function({nullptr, &small_table}, {}, 0).value();
   gantry_value result{};
 
-  ASSERT_EQ(ffi::function_call(function.get(), nullptr, 0, &result), 0) << error();
+  ASSERT_EQ(ffi::first_function_call(function.get(), nullptr, 0, &result), 0) << error();
 
   EXPECT_EQ(result.kind, GANTRY_CSTRING);
   EXPECT_STREQ(result.cstring, "small");
@@ -176,7 +176,7 @@ TEST_F(FirstFfi, PassesNoObjectsOfItsOwnToFunctions) {
   gantry_value arg{65, 0, {}}, result{};
   arg.p = &text;
 
-  EXPECT_EQ(ffi::function_call(function.get(), &arg, 1, &result), -1);
+  EXPECT_EQ(ffi::first_function_call(function.get(), &arg, 1, &result), -1);
 
   EXPECT_EQ(here().error.code, Code::invalid);
   EXPECT_EQ(here().error.reason, "ARGUMENT_KIND");
@@ -186,14 +186,14 @@ TEST_F(FirstFfi, PassesNoObjectsOfItsOwnToFunctions) {
 // Code of later releases has the numbers of this runtime.
 TEST_F(FirstFfi, ChangesNothingForCodeOfLaterReleases) {
   artifact->container.facts.is_first_ffi = false;
-  OwnedValue object = tensor();
-  gantry_object* const address = object.get().object;
+  set_list_item(list, 0, tensor());
+  gantry_value args[] = {{}, text_value("a text by address")};
 
-  const gantry_value arg = argument(std::move(object));
+  EXPECT_EQ(ffi::list_set_packed_arg(list, 0, args, 0), 0);
 
-  EXPECT_EQ(arg.kind, GANTRY_TENSOR);
-  EXPECT_EQ(arg.object, address);
-  EXPECT_EQ(move(text_value("a text by address")), -1);
+  EXPECT_EQ(args[0].kind, GANTRY_TENSOR);
+  EXPECT_EQ(args[0].object, list[0].object);
+  EXPECT_EQ(ffi::list_move_from_packed_return(list, 1, args, 1), -1);
   EXPECT_EQ(error(), "register 1 receives a string, which has no owner");
 }
 

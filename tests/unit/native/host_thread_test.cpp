@@ -16,7 +16,9 @@ namespace {
 
 template <class Function>
 Function* runtime_function(std::string_view name) {
-  return reinterpret_cast<Function*>(find_runtime_function(name, Dialect::packed)->address);
+  ExporterFacts facts;
+  facts.dialect = Dialect::packed;
+  return reinterpret_cast<Function*>(find_runtime_function(name, facts)->address);
 }
 
 TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {

@@ -14,13 +14,15 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(TvmCppImports, AreRecognizedByEachFormOfACppName) {
+  ExporterFacts packed;
+  packed.dialect = Dialect::packed;
   for (const char* const name :
        {"_ZN3tvm7runtime6Object3GetEv", "_ZNK3tvm7runtime6Object4kindEv",
         "_ZTIN3tvm7runtime6ObjectE", "_ZTSN3tvm7runtime6ObjectE", "_ZTVN3tvm7runtime6ObjectE"}) {
     const auto bytes = test::ElfBuilder().undefined(name).build();
     const ElfFile elf = ElfFile::parse(bytes).value();
 
-    const auto binding = ImportBinding::of(elf, Dialect::packed, "model.so");
+    const auto binding = ImportBinding::of(elf, packed, "model.so");
 
     ASSERT_FALSE(binding.ok()) << name;
     EXPECT_EQ(binding.error().code, Code::unsupported);
@@ -28,13 +30,13 @@ TEST(TvmCppImports, AreRecognizedByEachFormOfACppName) {
     EXPECT_THAT(binding.error().message, HasSubstr(concat("model.so imports \"", name, "\"")));
   }
   const auto other = test::ElfBuilder().undefined("_ZN4tvmx3GetEv").build();
-  EXPECT_TRUE(ImportBinding::of(ElfFile::parse(other).value(), Dialect::packed, "model.so").ok());
+  EXPECT_TRUE(ImportBinding::of(ElfFile::parse(other).value(), packed, "model.so").ok());
 }
 
 ImportBinding binding_of(std::string_view name) {
   const auto file = MappedFile::open(fixture(name)).value();
   const ElfFile elf = ElfFile::parse(file).value();
-  return ImportBinding::of(elf, facts_by_symbols(elf).dialect, name).value();
+  return ImportBinding::of(elf, facts_by_symbols(elf), name).value();
 }
 
 TEST(ImportBinding, IsLazyIfTheLinkerBindsAtTheFirstCall) {

@@ -463,6 +463,26 @@ TEST(ImportedSymbols, RunCodeCompiledFromC) {
                  "tvmgen_default_fused_nn_softmax");
 }
 
+// Code of TVM 0.21 passes values in another form, so it receives other functions.
+TEST(HostVariables, HaveTheFunctionsOfTheRelease) {
+  HostWorld world(1);
+  const auto file = MappedFile::open(golden("tvm-0.25/axpy2_opencl.so")).value();
+  const auto elf = std::make_shared<const ElfFile>(ElfFile::parse(file).value());
+  for (const bool is_first : {false, true}) {
+    ExporterFacts facts = test::facts_by_symbols(*elf);
+    facts.is_first_ffi = is_first;
+    const auto library = HostLibrary::open(file, elf, facts, world.services).value();
+    const Ref<ModuleNode> node = test::node_of(test::artifact_of({"_lib"}), 0);
+
+    ASSERT_TRUE(bind(*node, new_library_module(library, &world.services, *node).value()).ok());
+
+    const void* const expected = find_runtime_function("TVMFFIFunctionCall", facts)->address;
+    void** const variable = library->pointer_variable("__TVMFFIFunctionCall");
+    ASSERT_NE(variable, nullptr);
+    EXPECT_EQ(*variable, expected) << is_first;
+  }
+}
+
 TEST(ExportedFunctions, AreFunctionsOfTheModelOnly) {
   constexpr std::uint8_t content[] = {1};
   const auto bytes = test::ElfBuilder()

@@ -12,30 +12,49 @@
 namespace gantry {
 namespace {
 
+ExporterFacts facts_of(Dialect dialect, bool is_first_ffi = false) {
+  ExporterFacts facts;
+  facts.dialect = dialect;
+  facts.is_first_ffi = is_first_ffi;
+  return facts;
+}
+
 template <class Function>
 Function* get(std::string_view name) {
-  const RuntimeFunction* function = find_runtime_function(name, Dialect::packed);
+  const RuntimeFunction* function = find_runtime_function(name, facts_of(Dialect::packed));
   EXPECT_NE(function, nullptr) << name;
   return reinterpret_cast<Function*>(function->address);
 }
 
 TEST(RuntimeFunctions, AreThoseOfTheDialect) {
-  EXPECT_NE(find_runtime_function("TVMFuncCall", Dialect::packed), nullptr);
-  EXPECT_EQ(find_runtime_function("TVMFuncCall", Dialect::ffi), nullptr);
-  EXPECT_NE(find_runtime_function("TVMFFIFunctionCall", Dialect::ffi), nullptr);
-  EXPECT_EQ(find_runtime_function("TVMFFIFunctionCall", Dialect::packed), nullptr);
-  EXPECT_NE(find_runtime_function("TVMBackendAllocWorkspace", Dialect::unknown), nullptr);
-  EXPECT_EQ(find_runtime_function("TVMBackendAllocWorkspac", Dialect::packed), nullptr);
+  EXPECT_NE(find_runtime_function("TVMFuncCall", facts_of(Dialect::packed)), nullptr);
+  EXPECT_EQ(find_runtime_function("TVMFuncCall", facts_of(Dialect::ffi)), nullptr);
+  EXPECT_NE(find_runtime_function("TVMFFIFunctionCall", facts_of(Dialect::ffi)), nullptr);
+  EXPECT_EQ(find_runtime_function("TVMFFIFunctionCall", facts_of(Dialect::packed)), nullptr);
+  EXPECT_NE(find_runtime_function("TVMBackendAllocWorkspace", facts_of(Dialect::unknown)), nullptr);
+  EXPECT_EQ(find_runtime_function("TVMBackendAllocWorkspac", facts_of(Dialect::packed)), nullptr);
 }
 
 // Of the functions for lists, which exist in both dialects, with other parameters.
 TEST(RuntimeFunctions, DifferUnderOneName) {
   for (const char* const name :
        {"TVMBackendAnyListSetPackedArg", "TVMBackendAnyListMoveFromPackedReturn"}) {
-    EXPECT_NE(find_runtime_function(name, Dialect::packed)->address,
-              find_runtime_function(name, Dialect::ffi)->address)
+    EXPECT_NE(find_runtime_function(name, facts_of(Dialect::packed))->address,
+              find_runtime_function(name, facts_of(Dialect::ffi))->address)
         << name;
   }
+}
+
+// Code of TVM 0.21 passes values in another form.
+TEST(RuntimeFunctions, AreThoseOfTheRelease) {
+  for (const char* const name : {"TVMFFIFunctionCall", "TVMBackendAnyListSetPackedArg",
+                                 "TVMBackendAnyListMoveFromPackedReturn"}) {
+    EXPECT_NE(find_runtime_function(name, facts_of(Dialect::ffi, true))->address,
+              find_runtime_function(name, facts_of(Dialect::ffi, false))->address)
+        << name;
+  }
+  EXPECT_EQ(find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, true)),
+            find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, false)));
 }
 
 TEST(RunOnce, RunsOnceUnlessTheRunFails) {
