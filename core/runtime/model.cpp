@@ -34,6 +34,15 @@ Error no_function(const ModelState& model, std::string_view name) {
   return error;
 }
 
+// The only function that describes nothing about the model itself, as "_metadata" does; the end of
+// the list if there are several.
+std::vector<std::string>::const_iterator only_model_function(
+    const std::vector<std::string>& functions) {
+  const auto computes = [](const std::string& name) { return !name.starts_with('_'); };
+  if (std::ranges::count_if(functions, computes) != 1) return functions.end();
+  return std::ranges::find_if(functions, computes);
+}
+
 std::vector<std::string> sorted(std::vector<std::string> names) {
   std::ranges::sort(names);
   return names;
@@ -164,8 +173,7 @@ Result<ModelFunction> Model::function(std::string_view name) const {
     const std::vector<std::string>& functions = state_->functions;
     const std::string_view wanted = name.empty() ? std::string_view(state_->usual) : name;
     auto found = std::ranges::find(functions, wanted);
-    if (found == functions.end() && name.empty() && functions.size() == 1)
-      found = functions.begin();
+    if (found == functions.end() && name.empty()) found = only_model_function(functions);
     if (found == functions.end()) return no_function(*state_, name);
     GANTRY_TRY(auto function, state_->function(*found));
     return ModelFunction(std::move(function));

@@ -124,6 +124,16 @@ TEST_F(WeightTuples, IgnoreAFunctionWithParametersForMetadata) {
   EXPECT_THAT(run.err, HasSubstr(" is unknown: the model has no metadata, and the directory has "));
 }
 
+TEST_F(WeightTuples, AreOfTheOnlyFunctionWhoseNameBeginsWithALetter) {
+  const std::string model = patched(classifier + ".so", "embed", "_mbed");
+
+  const Outcome run = run_vm({model, "--weights", "relax/weights_metadata.weights", "--input",
+                              "ids=" + classifier + ".npz:c4_a0"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("output  float32[5, 10]  "));
+}
+
 TEST_F(WeightTuples, AreNoInputOfTheFunctionThatReturnsTheMetadata) {
   const Outcome run = run_vm({classifier + ".so", "--function", "_metadata", "--weights",
                               "relax/weights_metadata.weights"});

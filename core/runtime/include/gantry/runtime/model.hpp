@@ -131,7 +131,8 @@ class GANTRY_EXPORT Model {
   const std::vector<std::string>& functions() const;
   // Returns a function without values for its inputs. For a graph it creates an executor.
   //
-  // name     [in]   empty: the only function, or "main" of a virtual machine, "default" of graphs
+  // name     [in]   empty: "main" of a virtual machine, "default" of graphs, or the only function
+  //                 whose name does not begin with "_", as "_metadata" does
   // returns  not_found, reason FUNCTION, listing the functions; the error of creating the executor
   // costs    reads the types of the inputs from the file: the first time for each model
   Result<ModelFunction> function(std::string_view name = {}) const;
