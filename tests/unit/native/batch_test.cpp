@@ -27,8 +27,6 @@ namespace {
 using test::fixture;
 using test::function_of;
 using test::HostWorld;
-using test::int_value;
-using test::tensor_value;
 using test::text_value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -150,7 +148,7 @@ TEST_F(BatchTest, ReadsTheContentsOfATensorInEachRun) {
         ranks.push_back(args[0].tensor->ndim);
         return gantry_code{GANTRY_OK};
       },
-      {tensor_value(&tensor)})});
+      {tensor_ref_value(&tensor)})});
 
   for (tensor.ndim = 1; tensor.ndim < 3; ++tensor.ndim) ASSERT_TRUE(run(batch).ok());
 
@@ -217,7 +215,7 @@ TEST_F(BatchTest, DoesNotReportTheErrorOfAnEarlierCall) {
 }
 
 TEST_F(BatchTest, ReportsAnArgumentThatHostCodeCannotTakeWhenItRuns) {
-  const auto batch = prepared({noting("first"), host_call("sum", {tensor_value(nullptr)})});
+  const auto batch = prepared({noting("first"), host_call("sum", {tensor_ref_value(nullptr)})});
 
   const Status ran = run(batch);
 
@@ -318,7 +316,7 @@ TEST_F(BatchTest, TranslatesDeviceNumbersOfAModuleThatNeedsIt) {
         copied.push_back(args[0].tensor != &tensor);
         return gantry_code{GANTRY_OK};
       },
-      {tensor_value(&tensor)})});
+      {tensor_ref_value(&tensor)})});
 
   ASSERT_TRUE(run(batch).ok());
   // as a module that is bound later does
@@ -338,7 +336,7 @@ TEST_F(BatchTest, PassesTheDeviceNumbersOfTheArtifact) {
         types.push_back(args[0].tensor->device.type);
         return gantry_code{GANTRY_OK};
       },
-      {tensor_value(&tensor)})});
+      {tensor_ref_value(&tensor)})});
 
   ASSERT_TRUE(run(batch).ok());
 

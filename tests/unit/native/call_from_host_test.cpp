@@ -146,14 +146,11 @@ TEST_F(CallFromHost, PassesManyNumbersWithoutASmallSize) {
 // The host code returns the result of its callee.
 TEST_F(CallFromHost, ReturnsEachKindOfValue) {
   artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
-  gantry_value number = value_of_kind(GANTRY_FLOAT);
-  number.f = 2.5;
+  const gantry_value number = float_value(2.5);
   gantry_value pointer = value_of_kind(GANTRY_POINTER);
   pointer.p = this;
-  gantry_value dtype = value_of_kind(GANTRY_DTYPE);
-  dtype.dtype = {2, 16, 4};
-  gantry_value device = value_of_kind(GANTRY_DEVICE);
-  device.device = {5, 2};
+  const gantry_value dtype = dtype_value({2, 16, 4});
+  const gantry_value device = device_value({5, 2});
   const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
   const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
   const OwnedValue small_text(std::move(new_text(GANTRY_STRING, "text")).value());
@@ -202,7 +199,7 @@ TEST_F(CallFromHost, TranslatesTheDeviceOfATensorOnly) {
   tensor.ndim = 2;
 
   ASSERT_TRUE(call_named(node, "call_and_return",
-                         {int_value(0), value_of(inner.base()), tensor_value(&tensor)})
+                         {int_value(0), value_of(inner.base()), tensor_ref_value(&tensor)})
                   .ok());
 
   EXPECT_EQ(seen.tensor.device.type, 16);

@@ -66,8 +66,9 @@ TEST_F(FfiCall, PassesEveryKindAsItIs) {
   number.kind = GANTRY_FLOAT;
   gantry_value_small(GANTRY_SMALL_STRING, gantry_text("small"), &small);
 
-  EXPECT_EQ(done("kinds", {int_value(5), number, tensor_value(&tensor), small}).get().i, 1030711);
-  EXPECT_EQ(done("sum", {tensor_value(&tensor)}).get().f, 7);
+  EXPECT_EQ(done("kinds", {int_value(5), number, tensor_ref_value(&tensor), small}).get().i,
+            1030711);
+  EXPECT_EQ(done("sum", {tensor_ref_value(&tensor)}).get().f, 7);
 }
 
 TEST_F(FfiCall, PassesObjectsOfTensorsAndTexts) {

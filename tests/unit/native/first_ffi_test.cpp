@@ -134,7 +134,7 @@ TEST_F(FirstFfi, KeepsObjectsOfItsOwnOutOfLists) {
 TEST_F(FirstFfi, KeepsValuesWithoutOwnerOutOfLists) {
   gantry_tensor tensor{};
 
-  EXPECT_EQ(move(tensor_value(&tensor)), -1);
+  EXPECT_EQ(move(tensor_ref_value(&tensor)), -1);
 
   EXPECT_EQ(error(), "register 1 receives a tensor, which has no owner");
 }

@@ -12,6 +12,8 @@
 #include "tests/support/artifact.hpp"
 #include "tests/support/files.hpp"
 
+#include <gantry/value.hpp>
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -73,17 +75,10 @@ inline Ref<FunctionObject> function_of(const Ref<ModuleNode>& node, std::string_
   return found.ok() ? std::move(*found) : Ref<FunctionObject>();
 }
 
-inline gantry_value int_value(std::int64_t i) { return {GANTRY_INT, 0, {i}}; }
 inline gantry_value text_value(const char* text) {
   gantry_value value{};
   value.kind = GANTRY_CSTRING;
   value.cstring = text;
-  return value;
-}
-inline gantry_value tensor_value(gantry_tensor* tensor) {
-  gantry_value value{};
-  value.kind = GANTRY_TENSOR_REF;
-  value.tensor = tensor;
   return value;
 }
 

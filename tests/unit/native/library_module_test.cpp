@@ -22,9 +22,7 @@ using test::fixture;
 using test::function_of;
 using test::golden;
 using test::HostWorld;
-using test::int_value;
 using test::Journal;
-using test::tensor_value;
 using test::text_value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -42,7 +40,7 @@ struct Floats {
     tensor.dtype = {2, 32, 1};
     tensor.shape = shape.data();
   }
-  gantry_value value() { return tensor_value(&tensor); }
+  gantry_value value() { return tensor_ref_value(&tensor); }
 
   std::vector<std::int64_t> shape;
   std::unique_ptr<float, decltype(&std::free)> data{nullptr, std::free};

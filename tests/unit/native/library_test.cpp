@@ -202,16 +202,13 @@ TEST_F(HostLibraryTest, OfASecondRuntimeWorksAfterTheFirstIsDestroyed) {
   HostWorld second(3);
   auto in_first = first->load_whole(fixture("packed.so"));
   const auto in_second = second.load_whole(fixture("packed.so"));
-  ASSERT_EQ(call_named(in_first, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
-            2);
+  ASSERT_EQ(call_named(in_first, "meet_often", {int_value(0), int_value(2)})->get().i, 2);
 
   in_first = {};
   first.reset();
 
-  EXPECT_EQ(call_named(in_second, "meet_often", {test::int_value(0), test::int_value(2)})->get().i,
-            3);
-  EXPECT_TRUE(
-      call_named(in_second, "use_workspace", {test::int_value(1), test::int_value(64)}).ok());
+  EXPECT_EQ(call_named(in_second, "meet_often", {int_value(0), int_value(2)})->get().i, 3);
+  EXPECT_TRUE(call_named(in_second, "use_workspace", {int_value(1), int_value(64)}).ok());
 }
 
 TEST_F(HostLibraryTest, IsOpenedFromItsFileAgainAfterItWasClosed) {

@@ -29,8 +29,8 @@ TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
       node, "codes_of",
       {int_value(1), value_of_kind(GANTRY_BOOL), value_of_kind(GANTRY_FLOAT),
        value_of_kind(GANTRY_POINTER), value_of_kind(GANTRY_NONE), value_of_kind(GANTRY_DTYPE),
-       value_of_kind(GANTRY_DEVICE), tensor_value(&tensor), text_value("x"), text.get(), bytes_ref,
-       blob.get(), value_of_kind(GANTRY_SMALL_STRING), value_of_kind(GANTRY_SMALL_BYTES),
+       value_of_kind(GANTRY_DEVICE), tensor_ref_value(&tensor), text_value("x"), text.get(),
+       bytes_ref, blob.get(), value_of_kind(GANTRY_SMALL_STRING), value_of_kind(GANTRY_SMALL_BYTES),
        value_of(echo.base()), value_of(node.base())});
 
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -118,14 +118,11 @@ TEST_F(PackedCall, AcceptsATensorObject) {
 }
 
 TEST_F(PackedCall, ReturnsEachKindOfValue) {
-  gantry_value number = value_of_kind(GANTRY_FLOAT);
-  number.f = 2.5;
+  const gantry_value number = float_value(2.5);
   gantry_value pointer = value_of_kind(GANTRY_POINTER);
   pointer.p = this;
-  gantry_value dtype = value_of_kind(GANTRY_DTYPE);
-  dtype.dtype = {2, 16, 4};
-  gantry_value device = value_of_kind(GANTRY_DEVICE);
-  device.device = {4, 2};
+  const gantry_value dtype = dtype_value({2, 16, 4});
+  const gantry_value device = device_value({4, 2});
 
   EXPECT_EQ(call_named(node, "echo")->get().kind, GANTRY_NONE);
   EXPECT_EQ(call_named(node, "echo", {int_value(-3)})->get().i, -3);
@@ -355,7 +352,7 @@ TEST_F(PackedCall, TranslatesTheDeviceNumbersOfTheArtifact) {
   gantry_value device = value_of_kind(GANTRY_DEVICE);
   device.device = {16, 1};
 
-  EXPECT_EQ(call_named(node, "device_of_tensor", {tensor_value(&tensor)})->get().i, 14);
+  EXPECT_EQ(call_named(node, "device_of_tensor", {tensor_ref_value(&tensor)})->get().i, 14);
   EXPECT_EQ(tensor.device.type, 16);
   EXPECT_EQ(call_named(node, "echo", {device})->get().device.type, 16);
   EXPECT_EQ(call_named(node, "return_code", {int_value(6), int_value(14)})->get().device.type, 16);

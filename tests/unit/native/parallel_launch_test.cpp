@@ -16,7 +16,6 @@ using test::call_named;
 using test::fixture;
 using test::function_of;
 using test::HostWorld;
-using test::int_value;
 
 std::string in_function(const std::string& text, const std::string& function) {
   return text + "\n  in host function \"" + function + "\" of entry 0 \"_lib\" of packed.so";

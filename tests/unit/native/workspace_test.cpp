@@ -22,7 +22,6 @@ namespace {
 using test::call_named;
 using test::fixture;
 using test::HostWorld;
-using test::int_value;
 using ::testing::ElementsAre;
 
 constexpr gantry_device_id kFirstCpu{kCpu, 0};
