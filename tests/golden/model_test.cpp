@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs functions of models by name and compares them with the outputs that TVM computed.
-#include "tests/support/built_runtime.hpp"
+#include "tests/golden/golden_array.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -37,13 +37,7 @@ class AnyModel : public ::testing::Test {
     return *function;
   }
   Tensor array(const std::string& file, std::string_view member) {
-    auto tensors = runtime.read_tensors(golden(file).string());
-    EXPECT_TRUE(tensors.ok()) << tensors.error().message;
-    for (auto& [name, tensor] : *tensors) {
-      if (name == member) return tensor;
-    }
-    ADD_FAILURE() << file << " has no " << member;
-    return {};
+    return test::golden_array(runtime, file, member);
   }
   Tensor int64(std::int64_t value) {
     Tensor made = runtime.tensor({}, dtypes::int64).value();
