@@ -71,13 +71,9 @@ Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
     return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
                    ", expected an additional first axis for --each");
   }
-  const TensorType& type = *info.type;
-  const bool same_rank = shape.size() == type.shape.size() + (each ? 1 : 0);
-  const bool fits = same_rank && same_dtype(tensor.dtype(), type.dtype) &&
-                    std::equal(type.shape.begin(), type.shape.end(), shape.begin() + (each ? 1 : 0),
-                               [](std::int64_t extent, std::int64_t found) {
-                                 return extent == found || extent < 0;
-                               });
+  const bool has_first_axis = !each || !shape.empty();
+  const bool fits =
+      has_first_axis && has_type(tensor.dtype(), shape.subspan(each ? 1 : 0), *info.type);
   if (fits) return {};
   return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
                  ", expected ", info.type_text,

@@ -4,8 +4,11 @@
 #pragma once
 
 #include <gantry/tensor.h>
+#include <gantry/dtype_text.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gantry {
@@ -15,5 +18,14 @@ struct TensorType {
   // Empty: a scalar. An extent of -1 is symbolic: any extent matches.
   std::vector<std::int64_t> shape;
 };
+
+// True if a tensor of this dtype and shape has the type.
+inline bool has_type(gantry_dtype dtype, std::span<const std::int64_t> shape,
+                     const TensorType& type) {
+  const auto matches = [](std::int64_t found, std::int64_t extent) {
+    return extent < 0 || found == extent;
+  };
+  return same_dtype(dtype, type.dtype) && std::ranges::equal(shape, type.shape, matches);
+}
 
 }  // namespace gantry

@@ -25,14 +25,6 @@ std::string variable_name(std::string_view name) {
   return variable;
 }
 
-bool has_type(const WeightRecord& record, const TensorType& type) {
-  const auto matches = [](std::int64_t found, std::int64_t extent) {
-    return extent < 0 || found == extent;
-  };
-  return same_dtype(record.dtype, type.dtype) &&
-         std::ranges::equal(record.shape, type.shape, matches);
-}
-
 constexpr std::string_view other_directory =
     ": select the directory of weights that was made for this model";
 
@@ -59,7 +51,7 @@ Result<std::string> WeightNames::find(std::string_view input) const {
 Status WeightNames::check_type(std::string_view name, const TensorType& type,
                                std::string_view expected) const {
   const WeightRecord& record = *records_.at(name);
-  if (has_type(record, type)) return {};
+  if (has_type(record.dtype, record.shape, type)) return {};
   return invalid("weight ", quoted(name), " of ", quoted(directory_.path.native()), " is ",
                  type_text(record.dtype, record.shape), ", expected ", expected, other_directory);
 }
