@@ -142,16 +142,22 @@ struct RunFiles {
 Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
                               const WeightDirectory* weights, bool quiet) {
   const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
-  if (options.function.empty() || is_by_name)
-    return run_model(runtime, module, options, weights, quiet);
+  const Stopwatch create;
+  if (options.function.empty() || is_by_name) {
+    GANTRY_TRY(ModelFunction function, model_function(runtime, module,
+                                                      {.devices = options.devices,
+                                                       .function = options.function,
+                                                       .capture = options.capture}));
+    return run_model(runtime, function, create.nanoseconds(), options, weights, quiet);
+  }
   if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
   GANTRY_TRY(const Model model, runtime.model(module, options.devices));
   if (!std::ranges::binary_search(model.functions(), options.function) &&
       module.function(options.function).ok())
     return run_function(runtime, module, options, quiet);
-  GANTRY_CHECK(model.function(options.function));
-  if (options.args.empty()) return run_model(runtime, module, options, weights, quiet);
-  return run_function(runtime, model.module(), options, quiet);
+  GANTRY_TRY(ModelFunction function, model.function(options.function));
+  if (!options.args.empty()) return run_function(runtime, model.module(), options, quiet);
+  return run_model(runtime, function, create.nanoseconds(), options, weights, quiet);
 }
 
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {

@@ -12,15 +12,11 @@
 
 namespace gantry::cli {
 
-Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
-                             const WeightDirectory* weights, bool quiet) {
+Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
+                             const RunOptions& options, const WeightDirectory* weights,
+                             bool quiet) {
   RunOutcome outcome;
-  const Stopwatch create;
-  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
-                                                 {.devices = options.devices,
-                                                  .function = options.function,
-                                                  .capture = options.capture}));
-  outcome.create_ns = create.nanoseconds();
+  outcome.create_ns = create_ns;
   InputValues weight_values;
   if (weights != nullptr) {
     GANTRY_TRY(weight_values, load_weights(runtime, model, *weights, options.devices.front()));

@@ -59,11 +59,12 @@ struct RunOutcome {
   double create_ns = 0;
 };
 
-// Creates a model, sets its inputs, runs it, and fetches the outputs.
+// Sets the inputs of a model, runs it, and fetches the outputs.
 //
-// weights  [in]   the directory of --weights; NULL: not given
-Result<RunOutcome> run_model(Runtime& runtime, const Module& module, const RunOptions& options,
-                             const WeightDirectory* weights, bool quiet);
+// create_ns  [in]   how long the creation of the model took, in nanoseconds
+// weights    [in]   the directory of --weights; NULL: not given
+Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
+                             const RunOptions& options, const WeightDirectory* weights, bool quiet);
 
 // Plays a call script and reports the differences.
 Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals);
