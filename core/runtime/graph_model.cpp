@@ -151,12 +151,6 @@ class GraphModel final : public ModelState {
                                            output_names(container_of(module), layouts_, name));
   }
 
-  std::string text_of(const std::string& name) const override {
-    std::string text;
-    append_escaped(text, name);
-    return text;
-  }
-
  private:
   Runtime runtime_;
   const PayloadLayouts& layouts_;

@@ -9,6 +9,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
 #include <gantry/value.hpp>
 
 #include <algorithm>
@@ -52,6 +53,12 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 
 ModelState::ModelState(Module made, std::vector<std::string> names, std::string unnamed)
     : module(std::move(made)), functions(sorted(std::move(names))), usual(std::move(unnamed)) {}
+
+std::string ModelState::text_of(const std::string& name) const {
+  std::string text;
+  append_escaped(text, name);
+  return text;
+}
 
 Result<Module> made_for(Runtime& runtime, const Function& make,
                         std::span<const std::string> names) {

@@ -46,8 +46,8 @@ class ModelState {
 
   // name     [in]   one of `functions`
   virtual Result<std::shared_ptr<FunctionState>> function(const std::string& name) = 0;
-  // Returns how errors list a function: "prefill(x, kv)".
-  virtual std::string text_of(const std::string& name) const = 0;
+  // Returns how errors list a function: its name, or "prefill(x, kv)".
+  virtual std::string text_of(const std::string& name) const;
 
   // See Model::module.
   const Module module;

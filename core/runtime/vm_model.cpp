@@ -8,6 +8,7 @@
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
 
 #include <map>
 #include <optional>
@@ -146,8 +147,7 @@ class VmModel final : public ModelState {
   }
 
   std::string text_of(const std::string& name) const override {
-    std::string text;
-    append_escaped(text, name);
+    std::string text = ModelState::text_of(name);
     const auto names = functions_.parameters(name);
     if (names.ok()) append_escaped(text, concat("(", join(*names), ")"));
     return text;
