@@ -2,6 +2,7 @@
 #include "core/manifest/search_path.hpp"
 
 #include "core/manifest/directory.hpp"
+#include "core/manifest/host_traits.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -16,8 +17,31 @@ namespace fs = std::filesystem;
 // maximum number of manifests of a replaced location in a message
 constexpr std::size_t kMaxNames = 5;
 
+constexpr std::string_view kSuffix = ".yaml";
+// Architectures as `uname -m` names them. Other words before the suffix are a part of the name.
+constexpr std::string_view kArchitectures[] = {"x86_64",  "aarch64", "armv7l", "i686",
+                                               "riscv64", "ppc64le", "s390x",  "loongarch64"};
+
+// Returns the architecture in a manifest's name, `acme.npu.aarch64.yaml`; empty: none.
+std::string_view architecture_in(std::string_view name) {
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return {};
+  const auto* known =
+      std::find(std::begin(kArchitectures), std::end(kArchitectures), name.substr(dot + 1));
+  return known == std::end(kArchitectures) ? std::string_view() : *known;
+}
+
 bool is_manifest_name(std::string_view name) {
-  return name.ends_with(".yaml") && !name.starts_with('.');
+  return name.ends_with(kSuffix) && !name.starts_with('.');
+}
+
+// Removes an architecture: `acme.npu.yaml`.
+std::string general_name(const std::string& name) {
+  if (!is_manifest_name(name)) return name;
+  const std::string_view architecture = architecture_in(name);
+  if (architecture.empty()) return name;
+  return name.substr(0, name.size() - kSuffix.size() - architecture.size() - 1).append(kSuffix);
 }
 
 std::vector<std::string> split_list(std::string_view text) {
@@ -33,6 +57,8 @@ std::vector<std::string> split_list(std::string_view text) {
 
 class Search {
  public:
+  explicit Search(std::string architecture) : architecture_(std::move(architecture)) {}
+
   SearchResult take() {
     std::reverse(drop_in_groups_.begin(), drop_in_groups_.end());
     for (auto& group : drop_in_groups_) {
@@ -82,7 +108,7 @@ class Search {
         add_drop_ins(path, name.substr(0, name.size() - 2));
       } else if (is_directory && !name.starts_with('.')) {
         add_directory(path);
-      } else if (is_manifest_name(name)) {
+      } else if (is_for_this_host(name)) {
         add_manifest(path.string());
       }
     }
@@ -90,19 +116,22 @@ class Search {
 
  private:
   std::size_t location() const { return result_.locations.size() - 1; }
+  bool is_for_this_host(std::string_view name) const {
+    if (!is_manifest_name(name)) return false;
+    const std::string_view architecture = architecture_in(name);
+    return architecture.empty() || architecture == architecture_;
+  }
   bool counts() const { return result_.locations.back().state == LocationState::searched; }
 
   void add_manifest(const std::string& file) {
     result_.locations.back().files.push_back(file);
-    if (counts())
-      result_.manifests.push_back({file, fs::path(file).filename().string(), location(), {}, ""});
+    if (counts()) result_.manifests.push_back({file, name_of_file(file), location(), {}, ""});
   }
 
   void refuse(const std::string& file, const Reason& why, std::string text) {
     result_.locations.back().files.push_back(file);
     if (!counts()) return;
-    result_.manifests.push_back(
-        {file, fs::path(file).filename().string(), location(), why, std::move(text)});
+    result_.manifests.push_back({file, name_of_file(file), location(), why, std::move(text)});
   }
 
   // Adds the manifest of a plugin's own directory:
@@ -115,7 +144,7 @@ class Search {
       const bool is_directory = fs::is_directory(directory / name, ignored);
       if (is_directory && name.ends_with(".yaml.d"))
         add_drop_ins(directory / name, name.substr(0, name.size() - 2));
-      if (!is_directory && is_manifest_name(name)) manifests.push_back(name);
+      if (!is_directory && is_for_this_host(name)) manifests.push_back(name);
     }
     if (failed) {
       result_.warnings.push_back(
@@ -134,7 +163,8 @@ class Search {
     std::error_code failed;
     for (const std::string& name : names_in(directory, failed)) {
       if (is_manifest_name(name)) {
-        drop_in_groups_.back().push_back({(directory / name).string(), manifest_name, location()});
+        drop_in_groups_.back().push_back(
+            {(directory / name).string(), general_name(manifest_name), location()});
       }
     }
     if (failed)
@@ -142,6 +172,11 @@ class Search {
           Message(directory.string(), ": cannot be read: ", failed.message()));
   }
 
+  static std::string name_of_file(const std::string& file) {
+    return general_name(fs::path(file).filename().string());
+  }
+
+  std::string architecture_;
   SearchResult result_;
   // one group for each location
   std::vector<std::vector<FoundDropIn>> drop_in_groups_;
@@ -154,8 +189,15 @@ bool is_directory(const std::string& path) {
 
 }  // namespace
 
+std::vector<SystemDirectory> system_plugin_directories() {
+  return {{4, "/etc/gantry/plugins.d"},
+          {5, "/run/gantry/plugins.d"},
+          {7, "/usr/local/share/gantry/plugins.d"},
+          {7, "/usr/share/gantry/plugins.d"}};
+}
+
 SearchResult search_plugins(const PluginLocations& locations) {
-  Search search;
+  Search search(host_traits().arch);
   const auto list = [&](int tier, const std::string& name, const std::vector<std::string>& entries,
                         LocationState state) {
     if (entries.empty()) return;
@@ -168,11 +210,13 @@ SearchResult search_plugins(const PluginLocations& locations) {
                                const std::vector<std::string>& all, LocationState state) {
     for (const std::string& directory : all) list(tier, prefix + directory, {directory}, state);
   };
+  std::vector<std::string> fixed_directories;
   const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
     if (directory.empty()) return;
     const bool exists = is_directory(directory);
     search.open_location(tier, directory, exists ? state : LocationState::absent);
-    if (exists) search.add_directory(directory);
+    if (exists && state != LocationState::privileged) search.add_directory(directory);
+    fixed_directories.push_back(directory);
   };
   const auto variable = [&](const std::string& name, const std::optional<std::string>& value,
                             LocationState state) {
@@ -193,14 +237,20 @@ SearchResult search_plugins(const PluginLocations& locations) {
     variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files, after_program);
   const LocationState after_files =
       locations.plugin_files ? LocationState::replaced : after_program;
-  fixed(4, locations.admin_directory, after_files);
+  for (const SystemDirectory& directory : locations.system)
+    fixed(directory.tier, directory.path, after_files);
+  const LocationState own = locations.privileged ? LocationState::privileged : after_files;
   if (!locations.core_directory.empty()) {
     const fs::path share =
         fs::path(locations.core_directory) / ".." / "share" / "gantry" / "plugins.d";
     std::error_code failed;
     const fs::path tidy = fs::weakly_canonical(share, failed);
-    fixed(8, (failed ? share : tidy).string(), after_files);
+    const std::string path = (failed ? share : tidy).string();
+    const bool listed = std::find(fixed_directories.begin(), fixed_directories.end(), path) !=
+                        fixed_directories.end();
+    if (!listed) fixed(8, path, own);
   }
+  fixed(8, locations.user_directory, own);
   return search.take();
 }
 
@@ -214,6 +264,8 @@ std::string describe(const SearchLocation& location) {
       return concat(location.tier, " ", location.name, " (absent)");
     case LocationState::unset:
       return concat(location.tier, " ", location.name, " (unset)");
+    case LocationState::privileged:
+      return concat(location.tier, " ", location.name, " (not used: privileged process)");
     case LocationState::replaced: {
       std::string names;
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {

@@ -5,14 +5,19 @@
 //   1  the program: manifests, then directories
 //   2  the configuration: plugins.manifests, plugins.dirs
 //   3  GANTRY_PLUGIN_FILES (then 4 to 8 are not used) or GANTRY_ADD_PLUGIN_FILES
-//   4  /etc/gantry/plugins.d
-//   8  <directory of the core>/../share/gantry/plugins.d
+//   4  /etc/gantry/plugins.d                      administrators
+//   5  /run/gantry/plugins.d                      until the next boot; containers
+//   7  /usr/local/share/gantry/plugins.d, /usr/share/gantry/plugins.d      packages
+//   8  <directory of the core>/../share/gantry/plugins.d, if it is none of the above; then
+//      $XDG_DATA_HOME/gantry/plugins.d            the user's
 //
-// Tiers 5 to 7 are reserved for /run, /usr/local and /usr. The working directory is never searched.
+// A privileged process uses tiers 1, 2, 4, 5 and 7. The working directory is never searched.
 // Nothing here reads the environment: core/runtime/environment.cpp passes the values.
 //
 // An entry of a directory is a manifest `*.yaml` or a directory that contains exactly one manifest.
-// A directory `*.yaml.d` contains drop-ins.
+// A directory `*.yaml.d` contains drop-ins. A file name may have an architecture before its suffix,
+// `acme.npu.aarch64.yaml`: such entries of other architectures are skipped, and for this one the
+// name is `acme.npu.yaml`, so that drop-ins and masks are the same on all hosts.
 #pragma once
 
 #include "core/manifest/reason.hpp"
@@ -22,6 +27,14 @@
 #include <vector>
 
 namespace gantry {
+
+struct SystemDirectory {
+  int tier = 4;
+  std::string path;
+};
+
+// Returns the directories that only an administrator writes, highest precedence first.
+std::vector<SystemDirectory> system_plugin_directories();
 
 struct PluginLocations {
   // tier 1
@@ -34,10 +47,12 @@ struct PluginLocations {
   std::vector<std::string> config_manifests, config_directories;
   // tier 3, values of the variables
   std::optional<std::string> plugin_files, add_plugin_files;
-  // tier 4
-  std::string admin_directory = "/etc/gantry/plugins.d";
-  // tier 8; empty: not searched
-  std::string core_directory;
+  // tiers 4 to 7
+  std::vector<SystemDirectory> system = system_plugin_directories();
+  // of tier 8; empty: not searched
+  std::string core_directory, user_directory;
+  // the process has more privileges than its caller
+  bool privileged = false;
 };
 
 enum class LocationState {
@@ -49,6 +64,8 @@ enum class LocationState {
   unset,
   // replaced by GANTRY_PLUGIN_FILES or exclusive mode: its manifests are listed but not used
   replaced,
+  // not read, because the process is privileged
+  privileged,
 };
 
 // One location, a line of the section "search:" in messages.
@@ -64,7 +81,7 @@ struct SearchLocation {
 struct FoundManifest {
   // path as composed, not canonical
   std::string file;
-  // file name, by which manifests replace and mask each other
+  // file name without an architecture, by which manifests replace and mask each other
   std::string name;
   // index into SearchResult::locations
   std::size_t location = 0;

@@ -16,6 +16,7 @@ constexpr YamlField kPlugins[] = {
     {.name = "dirs", .type = YamlType::list, .items = YamlType::text},
     {.name = "disable", .type = YamlType::list, .items = YamlType::text},
     {.name = "select", .type = YamlType::list, .items = YamlType::text},
+    {.name = "user", .type = YamlType::boolean},
     {.name = "overrides", .type = YamlType::map, .items = YamlType::text},
 };
 constexpr YamlField kBackend[] = {
@@ -56,6 +57,7 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
     config.dirs = paths(plugins.texts("dirs"), directory);
     config.disable = plugins.texts("disable");
     config.select = plugins.texts("select");
+    config.user_plugins = plugins.boolean("user", config.user_plugins);
     for (const YamlEntry& override_id : plugins.entries("overrides"))
       config.overrides.emplace_back(override_id.key, override_id.value.text);
   }

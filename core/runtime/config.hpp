@@ -30,6 +30,8 @@ struct Config {
   std::vector<std::string> disable;
   // plugins.select
   std::vector<std::string> select;
+  // plugins.user: search the user's directory
+  bool user_plugins = true;
   // plugins.overrides: type key to plugin id
   std::vector<std::pair<std::string, std::string>> overrides;
   // backends.<id>.config

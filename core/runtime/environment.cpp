@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/environment.hpp"
 
+#include <gantry/concat.hpp>
+
 #include <dlfcn.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -64,11 +66,14 @@ Environment read_environment() {
   if (const char* path = std::getenv("PATH"); path != nullptr) read.program_path = path;
   if (!read.elevated) {
     const auto absolute = [](const char* path) { return path != nullptr && *path == '/'; };
-    if (const char* cache = std::getenv("XDG_CACHE_HOME"); absolute(cache)) {
-      read.cache_directory = std::string(cache) + "/gantry";
-    } else if (const char* home = std::getenv("HOME"); absolute(home)) {
-      read.cache_directory = std::string(home) + "/.cache/gantry";
-    }
+    const auto of_user = [&](const char* variable, const char* in_home) -> std::string {
+      if (const char* named = std::getenv(variable); absolute(named))
+        return std::string(named) + "/gantry";
+      const char* home = std::getenv("HOME");
+      return absolute(home) ? concat(home, in_home) : std::string();
+    };
+    read.cache_directory = of_user("XDG_CACHE_HOME", "/.cache/gantry");
+    read.data_directory = of_user("XDG_DATA_HOME", "/.local/share/gantry");
     if (const char* temporary = std::getenv("TMPDIR"); absolute(temporary)) {
       read.temporary_directory = temporary;
     }

@@ -31,6 +31,8 @@ struct Environment {
   std::vector<std::pair<std::string, std::string>> plugin_config;
   // $XDG_CACHE_HOME/gantry, ~/.cache/gantry; empty: no home
   std::string cache_directory;
+  // $XDG_DATA_HOME/gantry, ~/.local/share/gantry; empty: no home
+  std::string data_directory;
   // TMPDIR; empty: not set
   std::string temporary_directory;
   // PATH; empty: not set

@@ -53,6 +53,9 @@ PluginLocations locations_of(const RuntimeOptions& options, const Config& config
   locations.plugin_files = environment.plugin_files;
   locations.add_plugin_files = environment.add_plugin_files;
   locations.core_directory = core_directory();
+  if (config.user_plugins && !environment.data_directory.empty())
+    locations.user_directory = environment.data_directory + "/plugins.d";
+  locations.privileged = environment.elevated;
   return locations;
 }
 

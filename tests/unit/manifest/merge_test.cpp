@@ -23,7 +23,7 @@ ManifestBuilder fake(std::string_view id = "test.fake") {
 MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters = {},
                   bool low_tier = false) {
   PluginLocations locations;
-  locations.admin_directory.clear();
+  locations.system.clear();
   locations.directories = {(dir / "high").string()};
   (low_tier ? locations.config_directories : locations.directories)
       .push_back((dir / "low").string());
@@ -118,7 +118,7 @@ TEST(Merge, DetectsTheSameLibraryUnderTwoPaths) {
   fake().write_to(dir / "low/y/b.yaml");
   std::filesystem::create_hard_link(dir / "high/lib64/x/libfake.so", dir / "low/y/libfake.so");
   PluginLocations locations;
-  locations.admin_directory.clear();
+  locations.system.clear();
   locations.directories = {(dir / "high/lib64").string(), (dir / "low").string()};
 
   const MergeResult result = merge_plugins(search_plugins(locations), {});
@@ -325,7 +325,7 @@ TEST(Merge, RecordsTheLocationOfACandidate) {
 
 TEST(Merge, KeepsAMissingManifestWithItsReason) {
   PluginLocations locations;
-  locations.admin_directory.clear();
+  locations.system.clear();
   locations.manifests = {"/nowhere/x.yaml"};
 
   const MergeResult result = merge_plugins(search_plugins(locations), {});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/search_path.hpp"
 
+#include "core/manifest/host_traits.hpp"
+
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -34,7 +36,7 @@ std::vector<std::string> lines(const SearchResult& result) {
 
 PluginLocations no_locations() {
   PluginLocations locations;
-  locations.admin_directory.clear();
+  locations.system.clear();
   return locations;
 }
 
@@ -81,7 +83,7 @@ TEST(SearchPath, SearchesTheTiersInOrder) {
   locations.config_file = "/etc/gantry/runtime.yaml";
   locations.config_directories = {(dir / "config").string()};
   locations.add_plugin_files = (dir / "files").string();
-  locations.admin_directory = (dir / "admin").string();
+  locations.system = {{4, (dir / "admin").string()}};
   locations.core_directory = (dir / "core/lib").string();
 
   const SearchResult result = search_plugins(locations);
@@ -94,12 +96,107 @@ TEST(SearchPath, SearchesTheTiersInOrder) {
   EXPECT_THAT(tiers, ElementsAre(1, 1, 2, 3, 3, 4, 8));
 }
 
+TEST(SearchPath, HasTheSystemDirectoriesOfThePage) {
+  std::vector<std::string> all;
+  for (const SystemDirectory& directory : PluginLocations().system)
+    all.push_back(concat(directory.tier, " ", directory.path));
+
+  EXPECT_THAT(all,
+              ElementsAre("4 /etc/gantry/plugins.d", "5 /run/gantry/plugins.d",
+                          "7 /usr/local/share/gantry/plugins.d", "7 /usr/share/gantry/plugins.d"));
+}
+
+TEST(SearchPath, SearchesTheUsersDirectoryLast) {
+  const TempDir dir;
+  touch(dir / "user/x.yaml");
+  touch(dir / "share/gantry/plugins.d/x.yaml");
+  PluginLocations locations = no_locations();
+  locations.core_directory = (dir / "lib").string();
+  locations.user_directory = (dir / "user").string();
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre("share/gantry/plugins.d/x.yaml", "user/x.yaml"));
+  EXPECT_EQ(result.locations.back().tier, 8);
+}
+
+// The core of a package is in /usr/lib, and /usr/share is a directory of the system.
+TEST(SearchPath, ListsTheCoresDirectoryOnce) {
+  const TempDir dir;
+  touch(dir / "share/gantry/plugins.d/x.yaml");
+  PluginLocations locations = no_locations();
+  locations.system = {{7, (dir / "share/gantry/plugins.d").string()}};
+  locations.core_directory = (dir / "lib").string();
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre("share/gantry/plugins.d/x.yaml"));
+  EXPECT_EQ(result.locations.back().tier, 7);
+}
+
+TEST(SearchPath, UsesNoDirectoryOfTheCoreOrTheUserInAPrivilegedProcess) {
+  const TempDir dir;
+  touch(dir / "admin/a.yaml");
+  touch(dir / "user/b.yaml");
+  touch(dir / "share/gantry/plugins.d/c.yaml");
+  touch(dir / "user/a.yaml.d/10.yaml");
+  PluginLocations locations = no_locations();
+  locations.system = {{4, (dir / "admin").string()}};
+  locations.core_directory = (dir / "lib").string();
+  locations.user_directory = (dir / "user").string();
+  locations.privileged = true;
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre("admin/a.yaml"));
+  EXPECT_THAT(result.drop_ins, IsEmpty());
+  EXPECT_EQ(lines(result).back(),
+            concat("8 ", (dir / "user").string(), " (not used: privileged process)"));
+}
+
+TEST(SearchPath, SkipsManifestsOfOtherArchitectures) {
+  const std::string here = host_traits().arch;
+  const std::string other = here == "x86_64" ? "aarch64" : "x86_64";
+  const TempDir dir;
+  touch(dir / concat("a.", here, ".yaml"));
+  touch(dir / concat("a.", other, ".yaml"));
+  touch(dir / "own" / concat("b.", here, ".yaml"));
+  touch(dir / "own" / concat("b.", other, ".yaml"));
+  touch(dir / "c.unknown.yaml");
+  PluginLocations locations = no_locations();
+  locations.directories = {dir.path().string()};
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_THAT(files(result, dir), ElementsAre(concat("a.", here, ".yaml"), "c.unknown.yaml",
+                                              concat("own/b.", here, ".yaml")));
+  EXPECT_THAT(result.warnings, IsEmpty());
+}
+
+TEST(SearchPath, RemovesTheArchitectureFromNames) {
+  const std::string here = host_traits().arch;
+  const TempDir dir;
+  touch(dir / concat("a.", here, ".yaml"));
+  touch(dir / concat("a.", here, ".yaml.d/10.yaml"));
+  touch(dir / "a.yaml.d/20.yaml");
+  PluginLocations locations = no_locations();
+  locations.directories = {dir.path().string()};
+
+  const SearchResult result = search_plugins(locations);
+
+  ASSERT_EQ(result.manifests.size(), 1u);
+  EXPECT_EQ(result.manifests[0].name, "a.yaml");
+  ASSERT_EQ(result.drop_ins.size(), 2u);
+  EXPECT_EQ(result.drop_ins[0].name, "a.yaml");
+  EXPECT_EQ(result.drop_ins[1].name, "a.yaml");
+}
+
 TEST(SearchPath, DescribesEachLocation) {
   const TempDir dir;
   touch(dir / "a/x.yaml");
   PluginLocations locations;
   locations.directories = {(dir / "a").string()};
-  locations.admin_directory = (dir / "absent").string();
+  locations.system = {{4, (dir / "absent").string()}};
 
   EXPECT_THAT(lines(search_plugins(locations)),
               ElementsAre(concat("1 --plugins ", (dir / "a").string(), " (1 file)"),
@@ -116,7 +213,7 @@ TEST(SearchPath, ListsTheManifestsThatPluginFilesReplace) {
   PluginLocations locations;
   locations.plugin_files = (dir / "bad.yaml").string();
   locations.add_plugin_files = "/not/searched";
-  locations.admin_directory = (dir / "admin").string();
+  locations.system = {{4, (dir / "admin").string()}};
 
   const SearchResult result = search_plugins(locations);
 
@@ -132,7 +229,7 @@ TEST(SearchPath, SplitsListsAtColonsAndIgnoresDevNull) {
   touch(dir / "b/c.yaml");
   touch(dir / "admin/x.yaml");
   PluginLocations locations;
-  locations.admin_directory = (dir / "admin").string();
+  locations.system = {{4, (dir / "admin").string()}};
   locations.plugin_files = concat((dir / "a.yaml").string(), "::", (dir / "b").string(), ":");
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a.yaml", "b/c.yaml"));
 
@@ -150,7 +247,7 @@ TEST(SearchPath, UsesOnlyTheProgramsLocationsInExclusiveMode) {
   locations.directories = {(dir / "a").string()};
   locations.exclusive = true;
   locations.plugin_files = (dir / "admin").string();
-  locations.admin_directory = (dir / "admin").string();
+  locations.system = {{4, (dir / "admin").string()}};
 
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a/x.yaml"));
 }
@@ -241,7 +338,7 @@ TEST(SearchPath, ListsFiveManifestsThatAreReplaced) {
     for (int i = 0; i < count; ++i) touch(dir / concat(i, ".yaml"));
     PluginLocations locations;
     locations.plugin_files = "";
-    locations.admin_directory = dir.path().string();
+    locations.system = {{4, dir.path().string()}};
 
     EXPECT_EQ(
         lines(search_plugins(locations)).back(),

@@ -350,7 +350,7 @@ TEST(Explain, DistinguishesReplacedMaskedAndDuplicateManifests) {
   PluginLocations locations;
   locations.directories = {(dir / "high").string(), (dir / "low").string()};
   locations.exclusive = true;
-  locations.admin_directory.clear();
+  locations.system.clear();
   PluginSetOptions options;
   options.core = core_info();
   const PluginSet plugins(search_plugins(locations), {}, options);

@@ -46,7 +46,7 @@ class World {
     locations.directories = {dir_.path().string()};
     locations.exclusive = true;
     // ignores the plugins that are installed on this host
-    locations.admin_directory.clear();
+    locations.system.clear();
     return search_plugins(locations);
   }
   const std::filesystem::path& path() const { return dir_.path(); }

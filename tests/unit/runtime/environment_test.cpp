@@ -41,6 +41,7 @@ TEST(Environment, IsIgnoredAndListedInAnElevatedProcess) {
   EXPECT_EQ(environment.plugin_files, std::nullopt);
   EXPECT_TRUE(environment.plugin_config.empty());
   EXPECT_TRUE(environment.cache_directory.empty());
+  EXPECT_TRUE(environment.data_directory.empty());
   EXPECT_TRUE(environment.temporary_directory.empty());
   EXPECT_THAT(environment.ignored, Contains("GANTRY_PLUGIN_FILES"));
   EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
@@ -51,6 +52,14 @@ TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {
   const Variable home("HOME", "/home/user");
 
   EXPECT_EQ(read_environment().cache_directory, "/home/user/.cache/gantry");
+}
+
+TEST(Environment, HasTheUsersDataDirectory) {
+  const Variable home("HOME", "/home/user");
+  EXPECT_EQ(read_environment().data_directory, "/home/user/.local/share/gantry");
+
+  const Variable data("XDG_DATA_HOME", "/data");
+  EXPECT_EQ(read_environment().data_directory, "/data/gantry");
 }
 
 TEST(Environment, ReadsTheProgramPathInEveryProcess) {
