@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in] [MIN_MINOR n]
-#   [NO_INSTALL])
+#   [COMPONENT name] [NO_INSTALL])
 #
 # Builds libgantry_<name>.so with the linker options that the core requires of a plugin: one exported
 # symbol, nothing unresolved, no executable stack, bound at load. Library and manifest are placed in a
@@ -8,9 +8,15 @@
 # removes the plugin. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
 # @GANTRY_PLUGIN_ABI@ are replaced.
 #
+# It is installed in two ways. COMPONENT (default: plugin-<name>) installs the same directory below
+# <prefix>/share/gantry/plugins.d. The component system-<name>, which only packages use, installs the library as
+# <prefix>/<libdir>/gantry/plugins.d/<id>/libgantry_<name>.so and the manifest, with the absolute path of the
+# library, as <prefix>/share/gantry/plugins.d/<id>.<architecture>.yaml.
+#
 # MIN_MINOR is the oldest minor of the ABI with which the plugin works; default 0. The newest is that
 # of the SDK. Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
 # The version reaches the code as GANTRY_PLUGIN_VERSION.
+include(GNUInstallDirs)
 set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
 # The ABI of this SDK: beside this file in the source tree, in <prefix>/include where it is installed.
@@ -33,7 +39,7 @@ function(gantry_plugin_definitions target)
 endfunction()
 
 function(gantry_add_plugin name)
-  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR;COMPONENT" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT plugin_MANIFEST)
     set(plugin_MANIFEST "${name}.yaml.in")
   endif()
@@ -84,7 +90,23 @@ function(gantry_add_plugin name)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
-    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name})
-    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name})
+    if(NOT plugin_COMPONENT)
+      set(plugin_COMPONENT plugin-${name})
+    endif()
+    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT ${plugin_COMPONENT})
+    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT ${plugin_COMPONENT})
+    gantry_install_in_system(${target} ${name} "${manifest}")
   endif()
+endfunction()
+
+# gantry_install_in_system(<target> <name> <manifest>): the component system-<name>.
+function(gantry_install_in_system target name manifest)
+  file(STRINGS "${manifest}" line REGEX "^id: ")
+  string(REGEX REPLACE "^id: *([^ #]+).*" "\\1" id "${line}")
+  set(directory "${CMAKE_INSTALL_LIBDIR}/gantry/plugins.d/${id}")
+  install(TARGETS ${target} LIBRARY DESTINATION "${directory}" COMPONENT system-${name} EXCLUDE_FROM_ALL)
+  install(CODE "set(manifest \"${manifest}\")
+set(name \"${id}.${CMAKE_SYSTEM_PROCESSOR}.yaml\")
+set(library \"${directory}/libgantry_${name}.so\")" COMPONENT system-${name} EXCLUDE_FROM_ALL)
+  install(SCRIPT "${GANTRY_PLUGIN_CMAKE_DIR}/InstallSystemManifest.cmake" COMPONENT system-${name} EXCLUDE_FROM_ALL)
 endfunction()

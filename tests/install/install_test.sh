@@ -4,7 +4,9 @@
 #   the README's embedding example builds with find_package(gantry) and runs the digits network,
 #   the plugin template and the example accelerator build, and are found after their directories are
 #   copied,
-#   after the removal of a plugin's directory exactly its type keys are missing.
+#   after the removal of a plugin's directory exactly its type keys are missing,
+#   pkg-config has what a compiler needs,
+#   plugins that are installed as packages install them are found, with their libraries elsewhere.
 #
 # usage: install_test.sh SOURCE_DIR BUILD_DIR
 set -eu
@@ -39,6 +41,14 @@ cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$wo
 # The index of the largest value of each row of digits_mlp_llvm.expected.npz, which TVM computed.
 cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the results differ from TVM's"
 
+say "pkg-config has the compiler's options for the example"
+export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/prefix/share/pkgconfig
+# shellcheck disable=SC2046
+c++ -std=c++20 -fsyntax-only "$source/tests/install/embed/digits.cpp" $(pkg-config --cflags gantry) ||
+  fail "pkg-config --cflags gantry"
+[ -e "$(pkg-config --variable=libdir gantry)/libgantry.so" ] || fail "pkg-config --variable=libdir gantry"
+[ "$(pkg-config --libs-only-l gantry | tr -d ' ')" = -lgantry ] || fail "pkg-config --libs gantry"
+
 say "the plugin template builds against the installed SDK and is found"
 cp -r "$work/prefix/share/gantry/sdk/template/c" "$work/template"
 cmake -S "$work/template" -B "$work/template/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/template.log" 2>&1 &&
@@ -72,4 +82,14 @@ fi
 grep -q 'GraphExecutorFactory' "$work/error" || { cat "$work/error"; fail "the error does not name the type key"; }
 mv "$work/graph" "$work/prefix/share/gantry/plugins.d/graph"
 "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" | cmp - "$work/answers" || fail "the results differ after the plugin is restored"
+say "plugins are found where packages install them"
+for component in tools system-graph; do
+  cmake --install "$build" --prefix "$work/system" --component $component >"$work/install.log" 2>&1 ||
+    { cat "$work/install.log"; fail "cmake --install --component $component"; }
+done
+machine=$(uname -m)
+[ -s "$work/system/share/gantry/plugins.d/gantry.graph.$machine.yaml" ] || fail "the manifest is not in share/gantry/plugins.d"
+[ -s "$work/system/lib/gantry/plugins.d/gantry.graph/libgantry_graph.so" ] || fail "the library is not in lib/gantry/plugins.d"
+"$work/system/bin/gantry" -q run "$golden/digits_mlp_llvm.so" --each --input "$golden/digits_mlp.input.npz" \
+  --expect "$golden/digits_mlp_llvm.expected.npz" >"$work/run.log" || { cat "$work/run.log"; fail "gantry run"; }
 say "passed"

@@ -33,8 +33,8 @@ build_plugin() {
 quietly "$work/install.log" cmake --install "$build" --prefix "$work/sdk" --component sdk
 
 say "nothing of the core is installed"
-[ "$(ls "$work/sdk" | tr '\n' ' ')" = "include lib share " ] || fail "the prefix has $(ls "$work/sdk")"
-[ "$(ls "$work/sdk/lib")" = cmake ] || fail "lib has $(ls "$work/sdk/lib")"
+[ "$(ls "$work/sdk" | tr '\n' ' ')" = "include share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ -z "$(find "$work/sdk" -name 'lib*.so*')" ] || fail "the prefix has a library"
 
 say "its pages exist, and their links resolve"
 for page in README.md ABI.md MANIFEST.md REASONS.md LICENSE; do

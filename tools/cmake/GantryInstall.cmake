@@ -1,29 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-# Install rules, and the package for find_package(gantry): gantry::sdk (headers and
-# gantry_add_plugin(), for vendors) and gantry::gantry (the core, for embedders).
+# Install rules by component. `cmake --install build --component NAME` installs one, without NAME all:
 #
-# `cmake --install build --component sdk` installs everything that a vendor needs and nothing of the
-# core. Its pages have the same relative paths as in the sources, so that their links work in both.
+#   core           libgantry.so.N, the executors (plugins graph and relax), the default configuration, licence
+#   plugin-NAME    one device plugin in a directory of its own (GantryPlugin.cmake)
+#   tools          the command line, its pages
+#   sdk            what a vendor needs, nothing of the core: headers, find_package(gantry-sdk), template, pages
+#   dev            what an embedder needs besides core and sdk: headers, find_package(gantry), gantry.pc
+#
+# The pages of the SDK have the same relative paths as in the sources, so that their links work in both.
 include(CMakePackageConfigHelpers)
-set(package_dir lib/cmake/gantry)
-configure_package_config_file(tools/cmake/gantryConfig.cmake.in "${CMAKE_BINARY_DIR}/gantryConfig.cmake"
-  INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file("${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
-  COMPATIBILITY SameMajorVersion)
 
+# gantry_install_package(NAME DIRECTORY COMPONENT [option...]): the files of find_package(NAME).
+function(gantry_install_package name directory component)
+  configure_package_config_file("tools/cmake/${name}Config.cmake.in" "${CMAKE_BINARY_DIR}/${name}Config.cmake"
+    INSTALL_DESTINATION "${directory}")
+  write_basic_package_version_file("${CMAKE_BINARY_DIR}/${name}ConfigVersion.cmake" COMPATIBILITY SameMajorVersion
+    ${ARGN})
+  install(FILES "${CMAKE_BINARY_DIR}/${name}Config.cmake" "${CMAKE_BINARY_DIR}/${name}ConfigVersion.cmake"
+    DESTINATION "${directory}" COMPONENT ${component})
+endfunction()
+
+# gantry_install_pkg_config(NAME DIRECTORY COMPONENT): NAME.pc, with a prefix relative to its own place.
+function(gantry_install_pkg_config name directory component)
+  file(RELATIVE_PATH GANTRY_PREFIX_FROM_PC "/${directory}" "/")
+  string(REGEX REPLACE "/$" "" GANTRY_PREFIX_FROM_PC "${GANTRY_PREFIX_FROM_PC}")
+  configure_file("tools/cmake/${name}.pc.in" "${CMAKE_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_BINARY_DIR}/${name}.pc" DESTINATION "${directory}" COMPONENT ${component})
+endfunction()
+
+set(sdk_package share/cmake/gantry-sdk)
+gantry_install_package(gantry-sdk ${sdk_package} sdk ARCH_INDEPENDENT)
+gantry_install_pkg_config(gantry-sdk share/pkgconfig sdk)
 install(TARGETS gantry_sdk EXPORT gantrySdkTargets)
-install(EXPORT gantrySdkTargets NAMESPACE gantry:: DESTINATION ${package_dir} COMPONENT sdk)
-install(FILES "${CMAKE_BINARY_DIR}/gantryConfig.cmake" "${CMAKE_BINARY_DIR}/gantryConfigVersion.cmake"
-  sdk/cmake/GantryPlugin.cmake sdk/cmake/plugin_exports.map DESTINATION ${package_dir} COMPONENT sdk)
+install(EXPORT gantrySdkTargets NAMESPACE gantry:: DESTINATION ${sdk_package} COMPONENT sdk)
+install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallSystemManifest.cmake sdk/cmake/plugin_exports.map
+  DESTINATION ${sdk_package} COMPONENT sdk)
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY sdk/template sdk/example DESTINATION share/gantry/sdk COMPONENT sdk)
 install(FILES LICENSE sdk/README.md sdk/ABI.md sdk/MANIFEST.md sdk/REASONS.md DESTINATION share/gantry/sdk COMPONENT sdk)
 
-# The core, and the documents for deployment engineers on hosts without the sources.
-if(TARGET gantry)
-  install(DIRECTORY core/runtime/include/ DESTINATION include)
-  install(TARGETS gantry EXPORT gantryTargets LIBRARY DESTINATION lib ARCHIVE DESTINATION lib)
-  install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${package_dir})
-endif()
-install(FILES LICENSE core/pack/RECIPE.md core/format/FORMAT.md DESTINATION share/doc/gantry)
+set(dev_package ${CMAKE_INSTALL_LIBDIR}/cmake/gantry)
+gantry_install_package(gantry ${dev_package} dev)
+gantry_install_pkg_config(gantry ${CMAKE_INSTALL_LIBDIR}/pkgconfig dev)
+install(DIRECTORY core/runtime/include/ DESTINATION include COMPONENT dev)
+install(TARGETS gantry EXPORT gantryTargets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core NAMELINK_COMPONENT dev)
+install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${dev_package} COMPONENT dev)
+
+install(FILES configs/runtime.yaml DESTINATION share/gantry/configs COMPONENT core)
+install(FILES LICENSE DESTINATION share/doc/gantry COMPONENT core)
+# The documents for deployment engineers on hosts without the sources.
+install(FILES core/pack/RECIPE.md core/format/FORMAT.md DESTINATION share/doc/gantry COMPONENT tools)
