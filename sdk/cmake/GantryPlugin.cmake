@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # gantry_add_plugin(<name> SOURCES file... [LIBRARIES target...] [MANIFEST file.yaml.in] [MIN_MINOR n]
-#   [COMPONENT name] [NO_INSTALL])
+#   [NO_INSTALL])
 #
 # Builds libgantry_<name>.so with the linker options that the core requires of a plugin: one exported
 # symbol, nothing unresolved, no executable stack, bound at load. Library and manifest are placed in a
@@ -8,7 +8,7 @@
 # removes the plugin. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
 # @GANTRY_PLUGIN_ABI@ are replaced.
 #
-# It is installed in two ways. COMPONENT (default: plugin-<name>) installs the same directory below
+# It is installed in two ways. The component plugin-<name> is the same directory, below
 # <prefix>/share/gantry/plugins.d. The component system-<name>, which only packages use, installs the library as
 # <prefix>/<libdir>/gantry/plugins.d/<id>/libgantry_<name>.so and the manifest, with the absolute path of the
 # library, as <prefix>/share/gantry/plugins.d/<id>.<architecture>.yaml.
@@ -39,7 +39,7 @@ function(gantry_plugin_definitions target)
 endfunction()
 
 function(gantry_add_plugin name)
-  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR;COMPONENT" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(plugin "NO_INSTALL" "MANIFEST;MIN_MINOR" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT plugin_MANIFEST)
     set(plugin_MANIFEST "${name}.yaml.in")
   endif()
@@ -90,11 +90,8 @@ function(gantry_add_plugin name)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
-    if(NOT plugin_COMPONENT)
-      set(plugin_COMPONENT plugin-${name})
-    endif()
-    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT ${plugin_COMPONENT})
-    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT ${plugin_COMPONENT})
+    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
+    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
     gantry_install_in_system(${target} ${name} "${manifest}")
   endif()
 endfunction()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install rules by component. `cmake --install build --component NAME` installs one, without NAME all:
 #
-#   core           libgantry.so.N, the executors (plugins graph and relax), the default configuration, licence
-#   plugin-NAME    one device plugin in a directory of its own (GantryPlugin.cmake)
+#   core           libgantry.so.N, the default configuration, licence
+#   plugin-NAME    one plugin in a directory of its own (GantryPlugin.cmake)
 #   tools          the command line, its pages
 #   sdk            what a vendor needs, nothing of the core: headers, find_package(gantry-sdk), template, pages
 #   dev            what an embedder needs besides core and sdk: headers, find_package(gantry), gantry.pc
