@@ -94,12 +94,14 @@ void add_list(CLI::App& plugins, Invocation& invocation) {
 }  // namespace
 
 void add_plugins(CLI::App& app, Invocation& invocation) {
-  CLI::App* plugins = app.add_subcommand("plugins", "list plugins and explain their selection");
+  CLI::App* plugins = app.add_subcommand("plugins", "list, explain, install and remove plugins");
   plugins->require_subcommand(1);
   plugins->fallthrough();
   plugins->footer("Example:\n  gantry plugins doctor");
   add_list(*plugins, invocation);
   add_doctor(*plugins, invocation);
+  add_install(*plugins, invocation);
+  add_remove(*plugins, invocation);
 }
 
 }  // namespace gantry::cli

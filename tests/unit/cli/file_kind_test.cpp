@@ -117,7 +117,7 @@ TEST(ArMembers, RejectAnInvalidHeader) {
             "archive member name \"#1/7\" has an invalid length, the member has 2 bytes");
 }
 
-TEST(TarMembers, AreRegularFilesWithFullNames) {
+TEST(TarMembers, AreFilesAndLinksWithFullNames) {
   const std::string archive = tar_header("dir/", "0", '5') + tar_header("c.txt", "5", '0', "a/b") +
                               tar_block("hello") + tar_header("././@LongLink", "14", 'L') +
                               tar_block("long/name.o\0"sv) + tar_header("long/na", "1") +
@@ -125,7 +125,8 @@ TEST(TarMembers, AreRegularFilesWithFullNames) {
                               tar_block("17 path=p/q/r.py\n") + tar_header("p", "0") +
                               tar_header("link", "0", '2') + std::string(1024, '\0');
 
-  EXPECT_EQ(listed(read_tar_members(bytes_of(archive))), "a/b/c.txt:5 long/name.o:1 p/q/r.py:0 ");
+  EXPECT_EQ(listed(read_tar_members(bytes_of(archive))),
+            "a/b/c.txt:5 long/name.o:1 p/q/r.py:0 link:0 ");
 }
 
 TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {

@@ -66,6 +66,7 @@ Result<std::string> ar_name(std::string_view field, std::string_view long_names,
 struct TarHeader {
   std::string name;
   std::uint64_t size = 0;
+  std::uint64_t mode = 0;
   char type = 0;
 };
 
@@ -86,6 +87,7 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   }
   TarHeader header;
   header.type = text[156];
+  header.mode = number_in(text.substr(100, 8), 8).value_or(0);
   // GNU: a size too large for octal is stored as a big-endian integer
   if (block[124] == 0x80) {
     for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
@@ -138,7 +140,7 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
       long_names = as_text(content);
     } else if (field != "/" && field != "/SYM64/") {
       GANTRY_TRY(std::string name, ar_name(field, long_names, content, at));
-      members.push_back({std::move(name), content.size()});
+      members.push_back({std::move(name), content.size(), content});
     }
   }
   return members;
@@ -168,10 +170,12 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       long_name = up_to(as_text(content), '\0');
     } else if (header->type == 'x') {
       long_name = pax_path(as_text(content));
-    } else if (header->type == '0' || header->type == '\0') {
-      members.push_back({long_name.empty() ? header->name : long_name, size});
-      long_name.clear();
     } else {
+      const bool is_special = header->type >= '1' && header->type <= '6' && header->type != '5';
+      if (header->type == '0' || header->type == '\0' || is_special) {
+        members.push_back({long_name.empty() ? header->name : long_name, size, content, is_special,
+                           (header->mode & 0111) != 0});
+      }
       long_name.clear();
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lists the members of ar and tar archives by name and size. Nothing is extracted.
+// Lists the members of ar and tar archives. Nothing is extracted.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -16,6 +16,11 @@ struct ArchiveMember {
   // as stored in the archive
   std::string name;
   std::uint64_t size = 0;
+  // in the archive's bytes; empty for a link
+  std::span<const std::uint8_t> content;
+  // symbolic or hard link, device or FIFO, of a tar archive
+  bool is_special = false;
+  bool is_executable = false;
 };
 
 // The members of an ar archive, without its symbol and name tables.
@@ -24,7 +29,7 @@ struct ArchiveMember {
 // source   ar(5): System V form (GNU ld) and BSD long names
 Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes);
 
-// The regular files of a tar archive.
+// The members of a tar archive, without its directories.
 //
 // returns  malformed at the first invalid header or wrong checksum
 // source   POSIX.1 pax interchange format, ustar header; GNU long names

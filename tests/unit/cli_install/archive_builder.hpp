@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds tar archives for tests.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::test {
+
+class TarBuilder {
+ public:
+  // type  '0' file, '2' symbolic link, '5' directory
+  TarBuilder& add(std::string_view name, std::string_view content, char type = '0',
+                  const char* mode = "0000644") {
+    char header[512] = {};
+    std::memcpy(header, name.data(), name.size());
+    std::memcpy(header + 100, mode, 7);
+    std::snprintf(header + 124, 12, "%011zo", content.size());
+    std::memset(header + 148, ' ', 8);
+    header[156] = type;
+    std::memcpy(header + 257, "ustar\00000", 8);
+    unsigned sum = 0;
+    for (const char each : header) sum += static_cast<unsigned char>(each);
+    std::snprintf(header + 148, 8, "%06o", sum);
+    text_.append(header, sizeof header).append(content);
+    text_.append((512 - content.size() % 512) % 512, '\0');
+    return *this;
+  }
+  std::string text() const { return text_ + std::string(1024, '\0'); }
+
+ private:
+  std::string text_;
+};
+
+inline std::string gzipped(const std::string& text) {
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, text.size()) + 64, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+inline std::span<const std::uint8_t> bytes_of(const std::string& text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+}  // namespace gantry::test

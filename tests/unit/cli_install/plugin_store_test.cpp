@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/install/plugin_store.hpp"
+
+#include "tests/unit/cli_install/archive_builder.hpp"
+#include "tests/unit/plugin/world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+namespace gantry::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::fake_manifest;
+using test::gzipped;
+using test::TarBuilder;
+using test::TempDir;
+using test::World;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string text_in(const fs::path& path) {
+  const auto bytes = test::read_file(path);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::string> titles(const PluginStore& store, std::string_view id = "") {
+  std::vector<std::string> all;
+  for (const StoredPlugin& plugin : store.versions(id))
+    all.push_back(concat(plugin.id, "@", plugin.version));
+  return all;
+}
+
+// An error's sentence, without the lines of context.
+std::string text_of(const Result<Installation>& result) {
+  if (result.ok()) return "";
+  const std::string text(result.error().message.text());
+  return text.substr(0, text.find('\n'));
+}
+
+struct Store {
+  TempDir dir;
+  PluginStore plugins{dir / "a/b"};
+
+  Result<Installation> install(const fs::path& source) {
+    return plugins.install(source, test::core_info().abi);
+  }
+};
+
+TEST(PluginStore, InstallsADirectoryUnderItsIdAndVersion) {
+  World world;
+  world.add("fake", "good");
+  Store store;
+
+  const auto done = store.install(world.path() / "fake");
+
+  ASSERT_TRUE(done.ok()) << text_of(done);
+  EXPECT_THAT(done->warnings, IsEmpty());
+  EXPECT_EQ(done->plugin.path, store.dir / "a/b/test.fake-1.0.0");
+  EXPECT_EQ(text_in(done->plugin.path / "fake.yaml"), text_in(world.path() / "fake/fake.yaml"));
+  EXPECT_EQ(text_in(done->plugin.path / "libfake.so"), text_in(world.library("fake")));
+}
+
+TEST(PluginStore, InstallsArchives) {
+  const std::string manifest = fake_manifest().text();
+  const std::string library = text_in(test::fake_library("good"));
+  const std::string flat =
+      TarBuilder().add("./", "", '5').add("./x.yaml", manifest).add("./libfake.so", library).text();
+  const std::string nested = TarBuilder()
+                                 .add("fake/libfake.so", library, '0', "0000755")
+                                 .add("fake/data/table", "1 2 3")
+                                 .add("fake/x.yaml", manifest)
+                                 .text();
+  for (const std::string& archive : {flat, nested, gzipped(nested)}) {
+    Store store;
+    test::write_file(store.dir / "archive", std::string_view(archive));
+
+    const auto done = store.install(store.dir / "archive");
+
+    ASSERT_TRUE(done.ok()) << text_of(done);
+    EXPECT_EQ(text_in(done->plugin.path / "libfake.so"), library);
+    // the directory of the fixture, and the store without a hidden rest
+    EXPECT_THAT(titles(store.plugins), ElementsAre("test.fake@1.0.0"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(store.dir / "a/b"), fs::directory_iterator()),
+              1);
+  }
+}
+
+TEST(PluginStore, KeepsOtherVersionsAndSortsThem) {
+  World world;
+  world.add("old", "good", fake_manifest().version("1.9.0"));
+  world.add("new", "good", fake_manifest().version("1.10.0-rc.1"));
+  world.add("other", "good", fake_manifest().id("test.fake-b"));
+  Store store;
+
+  for (const char* name : {"new", "old", "other"}) {
+    const auto done = store.install(world.path() / name);
+    ASSERT_TRUE(done.ok()) << text_of(done);
+  }
+
+  EXPECT_THAT(titles(store.plugins, "test.fake"),
+              ElementsAre("test.fake@1.9.0", "test.fake@1.10.0-rc.1"));
+  EXPECT_THAT(titles(store.plugins, "test.fake-b"), ElementsAre("test.fake-b@1.0.0"));
+}
+
+TEST(PluginStore, DoesNotChangeAnInstalledVersion) {
+  World world;
+  world.add("fake", "good");
+  Store store;
+  ASSERT_TRUE(store.install(world.path() / "fake").ok());
+
+  const auto again = store.install(world.path() / "fake");
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::invalid);
+  EXPECT_EQ(text_of(again),
+            concat("test.fake 1.0.0 is installed already, in \"",
+                   (store.dir / "a/b/test.fake-1.0.0").native(),
+                   "\"; an installed version is not changed: raise the version, or remove it "
+                   "first"));
+}
+
+TEST(PluginStore, RefusesALibraryThatCannotBeAPlugin) {
+  World world;
+  world.add("fake", "");
+  test::write_file(world.library("fake"), std::string_view("no library"));
+  Store store;
+
+  const auto done = store.install(world.path() / "fake");
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().reason, "NOT_ELF");
+  EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+}
+
+TEST(PluginStore, WarnsOfWhatThisHostDoesNotHave) {
+  World world;
+  world.add("fake", "good", fake_manifest().set("requires", "{device_nodes: [/dev/no_such_node]}"));
+  Store store;
+
+  const auto done = store.install(world.path() / "fake");
+
+  ASSERT_TRUE(done.ok()) << text_of(done);
+  ASSERT_EQ(done->warnings.size(), 1u);
+  EXPECT_THAT(done->warnings[0].text(), HasSubstr("device node /dev/no_such_node does not exist"));
+}
+
+TEST(PluginStore, RefusesLinksAndSpecialFiles) {
+  const std::string library = text_in(test::fake_library("good"));
+  World world;
+  world.add("fake", "good");
+  fs::create_symlink("/etc", world.path() / "fake/etc");
+  Store store;
+  test::write_file(
+      store.dir / "archive",
+      std::string_view(
+          TarBuilder().add("x.yaml", fake_manifest().text()).add("libfake.so", "", '2').text()));
+
+  EXPECT_EQ(text_of(store.install(world.path() / "fake")),
+            "\"etc\" is a link or a special file, expected regular files and directories");
+  EXPECT_EQ(text_of(store.install(store.dir / "archive")),
+            "\"libfake.so\" is a link or a special file, expected regular files and directories");
+  EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+}
+
+TEST(PluginStore, RefusesAnArchiveThatLeavesTheDirectory) {
+  Store store;
+  test::write_file(store.dir / "archive",
+                   std::string_view(TarBuilder().add("../../escaped", "x").text()));
+
+  const auto done = store.install(store.dir / "archive");
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(
+      done.error().message.text(),
+      concat("file name is \"../../escaped\", expected a relative path without \"..\"\n  in \"",
+             (store.dir / "archive").native(), "\""));
+  EXPECT_FALSE(fs::exists(store.dir / "escaped"));
+}
+
+TEST(PluginStore, RefusesAFileThatIsNoArchive) {
+  Store store;
+  test::write_file(store.dir / "archive", std::string_view(std::string(600, 'x')));
+
+  const auto done = store.install(store.dir / "archive");
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_THAT(text_of(done), HasSubstr("tar header checksum"));
+}
+
+TEST(PluginStore, RefusesSeveralManifestsAndNone) {
+  World world;
+  world.add("two", "good");
+  test::write_file(world.path() / "two/b.yaml", std::string_view("x"));
+  fs::create_directories(world.path() / "none");
+  test::write_file(world.path() / "none/readme", std::string_view("x"));
+  Store store;
+
+  EXPECT_EQ(text_of(store.install(world.path() / "two")),
+            "found 2 manifests (*.yaml), expected one; files: b.yaml, libfake.so, two.yaml");
+  EXPECT_EQ(text_of(store.install(world.path() / "none")),
+            "found 0 manifests (*.yaml), expected one; files: readme");
+}
+
+TEST(PluginStore, RefusesALibraryElsewhere) {
+  World world;
+  world.add("fake", "good", fake_manifest().library("/opt/acme/libfake.so"));
+  Store store;
+
+  EXPECT_EQ(text_of(store.install(world.path() / "fake")),
+            "fake.yaml: library is \"/opt/acme/libfake.so\", expected a path relative to the "
+            "manifest: its directory is moved");
+}
+
+TEST(PluginStore, ReportsASourceThatDoesNotExist) {
+  Store store;
+
+  EXPECT_EQ(text_of(store.install("/nowhere/x.tar")),
+            "\"/nowhere/x.tar\" does not exist, expected a directory or archive");
+}
+
+// Programs that have opened the library keep it.
+TEST(PluginStore, RemovesAVersionWhoseFilesAreOpen) {
+  World world;
+  world.add("fake", "good");
+  Store store;
+  const StoredPlugin plugin = store.install(world.path() / "fake").value().plugin;
+  const auto open = MappedFile::open(plugin.path / "libfake.so").value();
+
+  ASSERT_TRUE(store.plugins.remove(plugin).ok());
+
+  EXPECT_THAT(titles(store.plugins), IsEmpty());
+  EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+  EXPECT_EQ(open->bytes()[0], 0x7f);
+}
+
+TEST(PluginStore, ReportsAVersionThatCannotBeRemoved) {
+  Store store;
+  fs::create_directories(store.dir / "a/b");
+
+  const Status removed = store.plugins.remove({"test.fake", "1.0.0", store.dir / "a/b/absent"});
+
+  ASSERT_FALSE(removed.ok());
+  EXPECT_EQ(removed.error().message.text(),
+            concat("cannot remove \"", (store.dir / "a/b/absent").native(),
+                   "\": No such file or directory"));
+  EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+}
+
+}  // namespace
+}  // namespace gantry::cli

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/install/staging_directory.hpp"
+
+#include "tests/support/files.hpp"
+#include "tests/unit/cli_install/archive_builder.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+namespace gantry::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using test::bytes_of;
+using test::TempDir;
+using ::testing::HasSubstr;
+
+unsigned mode_of(const fs::path& path) {
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0 ? about.st_mode & 07777 : 0;
+}
+
+std::size_t count_in(const fs::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(directory), fs::directory_iterator()));
+}
+
+TEST(StagingDirectory, RemovesEverythingUnlessItWasMoved) {
+  const TempDir dir;
+  {
+    auto staging = StagingDirectory::beside(dir / "target").value();
+    ASSERT_TRUE(staging.add_file("a/b/c", bytes_of("text"), false).ok());
+    EXPECT_EQ(count_in(dir.path()), 1u);
+  }
+  EXPECT_EQ(count_in(dir.path()), 0u);
+}
+
+TEST(StagingDirectory, RenamesAPartAndRemovesTheRest) {
+  const TempDir dir;
+  {
+    auto staging = StagingDirectory::beside(dir / "target").value();
+    ASSERT_TRUE(staging.add_file("part/x", bytes_of("text"), false).ok());
+    ASSERT_TRUE(staging.add_file("other", bytes_of("text"), false).ok());
+    ASSERT_TRUE(staging.move_to("part", dir / "target").ok());
+  }
+  EXPECT_EQ(test::read_file(dir / "target/x").size(), 4u);
+  EXPECT_EQ(count_in(dir.path()), 1u);
+}
+
+TEST(StagingDirectory, SetsModesWhateverTheUmaskIs) {
+  const TempDir dir;
+  const mode_t before = ::umask(077);
+  {
+    auto staging = StagingDirectory::beside(dir / "target").value();
+    ASSERT_TRUE(staging.add_file("sub/plain", bytes_of("x"), false).ok());
+    ASSERT_TRUE(staging.add_file("sub/program", bytes_of("x"), true).ok());
+    ASSERT_TRUE(staging.move_to("", dir / "target").ok());
+  }
+  ::umask(before);
+
+  EXPECT_EQ(mode_of(dir / "target"), 0755u);
+  EXPECT_EQ(mode_of(dir / "target/sub"), 0755u);
+  EXPECT_EQ(mode_of(dir / "target/sub/plain"), 0644u);
+  EXPECT_EQ(mode_of(dir / "target/sub/program"), 0755u);
+}
+
+TEST(StagingDirectory, RefusesNamesThatLeaveIt) {
+  const TempDir dir;
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  for (const char* name : {"../x", "a/../../x", "/etc/x", "", "a/./b", "a/"}) {
+    const Status added = staging.add_file(name, bytes_of("x"), false);
+    ASSERT_FALSE(added.ok()) << name;
+    EXPECT_EQ(added.error().code, Code::malformed) << name;
+    EXPECT_THAT(added.error().message.text(), HasSubstr("expected a relative path")) << name;
+  }
+  EXPECT_FALSE(staging.add_directory("../x").ok());
+}
+
+TEST(StagingDirectory, RefusesAFileThatOccursTwice) {
+  const TempDir dir;
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  ASSERT_TRUE(staging.add_file("x", bytes_of("x"), false).ok());
+
+  const Status again = staging.add_file("x", bytes_of("y"), false);
+
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().message.text(), "file \"x\" occurs twice");
+}
+
+TEST(StagingDirectory, ReplacesNothing) {
+  const TempDir dir;
+  test::write_file(dir / "target", std::string_view("kept"));
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  ASSERT_TRUE(staging.add_file("x", bytes_of("x"), false).ok());
+
+  const Status moved = staging.move_to("", dir / "target");
+
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().code, Code::invalid);
+  EXPECT_EQ(test::read_file(dir / "target").size(), 4u);
+}
+
+TEST(StagingDirectory, LimitsTheNumberOfFiles) {
+  const TempDir dir;
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  Status added;
+  std::size_t count = 0;
+  while (added.ok() && count <= kMaxStagedFiles)
+    added = staging.add_directory(std::to_string(count++));
+
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().message.text(), "\"9999\" is file 10000, limit is 10000");
+}
+
+}  // namespace
+}  // namespace gantry::cli
