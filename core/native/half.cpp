@@ -62,7 +62,12 @@ float float_of(std::uint16_t half) {
 std::uint16_t float_to_half(float number) { return half_of(static_cast<double>(number)); }
 
 #if defined(__FLT16_MAX__)
+#if defined(__aarch64__)
+// GCC 12 does not have _Float16 in C++ here; __fp16 is passed in the same registers.
+using Half = __fp16;
+#else
 __extension__ typedef _Float16 Half;
+#endif
 Half half_from_bits(std::uint16_t bits) {
   Half half;
   std::memcpy(&half, &bits, sizeof half);

@@ -149,7 +149,11 @@ TEST(HalfHelpers, RoundsToNearestAndTiesToEvenInOneStep) {
 }
 
 #if defined(__FLT16_MAX__)
+#if defined(__aarch64__)
+using Half = __fp16;
+#else
 __extension__ typedef _Float16 Half;
+#endif
 
 TEST(HalfHelpers, PassesHalvesAsNewerCompilersDo) {
   const auto bits_of = [](Half half) {
