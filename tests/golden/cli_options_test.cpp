@@ -11,6 +11,7 @@
 namespace gantry::test {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -155,14 +156,14 @@ TEST(Help, IsAlsoACommand) {
 
 TEST(Help, OfAnUnknownCommandNamesTheNearest) {
   const Outcome near = run_gantry({"help", "rnu"});
-  const Outcome below = run_gantry({"help", "plugins", "remove"});
+  const Outcome below = run_gantry({"help", "plugins", "frobnicate"});
 
   EXPECT_EQ(near.status, 2);
   EXPECT_EQ(near.err,
             "gantry: unknown command \"rnu\", did you mean \"run\"\n  see: gantry help --help\n");
-  EXPECT_EQ(below.err,
-            "gantry: unknown command \"remove\"; commands: list, doctor\n"
-            "  see: gantry help --help\n");
+  EXPECT_THAT(below.err,
+              StartsWith("gantry: unknown command \"frobnicate\"; commands: list, doctor, "));
+  EXPECT_THAT(below.err, EndsWith("\n  see: gantry help --help\n"));
 }
 
 TEST(Plugins, ThatNameNoManifestAreReported) {

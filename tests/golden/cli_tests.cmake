@@ -32,6 +32,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_pages LABELS cli SOURCES cli_pages_test.cpp LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
+  gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)

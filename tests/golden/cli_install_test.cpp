@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `gantry plugins install` and `remove`.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/concat.hpp>
+
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
+
+// A copy of the graph plugin with another version.
+std::string graph_plugin(const TempDir& temp, const std::string& version) {
+  const fs::path directory = temp / concat("graph-", version);
+  fs::copy(built_plugins("graph"), directory);
+  const auto bytes = read_file(directory / "graph.yaml");
+  std::string text(bytes.begin(), bytes.end());
+  const std::size_t at = text.find("version: ");
+  text.replace(at, text.find('\n', at) - at, concat("version: \"", version, "\""));
+  fs::remove(directory / "graph.yaml");
+  write_file(directory / "graph.yaml", std::string_view(text));
+  return directory.string();
+}
+
+struct Installed : ::testing::Test {
+  Outcome gantry(std::vector<std::string> args) {
+    args.insert(args.begin(), {"--plugins", store});
+    return run_gantry(args);
+  }
+  Outcome install(const std::string& plugin) {
+    return gantry({"plugins", "install", plugin, "--directory", store});
+  }
+  Outcome remove(const std::string& subject) {
+    return gantry({"plugins", "remove", subject, "--directory", store});
+  }
+
+  TempDir temp;
+  std::string store = (temp / "store").string();
+};
+
+using PluginsInstall = Installed;
+using PluginsRemove = Installed;
+
+TEST_F(PluginsInstall, AddsTheTypeKeysOfThePlugin) {
+  EXPECT_EQ(gantry({"plugins", "doctor", "--artifact", model}).status, 1);
+
+  const Outcome installed = install(built_plugins("graph"));
+
+  ASSERT_EQ(installed.status, 0) << installed.err;
+  EXPECT_EQ(installed.out,
+            concat("installed gantry.graph 0.1.0 in ", store, "/gantry.graph-0.1.0\n"));
+  EXPECT_EQ(gantry({"plugins", "doctor", "--artifact", model}).status, 0);
+}
+
+TEST_F(PluginsInstall, PrintsThatAnOlderVersionIsNotUsed) {
+  ASSERT_EQ(install(built_plugins("graph")).status, 0);
+
+  const Outcome older = install(graph_plugin(temp, "0.0.9"));
+
+  ASSERT_EQ(older.status, 0) << older.err;
+  EXPECT_THAT(older.out, HasSubstr("  not used: GANTRY-D120 SHADOWED_BY  "));
+  EXPECT_THAT(older.out, HasSubstr("  also found: gantry.graph 0.1.0  eligible  "));
+}
+
+TEST_F(PluginsInstall, PrintsThatADirectoryIsNotSearched) {
+  const Outcome installed = run_gantry(
+      {"plugins", "install", built_plugins("graph"), "--directory", (temp / "other").string()});
+
+  ASSERT_EQ(installed.status, 0) << installed.err;
+  EXPECT_THAT(installed.out, HasSubstr(concat("  not used: ", (temp / "other").string(),
+                                              " is not searched; name it in plugins.dirs")));
+}
+
+TEST_F(PluginsInstall, InstallsForTheUserWithoutADirectory) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root installs in /usr/local";
+  const Outcome installed = run_gantry({"plugins", "install", built_plugins("graph")},
+                                       {concat("XDG_DATA_HOME=", (temp / "data").string())});
+
+  ASSERT_EQ(installed.status, 0) << installed.err;
+  EXPECT_TRUE(fs::exists(temp / "data/gantry/plugins.d/gantry.graph-0.1.0/graph.yaml"));
+}
+
+TEST_F(PluginsRemove, RemovesExactlyThePlugin) {
+  ASSERT_EQ(install(built_plugins("graph")).status, 0);
+
+  const Outcome removed = remove("gantry.graph");
+
+  ASSERT_EQ(removed.status, 0) << removed.err;
+  EXPECT_EQ(removed.out, concat("removed gantry.graph 0.1.0 from ", store, "\n"));
+  EXPECT_TRUE(fs::is_empty(store));
+  EXPECT_EQ(gantry({"plugins", "doctor", "--artifact", model}).status, 1);
+}
+
+TEST_F(PluginsRemove, RequiresAVersionIfThereAreSeveral) {
+  ASSERT_EQ(install(built_plugins("graph")).status, 0);
+  ASSERT_EQ(install(graph_plugin(temp, "0.0.9")).status, 0);
+
+  const Outcome unclear = remove("gantry.graph");
+  const Outcome wrong = remove("gantry.graph@7.0.0");
+  const Outcome clear = remove("gantry.graph@0.0.9");
+
+  EXPECT_EQ(unclear.status, 1);
+  EXPECT_THAT(unclear.err, StartsWith("gantry: \"gantry.graph\" has several versions, name one: "
+                                      "gantry.graph@0.0.9, gantry.graph@0.1.0"));
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.err, StartsWith("gantry: \"gantry.graph@7.0.0\" is not installed, found "
+                                    "gantry.graph@0.0.9, gantry.graph@0.1.0"));
+  EXPECT_EQ(clear.status, 0) << clear.err;
+  EXPECT_FALSE(fs::exists(temp / "store/gantry.graph-0.0.9"));
+}
+
+TEST_F(PluginsRemove, NamesTheLocationOfOtherPlugins) {
+  const std::string elsewhere = built_plugins("graph");
+
+  const Outcome removed = run_gantry(
+      {"--plugins", elsewhere, "plugins", "remove", "gantry.graph", "--directory", store});
+
+  EXPECT_EQ(removed.status, 1);
+  EXPECT_EQ(removed.err,
+            concat("gantry: \"gantry.graph\" is not in \"", store,
+                   "\", which contains no plugin\n  found at ", elsewhere,
+                   "/graph.yaml: remove the package or directory that it belongs to\n"));
+}
+
+}  // namespace
+}  // namespace gantry::test
