@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the component `sdk` alone into an empty prefix and uses it as a vendor does:
 #   every link in its pages refers to a file in the prefix,
-#   both templates and the example build against it, and the plugins of the templates run an artifact,
+#   `gantry plugins new` writes plugins in both languages that build against it, pass their tests and make
+#   packages; the example builds,
 #   a template that is built with a newer minor of the ABI runs in this core.
 #
 # usage: sdk_test.sh SOURCE_DIR BUILD_DIR
@@ -68,10 +69,27 @@ runs() {
   grep -q hello "$work/answer" || { cat "$work/answer"; fail "note() of $1 is not the payload's text"; }
 }
 
+# new_plugin PREFIX LANGUAGE NAME: writes a plugin with the installed templates, builds it, runs its tests
+new_plugin() {
+  quietly "$work/$3.log" "$gantry" plugins new acme.npu --language "$2" -o "$work/$3" --template "$1/share/gantry/sdk/template"
+  quietly "$work/$3.log" env PATH="$build/bin:$PATH" cmake -S "$work/$3" -B "$work/$3/build" -DCMAKE_PREFIX_PATH="$1" -DBUILD_TESTING=ON
+  quietly "$work/$3.log" cmake --build "$work/$3/build"
+  quietly "$work/$3.log" ctest --test-dir "$work/$3/build" --no-tests=error
+}
+
 for language in c cxx; do
-  say "the template in $language builds and runs"
-  build_plugin "$work/sdk" "template/$language" "$language"
-  runs "$work/$language/build/share/gantry/plugins.d"
+  say "a new plugin in $language builds, passes its tests and makes a package"
+  new_plugin "$work/sdk" $language new_$language
+  if grep -rliE 'example|null[_. ]' "$work/new_$language" --exclude-dir=build; then
+    fail "the files above have names of the template"
+  fi
+  command -v dpkg-shlibdeps >/dev/null || { say "skipped: dpkg-shlibdeps is not installed"; continue; }
+  (cd "$work/new_$language/build" && quietly "$work/cpack.log" cpack)
+  deb=$work/new_$language/build/gantry-plugin-acme-npu_1.0.0_$(dpkg --print-architecture).deb
+  dpkg-deb -x "$deb" "$work/package_$language"
+  manifest=$work/package_$language/usr/share/gantry/plugins.d/acme.npu.$(uname -m).yaml
+  [ -s "$work/package_$language$(sed -n 's/^library: //p' "$manifest")" ] || fail "the package of $language has no library"
+  dpkg-deb -f "$deb" Depends | grep -q 'gantry-abi-1 (>= 1.0)' || fail "the package of $language does not depend on the ABI"
 done
 
 say "the example builds and lists its devices"

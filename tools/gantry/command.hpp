@@ -53,6 +53,8 @@ void add_doctor(CLI::App& plugins, Invocation& invocation);
 // Add `plugins install` and `plugins remove`.
 void add_install(CLI::App& plugins, Invocation& invocation);
 void add_remove(CLI::App& plugins, Invocation& invocation);
+// Adds `plugins new`.
+void add_new(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);

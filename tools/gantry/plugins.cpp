@@ -102,6 +102,7 @@ void add_plugins(CLI::App& app, Invocation& invocation) {
   add_doctor(*plugins, invocation);
   add_install(*plugins, invocation);
   add_remove(*plugins, invocation);
+  add_new(*plugins, invocation);
 }
 
 }  // namespace gantry::cli
