@@ -6,9 +6,9 @@
 #include "core/base/text_file.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/host_traits.hpp"
+#include "core/manifest/null_file.hpp"
 
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -19,18 +19,6 @@ namespace {
 
 // Drop-ins by the name of the manifest that they change, in the order in which they are applied.
 using DropIns = std::unordered_map<std::string_view, std::vector<const FoundDropIn*>>;
-
-// True for /dev/null under any name.
-bool is_null_device(const struct stat& about) {
-  return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
-}
-
-bool is_mask(const std::string& file, const Result<std::string>& text) {
-  if (text.ok()) return text->empty();
-  struct stat about {};
-  if (::stat(file.c_str(), &about) != 0) return false;
-  return is_null_device(about) || (S_ISREG(about.st_mode) && about.st_size == 0);
-}
 
 bool same_file(const std::string& a, const std::string& b) {
   struct stat first {
@@ -85,7 +73,7 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
     const Named* higher = nullptr;
     if (!manifest.reason) {
       text = read_text_file(manifest.file);
-      const bool mask = is_mask(manifest.file, text);
+      const bool mask = text.ok() ? text->empty() : is_null_file(manifest.file);
       const Named& named = highest.try_emplace(manifest.name, Named{&manifest, mask}).first->second;
       if (named.manifest->location < manifest.location) higher = &named;
       if (mask) continue;

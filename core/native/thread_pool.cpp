@@ -88,10 +88,22 @@ std::int32_t usable_cpus() {
   return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
 }
 
-ThreadPool::ThreadPool(std::int32_t threads, std::chrono::microseconds window, const Log* log)
+namespace {
+
+// The CPUs of `cpus` on which this process may run; all that it may use if the list is empty.
+std::int32_t cpus_in(const std::vector<int>& cpus) {
+  if (cpus.empty()) return usable_cpus();
+  return std::min(usable_cpus(), static_cast<std::int32_t>(cpus.size()));
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(std::int32_t threads, std::chrono::microseconds window, const Log* log,
+                       std::vector<int> cpus)
     : log_(log),
-      size_(std::min(threads > 0 ? threads : usable_cpus(), kMaxThreads)),
-      limits_{window, usable_cpus() - 1},
+      cpus_(std::move(cpus)),
+      size_(std::min(threads > 0 ? threads : cpus_in(cpus_), kMaxThreads)),
+      limits_{window, cpus_in(cpus_) - 1},
       fork_generation_(watch_forks()) {}
 
 ThreadPool::~ThreadPool() {
@@ -109,6 +121,23 @@ ThreadPool::~ThreadPool() {
   }
 }
 
+void ThreadPool::place(std::thread& worker) {
+  if (cpus_.empty()) return;
+  const auto count = static_cast<std::size_t>(cpus_.back()) + 1;
+  cpu_set_t* const set = CPU_ALLOC(count);
+  if (set == nullptr) return;
+  const std::size_t bytes = CPU_ALLOC_SIZE(count);
+  CPU_ZERO_S(bytes, set);
+  for (const int cpu : cpus_) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set);
+  const int failed = pthread_setaffinity_np(worker.native_handle(), bytes, set);
+  CPU_FREE(set);
+  if (failed == 0 || log_ == nullptr) return;
+  log_->warning(Message("threads cannot be placed on the configured CPUs (first ", cpus_.front(),
+                        ", last ", cpus_.back(), "): ", std::generic_category().message(failed)));
+  // one warning for all workers
+  cpus_.clear();
+}
+
 std::int32_t ThreadPool::start_workers() {
   if (started_) return size();
   started_ = true;
@@ -120,6 +149,7 @@ std::int32_t ThreadPool::start_workers() {
       auto worker = std::make_unique<Worker>();
       Worker& here = *worker;
       worker->thread = std::thread([this, &here, task] { work(here, task); });
+      place(worker->thread);
       pthread_setname_np(worker->thread.native_handle(), concat("gantry-", task).c_str());
       workers_.push_back(std::move(worker));
     }

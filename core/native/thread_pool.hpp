@@ -13,7 +13,7 @@
 // When the caller has run task 0, it also runs the tasks whose workers have not started them. A
 // launch therefore does not wait for a worker that sleeps or has no CPU.
 //
-// Workers start at the first launch, never change their affinity, spin for a limited time between
+// Workers start at the first launch, change their affinity only as configured, spin for a limited time between
 // launches and then sleep (spin.hpp). A launch allocates nothing.
 #pragma once
 
@@ -42,9 +42,11 @@ class ThreadPool {
   // threads  [in]   workers and caller together; 0 or less: usable_cpus()
   // window   [in]   time that a waiting thread spins before it sleeps
   // log      [in]   borrowed, may be NULL; receives a warning if fewer threads can be started
+  // cpus     [in]   on which the workers run; empty: where the process may. The caller's thread is
+  //                 not changed
   explicit ThreadPool(std::int32_t threads,
                       std::chrono::microseconds window = std::chrono::microseconds(400),
-                      const Log* log = nullptr);
+                      const Log* log = nullptr, std::vector<int> cpus = {});
   // Precondition: no launch is running.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -107,7 +109,10 @@ class ThreadPool {
   void run_task(const Launch& launch, std::int32_t task);
   Worker& worker_of(std::int32_t task) { return *workers_[static_cast<std::size_t>(task) - 1]; }
 
+  void place(std::thread& worker);
+
   const Log* log_;
+  std::vector<int> cpus_;
   std::atomic<std::int32_t> size_;
   SpinLimits limits_;
   unsigned fork_generation_;

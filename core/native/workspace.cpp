@@ -13,7 +13,7 @@ namespace gantry {
 
 DevicePool::~DevicePool() {
   for (const auto* blocks : {&used_, &spare_}) {
-    for (const Block& block : *blocks) device_free(*device_, index_, block.data);
+    for (const Block& block : *blocks) device_free(*device_, index_, block.data, block.bytes);
   }
 }
 
@@ -60,7 +60,7 @@ Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
     return used_.back().data;
   }
   if (!spare_.empty()) {
-    device_free(*device_, index_, spare_.back().data);
+    device_free(*device_, index_, spare_.back().data, spare_.back().bytes);
     spare_.pop_back();
   }
   GANTRY_TRY(void* const data, alloc_new(size));

@@ -174,6 +174,12 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
         return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
+      if (!options_.fallback) {
+        last.at("plugins.fallback is false in ", options_.fallback_source, ": ",
+                state_->slots[all[i + 1].candidate].candidate.title(), " is not tried");
+        break;
+      }
+      state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
       text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
                      state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
     }

@@ -47,6 +47,10 @@ struct PluginSetOptions {
   Activate activate;
   // borrowed; NULL: nothing is logged
   const Log* log = nullptr;
+  // try the next plugin that offers a type key or device if one fails
+  bool fallback = true;
+  // the file that forbids it
+  std::string fallback_source = {};
 };
 
 // The kinds of things that a plugin offers by name.
@@ -125,6 +129,8 @@ class PluginSet {
   // Precondition: `index` comes from a Choice.
   Candidate candidate(std::size_t index) const;
   std::vector<Candidate> in_use() const;
+  // How often a plugin failed and the next one was tried.
+  std::uint64_t fallbacks() const;
   const SearchResult& found() const { return found_; }
   // of the search, the manifests, the drop-ins and the filters; logged at creation
   const std::vector<Message>& warnings() const { return warnings_; }

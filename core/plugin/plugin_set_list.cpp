@@ -46,6 +46,10 @@ Candidate PluginSet::candidate(std::size_t index) const {
   return state_->slots[index].candidate;
 }
 
+std::uint64_t PluginSet::fallbacks() const {
+  return state_->fallbacks.load(std::memory_order_relaxed);
+}
+
 std::vector<Candidate> PluginSet::in_use() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<Candidate> all;

@@ -6,6 +6,7 @@
 
 #include "core/plugin/plugin_set.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -39,6 +40,7 @@ struct PluginSet::State {
   std::mutex load_mutex;
   // only grows: indices and addresses stay valid
   std::deque<Slot> slots;
+  std::atomic<std::uint64_t> fallbacks{0};
 };
 
 }  // namespace gantry

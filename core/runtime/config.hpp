@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The runtime's configuration: runtime.yaml as a struct. configs/runtime.yaml contains every key
-// with its default.
+// The runtime's configuration: runtime.yaml and its drop-ins as a struct. configs/runtime.yaml
+// contains every key with its default.
 #pragma once
 
 #include "core/base/log.hpp"
@@ -15,48 +15,83 @@
 
 namespace gantry {
 
-constexpr std::string_view kSystemConfigFile = "/etc/gantry/runtime.yaml";
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxCpu = 65535;
 constexpr int kMaxSpinUs = 1'000'000;
 
-struct Config {
-  // path of the file; empty: defaults
+constexpr std::int64_t kMaxMemoryLimitMib = std::int64_t{1} << 30;
+
+// A glob of plugins.disable or plugins.select, and the file that contains it.
+struct ConfigGlob {
+  std::string glob, file;
+};
+// type key or device -> plugin id
+struct ConfigOverride {
+  std::string what, id, file;
+};
+// backends.<id>.config
+struct ConfigBackend {
+  std::string id;
+  std::vector<ConfigText> options;
   std::string file;
-  // plugins.manifests, absolute
-  std::vector<std::string> manifests;
-  // plugins.dirs, absolute
-  std::vector<std::string> dirs;
-  // plugins.disable, globs on id and file name
-  std::vector<std::string> disable;
-  // plugins.select
-  std::vector<std::string> select;
+};
+// devices.<name>
+struct ConfigDevice {
+  std::string name;
+  // of all devices of this kind together; 0: not limited
+  std::int64_t memory_limit_bytes = 0;
+  std::string file;
+};
+
+struct Config {
+  // in the order of application; empty: defaults
+  std::vector<std::string> files;
+  // plugins.manifests, plugins.dirs, absolute
+  std::vector<std::string> manifests, dirs;
+  // globs on id and file name
+  std::vector<ConfigGlob> disable, select;
   // plugins.user: search the user's directory
   bool user_plugins = true;
-  // plugins.overrides: type key to plugin id
-  std::vector<std::pair<std::string, std::string>> overrides;
-  // backends.<id>.config
-  std::vector<std::pair<std::string, std::vector<ConfigText>>> backends;
+  // plugins.fallback: if a plugin fails, try the next one that serves the key
+  bool fallback = true;
+  // at most one for each key; the file that was applied last decides
+  std::vector<ConfigOverride> overrides;
+  // a later one overrides earlier ones of the same id, option by option
+  std::vector<ConfigBackend> backends;
+  // at most one for each name
+  std::vector<ConfigDevice> devices;
+  // environment: GANTRY_* variables that name plugins, files and options are used
+  bool environment = true;
+  // the file that sets it to deny
+  std::string environment_file;
   // of the pool, including the caller; 0: one for each CPU that this process may use
   int threads = 0;
+  // on which the pool's threads run; empty: all that this process may use
+  std::vector<int> cpus;
   // how long a waiting thread of the pool spins before it sleeps, in microseconds
   int spin_us = 400;
   // directory, "none", or empty: the user's cache directory
   std::string cache;
   LogLevel log = LogLevel::warning;
+
+  // The files, for messages; "the configuration" if there is none.
+  std::string source() const;
 };
 
 // The fields of a configuration; equal to configs/schema/runtime.schema.json.
 std::span<const YamlField> config_fields();
 
-// Reads a configuration text. Relative paths are relative to the directory of `file`.
+// Applies a configuration text: a scalar replaces the earlier one, a list is appended, maps are
+// merged. Relative paths are relative to the directory of `file`.
 //
 // returns  malformed, with the text of core/yaml: "<file>:<line>:<column>: threads: expected ..."
+Status apply_config(std::string_view text, const std::string& file, Config& config);
+// The same on the defaults.
 Result<Config> parse_config(std::string_view text, const std::string& file);
 
-// Reads a configuration file: `named`, otherwise kSystemConfigFile if it exists, otherwise none:
-// the result then has the defaults.
+// Parses a list of CPUs as taskset(1) takes it: "0-3,8".
 //
-// named    [in]   must exist; empty: none
-Result<Config> read_config(const std::string& named);
+// returns  invalid, with the part that is none; sorted and unique
+Result<std::vector<int>> parse_cpus(std::string_view text);
 
 }  // namespace gantry

@@ -38,33 +38,40 @@ std::string near_text(std::string_view wrong, const std::set<std::string>& there
 std::vector<std::string> unknown_names(const Config& config, const PluginSet& plugins) {
   std::vector<std::string> lines;
   const Offered offered(plugins);
-  const auto add = [&](std::string_view key, const auto&... what) {
-    lines.push_back(concat(config.file, ": ", key, ": ", what...));
+  const auto add = [&](std::string_view file, std::string_view key, const auto&... what) {
+    lines.push_back(concat(file, ": ", key, ": ", what...));
   };
-  const auto check_plugin = [&](std::string_view key, const std::string& id) {
+  const auto check_plugin = [&](std::string_view file, std::string_view key,
+                                const std::string& id) {
     if (offered.ids.contains(id)) return;
-    add(key, "no installed plugin has the id ", quoted(id), near_text(id, offered.ids));
+    add(file, key, "no installed plugin has the id ", quoted(id), near_text(id, offered.ids));
   };
-  for (const auto& [what, id] : config.overrides) {
+  for (const auto& [what, id, file] : config.overrides) {
     const std::string key = concat("plugins.overrides.", what);
     if (!offered.keys.contains(what) && !offered.devices.contains(what)) {
       std::set<std::string> both = offered.keys;
       both.insert(offered.devices.begin(), offered.devices.end());
-      add(key, "no installed plugin offers ", quoted(what), near_text(what, both));
+      add(file, key, "no installed plugin offers ", quoted(what), near_text(what, both));
     }
-    check_plugin(key, id);
+    check_plugin(file, key, id);
   }
-  for (const auto& [id, options] : config.backends) check_plugin("backends", id);
+  for (const ConfigBackend& backend : config.backends)
+    check_plugin(backend.file, "backends", backend.id);
+  for (const ConfigDevice& device : config.devices) {
+    if (device.name == "cpu" || offered.devices.contains(device.name)) continue;
+    add(device.file, "devices", "no installed plugin has the device ", quoted(device.name),
+        near_text(device.name, offered.devices));
+  }
   for (const std::string& path : config.manifests) {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(path, failed)) {
-      add("plugins.manifests", quoted(path), " is not a file");
+      add(config.source(), "plugins.manifests", quoted(path), " is not a file");
     }
   }
   for (const std::string& path : config.dirs) {
     std::error_code failed;
     if (!std::filesystem::is_directory(path, failed)) {
-      add("plugins.dirs", quoted(path), " is not a directory");
+      add(config.source(), "plugins.dirs", quoted(path), " is not a directory");
     }
   }
   return lines;

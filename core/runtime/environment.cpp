@@ -15,6 +15,17 @@ namespace {
 
 constexpr std::string_view kConfigPrefix = "GANTRY_CONFIG_";
 
+// Variables that decide which code is loaded.
+struct Guarded {
+  const char* name;
+  std::optional<std::string> Environment::*to;
+};
+constexpr Guarded guarded_variables[] = {
+    {"GANTRY_PLUGIN_FILES", &Environment::plugin_files},
+    {"GANTRY_ADD_PLUGIN_FILES", &Environment::add_plugin_files},
+    {"GANTRY_DISABLE", &Environment::disable},
+    {"GANTRY_SELECT", &Environment::select}};
+
 bool is_elevated() {
   if (getauxval(AT_SECURE) != 0) return true;
   const char* asked = std::getenv("GANTRY_SECURE");
@@ -22,6 +33,16 @@ bool is_elevated() {
 }
 
 }  // namespace
+
+void Environment::forbid() {
+  for (const Guarded& guarded : guarded_variables) {
+    if (!(this->*guarded.to)) continue;
+    ignored.emplace_back(guarded.name);
+    (this->*guarded.to).reset();
+  }
+  for (const auto& [name, value] : plugin_config) ignored.push_back(concat(kConfigPrefix, name));
+  plugin_config.clear();
+}
 
 std::optional<std::string> Environment::variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -33,34 +54,17 @@ Environment read_environment() {
   Environment read;
   read.elevated = is_elevated();
 
-  struct Guarded {
-    const char* name;
-    std::optional<std::string>* to;
-  };
-  for (const Guarded& guarded :
-       {Guarded{"GANTRY_PLUGIN_FILES", &read.plugin_files},
-        Guarded{"GANTRY_ADD_PLUGIN_FILES", &read.add_plugin_files},
-        Guarded{"GANTRY_DISABLE", &read.disable}, Guarded{"GANTRY_SELECT", &read.select}}) {
-    const char* value = std::getenv(guarded.name);
-    if (value == nullptr) continue;
-    if (read.elevated) {
-      read.ignored.emplace_back(guarded.name);
-    } else {
-      *guarded.to = value;
-    }
+  for (const Guarded& guarded : guarded_variables) {
+    if (const char* value = std::getenv(guarded.name)) read.*guarded.to = value;
   }
-
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos || !text.starts_with(kConfigPrefix)) continue;
     const std::string_view name = text.substr(0, equals);
-    if (read.elevated) {
-      read.ignored.emplace_back(name);
-    } else {
-      read.plugin_config.emplace_back(name.substr(kConfigPrefix.size()), text.substr(equals + 1));
-    }
+    read.plugin_config.emplace_back(name.substr(kConfigPrefix.size()), text.substr(equals + 1));
   }
+  if (read.elevated) read.forbid();
 
   if (const char* now = std::getenv("LD_BIND_NOW"); now != nullptr) read.binds_early = *now != 0;
   if (const char* path = std::getenv("PATH"); path != nullptr) read.program_path = path;

@@ -44,6 +44,9 @@ struct Environment {
   // GLSLANG; empty: not set
   std::string glslang;
 
+  // Ignores the variables that name plugins and their options, and adds their names to `ignored`.
+  void forbid();
+
   // Returns one variable, for ${env:NAME} in a plugin's configuration. The caller must check that
   // it may be read.
   static std::optional<std::string> variable(const std::string& name);

@@ -46,8 +46,8 @@ struct ToValue {
 
 Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost& host) {
   std::vector<ConfigLayer> layers;
-  for (const auto& [id, options] : state.config.backends) {
-    if (id == manifest.id) layers.push_back({state.config.file, options});
+  for (const ConfigBackend& backend : state.config.backends) {
+    if (backend.id == manifest.id) layers.push_back({backend.file, backend.options});
   }
   layers.push_back(environment_layer(manifest, state.environment));
   const ConfigLocations locations{

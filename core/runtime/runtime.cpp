@@ -117,6 +117,8 @@ std::vector<std::string> Runtime::plugins_in_use() const {
   return titles;
 }
 
+std::uint64_t Runtime::fallbacks() const { return state_->plugins->fallbacks(); }
+
 std::string Runtime::trace_json() const { return chrome_trace(state_->trace.get()); }
 
 }  // namespace gantry

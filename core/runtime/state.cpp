@@ -4,6 +4,7 @@
 #include "core/manifest/declared_layouts.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/explain.hpp"
+#include "core/runtime/config_files.hpp"
 #include "core/runtime/plugin_globals.hpp"
 
 #include <gantry/quoted.hpp>
@@ -47,7 +48,7 @@ PluginLocations locations_of(const RuntimeOptions& options, const Config& config
   locations.manifests = absolute(options.plugin_files);
   locations.directories = absolute(options.plugin_dirs);
   locations.exclusive = options.only_these_plugins;
-  locations.config_file = config.file;
+  locations.config_file = config.source();
   locations.config_manifests = config.manifests;
   locations.config_directories = config.dirs;
   locations.plugin_files = environment.plugin_files;
@@ -61,12 +62,10 @@ PluginLocations locations_of(const RuntimeOptions& options, const Config& config
 
 std::vector<PluginFilter> filters_of(const Config& config, const Environment& environment) {
   std::vector<PluginFilter> filters;
-  const auto add = [&](const std::vector<std::string>& globs, bool select,
-                       const std::string& source) {
-    for (const std::string& glob : globs) filters.push_back({glob, select, source});
-  };
-  add(config.disable, false, "plugins.disable of " + config.file);
-  add(config.select, true, "plugins.select of " + config.file);
+  for (const auto& [glob, file] : config.disable)
+    filters.push_back({glob, false, "plugins.disable of " + file});
+  for (const auto& [glob, file] : config.select)
+    filters.push_back({glob, true, "plugins.select of " + file});
   const auto add_list = [&](const std::optional<std::string>& list, bool select, const char* name) {
     if (!list) return;
     for (PluginFilter& filter : parse_filters(*list, select, name))
@@ -98,8 +97,8 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
           [this](std::string_view name) { return find_plugin_global(*this, name); })),
       workspaces(devices),
       pool(options.threads != 0 ? options.threads : config.threads,
-           std::chrono::microseconds(options.spin_us >= 0 ? options.spin_us : config.spin_us),
-           &log),
+           std::chrono::microseconds(options.spin_us >= 0 ? options.spin_us : config.spin_us), &log,
+           config.cpus),
       layouts(PayloadLayouts::built_in()) {
   host.pool = &pool;
   host.workspaces = &workspaces;
@@ -125,19 +124,34 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     return invalid("spin_us is ", options.spin_us, ", expected -1 to ", kMaxSpinUs);
   }
   GANTRY_TRY(Config config, read_config(options.config_file));
+  Environment environment = read_environment();
+  if (!config.environment) environment.forbid();
   auto state =
-      std::make_shared<RuntimeState>(std::move(options), std::move(config), read_environment());
+      std::make_shared<RuntimeState>(std::move(options), std::move(config), std::move(environment));
   state->devices.keep(state);
+  for (const ConfigDevice& device : state->config.devices) {
+    if (device.memory_limit_bytes == 0) continue;
+    state->devices.limit_memory(
+        device.name, device.memory_limit_bytes,
+        concat("devices.", device.name, ".memory_limit_mib of ", device.file));
+  }
   GANTRY_CHECK(add_host_globals(*state->globals));
   for (const std::string& name : state->environment.ignored) {
-    state->log.warning(Message("variable ", name, " is ignored: this process is elevated"));
+    state->log.warning(
+        Message("variable ", name, " is ignored: ",
+                state->environment.elevated
+                    ? "this process is elevated"
+                    : concat("environment is deny in ", state->config.environment_file)));
   }
 
   const Span span(state->trace.get(), "find plugins", "plugin");
   SearchResult found =
       search_plugins(locations_of(state->options, state->config, state->environment));
   PluginSetOptions set;
-  set.overrides = state->config.overrides;
+  for (const ConfigOverride& each : state->config.overrides)
+    set.overrides.emplace_back(each.what, each.id);
+  set.fallback = state->config.fallback;
+  set.fallback_source = state->config.source();
   set.core = core_info();
   set.activate = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
                                      const Manifest& manifest) -> Result<std::shared_ptr<void>> {

@@ -10,6 +10,8 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace gantry {
@@ -52,8 +54,30 @@ std::string described(const Device& device) {
 
 bool may_call(const Device& device) { return device.type == kCpu || plugins_may_run(); }
 
-Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
-  if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
+namespace {
+
+// Adds to the memory in use; on failure nothing is added.
+Status take_memory(const Device& device, std::uint64_t bytes) {
+  MemoryLimit* const limit = device.limit.get();
+  if (limit == nullptr) return {};
+  const std::int64_t wanted = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
+  std::int64_t used = limit->used.load(std::memory_order_relaxed);
+  do {
+    if (wanted <= limit->bytes - used) continue;
+    return exhausted(described(device), ": alloc of ", ByteCount(bytes), " with ",
+                     ByteCount(static_cast<std::uint64_t>(used)), " in use, limit is ",
+                     ByteCount(static_cast<std::uint64_t>(limit->bytes)), " (", limit->source, ")")
+        .with_reason("MEMORY_LIMIT");
+  } while (!limit->used.compare_exchange_weak(used, used + wanted, std::memory_order_relaxed));
+  return {};
+}
+
+void return_memory(const Device& device, std::uint64_t bytes) {
+  if (device.limit)
+    device.limit->used.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+}
+
+Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const gantry_alloc& what) {
   void* data = nullptr;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* out) {
@@ -66,7 +90,7 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   }
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
-    device_free(device, index, data);
+    device.table->free(device.self, index, data);
     return bug(described(device), ": alloc of ", ByteCount(what.size),
                " returns an address that is not a multiple of ", what.alignment)
         .with_reason("DEVICE_ALLOC");
@@ -74,8 +98,32 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
   return data;
 }
 
-void device_free(const Device& device, std::int32_t index, void* data) {
+}  // namespace
+
+Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
+  GANTRY_CHECK(take_memory(device, what.size));
+  Result<void*> data = alloc_unlimited(device, index, what);
+  if (!data.ok()) return_memory(device, what.size);
+  return data;
+}
+
+void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes) {
   if (may_call(device)) device.table->free(device.self, index, data);
+  return_memory(device, bytes);
+}
+
+void DeviceSet::limit_memory(const std::string& name, std::int64_t bytes, std::string source) {
+  auto limit = std::make_shared<MemoryLimit>();
+  limit->bytes = bytes;
+  limit->source = std::move(source);
+  limits_[name] = limit;
+  for (auto& slot : slots_) {
+    if (!slot || slot->name != name) continue;
+    Device limited = *slot;
+    limited.limit = limit;
+    slot = std::make_shared<const Device>(std::move(limited));
+  }
 }
 
 Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table,
@@ -112,8 +160,10 @@ Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_ta
     }
     type = next_assigned_++;
   }
+  const auto limit = limits_.find(name);
   slots_[static_cast<std::size_t>(type)] = std::make_shared<const Device>(
-      Device{std::move(name), type, nullptr, table, std::move(plugin)});
+      Device{std::move(name), type, nullptr, table, std::move(plugin),
+             limit == limits_.end() ? nullptr : limit->second});
   return type;
 }
 

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,14 @@ constexpr std::int32_t kExtDev = 12;
 constexpr std::int32_t kFirstAssignedType = 64;
 constexpr std::int32_t kDeviceTypeCount = 128;
 
+// The memory that a runtime may allocate on the devices of one kind together.
+struct MemoryLimit {
+  std::int64_t bytes = 0;
+  // for messages: "devices.opencl.memory_limit_mib of /etc/gantry/runtime.yaml"
+  std::string source;
+  std::atomic<std::int64_t> used{0};
+};
+
 // One kind of device.
 struct Device {
   std::string name;
@@ -37,6 +46,8 @@ struct Device {
   const gantry_device_table* table = nullptr;
   // plugin id; empty for devices of the core
   std::string plugin;
+  // NULL: none
+  std::shared_ptr<MemoryLimit> limit = {};
 };
 
 // "device npu (plugin acme.npu)", for errors about its table.
@@ -45,10 +56,13 @@ std::string described(const Device& device);
 // Allocates memory of a device. The result is not NULL and has the requested alignment, unless the
 // device uses opaque handles.
 //
-// returns  the table's own error, or bug with reason DEVICE_ALLOC, naming the device and its plugin
+// returns  the table's own error, exhausted with reason MEMORY_LIMIT, or bug with reason
+//          DEVICE_ALLOC, naming the device and its plugin
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
 // Frees memory from device_alloc(). While the process ends, memory of plugins is not freed.
-void device_free(const Device& device, std::int32_t index, void* data);
+//
+// bytes    [in]   as allocated
+void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes);
 // True if functions of the device's table may be called: always for the CPU, for plugins until the
 // process ends.
 bool may_call(const Device& device);
@@ -67,6 +81,13 @@ class DeviceSet {
  public:
   // Contains the CPU.
   DeviceSet();
+
+  // Limits the memory of the devices with that name, also of a device that is added later.
+  //
+  // bytes    [in]   > 0
+  // source   [in]   for messages
+  // thread   before the set is shared
+  void limit_memory(const std::string& name, std::int64_t bytes, std::string source);
 
   // Reserves a name and a device type. A device is added in two steps, since a plugin requires its
   // number while it is created: reserve() assigns the number, serve() publishes the device.
@@ -120,6 +141,8 @@ class DeviceSet {
   std::array<std::shared_ptr<const Device>, kDeviceTypeCount> slots_;
   std::array<std::atomic<bool>, kDeviceTypeCount> present_{};
   std::int32_t next_assigned_ = kFirstAssignedType;
+  // by device name
+  std::map<std::string, std::shared_ptr<MemoryLimit>, std::less<>> limits_;
   std::weak_ptr<const void> owner_;
 };
 

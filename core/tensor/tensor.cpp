@@ -27,7 +27,7 @@ void destroy_tensor(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
     const NoCancellation guard;
     if (const Device* const device = object->device.get()) {
-      device_free(*device, object->tensor.device.index, object->tensor.data);
+      device_free(*device, object->tensor.device.index, object->tensor.data, object->bytes);
     }
     object->~TensorObject();
   }

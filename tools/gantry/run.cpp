@@ -28,6 +28,7 @@ struct Finished {
   RunOutcome outcome;
   double load_ns = 0;
   std::vector<std::string> plugins;
+  std::uint64_t fallbacks = 0;
   std::vector<std::string> missing;
   // result of the comparison with --expect
   Status expected;
@@ -89,6 +90,7 @@ std::string run_json(const RunOptions& options, const Finished& done) {
     write_objects("texts", done.outcome.texts, json, write_text);
     write_times(done, json);
     json.field("plugins", done.plugins);
+    json.field("fallbacks", done.fallbacks);
     write_texts("missing", done.missing, json);
     write_memory("memory", process_memory(), json);
     write_expected(options, done, json);
@@ -191,6 +193,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
   done.plugins = runtime.plugins_in_use();
+  done.fallbacks = runtime.fallbacks();
   if (files.output) GANTRY_CHECK(write_arrays(*files.output, done.outcome.arrays));
   if (expected) {
     done.expected =

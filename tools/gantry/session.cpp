@@ -5,7 +5,7 @@
 #include "tools/gantry/common/work_line.hpp"
 
 #include "core/base/log.hpp"
-#include "core/runtime/config.hpp"
+#include "core/runtime/config_files.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 #include <unistd.h>
@@ -62,7 +62,9 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
 
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files) {
   InputFiles inputs;
-  inputs.add(globals.config.empty() ? kSystemConfigFile : std::string_view(globals.config));
+  // open_runtime() reports a directory that cannot be read.
+  if (const auto configuration = config_files(globals.config); configuration.ok())
+    for (const std::string& file : *configuration) inputs.add(file);
   for (const std::string_view file : files) inputs.add(file);
   return inputs;
 }

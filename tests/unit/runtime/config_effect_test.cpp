@@ -4,6 +4,7 @@
 #include "tests/unit/plugin/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
+#include "tests/unit/runtime/variable.hpp"
 
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/state.hpp"
@@ -12,6 +13,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sched.h>
+
+#include <algorithm>
 #include <filesystem>
 
 namespace gantry {
@@ -116,6 +120,118 @@ TEST_F(RuntimeYaml, PassesOptionsToAPlugin) {
 
   ASSERT_FALSE(model.ok());
   EXPECT_THAT(model.error().message, AllOf(HasSubstr("level"), HasSubstr("12")));
+}
+
+TEST_F(RuntimeYaml, LimitsTheMemoryOfADevice) {
+  Runtime runtime = runtime_with("devices: {cpu: {memory_limit_mib: 1}}");
+  const gantry_dtype byte{1, 8, 1};
+  const std::int64_t half = 512 << 10;
+  {
+    const auto first = runtime.tensor(std::span(&half, 1), byte);
+    const auto second = runtime.tensor(std::span(&half, 1), byte);
+    ASSERT_TRUE(first.ok() && second.ok());
+    const std::int64_t one = 1;
+
+    const auto third = runtime.tensor(std::span(&one, 1), byte);
+
+    ASSERT_FALSE(third.ok());
+    EXPECT_EQ(third.error().code, Code::exhausted);
+    EXPECT_EQ(third.error().reason, "MEMORY_LIMIT");
+    EXPECT_THAT(
+        third.error().message,
+        StartsWith(concat("device cpu: alloc of 1 bytes with 1.0 MiB (1048576 bytes) in use, "
+                          "limit is 1.0 MiB (1048576 bytes) (devices.cpu.memory_limit_mib of ",
+                          (directory / "runtime.yaml").native(), ")")));
+  }
+  // the memory was returned
+  const std::int64_t whole = 1 << 20;
+  EXPECT_TRUE(runtime.tensor(std::span(&whole, 1), byte).ok());
+}
+
+TEST_F(RuntimeYaml, ForbidsVariablesThatNamePlugins) {
+  const test::Variable disable("GANTRY_DISABLE", "gantry.graph");
+
+  Runtime runtime = runtime_with("environment: deny");
+
+  EXPECT_TRUE(runtime.load(digits_file()).ok());
+  EXPECT_THAT(lines, Contains(HasSubstr(concat("variable GANTRY_DISABLE is ignored: environment is "
+                                               "deny in ",
+                                               (directory / "runtime.yaml").native()))));
+}
+
+TEST_F(RuntimeYaml, DoesNotSearchTheUsersDirectory) {
+  const test::Variable data("XDG_DATA_HOME", (directory / "data").string().c_str());
+  copy_graph_plugin(directory / "data/gantry/plugins.d");
+  const auto searched = [&](std::string_view text) {
+    Runtime runtime = runtime_with(text);
+    const auto& locations = InstalledPlugins(runtime).set().found().locations;
+    return std::any_of(locations.begin(), locations.end(), [&](const SearchLocation& location) {
+      return location.name == (directory / "data/gantry/plugins.d").native();
+    });
+  };
+
+  EXPECT_TRUE(searched(""));
+  EXPECT_FALSE(searched("plugins: {user: false}"));
+}
+
+// Two plugins offer graphs; the one that comes first has no library.
+TEST_F(RuntimeYaml, CountsOrForbidsFallbacks) {
+  copy_graph_plugin(directory / "mine");
+  const auto manifest = directory / "mine/graph/graph.yaml";
+  const auto old = test::read_file(manifest);
+  std::string text(old.begin(), old.end());
+  text.replace(text.find("id: gantry.graph"), 16, "id: acme.graph\npriority: 5");
+  std::filesystem::remove(manifest);
+  test::write_file(directory / "mine/graph/acme.yaml", std::string_view(text));
+  std::filesystem::remove(directory / "mine/graph/libgantry_graph.so");
+
+  Runtime tolerant = runtime_with("plugins: {dirs: [mine]}");
+  EXPECT_TRUE(tolerant.load(digits_file()).ok());
+  EXPECT_EQ(tolerant.fallbacks(), 1u);
+  EXPECT_THAT(lines, Contains(HasSubstr("plugin acme.graph 0.1.0 cannot serve type key "
+                                        "\"GraphExecutorFactory\", trying gantry.graph 0.1.0")));
+
+  Runtime strict = runtime_with("plugins: {dirs: [mine], fallback: false}");
+  const auto model = strict.load(digits_file());
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(strict.fallbacks(), 0u);
+  EXPECT_THAT(model.error().message, HasSubstr(concat("plugins.fallback is false in ",
+                                                      (directory / "runtime.yaml").native(),
+                                                      ": gantry.graph 0.1.0 is not tried")));
+}
+
+TEST_F(RuntimeYaml, PlacesTheThreadsOfThePool) {
+  cpu_set_t allowed;
+  ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+  int last = -1;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) last = cpu;
+  test::write_file(directory / "runtime.yaml", concat("threads: 2\ncpus: ", last, "\n"));
+  RuntimeOptions options;
+  options.config_file = (directory / "runtime.yaml").string();
+  const auto state = RuntimeState::create(options).value();
+  int counts[2] = {};
+
+  ASSERT_TRUE(state->pool.try_run(
+      2,
+      [](void* data, std::int32_t task, std::int32_t) {
+        cpu_set_t set;
+        sched_getaffinity(0, sizeof set, &set);
+        static_cast<int*>(data)[task] = CPU_COUNT(&set);
+      },
+      counts));
+
+  // The caller may run both tasks; its own CPUs are unchanged.
+  EXPECT_EQ(counts[0], CPU_COUNT(&allowed));
+  EXPECT_TRUE(counts[1] == 1 || counts[1] == CPU_COUNT(&allowed)) << counts[1];
+}
+
+TEST_F(RuntimeYaml, CountsTheConfiguredCpus) {
+  test::write_file(directory / "runtime.yaml", "cpus: 0\n");
+  RuntimeOptions options;
+  options.config_file = (directory / "runtime.yaml").string();
+
+  EXPECT_EQ(RuntimeState::create(options).value()->pool.size(), 1);
 }
 
 TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {

@@ -157,6 +157,9 @@ class GANTRY_EXPORT Runtime {
   Result<gantry_device> device_table(gantry_device_id device) const;
   // Returns the plugins that were opened so far: "gantry.graph 0.1.0".
   std::vector<std::string> plugins_in_use() const;
+  // Returns how often a plugin failed and the next one that offers the type key or device was tried
+  // instead; each was logged as a warning.
+  std::uint64_t fallbacks() const;
 
  private:
   // core/runtime/installed_plugins.hpp
