@@ -7,6 +7,8 @@
 //   D25x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
 //   D60x create   D70x selection
 //
+// A new reason is a constant here and a row of the table in sdk/REASONS.md, which the build reads.
+//
 // Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
 // versions: D251..D259 trust, D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
 // payloads.
@@ -109,8 +111,15 @@ constexpr Reason not_chosen{701, "NOT_CHOSEN"};
 constexpr Reason pin_unserved{702, "PIN_UNSERVED"};
 }  // namespace reason
 
-// All reasons, by number.
-std::span<const Reason> all_reasons();
+// A reason with the texts of its row in sdk/REASONS.md.
+struct CataloguedReason {
+  Reason reason;
+  // "a needed library is not found", "install the package that contains the library"
+  std::string_view meaning, remedy;
+};
+
+// All reasons, by number. Two may share a number.
+std::span<const CataloguedReason> all_reasons();
 
 // Returns the reason with that tag; its number is 0 for other tags.
 Reason reason_of(std::string_view tag);

@@ -33,6 +33,8 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_description LABELS cli SOURCES cli_reasons_test.cpp
+    LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
@@ -47,7 +49,7 @@ if(TARGET gantry_cli)
       add_dependencies(${program} gantry_cli gantry_plugin_relax)
     endforeach()
   endif()
-  foreach(program cli_inspect cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_script cli_signals)
+  foreach(program cli_inspect cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_description cli_script cli_signals)
     add_dependencies(${program} gantry_cli)
   endforeach()
   foreach(program cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)

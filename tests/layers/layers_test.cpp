@@ -17,6 +17,7 @@
 namespace gantry::layers {
 namespace {
 
+using ::testing::ContainerEq;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -152,6 +153,26 @@ TEST(ReasonsPage, ListsTheReasonsOfTheSources) {
     EXPECT_NE(sources.find('"' + reason + '"'), std::string::npos)
         << reason << " is in sdk/REASONS.md and in no source";
   }
+}
+
+// The catalogue consists of the page's rows; a constant with another number would not be in it.
+TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+
+  const auto numbered = [&](const char* file, const char* pattern) {
+    const std::string text = text_of(root / file);
+    const std::regex regex(pattern);
+    std::set<std::string> found;
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), regex);
+         it != std::sregex_iterator(); ++it) {
+      found.insert("D" + (*it)[1].str() + " " + (*it)[2].str());
+    }
+    return found;
+  };
+
+  EXPECT_THAT(numbered("sdk/REASONS.md", R"re(\n\| D(\d+) \| `([A-Z0-9_]+)` \|)re"),
+              ContainerEq(numbered("core/manifest/reason.hpp",
+                                   R"re(constexpr Reason \w+\{(\d+), "([A-Z0-9_]+)"\})re")));
 }
 
 // If the table could not be parsed, every include would pass.

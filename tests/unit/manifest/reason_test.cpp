@@ -11,11 +11,20 @@ namespace {
 TEST(Reasons, AreSortedUniqueAndFitAStatus) {
   std::set<std::string_view> tags;
   std::uint16_t last = 0;
-  for (const Reason& one : all_reasons()) {
+  for (const auto& [one, meaning, remedy] : all_reasons()) {
     EXPECT_TRUE(tags.insert(one.tag).second) << one.tag;
     EXPECT_GE(one.number, last) << one.tag;
     EXPECT_LT(one.tag.size(), sizeof(gantry_status::reason)) << one.tag;
     last = one.number;
+  }
+}
+
+TEST(Reasons, HaveAMeaningAndARemedyWithoutMarkup) {
+  EXPECT_GE(all_reasons().size(), 65u);
+  for (const auto& [one, meaning, remedy] : all_reasons()) {
+    EXPECT_FALSE(meaning.empty()) << one.tag;
+    EXPECT_FALSE(remedy.empty()) << one.tag;
+    EXPECT_EQ(concat(meaning, remedy).find_first_of("`|\n"), std::string::npos) << one.tag;
   }
 }
 
