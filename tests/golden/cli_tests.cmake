@@ -33,8 +33,9 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_description LABELS cli SOURCES cli_reasons_test.cpp
-    LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
+  gantry_add_test(cli_description LABELS cli
+    SOURCES cli_completion_test.cpp cli_man_test.cpp cli_reasons_test.cpp
+    LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)

@@ -18,6 +18,10 @@ for plugins in "$build/share/gantry/plugins.d" "$work/prefix/share/gantry/plugin
     [ -s "$plugins/$name/libgantry_$name.so" ] || fail "$manifest has no library"
   done
 done
+for file in man/man1/gantry.1 man/man1/gantry-run.1 man/man1/gantry-plugins-doctor.1 bash-completion/completions/gantry \
+  zsh/vendor-completions/_gantry fish/vendor_completions.d/gantry.fish; do
+  [ -s "$work/prefix/share/$file" ] || fail "share/$file is missing or empty"
+done
 golden=$source/tests/golden/data/tvm-0.12
 "$work/prefix/bin/gantry" -q run "$golden/resnet20_c.so" --each --input data="$golden/resnet20.input.npz" \
   --expect "$golden/resnet20_c.expected.npz" >"$work/run.log" || { cat "$work/run.log"; fail "gantry run resnet20_c.so"; }

@@ -6,6 +6,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/describe.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
@@ -21,6 +22,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sstream>
 
 namespace gantry::cli {
@@ -131,8 +133,10 @@ int run(int argc, char** argv) {
 
   int status = kDone;
   try {
-    app.parse(argc, argv);
-    const Result<ExitStatus> done = invocation.action();
+    const bool hidden = argc > 1 && is_hidden_command(argv[1]);
+    if (!hidden) app.parse(argc, argv);
+    const Result<ExitStatus> done =
+        hidden ? run_hidden_command(app, std::span(argv + 1, argv + argc)) : invocation.action();
     status = done.ok() ? *done : report(done.error());
   } catch (const CLI::ParseError& error) {
     status = report_parse_error(app, error);

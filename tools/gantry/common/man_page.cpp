@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/man_page.hpp"
+
+#include "core/base/text.hpp"
+
+#include <gantry/join.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+namespace gantry::cli {
+namespace {
+
+struct Entry {
+  std::string_view title, text;
+};
+
+constexpr Entry exit_statuses[] = {
+    {"0", "success"},
+    {"1", "the command failed"},
+    {"2", "wrong usage"},
+    {"3", "internal error of gantry"},
+};
+
+// Those that core/runtime/environment.cpp and the terminal's output read.
+constexpr Entry variables[] = {
+    {"GANTRY_PLUGIN_FILES",
+     "manifests and directories, separated by colons, in place of all directories of plugins but "
+     "those of options and configuration; empty: none"},
+    {"GANTRY_ADD_PLUGIN_FILES", "the same, searched before the directories of plugins"},
+    {"GANTRY_DISABLE", "globs of plugins that are not used, separated by colons"},
+    {"GANTRY_SELECT", "globs of plugins that are used although they are disabled"},
+    {"GANTRY_CONFIG_<ID>__<KEY>",
+     "option KEY of plugin ID, in capitals, with _ in place of dots and hyphens"},
+    {"GANTRY_SECURE", "1: ignore variables that name files or plugins, as privileged processes do"},
+    {"XDG_CACHE_HOME", "the cache is in its directory gantry; default: ~/.cache"},
+    {"HOME", "see XDG_CACHE_HOME"},
+    {"TMPDIR", "directory of temporary files"},
+    {"PATH", "where compilers of gantry pack are searched"},
+    {"CC", "C compiler of gantry pack"},
+    {"GLSLANG", "compiler of shaders of gantry pack"},
+    {"LD_BIND_NOW", "if set, functions of artifacts are bound when they are loaded"},
+    {"NO_COLOR", "if set and not empty, no colours on terminals"},
+};
+
+constexpr Entry files[] = {
+    {"/etc/gantry/runtime.yaml", "the configuration, unless --config names another file"},
+    {"/etc/gantry/plugins.d", "manifests of the administrator"},
+    {"<prefix>/share/gantry/plugins.d", "manifests of installed plugins"},
+    {"~/.cache/gantry", "compiled programs and other files that can be regenerated"},
+};
+
+// Breaks lines at blanks, so that roff's source has short lines, and escapes them.
+std::string filled(std::string_view text) {
+  constexpr std::size_t max = 78;
+  std::string lines;
+  std::size_t width = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t size = roff_text(word).size();
+    const bool fits = width + 1 + size <= max;
+    if (!lines.empty()) lines += fits ? ' ' : '\n';
+    lines += word;
+    width = fits ? width + 1 + size : size;
+  }
+  return roff_text(lines) + "\n";
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff_text(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff_text(text) + "\\fR"; }
+
+std::string section(std::string_view title, const std::string& body) {
+  return body.empty() ? "" : concat(".SH ", title, "\n", body);
+}
+
+std::string tagged(const std::string& title, std::string_view text) {
+  return concat(".TP\n", title, "\n", filled(text));
+}
+
+template <class Entries>
+std::string list_of(const Entries& entries) {
+  return join(entries, "", [](const Entry& one) { return tagged(bold(one.title), one.text); });
+}
+
+// "gantry-plugins-doctor"
+std::string page_name(std::string_view words) {
+  std::string name(words);
+  for (char& c : name) c = c == ' ' ? '-' : c;
+  return name;
+}
+
+std::string reference(std::string_view words) {
+  return concat(".BR ", roff_text(page_name(words)), " (1)");
+}
+
+std::string option_title(const OptionText& option) {
+  std::string title = join(option.names, ", ", bold);
+  if (!option.value.empty()) title += (title.empty() ? "" : " ") + italic(option.value);
+  return title;
+}
+
+std::string option_text(const OptionText& option) {
+  std::string text = option.description;
+  const auto is_described = [&](const std::string& choice) {
+    return text.find(choice) != text.npos;
+  };
+  if (!std::ranges::all_of(option.choices, is_described))
+    text += "; one of " + join(option.choices);
+  if (!option.range.empty()) text += "; " + option.range;
+  if (!option.needs.empty()) text += "; requires " + join(option.needs);
+  if (!option.excludes.empty()) text += "; not with " + join(option.excludes);
+  return tagged(option_title(option), text);
+}
+
+std::string synopsis(const CommandText& command, std::string_view words) {
+  std::string text = bold(words) + " [" + italic("OPTIONS") + "]";
+  if (!command.commands.empty()) text += " " + italic("COMMAND");
+  for (const OptionText& argument : command.arguments) {
+    const std::string name = italic(argument.value) + (argument.repeatable ? " ..." : "");
+    text += argument.required ? " " + name : " [" + name + "]";
+  }
+  return text + "\n";
+}
+
+// "Loads ..." becomes "loads ...", as in the list of whatis(1).
+std::string short_description(const CommandText& command) {
+  std::string text = command.description;
+  if (text.ends_with('.')) text.pop_back();
+  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// A complete sentence of the description.
+std::string sentence(const CommandText& command) {
+  return upper(command.description.substr(0, 1)) + command.description.substr(1) +
+         (command.description.ends_with('.') ? "" : ".");
+}
+
+// The sentences and the example commands of a footer.
+std::pair<std::string, std::string> split_footer(std::string_view footer) {
+  for (const std::string_view heading : {"Examples:\n", "Example:\n"}) {
+    const std::size_t at = footer.find(heading);
+    if (at == footer.npos || (at != 0 && footer[at - 1] != '\n')) continue;
+    return {std::string(footer.substr(0, at)), std::string(footer.substr(at + heading.size()))};
+  }
+  return {std::string(footer), ""};
+}
+
+std::string paragraphs(std::string_view text) {
+  std::string out;
+  for (bool starts = true; !text.empty();) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty()) out += (starts ? ".PP\n" : "") + filled(line);
+    starts = line.empty();
+  }
+  return out;
+}
+
+std::string examples(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.starts_with("  ")) line.remove_prefix(2);
+    if (!line.empty()) lines += roff_text(line) + "\n";
+  }
+  return lines.empty() ? "" : ".nf\n" + lines + ".fi\n";
+}
+
+class Writer {
+ public:
+  Writer(const CommandText& root, std::string_view version)
+      : root_(root), version_(version), globals_(global_options(root)) {}
+
+  void write(const CommandText& command, const std::string& words, const std::string& parent) {
+    pages_.push_back({page_name(words) + ".1", page(command, words, parent)});
+    for (const CommandText& each : command.commands) write(each, words + " " + each.name, words);
+  }
+
+  std::vector<ManPage> pages() && { return std::move(pages_); }
+
+ private:
+  std::string page(const CommandText& command, const std::string& words,
+                   const std::string& parent) const {
+    const bool is_root = &command == &root_;
+    const auto [prose, example_lines] = split_footer(command.footer);
+    const auto list = [](const std::vector<OptionText>& all) { return join(all, "", option_text); };
+    std::string text = concat(".TH ", roff_text(upper(page_name(words))), " 1 \"\" \"gantry ",
+                              version_, "\" \"gantry manual\"\n");
+    text += section(
+        "NAME", concat(roff_text(page_name(words)), " \\-\n", filled(short_description(command))));
+    text += section("SYNOPSIS", synopsis(command, words));
+    text +=
+        section("DESCRIPTION", filled(sentence(command)) + paragraphs(prose) + arguments(command));
+    text += section("COMMANDS", commands(command, words));
+    text += section("OPTIONS", list(command.options));
+    if (!is_root) text += section("GLOBAL OPTIONS", list(globals_));
+    text += section("EXIT STATUS", list_of(exit_statuses));
+    if (is_root) {
+      text += section("ENVIRONMENT", list_of(variables));
+      text += section("FILES", list_of(files));
+    }
+    text += section("EXAMPLES", examples(example_lines));
+    return text + section("SEE ALSO", see_also(command, words, parent));
+  }
+
+  static std::string arguments(const CommandText& command) {
+    return join(command.arguments, "", option_text);
+  }
+
+  static std::string commands(const CommandText& command, const std::string& words) {
+    std::string text;
+    for (const CommandText& each : command.commands) {
+      text += tagged(reference(words + " " + each.name), each.description);
+    }
+    return text;
+  }
+
+  // The command above, the commands beside and below, and gantry(1).
+  std::string see_also(const CommandText& command, const std::string& words,
+                       const std::string& parent) const {
+    std::vector<std::string> pages;
+    if (!parent.empty()) pages.push_back(root_.name);
+    if (!parent.empty() && parent != root_.name) pages.push_back(parent);
+    const CommandText* above = parent.empty() ? nullptr : &root_;
+    if (above != nullptr && parent != root_.name)
+      above = above->command(parent.substr(parent.rfind(' ') + 1));
+    if (above != nullptr) {
+      for (const CommandText& each : above->commands) {
+        if (each.name != command.name) pages.push_back(parent + " " + each.name);
+      }
+    }
+    for (const CommandText& each : command.commands) pages.push_back(words + " " + each.name);
+    return pages.empty() ? "" : join(pages, ",\n", reference) + "\n";
+  }
+
+  const CommandText& root_;
+  const std::string_view version_;
+  const std::vector<OptionText> globals_;
+  std::vector<ManPage> pages_;
+};
+
+}  // namespace
+
+std::string roff_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool starts = out.empty() || out.back() == '\n';
+    if (starts && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else if (c == '\'') {
+      out += "\\(aq";
+    } else if (c == '~') {
+      out += "\\(ti";
+    } else if (c == '^') {
+      out += "\\(ha";
+    } else if (c == '`') {
+      out += "\\(ga";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::vector<ManPage> man_pages(const CommandText& root, std::string_view version) {
+  Writer writer(root, version);
+  writer.write(root, root.name, "");
+  return std::move(writer).pages();
+}
+
+}  // namespace gantry::cli
