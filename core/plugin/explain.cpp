@@ -29,8 +29,9 @@ Verdict verdict_of(const Reason& why) {
   return Verdict::refused;
 }
 
-ExplainedCandidate explained(const Candidate& candidate) {
+ExplainedCandidate explained(const Candidate& candidate, std::size_t index) {
   ExplainedCandidate out;
+  out.index = index;
   out.file = candidate.file;
   out.tier = candidate.tier;
   out.state = candidate.state;
@@ -116,7 +117,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     // added after `candidates` was created
     if (choice.candidate >= candidates.size()) continue;
     const Candidate& candidate = candidates[choice.candidate];
-    ExplainedCandidate one = explained(candidate);
+    ExplainedCandidate one = explained(candidate, choice.candidate);
     if (!candidate.stopped()) {
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
@@ -128,7 +129,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     const Candidate& candidate = candidates[i];
     if (listed.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
       continue;
-    ExplainedCandidate one = explained(candidate);
+    ExplainedCandidate one = explained(candidate, i);
     if (!candidate.stopped()) {
       one.reason = reason::not_chosen;
       one.text = Message("the override is another plugin: ", out.override_id);
@@ -162,17 +163,24 @@ std::string required_by_text(const Requirement& requirement) {
   return concat("required by ", join(requirement.required_by, ", ", {}, max));
 }
 
+constexpr std::string_view margin = "           ";
+
+std::string changes_line(const ExplainedCandidate& one) {
+  if (one.changes.empty()) return "";
+  return text_line(margin, "would be chosen if: ", join(one.changes, "; and "));
+}
+
 std::string candidate_line(const ExplainedCandidate& one) {
   const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
   const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
   if (serves)
-    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file);
-  constexpr std::string_view margin = "           ";
+    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file) +
+           changes_line(one);
   std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
   text += text_line(margin, one.file);
   if (one.verdict == Verdict::refused && !one.support.empty())
     text += text_line(margin, "support: ", one.support);
-  return text;
+  return text + changes_line(one);
 }
 
 std::string requirement_text(const ExplainedRequirement& entry) {
@@ -232,8 +240,8 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
   for (const Requirement& requirement : requirements)
     out.requirements.push_back(
         explain_requirement(plugins, candidates, out.served_keys, requirement));
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.manifest) out.unreadable.push_back(explained(candidate));
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].manifest) out.unreadable.push_back(explained(candidates[i], i));
   }
   return out;
 }
@@ -272,7 +280,7 @@ std::string to_text(const Explanation& explanation) {
   if (!explanation.unreadable.empty()) text += "\nmanifests that offer nothing:\n";
   for (const ExplainedCandidate& one : explanation.unreadable) {
     text += text_line("  ", pad(upper(name_of(one.verdict)), 9), one.file);
-    text += text_line("           ", name_of(one.reason), "  ", indent(one.text, "           "));
+    text += text_line(margin, name_of(one.reason), "  ", indent(one.text, margin));
   }
   if (!explanation.warnings.empty()) text += "\n";
   for (const Message& warning : explanation.warnings) text += text_line("warning: ", warning);

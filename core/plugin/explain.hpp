@@ -43,6 +43,10 @@ struct ExplainedCandidate {
   CandidateState state = CandidateState::found;
   Reason reason;
   Message text;
+  // index into PluginSet::candidates()
+  std::size_t index = 0;
+  // All of these changes together would make it the chosen one: see add_changes().
+  std::vector<Message> changes;
 };
 
 struct ExplainedRequirement {
@@ -75,6 +79,12 @@ struct Explanation {
 
 // requirements  [in]   in the order of the result
 Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements);
+
+// Adds to each candidate that is not chosen the smallest set of changes that would make it the chosen
+// one: "plugins.select or GANTRY_SELECT names acme.npu", "/x/npu.yaml is removed".
+//
+// costs    inspects the candidates that no earlier step has inspected; runs no code of them
+void add_changes(const PluginSet& plugins, Explanation& explanation);
 
 // Returns one requirement for each key and device that a candidate offers or that `wanted`
 // contains, sorted bytewise, for `gantry plugins doctor`.

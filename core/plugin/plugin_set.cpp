@@ -17,14 +17,13 @@ bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
                      [&](const ManifestDevice& offered) { return offered.name == what; });
 }
 
-// Orders by priority and version, the higher first, then by id, the bytewise lower first.
+}  // namespace
+
 bool comes_first(const Manifest& a, const Manifest& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.version != b.version) return a.version > b.version;
   return a.id < b.id;
 }
-
-}  // namespace
 
 PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filters,
                      PluginSetOptions options)

@@ -63,6 +63,10 @@ struct Choice {
   bool is_override = false;
 };
 
+// The order of choice: by priority and version, the higher first, then by id, the bytewise lower
+// first.
+bool comes_first(const Manifest& a, const Manifest& b);
+
 class PluginSet {
  public:
   // Reads and parses the manifests, and logs the warnings about them, in the order of discovery. A

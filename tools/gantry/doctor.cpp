@@ -50,6 +50,7 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
   json.field("text", json_text(candidate.text));
   json.field("support", json_text(candidate.support));
+  write_texts("would_be_chosen_if", candidate.changes, json);
 }
 
 // The devices of all plugins after they were opened. Drivers that plugins open at run time are
@@ -189,6 +190,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   }
   const bool all = options.keys.empty() && !diagnosis.artifact;
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
+  add_changes(plugins, diagnosis.plugins);
   return diagnosis;
 }
 
