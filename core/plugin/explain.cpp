@@ -29,25 +29,6 @@ Verdict verdict_of(const Reason& why) {
   return Verdict::refused;
 }
 
-ExplainedCandidate explained(const Candidate& candidate, std::size_t index) {
-  ExplainedCandidate out;
-  out.index = index;
-  out.file = candidate.file;
-  out.tier = candidate.tier;
-  out.state = candidate.state;
-  out.reason = candidate.reason;
-  out.text = candidate.text;
-  out.title = candidate.title();
-  out.verdict = verdict_of(candidate.reason);
-  if (candidate.manifest) {
-    out.id = candidate.manifest->id;
-    out.version = candidate.manifest->version.text;
-    out.support = candidate.manifest->support;
-    out.priority = candidate.manifest->priority;
-  }
-  return out;
-}
-
 // The reason of a candidate is not repeated, because it is always shown beside the advice.
 std::string advice_for_override(const ExplainedRequirement& entry,
                                 const std::vector<Candidate>& candidates) {
@@ -117,7 +98,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     // added after `candidates` was created
     if (choice.candidate >= candidates.size()) continue;
     const Candidate& candidate = candidates[choice.candidate];
-    ExplainedCandidate one = explained(candidate, choice.candidate);
+    ExplainedCandidate one = explain_candidate(candidate, choice.candidate);
     if (!candidate.stopped()) {
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
@@ -129,7 +110,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     const Candidate& candidate = candidates[i];
     if (listed.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
       continue;
-    ExplainedCandidate one = explained(candidate, i);
+    ExplainedCandidate one = explain_candidate(candidate, i);
     if (!candidate.stopped()) {
       one.reason = reason::not_chosen;
       one.text = Message("the override is another plugin: ", out.override_id);
@@ -170,19 +151,6 @@ std::string changes_line(const ExplainedCandidate& one) {
   return text_line(margin, "would be chosen if: ", join(one.changes, "; and "));
 }
 
-std::string candidate_line(const ExplainedCandidate& one) {
-  const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
-  const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
-  if (serves)
-    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file) +
-           changes_line(one);
-  std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
-  text += text_line(margin, one.file);
-  if (one.verdict == Verdict::refused && !one.support.empty())
-    text += text_line(margin, "support: ", one.support);
-  return text + changes_line(one);
-}
-
 std::string requirement_text(const ExplainedRequirement& entry) {
   const Requirement& requirement = entry.requirement;
   Message head(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
@@ -190,7 +158,7 @@ std::string requirement_text(const ExplainedRequirement& entry) {
   if (entry.candidates.empty()) head.append({"; no candidate"});
   if (!entry.override_id.empty()) head.append({"; override: ", entry.override_id});
   std::string text = text_line(head);
-  for (const ExplainedCandidate& one : entry.candidates) text += candidate_line(one);
+  for (const ExplainedCandidate& one : entry.candidates) text += to_text(one);
   if (!entry.tie.empty()) text += text_line("  tie: ", entry.tie);
   if (!entry.near.empty()) text += text_line("  near: ", join(entry.near));
   if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
@@ -230,6 +198,25 @@ bool Explanation::all_served() const {
                      });
 }
 
+ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t index) {
+  ExplainedCandidate out;
+  out.index = index;
+  out.file = candidate.file;
+  out.tier = candidate.tier;
+  out.state = candidate.state;
+  out.reason = candidate.reason;
+  out.text = candidate.text;
+  out.title = candidate.title();
+  out.verdict = verdict_of(candidate.reason);
+  if (candidate.manifest) {
+    out.id = candidate.manifest->id;
+    out.version = candidate.manifest->version.text;
+    out.support = candidate.manifest->support;
+    out.priority = candidate.manifest->priority;
+  }
+  return out;
+}
+
 Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements) {
   Explanation out;
   out.core = core_line(plugins.options().core);
@@ -241,7 +228,7 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
     out.requirements.push_back(
         explain_requirement(plugins, candidates, out.served_keys, requirement));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!candidates[i].manifest) out.unreadable.push_back(explained(candidates[i], i));
+    if (!candidates[i].manifest) out.unreadable.push_back(explain_candidate(candidates[i], i));
   }
   return out;
 }
@@ -270,6 +257,19 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
   std::vector<Requirement> out;
   for (auto& [what, requirement] : all) out.push_back(std::move(requirement));
   return out;
+}
+
+std::string to_text(const ExplainedCandidate& one) {
+  const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
+  const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
+  if (serves)
+    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file) +
+           changes_line(one);
+  std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
+  text += text_line(margin, one.file);
+  if (one.verdict == Verdict::refused && !one.support.empty())
+    text += text_line(margin, "support: ", one.support);
+  return text + changes_line(one);
 }
 
 std::string to_text(const Explanation& explanation) {

@@ -77,6 +77,10 @@ struct Explanation {
   bool all_served() const;
 };
 
+// index    [in]   of the candidate in PluginSet::candidates()
+// returns  the candidate as if it served nothing: its verdict is the one of its reason
+ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t index);
+
 // requirements  [in]   in the order of the result
 Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements);
 
@@ -93,6 +97,8 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
 
 // Returns the text output of `gantry plugins doctor`.
 std::string to_text(const Explanation& explanation);
+// Returns the lines of one candidate in it.
+std::string to_text(const ExplainedCandidate& one);
 
 // Returns one error for all requirements that are not served: unavailable, reason NO_PLUGIN. The
 // text lists every unserved key with its candidates and their reasons, similar keys and advice,

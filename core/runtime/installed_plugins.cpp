@@ -4,6 +4,7 @@
 #include "core/runtime/config_check.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/payload_text.hpp"
+#include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
 
 namespace gantry {
@@ -20,6 +21,11 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
   if (!choice) return std::nullopt;
   const std::string id = set().candidate(choice->candidate).manifest->id;
   return serving_.emplace(type_key, id).first->second;
+}
+
+Result<std::vector<ConfigValue>> InstalledPlugins::options_of(
+    const Manifest& manifest, std::vector<Message>& warnings) const {
+  return plugin_options(*state_, manifest, warnings);
 }
 
 Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(

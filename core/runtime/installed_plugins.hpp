@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/format/payload_layout.hpp"
+#include "core/manifest/config_values.hpp"
 #include "core/module/artifact.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
@@ -29,6 +30,9 @@ class InstalledPlugins {
   // Returns the id of the first plugin for a type key that can be opened according to its manifest
   // and its library; nullopt if there is none. Opens no plugin.
   std::optional<std::string> serving(std::string_view type_key);
+  // See plugin_options.hpp.
+  Result<std::vector<ConfigValue>> options_of(const Manifest& manifest,
+                                              std::vector<Message>& warnings) const;
   // Reads a file and its container with these layouts. Loads nothing.
   //
   // returns  errors of opening the file; malformed or unsupported from the ELF and container

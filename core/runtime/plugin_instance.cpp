@@ -2,34 +2,14 @@
 #include "core/runtime/plugin_instance.hpp"
 
 #include "core/base/process_end.hpp"
-#include "core/manifest/config_values.hpp"
+#include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>
 
-#include <cctype>
-#include <filesystem>
-
 namespace gantry {
 namespace {
-
-// The options that the environment sets for a plugin: GANTRY_CONFIG_<ID>__<KEY>.
-ConfigLayer environment_layer(const Manifest& manifest, const Environment& environment) {
-  ConfigLayer layer{"environment", {}};
-  const std::string prefix = config_variable(manifest.id, "");
-  for (const auto& [name, value] : environment.plugin_config) {
-    const std::string variable = "GANTRY_CONFIG_" + name;
-    if (!variable.starts_with(prefix)) continue;
-    std::string key = variable.substr(prefix.size());
-    for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    for (const ConfigOption& option : manifest.config_schema) {
-      if (config_variable(manifest.id, option.name) == variable) key = option.name;
-    }
-    layer.values.push_back({key, value, Spelling::raw});
-  }
-  return layer;
-}
 
 struct ToValue {
   Result<OwnedValue> operator()(bool truth) const { return OwnedValue::adopt(bool_value(truth)); }
@@ -45,17 +25,8 @@ struct ToValue {
 };
 
 Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost& host) {
-  std::vector<ConfigLayer> layers;
-  for (const ConfigBackend& backend : state.config.backends) {
-    if (backend.id == manifest.id) layers.push_back({backend.file, backend.options});
-  }
-  layers.push_back(environment_layer(manifest, state.environment));
-  const ConfigLocations locations{
-      std::filesystem::path(manifest.file).parent_path().string(),
-      std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
-      Environment::variable};
   std::vector<Message> warnings;
-  GANTRY_TRY(const auto values, resolve_config(manifest, layers, locations, warnings));
+  GANTRY_TRY(const auto values, plugin_options(state, manifest, warnings));
   for (const Message& warning : warnings) state.log.warning(warning);
   for (const ConfigValue& value : values) {
     GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));

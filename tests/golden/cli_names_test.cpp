@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         Command{"Plugins", {"--plugins", name, "plugins", "list"}},
         Command{"Config", {"--config", name, "plugins", "list"}},
         Command{"Key", {"plugins", "doctor", "--key", name}},
+        Command{"Explain", {"plugins", "explain", name}},
+        Command{"Reasons", {"plugins", "reasons", name}},
         Command{"KeyInJson", {"plugins", "doctor", "--json", "--key", name}},
         Command{"Artifact", {"plugins", "doctor", "--artifact", name}},
         Command{"Function", {"--plugins", graph_plugin, "run", model, "--function", name}},
@@ -167,6 +169,7 @@ void write_config(const fs::path& directory, const std::string& text) {
 
 const Args list = {"--plugins", "{}/p", "plugins", "list"};
 const Args doctor = {"--plugins", "{}/p", "plugins", "doctor"};
+const Args explain = {"--plugins", "{}/p", "plugins", "explain", "test.fake"};
 const Args pack = {"pack", "{}/a.yaml", "-o", "{}/a.so"};
 const Args configured = {"--config", "{}/a.yaml", "plugins", "doctor"};
 
@@ -205,6 +208,22 @@ INSTANTIATE_TEST_SUITE_P(
                 ManifestBuilder().key("k").write_to(directory / "p/a" / (name + ".yaml"));
               },
               doctor},
+        Place{"ManifestFileInExplain",
+              [](const fs::path& directory) {
+                ManifestBuilder().key("k").write_to(directory / "p/a" / (name + ".yaml"));
+              },
+              explain},
+        Place{"VendorInExplain",
+              [](const fs::path& directory) {
+                write_manifest(directory, ManifestBuilder().key("k").set("vendor", yaml_name));
+              },
+              explain},
+        Place{"OptionInExplain",
+              [](const fs::path& directory) {
+                write_manifest(directory, ManifestBuilder().key("k").set(
+                                              "config", "{a: " + yaml_name + "}"));
+              },
+              explain},
         Place{"TwoManifests",
               [](const fs::path& directory) {
                 ManifestBuilder().write_to(directory / "p" / name / "a.yaml");

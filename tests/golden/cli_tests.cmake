@@ -34,7 +34,7 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_description LABELS cli
-    SOURCES cli_completion_test.cpp cli_man_test.cpp cli_reasons_test.cpp
+    SOURCES cli_completion_test.cpp cli_explain_test.cpp cli_man_test.cpp cli_reasons_test.cpp
     LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)

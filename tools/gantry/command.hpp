@@ -55,6 +55,7 @@ void add_install(CLI::App& plugins, Invocation& invocation);
 void add_remove(CLI::App& plugins, Invocation& invocation);
 // Adds `plugins new`.
 void add_new(CLI::App& plugins, Invocation& invocation);
+void add_plugins_explain(CLI::App& plugins, Invocation& invocation);
 void add_plugins_reasons(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);

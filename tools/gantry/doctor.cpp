@@ -5,6 +5,7 @@
 #include "tools/gantry/common/payload_report.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
+#include "tools/gantry/explanation_json.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -37,20 +38,6 @@ std::vector<Requirement> requirements_of(const Artifact& artifact) {
     requirements.push_back(requirement_of(key, artifact.name));
   }
   return requirements;
-}
-
-void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
-  json.field("verdict", name_of(candidate.verdict));
-  json.field("id", json_text(candidate.id));
-  json.field("version", json_text(candidate.version));
-  json.field("manifest", json_text(candidate.file));
-  json.field("tier", candidate.tier);
-  json.field("priority", candidate.priority);
-  json.field("state", name_of(candidate.state));
-  json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
-  json.field("text", json_text(candidate.text));
-  json.field("support", json_text(candidate.support));
-  write_texts("would_be_chosen_if", candidate.changes, json);
 }
 
 // The devices of all plugins after they were opened. Drivers that plugins open at run time are
@@ -121,25 +108,6 @@ void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
   json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
   json.field("text", why != nullptr ? json_text(why->message) : std::string());
   json.end();
-}
-
-void write_location(const SearchLocation& location, JsonWriter& json) {
-  json.field("tier", location.tier);
-  json.field("location", json_text(location.name));
-  json.field("text", json_text(describe(location)));
-  write_texts("files", location.files, json);
-}
-
-void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json) {
-  json.field("what", json_text(requirement.requirement.what));
-  json.field("kind", requirement.requirement.device ? "device" : "key");
-  write_texts("required_by", requirement.requirement.required_by, json);
-  json.field("served", requirement.served);
-  json.field("override", text_or_null(requirement.override_id));
-  write_objects("candidates", requirement.candidates, json, write_candidate);
-  write_texts("near", requirement.near, json);
-  json.field("advice", json_text(requirement.advice));
-  json.field("tie", json_text(requirement.tie));
 }
 
 std::string doctor_json(const Diagnosis& diagnosis) {

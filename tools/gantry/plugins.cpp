@@ -103,6 +103,7 @@ void add_plugins(CLI::App& app, Invocation& invocation) {
   add_install(*plugins, invocation);
   add_remove(*plugins, invocation);
   add_new(*plugins, invocation);
+  add_plugins_explain(*plugins, invocation);
   add_plugins_reasons(*plugins, invocation);
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/manifest_builder.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace gantry::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// Two versions of acme.npu, a drop-in, and a plugin that is chosen for the same key.
+class PluginsExplain : public ::testing::Test {
+ protected:
+  PluginsExplain() {
+    const ManifestBuilder manifest =
+        ManifestBuilder()
+            .id("acme.npu")
+            .key("npu")
+            .device("npu")
+            .set("config_schema",
+                 "{cache_mb: {type: int, default: 64}, mode: {type: enum, enum: [fast, safe], "
+                 "default: "
+                 "safe}, token: {type: string, secret: true, default: \"none\"}}");
+    ManifestBuilder(manifest).version("2.0.0").line("vendor: ACME").write_to(dir_ / "new/new.yaml");
+    ManifestBuilder(manifest).version("1.0.0").write_to(dir_ / "old/old.yaml");
+    write_file(dir_ / "new/libfake.so", std::string_view("x"));
+    std::filesystem::create_directory(dir_ / "new.yaml.d");
+    write_file(dir_ / "new.yaml.d/10.yaml", std::string_view("config: {mode: fast}\n"));
+    write_file(dir_ / "runtime.yaml", "plugins: {dirs: [" + directory() +
+                                          "]}\nbackends: {acme.npu: {config: {token: hush}}}\n");
+  }
+  std::string directory() const { return dir_.path().string(); }
+  Outcome explain(std::vector<std::string> more = {}) const {
+    std::vector<std::string> args{"--config", (dir_ / "runtime.yaml").string(), "plugins",
+                                  "explain", "acme.npu"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_gantry(args, {"GANTRY_CONFIG_ACME_NPU__CACHE_MB=7"});
+  }
+
+ private:
+  const TempDir dir_;
+};
+
+TEST_F(PluginsExplain, PrintsManifestsOptionsAndOffers) {
+  const Outcome outcome = explain();
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("plugin acme.npu 2.0.0\n  vendor    ACME\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nmanifests\n  REFUSED  2.0.0      tier 2  " + directory() +
+                                     "/new/new.yaml\n           GANTRY-D30"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("\n           drop-in " + directory() + "/new.yaml.d/10.yaml\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  SHADOWED 1.0.0      tier 2  " + directory() +
+                                     "/old/old.yaml\n           GANTRY-D120 SHADOWED_BY  "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nkey npu                  served by no plugin\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\ndevice npu                  served by no plugin\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n           would be chosen if: " + directory() +
+                                     "/new/new.yaml is removed; and GANTRY-D305 LIBRARY_MISSING is "
+                                     "repaired: "));
+}
+
+TEST_F(PluginsExplain, PrintsTheSourceOfEachOptionAndNoSecret) {
+  const std::string text = explain().out;
+
+  EXPECT_THAT(text, HasSubstr("\n  cache_mb             7                    environment variable "
+                              "GANTRY_CONFIG_ACME_NPU__CACHE_MB\n"));
+  EXPECT_THAT(text, HasSubstr("\n  mode                 fast                 " + directory() +
+                              "/new.yaml.d/10.yaml\n"));
+  EXPECT_THAT(text, HasSubstr("\n  token                ***                  " + directory() +
+                              "/runtime.yaml\n"));
+  EXPECT_THAT(text, Not(HasSubstr("hush")));
+  EXPECT_THAT(explain({"--json"}).out, Not(HasSubstr("hush")));
+}
+
+TEST_F(PluginsExplain, PrintsTheSameAsJson) {
+  const json all = json::parse(explain({"--json"}).out);
+
+  EXPECT_EQ(all.at("id"), "acme.npu");
+  EXPECT_EQ(all.at("used").at("version"), "2.0.0");
+  ASSERT_EQ(all.at("manifests").size(), 2u);
+  EXPECT_EQ(all.at("manifests")[0].at("drop_ins"), json({directory() + "/new.yaml.d/10.yaml"}));
+  EXPECT_EQ(all.at("manifests")[1].at("reason"), "GANTRY-D120 SHADOWED_BY");
+  EXPECT_EQ(all.at("options")[1], json({{"key", "mode"},
+                                        {"value", "fast"},
+                                        {"source", directory() + "/new.yaml.d/10.yaml"},
+                                        {"secret", false},
+                                        {"live", false}}));
+  EXPECT_EQ(all.at("options_error"), nullptr);
+  ASSERT_EQ(all.at("offers").size(), 2u);
+  EXPECT_EQ(all.at("offers")[0].at("what"), "npu");
+  EXPECT_EQ(all.at("offers")[0].at("candidates")[0].at("would_be_chosen_if").size(), 1u);
+}
+
+TEST_F(PluginsExplain, PrintsWhyOptionsCannotBeResolved) {
+  const Outcome outcome = run_gantry({"--plugins", directory(), "plugins", "explain", "acme.npu"},
+                                     {"GANTRY_CONFIG_ACME_NPU__CACHE_MB=much"});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("\noptions\n  REFUSED  environment variable "
+                                     "GANTRY_CONFIG_ACME_NPU__CACHE_MB: option \"cache_mb\" of "
+                                     "plugin acme.npu: expected int"));
+}
+
+TEST_F(PluginsExplain, NamesTheNearestIdOfAnUnknownOne) {
+  const Outcome outcome = run_gantry({"--plugins", directory(), "plugins", "explain", "acme.npv"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, HasSubstr("gantry: no manifest has the id \"acme.npv\", did you mean "
+                                     "\"acme.npu\"\n  installed plugins: acme.npu\n"));
+}
+
+TEST_F(PluginsExplain, IsCompletedWithInstalledIds) {
+  EXPECT_EQ(
+      run_gantry({"__complete", "--", "--plugins", directory(), "plugins", "explain", "a"}).out,
+      "acme.npu\n");
+}
+
+}  // namespace
+}  // namespace gantry::test

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/explanation_json.hpp"
+
+#include "tools/gantry/common/json_document.hpp"
+
+namespace gantry::cli {
+
+void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
+  json.field("verdict", name_of(candidate.verdict));
+  json.field("id", json_text(candidate.id));
+  json.field("version", json_text(candidate.version));
+  json.field("manifest", json_text(candidate.file));
+  json.field("tier", candidate.tier);
+  json.field("priority", candidate.priority);
+  json.field("state", name_of(candidate.state));
+  json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
+  json.field("text", json_text(candidate.text));
+  json.field("support", json_text(candidate.support));
+  write_texts("would_be_chosen_if", candidate.changes, json);
+}
+
+void write_location(const SearchLocation& location, JsonWriter& json) {
+  json.field("tier", location.tier);
+  json.field("location", json_text(location.name));
+  json.field("text", json_text(describe(location)));
+  write_texts("files", location.files, json);
+}
+
+void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json) {
+  json.field("what", json_text(requirement.requirement.what));
+  json.field("kind", requirement.requirement.device ? "device" : "key");
+  write_texts("required_by", requirement.requirement.required_by, json);
+  json.field("served", requirement.served);
+  json.field("override", text_or_null(requirement.override_id));
+  write_objects("candidates", requirement.candidates, json, write_candidate);
+  write_texts("near", requirement.near, json);
+  json.field("advice", json_text(requirement.advice));
+  json.field("tie", json_text(requirement.tie));
+}
+
+}  // namespace gantry::cli

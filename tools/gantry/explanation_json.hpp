@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON of explanations, for `plugins doctor` and `plugins explain`. Each function writes the
+// members of one object.
+#pragma once
+
+#include "core/base/json_writer.hpp"
+#include "core/plugin/explain.hpp"
+
+namespace gantry::cli {
+
+void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json);
+void write_location(const SearchLocation& location, JsonWriter& json);
+void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json);
+
+}  // namespace gantry::cli

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/explanation_json.hpp"
+#include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/session.hpp"
+
+#include "core/base/text.hpp"
+#include "core/plugin/compatible.hpp"
+#include "core/plugin/explain_plugin.hpp"
+#include "core/runtime/installed_plugins.hpp"
+
+#include <gantry/join.hpp>
+
+#include <algorithm>
+
+namespace gantry::cli {
+namespace {
+
+struct ExplainOptions {
+  std::string id;
+  bool json = false;
+};
+
+// A plugin, and its options or why they cannot be resolved.
+struct PluginReport {
+  ExplainedPlugin plugin;
+  Result<std::vector<ConfigValue>> options = std::vector<ConfigValue>();
+  std::vector<Message> warnings;
+};
+
+Result<PluginReport> examine_plugin(const InstalledPlugins& installed, const std::string& id) {
+  installed.set().inspect_all();
+  PluginReport report;
+  GANTRY_TRY(report.plugin, explain_plugin(installed.set(), id));
+  if (report.plugin.manifest)
+    report.options = installed.options_of(*report.plugin.manifest, report.warnings);
+  return report;
+}
+
+constexpr std::string_view margin = "           ";
+
+std::string abi_text(const ManifestAbi& abi) {
+  return describe(gantry_abi_range{abi.major, abi.min_minor, abi.max_minor, 0});
+}
+
+std::string manifest_text(const Manifest& manifest) {
+  std::string text;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) text += text_line("  ", pad(std::string(name), 10), value);
+  };
+  add("name", manifest.display_name);
+  add("vendor", manifest.vendor);
+  add("license", manifest.license);
+  add("homepage", manifest.homepage);
+  add("support", manifest.support);
+  add("manifest", manifest.file);
+  add("library", manifest.library_path);
+  add("abi", abi_text(manifest.abi));
+  add("priority", concat(manifest.priority));
+  add("required", manifest.required ? "yes" : "");
+  add("globals", join(manifest.globals));
+  return text;
+}
+
+// The used manifest has no verdict unless something stops it.
+std::string manifest_line(const ExplainedManifest& one) {
+  const ExplainedCandidate& candidate = one.candidate;
+  const std::string version = candidate.version.empty() ? "?" : candidate.version;
+  const std::string_view verdict = candidate.reason ? name_of(candidate.verdict) : "used";
+  std::string text = text_line("  ", pad(upper(verdict), 9), pad(version, 10), " tier ",
+                               candidate.tier, "  ", candidate.file);
+  if (candidate.reason) {
+    text += text_line(margin, name_of(candidate.reason), "  ", indent(candidate.text, margin));
+  } else {
+    text += text_line(margin, name_of(candidate.state));
+  }
+  for (const std::string& drop_in : one.drop_ins) text += text_line(margin, "drop-in ", drop_in);
+  return text;
+}
+
+std::string option_line(const ConfigValue& value) {
+  return text_line("  ", pad(value.key, 20), " ", pad(display_text(value), 20), " ", value.source);
+}
+
+std::string options_text(const PluginReport& report) {
+  if (!report.options.ok())
+    return "\noptions\n" + text_line("  REFUSED  ", indent(report.options.error().message, margin));
+  if (report.options->empty()) return "";
+  return "\noptions\n" + join(*report.options, "", option_line);
+}
+
+// The candidates of this plugin, and the chosen one.
+std::string offer_text(const ExplainedRequirement& entry, std::string_view id) {
+  const Requirement& requirement = entry.requirement;
+  const auto is_ours = [&](const ExplainedCandidate& one) { return one.id == id; };
+  const auto chosen =
+      std::ranges::find(entry.candidates, Verdict::chosen, &ExplainedCandidate::verdict);
+  std::string text =
+      "\n" + text_line(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
+                       chosen == entry.candidates.end() ? "served by no plugin"
+                       : is_ours(*chosen)               ? "served by this plugin"
+                                                        : concat("served by ", chosen->title));
+  for (const ExplainedCandidate& one : entry.candidates) {
+    if (is_ours(one)) text += to_text(one);
+  }
+  if (!entry.tie.empty()) text += text_line("  tie: ", entry.tie);
+  return text;
+}
+
+std::string report_text(const PluginReport& report) {
+  const ExplainedPlugin& plugin = report.plugin;
+  std::string text = plugin.manifest
+                         ? text_line("plugin ", plugin.id, " ", plugin.manifest->version.text) +
+                               manifest_text(*plugin.manifest)
+                         : text_line("plugin ", plugin.id, ": no manifest of it is used");
+  text += "\nmanifests\n" + join(plugin.manifests, "", manifest_line);
+  text += options_text(report);
+  for (const ExplainedRequirement& entry : plugin.offers.requirements)
+    text += offer_text(entry, plugin.id);
+  for (const Message& warning : report.warnings) text += text_line("warning: ", warning);
+  return text;
+}
+
+void write_used(const Manifest& manifest, JsonWriter& json) {
+  json.begin_object("used");
+  json.field("version", json_text(manifest.version.text));
+  json.field("display_name", json_text(manifest.display_name));
+  json.field("vendor", json_text(manifest.vendor));
+  json.field("license", json_text(manifest.license));
+  json.field("homepage", json_text(manifest.homepage));
+  json.field("support", json_text(manifest.support));
+  json.field("manifest", json_text(manifest.file));
+  json.field("library", json_text(manifest.library_path));
+  json.field("abi", abi_text(manifest.abi));
+  json.field("priority", manifest.priority);
+  json.field("required", manifest.required);
+  write_texts("globals", manifest.globals, json);
+  json.end();
+}
+
+void write_manifest(const ExplainedManifest& one, JsonWriter& json) {
+  write_candidate(one.candidate, json);
+  json.field("location", json_text(one.location));
+  write_texts("drop_ins", one.drop_ins, json);
+}
+
+// Values of options are texts, because their types differ.
+void write_option(const ConfigValue& value, JsonWriter& json) {
+  json.field("key", json_text(value.key));
+  json.field("value", json_text(display_text(value)));
+  json.field("source", json_text(value.source));
+  json.field("secret", value.secret);
+  json.field("live", value.live);
+}
+
+std::string report_json(const PluginReport& report) {
+  const ExplainedPlugin& plugin = report.plugin;
+  return json_document([&](JsonWriter& json) {
+    json.field("id", json_text(plugin.id));
+    if (plugin.manifest) {
+      write_used(*plugin.manifest, json);
+    } else {
+      json.field("used", nullptr);
+    }
+    write_objects("manifests", plugin.manifests, json, write_manifest);
+    const bool resolved = report.options.ok();
+    write_objects("options", resolved ? *report.options : std::vector<ConfigValue>(), json,
+                  write_option);
+    json.field("options_error",
+               resolved ? std::nullopt : std::optional(json_text(report.options.error().message)));
+    write_objects("offers", plugin.offers.requirements, json, write_requirement);
+    write_texts("warnings", report.warnings, json);
+  });
+}
+
+Result<ExitStatus> explain_and_print(const ExplainOptions& options, const Globals& globals) {
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const PluginReport report, examine_plugin(InstalledPlugins(runtime), options.id));
+  print(options.json ? report_json(report) : report_text(report));
+  return kDone;
+}
+
+}  // namespace
+
+void add_plugins_explain(CLI::App& plugins, Invocation& invocation) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = plugins.add_subcommand(
+      "explain", "explain one plugin: manifests, options and what it serves");
+  command->add_option("ID", options->id, "id of the plugin: acme.npu")
+      ->required()
+      ->check(not_empty());
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Opens no plugin. Values of secret options are not printed.\n\n"
+      "Example:\n  gantry plugins explain gantry.graph");
+  set_action(*command, invocation, options, explain_and_print);
+}
+
+}  // namespace gantry::cli
