@@ -98,11 +98,6 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
   return candidates;
 }
 
-bool matches(const PluginFilter& filter, const Candidate& candidate) {
-  return candidate.manifest && (matches_glob(filter.glob, candidate.manifest->id) ||
-                                matches_glob(filter.glob, candidate.name));
-}
-
 void apply(const PluginFilter& filter, std::vector<Candidate>& candidates) {
   for (Candidate& candidate : candidates) {
     if (!matches(filter, candidate)) continue;
@@ -192,6 +187,11 @@ std::vector<Message> warnings_of(const SearchResult& found,
 }
 
 }  // namespace
+
+bool matches(const PluginFilter& filter, const Candidate& candidate) {
+  return candidate.manifest && (matches_glob(filter.glob, candidate.manifest->id) ||
+                                matches_glob(filter.glob, candidate.name));
+}
 
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters) {
   DropIns drop_ins;

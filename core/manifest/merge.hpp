@@ -24,6 +24,9 @@ struct MergeResult {
   std::vector<Message> warnings;
 };
 
+// True if the glob matches the id or the file name of a candidate whose manifest is valid.
+bool matches(const PluginFilter& filter, const Candidate& candidate);
+
 // Processes the candidates in this order:
 //
 //   1  an empty file or a link to /dev/null masks files of its name in lower locations (MASKED)

@@ -2,6 +2,7 @@
 //
 // The counterfactual of an explanation: follows a candidate through the steps of merge_plugins(),
 // inspect_plugin() and the order of choice, and notes what must change at each.
+#include "core/manifest/filter.hpp"
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/plugin/inspect.hpp"
@@ -23,8 +24,9 @@ Message repaired(const Reason& why) {
 
 class Changes {
  public:
-  Changes(const PluginSet& plugins, const ExplainedRequirement& entry)
-      : plugins_(plugins), entry_(entry), candidates_(plugins.candidates()) {}
+  Changes(const PluginSet& plugins, const std::vector<Candidate>& candidates,
+          const ExplainedRequirement& entry)
+      : plugins_(plugins), candidates_(candidates), entry_(entry) {}
 
   std::vector<Message> of(const ExplainedCandidate& one) {
     // added to the set after it was explained
@@ -43,10 +45,19 @@ class Changes {
 
   void enable() {
     const Manifest& manifest = *self().manifest;
-    if (self().reason == reason::filtered) {
+    if (!manifest.enabled) changes_.emplace_back("a drop-in or its manifest sets enabled: true");
+    if (self().reason == reason::filtered || (!manifest.enabled && filters_disable())) {
       changes_.push_back(Message("plugins.select or GANTRY_SELECT names ", manifest.id));
     }
-    if (!manifest.enabled) changes_.emplace_back("a drop-in or its manifest sets enabled: true");
+  }
+
+  // Filters do not apply to a plugin that its manifest disables.
+  bool filters_disable() const {
+    bool disabled = false;
+    for (const PluginFilter& filter : plugins_.filters()) {
+      if (matches(filter, self())) disabled = !filter.select;
+    }
+    return disabled;
   }
 
   // True if the candidate would be used, or be shadowed by another one, if `self()` were removed.
@@ -130,8 +141,8 @@ class Changes {
   }
 
   const PluginSet& plugins_;
+  const std::vector<Candidate>& candidates_;
   const ExplainedRequirement& entry_;
-  const std::vector<Candidate> candidates_;
   std::size_t index_ = 0;
   std::vector<Message> changes_;
 };
@@ -139,8 +150,9 @@ class Changes {
 }  // namespace
 
 void add_changes(const PluginSet& plugins, Explanation& explanation) {
+  const std::vector<Candidate> candidates = plugins.candidates();
   for (ExplainedRequirement& entry : explanation.requirements) {
-    Changes changes(plugins, entry);
+    Changes changes(plugins, candidates, entry);
     for (ExplainedCandidate& one : entry.candidates) one.changes = changes.of(one);
   }
 }

@@ -146,9 +146,12 @@ std::string required_by_text(const Requirement& requirement) {
 
 constexpr std::string_view margin = "           ";
 
+std::string changes_text(const ExplainedCandidate& one) {
+  return one.changes.empty() ? "" : concat("would be chosen if: ", join(one.changes, "; and "));
+}
+
 std::string changes_line(const ExplainedCandidate& one) {
-  if (one.changes.empty()) return "";
-  return text_line(margin, "would be chosen if: ", join(one.changes, "; and "));
+  return one.changes.empty() ? "" : text_line(margin, changes_text(one));
 }
 
 std::string requirement_text(const ExplainedRequirement& entry) {
@@ -178,7 +181,10 @@ Message unserved_text(const ExplainedRequirement& entry) {
   if (!entry.requirement.required_by.empty())
     text.append({", ", required_by_text(entry.requirement)});
   if (entry.candidates.empty()) text.append({": no plugin offers it"});
-  for (const ExplainedCandidate& one : entry.candidates) text.at("  ", candidate_clause(one));
+  for (const ExplainedCandidate& one : entry.candidates) {
+    text.at("  ", candidate_clause(one));
+    if (const std::string changes = changes_text(one); !changes.empty()) text.at("    ", changes);
+  }
   if (!entry.near.empty()) text.at("  served keys with a near name: ", join(entry.near));
   if (!entry.advice.empty()) text.at("  ", entry.advice);
   return text;

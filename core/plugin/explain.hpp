@@ -101,8 +101,8 @@ std::string to_text(const Explanation& explanation);
 std::string to_text(const ExplainedCandidate& one);
 
 // Returns one error for all requirements that are not served: unavailable, reason NO_PLUGIN. The
-// text lists every unserved key with its candidates and their reasons, similar keys and advice,
-// then the served keys and all searched locations.
+// text lists every unserved key with its candidates, their reasons and changes, similar keys and
+// advice, then the served keys and all searched locations.
 //
 // subject  [in]   "model.so"
 Error unserved_error(const Explanation& explanation, std::string_view subject);

@@ -27,7 +27,10 @@ bool comes_first(const Manifest& a, const Manifest& b) {
 
 PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filters,
                      PluginSetOptions options)
-    : found_(std::move(found)), options_(std::move(options)), state_(std::make_unique<State>()) {
+    : found_(std::move(found)),
+      filters_(filters),
+      options_(std::move(options)),
+      state_(std::make_unique<State>()) {
   MergeResult merged = merge_plugins(found_, filters);
   for (Candidate& candidate : merged.candidates) {
     state_->slots.emplace_back().candidate = std::move(candidate);

@@ -136,6 +136,7 @@ class PluginSet {
   // How often a plugin failed and the next one was tried.
   std::uint64_t fallbacks() const;
   const SearchResult& found() const { return found_; }
+  const std::vector<PluginFilter>& filters() const { return filters_; }
   // of the search, the manifests, the drop-ins and the filters; logged at creation
   const std::vector<Message>& warnings() const { return warnings_; }
   const PluginSetOptions& options() const { return options_; }
@@ -162,6 +163,7 @@ class PluginSet {
   void warn(const Message& text) const;
 
   SearchResult found_;
+  std::vector<PluginFilter> filters_;
   PluginSetOptions options_;
   std::vector<Message> warnings_;
   std::unique_ptr<State> state_;

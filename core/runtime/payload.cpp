@@ -206,9 +206,10 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
       return std::move(bound).failure().at("while binding ", location_of(*node));
   }
   if (unserved.empty()) return {};
-  const Explanation explanation = explain(*state.plugins, unserved);
+  Explanation explanation = explain(*state.plugins, unserved);
   // A plugin looks up its own type key while it is created.
   if (explanation.all_served()) return std::move(*failure);
+  add_changes(*state.plugins, explanation);
   return unserved_error(explanation, artifact.name);
 }
 

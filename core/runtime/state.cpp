@@ -183,8 +183,9 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind
   // A plugin that is opened has the devices of its manifest.
   (void)plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;
-  return unserved_error(explain(*plugins, {Requirement{std::string(kind), true, {}}}),
-                        concat("device ", quoted(kind)));
+  Explanation explanation = explain(*plugins, {Requirement{std::string(kind), true, {}}});
+  add_changes(*plugins, explanation);
+  return unserved_error(explanation, concat("device ", quoted(kind)));
 }
 
 }  // namespace gantry

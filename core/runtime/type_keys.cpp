@@ -59,8 +59,9 @@ Status TypeKeys::check_served(const RuntimeState& state,
                               const std::vector<TypeKey*>& wanted) const {
   std::vector<Requirement> requirements;
   for (const TypeKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
-  const Explanation explanation = explain(*state.plugins, requirements);
+  Explanation explanation = explain(*state.plugins, requirements);
   if (explanation.all_served()) return {};
+  add_changes(*state.plugins, explanation);
   return unserved_error(explanation, file_name_);
 }
 

@@ -72,6 +72,21 @@ TEST(Changes, OfAFilteredCandidateSelectIt) {
   EXPECT_EQ(chosen_by(SetFixture(world, {}, filters)), "test.fake 1.0.0");
 }
 
+// Filters do not apply to a disabled plugin, but would once it is enabled.
+TEST(Changes, OfADisabledCandidateSelectItToo) {
+  World world;
+  world.add("a", "good", fake_manifest().line("enabled: false"));
+  std::vector<PluginFilter> filters{{"a.yaml", false, "GANTRY_DISABLE"}};
+
+  EXPECT_THAT(changes_for(SetFixture(world, {}, filters), "test.fake 1.0.0"),
+              ElementsAre("a drop-in or its manifest sets enabled: true",
+                          "plugins.select or GANTRY_SELECT names test.fake"));
+
+  filters.push_back({"test.fake", true, "GANTRY_SELECT"});
+  EXPECT_THAT(changes_for(SetFixture(world, {}, filters), "test.fake 1.0.0"),
+              ElementsAre("a drop-in or its manifest sets enabled: true"));
+}
+
 TEST(Changes, OfAShadowedCandidateRemoveAllThatShadowIt) {
   World world;
   world.add("a", "good", fake_manifest().version("1.0.0"));
@@ -162,6 +177,19 @@ TEST(Changes, OfACandidateBesideAnOverrideChangeTheOverride) {
                           "plugins.overrides maps \"fake\" to test.b"));
   EXPECT_THAT(changes_for(SetFixture(world, {{"fake", "test.b"}}), "test.b 1.0.0"),
               ElementsAre("a drop-in or its manifest sets enabled: true"));
+}
+
+TEST(Changes, ArePartOfTheErrorOfALoad) {
+  World world;
+  world.add("a", "good", fake_manifest().line("enabled: false"));
+  SetFixture set(world);
+  Explanation explanation = explain(set.plugins, {{"fake", false, {}}});
+
+  add_changes(set.plugins, explanation);
+
+  EXPECT_THAT(unserved_error(explanation, "model.so").message,
+              HasSubstr("\n      would be chosen if: a drop-in or its manifest sets enabled: "
+                        "true\n"));
 }
 
 TEST(Changes, ArePartOfTheTextOfDoctor) {
