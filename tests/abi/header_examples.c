@@ -52,3 +52,6 @@ void announce(const gantry_host* host, const gantry_progress* progress, int* pro
   build_program(program);
   progress->work_end(host, work);
 }
+
+#define GANTRY_PLUGIN_VERSION "1.0.0"
+GANTRY_NOTE("acme.npu", GANTRY_PLUGIN_VERSION);

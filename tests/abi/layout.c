@@ -362,6 +362,30 @@ AT(gantry_plugin_table, create, 88);
 AT(gantry_plugin_table, destroy, 96);
 AT(gantry_plugin_table, get_extension, 104);
 
+// gantry/note.h
+SIZE(gantry_note, 272);
+AT(gantry_note, struct_size, 0);
+AT(gantry_note, flags, 4);
+AT(gantry_note, abi, 8);
+AT(gantry_note, sanitizer, 24);
+AT(gantry_note, isa, 28);
+AT(gantry_note, sdk_version, 32);
+AT(gantry_note, id, 64);
+AT(gantry_note, version, 136);
+SIZE(gantry_elf_note, 292);
+AT(gantry_elf_note, owner_size, 0);
+AT(gantry_elf_note, content_size, 4);
+AT(gantry_elf_note, type, 8);
+AT(gantry_elf_note, owner, 12);
+AT(gantry_elf_note, content, 20);
+IS(GANTRY_NOTE_TYPE, 1);
+IS(GANTRY_SANITIZER_NONE, 0);
+IS(GANTRY_SANITIZER_ADDRESS, 1);
+IS(GANTRY_SANITIZER_THREAD, 2);
+IS(GANTRY_SANITIZER_MEMORY, 3);
+IS(GANTRY_SANITIZER_HWADDRESS, 4);
+IS(sizeof GANTRY_NOTE_OWNER, 7);
+
 // gantry/batch.h
 SIZE(gantry_batch_call, 32);
 AT(gantry_batch_call, function, 0);
@@ -422,6 +446,9 @@ TYPE_IS(((gantry_copy*)0)->size, uint64_t);
 TYPE_IS(((gantry_alloc*)0)->alignment, uint64_t);
 TYPE_IS(((gantry_host*)0)->struct_size, uint32_t);
 TYPE_IS(((gantry_plugin_table*)0)->struct_size, uint32_t);
+TYPE_IS(((gantry_note*)0)->struct_size, uint32_t);
+TYPE_IS(((gantry_note*)0)->sanitizer, uint32_t);
+TYPE_IS(((gantry_note*)0)->isa, uint32_t);
 #endif
 
 int main(void) { return 0; }

@@ -20,11 +20,13 @@
 #pragma once
 
 #include <gantry/globals.h>
+#include <gantry/note.h>
 #include <gantry/plugin.h>
 #include <gantry/device.hpp>
 #include <gantry/loader.hpp>
 #include <gantry/method.hpp>
 
+#include <cstddef>
 #include <string_view>
 
 namespace gantry {
@@ -106,6 +108,22 @@ consteval gantry_plugin_table make_plugin_table() {
   return table;
 }
 
+// A text that is too long for the note does not compile.
+template <std::size_t N>
+consteval void copy_text(char (&to)[N], const char* text) {
+  std::size_t i = 0;
+  for (; text[i] != 0; ++i) to[i] = text[i];
+  to[i] = 0;
+}
+
+template <class P>
+consteval gantry_elf_note make_note() {
+  gantry_elf_note note = GANTRY_ELF_NOTE("", "");
+  copy_text(note.content.id, P::identity.id);
+  copy_text(note.content.version, P::identity.version);
+  return note;
+}
+
 }  // namespace detail
 
 template <class P>
@@ -128,10 +146,13 @@ const gantry_plugin_table* query(const gantry_host_info* host_info, gantry_statu
 
 }  // namespace gantry
 
-// Defines the entry point of the plugin. Use it once in a plugin, outside of all namespaces.
+// Defines the entry point of the plugin and its note (note.h). Use it once in a plugin, outside of
+// all namespaces.
 #define GANTRY_PLUGIN(...)                                                             \
   const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host_info, \
                                                     gantry_status* status) {           \
     return ::gantry::query<__VA_ARGS__>(host_info, status);                            \
   }                                                                                    \
+  static constexpr gantry_elf_note gantry_note_of_plugin GANTRY_NOTE_ATTRIBUTES =      \
+      ::gantry::detail::make_note<__VA_ARGS__>();                                      \
   static_assert(sizeof(__VA_ARGS__) != 0)

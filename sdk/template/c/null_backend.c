@@ -194,6 +194,9 @@ static const gantry_loader_table loader = {.struct_size = sizeof loader,
 
 // ---- the plugin ---------------------------------------------------------------------------------
 
+// The identity, which the core reads from the file before it runs the plugin.
+GANTRY_NOTE("example.null", GANTRY_PLUGIN_VERSION);
+
 static gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   null_plugin* plugin = malloc(sizeof *plugin);
   if (!plugin) return out_of_memory(status);
