@@ -6,6 +6,7 @@
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/linker.hpp"
 
+#include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 
 #include <sys/stat.h>
@@ -21,6 +22,8 @@ constexpr std::string_view kQuery = "gantry_plugin_query_v1";
 // Bytes that glibc reserves for libraries opened after the start, by default.
 // source   glibc manual, tunable glibc.rtld.optional_static_tls, and elf/dl-tls.c
 constexpr std::uint64_t kStaticTlsReserve = 1664;
+// Smaller than any library that a linker writes with pages of 4 KiB; larger than any plugin.
+constexpr std::uint64_t kMinLibraryBytes = 4096, kMaxLibraryBytes = std::uint64_t{1} << 32;
 // listed in a message
 constexpr std::size_t kMaxNames = 5;
 
@@ -60,6 +63,14 @@ Status check_kind(const ElfFile& elf, const MappedFile& file) {
         .with_reason(reason::elf_broken.tag);
   }
   return {};
+}
+
+Status check_size(const MappedFile& file) {
+  const std::uint64_t size = file.bytes().size();
+  if (size >= kMinLibraryBytes && size <= kMaxLibraryBytes) return {};
+  return malformed(no_offset, file.path().native(), " has ", ByteCount(size), ", expected ",
+                   kMinLibraryBytes, " to ", kMaxLibraryBytes)
+      .with_reason(reason::library_size.tag);
 }
 
 Status check_host(const ElfFile& elf, const std::string& path) {
@@ -169,7 +180,7 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   const std::string& path = manifest.library_path;
   auto opened = MappedFile::open(path);
   if (!opened.ok()) return library_error(std::move(opened).error(), manifest);
-  Inspection inspection{std::move(*opened), {}};
+  Inspection inspection{std::move(*opened), {}, {}};
   auto parsed = ElfFile::parse(inspection.file);
   if (!parsed.ok()) return library_error(std::move(parsed).error(), manifest);
   const ElfFile& elf = *parsed;
@@ -177,8 +188,11 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
     return library_error(std::move(complete).error(), manifest);
   }
   GANTRY_CHECK(check_kind(elf, *inspection.file));
+  GANTRY_CHECK(check_size(*inspection.file));
   GANTRY_CHECK(check_host(elf, path));
   GANTRY_CHECK(check_symbols(elf, path));
+  GANTRY_TRY(inspection.note, read_plugin_note(elf, path));
+  GANTRY_CHECK(check_note(inspection.note, manifest, note_host(core)));
 
   GANTRY_CHECK(check_requires(manifest.needs, elf, path));
   if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));

@@ -10,6 +10,7 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/manifest/manifest.hpp"
+#include "core/plugin/plugin_note.hpp"
 
 #include <gantry/plugin.h>
 #include <gantry/result.hpp>
@@ -32,6 +33,7 @@ enum class Depth {
 struct Inspection {
   // keeps the identity of the inspected file
   std::shared_ptr<const MappedFile> file;
+  PluginNote note;
   std::vector<Message> warnings;
 };
 
@@ -41,8 +43,12 @@ struct Inspection {
 //   manifest's `abi` against the core's           ABI_RANGE
 //   the library exists, is a regular file, ELF,   LIBRARY_MISSING NOT_A_FILE NOT_ELF TRUNCATED
 //   complete, a shared library                    EXECUTABLE ELF_BROKEN
+//   of 4 KiB to 4 GiB                             LIBRARY_SIZE
 //   for this machine, no executable stack         WRONG_MACHINE EXEC_STACK
 //   exports the query, imports no core symbols    QUERY_MISSING SYMBOL_MISSING
+//   has a note (gantry/note.h) with the           NOTE_MISSING NOTE_INVALID ID_MISMATCH
+//   manifest's id, version and ABI range          VERSION_MISMATCH ABI_MISMATCH ABI_RANGE
+//   that fits this program and this CPU           SANITIZER ISA
 //   requires.device_nodes, files, libraries       NO_DEVICE_NODE FILE_MISSING DRIVER_MISSING
 //                                                 DRIVER_TOO_OLD
 //

@@ -119,13 +119,13 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
   return plugin;
 }
 
-// Compares the claims of the manifest with the tables of the library.
+// Compares the claims of the manifest, which the note repeats, with the tables of the library.
 Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   const auto mismatch = [&](const Reason& why, std::string_view what, std::string_view claimed,
                             std::string_view found) {
-    return malformed(no_offset, manifest.file, " declares ", what, " ", claimed, ", ",
-                     manifest.library_path, " declares ", found,
-                     ": the two belong to different installations")
+    return malformed(no_offset, manifest.file, " and the note of ", manifest.library_path,
+                     " declare ", what, " ", claimed, ", gantry_plugin_query_v1 returns ", found,
+                     ": build the note and gantry_plugin_table from the same definitions")
         .with_reason(why.tag);
   };
   if (manifest.id != plugin.id) return mismatch(reason::id_mismatch, "id", manifest.id, plugin.id);
@@ -136,13 +136,8 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
                                  0};
   const gantry_abi_range& built = plugin.table.abi;
-  if (!overlap(claimed, built)) {
-    return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(built));
-  }
   if (describe(claimed) != describe(built)) {
-    plugin.warnings.push_back(Message(manifest.file, " declares ABI ", describe(claimed), ", ",
-                                      manifest.library_path, " declares ", describe(built),
-                                      ": build the manifest from the same template"));
+    return mismatch(reason::abi_mismatch, "ABI", describe(claimed), describe(built));
   }
   for (const ManifestKey& key : manifest.keys) {
     if (plugin.loader(key.key)) continue;

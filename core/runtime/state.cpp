@@ -7,6 +7,7 @@
 #include "core/runtime/config_files.hpp"
 #include "core/runtime/plugin_globals.hpp"
 
+#include <gantry/note.h>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>
@@ -75,6 +76,9 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
   add_list(environment.select, true, "GANTRY_SELECT");
   return filters;
 }
+
+// The SDK is released with the core.
+static_assert(std::string_view(GANTRY_SDK_VERSION) == GANTRY_CORE_VERSION);
 
 }  // namespace
 

@@ -63,6 +63,8 @@ static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_ta
                                                  .create = create,
                                                  .destroy = destroy_nothing};
 
+GANTRY_NOTE("bench.stub", "1.0.0");
+
 const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
                                                   gantry_status* status) {
   if (host->abi.major == GANTRY_ABI_MAJOR) return &plugin_table;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One source for many plugins: a valid one, and one for each error. CMakeLists.txt lists them and
-// defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables.
+// defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables,
+// FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note.
 #include <gantry/gantry.h>
 
 #ifdef FAKE_CHANGES_STATE
@@ -25,6 +26,16 @@
 #ifndef FAKE_ABI
 #define FAKE_ABI \
   { GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0 }
+#endif
+// The note's values are those of the tables.
+#ifndef FAKE_NOTE_ID
+#define FAKE_NOTE_ID FAKE_ID
+#endif
+#ifndef FAKE_NOTE_VERSION
+#define FAKE_NOTE_VERSION FAKE_VERSION
+#endif
+#ifndef FAKE_NOTE_ABI
+#define FAKE_NOTE_ABI FAKE_ABI
 #endif
 #ifndef FAKE_KEY
 #define FAKE_KEY "fake"
@@ -279,6 +290,12 @@ void change_state_in_query() {
 #endif
 
 }  // namespace
+
+#ifndef FAKE_NO_NOTE
+#undef GANTRY_PLUGIN_ABI
+#define GANTRY_PLUGIN_ABI FAKE_NOTE_ABI
+GANTRY_NOTE(FAKE_NOTE_ID, FAKE_NOTE_VERSION);
+#endif
 
 #ifdef FAKE_NO_QUERY
 extern "C" GANTRY_EXPORT int fake_entry(void) { return all.table.struct_size != 0; }

@@ -140,6 +140,8 @@ const gantry_plugin_table plugin{.struct_size = sizeof(gantry_plugin_table),
 
 }  // namespace
 
+GANTRY_NOTE("test.lifetime", "1.0.0");
+
 const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info*, gantry_status*) {
   return &plugin;
 }

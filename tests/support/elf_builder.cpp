@@ -134,6 +134,10 @@ ElfBuilder& ElfBuilder::tls(std::uint64_t size) {
   tls_ = size;
   return *this;
 }
+ElfBuilder& ElfBuilder::at_least(std::uint64_t size) {
+  at_least_ = size;
+  return *this;
+}
 ElfBuilder& ElfBuilder::memory_behind(std::uint64_t size) {
   memory_behind_ = size;
   return *this;
@@ -277,6 +281,7 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
 
   std::vector<std::uint8_t> file(body.bytes().begin(), body.bytes().end());
   std::copy(head.bytes().begin(), head.bytes().end(), file.begin());
+  file.resize(std::max<std::uint64_t>(file.size(), at_least_));
   return file;
 }
 

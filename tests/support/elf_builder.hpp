@@ -53,6 +53,8 @@ class ElfBuilder {
   ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);
   ElfBuilder& executable_stack();
   ElfBuilder& tls(std::uint64_t size);
+  // appends zeros to a file that is smaller
+  ElfBuilder& at_least(std::uint64_t size);
   // the segment's memory exceeds its file part
   ElfBuilder& memory_behind(std::uint64_t size);
 
@@ -88,6 +90,7 @@ class ElfBuilder {
   bool executable_stack_ = false;
   std::uint64_t tls_ = 0;
   std::uint64_t memory_behind_ = 0;
+  std::uint64_t at_least_ = 0;
   std::string soname_, rpath_, runpath_, interpreter_;
   std::vector<std::string> needed_;
   std::vector<Symbol> symbols_;

@@ -4,6 +4,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/elf/elf_types.hpp"
 #include "tests/support/elf_builder.hpp"
+#include "tests/support/note_bytes.hpp"
 #include "tests/unit/plugin/world.hpp"
 
 #include <gmock/gmock.h>
@@ -19,6 +20,7 @@ namespace {
 using test::ElfBuilder;
 using test::fake_manifest;
 using test::ManifestBuilder;
+using test::plugin_elf;
 using test::World;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -30,9 +32,6 @@ Error refusal(const World& world, Depth depth = Depth::library) {
   const auto inspection = inspect_plugin(world.manifest("x"), kCore, depth);
   return inspection.ok() ? Error{} : inspection.error();
 }
-
-// Builds a minimal library, which is inspected and never opened.
-ElfBuilder plugin_elf() { return ElfBuilder().function("gantry_plugin_query_v1"); }
 
 Error refusal_of(const ElfBuilder& elf, const ManifestBuilder& manifest = fake_manifest(),
                  Depth depth = Depth::library) {
@@ -245,13 +244,50 @@ TEST(InspectPlugin, RejectsALibraryWithoutAStackHeader) {
 }
 
 TEST(InspectPlugin, ListsExportedSymbolsIfTheQueryIsMissing) {
-  ElfBuilder elf;
+  ElfBuilder elf = ElfBuilder().at_least(4096);
   for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) elf.function(name);
 
   EXPECT_THAT(refusal_of(elf).message,
               HasSubstr("does not export gantry_plugin_query_v1, found a, b, c, d, e and 2 more"));
   EXPECT_EQ(refusal_of(elf).reason, "QUERY_MISSING");
-  EXPECT_THAT(refusal_of(ElfBuilder()).message, HasSubstr("found no symbol"));
+  EXPECT_THAT(refusal_of(ElfBuilder().at_least(4096)).message, HasSubstr("found no symbol"));
+}
+
+TEST(InspectPlugin, LimitsTheSizeOfALibrary) {
+  for (const std::uint64_t size : {std::uint64_t{4095}, (std::uint64_t{1} << 32) + 1}) {
+    World world;
+    world.add("x", "");
+    test::write_file(world.library("x"), plugin_elf().at_least(0).build());
+    std::filesystem::resize_file(world.library("x"), size);
+
+    const Error error = refusal(world);
+
+    EXPECT_EQ(error.code, Code::malformed);
+    EXPECT_EQ(error.reason, "LIBRARY_SIZE");
+    EXPECT_THAT(error.message, StartsWith(world.library("x").string() + " has "));
+    EXPECT_THAT(error.message, HasSubstr(", expected 4096 to 4294967296"));
+  }
+}
+
+TEST(InspectPlugin, RequiresANote) {
+  World world;
+  world.add("x", "no_note");
+
+  EXPECT_EQ(refusal(world).code, Code::malformed);
+  EXPECT_EQ(refusal(world).reason, "NOTE_MISSING");
+}
+
+TEST(InspectPlugin, ReturnsTheNote) {
+  World world;
+  world.add("x", "good");
+
+  const auto inspection = inspect_plugin(world.manifest("x"), kCore, Depth::library);
+
+  ASSERT_TRUE(inspection.ok()) << inspection.error().message;
+  EXPECT_EQ(inspection->note.id, "test.fake");
+  EXPECT_EQ(inspection->note.version, "1.0.0");
+  EXPECT_EQ(inspection->note.sdk_version, GANTRY_SDK_VERSION);
+  EXPECT_EQ(inspection->note.sanitizer, GANTRY_SANITIZER);
 }
 
 TEST(InspectPlugin, RejectsImportsOfTheCoreBeforeOpening) {

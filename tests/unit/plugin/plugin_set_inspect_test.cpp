@@ -85,7 +85,8 @@ TEST(PluginSet, InspectsAFailedPluginAgain) {
 TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
   for (const char* variant : {"create_fails", "query_fails"}) {
     World world;
-    world.add("second", variant, second());
+    // the id of the library
+    world.add("a", variant, variant[0] == 'c' ? second() : fake_manifest());
     SetFixture fixture(world);
     ASSERT_FALSE(fixture.plugins.for_key("fake").ok());
     const Candidate failed = fixture.plugins.candidates()[0];
