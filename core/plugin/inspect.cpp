@@ -4,12 +4,11 @@
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/plugin/compatible.hpp"
+#include "core/plugin/library_file.hpp"
 #include "core/plugin/linker.hpp"
 
-#include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 
-#include <sys/stat.h>
 #include <algorithm>
 #include <filesystem>
 
@@ -22,56 +21,8 @@ constexpr std::string_view kQuery = "gantry_plugin_query_v1";
 // Bytes that glibc reserves for libraries opened after the start, by default.
 // source   glibc manual, tunable glibc.rtld.optional_static_tls, and elf/dl-tls.c
 constexpr std::uint64_t kStaticTlsReserve = 1664;
-// Smaller than any library that a linker writes with pages of 4 KiB; larger than any plugin.
-constexpr std::uint64_t kMinLibraryBytes = 4096, kMaxLibraryBytes = std::uint64_t{1} << 32;
 // listed in a message
 constexpr std::size_t kMaxNames = 5;
-
-// Replaces the reason of an error of core/elf or MappedFile by that of a candidate.
-Error library_error(Error error, const Manifest& manifest) {
-  constexpr std::pair<std::string_view, const Reason*> reasons[] = {
-      {"FILE_NOT_FOUND", &reason::library_missing},
-      {"FILE_KIND", &reason::not_a_file},
-      {"FILE_EMPTY", &reason::not_elf},
-      {"NOT_ELF", &reason::not_elf},
-      {"ELF_TRUNCATED", &reason::truncated},
-      {"ELF_CLASS", &reason::wrong_machine},
-      {"ELF_DATA", &reason::wrong_machine}};
-  const auto at = std::find_if(std::begin(reasons), std::end(reasons),
-                               [&](const auto& pair) { return pair.first == error.reason; });
-  error.reason = at == std::end(reasons) ? reason::elf_broken.tag : at->second->tag;
-  error.at("library \"", manifest.library, "\" of ", manifest.file, ", resolved to ",
-           manifest.library_path);
-  if (error.reason == reason::library_missing.tag) {
-    error.at("in a container the library's directory may have to be mounted beside the manifest's");
-  }
-  return error;
-}
-
-// Also rejects the running program itself, which Boost.DLL would open successfully.
-Status check_kind(const ElfFile& elf, const MappedFile& file) {
-  struct stat self {};
-  const bool is_self = ::stat("/proc/self/exe", &self) == 0 && identity_of(self) == file.identity();
-  if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
-    return malformed(no_offset, file.path().native(), " is ",
-                     is_self ? "this program itself" : "a program", ", expected a shared library")
-        .with_reason(reason::executable.tag);
-  }
-  if (elf.type() != ElfType::shared) {
-    return malformed(no_offset, file.path().native(), " is ELF type ", static_cast<int>(elf.type()),
-                     ", expected a shared library")
-        .with_reason(reason::elf_broken.tag);
-  }
-  return {};
-}
-
-Status check_size(const MappedFile& file) {
-  const std::uint64_t size = file.bytes().size();
-  if (size >= kMinLibraryBytes && size <= kMaxLibraryBytes) return {};
-  return malformed(no_offset, file.path().native(), " has ", ByteCount(size), ", expected ",
-                   kMinLibraryBytes, " to ", kMaxLibraryBytes)
-      .with_reason(reason::library_size.tag);
-}
 
 Status check_host(const ElfFile& elf, const std::string& path) {
   if (elf.machine() != host_machine()) {
@@ -178,17 +129,9 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   GANTRY_CHECK(negotiate({manifest.id, manifest.version.text}, claimed, core));
 
   const std::string& path = manifest.library_path;
-  auto opened = MappedFile::open(path);
-  if (!opened.ok()) return library_error(std::move(opened).error(), manifest);
-  Inspection inspection{std::move(*opened), {}, {}};
-  auto parsed = ElfFile::parse(inspection.file);
-  if (!parsed.ok()) return library_error(std::move(parsed).error(), manifest);
-  const ElfFile& elf = *parsed;
-  if (Status complete = elf.check_complete(); !complete.ok()) {
-    return library_error(std::move(complete).error(), manifest);
-  }
-  GANTRY_CHECK(check_kind(elf, *inspection.file));
-  GANTRY_CHECK(check_size(*inspection.file));
+  GANTRY_TRY(const LibraryFile library, open_library_file(manifest));
+  Inspection inspection{library.file, {}, {}};
+  const ElfFile& elf = library.elf;
   GANTRY_CHECK(check_host(elf, path));
   GANTRY_CHECK(check_symbols(elf, path));
   GANTRY_TRY(inspection.note, read_plugin_note(elf, path));

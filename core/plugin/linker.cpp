@@ -59,9 +59,19 @@ Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   return {};
 }
 
-// Returns the directories of LD_LIBRARY_PATH as of the start of the process, then the default
-// directories. Both come from the linker, not from the environment.
-std::vector<std::string> linker_directories() {
+// True for /usr/lib, /lib64, /usr/lib/x86_64-linux-gnu, ...: the linker's list does not mark the
+// entries of LD_LIBRARY_PATH, because glibc leaves Dl_serpath::dls_flags 0.
+bool is_default_directory(std::string_view name) {
+  if (name.starts_with("/usr/")) name.remove_prefix(4);
+  if (!name.starts_with("/lib")) return false;
+  name.remove_prefix(name.starts_with("/lib64") ? 6 : 4);
+  return name.empty() || (name.ends_with("-linux-gnu") && name.rfind('/') == 0);
+}
+
+// Returns the directories of LD_LIBRARY_PATH as of the start of the process unless only the
+// defaults are requested, then the default directories. Both come from the linker, not from the
+// environment.
+std::vector<std::string> linker_directories(bool only_defaults) {
   std::vector<std::string> directories;
   void* self = dlopen(nullptr, RTLD_LAZY);
   if (!self) return directories;
@@ -73,8 +83,10 @@ std::vector<std::string> linker_directories() {
     list->dls_size = size.dls_size;
     list->dls_cnt = size.dls_cnt;
     if (dlinfo(self, RTLD_DI_SERINFO, list) == 0) {
-      for (unsigned i = 0; i < list->dls_cnt; ++i)
-        directories.emplace_back(list->dls_serpath[i].dls_name);
+      for (unsigned i = 0; i < list->dls_cnt; ++i) {
+        const std::string_view name = list->dls_serpath[i].dls_name;
+        if (!only_defaults || is_default_directory(name)) directories.emplace_back(name);
+      }
     }
   }
   dlclose(self);
@@ -120,7 +132,8 @@ std::string stem_of(std::string_view soname) {
 
 }  // namespace
 
-Linker::Linker() : directories_(linker_directories()) {
+Linker::Linker(Search search)
+    : search_(search), directories_(linker_directories(search == Search::installed)) {
   if (auto file = MappedFile::open(fs::path(kCacheFile)); file.ok()) cache_ = std::move(*file);
 }
 
@@ -159,7 +172,9 @@ std::optional<std::string> Linker::search(std::string_view soname, const ElfFile
   if (soname.find('/') != std::string_view::npos) {
     return is_library(soname) ? std::optional<std::string>(soname) : std::nullopt;
   }
-  if (auto loaded = find_loaded(std::string(soname))) return loaded;
+  if (search_ == Search::process) {
+    if (auto loaded = find_loaded(std::string(soname))) return loaded;
+  }
   for (const Location& location : locations_of(wanted_by, wanted_by_path, true)) {
     if (const fs::path path = fs::path(location.directory) / soname; is_library(path))
       return path.string();

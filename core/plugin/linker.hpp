@@ -10,6 +10,7 @@
 
 #include "core/elf/elf_file.hpp"
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,15 @@ namespace gantry {
 
 class Linker {
  public:
+  enum class Search {
+    // as in this process
+    process,
+    // as in a new process without LD_LIBRARY_PATH
+    installed,
+  };
+
   // Reads the linker's search list and maps its cache.
-  Linker();
+  explicit Linker(Search search = Search::process);
 
   // Returns the library's path; an empty path if it is in the process without a path; nullopt if it
   // is not found.
@@ -45,18 +53,40 @@ class Linker {
   template <class Visit>
   void each_cached(Visit&& visit) const;
 
+  Search search_;
   // NULL if there is none
   std::shared_ptr<const MappedFile> cache_;
   // LD_LIBRARY_PATH and the defaults
   std::vector<std::string> directories_;
 };
 
+struct NeededLibrary {
+  ElfFile elf;
+  std::string path;
+  // "libgantry_acme.so -> libacme_rt.so.2"
+  std::string chain;
+};
+
+struct NeededLibraries {
+  // the file itself, then the libraries that it needs, breadth first, each once; libraries that
+  // cannot be read are omitted
+  std::deque<NeededLibrary> libraries;
+  // in the order of the visits: unavailable, reason LIB_NEEDED_MISSING for each library that is not
+  // found, VERSION_NEEDED for each version, with the chain of libraries that leads to it
+  std::vector<Error> problems;
+  // some library was found and cannot be read
+  bool has_unreadable = false;
+};
+
+// Finds every library that `file` needs, directly or not.
+//
+// costs    one mapping for each library
+NeededLibraries find_needed(const ElfFile& file, const std::string& path, const Linker& linker);
+
 // Checks that every library that `file` needs, directly or not, exists and has the required symbol
 // versions.
 //
-// returns  unavailable, reason LIB_NEEDED_MISSING or VERSION_NEEDED, with the chain of libraries
-//          that leads to it
-// costs    one mapping for each library
+// returns  the first problem of find_needed()
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 
 }  // namespace gantry

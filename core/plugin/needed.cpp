@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// check_needed(): visits the needed libraries breadth first, each of them once.
+// find_needed(): visits the needed libraries breadth first, each of them once.
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/linker.hpp"
 
 #include <gnu/libc-version.h>
 
 #include <algorithm>
-#include <deque>
 #include <set>
 
 namespace gantry {
@@ -15,13 +14,6 @@ namespace {
 
 // Max libraries of one traversal; real plugins have fewer than a hundred.
 constexpr std::size_t kMaxLibraries = 512;
-
-struct Visit {
-  ElfFile elf;
-  std::string path;
-  // "libgantry_acme.so -> libacme_rt.so.2"
-  std::string chain;
-};
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -68,34 +60,50 @@ Status check_provider(const ElfVersionNeed& need, std::string_view wanted_by,
 
 }  // namespace
 
-Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
+NeededLibraries find_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
+  NeededLibraries all;
+  const auto check = [&](Status status) {
+    if (!status.ok()) all.problems.push_back(std::move(status).error());
+  };
   std::set<std::string> seen{path};
-  std::deque<Visit> queue;
-  queue.push_back({file, path, file_name(path)});
-  for (; !queue.empty() && seen.size() < kMaxLibraries; queue.pop_front()) {
-    const auto& [elf, elf_path, chain] = queue.front();
-    for (const ElfVersionNeed& need : elf.version_needs()) GANTRY_CHECK(check_glibc(need, chain));
+  std::set<std::string_view> missing;
+  all.libraries.push_back({file, path, file_name(path)});
+  // a deque: its elements stay where they are
+  for (std::size_t i = 0; i < all.libraries.size() && seen.size() < kMaxLibraries; ++i) {
+    const auto& [elf, elf_path, chain] = all.libraries[i];
+    for (const ElfVersionNeed& need : elf.version_needs()) check(check_glibc(need, chain));
     for (const std::string_view soname : elf.needed()) {
       const std::optional<std::string> found = linker.find(soname, elf, elf_path);
       if (!found) {
-        return unavailable(soname, " is not found, needed by ", chain, "; ",
-                           linker.describe_search(soname, &elf, elf_path))
-            .with_reason("LIB_NEEDED_MISSING");
+        if (!missing.insert(soname).second) continue;
+        check(unavailable(soname, " is not found, needed by ", chain, "; ",
+                          linker.describe_search(soname, &elf, elf_path))
+                  .with_reason("LIB_NEEDED_MISSING"));
+        continue;
       }
       // A library without a path or one that cannot be read is not checked.
       auto mapped = MappedFile::open(*found);
-      if (!mapped.ok()) continue;
-      auto provider = ElfFile::parse(std::move(*mapped));
-      if (!provider.ok()) continue;
+      auto provider = mapped.ok() ? ElfFile::parse(std::move(*mapped))
+                                  : Result<ElfFile>(std::move(mapped).error());
+      if (!provider.ok()) {
+        all.has_unreadable = true;
+        continue;
+      }
       for (const ElfVersionNeed& need : elf.version_needs()) {
-        if (need.file == soname) GANTRY_CHECK(check_provider(need, chain, *provider, *found));
+        if (need.file == soname) check(check_provider(need, chain, *provider, *found));
       }
       if (seen.insert(*found).second) {
-        queue.push_back({std::move(*provider), *found, concat(chain, " -> ", soname)});
+        all.libraries.push_back({std::move(*provider), *found, concat(chain, " -> ", soname)});
       }
     }
   }
-  return {};
+  return all;
+}
+
+Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
+  NeededLibraries needed = find_needed(file, path, linker);
+  if (needed.problems.empty()) return {};
+  return std::move(needed.problems.front());
 }
 
 }  // namespace gantry

@@ -140,12 +140,10 @@ std::string sanitizer_text(std::uint32_t sanitizer) {
   }
 }
 
-std::string isa_text(std::uint32_t level) {
-#if defined(__x86_64__)
-  return concat("x86-64-v", level);
-#else
-  return level <= 1 ? "armv8-a" : concat("armv8-a level ", level);
-#endif
+std::string isa_text(std::uint32_t level, ElfMachine machine) {
+  if (machine == ElfMachine::x86_64) return concat("x86-64-v", level);
+  const std::string base = machine == ElfMachine::aarch64 ? "armv8-a" : name_of(machine);
+  return level <= 1 ? base : concat(base, " level ", level);
 }
 
 }  // namespace gantry

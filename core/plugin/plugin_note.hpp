@@ -52,6 +52,6 @@ Status check_note(const PluginNote& note, const Manifest& manifest, const NoteHo
 // "no sanitizer", "the address sanitizer", "sanitizer 9"
 std::string sanitizer_text(std::uint32_t sanitizer);
 // "x86-64-v3", "armv8-a", as in `targets.isa` of a manifest
-std::string isa_text(std::uint32_t level);
+std::string isa_text(std::uint32_t level, ElfMachine machine = host_machine());
 
 }  // namespace gantry

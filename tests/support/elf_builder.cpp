@@ -130,6 +130,10 @@ ElfBuilder& ElfBuilder::executable_stack() {
   executable_stack_ = true;
   return *this;
 }
+ElfBuilder& ElfBuilder::relro() {
+  relro_ = true;
+  return *this;
+}
 ElfBuilder& ElfBuilder::tls(std::uint64_t size) {
   tls_ = size;
   return *this;
@@ -145,8 +149,9 @@ ElfBuilder& ElfBuilder::memory_behind(std::uint64_t size) {
 
 std::vector<std::uint8_t> ElfBuilder::build() const {
   constexpr std::uint64_t header_bytes = 64, program_header_bytes = 56;
-  const std::uint64_t program_headers =
-      3 + (interpreter_.empty() ? 0 : 1) + (notes_.empty() ? 0 : 1) + (tls_ == 0 ? 0 : 1);
+  const std::uint64_t program_headers = 3 + (interpreter_.empty() ? 0 : 1) +
+                                        (notes_.empty() ? 0 : 1) + (tls_ == 0 ? 0 : 1) +
+                                        (relro_ ? 1 : 0);
   // `body` begins with space for the headers, so that its offsets are file offsets.
   Words body;
   const std::vector<std::uint8_t> headers(header_bytes + program_headers * program_header_bytes);
@@ -277,6 +282,7 @@ std::vector<std::uint8_t> ElfBuilder::build() const {
     append(head, {3, 4, interpreter_at, interpreter_.size() + 1, interpreter_.size() + 1, 1});
   }
   if (!notes_.empty()) append(head, {4, 4, notes_at, notes_size, notes_size, 4});
+  if (relro_) append(head, {0x6474e552, 4, segment_end, 0, 0, 1});
   if (tls_ != 0) append(head, {7, 4, segment_end, 0, tls_, 8});
 
   std::vector<std::uint8_t> file(body.bytes().begin(), body.bytes().end());

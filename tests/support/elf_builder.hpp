@@ -52,6 +52,8 @@ class ElfBuilder {
   // adds an unchecked entry at the end of the dynamic segment
   ElfBuilder& dynamic(std::uint64_t tag, std::uint64_t value);
   ElfBuilder& executable_stack();
+  // adds an empty PT_GNU_RELRO segment
+  ElfBuilder& relro();
   ElfBuilder& tls(std::uint64_t size);
   // appends zeros to a file that is smaller
   ElfBuilder& at_least(std::uint64_t size);
@@ -88,6 +90,7 @@ class ElfBuilder {
   Hash hash_ = Hash::gnu;
   bool sections_ = false;
   bool executable_stack_ = false;
+  bool relro_ = false;
   std::uint64_t tls_ = 0;
   std::uint64_t memory_behind_ = 0;
   std::uint64_t at_least_ = 0;

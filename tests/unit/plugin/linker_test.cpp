@@ -182,6 +182,37 @@ TEST(Linker, SkipsFilesOfAnotherClassOrByteOrder) {
   }
 }
 
+// As in a new process without LD_LIBRARY_PATH, which this test does not set.
+TEST(Linker, FindsInstalledLibrariesOnlyInTheLinkersDirectories) {
+  const Linker linker(Linker::Search::installed);
+
+  const std::string libc = linker.find("libc.so.6").value_or("");
+  const std::string text = linker.describe_search("libgantry_absent.so.1", nullptr, "");
+
+  EXPECT_TRUE(libc.starts_with("/lib") || libc.starts_with("/usr/lib")) << libc;
+  EXPECT_THAT(text, StartsWith("searched the linker's cache, /lib"));
+  EXPECT_THAT(text, HasSubstr(", /usr/lib"));
+}
+
+TEST(FindNeeded, ReportsEveryMissingLibraryOnce) {
+  const test::TempDir dir;
+  library(dir / "libmiddle.so.1", ElfBuilder().needed("libfar.so").needed("libfurther.so"));
+  const Library outer =
+      library(dir / "outer.so",
+              ElfBuilder().runpath("$ORIGIN").needed("libfar.so").needed("libmiddle.so.1"));
+
+  const NeededLibraries needed = find_needed(outer.elf, outer.path, Linker());
+
+  ASSERT_EQ(needed.problems.size(), 2u);
+  EXPECT_THAT(needed.problems[0].message.text(),
+              StartsWith("libfar.so is not found, needed by outer.so; "));
+  EXPECT_THAT(needed.problems[1].message.text(),
+              StartsWith("libfurther.so is not found, needed by outer.so -> libmiddle.so.1; "));
+  ASSERT_EQ(needed.libraries.size(), 2u);
+  EXPECT_EQ(needed.libraries[1].chain, "outer.so -> libmiddle.so.1");
+  EXPECT_FALSE(needed.has_unreadable);
+}
+
 TEST(Linker, ListsOnlyOtherNamesAsFound) {
   const test::TempDir dir;
   const Library wanted_by = library(dir / "a.so", ElfBuilder().runpath("$ORIGIN"));

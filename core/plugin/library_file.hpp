@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin's library as a file: mapped and parsed, not opened by the system's linker.
+#pragma once
+
+#include "core/base/mapped_file.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/manifest/manifest.hpp"
+
+#include <gantry/result.hpp>
+
+#include <memory>
+
+namespace gantry {
+
+struct LibraryFile {
+  std::shared_ptr<const MappedFile> file;
+  // views into the file
+  ElfFile elf;
+};
+
+// Opens the library of a manifest, without blocking on a FIFO, and checks that it is a complete ELF
+// file, a shared library, not this program, and of 4 KiB to 4 GiB.
+//
+// returns  an error with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF, TRUNCATED, WRONG_MACHINE
+//          (32-bit or big-endian), ELF_BROKEN, EXECUTABLE or LIBRARY_SIZE
+Result<LibraryFile> open_library_file(const Manifest& manifest);
+
+}  // namespace gantry
