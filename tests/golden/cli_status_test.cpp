@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "devices, pack, version, help\n  see: gantry --help\n"},
         WrongUsage{"UnknownCommandOfPlugins",
                    {"plugins", "explain"},
-                   "gantry: unknown command \"explain\"; commands: list, doctor\n"
+                   "gantry: unknown command \"explain\"; commands: list, doctor, check\n"
                    "  see: gantry plugins --help\n"},
         WrongUsage{"UnknownOptionWithoutCommand",
                    {"--foo"},
@@ -113,10 +113,11 @@ INSTANTIATE_TEST_SUITE_P(
                    {"run", "x.so", "--expect", "y.npz", "--atol", "inf"},
                    "gantry: --atol: tolerance is \"inf\", expected a finite number >= 0\n"
                    "  see: gantry run --help\n"},
-        WrongUsage{"PluginsAlone",
-                   {"plugins"},
-                   "gantry: a command is required; commands: list, doctor\n  see: gantry plugins "
-                   "--help\n"},
+        WrongUsage{
+            "PluginsAlone",
+            {"plugins"},
+            "gantry: a command is required; commands: list, doctor, check\n  see: gantry plugins "
+            "--help\n"},
         WrongUsage{"TreeAndJson",
                    {"inspect", "--tree", "dot", "--json", "x.so"},
                    "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),

@@ -57,6 +57,8 @@ void add_remove(CLI::App& plugins, Invocation& invocation);
 void add_new(CLI::App& plugins, Invocation& invocation);
 void add_plugins_explain(CLI::App& plugins, Invocation& invocation);
 void add_plugins_reasons(CLI::App& plugins, Invocation& invocation);
+// Adds `plugins check`.
+void add_plugins_check(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);

@@ -105,6 +105,7 @@ void add_plugins(CLI::App& app, Invocation& invocation) {
   add_new(*plugins, invocation);
   add_plugins_explain(*plugins, invocation);
   add_plugins_reasons(*plugins, invocation);
+  add_plugins_check(*plugins, invocation);
 }
 
 }  // namespace gantry::cli

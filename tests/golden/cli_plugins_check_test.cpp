@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry plugins check.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A copy of the graph plugin.
+class CopyOfGraph {
+ public:
+  CopyOfGraph() { fs::copy(built_plugins("graph"), dir_ / "graph", fs::copy_options::recursive); }
+  // the directory of the manifest
+  fs::path directory() const {
+    for (const auto& entry : fs::recursive_directory_iterator(dir_ / "graph")) {
+      if (entry.path().extension() == ".yaml") return entry.path().parent_path();
+    }
+    return dir_ / "graph";
+  }
+  void append_to_manifest(std::string_view line) const {
+    const fs::path path = directory() / "graph.yaml";
+    const auto bytes = read_file(path);
+    write_file(path, std::string(bytes.begin(), bytes.end()) + std::string(line) + "\n");
+  }
+
+ private:
+  TempDir dir_;
+};
+
+TEST(PluginsCheck, AcceptsAPluginOfThisProject) {
+  const CopyOfGraph graph;
+
+  const Outcome outcome = run_gantry({"plugins", "check", graph.directory()});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("gantry.graph "));
+  EXPECT_THAT(outcome.out, HasSubstr("\n  PASSED  3  exports            only "
+                                     "gantry_plugin_query_v1\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n=> conforms: "));
+  EXPECT_THAT(outcome.out, HasSubstr(" passed, 0 failed, 0 warnings, "));
+}
+
+TEST(PluginsCheck, FailsWithTheCaseAndWhatToChange) {
+  const CopyOfGraph graph;
+  graph.append_to_manifest("sha256: \"" + std::string(64, '0') + "\"");
+
+  const Outcome outcome = run_gantry({"plugins", "check", graph.directory() / "graph.yaml"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out,
+              HasSubstr("\n  FAILED  12 digest             sha256 is 00000000000000000"));
+  EXPECT_THAT(outcome.out, HasSubstr("\n=> does NOT conform: "));
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(PluginsCheck, PrintsJson) {
+  const CopyOfGraph graph;
+
+  const Outcome outcome = run_gantry({"plugins", "check", graph.directory(), "--json"});
+
+  const json check = json::parse(outcome.out);
+  EXPECT_EQ(check["id"], "gantry.graph");
+  EXPECT_EQ(check["conforms"], true);
+  ASSERT_EQ(check["findings"].size(), 16u);
+  EXPECT_EQ(check["findings"][3], json({{"case", 3},
+                                        {"name", "exports"},
+                                        {"must", true},
+                                        {"outcome", "passed"},
+                                        {"text", "only gantry_plugin_query_v1"}}));
+}
+
+// Libraries that only this shell's LD_LIBRARY_PATH contains are missing on other machines.
+TEST(PluginsCheck, DoesNotUseLdLibraryPath) {
+  const CopyOfGraph graph;
+  fs::copy_file(build_tree() / "tests/fake_plugins/libfake_missing_dependency.so",
+                graph.directory() / "libfake.so");
+  fs::remove(graph.directory() / "graph.yaml");
+  write_file(graph.directory() / "fake.yaml",
+             std::string_view("schema: \"1.0\"\nid: test.fake\nversion: \"1.0.0\"\nlibrary: "
+                              "libfake.so\nabi: {major: 1, min_minor: 0, max_minor: 0}\nkeys: "
+                              "[{key: fake}]\n"));
+  const std::string here = (build_tree() / "tests/fake_plugins/not_searched").string();
+
+  const Outcome outcome =
+      run_gantry({"plugins", "check", graph.directory(), "--json"}, {"LD_LIBRARY_PATH=" + here});
+
+  EXPECT_EQ(outcome.status, 1);
+  const json finding = json::parse(outcome.out)["findings"][6];
+  EXPECT_EQ(finding["outcome"], "failed");
+  EXPECT_THAT(finding["text"].get<std::string>(),
+              StartsWith("libfake_dependency.so.4 is not found, needed by libfake.so; "));
+}
+
+TEST(PluginsCheck, FailsWithoutAManifest) {
+  const TempDir empty;
+
+  const Outcome outcome = run_gantry({"plugins", "check", empty.path()});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("contains no manifest: no file ends with .yaml"));
+}
+
+}  // namespace
+}  // namespace gantry::test

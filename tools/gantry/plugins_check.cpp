@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/digest.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/terminal.hpp"
+
+#include "core/base/text.hpp"
+#include "core/plugin/check.hpp"
+
+#include <unistd.h>
+
+namespace gantry::cli {
+namespace {
+
+struct CheckOptionsOfCommand {
+  std::string path;
+  bool json = false;
+};
+
+// A case that should pass and fails is a warning.
+std::string_view label_of(const CheckFinding& finding) {
+  if (finding.outcome == CheckOutcome::passed) return "PASSED";
+  if (finding.outcome == CheckOutcome::skipped) return "SKIPPED";
+  return finding.must ? "FAILED" : "WARNING";
+}
+
+Tone tone_of(const CheckFinding& finding) {
+  if (finding.outcome == CheckOutcome::passed) return Tone::good;
+  if (finding.outcome == CheckOutcome::skipped) return Tone::faint;
+  return finding.must ? Tone::bad : Tone::warning;
+}
+
+std::string check_text(const PluginCheck& check, const Terminal& terminal) {
+  constexpr std::size_t label_width = 8, number_width = 3, name_width = 19;
+  std::string text =
+      text_line(check.id.empty() ? "plugin" : check.id, " ", check.version, "  ", check.manifest);
+  const std::string blanks(2 + label_width + number_width + name_width, ' ');
+  std::size_t failed = 0, warnings = 0, skipped = 0;
+  for (const CheckFinding& one : check.findings) {
+    const bool is_failed = one.outcome == CheckOutcome::failed;
+    failed += is_failed && one.must;
+    warnings += is_failed && !one.must;
+    skipped += one.outcome == CheckOutcome::skipped;
+    text += "  ";
+    text += terminal.paint(pad(std::string(label_of(one)), label_width), tone_of(one));
+    text += pad(concat(one.number), number_width) + pad(std::string(one.name), name_width);
+    text += indent(Message::lines(one.text), blanks).text() + '\n';
+  }
+  text += text_line("=> ", check.conforms() ? "conforms" : "does NOT conform", ": ",
+                    check.findings.size() - failed - warnings - skipped, " passed, ", failed,
+                    " failed, ", warnings, " warnings, ", skipped, " skipped");
+  return text;
+}
+
+void write_finding(const CheckFinding& finding, JsonWriter& json) {
+  json.field("case", finding.number);
+  json.field("name", finding.name);
+  json.field("must", finding.must);
+  json.field("outcome", name_of(finding.outcome));
+  json.field("text", json_text(finding.text));
+}
+
+std::string check_json(const PluginCheck& check) {
+  return json_document([&](JsonWriter& json) {
+    json.field("manifest", json_text(check.manifest));
+    json.field("id", text_or_null(check.id));
+    json.field("version", text_or_null(check.version));
+    json.field("library", text_or_null(check.library));
+    json.field("conforms", check.conforms());
+    write_objects("findings", check.findings, json, write_finding);
+  });
+}
+
+Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals&) {
+  GANTRY_TRY(const std::string manifest, manifest_in(options.path));
+  CheckOptions with;
+  with.sha256 = [](std::span<const std::uint8_t> bytes) { return hex_text(sha256(bytes)); };
+  const PluginCheck check = check_plugin(manifest, with);
+  print(options.json ? check_json(check) : check_text(check, terminal_of(STDOUT_FILENO)));
+  return check.conforms() ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_plugins_check(CLI::App& plugins, Invocation& invocation) {
+  auto options = std::make_shared<CheckOptionsOfCommand>();
+  CLI::App* command = plugins.add_subcommand(
+      "check", "check a plugin's manifest, library and package without executing it");
+  command->add_option("PLUGIN", options->path, "manifest, or directory with one manifest")
+      ->required();
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Exits with status 1 if a case fails that every plugin must pass.\n\n"
+      "Example:\n  gantry plugins check build/share/gantry/plugins.d/npu");
+  set_action(*command, invocation, options, check_command);
+}
+
+}  // namespace gantry::cli
