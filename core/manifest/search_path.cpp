@@ -68,7 +68,7 @@ class Search {
   }
 
   void open_location(int tier, std::string name, LocationState state) {
-    result_.locations.push_back({tier, std::move(name), state, {}});
+    result_.locations.push_back({tier, std::move(name), state, {}, {}});
     drop_in_groups_.emplace_back();
   }
 
@@ -100,6 +100,7 @@ class Search {
       result_.warnings.push_back(Message(directory, ": cannot be read: ", failed.message()));
       return;
     }
+    result_.locations.back().directories.push_back(directory);
     for (const std::string& name : names) {
       const fs::path path = fs::path(directory) / name;
       std::error_code ignored;

@@ -76,6 +76,8 @@ struct SearchLocation {
   LocationState state = LocationState::absent;
   // its manifests, in order; for `replaced` those that are not used
   std::vector<std::string> files;
+  // the directories that were listed
+  std::vector<std::string> directories;
 };
 
 struct FoundManifest {

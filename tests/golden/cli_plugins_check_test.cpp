@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry plugins check.
+// gantry plugins check, and what doctor reports about files.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
@@ -100,6 +100,22 @@ TEST(PluginsCheck, DoesNotUseLdLibraryPath) {
   EXPECT_EQ(finding["outcome"], "failed");
   EXPECT_THAT(finding["text"].get<std::string>(),
               StartsWith("libfake_dependency.so.4 is not found, needed by libfake.so; "));
+}
+
+TEST(PluginsDoctor, ListsLibrariesThatNoManifestNames) {
+  const CopyOfGraph graph;
+  fs::remove(graph.directory() / "graph.yaml");
+  const std::string plugins = graph.directory().parent_path().string();
+  const std::string library = graph.directory() / "libgantry_graph.so";
+
+  const Outcome text = run_gantry({"--plugins", plugins, "plugins", "doctor"});
+  const Outcome document = run_gantry({"--plugins", plugins, "plugins", "doctor", "--json"});
+
+  EXPECT_THAT(text.out, HasSubstr("\nunclaimed libraries\n  gantry.graph 0.1.0  " + library +
+                                  ": no manifest names this library; install its manifest or "
+                                  "remove it\n"));
+  EXPECT_EQ(json::parse(document.out)["unclaimed"],
+            json::array({{{"library", library}, {"id", "gantry.graph"}, {"version", "0.1.0"}}}));
 }
 
 TEST(PluginsCheck, FailsWithoutAManifest) {

@@ -11,6 +11,7 @@
 
 #include "core/base/text.hpp"
 #include "core/native/library.hpp"
+#include "core/plugin/unclaimed.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/type_keys.hpp"
 
@@ -50,6 +51,7 @@ struct Probe {
 
 struct Diagnosis {
   Explanation plugins;
+  std::vector<UnclaimedLibrary> unclaimed;
   std::optional<Probe> probe;
   // NULL: no file is examined
   std::shared_ptr<const Artifact> artifact;
@@ -110,6 +112,22 @@ void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
   json.end();
 }
 
+std::string unclaimed_text(const std::vector<UnclaimedLibrary>& libraries) {
+  if (libraries.empty()) return "";
+  std::string text = "\nunclaimed libraries\n";
+  for (const UnclaimedLibrary& one : libraries) {
+    text += text_line("  ", one.id, " ", one.version, "  ", one.path,
+                      ": no manifest names this library; install its manifest or remove it");
+  }
+  return text;
+}
+
+void write_unclaimed(const UnclaimedLibrary& library, JsonWriter& json) {
+  json.field("library", json_text(library.path));
+  json.field("id", json_text(library.id));
+  json.field("version", json_text(library.version));
+}
+
 std::string doctor_json(const Diagnosis& diagnosis) {
   const Explanation& explanation = diagnosis.plugins;
   return json_document([&](JsonWriter& json) {
@@ -120,6 +138,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     write_probe(diagnosis.probe, json);
     write_objects("requirements", explanation.requirements, json, write_requirement);
     write_objects("unreadable", explanation.unreadable, json, write_candidate);
+    write_objects("unclaimed", diagnosis.unclaimed, json, write_unclaimed);
     write_texts("warnings", explanation.warnings, json);
   });
 }
@@ -157,6 +176,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     diagnosis.payloads = installed.check_payloads(*diagnosis.artifact);
   }
   const bool all = options.keys.empty() && !diagnosis.artifact;
+  diagnosis.unclaimed = unclaimed_libraries(plugins.found().locations, plugins.candidates());
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
   add_changes(plugins, diagnosis.plugins);
   return diagnosis;
@@ -167,7 +187,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
   if (options.json) {
     print(doctor_json(diagnosis));
   } else {
-    std::string text = to_text(diagnosis.plugins);
+    std::string text = to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
     if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis.host_code);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugin/unclaimed.hpp"
+
+#include "core/manifest/directory.hpp"
+#include "core/plugin/plugin_note.hpp"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Directory entries that are visited.
+constexpr std::size_t kMaxVisited = 65536;
+
+// The identities of all libraries that manifests name, and the directories of manifests whose
+// library is unknown.
+struct Claims {
+  std::set<FileIdentity> libraries;
+  std::set<fs::path> directories;
+};
+
+Claims claims_of(const std::vector<Candidate>& candidates) {
+  Claims claims;
+  for (const Candidate& candidate : candidates) {
+    struct stat info {};
+    if (!candidate.manifest) {
+      claims.directories.insert(fs::path(candidate.file).parent_path());
+    } else if (::stat(candidate.manifest->library_path.c_str(), &info) == 0) {
+      claims.libraries.insert(identity_of(info));
+    }
+  }
+  return claims;
+}
+
+std::optional<UnclaimedLibrary> library_at(const fs::path& path, Claims& claims) {
+  const auto file = MappedFile::open(path);
+  // also each library only once
+  if (!file.ok() || !claims.libraries.insert((*file)->identity()).second) return std::nullopt;
+  const auto elf = ElfFile::parse((*file)->bytes());
+  if (!elf.ok()) return std::nullopt;
+  auto note = read_plugin_note(*elf, path.string());
+  if (!note.ok()) return std::nullopt;
+  return UnclaimedLibrary{path.string(), std::move(note->id), std::move(note->version)};
+}
+
+}  // namespace
+
+std::vector<UnclaimedLibrary> unclaimed_libraries(const std::vector<SearchLocation>& locations,
+                                                  const std::vector<Candidate>& candidates) {
+  Claims claims = claims_of(candidates);
+  std::vector<UnclaimedLibrary> found;
+  std::size_t left = kMaxVisited;
+  const auto visit = [&](const auto& self, const fs::path& directory, bool is_top) -> void {
+    std::error_code failed;
+    for (const std::string& name : names_in(directory, failed)) {
+      if (left == 0) return;
+      --left;
+      const fs::path path = directory / name;
+      if (fs::is_directory(path, failed)) {
+        if (is_top) self(self, path, false);
+      } else if (name.find(".so") != std::string::npos && !claims.directories.contains(directory)) {
+        if (auto library = library_at(path, claims)) found.push_back(*std::move(library));
+      }
+    }
+  };
+  for (const SearchLocation& location : locations) {
+    if (location.state != LocationState::searched) continue;
+    for (const std::string& directory : location.directories) visit(visit, directory, true);
+  }
+  return found;
+}
+
+}  // namespace gantry
