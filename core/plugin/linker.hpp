@@ -72,7 +72,8 @@ struct NeededLibraries {
   // cannot be read are omitted
   std::deque<NeededLibrary> libraries;
   // in the order of the visits: unavailable, reason LIB_NEEDED_MISSING for each library that is not
-  // found, VERSION_NEEDED for each version, with the chain of libraries that leads to it
+  // found, VERSION_NEEDED for each version, with the chain of libraries that leads to it; the
+  // search ends at 64
   std::vector<Error> problems;
   // some library was found and cannot be read
   bool has_unreadable = false;

@@ -14,6 +14,8 @@ namespace {
 
 // Max libraries of one traversal; real plugins have fewer than a hundred.
 constexpr std::size_t kMaxLibraries = 512;
+// A hostile file may need any number of libraries, and each one that is missing is searched for.
+constexpr std::size_t kMaxProblems = 64;
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -73,6 +75,7 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
     const auto& [elf, elf_path, chain] = all.libraries[i];
     for (const ElfVersionNeed& need : elf.version_needs()) check(check_glibc(need, chain));
     for (const std::string_view soname : elf.needed()) {
+      if (all.problems.size() >= kMaxProblems) return all;
       const std::optional<std::string> found = linker.find(soname, elf, elf_path);
       if (!found) {
         if (!missing.insert(soname).second) continue;

@@ -9,7 +9,6 @@
 #include <gantry/byte_reader.hpp>
 
 #include <algorithm>
-#include <span>
 
 namespace gantry {
 namespace {
@@ -33,12 +32,30 @@ Result<std::string> read_text(ByteReader& in, std::uint64_t size, const char* fi
   return std::string(bytes.begin(), end);
 }
 
-Result<PluginNote> parse_note(std::span<const std::uint8_t> content, std::uint64_t at,
-                              const std::string& path) {
+}  // namespace
+
+Result<PluginNote> read_plugin_note(const ElfFile& elf, const std::string& path) {
+  const ElfNote* found = nullptr;
+  for (const ElfNote& note : elf.notes()) {
+    if (note.owner != GANTRY_NOTE_OWNER || note.type != GANTRY_NOTE_TYPE) continue;
+    if (found != nullptr) return invalid_note(path, "exists twice");
+    found = &note;
+  }
+  if (found == nullptr) {
+    return malformed(no_offset, path, " has no note with a plugin's identity among its ",
+                     elf.notes().size(), " notes: build it with GANTRY_PLUGIN or, in C, with ",
+                     "GANTRY_NOTE of gantry/note.h")
+        .with_reason(reason::note_missing.tag);
+  }
+  return parse_plugin_note(found->content, path);
+}
+
+Result<PluginNote> parse_plugin_note(std::span<const std::uint8_t> content,
+                                     const std::string& path) {
   if (content.size() < kNoteBytes) {
     return invalid_note(path, "has ", ByteCount(content.size()), ", minimum is ", kNoteBytes);
   }
-  ByteReader in(content, at);
+  ByteReader in(content);
   PluginNote note;
   GANTRY_TRY(const std::uint32_t struct_size, in.read_u32("struct_size"));
   if (struct_size < kNoteBytes || struct_size > content.size()) {
@@ -62,24 +79,6 @@ Result<PluginNote> parse_note(std::span<const std::uint8_t> content, std::uint64
     return invalid_note(path, "has a wrong version: ", version.error().message);
   }
   return note;
-}
-
-}  // namespace
-
-Result<PluginNote> read_plugin_note(const ElfFile& elf, const std::string& path) {
-  const ElfNote* found = nullptr;
-  for (const ElfNote& note : elf.notes()) {
-    if (note.owner != GANTRY_NOTE_OWNER || note.type != GANTRY_NOTE_TYPE) continue;
-    if (found != nullptr) return invalid_note(path, "exists twice");
-    found = &note;
-  }
-  if (found == nullptr) {
-    return malformed(no_offset, path, " has no note with a plugin's identity among its ",
-                     elf.notes().size(), " notes: build it with GANTRY_PLUGIN or, in C, with ",
-                     "GANTRY_NOTE of gantry/note.h")
-        .with_reason(reason::note_missing.tag);
-  }
-  return parse_note(found->content, elf.offset_in_file(found->content), path);
 }
 
 NoteHost note_host(const gantry_abi_range& core) {

@@ -11,6 +11,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace gantry {
@@ -30,6 +31,13 @@ struct PluginNote {
 // returns  malformed  NOTE_MISSING: no note has the owner GANTRY and the type 1
 //                     NOTE_INVALID: two notes, a wrong size, a text without end, no valid id
 Result<PluginNote> read_plugin_note(const ElfFile& elf, const std::string& path);
+
+// Reads the content of a note.
+//
+// path     of the library, for errors
+// returns  malformed, NOTE_INVALID
+Result<PluginNote> parse_plugin_note(std::span<const std::uint8_t> content,
+                                     const std::string& path);
 
 // What a note is compared with.
 struct NoteHost {

@@ -182,6 +182,15 @@ TEST(Linker, SkipsFilesOfAnotherClassOrByteOrder) {
   }
 }
 
+TEST(FindNeeded, EndsAfterTooManyProblems) {
+  const test::TempDir dir;
+  ElfBuilder hostile;
+  for (int i = 0; i < 100; ++i) hostile.needed(concat("libabsent_", i, ".so"));
+  const Library outer = library(dir / "outer.so", hostile);
+
+  EXPECT_EQ(find_needed(outer.elf, outer.path, Linker()).problems.size(), 64u);
+}
+
 // As in a new process without LD_LIBRARY_PATH, which this test does not set.
 TEST(Linker, FindsInstalledLibrariesOnlyInTheLinkersDirectories) {
   const Linker linker(Linker::Search::installed);
