@@ -87,7 +87,7 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
 // Checks that every library that `file` needs, directly or not, exists and has the required symbol
 // versions.
 //
-// returns  the first problem of find_needed()
+// returns  the first problem of find_needed(); the others are lines of its text
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 
 }  // namespace gantry

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxLibraries = 512;
 // A hostile file may need any number of libraries, and each one that is missing is searched for.
 constexpr std::size_t kMaxProblems = 64;
+// problems in one error
+constexpr std::size_t kMaxListed = 8;
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -106,7 +108,13 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
   NeededLibraries needed = find_needed(file, path, linker);
   if (needed.problems.empty()) return {};
-  return std::move(needed.problems.front());
+  Error first = std::move(needed.problems.front());
+  const std::size_t count = needed.problems.size();
+  for (std::size_t i = 1; i < std::min(count, kMaxListed); ++i) {
+    first.at("also: ", needed.problems[i].message);
+  }
+  if (count > kMaxListed) first.at("and ", count - kMaxListed, " more");
+  return first;
 }
 
 }  // namespace gantry

@@ -182,6 +182,23 @@ TEST(Linker, SkipsFilesOfAnotherClassOrByteOrder) {
   }
 }
 
+TEST(CheckNeeded, ListsEveryMissingLibrary) {
+  const test::TempDir dir;
+  const Library two = library(dir / "two.so", ElfBuilder().needed("liba.so").needed("libb.so"));
+  ElfBuilder many;
+  for (int i = 0; i < 10; ++i) many.needed(concat("libabsent_", i, ".so"));
+  const Library ten = library(dir / "ten.so", many);
+
+  const Error error = check_needed(two.elf, two.path, Linker()).error();
+  const Error shortened = check_needed(ten.elf, ten.path, Linker()).error();
+
+  EXPECT_THAT(error.message, StartsWith("liba.so is not found, needed by two.so; searched "));
+  EXPECT_THAT(error.message, HasSubstr("\n  also: libb.so is not found, needed by two.so; "));
+  EXPECT_THAT(shortened.message, HasSubstr("also: libabsent_7.so is not found"));
+  EXPECT_THAT(shortened.message, testing::Not(HasSubstr("libabsent_8.so is not found")));
+  EXPECT_THAT(shortened.message, testing::EndsWith("\n  and 2 more"));
+}
+
 TEST(FindNeeded, EndsAfterTooManyProblems) {
   const test::TempDir dir;
   ElfBuilder hostile;
