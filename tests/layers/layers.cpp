@@ -28,6 +28,7 @@ struct Restricted {
 const Restricted restricted[] = {
     {"yaml-cpp/", "core/yaml/"},    {"boost/dll", "core/plugin/"},  {"CLI/", "tools/gantry/"},
     {"gtest/", "sdk/conformance/"}, {"gmock/", "sdk/conformance/"}, {"zlib.h", "core/arrays/"},
+    {"sodium.h", "core/trust/"},
 };
 
 std::string read_text(const fs::path& path) {

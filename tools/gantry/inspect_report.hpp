@@ -6,7 +6,6 @@
 #pragma once
 
 #include "tools/gantry/common/archive_members.hpp"
-#include "tools/gantry/common/digest.hpp"
 #include "tools/gantry/common/file_kind.hpp"
 #include "tools/gantry/common/import_graph.hpp"
 #include "tools/gantry/common/terminal.hpp"
@@ -18,6 +17,7 @@
 #include "core/format/container.hpp"
 #include "core/format/detail.hpp"
 #include "core/format/weight_directory.hpp"
+#include "core/trust/digest.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// SHA-256 digests of files and payloads.
 #pragma once
 
 #include <array>
@@ -8,7 +10,7 @@
 #include <span>
 #include <string>
 
-namespace gantry::cli {
+namespace gantry {
 
 using Sha256 = std::array<std::uint8_t, 32>;
 
@@ -23,4 +25,4 @@ inline constexpr std::size_t digest_piece = std::size_t{4} << 20;
 // Returns 64 lower-case hex digits.
 std::string hex_text(const Sha256& digest);
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/digest.hpp"
+#include "core/trust/digest.hpp"
 
 #include <gmock/gmock.h>
 
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
@@ -43,4 +43,4 @@ TEST(Sha256, ReportsItsProgress) {
 }
 
 }  // namespace
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/digest.hpp"
+#include "core/trust/digest.hpp"
 
 #include <sodium.h>
 
 #include <algorithm>
 
-namespace gantry::cli {
+namespace gantry {
 
 Sha256 sha256(std::span<const std::uint8_t> bytes,
               const std::function<void(std::size_t)>& digested) {
@@ -29,4 +29,4 @@ std::string hex_text(const Sha256& digest) {
   return text.data();
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry
