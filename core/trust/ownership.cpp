@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trust/ownership.hpp"
+
+#include <gantry/join.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <string_view>
+#include <system_error>
+
+namespace gantry {
+namespace {
+
+// as the kernel's limit
+constexpr int kMaxLinks = 40;
+
+// "0775"
+std::string mode_text(mode_t mode) {
+  std::string text;
+  for (int shift = 9; shift >= 0; shift -= 3)
+    text += static_cast<char>('0' + ((mode >> shift) & 7u));
+  return text;
+}
+
+std::string_view noun_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "directory";
+  return S_ISLNK(mode) ? "link" : "file";
+}
+
+// Where the component is in a check of `file`, if it is not the file itself.
+std::string place(const std::string& component, const std::string& file) {
+  return component == file ? "" : concat(", on the path of ", file, ",");
+}
+
+Failure refused(Message text) { return unavailable(std::move(text)).with_reason("PERMISSIONS"); }
+
+Failure system_failure(const std::string& component, const std::string& file, int number) {
+  return refused(Message(component, place(component, file),
+                         " cannot be checked: ", std::generic_category().message(number)))
+      .native("errno", number);
+}
+
+// Puts the names of a path before those that are left; the first one is last.
+void push_names(std::string_view path, std::vector<std::string>& left) {
+  std::vector<std::string> names;
+  while (!path.empty()) {
+    const std::size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view name = path.substr(0, slash);
+    if (!name.empty() && name != ".") names.emplace_back(name);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  left.insert(left.end(), names.rbegin(), names.rend());
+}
+
+}  // namespace
+
+TrustedOwners TrustedOwners::of_process(bool elevated, const std::vector<uid_t>& more) {
+  TrustedOwners owners;
+  owners.elevated = elevated;
+  if (elevated) return owners;
+  owners.uids.push_back(geteuid());
+  owners.uids.insert(owners.uids.end(), more.begin(), more.end());
+  std::sort(owners.uids.begin(), owners.uids.end());
+  owners.uids.erase(std::unique(owners.uids.begin(), owners.uids.end()), owners.uids.end());
+  return owners;
+}
+
+Result<const Ownership::Passed*> Ownership::check_component(const std::string& path,
+                                                            const std::string& file) {
+  if (const auto known = passed_.find(path); known != passed_.end()) return &known->second;
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0) {
+    // The reader of the file reports that it does not exist.
+    if (errno == ENOENT || errno == ENOTDIR) return nullptr;
+    return system_failure(path, file, errno);
+  }
+  const auto& uids = trusted_.uids;
+  if (std::find(uids.begin(), uids.end(), about.st_uid) == uids.end()) {
+    return refused(Message(noun_of(about.st_mode), " ", path, place(path, file),
+                           " is owned by uid ", about.st_uid, " (mode ", mode_text(about.st_mode),
+                           "), trusted ", uids.size() == 1 ? "is uid " : "are uids ", join(uids),
+                           trusted_.elevated ? " (this process is elevated)" : "",
+                           ": change its owner",
+                           trusted_.elevated ? "" : ", or add the uid to trusted_uids"));
+  }
+  Passed passed;
+  passed.is_directory = S_ISDIR(about.st_mode);
+  passed.is_sticky = passed.is_directory && (about.st_mode & S_ISVTX) != 0 &&
+                     (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (S_ISLNK(about.st_mode)) {
+    std::string target(PATH_MAX, '\0');
+    const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+    if (size < 0) return system_failure(path, file, errno);
+    target.resize(static_cast<std::size_t>(size));
+    passed.target = std::move(target);
+  } else if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !passed.is_sticky) {
+    return refused(Message(noun_of(about.st_mode), " ", path, place(path, file), " has mode ",
+                           mode_text(about.st_mode), " (owner uid ", about.st_uid,
+                           "), and others than its owner may write to it: chmod go-w it"));
+  }
+  return &passed_.emplace(path, std::move(passed)).first->second;
+}
+
+Status Ownership::check(const std::string& file) {
+  if (!file.starts_with('/')) {
+    return refused(Message(file, " is relative, only absolute paths can be checked"));
+  }
+  std::vector<std::string> left;
+  push_names(file, left);
+  // resolved so far, without links; "/" is empty
+  std::string at;
+  // the directory of the file or of a link that leads to it is sticky
+  GANTRY_TRY(const Passed* root, check_component("/", file));
+  bool in_sticky = root != nullptr && root->is_sticky;
+  for (int links = 0; !left.empty();) {
+    const std::string name = std::move(left.back());
+    left.pop_back();
+    if (name == "..") {
+      at = at.empty() ? "" : at.substr(0, at.rfind('/'));
+      GANTRY_TRY(const Passed* up, check_component(at.empty() ? "/" : at, file));
+      in_sticky = up != nullptr && up->is_sticky;
+      continue;
+    }
+    const std::string path = concat(at, "/", name);
+    GANTRY_TRY(const Passed* passed, check_component(path, file));
+    if (passed == nullptr) return {};
+    if (in_sticky && left.empty() && !passed->is_directory) {
+      return refused(Message("directory ", at.empty() ? "/" : at, ", which contains ", path,
+                             ", is sticky and writable by others: move the file to a directory of "
+                             "its owner"));
+    }
+    if (passed->target.empty()) {
+      at = path;
+      in_sticky = passed->is_sticky;
+      continue;
+    }
+    if (++links > kMaxLinks) {
+      return refused(
+          Message(path, place(path, file), " is one of more than ", kMaxLinks, " symbolic links"));
+    }
+    if (passed->target.starts_with('/')) {
+      at.clear();
+      in_sticky = root != nullptr && root->is_sticky;
+    }
+    push_names(passed->target, left);
+  }
+  return {};
+}
+
+}  // namespace gantry

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/trust/ownership.hpp"
+
+#include "tests/support/files.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr uid_t kStranger = 12345;
+
+// A file in a directory of a temporary directory, all owned by this user.
+class OwnershipOf : public testing::Test {
+ protected:
+  OwnershipOf() {
+    fs::create_directories(dir_ / "acme");
+    ::chmod((dir_ / "acme").c_str(), 0755);
+    test::write_file(dir_ / "acme/lib.so", "bytes");
+    ::chmod((dir_ / "acme/lib.so").c_str(), 0644);
+  }
+
+  Status check(const fs::path& file, bool elevated = false,
+               const std::vector<uid_t>& more = {}) const {
+    return Ownership(TrustedOwners::of_process(elevated, more)).check(file.string());
+  }
+  std::string text(const fs::path& file) const {
+    const Status status = check(file);
+    if (status.ok()) return "";
+    EXPECT_EQ(status.error().code, Code::unavailable);
+    EXPECT_EQ(status.error().reason, "PERMISSIONS");
+    return status.error().message.text();
+  }
+  fs::path file() const { return dir_ / "acme/lib.so"; }
+  std::string acme() const { return (dir_ / "acme").string(); }
+
+  test::TempDir dir_;
+};
+
+TEST_F(OwnershipOf, OwnFilesBelowAStickyDirectoryIsAccepted) {
+  EXPECT_EQ(text(file()), "");
+  // Shows that the path leads through a sticky directory.
+  ::chmod(dir_.path().c_str(), 01777);
+  EXPECT_EQ(text(file()), "");
+}
+
+TEST_F(OwnershipOf, AFileThatDoesNotExistIsLeftToItsReader) {
+  EXPECT_EQ(text(dir_ / "acme/none.so"), "");
+  EXPECT_EQ(text(dir_ / "none/lib.so"), "");
+  EXPECT_EQ(text(dir_ / "acme/lib.so/below"), "");
+}
+
+TEST_F(OwnershipOf, AWritableFileIsRefused) {
+  ::chmod(file().c_str(), 0666);
+  EXPECT_EQ(text(file()), concat("file ", file().string(), " has mode 0666 (owner uid ", geteuid(),
+                                 "), and others than its owner may write to it: chmod go-w it"));
+  ::chmod(file().c_str(), 0664);
+  EXPECT_THAT(text(file()), HasSubstr("has mode 0664"));
+}
+
+TEST_F(OwnershipOf, AWritableDirectoryIsRefused) {
+  ::chmod(acme().c_str(), 0777);
+  EXPECT_EQ(text(file()), concat("directory ", acme(), ", on the path of ", file().string(),
+                                 ", has mode 0777 (owner uid ", geteuid(),
+                                 "), and others than its owner may write to it: chmod go-w it"));
+  ::chmod(acme().c_str(), 0775);
+  EXPECT_THAT(text(file()), HasSubstr("has mode 0775"));
+}
+
+TEST_F(OwnershipOf, AWritableParentIsRefused) {
+  ::chmod(dir_.path().c_str(), 0777);
+
+  EXPECT_THAT(text(file()), StartsWith("directory " + dir_.path().string() + ", on the path of "));
+}
+
+TEST_F(OwnershipOf, AStickyDirectoryOfTheFileIsRefused) {
+  ::chmod(acme().c_str(), 01777);
+
+  EXPECT_EQ(text(file()), concat("directory ", acme(), ", which contains ", file().string(),
+                                 ", is sticky and writable by others: move the file to a directory "
+                                 "of its owner"));
+}
+
+TEST_F(OwnershipOf, ALinkIsFollowedToItsTarget) {
+  fs::create_directories(dir_ / "links");
+  fs::create_symlink("../acme/lib.so", dir_ / "links/relative.so");
+  fs::create_symlink(file(), dir_ / "links/absolute.so");
+  fs::create_directory_symlink(acme(), dir_ / "links/directory");
+  EXPECT_EQ(text(dir_ / "links/relative.so"), "");
+  EXPECT_EQ(text(dir_ / "links/absolute.so"), "");
+  EXPECT_EQ(text(dir_ / "links/directory/lib.so"), "");
+
+  ::chmod(acme().c_str(), 0777);
+
+  for (const char* link : {"relative.so", "absolute.so", "directory/lib.so"})
+    EXPECT_THAT(text(dir_ / "links" / link), StartsWith("directory " + acme())) << link;
+}
+
+TEST_F(OwnershipOf, TheDirectoryOfALinkIsChecked) {
+  fs::create_directories(dir_ / "links");
+  fs::create_symlink(file(), dir_ / "links/lib.so");
+  ::chmod((dir_ / "links").c_str(), 0777);
+
+  EXPECT_THAT(text(dir_ / "links/lib.so"), StartsWith("directory " + (dir_ / "links").string()));
+}
+
+TEST_F(OwnershipOf, ALoopOfLinksIsRefused) {
+  fs::create_symlink("b", dir_ / "acme/a");
+  fs::create_symlink("a", dir_ / "acme/b");
+
+  EXPECT_THAT(text(dir_ / "acme/a"), HasSubstr("is one of more than 40 symbolic links"));
+}
+
+TEST_F(OwnershipOf, ARelativePathIsRefused) {
+  EXPECT_EQ(text("lib.so"), "lib.so is relative, only absolute paths can be checked");
+}
+
+// Root changes owners; other users cannot.
+class OwnershipByRoot : public OwnershipOf {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root changes owners";
+  }
+};
+
+TEST_F(OwnershipByRoot, AFileOfAStrangerIsRefused) {
+  ASSERT_EQ(::chown(file().c_str(), kStranger, kStranger), 0);
+
+  EXPECT_EQ(text(file()), concat("file ", file().string(),
+                                 " is owned by uid 12345 (mode 0644), trusted is uid 0: change its "
+                                 "owner, or add the uid to trusted_uids"));
+  EXPECT_TRUE(check(file(), false, {kStranger}).ok());
+}
+
+TEST_F(OwnershipByRoot, ADirectoryOfAStrangerIsRefused) {
+  ASSERT_EQ(::chown(acme().c_str(), kStranger, kStranger), 0);
+
+  EXPECT_THAT(text(file()), StartsWith("directory " + acme() + ", on the path of "));
+}
+
+TEST_F(OwnershipByRoot, ALinkOfAStrangerIsRefused) {
+  const fs::path link = dir_ / "acme/link.so";
+  fs::create_symlink(file(), link);
+  ASSERT_EQ(::lchown(link.c_str(), kStranger, kStranger), 0);
+
+  EXPECT_THAT(text(link), StartsWith("link " + link.string() + " is owned by uid 12345"));
+}
+
+TEST_F(OwnershipByRoot, AFileOfAStrangerInAStickyDirectoryIsRefused) {
+  ::chmod(dir_.path().c_str(), 01777);
+  ASSERT_EQ(::chown(acme().c_str(), kStranger, kStranger), 0);
+
+  EXPECT_THAT(text(file()), HasSubstr("is owned by uid 12345"));
+}
+
+TEST_F(OwnershipByRoot, AnElevatedProcessTrustsOnlyRoot) {
+  ASSERT_EQ(::chown(file().c_str(), kStranger, kStranger), 0);
+
+  const Status status = check(file(), true, {kStranger});
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().message,
+              HasSubstr("trusted is uid 0 (this process is elevated): change its owner"));
+}
+
+TEST(TrustedOwners, AreRootTheUserAndConfiguredOnes) {
+  EXPECT_EQ(TrustedOwners::of_process(true, {7}).uids, std::vector<uid_t>{0});
+  for (const uid_t uid : {uid_t{0}, uid_t{7}, geteuid()})
+    EXPECT_THAT(TrustedOwners::of_process(false, {7}).uids, testing::Contains(uid));
+}
+
+}  // namespace
+}  // namespace gantry
