@@ -18,6 +18,8 @@ enum class CandidateState {
   found,
   // its manifest is valid
   parsed,
+  // its files may be used on this host (core/trust/trust.hpp)
+  trusted,
   // it is enabled, not filtered, not shadowed, and its targets match this host
   eligible,
   // its library passed the inspection (core/plugin/inspect.hpp); no code of it has run

@@ -4,13 +4,13 @@
 // ABI_RANGE.
 //
 //   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity
-//   D25x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
+//   D25x D26x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
 //   D60x create   D70x selection
 //
 // A new reason is a constant here and a row of the table in sdk/REASONS.md, which the build reads.
 //
 // Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
-// versions: D251..D259 trust, D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
+// versions: D255 trust, D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
 // payloads.
 #pragma once
 
@@ -79,7 +79,22 @@ constexpr Reason version_mismatch{230, "VERSION_MISMATCH"};
 constexpr Reason abi_mismatch{231, "ABI_MISMATCH"};
 constexpr Reason note_missing{232, "NOTE_MISSING"};
 constexpr Reason note_invalid{233, "NOTE_INVALID"};
+// the library has another digest than its manifest states
+constexpr Reason digest{251, "DIGEST"};
+// others than trusted users can change a file or a directory of its path
+constexpr Reason permissions{252, "PERMISSIONS"};
 constexpr Reason replaced_during_load{253, "REPLACED_DURING_LOAD"};
+constexpr Reason signature_missing{254, "SIGNATURE_MISSING"};
+constexpr Reason signature_invalid{256, "SIGNATURE_INVALID"};
+// signed with a key that the trust file does not have
+constexpr Reason signature_key{257, "SIGNATURE_KEY"};
+constexpr Reason key_expired{258, "KEY_EXPIRED"};
+constexpr Reason key_revoked{259, "KEY_REVOKED"};
+// a signed manifest without sha256
+constexpr Reason digest_required{260, "DIGEST_REQUIRED"};
+// the lock file does not list the plugin, or does not exist
+constexpr Reason lock_missing{261, "LOCK_MISSING"};
+constexpr Reason lock_mismatch{262, "LOCK_MISMATCH"};
 constexpr Reason not_elf{300, "NOT_ELF"};
 constexpr Reason truncated{301, "TRUNCATED"};
 constexpr Reason not_a_file{302, "NOT_A_FILE"};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trust/minisign.hpp"
 
+#include "core/manifest/reason.hpp"
+
 #include <sodium.h>
 
 #include <algorithm>
@@ -66,7 +68,7 @@ class SignatureLines {
   template <class... Parts>
   Failure wrong(const Parts&... parts) const {
     return malformed(line_at_, file_, ": line ", number_, " ", parts...)
-        .with_reason("SIGNATURE_INVALID");
+        .with_reason(reason::signature_invalid.tag);
   }
 
  private:
@@ -112,7 +114,7 @@ Result<MinisignSignature> parse_minisign_signature(std::string_view text, std::s
   if (text.size() > kMaxMinisignFile) {
     return malformed(kMaxMinisignFile, file, ": signature of ", text.size(), " bytes, limit is ",
                      kMaxMinisignFile)
-        .with_reason("SIGNATURE_INVALID");
+        .with_reason(reason::signature_invalid.tag);
   }
   SignatureLines lines(text, file);
   GANTRY_CHECK(lines.take("untrusted comment", kUntrusted, kMaxMinisignComment));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trust/ownership.hpp"
 
+#include "core/manifest/reason.hpp"
+
 #include <gantry/join.hpp>
 
 #include <sys/stat.h>
@@ -36,7 +38,9 @@ std::string place(const std::string& component, const std::string& file) {
   return component == file ? "" : concat(", on the path of ", file, ",");
 }
 
-Failure refused(Message text) { return unavailable(std::move(text)).with_reason("PERMISSIONS"); }
+Failure refused(Message text) {
+  return unavailable(std::move(text)).with_reason(reason::permissions.tag);
+}
 
 Failure system_failure(const std::string& component, const std::string& file, int number) {
   return refused(Message(component, place(component, file),
