@@ -6,28 +6,100 @@
 
 #include <boost/dll/shared_library.hpp>
 
+#include <gantry/descriptor.hpp>
+
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 namespace gantry {
 namespace {
 
-// Boost's handles close their library when they are destroyed. They are stored on the heap,
-// reachable and never destroyed.
-void keep(boost::dll::shared_library library) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& kept = *new std::vector<boost::dll::shared_library>;
-  const std::lock_guard lock(mutex);
-  // One handle of each library suffices for all runtimes.
-  for (const auto& other : kept) {
-    if (other.native() == library.native()) return;
+// A library that stays open. Boost's handles close their library when they are destroyed, so they
+// are stored on the heap, reachable and never destroyed.
+struct KeptLibrary {
+  boost::dll::shared_library library;
+  // by which it was opened first; the linker's record of the library points to it
+  std::string path;
+};
+
+// Libraries and their directories that stay open until the process ends.
+class KeptFiles {
+ public:
+  static KeptFiles& of_process() {
+    static KeptFiles& all = *new KeptFiles;
+    return all;
   }
-  kept.push_back(std::move(library));
+  // Keeps the first handle of each library, which suffices for all runtimes.
+  //
+  // returns  the kept library; NULL if another handle of it is kept
+  const KeptLibrary* add(KeptLibrary opened) {
+    const std::lock_guard lock(mutex_);
+    for (const KeptLibrary& other : libraries_) {
+      if (other.library.native() == opened.library.native()) return nullptr;
+    }
+    return &libraries_.emplace_back(std::move(opened));
+  }
+  // Returns a descriptor of a directory, the same for each of its paths. It is never closed: the
+  // linker remembers names of files below /proc/self/fd/<number>, so a number must not become that
+  // of another directory. -1: the directory cannot be opened.
+  int directory(const std::string& path) {
+    Descriptor opened(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    // Never a standard stream, which a program may replace.
+    if (opened && opened.get() <= STDERR_FILENO)
+      opened = Descriptor(::fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    struct stat about {};
+    if (!opened || ::fstat(opened.get(), &about) != 0) return -1;
+    const std::lock_guard lock(mutex_);
+    return directories_.try_emplace(identity_of(about), std::move(opened)).first->second.get();
+  }
+
+ private:
+  std::mutex mutex_;
+  // addresses stay valid
+  std::deque<KeptLibrary> libraries_;
+  std::map<FileIdentity, Descriptor> directories_;
+};
+
+Failure replaced(const Message& text) {
+  return unavailable(text, ": it was replaced after it was inspected or first opened; restart the ",
+                     "program to use it")
+      .with_reason(reason::replaced_during_load.tag);
+}
+
+// Returns a path that the linker resolves to the inspected file, whatever happens to the
+// directories of `path`.
+Result<std::string> linker_path(const std::string& path, const MappedFile& inspected) {
+  const std::size_t slash = path.rfind('/');
+  const std::string parent = slash == 0 ? "/" : path.substr(0, slash);
+  const int directory = KeptFiles::of_process().directory(parent);
+  std::string by = concat("/proc/self/fd/", directory, path.substr(slash));
+  struct stat about {};
+  // /proc may be absent.
+  if (directory < 0 || ::stat(by.c_str(), &about) != 0) {
+    by = path;
+    if (::stat(path.c_str(), &about) != 0) about = {};
+  }
+  if (identity_of(about) == inspected.identity()) return by;
+  return replaced(Message(path, " is another file than the inspected one"));
+}
+
+// Replaces the linker's path in its message.
+std::string with_path(std::string message, const std::string& linkers, const std::string& path) {
+  for (std::size_t at = 0; (at = message.find(linkers, at)) != std::string::npos;) {
+    message.replace(at, linkers.size(), path);
+    at += path.size();
+  }
+  return message;
 }
 
 std::string demangle(const std::string& symbol) {
@@ -66,13 +138,14 @@ Failure linker_error(const std::string& path, std::string_view message) {
   return unavailable(path, ": ", message).with_reason(reason::linker.tag);
 }
 
-Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
+Result<LibraryHandle> LibraryHandle::open(const std::string& path, const MappedFile& inspected) {
   using boost::dll::load_mode::type;
+  GANTRY_TRY(const std::string by, linker_path(path, inspected));
   boost::dll::shared_library library;
   boost::dll::fs::error_code failed;
   dlerror();
   try {
-    library.load(path, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
+    library.load(by, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
   } catch (...) {
     // std::bad_alloc of Boost: an exception of a library's constructor terminates the process.
     return exhausted(path, ": out of memory while opening it").with_reason(reason::linker.tag);
@@ -80,10 +153,15 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path) {
   if (failed || !library.is_loaded()) {
     // Boost reports "bad file descriptor" for every failure, so the linker's message is read first.
     const char* message = dlerror();
-    return linker_error(path, message ? message : "the linker rejects it without a message");
+    return linker_error(
+        path, message ? with_path(message, by, path) : "the linker rejects it without a message");
   }
   void* const handle = library.native();
-  keep(std::move(library));
+  const KeptLibrary* const own = KeptFiles::of_process().add({std::move(library), path});
+  // For debuggers and dladdr(). The linker also remembers the name by which it was opened.
+  link_map* const map = link_map_of(handle);
+  if (own != nullptr && map != nullptr && by == map->l_name)
+    map->l_name = const_cast<char*>(own->path.c_str());
   return LibraryHandle(handle, path);
 }
 
@@ -92,11 +170,8 @@ void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
   const MappingPair mappings = mappings_of_library(handle_, inspected);
   if (mappings.is_one_file()) return {};
-  return unavailable(path_, ": the mapped library is another file (", mappings.first,
-                     ") than the inspected one (", mappings.second,
-                     "): it was replaced after it was inspected or first opened; restart the "
-                     "program to use it")
-      .with_reason(reason::replaced_during_load.tag);
+  return replaced(Message(path_, ": the mapped library is another file (", mappings.first,
+                          ") than the inspected one (", mappings.second, ")"));
 }
 
 }  // namespace gantry

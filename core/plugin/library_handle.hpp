@@ -18,12 +18,17 @@ class LibraryHandle {
   // user of it. A constructor of the library that throws terminates the process, because the linker
   // cannot be unwound.
   //
-  // path     [in]   absolute
+  // The linker opens the file through its directory in /proc/self/fd, so that links and directories
+  // of the path cannot lead elsewhere in the meantime. The directory stays open, because it is
+  // $ORIGIN of the library. Without /proc the path is opened.
+  //
+  // path      [in]  absolute
+  // inspected [in]  the file that must be at `path`
   // returns  unavailable or unsupported with the linker's message and a reason: LIB_NEEDED_MISSING,
   //          SYMBOL_MISSING, VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; exhausted, reason
-  //          LINKER
+  //          LINKER; REPLACED_DURING_LOAD if another file is at `path`, before its code runs
   // thread   one at a time for each runtime
-  static Result<LibraryHandle> open(const std::string& path);
+  static Result<LibraryHandle> open(const std::string& path, const MappedFile& inspected);
 
   // Returns NULL if there is no such symbol.
   void* symbol(const char* name) const;

@@ -163,8 +163,10 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
 Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
                                                    const Inspection& inspection,
                                                    const gantry_host_info& core) {
-  auto handle = LibraryHandle::open(manifest.library_path);
+  auto handle = LibraryHandle::open(manifest.library_path, *inspection.file);
   if (!handle.ok()) {
+    if (reason_of(handle.error()) == reason::replaced_during_load)
+      return std::move(handle).failure();
     // The linker does not report which library needs a missing one, nor where it searched.
     const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);
     if (explained.ok()) return std::move(handle).error();
