@@ -59,7 +59,9 @@ void parse(std::string_view text, const DropIns& drop_ins, Candidate& candidate)
     candidate.stop(reason::disabled, Message("disabled by enabled: false in ", switched_by));
 }
 
-std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_ins) {
+// texts    [out]  of the manifests, one for each candidate
+std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_ins,
+                                 std::vector<std::string>& texts) {
   struct Named {
     const FoundManifest* manifest;
     bool mask;
@@ -94,6 +96,8 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
     } else {
       parse(*text, drop_ins, candidate);
     }
+    texts.resize(candidates.size());
+    if (text.ok()) texts.back() = std::move(*text);
   }
   return candidates;
 }
@@ -116,6 +120,21 @@ void check_hosts(std::vector<Candidate>& candidates) {
     if (candidate.stopped()) continue;
     if (const Status fits = check_targets(candidate.manifest->targets, host); !fits.ok()) {
       candidate.stop(reason_of(fits.error()), fits.error().message);
+    }
+  }
+}
+
+// Candidates that are not accepted do not shadow others.
+void check_trust(const std::vector<std::string>& texts, const CandidateCheck& check,
+                 std::vector<Candidate>& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    Candidate& candidate = candidates[i];
+    if (candidate.stopped()) continue;
+    const Status accepted = check ? check(candidate, texts[i]) : Status();
+    if (accepted.ok()) {
+      candidate.state = CandidateState::trusted;
+    } else {
+      stop(candidate, accepted.error());
     }
   }
 }
@@ -193,13 +212,16 @@ bool matches(const PluginFilter& filter, const Candidate& candidate) {
                                 matches_glob(filter.glob, candidate.name));
 }
 
-MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters) {
+MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
+                          const CandidateCheck& check) {
   DropIns drop_ins;
   for (const FoundDropIn& drop_in : found.drop_ins) drop_ins[drop_in.name].push_back(&drop_in);
   MergeResult result;
-  result.candidates = parse_all(found, drop_ins);
+  std::vector<std::string> texts;
+  result.candidates = parse_all(found, drop_ins, texts);
   for (const PluginFilter& filter : filters) apply(filter, result.candidates);
   check_hosts(result.candidates);
+  check_trust(texts, check, result.candidates);
   settle_ids(result.candidates);
   result.warnings = warnings_of(found, filters, result.candidates);
   return result;

@@ -3,7 +3,7 @@
 // Turns the manifests that were found into candidates, and selects among candidates of the same
 // file name or id.
 //
-//     found -> read -> parsed, drop-ins applied -> filtered -> merged by id
+//     found -> read -> parsed, drop-ins applied -> filtered -> trusted -> merged by id
 //
 // A candidate that is not selected remains in the list, with the reason. No library is opened.
 #pragma once
@@ -12,10 +12,15 @@
 #include "core/manifest/filter.hpp"
 #include "core/manifest/search_path.hpp"
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
+
+// Decides whether a parsed candidate may be used. The text of its manifest is as it was parsed.
+using CandidateCheck = std::function<Status(const Candidate& candidate, std::string_view text)>;
 
 struct MergeResult {
   // in order of precedence
@@ -34,13 +39,15 @@ bool matches(const PluginFilter& filter, const Candidate& candidate);
 //   3  the manifest is parsed and its drop-ins are applied (D15x, D16x)
 //   4  enabled: false (DISABLED), then the filters in order (FILTERED)
 //   5  the host matches the manifest's targets (TARGET, ISA)
-//   6  of candidates with the same id, the highest tier is selected, within a tier the highest
+//   6  `check` accepts the candidate (its error is the reason); empty: all are accepted
+//   7  of candidates with the same id, the highest tier is selected, within a tier the highest
 //      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file)
 //
 // A malformed manifest stops only its own candidate.
 //
 // costs    reads each manifest and parses those that are neither masked nor replaced: about 60 us
 //          each
-MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters);
+MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
+                          const CandidateCheck& check = {});
 
 }  // namespace gantry

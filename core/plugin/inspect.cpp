@@ -123,13 +123,13 @@ Status check_dependencies(const ElfFile& elf, const std::string& path) {
 }  // namespace
 
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
-                                  Depth depth) {
+                                  Depth depth, const LibraryCheck& check) {
   const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
                                  0};
   GANTRY_CHECK(negotiate({manifest.id, manifest.version.text}, claimed, core));
 
   const std::string& path = manifest.library_path;
-  GANTRY_TRY(const LibraryFile library, open_library_file(manifest));
+  GANTRY_TRY(const LibraryFile library, open_library_file(manifest, check));
   Inspection inspection{library.file, {}, {}};
   const ElfFile& elf = library.elf;
   GANTRY_CHECK(check_host(elf, path));

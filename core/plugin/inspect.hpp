@@ -10,6 +10,7 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/manifest/manifest.hpp"
+#include "core/plugin/library_file.hpp"
 #include "core/plugin/plugin_note.hpp"
 
 #include <gantry/plugin.h>
@@ -41,9 +42,10 @@ struct Inspection {
 // D3xx.
 //
 //   manifest's `abi` against the core's           ABI_RANGE
-//   the library exists, is a regular file, ELF,   LIBRARY_MISSING NOT_A_FILE NOT_ELF TRUNCATED
-//   complete, a shared library                    EXECUTABLE ELF_BROKEN
+//   the library exists, is a regular file         LIBRARY_MISSING NOT_A_FILE
 //   of 4 KiB to 4 GiB                             LIBRARY_SIZE
+//   `check`, if it is not empty                   of the check: PERMISSIONS DIGEST LOCK_MISMATCH
+//   ELF, complete, a shared library               NOT_ELF TRUNCATED EXECUTABLE ELF_BROKEN
 //   for this machine, no executable stack         WRONG_MACHINE EXEC_STACK
 //   exports the query, imports no core symbols    QUERY_MISSING SYMBOL_MISSING
 //   has a note (gantry/note.h) with the           NOTE_MISSING NOTE_INVALID ID_MISMATCH
@@ -59,6 +61,6 @@ struct Inspection {
 //
 // costs    one mapping of the library; with dependencies also of all libraries that it needs
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
-                                  Depth depth);
+                                  Depth depth, const LibraryCheck& check = {});
 
 }  // namespace gantry

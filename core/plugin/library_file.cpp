@@ -64,9 +64,10 @@ Status check_size(const MappedFile& file) {
 
 }  // namespace
 
-Result<LibraryFile> open_library_file(const Manifest& manifest) {
+Result<LibraryFile> open_library_file(const Manifest& manifest, const LibraryCheck& check) {
   auto opened = MappedFile::open(manifest.library_path);
   if (!opened.ok()) return library_error(std::move(opened).error(), manifest);
+  if (check) GANTRY_CHECK(check(**opened));
   auto parsed = ElfFile::parse(*opened);
   if (!parsed.ok()) return library_error(std::move(parsed).error(), manifest);
   if (Status complete = parsed->check_complete(); !complete.ok()) {

@@ -9,6 +9,7 @@
 
 #include <gantry/result.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace gantry {
@@ -19,11 +20,15 @@ struct LibraryFile {
   ElfFile elf;
 };
 
+// Decides whether an opened library may be used, before its content is parsed.
+using LibraryCheck = std::function<Status(const MappedFile& library)>;
+
 // Opens the library of a manifest, without blocking on a FIFO, and checks that it is a complete ELF
 // file, a shared library, not this program, and of 4 KiB to 4 GiB.
 //
-// returns  an error with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF, TRUNCATED, WRONG_MACHINE
+// check    [in]   empty: every library may be used
+// returns  the error of `check`, or one with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF, TRUNCATED, WRONG_MACHINE
 //          (32-bit or big-endian), ELF_BROKEN, EXECUTABLE or LIBRARY_SIZE
-Result<LibraryFile> open_library_file(const Manifest& manifest);
+Result<LibraryFile> open_library_file(const Manifest& manifest, const LibraryCheck& check = {});
 
 }  // namespace gantry

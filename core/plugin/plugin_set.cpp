@@ -31,11 +31,20 @@ PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filter
       filters_(filters),
       options_(std::move(options)),
       state_(std::make_unique<State>()) {
-  MergeResult merged = merge_plugins(found_, filters);
+  CandidateCheck check;
+  std::vector<Message> of_trust;
+  if (options_.trust) {
+    check = [&, ownership = options_.trust->ownership()](const Candidate& candidate,
+                                                         std::string_view text) mutable {
+      return options_.trust->check_manifest(candidate, text, ownership, of_trust);
+    };
+  }
+  MergeResult merged = merge_plugins(found_, filters, check);
   for (Candidate& candidate : merged.candidates) {
     state_->slots.emplace_back().candidate = std::move(candidate);
   }
   warnings_ = std::move(merged.warnings);
+  warnings_.insert(warnings_.end(), of_trust.begin(), of_trust.end());
   for (const Message& warning : warnings_) warn(warning);
 }
 
@@ -235,8 +244,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
       if (query) {
         GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
       } else {
-        GANTRY_TRY(const Inspection inspection,
-                   inspect_plugin(manifest, options_.core.abi, Depth::library));
+        GANTRY_TRY(const Inspection inspection, inspect_file(manifest, Depth::library));
         reached = CandidateState::inspected;
         GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
       }

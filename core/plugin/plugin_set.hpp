@@ -15,6 +15,7 @@
 #include "core/manifest/search_path.hpp"
 #include "core/plugin/inspect.hpp"
 #include "core/plugin/plugin.hpp"
+#include "core/trust/trust.hpp"
 
 #include <functional>
 #include <memory>
@@ -45,6 +46,8 @@ struct PluginSetOptions {
   // its texts must outlive the set
   gantry_host_info core{};
   Activate activate;
+  // NULL: all files are trusted
+  std::shared_ptr<const Trust> trust;
   // borrowed; NULL: nothing is logged
   const Log* log = nullptr;
   // try the next plugin that offers a type key or device if one fails
@@ -160,6 +163,8 @@ class PluginSet {
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
   bool inspect(std::size_t index, Depth depth);
+  // inspect_plugin() with the checks of `options_.trust`.
+  Result<Inspection> inspect_file(const Manifest& manifest, Depth depth) const;
   void warn(const Message& text) const;
 
   SearchResult found_;

@@ -76,8 +76,7 @@ Status PluginSet::check_required() {
     if (!candidate.stopped()) {
       // part of the program
       if (candidate.manifest->library_path.empty()) continue;
-      const auto inspection =
-          inspect_plugin(*candidate.manifest, options_.core.abi, Depth::dependencies);
+      const auto inspection = inspect_file(*candidate.manifest, Depth::dependencies);
       if (inspection.ok()) continue;
       error = inspection.error();
     }
@@ -88,6 +87,16 @@ Status PluginSet::check_required() {
         .with_reason(error.reason);
   }
   return {};
+}
+
+Result<Inspection> PluginSet::inspect_file(const Manifest& manifest, Depth depth) const {
+  LibraryCheck check;
+  if (options_.trust) {
+    check = [&](const MappedFile& library) {
+      return options_.trust->check_library(manifest, library);
+    };
+  }
+  return inspect_plugin(manifest, options_.core.abi, depth, check);
 }
 
 // Inspects a candidate and stores the result as its state. A failure to open it stays stored: an
@@ -106,7 +115,7 @@ bool PluginSet::inspect(std::size_t index, Depth depth) {
     if (settled()) return true;
     manifest = *slot->candidate.manifest;
   }
-  const auto inspection = inspect_plugin(manifest, options_.core.abi, depth);
+  const auto inspection = inspect_file(manifest, depth);
   const std::lock_guard lock(state_->mutex);
   if (is_out(slot->candidate)) return false;
   if (settled()) return true;

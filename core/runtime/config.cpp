@@ -29,6 +29,8 @@ constexpr YamlField kPlugins[] = {
     {.name = "user", .type = YamlType::boolean},
     {.name = "fallback", .type = YamlType::boolean},
     {.name = "overrides", .type = YamlType::map, .items = YamlType::text},
+    {.name = "trust", .type = YamlType::text},
+    {.name = "lock", .type = YamlType::text},
 };
 constexpr YamlField kBackend[] = {
     {.name = "config", .type = YamlType::map, .items = YamlType::scalar},
@@ -54,6 +56,11 @@ void add_paths(const std::vector<std::string>& written, const std::filesystem::p
     absolute.push_back((directory / path).lexically_normal().string());
 }
 
+void add_path(const YamlRecord& record, std::string_view key,
+              const std::filesystem::path& directory, std::string& absolute) {
+  if (record.has(key)) absolute = (directory / record.text(key)).lexically_normal().string();
+}
+
 void apply_plugins(const YamlRecord& plugins, const std::filesystem::path& directory,
                    const std::string& file, Config& config) {
   add_paths(plugins.texts("manifests"), directory, config.manifests);
@@ -62,6 +69,8 @@ void apply_plugins(const YamlRecord& plugins, const std::filesystem::path& direc
     config.disable.push_back({std::move(glob), file});
   for (std::string& glob : plugins.texts("select"))
     config.select.push_back({std::move(glob), file});
+  add_path(plugins, "trust", directory, config.trust_file);
+  add_path(plugins, "lock", directory, config.lock_file);
   config.user_plugins = plugins.boolean("user", config.user_plugins);
   config.fallback = plugins.boolean("fallback", config.fallback);
   for (const YamlEntry& entry : plugins.entries("overrides")) {

@@ -6,6 +6,8 @@
 
 #include "core/base/log.hpp"
 #include "core/manifest/config_option.hpp"
+#include "core/trust/lock_file.hpp"
+#include "core/trust/trust_file.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <span>
@@ -54,6 +56,9 @@ struct Config {
   bool user_plugins = true;
   // plugins.fallback: if a plugin fails, try the next one that serves the key
   bool fallback = true;
+  // plugins.trust and plugins.lock, absolute; need not exist
+  std::string trust_file = std::string(kSystemTrustFile);
+  std::string lock_file = std::string(kSystemLockFile);
   // at most one for each key; the file that was applied last decides
   std::vector<ConfigOverride> overrides;
   // a later one overrides earlier ones of the same id, option by option

@@ -6,6 +6,7 @@
 #include "core/plugin/explain.hpp"
 #include "core/runtime/config_files.hpp"
 #include "core/runtime/plugin_globals.hpp"
+#include "core/trust/trust.hpp"
 
 #include <gantry/note.h>
 #include <gantry/quoted.hpp>
@@ -79,6 +80,17 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
 
 // The SDK is released with the core.
 static_assert(std::string_view(GANTRY_SDK_VERSION) == GANTRY_CORE_VERSION);
+
+// In an elevated process only the system's configuration names other files.
+TrustOptions trust_of(const RuntimeOptions& options, const Config& config,
+                      const Environment& environment) {
+  TrustOptions trust;
+  trust.elevated = environment.elevated;
+  if (environment.elevated && !options.config_file.empty()) return trust;
+  trust.trust_file = config.trust_file;
+  trust.lock_file = config.lock_file;
+  return trust;
+}
 
 }  // namespace
 
@@ -163,6 +175,8 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     return instance;
   };
   set.log = &state->log;
+  GANTRY_TRY(Trust trust, Trust::open(trust_of(state->options, state->config, state->environment)));
+  set.trust = std::make_shared<const Trust>(std::move(trust));
   state->plugins = std::make_unique<PluginSet>(
       std::move(found), filters_of(state->config, state->environment), std::move(set));
   GANTRY_CHECK(state->plugins->check_required());
