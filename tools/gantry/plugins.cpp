@@ -106,6 +106,8 @@ void add_plugins(CLI::App& app, Invocation& invocation) {
   add_plugins_explain(*plugins, invocation);
   add_plugins_reasons(*plugins, invocation);
   add_plugins_check(*plugins, invocation);
+  add_plugins_lock(*plugins, invocation);
+  add_plugins_verify(*plugins, invocation);
 }
 
 }  // namespace gantry::cli
