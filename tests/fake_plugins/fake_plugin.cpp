@@ -276,6 +276,10 @@ const Table all = [] {
   return t;
 }();
 
+#ifdef FAKE_ABORTS_AT_START
+[[gnu::constructor]] void abort_at_start() { std::abort(); }
+#endif
+
 #ifdef FAKE_CHANGES_STATE
 [[gnu::constructor]] void start_up() { change_state(std::getenv("GANTRY_TEST_CHANGE")); }
 

@@ -19,9 +19,11 @@ inline ManifestBuilder second() { return fake_manifest().id("test.second").versi
 struct SetFixture {
   explicit SetFixture(const World& world,
                       std::vector<std::pair<std::string, std::string>> overrides = {},
-                      const std::vector<PluginFilter>& filters = {})
+                      const std::vector<PluginFilter>& filters = {},
+                      std::shared_ptr<const Trust> trusted = nullptr)
       : log(LogLevel::warning,
             [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
+        trust(std::move(trusted)),
         plugins(world.search(), filters, options(std::move(overrides))) {}
 
   PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides) {
@@ -29,6 +31,7 @@ struct SetFixture {
     all.overrides = std::move(overrides);
     all.core = core_info();
     all.log = &log;
+    all.trust = trust;
     all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
                           const Manifest&) -> Result<std::shared_ptr<void>> {
       created.push_back(plugin->id);
@@ -43,6 +46,7 @@ struct SetFixture {
 
   std::vector<std::string> lines, created;
   Log log;
+  std::shared_ptr<const Trust> trust;
   PluginSet plugins;
 };
 

@@ -20,9 +20,9 @@ using ::testing::StartsWith;
 constexpr uid_t kStranger = 12345;
 
 // A file in a directory of a temporary directory, all owned by this user.
-class OwnershipOf : public testing::Test {
+class OwnershipCheck : public testing::Test {
  protected:
-  OwnershipOf() {
+  OwnershipCheck() {
     fs::create_directories(dir_ / "acme");
     ::chmod((dir_ / "acme").c_str(), 0755);
     test::write_file(dir_ / "acme/lib.so", "bytes");
@@ -46,20 +46,20 @@ class OwnershipOf : public testing::Test {
   test::TempDir dir_;
 };
 
-TEST_F(OwnershipOf, OwnFilesBelowAStickyDirectoryIsAccepted) {
+TEST_F(OwnershipCheck, AcceptsOwnFilesBelowAStickyDirectory) {
   EXPECT_EQ(text(file()), "");
   // Shows that the path leads through a sticky directory.
   ::chmod(dir_.path().c_str(), 01777);
   EXPECT_EQ(text(file()), "");
 }
 
-TEST_F(OwnershipOf, AFileThatDoesNotExistIsLeftToItsReader) {
+TEST_F(OwnershipCheck, LeavesMissingFilesToTheirReader) {
   EXPECT_EQ(text(dir_ / "acme/none.so"), "");
   EXPECT_EQ(text(dir_ / "none/lib.so"), "");
   EXPECT_EQ(text(dir_ / "acme/lib.so/below"), "");
 }
 
-TEST_F(OwnershipOf, AWritableFileIsRefused) {
+TEST_F(OwnershipCheck, RefusesAWritableFile) {
   ::chmod(file().c_str(), 0666);
   EXPECT_EQ(text(file()), concat("file ", file().string(), " has mode 0666 (owner uid ", geteuid(),
                                  "), and others than its owner may write to it: chmod go-w it"));
@@ -67,7 +67,7 @@ TEST_F(OwnershipOf, AWritableFileIsRefused) {
   EXPECT_THAT(text(file()), HasSubstr("has mode 0664"));
 }
 
-TEST_F(OwnershipOf, AWritableDirectoryIsRefused) {
+TEST_F(OwnershipCheck, RefusesAWritableDirectory) {
   ::chmod(acme().c_str(), 0777);
   EXPECT_EQ(text(file()), concat("directory ", acme(), ", on the path of ", file().string(),
                                  ", has mode 0777 (owner uid ", geteuid(),
@@ -76,13 +76,13 @@ TEST_F(OwnershipOf, AWritableDirectoryIsRefused) {
   EXPECT_THAT(text(file()), HasSubstr("has mode 0775"));
 }
 
-TEST_F(OwnershipOf, AWritableParentIsRefused) {
+TEST_F(OwnershipCheck, RefusesAWritableParent) {
   ::chmod(dir_.path().c_str(), 0777);
 
   EXPECT_THAT(text(file()), StartsWith("directory " + dir_.path().string() + ", on the path of "));
 }
 
-TEST_F(OwnershipOf, AStickyDirectoryOfTheFileIsRefused) {
+TEST_F(OwnershipCheck, RefusesAFileInAStickyDirectory) {
   ::chmod(acme().c_str(), 01777);
 
   EXPECT_EQ(text(file()), concat("directory ", acme(), ", which contains ", file().string(),
@@ -90,7 +90,7 @@ TEST_F(OwnershipOf, AStickyDirectoryOfTheFileIsRefused) {
                                  "of its owner"));
 }
 
-TEST_F(OwnershipOf, ALinkIsFollowedToItsTarget) {
+TEST_F(OwnershipCheck, FollowsLinksToTheirTargets) {
   fs::create_directories(dir_ / "links");
   fs::create_symlink("../acme/lib.so", dir_ / "links/relative.so");
   fs::create_symlink(file(), dir_ / "links/absolute.so");
@@ -105,7 +105,7 @@ TEST_F(OwnershipOf, ALinkIsFollowedToItsTarget) {
     EXPECT_THAT(text(dir_ / "links" / link), StartsWith("directory " + acme())) << link;
 }
 
-TEST_F(OwnershipOf, TheDirectoryOfALinkIsChecked) {
+TEST_F(OwnershipCheck, ChecksTheDirectoryOfALink) {
   fs::create_directories(dir_ / "links");
   fs::create_symlink(file(), dir_ / "links/lib.so");
   ::chmod((dir_ / "links").c_str(), 0777);
@@ -113,26 +113,26 @@ TEST_F(OwnershipOf, TheDirectoryOfALinkIsChecked) {
   EXPECT_THAT(text(dir_ / "links/lib.so"), StartsWith("directory " + (dir_ / "links").string()));
 }
 
-TEST_F(OwnershipOf, ALoopOfLinksIsRefused) {
+TEST_F(OwnershipCheck, RefusesALoopOfLinks) {
   fs::create_symlink("b", dir_ / "acme/a");
   fs::create_symlink("a", dir_ / "acme/b");
 
   EXPECT_THAT(text(dir_ / "acme/a"), HasSubstr("is one of more than 40 symbolic links"));
 }
 
-TEST_F(OwnershipOf, ARelativePathIsRefused) {
+TEST_F(OwnershipCheck, RefusesARelativePath) {
   EXPECT_EQ(text("lib.so"), "lib.so is relative, only absolute paths can be checked");
 }
 
 // Root changes owners; other users cannot.
-class OwnershipByRoot : public OwnershipOf {
+class OwnershipCheckAsRoot : public OwnershipCheck {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "only root changes owners";
   }
 };
 
-TEST_F(OwnershipByRoot, AFileOfAStrangerIsRefused) {
+TEST_F(OwnershipCheckAsRoot, RefusesAFileOfAStranger) {
   ASSERT_EQ(::chown(file().c_str(), kStranger, kStranger), 0);
 
   EXPECT_EQ(text(file()), concat("file ", file().string(),
@@ -141,13 +141,13 @@ TEST_F(OwnershipByRoot, AFileOfAStrangerIsRefused) {
   EXPECT_TRUE(check(file(), false, {kStranger}).ok());
 }
 
-TEST_F(OwnershipByRoot, ADirectoryOfAStrangerIsRefused) {
+TEST_F(OwnershipCheckAsRoot, RefusesADirectoryOfAStranger) {
   ASSERT_EQ(::chown(acme().c_str(), kStranger, kStranger), 0);
 
   EXPECT_THAT(text(file()), StartsWith("directory " + acme() + ", on the path of "));
 }
 
-TEST_F(OwnershipByRoot, ALinkOfAStrangerIsRefused) {
+TEST_F(OwnershipCheckAsRoot, RefusesALinkOfAStranger) {
   const fs::path link = dir_ / "acme/link.so";
   fs::create_symlink(file(), link);
   ASSERT_EQ(::lchown(link.c_str(), kStranger, kStranger), 0);
@@ -155,14 +155,14 @@ TEST_F(OwnershipByRoot, ALinkOfAStrangerIsRefused) {
   EXPECT_THAT(text(link), StartsWith("link " + link.string() + " is owned by uid 12345"));
 }
 
-TEST_F(OwnershipByRoot, AFileOfAStrangerInAStickyDirectoryIsRefused) {
+TEST_F(OwnershipCheckAsRoot, RefusesAFileOfAStrangerBelowAStickyDirectory) {
   ::chmod(dir_.path().c_str(), 01777);
   ASSERT_EQ(::chown(acme().c_str(), kStranger, kStranger), 0);
 
   EXPECT_THAT(text(file()), HasSubstr("is owned by uid 12345"));
 }
 
-TEST_F(OwnershipByRoot, AnElevatedProcessTrustsOnlyRoot) {
+TEST_F(OwnershipCheckAsRoot, TrustsOnlyRootInAnElevatedProcess) {
   ASSERT_EQ(::chown(file().c_str(), kStranger, kStranger), 0);
 
   const Status status = check(file(), true, {kStranger});
