@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trust/lock_file.hpp"
 
+#include "core/manifest/manifest.hpp"
+
+#include <gantry/utf8.hpp>
+
 #include <algorithm>
 #include <tuple>
 
@@ -18,12 +22,21 @@ std::string check_locked_version(const YamlValue& value) {
   return Version::parse(value.text).ok() ? "" : "major.minor.patch as in \"1.4.0\"";
 }
 
+std::string check_locked_id(const YamlValue& value) { return check_plugin_id(value.text); }
+
 std::string check_locked_path(const YamlValue& value) {
-  return value.text.starts_with('/') ? "" : "an absolute path";
+  if (!value.text.starts_with('/')) return "an absolute path";
+  for (std::size_t at = 0; at < value.text.size();) {
+    const Utf8Character character = decode_utf8(value.text, at);
+    if (character.size == 0 || is_text_control(character.number))
+      return "a path without control characters";
+    at += character.size;
+  }
+  return "";
 }
 
 constexpr YamlField kPlugin[] = {
-    {.name = "id", .required = true, .longest = 64},
+    {.name = "id", .required = true, .check = check_locked_id},
     {.name = "version", .type = YamlType::quoted_text, .check = check_locked_version},
     {.name = "min_version", .type = YamlType::quoted_text, .check = check_locked_version},
     {.name = "manifest", .longest = 4096, .check = check_locked_path},

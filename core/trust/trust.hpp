@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides whose plugins may run on this host. Entry header of the component; TRUST.md describes it
+// Decides whose plugins may run on this host. Entry header of the component; configs/TRUST.md describes it
 // for administrators.
 //
 //     manifest: ownership -> signature -> lock file      when plugins are found

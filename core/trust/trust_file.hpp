@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The trust file: which keys sign manifests, which tiers require a signature, and which users may
-// own plugins. configs/trust.yaml contains every key; TRUST.md describes its use.
+// own plugins. configs/trust.yaml contains every key; configs/TRUST.md describes its use.
 #pragma once
 
 #include "core/trust/minisign.hpp"

@@ -4,6 +4,7 @@
 // commands.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/minisign_signer.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -164,6 +165,27 @@ TEST_F(LockedHost, ReadsTheTrustFileOfItsConfiguration) {
   const Outcome wrong = run({"plugins", "list"});
   EXPECT_EQ(wrong.status, 1);
   EXPECT_THAT(wrong.err, HasSubstr("while reading the trust file " + path("trust.yaml")));
+}
+
+TEST_F(LockedHost, RunsASignedPluginAndNoChangedOne) {
+  const MinisignSigner signer;
+  const fs::path manifest = dir_ / "plugins/graph/graph.yaml";
+  const auto locked = run({"plugins", "lock"}).out;
+  const std::string digest = locked.substr(locked.find("library_sha256: ") + 16, 66);
+  const auto bytes = read_file(manifest);
+  const std::string text = std::string(bytes.begin(), bytes.end()) + "sha256: " + digest + "\n";
+  write_file(manifest, text);
+  write_file(manifest.string() + ".minisig", signer.sign(text));
+  write_file(dir_ / "trust.yaml", "keys: [{id: test, public_key: \"" + signer.public_key() +
+                                      "\"}]\npolicies: {default: off, config: require}\n");
+
+  const Outcome doctor = run({"plugins", "doctor", "--artifact", model});
+  EXPECT_EQ(doctor.status, 0) << doctor.out;
+
+  write_file(manifest, text + "priority: 5\n");
+  EXPECT_THAT(run({"plugins", "doctor", "--artifact", model}).out,
+              HasSubstr("GANTRY-D256 SIGNATURE_INVALID  " + manifest.string() +
+                        ".minisig is not a signature of "));
 }
 
 // An elevated process uses the files of the system.

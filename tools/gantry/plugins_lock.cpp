@@ -71,8 +71,11 @@ Result<ExitStatus> lock(const LockOptions& options, const Globals& globals) {
     }
     entries.push_back(std::move(*entry));
   }
+  const std::string text = lock_file_text(std::move(entries));
+  // A path may be no text that YAML can contain.
+  GANTRY_CHECK(parse_lock_file(text, options.output));
   GANTRY_CHECK(output.start());
-  GANTRY_CHECK(output.finish(lock_file_text(std::move(entries))));
+  GANTRY_CHECK(output.finish(text));
   return kDone;
 }
 

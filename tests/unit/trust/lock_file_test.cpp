@@ -65,6 +65,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         BadLock{"Empty", "# none\n", "plugins.lock:1:1: plugins: required key is missing"},
         BadLock{"NoId", "plugins: [{version: \"1.0.0\"}]\n", "plugins[0].id: "},
+        BadLock{"Id", "plugins: [{id: \"a b\"}]\n", "plugins[0].id: expected "},
+        BadLock{"Control", "plugins: [{id: a.b, manifest: \"/a\\nb\"}]\n",
+                "plugins[0].manifest: expected a path without control characters, found"},
         BadLock{"Digest", "plugins: [{id: a.b, library_sha256: abc}]\n",
                 "plugins[0].library_sha256: expected 64 lower-case hexadecimal digits, found"},
         BadLock{"ManifestDigest", "plugins: [{id: a.b, manifest_sha256: abc}]\n",
