@@ -140,7 +140,9 @@ void check_trust(const std::vector<std::string>& texts, const CandidateCheck& ch
 }
 
 void shadow(Candidate& loser, const Candidate& winner) {
-  if (same_file(loser.manifest->library_path, winner.manifest->library_path)) {
+  const std::string& digest = loser.manifest->sha256;
+  if (same_file(loser.manifest->library_path, winner.manifest->library_path) ||
+      (!digest.empty() && digest == winner.manifest->sha256)) {
     loser.stop(reason::duplicate_of, Message("same id and library as ", winner.file));
     return;
   }

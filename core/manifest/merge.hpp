@@ -41,7 +41,7 @@ bool matches(const PluginFilter& filter, const Candidate& candidate);
 //   5  the host matches the manifest's targets (TARGET, ISA)
 //   6  `check` accepts the candidate (its error is the reason); empty: all are accepted
 //   7  of candidates with the same id, the highest tier is selected, within a tier the highest
-//      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file)
+//      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file or digest)
 //
 // A malformed manifest stops only its own candidate.
 //

@@ -127,6 +127,41 @@ TEST(Merge, DetectsTheSameLibraryUnderTwoPaths) {
               ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
 }
 
+TEST(Merge, DetectsACopyOfALibraryByItsDigest) {
+  const TempDir dir;
+  const std::string a = std::string(64, 'a'), b = std::string(64, 'b');
+  fake().set("sha256", a).write_to(dir / "high/a.yaml");
+  fake().set("sha256", a).write_to(dir / "low/b.yaml");
+  fake().set("sha256", b).write_to(dir / "low/c.yaml");
+
+  EXPECT_THAT(outcomes(merge(dir), dir),
+              ElementsAre("high/a.yaml eligible", "low/b.yaml D121", "low/c.yaml D120"));
+}
+
+// A candidate that the check refuses does not shadow another one.
+TEST(Merge, PassesTheTextOfAManifestToTheCheck) {
+  const TempDir dir;
+  fake().version("2.0.0").write_to(dir / "high/a.yaml");
+  fake().write_to(dir / "low/b.yaml");
+  fake("test.off").line("enabled: false").write_to(dir / "low/c.yaml");
+  PluginLocations locations;
+  locations.admin_directory.clear();
+  locations.directories = {(dir / "high").string(), (dir / "low").string()};
+  std::vector<std::string> texts;
+  const auto check = [&](const Candidate& candidate, std::string_view text) -> Status {
+    texts.emplace_back(text);
+    if (candidate.name == "b.yaml") return {};
+    return unavailable("not today").with_reason(reason::permissions.tag);
+  };
+
+  const MergeResult result = merge_plugins(search_plugins(locations), {}, check);
+
+  EXPECT_THAT(outcomes(result, dir),
+              ElementsAre("high/a.yaml D252", "low/b.yaml eligible", "low/c.yaml D411"));
+  EXPECT_EQ(result.candidates[0].text, "not today");
+  EXPECT_THAT(texts, ElementsAre(fake().version("2.0.0").text(), fake().text()));
+}
+
 TEST(Merge, KeepsAnInvalidManifestWithItsReason) {
   const TempDir dir;
   fake().line("prority: 3").write_to(dir / "high/a.yaml");
