@@ -10,7 +10,7 @@
 // A new reason is a constant here and a row of the table in sdk/REASONS.md, which the build reads.
 //
 // Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
-// versions: D255 trust, D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
+// versions: D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
 // payloads.
 #pragma once
 
@@ -85,6 +85,8 @@ constexpr Reason digest{251, "DIGEST"};
 constexpr Reason permissions{252, "PERMISSIONS"};
 constexpr Reason replaced_during_load{253, "REPLACED_DURING_LOAD"};
 constexpr Reason signature_missing{254, "SIGNATURE_MISSING"};
+// a variable that a process with more privileges than its caller does not use
+constexpr Reason environment_ignored{255, "ENVIRONMENT_IGNORED"};
 constexpr Reason signature_invalid{256, "SIGNATURE_INVALID"};
 // signed with a key that the trust file does not have
 constexpr Reason signature_key{257, "SIGNATURE_KEY"};

@@ -105,7 +105,7 @@ struct SearchResult {
   std::vector<FoundManifest> manifests;
   // in the order of application: the highest location last
   std::vector<FoundDropIn> drop_ins;
-  // unreadable directories
+  // unreadable directories; the runtime adds variables that it ignores
   std::vector<Message> warnings;
 };
 

@@ -152,17 +152,17 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
         concat("devices.", device.name, ".memory_limit_mib of ", device.file));
   }
   GANTRY_CHECK(add_host_globals(*state->globals));
-  for (const std::string& name : state->environment.ignored) {
-    state->log.warning(
-        Message("variable ", name, " is ignored: ",
-                state->environment.elevated
-                    ? "this process is elevated"
-                    : concat("environment is deny in ", state->config.environment_file)));
-  }
 
   const Span span(state->trace.get(), "find plugins", "plugin");
   SearchResult found =
       search_plugins(locations_of(state->options, state->config, state->environment));
+  for (const std::string& name : state->environment.ignored) {
+    found.warnings.push_back(
+        Message(name_of(reason::environment_ignored), ": variable ", name, " is ignored: ",
+                state->environment.elevated
+                    ? "this process is elevated"
+                    : concat("environment is deny in ", state->config.environment_file)));
+  }
   PluginSetOptions set;
   for (const ConfigOverride& each : state->config.overrides)
     set.overrides.emplace_back(each.what, each.id);

@@ -72,7 +72,9 @@ TEST_F(FoundPlugins, DoNotDependOnVariablesInAnElevatedProcess) {
   const Variable secure("GANTRY_SECURE", "1"), disable("GANTRY_DISABLE", "test.*");
 
   EXPECT_EQ(server(in_directory()), "test.fake");
-  EXPECT_THAT(lines, Contains("1 variable GANTRY_DISABLE is ignored: this process is elevated"));
+  EXPECT_THAT(lines,
+              Contains("1 GANTRY-D255 ENVIRONMENT_IGNORED: variable GANTRY_DISABLE is ignored: "
+                       "this process is elevated"));
 }
 
 TEST_F(FoundPlugins, OfAConfigurationAreReportedWithItsFile) {
