@@ -31,6 +31,8 @@ TEST(Config, ReadsEveryKey) {
       "  overrides: {cuda: acme.cuda}\n"
       "  user: false\n"
       "  fallback: false\n"
+      "  trust: my/trust.yaml\n"
+      "  lock: /my/plugins.lock\n"
       "backends:\n"
       "  gantry.graph:\n"
       "    config: {alignment: 128, name: fast}\n"
@@ -56,6 +58,8 @@ TEST(Config, ReadsEveryKey) {
   ASSERT_EQ(config->overrides.size(), 1u);
   EXPECT_EQ(config->overrides[0].what, "cuda");
   EXPECT_EQ(config->overrides[0].id, "acme.cuda");
+  EXPECT_EQ(config->trust_file, "/etc/gantry/my/trust.yaml");
+  EXPECT_EQ(config->lock_file, "/my/plugins.lock");
   ASSERT_EQ(config->backends.size(), 1u);
   EXPECT_EQ(config->backends[0].id, "gantry.graph");
   ASSERT_EQ(config->backends[0].options.size(), 2u);
@@ -145,6 +149,8 @@ TEST(Config, HasTheDefaultsOfTheInstalledExample) {
   EXPECT_EQ(config->threads, Config().threads);
   EXPECT_EQ(config->spin_us, Config().spin_us);
   EXPECT_EQ(config->cache, Config().cache);
+  EXPECT_EQ(config->trust_file, Config().trust_file);
+  EXPECT_EQ(config->lock_file, Config().lock_file);
   EXPECT_EQ(config->log, Config().log);
   EXPECT_TRUE(config->manifests.empty() && config->dirs.empty() && config->disable.empty());
   EXPECT_TRUE(config->overrides.empty() && config->backends.empty() && config->devices.empty());
