@@ -4,12 +4,21 @@
 #include <algorithm>
 
 namespace gantry {
+namespace {
+
+// D25x and D26x: others may have written the manifest.
+bool is_untrusted(const Reason& why) {
+  return why.number >= reason::digest.number && why.number <= reason::lock_mismatch.number;
+}
+
+}  // namespace
 
 void add_declared_layouts(std::span<const Candidate> candidates,
                           std::span<const std::string> served, PayloadLayouts& layouts) {
   for (const bool usable : {true, false}) {
     for (const Candidate& candidate : candidates) {
       if (!candidate.manifest || candidate.stopped() == usable) continue;
+      if (is_untrusted(candidate.reason)) continue;
       for (const ManifestKey& key : candidate.manifest->keys) {
         if (!usable && std::binary_search(served.begin(), served.end(), key.key)) continue;
         if (key.payload && !layouts.contains(key.key)) layouts.add(key.key, *key.payload);

@@ -24,12 +24,14 @@ class DeclaredLayouts : public testing::Test {
   }
 
   // "u8", "u8 | str" for alternatives, "" for a key without a layout.
-  std::string layout_of(std::string_view key, const std::vector<std::string>& served = {}) const {
+  std::string layout_of(std::string_view key, const std::vector<std::string>& served = {},
+                        const CandidateCheck& check = {}) const {
     PluginLocations locations;
     locations.directories = {dir_.path().string()};
     locations.exclusive = true;
     PayloadLayouts layouts = PayloadLayouts::built_in();
-    add_declared_layouts(merge_plugins(search_plugins(locations), {}).candidates, served, layouts);
+    add_declared_layouts(merge_plugins(search_plugins(locations), {}, check).candidates, served,
+                         layouts);
     std::string text;
     for (const PayloadLayout& one : layouts.alternatives(key))
       text += concat(text.empty() ? "" : " | ", one.text());
@@ -48,6 +50,19 @@ TEST_F(DeclaredLayouts, ApplyToKeysAndTheirAliases) {
   EXPECT_EQ(layout_of("three", {"one", "three", "two"}), "u8 str");
   EXPECT_EQ(layout_of("four"), "");
   EXPECT_EQ(layout_of("unknown"), "");
+}
+
+TEST_F(DeclaredLayouts, AreNotReadFromManifestsThatAreNotTrusted) {
+  add("a", "[{key: one, payload: [u8]}]");
+  const auto refuse = [](const Reason& why) {
+    return [&why](const Candidate&, std::string_view) -> Status {
+      return unavailable("refused").with_reason(why.tag);
+    };
+  };
+
+  EXPECT_EQ(layout_of("one", {}, refuse(reason::permissions)), "");
+  EXPECT_EQ(layout_of("one", {}, refuse(reason::lock_mismatch)), "");
+  EXPECT_EQ(layout_of("one", {}, refuse(reason::target)), "u8");
 }
 
 TEST_F(DeclaredLayouts, DoNotReplaceBuiltInOnes) {
