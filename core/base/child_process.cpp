@@ -3,12 +3,12 @@
 
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/signals_blocked.hpp"
+#include "core/base/spawn_settings.hpp"
 
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,30 +54,6 @@ class Child {
   CleanUpOnSignal cleanup_;
 };
 
-class Attributes {
- public:
-  Attributes() { posix_spawnattr_init(&attributes_); }
-  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t* get() { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
-
-class FileActions {
- public:
-  FileActions() { posix_spawn_file_actions_init(&actions_); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
 Failure start_error(const std::string& program, int number) {
   return unavailable("program ", quoted(program), " cannot be started: ", std::strerror(number))
       .native("errno", number);
@@ -86,7 +62,7 @@ Failure start_error(const std::string& program, int number) {
 Result<pid_t> start(const std::filesystem::path& program, const std::vector<std::string>& words,
                     const std::filesystem::path& directory, const ProgramSearch& search, int output,
                     const sigset_t& signals) {
-  FileActions actions;
+  SpawnActions actions;
   int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
   if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 1);
   if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 2);
@@ -94,7 +70,7 @@ Result<pid_t> start(const std::filesystem::path& program, const std::vector<std:
   if (failed != 0) return start_error(words.front(), failed);
 
   // A group of its own, so that the programs that it starts can be ended with it.
-  Attributes attributes;
+  SpawnAttributes attributes;
   failed =
       posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   if (failed == 0) failed = posix_spawnattr_setsigmask(attributes.get(), &signals);

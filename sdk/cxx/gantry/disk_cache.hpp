@@ -233,13 +233,13 @@ class DiskCache {
   // Removes the oldest files until the total size is within the limit, and temporary files older
   // than an hour.
   void make_room() const {
-    struct Entry {
+    struct Stored {
       std::filesystem::file_time_type written;
       std::uint64_t size;
       std::filesystem::path path;
     };
     std::error_code error;
-    std::vector<Entry> entries;
+    std::vector<Stored> entries;
     std::uint64_t total = 0;
     const auto now = std::filesystem::file_time_type::clock::now();
     for (std::filesystem::directory_iterator at(options_.directory, error), end;
@@ -260,8 +260,8 @@ class DiskCache {
     }
     if (total <= options_.max_bytes) return;
     std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return a.written < b.written; });
-    for (const Entry& entry : entries) {
+              [](const Stored& a, const Stored& b) { return a.written < b.written; });
+    for (const Stored& entry : entries) {
       if (total <= options_.max_bytes) break;
       std::error_code gone;
       std::filesystem::remove(entry.path, gone);
