@@ -6,6 +6,7 @@
 #include "core/manifest/manifest.hpp"
 #include "core/manifest/reason.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ enum class CandidateState {
   eligible,
   // its library passed the inspection (core/plugin/inspect.hpp); no code of it has run
   inspected,
+  // it was opened in a child process; reached only if its manifest requires that
+  probed,
   // its library is open; its constructors have run
   loaded,
   // its table is copied and checked
@@ -32,6 +35,13 @@ enum class CandidateState {
   active,
 };
 std::string_view name_of(CandidateState state);
+
+// A passed probe of a plugin.
+struct ProbeNote {
+  std::uint32_t elapsed_ms = 0;
+  // since the probe; nullopt: it was not cached
+  std::optional<std::uint64_t> age_s;
+};
 
 struct Candidate {
   // path of the manifest; "(program)" for a table that the program passed
@@ -46,6 +56,7 @@ struct Candidate {
   std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
+  std::optional<ProbeNote> probe;
   // why it stopped at `state`; number 0: it did not
   Reason reason;
   // one sentence, followed by lines of context

@@ -6,11 +6,14 @@
 //   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity
 //   D25x D26x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
 //   D60x create   D70x selection
+//   D25x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
+//   D51x D52x D53x D54x probe   D60x create   D70x selection
 //
 // A new reason is a constant here and a row of the table in sdk/REASONS.md, which the build reads.
 //
 // Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
 // versions: D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
+// versions: D251..D259 trust, D430 conflicts, D13x and D64x upgrade and removal, D8xx
 // payloads.
 #pragma once
 
@@ -122,6 +125,16 @@ constexpr Reason file_missing{354, "FILE_MISSING"};
 constexpr Reason driver_too_old{355, "DRIVER_TOO_OLD"};
 constexpr Reason filtered{410, "FILTERED"};
 constexpr Reason disabled{411, "DISABLED"};
+// in a child process that opens the plugin, before this process does
+constexpr Reason probe_crashed{510, "PROBE_CRASHED"};
+constexpr Reason probe_exited{511, "PROBE_EXITED"};
+constexpr Reason probe_aborted{512, "PROBE_ABORTED"};
+constexpr Reason probe_timeout{520, "PROBE_TIMEOUT"};
+constexpr Reason probe_output{521, "PROBE_OUTPUT"};
+// several of these
+constexpr Reason quarantined{530, "QUARANTINED"};
+// the program gantry-probe is not found or does not start
+constexpr Reason probe_missing{540, "PROBE_MISSING"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 // found by opening the plugin in a child process
 constexpr Reason driver_ended{601, "DRIVER_ENDED"};

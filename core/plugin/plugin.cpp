@@ -162,7 +162,8 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
 // Runs the constructors of the library and its query.
 Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
                                                    const Inspection& inspection,
-                                                   const gantry_host_info& core) {
+                                                   const gantry_host_info& core,
+                                                   const std::function<void()>& mapped) {
   auto handle = LibraryHandle::open(manifest.library_path, *inspection.file);
   if (!handle.ok()) {
     if (reason_of(handle.error()) == reason::replaced_during_load)
@@ -181,6 +182,7 @@ Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
   }
   watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
   watch_process_end();
+  if (mapped) mapped();
   GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
   GANTRY_CHECK(check_claims(manifest, *plugin));
   plugin->library = manifest.library_path;
@@ -214,11 +216,12 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
 
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,
-                                                        const gantry_host_info& core) {
+                                                        const gantry_host_info& core,
+                                                        const std::function<void()>& mapped) {
   // The linker does not release its lock if a constructor is unwound.
   const NoCancellation guard;
   ProcessState before(ProcessState::Scope::plugin);
-  auto plugin = open_library(manifest, inspection, core);
+  auto plugin = open_library(manifest, inspection, core, mapped);
   const std::vector<std::string_view> changed = before.restore();
   if (!plugin.ok()) return std::move(plugin).failure();
   if (!changed.empty()) {

@@ -16,6 +16,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ struct LoadedPlugin {
 //
 // inspection [in] of that manifest; the mapped file must be the inspected one
 // core       [in] ABI range and version of this core; passed to the plugin
+// mapped     [in] called when the constructors have run, before the query; may be empty
 // returns  an Error with a reason of D2xx or D3xx: those of inspect_plugin(); LINKER,
 //          SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (from the linker's message),
 //          REPLACED_DURING_LOAD, QUERY_FAILED, STRUCT_SIZE, FUNCTION_MISSING, ABI_RANGE,
@@ -64,7 +66,8 @@ struct LoadedPlugin {
 // thread   one at a time for each runtime (the load lock); different runtimes in parallel
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,
-                                                        const gantry_host_info& core);
+                                                        const gantry_host_info& core,
+                                                        const std::function<void()>& mapped = {});
 // Inspects the manifest's library first.
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const gantry_host_info& core);

@@ -45,7 +45,7 @@ Digests files_of(const fs::path& set) {
   for (const auto& entry : fs::recursive_directory_iterator(set)) {
     if (!entry.is_regular_file() || entry.path().filename() == "SHA256SUMS") continue;
     digests[fs::relative(entry.path(), set).string()] =
-        cli::hex_text(cli::sha256(test::read_file(entry.path())));
+        hex_text(sha256(test::read_file(entry.path())));
   }
   return digests;
 }

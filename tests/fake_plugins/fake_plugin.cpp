@@ -2,8 +2,11 @@
 //
 // One source for many plugins: a valid one, and one for each error. CMakeLists.txt lists them and
 // defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables,
-// FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note.
+// FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note. FAKE_IN_CONSTRUCTOR,
+// FAKE_IN_QUERY and FAKE_IN_CREATE are functions of harm.hpp.
 #include <gantry/gantry.h>
+
+#include "tests/fake_plugins/harm.hpp"
 
 #ifdef FAKE_CHANGES_STATE
 #include <locale>
@@ -124,7 +127,13 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
 
 [[maybe_unused]] gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   fake_host = host;
-#if defined(FAKE_CREATE_FAILS)
+#ifdef FAKE_IN_CREATE
+  FAKE_IN_CREATE();
+#endif
+#if defined(FAKE_CREATE_EXHAUSTED)
+  (void)self;
+  return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake: out of memory");
+#elif defined(FAKE_CREATE_FAILS)
   (void)self;
   return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DEVICE", "fake: no device on this machine");
 #elif defined(FAKE_CREATE_THROWS)
@@ -293,6 +302,10 @@ void change_state_in_query() {
 }
 #endif
 
+#ifdef FAKE_IN_CONSTRUCTOR
+[[gnu::constructor]] void construct() { FAKE_IN_CONSTRUCTOR(); }
+#endif
+
 }  // namespace
 
 #ifndef FAKE_NO_NOTE
@@ -309,6 +322,9 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
   (void)host, (void)status;
 #ifdef FAKE_CHANGES_STATE
   change_state_in_query();
+#endif
+#ifdef FAKE_IN_QUERY
+  FAKE_IN_QUERY();
 #endif
 #if defined(FAKE_QUERY_THROWS)
   throw std::runtime_error("fake: query throws");

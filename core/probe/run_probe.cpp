@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/probe/run_probe.hpp"
+
+#include "core/base/signal_cleanup.hpp"
+#include "core/base/signals_blocked.hpp"
+#include "core/base/spawn_settings.hpp"
+#include "core/base/text.hpp"
+#include "core/probe/probe_record.hpp"
+
+#include <gantry/descriptor.hpp>
+#include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// of the output that is kept
+constexpr std::size_t kRingBytes = 64 << 10;
+// How often a child that has closed its descriptors, or whose children hold them, is looked at.
+constexpr int kPollMs = 20;
+// From the start of the program to the plugin, on a host under load.
+constexpr std::chrono::seconds kMaxStart(20);
+
+Failure start_failure(const std::string& helper, int number) {
+  return unavailable("program ", quoted(helper), " cannot be started: ", std::strerror(number))
+      .native("errno", number);
+}
+
+struct Pipe {
+  Descriptor reading{-1}, writing{-1};
+};
+
+// The writing end is none of the descriptors that the child uses.
+Result<Pipe> new_pipe(const std::string& helper) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return start_failure(helper, errno);
+  Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+  // Only the reading end does not block.
+  if (::fcntl(ends[1], F_SETFL, 0) != 0) return start_failure(helper, errno);
+  Descriptor higher(::fcntl(ends[1], F_DUPFD_CLOEXEC, kProbeDescriptor + 1));
+  if (!higher) return start_failure(helper, errno);
+  pipe.writing = std::move(higher);
+  return pipe;
+}
+
+std::vector<char*> pointers_of(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<pid_t> spawn(const ProbeCommand& command, int output, int records) {
+  SpawnActions actions;
+  int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
+  for (const auto& [from, to] :
+       {std::pair(output, 1), std::pair(output, 2), std::pair(records, kProbeDescriptor)}) {
+    if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), from, to);
+  }
+  SpawnAttributes attributes;
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  if (failed == 0) {
+    failed = posix_spawnattr_setflags(
+        attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  if (failed == 0) failed = posix_spawnattr_setsigmask(attributes.get(), &none);
+  if (failed == 0) failed = posix_spawnattr_setsigdefault(attributes.get(), &all);
+  if (failed != 0) return start_failure(command.helper, failed);
+
+  std::vector<std::string> words = probe_arguments(command);
+  words.insert(words.begin(), command.helper);
+  std::vector<std::string> environment = command.environment;
+  pid_t child = 0;
+  failed = posix_spawn(&child, command.helper.c_str(), actions.get(), attributes.get(),
+                       pointers_of(words).data(), pointers_of(environment).data());
+  if (failed != 0) return start_failure(command.helper, failed);
+  return child;
+}
+
+// The process group of a running probe. The destructor kills it.
+class ProbeGroup {
+ public:
+  explicit ProbeGroup(pid_t leader)
+      : leader_(leader), cleanup_([leader] { ::kill(-leader, SIGKILL); }) {}
+  ~ProbeGroup() {
+    if (leader_ > 0) end();
+  }
+  ProbeGroup(const ProbeGroup&) = delete;
+  ProbeGroup& operator=(const ProbeGroup&) = delete;
+
+  // True if the leader has ended, or if another part of this process has waited for it.
+  bool has_ended() const {
+    siginfo_t info{};
+    const int failed =
+        ::waitid(P_PID, static_cast<id_t>(leader_), &info, WEXITED | WNOHANG | WNOWAIT);
+    return failed == 0 ? info.si_pid == leader_ : errno == ECHILD;
+  }
+  // Kills what is left of the group and returns the leader's status; nullopt if it is unknown. The
+  // leader is waited for last, so that its number identifies the group until then.
+  std::optional<int> end() {
+    ::kill(-leader_, SIGKILL);
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(leader_, &status, 0)) < 0 && errno == EINTR) {
+    }
+    const bool known = ended == leader_;
+    leader_ = 0;
+    return known ? std::optional(status) : std::nullopt;
+  }
+
+ private:
+  pid_t leader_;
+  CleanUpOnSignal cleanup_;
+};
+
+// What arrives from a child.
+class Observed {
+ public:
+  Observed(Descriptor output, Descriptor marks)
+      : output_(std::move(output)), marks_(std::move(marks)) {}
+
+  // Waits for bytes, at most `limit_ms`, and reads what is there.
+  void read(int limit_ms) {
+    pollfd both[] = {{output_.get(), POLLIN, 0}, {marks_.get(), POLLIN, 0}};
+    // poll() ignores negative descriptors. An interrupted call is repeated by the caller.
+    (void)::poll(both, 2, limit_ms);
+    drain(marks_, [&](std::string_view bytes) { records.add(bytes); });
+    drain(output_, [&](std::string_view bytes) {
+      output_bytes += bytes.size();
+      printed += bytes;
+      if (printed.size() > 2 * kRingBytes) printed.erase(0, printed.size() - kRingBytes);
+    });
+  }
+  bool at_end() const { return !output_ && !marks_; }
+
+  ProbeRecords records;
+  std::string printed;
+  std::uint64_t output_bytes = 0;
+
+ private:
+  // Reads a bounded number of bytes, so that a plugin that prints without end reaches the checks.
+  template <class Take>
+  static void drain(Descriptor& from, Take take) {
+    char chunk[16 << 10];
+    for (int i = 0; i < 16 && from; ++i) {
+      const ssize_t got = ::read(from.get(), chunk, sizeof chunk);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EAGAIN) return;
+      if (got <= 0) return from.close();
+      take(std::string_view(chunk, static_cast<std::size_t>(got)));
+    }
+  }
+
+  Descriptor output_, marks_;
+};
+
+std::uint32_t milliseconds_since(Clock::time_point start) {
+  return static_cast<std::uint32_t>(
+      std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - start).count());
+}
+
+// Waits until the child has ended or one of its limits is exceeded. The time limit is one for the
+// plugin: it begins when its library is opened.
+ProbeOutcome observe(const ProbeGroup& group, Observed& observed, std::chrono::milliseconds limit) {
+  Clock::time_point end = Clock::now() + kMaxStart;
+  for (bool has_begun = false;;) {
+    if (!has_begun && observed.records.stage != ProbeStage::start) {
+      has_begun = true;
+      end = Clock::now() + limit;
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now()).count();
+    if (left <= 0) return ProbeOutcome::timed_out;
+    observed.read(static_cast<int>(std::min<std::int64_t>(left, kPollMs)));
+    if (observed.output_bytes > kMaxProbeOutput) return ProbeOutcome::flooded;
+    // Between the end of its descriptors and its end as a process only the kernel works.
+    if (observed.at_end()) {
+      for (int i = 0; i < 100 && !group.has_ended(); ++i) ::usleep(100);
+      if (!group.has_ended()) ::usleep(1000);
+    }
+    if (!group.has_ended()) continue;
+    observed.read(0);
+    return ProbeOutcome::exited;
+  }
+}
+
+// Judges a child that has ended by itself.
+void judge(const std::optional<int>& status, const ProbeRecords& records, ProbeEnd& end) {
+  if (status && WIFSIGNALED(*status)) {
+    end.signal = WTERMSIG(*status);
+    end.outcome = end.signal == SIGABRT ? ProbeOutcome::aborted : ProbeOutcome::crashed;
+    if (records.fault_signal == end.signal) end.address = records.fault_address;
+    return;
+  }
+  const bool is_orderly = !status || WEXITSTATUS(*status) == 0;
+  if (is_orderly && records.passed) {
+    end.outcome = ProbeOutcome::passed;
+  } else if (is_orderly && records.refused) {
+    end.outcome = ProbeOutcome::refused;
+    end.code = records.code;
+    end.reason = records.reason;
+    end.text = records.text;
+  } else {
+    end.outcome = ProbeOutcome::exited;
+    end.exit_status = status ? WEXITSTATUS(*status) : -1;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> probe_arguments(const ProbeCommand& command) {
+  std::vector<std::string> all{command.manifest, command.config_file, concat(command.memory_bytes)};
+  all.insert(all.end(), command.drop_ins.begin(), command.drop_ins.end());
+  return all;
+}
+
+Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& arguments) {
+  ProbeCommand command;
+  const auto bytes =
+      arguments.size() < 3 ? std::nullopt : parse_number<std::uint64_t>(arguments[2]);
+  if (!bytes) return invalid("expected MANIFEST CONFIG BYTES DROP-IN...");
+  command.manifest = arguments[0];
+  command.config_file = arguments[1];
+  command.memory_bytes = *bytes;
+  command.drop_ins.assign(arguments.begin() + 3, arguments.end());
+  return command;
+}
+
+Result<ProbeEnd> run_probe(const ProbeCommand& command) {
+  GANTRY_TRY(Pipe output, new_pipe(command.helper));
+  GANTRY_TRY(Pipe records, new_pipe(command.helper));
+  const Clock::time_point start = Clock::now();
+  std::optional<SignalsBlocked> blocked(std::in_place);
+  GANTRY_TRY(const pid_t child, spawn(command, output.writing.get(), records.writing.get()));
+  ProbeGroup group(child);
+  blocked.reset();
+  output.writing.close();
+  records.writing.close();
+
+  Observed observed(std::move(output.reading), std::move(records.reading));
+  ProbeEnd end;
+  end.limit_ms = command.limit_ms;
+  end.outcome = observe(group, observed, std::chrono::milliseconds(command.limit_ms));
+  end.elapsed_ms = milliseconds_since(start);
+  const std::optional<int> status = group.end();
+  end.stage = observed.records.stage;
+  end.last_lines = last_lines_of(observed.printed);
+  if (end.outcome == ProbeOutcome::exited) judge(status, observed.records, end);
+  // Nothing of the plugin has run.
+  if (end.stage == ProbeStage::start && end.outcome != ProbeOutcome::refused) {
+    return unavailable("program ", quoted(command.helper), " does not reach the plugin: ",
+                       end.outcome == ProbeOutcome::timed_out ? "it was stopped"
+                       : end.signal != 0 ? concat("it ended by signal ", end.signal)
+                                         : concat("it ended with status ", end.exit_status),
+                       end.last_lines.empty() ? "" : ", ", end.last_lines);
+  }
+  return end;
+}
+
+}  // namespace gantry

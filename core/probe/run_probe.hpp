@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs gantry-probe for one plugin and observes how it ends.
+#pragma once
+
+#include "core/probe/probe_end.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+struct ProbeCommand {
+  // absolute path of gantry-probe
+  std::string helper;
+  std::string manifest;
+  // in the order in which they are applied
+  std::vector<std::string> drop_ins;
+  // of the runtime; empty: the system's, or none
+  std::string config_file;
+  // of memory that the plugin may allocate
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t limit_ms = 0;
+  // the whole environment of the child, "NAME=value"
+  std::vector<std::string> environment;
+};
+
+// The program runs in a process group of its own, which is killed when the program has ended or the
+// time has passed.
+//
+// returns  unavailable if the program cannot be started or ends before it begins with the plugin.
+//          Whatever the plugin does is a success
+// thread   any; the calling thread must live as long as the call, since the child ends with it
+// costs    a process; blocks up to limit_ms
+Result<ProbeEnd> run_probe(const ProbeCommand& command);
+
+// The arguments of gantry-probe behind its name, and the way back.
+std::vector<std::string> probe_arguments(const ProbeCommand& command);
+// returns  invalid if they are no such arguments
+Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& arguments);
+
+}  // namespace gantry

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a defective plugin does to the process that opens it.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace harm {
+
+[[maybe_unused]] inline void crash() { *reinterpret_cast<volatile int*>(std::uintptr_t{0x10}) = 1; }
+// Returns for 0 only.
+[[maybe_unused]] inline int use_stack(int depth) {
+  volatile char frame[4096];
+  frame[0] = 1;
+  return depth == 0 ? 0 : use_stack(depth - 1) + frame[0];
+}
+[[maybe_unused]] inline void overflow_stack() { std::printf("%d\n", use_stack(1 << 30)); }
+[[maybe_unused]] inline void run_unknown_instruction() {
+#if defined(__x86_64__)
+  asm volatile("ud2");
+#else
+  asm volatile(".inst 0");
+#endif
+}
+[[maybe_unused]] inline void exit_with_3() { std::exit(3); }
+[[maybe_unused]] inline void abort_with_text() {
+  std::fputs("fake: File already exists in database: acme.proto\n", stderr);
+  std::abort();
+}
+[[maybe_unused]] inline void throw_text() { throw std::runtime_error("fake: thrown"); }
+[[maybe_unused]] inline void hang() {
+  std::puts("fake: waiting for the device");
+  std::fflush(stdout);
+  for (;;) pause();
+}
+// A child of the plugin holds its descriptors.
+[[maybe_unused]] inline void hang_in_a_child() {
+  if (fork() == 0) {
+    for (;;) pause();
+  }
+}
+[[maybe_unused]] inline void print_without_end() {
+  for (;;) std::puts("fake: and so on, and so on, and so on, and so on");
+}
+// Returns when there is no more memory.
+[[maybe_unused]] inline void allocate_without_end() {
+  constexpr std::size_t size = 1 << 20;
+  while (void* const memory = std::malloc(size)) std::memset(memory, 1, size);
+}
+
+}  // namespace harm

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry-probe opens one plugin, creates it and counts its devices, so that its defects end this
+// process instead of one that serves models. The core starts it (core/probe) and reads records from
+// descriptor 3. It ends with _exit(): no destructor of the plugin runs.
+#include "core/base/text_file.hpp"
+#include "core/manifest/drop_in.hpp"
+#include "core/plugin/plugin.hpp"
+#include "core/probe/probe_record.hpp"
+#include "core/probe/run_probe.hpp"
+#include "core/runtime/devices.hpp"
+#include "core/runtime/plugin_instance.hpp"
+#include "core/runtime/state.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gantry::probe {
+namespace {
+
+constexpr int kUsage = 2;
+
+void send(const std::string& record) {
+  // A parent that has gone ends this process by SIGPIPE.
+  [[maybe_unused]] const ssize_t written = ::write(kProbeDescriptor, record.data(), record.size());
+}
+
+void begin(ProbeStage stage) { send(stage_record(stage)); }
+
+// Reports the signal's address, then repeats the fault with the default action.
+void report_fault(int signal, siginfo_t* info, void*) {
+  // A signal that a process has sent has no address.
+  if (info->si_code > 0) write_fault_record(kProbeDescriptor, signal, info->si_addr);
+}
+
+void watch_faults() {
+  // A stack of its own, so that a stack overflow is reported.
+  static char stack[64 << 10];
+  const stack_t alternative{stack, 0, sizeof stack};
+  ::sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = report_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigaction(signal, &action, nullptr);
+}
+
+// Private writable memory of this process in bytes, as RLIMIT_DATA counts it.
+std::uint64_t data_bytes() {
+  std::uint64_t pages = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
+    // size resident shared text lib data
+    if (std::fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit(int resource, std::uint64_t value) {
+  rlimit both{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) return;
+  both.rlim_cur = std::min<rlim_t>(value, both.rlim_max);
+  both.rlim_max = both.rlim_cur;
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &both);
+}
+
+void confine(std::uint64_t memory_bytes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // Descriptors of the embedder without close-on-exec.
+  ::syscall(SYS_close_range, kProbeDescriptor + 1, ~0U, 0);
+  ::fcntl(kProbeDescriptor, F_SETFD, FD_CLOEXEC);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_DATA, data_bytes() + memory_bytes);
+}
+
+Result<Manifest> manifest_of(const ProbeCommand& command) {
+  GANTRY_TRY(Manifest manifest, open_manifest(command.manifest));
+  for (const std::string& file : command.drop_ins) {
+    GANTRY_TRY(const std::string text, read_text_file(file));
+    GANTRY_CHECK(apply_drop_in(text, file, manifest));
+  }
+  return manifest;
+}
+
+Status run(const ProbeCommand& command) {
+  GANTRY_TRY(const Manifest manifest, manifest_of(command));
+  RuntimeOptions options;
+  options.config_file = command.config_file;
+  options.only_these_plugins = true;
+  options.threads = 1;
+  GANTRY_TRY(const auto state, RuntimeState::create(std::move(options)));
+  GANTRY_TRY(const Inspection inspection,
+             inspect_plugin(manifest, core_info().abi, Depth::library));
+  // From here on the process may be ended by what the plugin does.
+  confine(command.memory_bytes);
+  watch_faults();
+  begin(ProbeStage::open);
+  GANTRY_TRY(const auto plugin,
+             open_plugin(manifest, inspection, core_info(), [] { begin(ProbeStage::query); }));
+  begin(ProbeStage::create);
+  GANTRY_TRY(const auto instance, PluginInstance::create(*state, plugin, manifest));
+  begin(ProbeStage::enumerate);
+  for (const gantry_device_table& device : plugin->devices) {
+    const auto* const added = state->devices.find(device.name);
+    // An error of `count` is an answer: no device is there.
+    if (added != nullptr) (void)device_count(**added);
+  }
+  // Kept until the process ends.
+  new auto(state);
+  new auto(instance);
+  return {};
+}
+
+}  // namespace
+}  // namespace gantry::probe
+
+int main(int count, char** words) {
+  using namespace gantry;
+  const auto command = read_probe_arguments({words + 1, words + std::max(count, 1)});
+  if (!command.ok() || ::fcntl(kProbeDescriptor, F_GETFD) < 0) {
+    std::fputs("gantry-probe is started by gantry, which reads from its descriptor 3\n", stderr);
+    return probe::kUsage;
+  }
+  const Status passed = probe::run(*command);
+  std::fflush(nullptr);
+  probe::send(passed.ok() ? passed_record() : refused_record(passed.error()));
+  ::_exit(0);
+}
+
+#ifdef GANTRY_PROBE_SANITIZED
+// Signals and failed allocations end the process as they do without sanitizers.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+  return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0:"
+         "allow_user_segv_handler=1:allocator_may_return_null=1:detect_leaks=0";
+}
+#endif
