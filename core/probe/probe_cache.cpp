@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/probe/probe_cache.hpp"
+
+namespace gantry {
+namespace {
+
+// An entry has a few kilobytes: the paths of its libraries.
+constexpr std::uint64_t kMaxEntryBytes = 1 << 20;
+constexpr std::uint64_t kMaxCacheBytes = 16 << 20;
+
+}  // namespace
+
+ProbeCache::ProbeCache(const std::string& directory, const Log* log)
+    : log_(log),
+      disk_({.directory = directory.empty() ? std::string() : directory + "/probe",
+             .max_file_bytes = kMaxEntryBytes,
+             .max_bytes = kMaxCacheBytes,
+             .log = [log](const Message& text) {
+               if (log != nullptr) log->warning(text);
+             }}) {}
+
+std::optional<ProbeEntry> ProbeCache::load(std::string_view library) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = memory_.find(library); at != memory_.end()) return at->second;
+  }
+  const auto bytes = disk_.load(key_of(library));
+  if (!bytes) return std::nullopt;
+  auto entry = read_probe_entry(*bytes);
+  if (entry.ok()) return *std::move(entry);
+  if (log_ != nullptr) {
+    log_->warning(Message("cache file ", path_of(library), " is ignored: ", entry.error().message));
+  }
+  return std::nullopt;
+}
+
+void ProbeCache::store(std::string_view library, const ProbeEntry& entry) {
+  const std::string text = to_bytes(entry);
+  const bool stored = disk_.store(
+      key_of(library), {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  const std::lock_guard lock(mutex_);
+  if (stored) {
+    if (const auto at = memory_.find(library); at != memory_.end()) memory_.erase(at);
+  } else {
+    memory_.insert_or_assign(std::string(library), entry);
+  }
+}
+
+void ProbeCache::remove(std::string_view library) {
+  disk_.remove(key_of(library));
+  const std::lock_guard lock(mutex_);
+  if (const auto at = memory_.find(library); at != memory_.end()) memory_.erase(at);
+}
+
+}  // namespace gantry

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fake plugins, and the gantry-probe of this build.
+#pragma once
+
+#include "core/manifest/candidate.hpp"
+#include "core/probe/prober.hpp"
+#include "core/probe/run_probe.hpp"
+#include "tests/unit/plugin/world.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::test {
+
+inline std::string built_probe() { return (build_tree() / "libexec/gantry/gantry-probe").string(); }
+
+// Room for the libraries of a fake plugin.
+constexpr std::uint64_t kProbeMemory = 64 << 20;
+
+// A world with the plugin "fake", its cache, and a clock that stands still.
+struct ProbeWorld {
+  explicit ProbeWorld(std::string_view variant, ManifestBuilder manifest = fake_manifest())
+      : log(LogLevel::info, [this](LogLevel, std::string_view line) { lines.emplace_back(line); }) {
+    world.add("fake", variant, manifest);
+  }
+
+  Candidate candidate() const {
+    Candidate found;
+    found.file = (world.path() / "fake/fake.yaml").string();
+    found.manifest = world.manifest("fake");
+    found.state = CandidateState::inspected;
+    return found;
+  }
+  std::filesystem::path library_directory() const { return world.path() / "fake"; }
+  // Replaces the library by another variant, as a package does.
+  void replace_by(std::string_view variant) const {
+    std::filesystem::remove(world.library("fake"));
+    std::filesystem::copy_file(fake_library(variant), world.library("fake"));
+  }
+
+  ProbeCommand command(std::uint32_t limit_ms = 20'000) const {
+    ProbeCommand all;
+    all.helper = built_probe();
+    all.manifest = candidate().file;
+    all.memory_bytes = kProbeMemory;
+    all.limit_ms = limit_ms;
+    all.environment = {"LC_ALL=C"};
+    return all;
+  }
+  ProberOptions options() {
+    ProberOptions all;
+    all.program = {built_probe(), {built_probe()}};
+    all.cache_directory = (cache / "gantry").string();
+    all.memory_bytes = kProbeMemory;
+    all.core = core_info();
+    all.environment = [this](const Manifest&) { return environment; };
+    all.now = [this] { return now_s; };
+    all.log = &log;
+    return all;
+  }
+
+  World world;
+  TempDir cache;
+  ProbeEnvironment environment{{"LC_ALL=C"}, {}};
+  std::int64_t now_s = 1'000'000;
+  std::vector<std::string> lines;
+  Log log;
+};
+
+}  // namespace gantry::test

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/probe/prober.hpp"
+
+#include "tests/unit/probe/probe_world.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+#include <thread>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::fake_manifest;
+using test::ProbeWorld;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string reason_of_probe(const Result<ProbeNote>& verdict) {
+  return verdict.ok() ? "passed" : verdict.error().reason;
+}
+bool is_cached(const Result<ProbeNote>& verdict) {
+  return verdict.ok() ? verdict->age_s.has_value()
+                      : verdict.error().message.text().find(" s ago; ") != std::string::npos;
+}
+
+TEST(Prober, ProbesOnceAndThenUsesTheVerdict) {
+  ProbeWorld world("good");
+  const auto first = Prober(world.options()).probe(world.candidate());
+  world.now_s += 180;
+  Prober next(world.options());
+
+  const auto second = next.probe(world.candidate());
+
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(first->age_s, std::nullopt);
+  EXPECT_EQ(second->age_s, std::uint64_t{180});
+  EXPECT_EQ(second->elapsed_ms, first->elapsed_ms);
+}
+
+TEST(Prober, LogsAProbe) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+
+  (void)prober.probe(world.candidate());
+  (void)prober.probe(world.candidate());
+
+  EXPECT_THAT(world.lines, ElementsAre(HasSubstr("plugin test.fake 1.0.0 was probed in ")));
+}
+
+TEST(Prober, DoesNotProbeWhatTheManifestExempts) {
+  EXPECT_TRUE(Prober::is_subject(*ProbeWorld("good").candidate().manifest));
+  EXPECT_TRUE(Prober::is_subject(
+      *ProbeWorld("good", fake_manifest().line("probe: always")).candidate().manifest));
+  EXPECT_FALSE(Prober::is_subject(
+      *ProbeWorld("good", fake_manifest().line("probe: never")).candidate().manifest));
+  EXPECT_FALSE(
+      Prober::is_subject(*ProbeWorld("good", fake_manifest().id("gantry.x")).candidate().manifest));
+  EXPECT_TRUE(
+      Prober::is_subject(*ProbeWorld("good", fake_manifest().id("gantry.x").line("probe: always"))
+                              .candidate()
+                              .manifest));
+}
+
+TEST(Prober, DoesNotRunAnExemptPlugin) {
+  ProbeWorld world("create_crashes", fake_manifest().line("probe: never"));
+
+  const auto note = Prober(world.options()).check(world.candidate());
+
+  ASSERT_TRUE(note.ok()) << note.error().message;
+  EXPECT_FALSE(note->has_value());
+}
+
+TEST(Prober, RefusesAPluginThatCrashes) {
+  ProbeWorld world("create_crashes");
+
+  const auto note = Prober(world.options()).check(world.candidate());
+
+  ASSERT_FALSE(note.ok());
+  EXPECT_EQ(note.error().reason, "PROBE_CRASHED");
+  EXPECT_THAT(note.error().message.text(),
+              AllOf(HasSubstr("at address 0x10 in create (stage create), after "),
+                    HasSubstr("or after `gantry plugins clear test.fake`")));
+}
+
+TEST(Prober, KeepsAHarmfulVerdictForAMinuteThenForFiveThenForEver) {
+  ProbeWorld world("create_crashes");
+  Prober prober(world.options());
+  const Candidate plugin = world.candidate();
+  const auto probe_after = [&](std::int64_t seconds) {
+    world.now_s += seconds;
+    return prober.probe(plugin);
+  };
+
+  EXPECT_FALSE(is_cached(probe_after(0)));
+  EXPECT_TRUE(is_cached(probe_after(59)));
+  EXPECT_FALSE(is_cached(probe_after(1)));
+  EXPECT_TRUE(is_cached(probe_after(299)));
+  EXPECT_EQ(reason_of_probe(probe_after(1)), "QUARANTINED");
+  EXPECT_EQ(reason_of_probe(probe_after(1'000'000)), "QUARANTINED");
+}
+
+TEST(Prober, StatesWhyAPluginIsQuarantined) {
+  ProbeWorld world("constructor_aborts");
+  Prober prober(world.options());
+  const Candidate plugin = world.candidate();
+  for (int i = 0; i < 3; ++i, world.now_s += 300) (void)prober.probe(plugin);
+
+  const auto verdict = prober.probe(plugin);
+
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().code, Code::unavailable);
+  EXPECT_EQ(verdict.error().reason, "QUARANTINED");
+  EXPECT_THAT(
+      verdict.error().message.text(),
+      ::testing::MatchesRegex(
+          "plugin test\\.fake 1\\.0\\.0 is quarantined: it has failed 3 probes\n"
+          "  GANTRY-D512 PROBE_ABORTED: plugin test\\.fake 1\\.0\\.0 aborts while its library is "
+          "opened \\(stage open\\), after [0-9]+ ms\n"
+          "  its last output:\n"
+          "  fake: File already exists in database: acme\\.proto\n"
+          "  it ran in a child process; this process has not opened it\n"
+          "  it is probed again when one of its files changes, or after `gantry plugins clear "
+          "test\\.fake`"));
+}
+
+TEST(Prober, ProbesAQuarantinedPluginAfterItIsCleared) {
+  ProbeWorld world("create_crashes");
+  Prober prober(world.options());
+  const Candidate plugin = world.candidate();
+  for (int i = 0; i < 3; ++i, world.now_s += 300) (void)prober.probe(plugin);
+
+  prober.forget(plugin);
+
+  EXPECT_EQ(reason_of_probe(prober.probe(plugin)), "PROBE_CRASHED");
+}
+
+TEST(Prober, HealsWhenTheLibraryIsReplaced) {
+  ProbeWorld world("create_crashes");
+  Prober prober(world.options());
+  for (int i = 0; i < 3; ++i, world.now_s += 300) (void)prober.probe(world.candidate());
+
+  world.replace_by("good");
+
+  EXPECT_EQ(reason_of_probe(prober.probe(world.candidate())), "passed");
+}
+
+// A refusal is not kept: what it needs may be there at once.
+TEST(Prober, HealsWhenAMissingLibraryIsInstalled) {
+  ProbeWorld world("missing_dependency");
+  Prober prober(world.options());
+  const auto before = prober.probe(world.candidate());
+
+  fs::copy(test::build_tree() / "tests/fake_plugins/not_searched/libfake_dependency.so.4",
+           world.library_directory() / "libfake_dependency.so.4");
+
+  EXPECT_EQ(reason_of_probe(before), "LIB_NEEDED_MISSING");
+  EXPECT_EQ(reason_of_probe(prober.probe(world.candidate())), "passed");
+}
+
+TEST(Prober, ProbesAgainWhenALibraryThatThePluginNeedsChanges) {
+  ProbeWorld world("missing_dependency");
+  const fs::path needed = world.library_directory() / "libfake_dependency.so.4";
+  fs::copy(test::build_tree() / "tests/fake_plugins/not_searched/libfake_dependency.so.4", needed);
+  Prober prober(world.options());
+  ASSERT_FALSE(is_cached(prober.probe(world.candidate())));
+  ASSERT_TRUE(is_cached(prober.probe(world.candidate())));
+
+  fs::last_write_time(needed, fs::file_time_type::clock::now() + std::chrono::seconds(1));
+
+  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+TEST(Prober, ProbesAgainWhenTheManifestChanges) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+  ASSERT_TRUE(is_cached(prober.probe(world.candidate())));
+
+  fs::last_write_time(world.candidate().file,
+                      fs::file_time_type::clock::now() + std::chrono::seconds(1));
+
+  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+TEST(Prober, ProbesAgainWhenAVariableThatThePluginMayReadChanges) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+  world.environment.all.push_back("HOME=/elsewhere");
+  ASSERT_TRUE(is_cached(prober.probe(world.candidate())));
+
+  world.environment.decisive = {"ACME_MODE=fast"};
+
+  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+TEST(Prober, ProbesAgainWithAnotherCore) {
+  ProbeWorld world("good");
+  (void)Prober(world.options()).probe(world.candidate());
+  ProberOptions options = world.options();
+  options.core.core_version = "9.0.0";
+
+  EXPECT_FALSE(is_cached(Prober(options).probe(world.candidate())));
+}
+
+// A clock that was set back must not keep a verdict for longer.
+TEST(Prober, ProbesAgainIfAHarmfulVerdictIsFromTheFuture) {
+  ProbeWorld world("create_crashes");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+
+  world.now_s -= 10;
+
+  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+TEST(Prober, KeepsVerdictsInMemoryWithoutACache) {
+  ProbeWorld world("create_crashes");
+  ProberOptions options = world.options();
+  options.cache_directory.clear();
+  Prober prober(options);
+  (void)prober.probe(world.candidate());
+
+  EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
+  EXPECT_FALSE(is_cached(Prober(options).probe(world.candidate())));
+  EXPECT_TRUE(fs::is_empty(world.cache.path()));
+}
+
+TEST(Prober, KeepsVerdictsInMemoryIfTheCacheCannotBeWritten) {
+  ProbeWorld world("good");
+  ProberOptions options = world.options();
+  options.cache_directory = (world.cache / "file").string();
+  test::write_file(options.cache_directory, std::string_view("a file"));
+  Prober prober(options);
+  (void)prober.probe(world.candidate());
+
+  EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
+  EXPECT_THAT(world.lines, ::testing::Contains(HasSubstr("cannot be written")));
+}
+
+TEST(Prober, ReadsAVerdictWithoutAProbe) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  const auto before = prober.cached(world.candidate());
+  (void)prober.probe(world.candidate());
+
+  const auto after = prober.cached(world.candidate());
+
+  EXPECT_FALSE(before.has_value());
+  ASSERT_TRUE(after.has_value());
+  EXPECT_TRUE(after->ok());
+}
+
+class ProberWithADamagedCache : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ProberWithADamagedCache, ProbesAgainAndLogsIt) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+  const fs::path file = *fs::directory_iterator(world.cache / "gantry/probe");
+  test::write_file(file, std::string_view(GetParam()));
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  world.lines.clear();
+
+  const auto verdict = prober.probe(world.candidate());
+
+  EXPECT_EQ(reason_of_probe(verdict), "passed");
+  EXPECT_FALSE(is_cached(verdict));
+  EXPECT_THAT(world.lines.front(), AllOf(HasSubstr("cache file "), HasSubstr(" is ignored: ")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProberWithADamagedCache,
+                         ::testing::Values("", "GTRYCCH1", "{\"verdict\": \"ok\"}",
+                                           std::string(100'000, 'x')));
+
+// The container of the file is intact, its content is not an entry.
+TEST(Prober, IgnoresAnEntryOfAnotherFormat) {
+  ProbeWorld world("good");
+  ProberOptions options = world.options();
+  DiskCache disk({.directory = options.cache_directory + "/probe"});
+  const std::string key =
+      DiskCache::key({"gantry probe 1", world.candidate().manifest->library_path});
+  ASSERT_TRUE(disk.store(key, std::vector<std::uint8_t>(64, 0xff)));
+
+  const auto verdict = Prober(options).probe(world.candidate());
+
+  EXPECT_EQ(reason_of_probe(verdict), "passed");
+  EXPECT_THAT(world.lines.front(), HasSubstr(" is ignored: host: length is "));
+}
+
+// Another user must not be able to decide which plugins pass.
+TEST(Prober, IgnoresAVerdictThatOthersCanWrite) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+  const fs::path file = *fs::directory_iterator(world.cache / "gantry/probe");
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+
+  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+TEST(Prober, AdmitsTwoProbesAtOnce) {
+  ProbeWorld world("good");
+  Prober one(world.options()), two(world.options());
+  const Candidate plugin = world.candidate();
+  std::string first, second;
+
+  std::thread other([&] {
+    for (int i = 0; i < 5; ++i, two.forget(plugin)) first = reason_of_probe(two.probe(plugin));
+  });
+  for (int i = 0; i < 5; ++i, one.forget(plugin)) second = reason_of_probe(one.probe(plugin));
+  other.join();
+
+  EXPECT_EQ(first, "passed");
+  EXPECT_EQ(second, "passed");
+}
+
+TEST(Prober, RefusesWithoutTheProgramIfAProbeIsRequired) {
+  ProbeWorld world("good", fake_manifest().line("probe: always"));
+  ProberOptions options = world.options();
+  options.program = {"", {"/a/gantry-probe", "/b/gantry-probe"}};
+
+  const auto note = Prober(options).check(world.candidate());
+
+  ASSERT_FALSE(note.ok());
+  EXPECT_EQ(note.error().code, Code::unavailable);
+  EXPECT_EQ(note.error().reason, "PROBE_MISSING");
+  EXPECT_EQ(note.error().message,
+            "plugin test.fake 1.0.0 cannot be probed: the program gantry-probe is not found, "
+            "searched /a/gantry-probe, /b/gantry-probe");
+}
+
+TEST(Prober, AdmitsAPluginWithoutTheProgramAndLogsItOnce) {
+  ProbeWorld world("create_crashes");
+  ProberOptions options = world.options();
+  options.program = {"", {"/a/gantry-probe"}};
+  Prober prober(options);
+
+  const auto first = prober.check(world.candidate());
+  const auto second = prober.check(world.candidate());
+
+  EXPECT_TRUE(first.ok() && second.ok());
+  EXPECT_THAT(world.lines,
+              ElementsAre(HasSubstr("plugins are opened without a probe: plugin test.fake 1.0.0")));
+}
+
+TEST(Prober, RefusesIfTheProgramCannotBeStarted) {
+  ProbeWorld world("good", fake_manifest().line("probe: always"));
+  ProberOptions options = world.options();
+  options.program.path = "/nowhere/gantry-probe";
+
+  const auto note = Prober(options).check(world.candidate());
+
+  ASSERT_FALSE(note.ok());
+  EXPECT_EQ(note.error().reason, "PROBE_MISSING");
+  EXPECT_THAT(note.error().message.text(), HasSubstr("cannot be started: No such file"));
+}
+
+TEST(Prober, PassesTheTimeLimitOfTheManifest) {
+  ProbeWorld world("create_hangs", fake_manifest().line("probe_timeout_ms: 150"));
+
+  const auto verdict = Prober(world.options()).probe(world.candidate());
+
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().reason, "PROBE_TIMEOUT");
+  EXPECT_THAT(verdict.error().message.text(),
+              AllOf(HasSubstr("does not return within 150 ms in create (stage create)"),
+                    HasSubstr("fake: waiting for the device"),
+                    HasSubstr("raise probe_timeout_ms in " + world.candidate().file)));
+}
+
+TEST(ProbeVerdict, IsAReasonOfAPluginsProbe) {
+  const auto of = [](std::string_view tag) {
+    return is_probe_verdict(Error(Code::unavailable, "x").with_reason(tag));
+  };
+  EXPECT_TRUE(of("PROBE_CRASHED") && of("PROBE_OUTPUT") && of("QUARANTINED"));
+  EXPECT_FALSE(of("PROBE_MISSING") || of("CREATE_FAILED") || of("DISABLED") || of(""));
+}
+
+}  // namespace
+}  // namespace gantry
