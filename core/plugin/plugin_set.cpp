@@ -157,6 +157,18 @@ void PluginSet::exclude(std::size_t candidate, const Reason& why, Message text) 
   slot.candidate.stop(why, std::move(text));
 }
 
+void PluginSet::set_probe(std::size_t candidate, const Result<ProbeNote>& verdict) {
+  const std::lock_guard lock(state_->mutex);
+  Slot& slot = state_->slots[candidate];
+  if (slot.active || slot.opening || is_out(slot.candidate)) return;
+  if (verdict.ok()) {
+    slot.candidate.probe = *verdict;
+  } else {
+    slot.candidate.state = CandidateState::inspected;
+    slot.candidate.stop(reason_of(verdict.error()), verdict.error().message);
+  }
+}
+
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, Offer offer) {
   const std::string_view noun = offer == Offer::device ? "device" : "type key";
   const std::vector<Choice> all = choices(what, offer);
@@ -202,7 +214,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t index) {
-  Manifest manifest;
+  Candidate candidate;
   decltype(&gantry_plugin_query_v1) query = nullptr;
   Slot* slot = nullptr;
   {
@@ -220,9 +232,10 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     }
     slot->opening = true;
     slot->opener = std::this_thread::get_id();
-    manifest = *slot->candidate.manifest;
+    candidate = slot->candidate;
     query = slot->query;
   }
+  const Manifest& manifest = *candidate.manifest;
 
   // Also if pthread_cancel() unwinds the plugin; another thread may then open it.
   struct Opening {
@@ -239,15 +252,18 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   const auto open = [&]() -> Result<std::shared_ptr<const ActivePlugin>> {
     if (!plugins_may_run()) return process_end_error(concat("plugin ", manifest.title()));
     std::shared_ptr<const LoadedPlugin> plugin;
-    {
+    if (query) {
       const std::lock_guard load_lock(state_->load_mutex);
-      if (query) {
-        GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
-      } else {
-        GANTRY_TRY(const Inspection inspection, inspect_file(manifest, Depth::library));
-        reached = CandidateState::inspected;
-        GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
+      GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
+    } else {
+      GANTRY_TRY(const Inspection inspection, inspect_file(manifest, Depth::library));
+      reached = CandidateState::inspected;
+      if (options_.probe.check) {
+        GANTRY_TRY(candidate.probe, options_.probe.check(candidate));
       }
+      if (candidate.probe) reached = CandidateState::probed;
+      const std::lock_guard load_lock(state_->load_mutex);
+      GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
     }
     for (const Message& warning : plugin->warnings) warn(warning);
     reached = CandidateState::negotiated;
@@ -268,9 +284,12 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     return std::shared_ptr<const ActivePlugin>(std::move(active));
   };
   Result<std::shared_ptr<const ActivePlugin>> opened = open();
+  if (!opened.ok() && candidate.probe && reached >= CandidateState::probed && options_.probe.forget)
+    options_.probe.forget(candidate);
 
   const std::lock_guard lock(state_->mutex);
   slot->candidate.state = reached;
+  slot->candidate.probe = candidate.probe;
   if (opened.ok()) {
     slot->active = *opened;
     slot->candidate.stop({}, {});

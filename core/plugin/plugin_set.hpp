@@ -40,6 +40,14 @@ struct ActivePlugin {
 using Activate = std::function<Result<std::shared_ptr<void>>(
     const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
 
+// Opens plugins in a child process before this process does; implemented by core/probe.
+struct ProbeHooks {
+  // Returns the error for a plugin that must not be opened. Called without a lock held.
+  std::function<Result<std::optional<ProbeNote>>(const Candidate&)> check;
+  // A plugin that passed has failed in this process.
+  std::function<void(const Candidate&)> forget;
+};
+
 struct PluginSetOptions {
   // type key, device or global -> plugin id
   std::vector<std::pair<std::string, std::string>> overrides;
@@ -48,6 +56,8 @@ struct PluginSetOptions {
   Activate activate;
   // NULL: all files are trusted
   std::shared_ptr<const Trust> trust;
+  // empty functions: plugins are opened in this process only
+  ProbeHooks probe;
   // borrowed; NULL: nothing is logged
   const Log* log = nullptr;
   // try the next plugin that offers a type key or device if one fails
@@ -112,6 +122,10 @@ class PluginSet {
 
   // Excludes a candidate, which is then never tried. No effect if its plugin is in use.
   void exclude(std::size_t candidate, const Reason& why, Message text);
+
+  // Stores the verdict of a probe: of a candidate that passed how long it took, of another one why
+  // it is refused. It is tried again when something requests it. No effect if its plugin is in use.
+  void set_probe(std::size_t candidate, const Result<ProbeNote>& verdict);
 
   // Returns the first choice for a type key that is usable as far as can be determined without
   // running its code. Candidates that are in use or part of the program are accepted; others are

@@ -7,8 +7,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
+#include <iterator>
 
 namespace gantry {
 namespace {
@@ -85,6 +87,30 @@ Environment read_environment() {
     if (const char* glslang = std::getenv("GLSLANG"); glslang != nullptr) read.glslang = glslang;
   }
   return read;
+}
+
+ProbeEnvironment probe_environment(const std::string& options,
+                                   const std::vector<std::string>& allowed) {
+  constexpr std::string_view passed[] = {
+      "GANTRY_SECURE",  "HOME", "LANG", "LC_ALL",         "LOGNAME",         "PATH",
+      "TMPDIR",         "TZ",   "USER", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+      "XDG_RUNTIME_DIR"};
+  const auto is_in = [](const auto& names, std::string_view name) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  const bool elevated = is_elevated();
+  ProbeEnvironment found;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    const bool decides = name == "LD_LIBRARY_PATH" || is_in(allowed, name) ||
+                         (!elevated && name.starts_with(options));
+    if (decides) found.decisive.emplace_back(text);
+    if (decides || is_in(passed, name)) found.all.emplace_back(text);
+  }
+  // The order of the variables in a process means nothing.
+  std::sort(found.decisive.begin(), found.decisive.end());
+  return found;
 }
 
 std::string core_directory() {

@@ -6,6 +6,8 @@
 // GANTRY_SECURE=1), variables that name files or plugins are ignored and listed in `ignored`.
 #pragma once
 
+#include "core/probe/probe_environment.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +56,15 @@ struct Environment {
 
 // thread   any; no thread may change the environment during the call
 Environment read_environment();
+
+// Returns the variables for a child process that opens a plugin: a fixed list (HOME, LD_LIBRARY_PATH,
+// PATH and the like), those that the plugin may read, and its options.
+//
+// options  [in]   the beginning of the names of its options: "GANTRY_CONFIG_ACME_NPU__"
+// allowed  [in]   env_allow of its manifest
+// thread   as for read_environment()
+ProbeEnvironment probe_environment(const std::string& options,
+                                   const std::vector<std::string>& allowed);
 
 // Returns the directory that the core was loaded from (bin or lib); empty if it cannot be
 // determined.

@@ -11,6 +11,8 @@ namespace gantry {
 
 PluginSet& InstalledPlugins::set() const { return *state_->plugins; }
 
+Prober& InstalledPlugins::prober() const { return *state_->prober; }
+
 const PayloadLayouts& InstalledPlugins::layouts() const { return state_->layouts; }
 
 std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) {

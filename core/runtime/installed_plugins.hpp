@@ -19,6 +19,8 @@
 
 namespace gantry {
 
+class Prober;
+
 // The plugins on this host as a runtime sees them, for tools that are built with the core.
 class InstalledPlugins {
  public:
@@ -38,6 +40,8 @@ class InstalledPlugins {
   // returns  errors of opening the file; malformed or unsupported from the ELF and container
   //          readers
   Result<std::shared_ptr<const Artifact>> read_artifact(const std::string& path) const;
+  // Probes plugins in child processes, and keeps the verdicts.
+  Prober& prober() const;
   // See devices.hpp.
   std::vector<DeviceInfo> devices(std::string_view kind, std::vector<Message>& problems) const;
   // See payload_check.hpp.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/state.hpp"
 
+#include "core/manifest/config_values.hpp"
 #include "core/manifest/declared_layouts.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/explain.hpp"
+#include "core/probe/prober.hpp"
 #include "core/runtime/config_files.hpp"
 #include "core/runtime/plugin_globals.hpp"
 #include "core/trust/trust.hpp"
@@ -92,6 +94,19 @@ TrustOptions trust_of(const RuntimeOptions& options, const Config& config,
   return trust;
 }
 
+std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
+  ProberOptions options;
+  options.program = find_probe(core_directory());
+  options.config_file = state.options.config_file;
+  options.cache_directory = state.cache_directory;
+  options.core = core_info();
+  options.environment = [](const Manifest& manifest) {
+    return probe_environment(config_variable(manifest.id, ""), manifest.env_allow);
+  };
+  options.log = &state.log;
+  return std::make_unique<Prober>(std::move(options));
+}
+
 }  // namespace
 
 const gantry_host_info& core_info() {
@@ -174,6 +189,11 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     GANTRY_TRY(std::shared_ptr<void> instance, PluginInstance::create(*raw, plugin, manifest));
     return instance;
   };
+  state->prober = new_prober(*state);
+  set.probe.check = [&prober = *state->prober](const Candidate& plugin) {
+    return prober.check(plugin);
+  };
+  set.probe.forget = [&prober = *state->prober](const Candidate& plugin) { prober.forget(plugin); };
   set.log = &state->log;
   GANTRY_TRY(Trust trust, Trust::open(trust_of(state->options, state->config, state->environment)));
   set.trust = std::make_shared<const Trust>(std::move(trust));

@@ -31,6 +31,8 @@
 
 namespace gantry {
 
+class Prober;
+
 // Returns the ABI range and version of this core, for plugins.
 const gantry_host_info& core_info();
 
@@ -73,6 +75,7 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
+  std::unique_ptr<Prober> prober;
   // last member, because its plugins must be destroyed first
   std::unique_ptr<PluginSet> plugins;
 };
