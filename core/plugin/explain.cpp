@@ -154,6 +154,21 @@ std::string changes_line(const ExplainedCandidate& one) {
   return one.changes.empty() ? "" : text_line(margin, changes_text(one));
 }
 
+// "3 min"
+std::string age_text(std::uint64_t seconds) {
+  constexpr std::uint64_t minute = 60, hour = 60 * minute, day = 24 * hour;
+  if (seconds < 2 * minute) return concat(seconds, " s");
+  if (seconds < 2 * hour) return concat(seconds / minute, " min");
+  return seconds < 2 * day ? concat(seconds / hour, " h") : concat(seconds / day, " d");
+}
+
+// "  probe 412 ms (cached 3 min)"; empty if it was not probed.
+std::string probe_text(const std::optional<ProbeNote>& probe) {
+  if (!probe) return "";
+  return concat("  probe ", probe->elapsed_ms, " ms",
+                probe->age_s ? concat(" (cached ", age_text(*probe->age_s), ")") : "");
+}
+
 std::string requirement_text(const ExplainedRequirement& entry) {
   const Requirement& requirement = entry.requirement;
   Message head(requirement.device ? "device " : "key ", pad(requirement.what, 20), " ",
@@ -210,6 +225,7 @@ ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t ind
   out.file = candidate.file;
   out.tier = candidate.tier;
   out.state = candidate.state;
+  out.probe = candidate.probe;
   out.reason = candidate.reason;
   out.text = candidate.text;
   out.title = candidate.title();
@@ -269,7 +285,8 @@ std::string to_text(const ExplainedCandidate& one) {
   const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
   const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
   if (serves)
-    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file) +
+    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file,
+                     probe_text(one.probe)) +
            changes_line(one);
   std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
   text += text_line(margin, one.file);

@@ -6,6 +6,7 @@
 
 #include "core/plugin/plugin_set.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ struct ExplainedCandidate {
   int tier = 0;
   std::int32_t priority = 0;
   CandidateState state = CandidateState::found;
+  std::optional<ProbeNote> probe;
   Reason reason;
   Message text;
   // index into PluginSet::candidates()

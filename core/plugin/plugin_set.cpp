@@ -259,7 +259,9 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
       GANTRY_TRY(const Inspection inspection, inspect_file(manifest, Depth::library));
       reached = CandidateState::inspected;
       if (options_.probe.check) {
-        GANTRY_TRY(candidate.probe, options_.probe.check(candidate));
+        GANTRY_TRY(const std::optional<ProbeNote> probe, options_.probe.check(candidate));
+        // A note of set_probe() is of the run itself, this one may be of its cached verdict.
+        if (!candidate.probe) candidate.probe = probe;
       }
       if (candidate.probe) reached = CandidateState::probed;
       const std::lock_guard load_lock(state_->load_mutex);
@@ -284,8 +286,11 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     return std::shared_ptr<const ActivePlugin>(std::move(active));
   };
   Result<std::shared_ptr<const ActivePlugin>> opened = open();
-  if (!opened.ok() && candidate.probe && reached >= CandidateState::probed && options_.probe.forget)
-    options_.probe.forget(candidate);
+  if (!opened.ok() && candidate.probe) {
+    if (reached >= CandidateState::probed && options_.probe.forget)
+      options_.probe.forget(candidate);
+    candidate.probe.reset();
+  }
 
   const std::lock_guard lock(state_->mutex);
   slot->candidate.state = reached;

@@ -5,8 +5,8 @@ namespace gantry {
 namespace {
 
 // An entry has a few kilobytes: the paths of its libraries.
-constexpr std::uint64_t kMaxEntryBytes = 1 << 20;
-constexpr std::uint64_t kMaxCacheBytes = 16 << 20;
+constexpr std::uint64_t kMaxEntryBytes = 256 << 10;
+constexpr std::uint64_t kMaxCacheBytes = 2 << 20;
 
 }  // namespace
 
@@ -46,10 +46,16 @@ void ProbeCache::store(std::string_view library, const ProbeEntry& entry) {
   }
 }
 
-void ProbeCache::remove(std::string_view library) {
+bool ProbeCache::remove(std::string_view library) {
+  std::error_code ignored;
+  bool removed = !disk_.directory().empty() && std::filesystem::exists(path_of(library), ignored);
   disk_.remove(key_of(library));
   const std::lock_guard lock(mutex_);
-  if (const auto at = memory_.find(library); at != memory_.end()) memory_.erase(at);
+  if (const auto at = memory_.find(library); at != memory_.end()) {
+    memory_.erase(at);
+    removed = true;
+  }
+  return removed;
 }
 
 }  // namespace gantry

@@ -28,7 +28,8 @@ class ProbeCache {
   std::optional<ProbeEntry> load(std::string_view library);
   // costs    one write and fsync
   void store(std::string_view library, const ProbeEntry& entry);
-  void remove(std::string_view library);
+  // returns  true if there was an entry
+  bool remove(std::string_view library);
 
   // The file of a library, whether it exists or not.
   std::string path_of(std::string_view library) const { return disk_.path_of(key_of(library)); }

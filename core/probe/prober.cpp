@@ -141,8 +141,11 @@ Result<ProbeNote> Prober::probe(const Candidate& plugin) {
     return std::move(error.at("while plugin ", plugin.title(), " is probed"));
   }
   entry.end = *std::move(end);
-  if (entry.end.outcome == ProbeOutcome::refused)
-    return probe_error(entry.end, plugin.title(), plugin.file);
+  if (entry.end.outcome == ProbeOutcome::refused) {
+    Error error = probe_error(entry.end, plugin.title(), plugin.file);
+    if (!reason_of(error)) error.reason = reason::create_failed.tag;
+    return error;
+  }
   if (entry.end.is_harmful()) entry.strikes = (before ? before->strikes : 0) + 1;
   cache_.store(library, entry);
   if (options_.log != nullptr && options_.log->is_enabled(LogLevel::info)) {
@@ -166,7 +169,9 @@ Result<std::optional<ProbeNote>> Prober::check(const Candidate& plugin) {
   return std::optional<ProbeNote>();
 }
 
-void Prober::forget(const Candidate& plugin) { cache_.remove(plugin.manifest->library_path); }
+bool Prober::forget(const Candidate& plugin) {
+  return cache_.remove(plugin.manifest->library_path);
+}
 
 bool is_probe_verdict(const Error& error) {
   const std::uint16_t number = reason_of(error).number;

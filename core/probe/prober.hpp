@@ -68,7 +68,9 @@ class Prober {
   // Returns the cached verdict of a plugin; nullopt if it would be probed.
   std::optional<Result<ProbeNote>> cached(const Candidate& plugin);
   // Removes the verdict of a plugin.
-  void forget(const Candidate& plugin);
+  //
+  // returns  true if there was one
+  bool forget(const Candidate& plugin);
 
   const ProberOptions& options() const { return options_; }
 

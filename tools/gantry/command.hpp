@@ -62,6 +62,8 @@ void add_plugins_check(CLI::App& plugins, Invocation& invocation);
 // Adds `plugins lock` and `plugins verify`.
 void add_plugins_lock(CLI::App& plugins, Invocation& invocation);
 void add_plugins_verify(CLI::App& plugins, Invocation& invocation);
+// Adds `plugins clear`.
+void add_plugins_clear(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);

@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/native/library.hpp"
 #include "core/plugin/unclaimed.hpp"
+#include "core/probe/prober.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/type_keys.hpp"
 
@@ -143,6 +144,16 @@ std::string doctor_json(const Diagnosis& diagnosis) {
   });
 }
 
+// Stores the verdicts that loading would use.
+void note_cached_probes(const InstalledPlugins& installed) {
+  PluginSet& plugins = installed.set();
+  const std::vector<Candidate> all = plugins.candidates();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!can_be_probed(all[i]) || !Prober::is_subject(*all[i].manifest)) continue;
+    if (const auto verdict = installed.prober().cached(all[i])) plugins.set_probe(i, *verdict);
+  }
+}
+
 // Examines the type keys and the artifact of the options; without these, everything that plugins
 // offer.
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
@@ -162,9 +173,10 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = installed.set();
   plugins.inspect_all();
+  if (!options.probe) note_cached_probes(installed);
   if (options.probe) {
     const auto limit = std::chrono::seconds(options.timeout_seconds);
-    GANTRY_TRY(std::vector<Message> excluded, exclude_failing_drivers(installed, limit));
+    GANTRY_TRY(std::vector<Message> excluded, probe_all(installed));
     if (diagnosis.artifact) {
       GANTRY_TRY(const std::vector<Message> more,
                  exclude_failing_checks(installed, *diagnosis.artifact, limit));
@@ -207,8 +219,10 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   add_text(*command, "--artifact", "FILE", options->artifact,
            "check only the requirements of this file");
   command->add_flag("--probe", options->probe,
-                    "also open every plugin, which executes its code, and list its devices");
-  add_driver_timeout(*command, options->timeout_seconds);
+                    "also open every plugin, in a child process first, and list its devices");
+  add_driver_timeout(*command, options->timeout_seconds)
+      ->description(concat("time for a plugin to check a payload of FILE, default ",
+                           options->timeout_seconds, "; a probe has the time of the manifest"));
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "

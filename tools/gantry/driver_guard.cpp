@@ -4,18 +4,43 @@
 #include "tools/gantry/common/forked_work.hpp"
 
 #include "core/manifest/reason.hpp"
+#include "core/probe/prober.hpp"
 
 namespace gantry::cli {
 namespace {
 
 // Returns the text that reports it.
-Message exclude(PluginSet& plugins, std::size_t candidate, const Message& why) {
+Message exclude(PluginSet& plugins, std::size_t candidate, const Message& why,
+                const Reason& because = reason::driver_ended) {
   const std::string title = plugins.candidate(candidate).title();
-  plugins.exclude(candidate, reason::driver_ended, why);
+  plugins.exclude(candidate, because, why);
   return Message("plugin ", title, " is not used: ", why);
 }
 
 }  // namespace
+
+bool can_be_probed(const Candidate& candidate) {
+  return !candidate.stopped() && candidate.manifest && !candidate.manifest->library_path.empty();
+}
+
+Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
+  PluginSet& plugins = installed.set();
+  const std::vector<Candidate> all = plugins.candidates();
+  std::vector<Message> excluded;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!can_be_probed(all[i])) continue;
+    const Result<ProbeNote> verdict = installed.prober().probe(all[i]);
+    if (verdict.ok()) {
+      plugins.set_probe(i, verdict);
+    } else if (is_probe_verdict(verdict.error())) {
+      excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
+    } else if (verdict.error().reason == reason::probe_missing.tag) {
+      return verdict.error();
+    }
+    // Other errors are reported when the command opens the plugin.
+  }
+  return excluded;
+}
 
 Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
                                                      std::chrono::milliseconds limit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opens plugins in a child process before the command opens them, because a driver may abort or
+// Opens plugins in child processes before the command opens them, because a driver may abort or
 // hang. A plugin whose driver does is excluded, so that the command reports it and goes on.
 #pragma once
 
@@ -15,6 +15,16 @@ namespace gantry::cli {
 
 // Starting a driver for several GPUs takes up to ten seconds.
 constexpr int default_driver_seconds = 60;
+
+// True for a candidate with a library that nothing speaks against so far.
+bool can_be_probed(const Candidate& candidate);
+
+// Probes all plugins, also those whose manifests do not require it, unless a verdict is cached.
+// Excludes those that ended or blocked their processes, or are quarantined.
+//
+// returns  a text for each excluded plugin; unavailable, reason PROBE_MISSING
+// costs    for each plugin without a verdict the start of its driver
+Result<std::vector<Message>> probe_all(const InstalledPlugins& installed);
 
 // Excludes the plugins that cannot list their devices.
 // Precondition: no plugin is open.

@@ -15,6 +15,14 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("state", name_of(candidate.state));
   json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
   json.field("text", json_text(candidate.text));
+  if (candidate.probe) {
+    json.begin_object("probe");
+    json.field("elapsed_ms", candidate.probe->elapsed_ms);
+    json.field("cached_s", candidate.probe->age_s);
+    json.end();
+  } else {
+    json.field("probe", nullptr);
+  }
   json.field("support", json_text(candidate.support));
   write_texts("would_be_chosen_if", candidate.changes, json);
 }

@@ -108,6 +108,7 @@ void add_plugins(CLI::App& app, Invocation& invocation) {
   add_plugins_check(*plugins, invocation);
   add_plugins_lock(*plugins, invocation);
   add_plugins_verify(*plugins, invocation);
+  add_plugins_clear(*plugins, invocation);
 }
 
 }  // namespace gantry::cli

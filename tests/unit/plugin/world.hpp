@@ -26,7 +26,8 @@ inline ManifestBuilder fake_manifest() {
 class World {
  public:
   // Adds a directory <name> with <name>.yaml and a copy of libfake_<variant>.so as libfake.so. A
-  // copy is necessary because the linker opens each file only once.
+  // copy is necessary because the linker opens each file only once. A manifest without `probe` gets
+  // `never`: no test starts gantry-probe by accident.
   std::string add(std::string_view name, std::string_view variant,
                   const ManifestBuilder& manifest = fake_manifest()) {
     const auto directory = dir_ / name;
@@ -34,7 +35,9 @@ class World {
     if (!variant.empty()) {
       std::filesystem::copy_file(fake_library(variant), directory / "libfake.so");
     }
-    return manifest.write_to(directory / concat(name, ".yaml")).string();
+    ManifestBuilder written = manifest;
+    if (written.text().find("\nprobe: ") == std::string::npos) written.line("probe: never");
+    return written.write_to(directory / concat(name, ".yaml")).string();
   }
   Manifest manifest(std::string_view name) const {
     return open_manifest((dir_ / name / concat(name, ".yaml")).string()).value();

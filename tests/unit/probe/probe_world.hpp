@@ -24,6 +24,7 @@ constexpr std::uint64_t kProbeMemory = 64 << 20;
 struct ProbeWorld {
   explicit ProbeWorld(std::string_view variant, ManifestBuilder manifest = fake_manifest())
       : log(LogLevel::info, [this](LogLevel, std::string_view line) { lines.emplace_back(line); }) {
+    if (manifest.text().find("\nprobe: ") == std::string::npos) manifest.line("probe: auto");
     world.add("fake", variant, manifest);
   }
 

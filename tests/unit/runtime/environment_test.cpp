@@ -130,5 +130,32 @@ TEST(Environment, ReadsProgramsOnlyIfItIsNotElevated) {
   EXPECT_NE(read_environment().glslang, "/opt/glslang");
 }
 
+TEST(ProbeEnvironment, HasAFixedListAndWhatThePluginMayRead) {
+  const Variable home("HOME", "/home/user");
+  const Variable allowed("ACME_MODE", "fast"), other("ACME_SECRET", "x");
+  const Variable option("GANTRY_CONFIG_ACME_NPU__LEVEL", "3");
+  const Variable foreign("GANTRY_CONFIG_OTHER__LEVEL", "3");
+
+  const ProbeEnvironment found = probe_environment("GANTRY_CONFIG_ACME_NPU__", {"ACME_MODE"});
+
+  EXPECT_THAT(found.decisive,
+              testing::IsSupersetOf({"ACME_MODE=fast", "GANTRY_CONFIG_ACME_NPU__LEVEL=3"}));
+  EXPECT_THAT(found.all, testing::IsSupersetOf(found.decisive));
+  EXPECT_THAT(found.all, Contains("HOME=/home/user"));
+  EXPECT_THAT(found.decisive, testing::Not(Contains("HOME=/home/user")));
+  EXPECT_THAT(found.all, testing::Not(Contains("ACME_SECRET=x")));
+  EXPECT_THAT(found.all, testing::Not(Contains("GANTRY_CONFIG_OTHER__LEVEL=3")));
+}
+
+TEST(ProbeEnvironment, HasNoOptionsInAnElevatedProcess) {
+  const Variable secure("GANTRY_SECURE", "1");
+  const Variable option("GANTRY_CONFIG_ACME_NPU__LEVEL", "3");
+
+  const ProbeEnvironment found = probe_environment("GANTRY_CONFIG_ACME_NPU__", {});
+
+  EXPECT_THAT(found.all, testing::Not(Contains("GANTRY_CONFIG_ACME_NPU__LEVEL=3")));
+  EXPECT_THAT(found.all, Contains("GANTRY_SECURE=1"));
+}
+
 }  // namespace
 }  // namespace gantry
