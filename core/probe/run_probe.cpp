@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/probe/run_probe.hpp"
 
+#include "core/base/process_end.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/signals_blocked.hpp"
 #include "core/base/spawn_settings.hpp"
@@ -241,6 +242,8 @@ Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& argume
 }
 
 Result<ProbeEnd> run_probe(const ProbeCommand& command) {
+  // As while a plugin is opened in this process.
+  const NoCancellation guard;
   GANTRY_TRY(Pipe output, new_pipe(command.helper));
   GANTRY_TRY(Pipe records, new_pipe(command.helper));
   const Clock::time_point start = Clock::now();

@@ -33,7 +33,7 @@ struct ProbeCommand {
 //
 // returns  unavailable if the program cannot be started or ends before it begins with the plugin.
 //          Whatever the plugin does is a success
-// thread   any; the calling thread must live as long as the call, since the child ends with it
+// thread   any; cancellation is deferred. The child ends with the calling thread
 // costs    a process; blocks up to limit_ms
 Result<ProbeEnd> run_probe(const ProbeCommand& command);
 
