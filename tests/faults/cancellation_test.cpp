@@ -153,6 +153,7 @@ class CancellationPoint : public ::testing::Test {
         .id("test.lifetime")
         .library(library.string())
         .key("test.lifetime")
+        .set("probe", "never")
         .write_to(dir_ / "plugins/lifetime.yaml");
     test::Words body;
     body.u64(2).str("test.lifetime").str("").str("_import_tree").u64s({0, 0}).u64s({});

@@ -38,6 +38,7 @@ class Lifetime {
         .id("test.lifetime")
         .library(library.string())
         .key("test.lifetime")
+        .set("probe", "never")
         .write_to(dir_ / "plugins/lifetime.yaml");
   }
 
