@@ -14,6 +14,7 @@ source=$1
 build=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache
 export CMAKE_GENERATOR=Ninja
 say() { echo "install: $*"; }
 fail() { say "FAILED: $*" >&2; exit 1; }
@@ -69,6 +70,7 @@ grep -q 'example\.abacus' "$work/error" || { cat "$work/error"; fail "the error 
 cp -r "$work/example/build/share/gantry/plugins.d/abacus" "$work/prefix/share/gantry/plugins.d/"
 "$gantry" devices >"$work/devices" || fail "gantry devices"
 grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }
+[ -n "$(ls "$work/cache/gantry/probe")" ] || fail "the accelerator was opened without a probe"
 "$gantry" run "$work/model.so" --device abacus:1 --function axpy2 --arg zeros:float32[100] --arg zeros:float32[100] \
   --arg zeros:float32[100] >"$work/axpy2" || fail "running the accelerator's function"
 grep -q '^arg2  float32\[100\]  0 0 ' "$work/axpy2" || { cat "$work/axpy2"; fail "the accelerator's result is wrong"; }

@@ -138,8 +138,13 @@ int main(int count, char** words) {
 
 #ifdef GANTRY_PROBE_SANITIZED
 // Signals and failed allocations end the process as they do without sanitizers.
-extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+extern "C" {
+[[gnu::visibility("default")]] const char* __asan_default_options() {
   return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0:"
          "allow_user_segv_handler=1:allocator_may_return_null=1:detect_leaks=0";
+}
+[[gnu::visibility("default")]] const char* __tsan_default_options() {
+  return __asan_default_options();
+}
 }
 #endif

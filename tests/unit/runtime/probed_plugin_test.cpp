@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A runtime with plugins that would end or block this process. They are opened by the gantry-probe
+// of this build, which the runtime finds beside its own directory.
+#include "tests/unit/plugin/world.hpp"
+
+#include <gantry/runtime.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::fake_manifest;
+using ::testing::HasSubstr;
+
+class ProbedPlugin : public ::testing::Test {
+ protected:
+  void add(std::string_view variant, std::string_view probe = "auto") {
+    world.add("fake", variant, fake_manifest().set("probe", probe).set("probe_timeout_ms", "200"));
+  }
+  void use_cache(const std::string& cache) {
+    test::write_file(temp / "runtime.yaml", concat("cache: ", cache, "\n"));
+  }
+  void SetUp() override { use_cache("none"); }
+  Runtime runtime() {
+    RuntimeOptions options;
+    options.config_file = (temp / "runtime.yaml").string();
+    options.plugin_dirs = {world.path().string()};
+    options.only_these_plugins = true;
+    options.log_level = "info";
+    options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
+    return Runtime::create(std::move(options)).value();
+  }
+
+  test::World world;
+  test::TempDir temp;
+  std::vector<std::string> lines;
+};
+
+class ProbedPluginThat : public ProbedPlugin,
+                         public ::testing::WithParamInterface<std::pair<std::string, std::string>> {
+};
+
+TEST_P(ProbedPluginThat, DoesHarmIsAnErrorOfTheRuntime) {
+  add(GetParam().first);
+  Runtime host = runtime();
+
+  const auto device = host.device("fake_device");
+
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.error().code, Code::unavailable);
+  EXPECT_THAT(device.error().message.text(), HasSubstr(GetParam().second));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ProbedPluginThat,
+    ::testing::Values(std::pair("constructor_crashes", "GANTRY-D510 PROBE_CRASHED"),
+                      std::pair("constructor_sigill", "by signal 4 (Illegal instruction)"),
+                      std::pair("constructor_exits", "GANTRY-D511 PROBE_EXITED"),
+                      std::pair("constructor_throws", "GANTRY-D512 PROBE_ABORTED"),
+                      std::pair("constructor_hangs", "GANTRY-D520 PROBE_TIMEOUT"),
+                      std::pair("query_crashes", "(stage query)"),
+                      std::pair("create_exits", "(stage create)"),
+                      std::pair("create_prints", "GANTRY-D521 PROBE_OUTPUT"),
+                      std::pair("count_aborts", "(stage enumerate)")),
+    [](const auto& test) { return test.param.first; });
+
+TEST_F(ProbedPlugin, IsUsedIfItPasses) {
+  add("good", "always");
+  Runtime host = runtime();
+
+  EXPECT_TRUE(host.device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr("plugin test.fake 1.0.0 was probed in ")));
+}
+
+TEST_F(ProbedPlugin, IsNotProbedAgainByAnotherRuntime) {
+  add("good");
+  use_cache((temp / "cache").string());
+  ASSERT_TRUE(runtime().device("fake_device").ok());
+  lines.clear();
+
+  ASSERT_TRUE(runtime().device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
+}
+
+TEST_F(ProbedPlugin, HasItsDropInsInTheProbe) {
+  add("good", "never");
+  std::filesystem::create_directory(world.path() / "fake.yaml.d");
+  test::write_file(world.path() / "fake.yaml.d/10.yaml", std::string_view("probe: always\n"));
+  Runtime host = runtime();
+
+  EXPECT_TRUE(host.device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Contains(HasSubstr(" was probed in ")));
+}
+
+TEST_F(ProbedPlugin, IsOpenedAtOnceIfItsManifestExemptsIt) {
+  add("good", "never");
+  Runtime host = runtime();
+
+  EXPECT_TRUE(host.device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
+}
+
+}  // namespace
+}  // namespace gantry
