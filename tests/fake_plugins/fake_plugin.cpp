@@ -331,6 +331,8 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
 #elif defined(FAKE_QUERY_FAILS)
   gantry_fail(status, GANTRY_UNSUPPORTED, "ABI_RANGE", "fake: this core is too old");
   return nullptr;
+#elif defined(FAKE_QUERY_RETURNS_JUNK)
+  return reinterpret_cast<const gantry_plugin_table*>(uintptr_t{0x40});
 #elif defined(FAKE_QUERY_SAYS_NOTHING)
   return nullptr;
 #else

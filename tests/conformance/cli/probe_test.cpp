@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <thread>
+
 namespace gantry::test {
 namespace {
 
@@ -102,6 +104,20 @@ TEST_F(Probed, PluginThatCrashesIsRefusedUntilItIsCleared) {
   EXPECT_EQ(cleared_again.out,
             "test.fake 1.0.0: it has no verdict, " + world.library("bad").string() + "\n");
   EXPECT_THAT(last.out, Not(HasSubstr(" s ago")));
+}
+
+TEST_F(Probed, PluginIsProbedByTwoProcessesAtOnce) {
+  add("good", "good");
+  Outcome first;
+
+  std::thread other([&] { first = doctor({"--probe"}); });
+  const Outcome second = doctor({"--probe"});
+  other.join();
+  const Outcome after = doctor();
+
+  EXPECT_EQ(first.status, 0) << first.out;
+  EXPECT_EQ(second.status, 0) << second.out;
+  EXPECT_THAT(after.out, HasSubstr(" ms (cached "));
 }
 
 TEST_F(Probed, PluginThatIsClearedHasAnId) {

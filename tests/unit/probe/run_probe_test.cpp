@@ -49,6 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"constructor_throws", ProbeOutcome::aborted, ProbeStage::open, SIGABRT,
              "fake: thrown"},
         Harm{"query_crashes", ProbeOutcome::crashed, ProbeStage::query, SIGSEGV, ""},
+        Harm{"query_returns_junk", ProbeOutcome::crashed, ProbeStage::query, SIGSEGV, ""},
         Harm{"create_crashes", ProbeOutcome::crashed, ProbeStage::create, SIGSEGV, ""},
         Harm{"create_overflows", ProbeOutcome::crashed, ProbeStage::create, SIGSEGV, ""},
         Harm{"create_exits", ProbeOutcome::exited, ProbeStage::create, 0, "called exit()"},
