@@ -3,6 +3,9 @@
 // What a defective plugin does to the process that opens it.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -38,6 +41,18 @@ namespace harm {
   std::puts("fake: waiting for the device");
   std::fflush(stdout);
   for (;;) pause();
+}
+// Prints what a probe must not have, and aborts.
+[[maybe_unused]] inline void describe_process() {
+  rlimit core{};
+  getrlimit(RLIMIT_CORE, &core);
+  char byte = 0;
+  std::fprintf(stderr,
+               "privileges %d, core %lu, leader %d, input %zd, descriptor 100 %d, variable %s\n",
+               prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), static_cast<unsigned long>(core.rlim_cur),
+               static_cast<int>(getpgrp() == getpid()), read(0, &byte, 1), fcntl(100, F_GETFD),
+               std::getenv("GANTRY_TEST_SECRET") == nullptr ? "none" : "there");
+  std::abort();
 }
 // A child of the plugin holds its descriptors.
 [[maybe_unused]] inline void hang_in_a_child() {

@@ -17,6 +17,16 @@ namespace gantry::test {
 
 inline std::string built_probe() { return (build_tree() / "libexec/gantry/gantry-probe").string(); }
 
+// The reason of an error, or "passed".
+inline std::string reason_of_probe(const Result<ProbeNote>& verdict) {
+  return verdict.ok() ? "passed" : verdict.error().reason;
+}
+// True for a verdict of an earlier probe that is not a quarantine.
+inline bool is_cached(const Result<ProbeNote>& verdict) {
+  return verdict.ok() ? verdict->age_s.has_value()
+                      : verdict.error().message.text().find(" s ago; ") != std::string::npos;
+}
+
 // Room for the libraries of a fake plugin.
 constexpr std::uint64_t kProbeMemory = 64 << 20;
 

@@ -5,8 +5,6 @@
 
 #include <gmock/gmock.h>
 
-#include <sys/stat.h>
-
 #include <thread>
 
 namespace gantry {
@@ -14,20 +12,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::fake_manifest;
+using test::is_cached;
 using test::ProbeWorld;
+using test::reason_of_probe;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
-
-std::string reason_of_probe(const Result<ProbeNote>& verdict) {
-  return verdict.ok() ? "passed" : verdict.error().reason;
-}
-bool is_cached(const Result<ProbeNote>& verdict) {
-  return verdict.ok() ? verdict->age_s.has_value()
-                      : verdict.error().message.text().find(" s ago; ") != std::string::npos;
-}
 
 TEST(Prober, ProbesOnceAndThenUsesTheVerdict) {
   ProbeWorld world("good");
@@ -221,30 +211,6 @@ TEST(Prober, ProbesAgainIfAHarmfulVerdictIsFromTheFuture) {
   EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
 }
 
-TEST(Prober, KeepsVerdictsInMemoryWithoutACache) {
-  ProbeWorld world("create_crashes");
-  ProberOptions options = world.options();
-  options.cache_directory.clear();
-  Prober prober(options);
-  (void)prober.probe(world.candidate());
-
-  EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
-  EXPECT_FALSE(is_cached(Prober(options).probe(world.candidate())));
-  EXPECT_TRUE(fs::is_empty(world.cache.path()));
-}
-
-TEST(Prober, KeepsVerdictsInMemoryIfTheCacheCannotBeWritten) {
-  ProbeWorld world("good");
-  ProberOptions options = world.options();
-  options.cache_directory = (world.cache / "file").string();
-  test::write_file(options.cache_directory, std::string_view("a file"));
-  Prober prober(options);
-  (void)prober.probe(world.candidate());
-
-  EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
-  EXPECT_THAT(world.lines, ::testing::Contains(HasSubstr("cannot be written")));
-}
-
 TEST(Prober, ReadsAVerdictWithoutAProbe) {
   ProbeWorld world("good");
   Prober prober(world.options());
@@ -256,54 +222,6 @@ TEST(Prober, ReadsAVerdictWithoutAProbe) {
   EXPECT_FALSE(before.has_value());
   ASSERT_TRUE(after.has_value());
   EXPECT_TRUE(after->ok());
-}
-
-class ProberWithADamagedCache : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(ProberWithADamagedCache, ProbesAgainAndLogsIt) {
-  ProbeWorld world("good");
-  Prober prober(world.options());
-  (void)prober.probe(world.candidate());
-  const fs::path file = *fs::directory_iterator(world.cache / "gantry/probe");
-  test::write_file(file, std::string_view(GetParam()));
-  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
-  world.lines.clear();
-
-  const auto verdict = prober.probe(world.candidate());
-
-  EXPECT_EQ(reason_of_probe(verdict), "passed");
-  EXPECT_FALSE(is_cached(verdict));
-  EXPECT_THAT(world.lines.front(), AllOf(HasSubstr("cache file "), HasSubstr(" is ignored: ")));
-}
-
-INSTANTIATE_TEST_SUITE_P(All, ProberWithADamagedCache,
-                         ::testing::Values("", "GTRYCCH1", "{\"verdict\": \"ok\"}",
-                                           std::string(100'000, 'x')));
-
-// The container of the file is intact, its content is not an entry.
-TEST(Prober, IgnoresAnEntryOfAnotherFormat) {
-  ProbeWorld world("good");
-  ProberOptions options = world.options();
-  DiskCache disk({.directory = options.cache_directory + "/probe"});
-  const std::string key =
-      DiskCache::key({"gantry probe 1", world.candidate().manifest->library_path});
-  ASSERT_TRUE(disk.store(key, std::vector<std::uint8_t>(64, 0xff)));
-
-  const auto verdict = Prober(options).probe(world.candidate());
-
-  EXPECT_EQ(reason_of_probe(verdict), "passed");
-  EXPECT_THAT(world.lines.front(), HasSubstr(" is ignored: host: length is "));
-}
-
-// Another user must not be able to decide which plugins pass.
-TEST(Prober, IgnoresAVerdictThatOthersCanWrite) {
-  ProbeWorld world("good");
-  Prober prober(world.options());
-  (void)prober.probe(world.candidate());
-  const fs::path file = *fs::directory_iterator(world.cache / "gantry/probe");
-  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
-
-  EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
 }
 
 TEST(Prober, AdmitsTwoProbesAtOnce) {

@@ -6,7 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 
 namespace gantry {
 namespace {
@@ -133,6 +136,21 @@ TEST(RunProbe, LimitsTheMemoryOfAPlugin) {
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::refused) << end->last_lines;
   EXPECT_EQ(static_cast<Code>(end->code), Code::exhausted);
+}
+
+TEST(RunProbe, ConfinesAPlugin) {
+  const ProbeWorld world("create_describes");
+  ::setenv("GANTRY_TEST_SECRET", "1", 1);
+  // Inherited: without close-on-exec.
+  ASSERT_EQ(::dup2(2, 100), 100);
+
+  const auto end = run_probe(world.command());
+
+  ::close(100);
+  ::unsetenv("GANTRY_TEST_SECRET");
+  ASSERT_TRUE(end.ok()) << end.error().message;
+  EXPECT_EQ(end->last_lines,
+            "privileges 1, core 0, leader 1, input 0, descriptor 100 -1, variable none");
 }
 
 TEST(RunProbe, ReturnsTheErrorOfAPluginThatRefuses) {
