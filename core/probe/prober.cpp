@@ -23,9 +23,10 @@ std::string boot_id() {
   return text.ok() ? *std::move(text) : "";
 }
 
-Error with_remedy(Error error, const Manifest& manifest) {
-  error.at("it is probed again when one of its files changes, or after `gantry plugins clear ",
-           manifest.id, "`");
+// left_s   [in]   until the verdict expires; nullopt: never
+Error with_remedy(Error error, const Manifest& manifest, std::optional<std::int64_t> left_s) {
+  error.at("it is probed again ", left_s ? concat("in ", *left_s, " s, or at once ") : "",
+           "when one of its files changes or after `gantry plugins clear ", manifest.id, "`");
   return error;
 }
 
@@ -94,12 +95,12 @@ std::optional<Result<ProbeNote>> Prober::verdict_of(const ProbeEntry& entry,
                                     entry.strikes, " probes")
                             .with_reason(reason::quarantined.tag);
     quarantined.message.at(name_of(reason_of(error)), ": ", error.message);
-    return Result<ProbeNote>(with_remedy(std::move(quarantined), manifest));
+    return Result<ProbeNote>(with_remedy(std::move(quarantined), manifest, std::nullopt));
   }
   // The clock may have been set back.
   if (age < 0 || age >= *lifetime) return std::nullopt;
-  error.at("this was found ", age, " s ago; the plugin is probed again in ", *lifetime - age, " s");
-  return Result<ProbeNote>(with_remedy(std::move(error), manifest));
+  error.at("this was found ", age, " s ago");
+  return Result<ProbeNote>(with_remedy(std::move(error), manifest, *lifetime - age));
 }
 
 std::optional<Result<ProbeNote>> Prober::cached(const Candidate& plugin) {
@@ -153,8 +154,10 @@ Result<ProbeNote> Prober::probe(const Candidate& plugin) {
         Message("plugin ", plugin.title(), " was probed in ", entry.end.elapsed_ms, " ms"));
   }
   if (!entry.end.is_harmful()) return ProbeNote{entry.end.elapsed_ms, std::nullopt};
-  if (!lifetime_s(entry.strikes)) return *verdict_of(entry, plugin);
-  return with_remedy(probe_error(entry.end, plugin.title(), plugin.file), *plugin.manifest);
+  const std::optional<std::int64_t> lifetime = lifetime_s(entry.strikes);
+  if (!lifetime) return *verdict_of(entry, plugin);
+  return with_remedy(probe_error(entry.end, plugin.title(), plugin.file), *plugin.manifest,
+                     lifetime);
 }
 
 Result<std::optional<ProbeNote>> Prober::check(const Candidate& plugin) {

@@ -97,7 +97,7 @@ TEST_F(Probed, PluginThatCrashesIsRefusedUntilItIsCleared) {
   const Outcome last = doctor({"--probe"});
 
   EXPECT_THAT(first.out, AllOf(HasSubstr("GANTRY-D510 PROBE_CRASHED"), Not(HasSubstr(" s ago"))));
-  EXPECT_THAT(again.out, HasSubstr(" s ago; the plugin is probed again in "));
+  EXPECT_THAT(again.out, HasSubstr(" s ago\n"));
   EXPECT_EQ(cleared.status, 0);
   EXPECT_EQ(cleared.out, "test.fake 1.0.0: the verdict of its probe is removed, " +
                              world.library("bad").string() + "\n");

@@ -24,7 +24,7 @@ inline std::string reason_of_probe(const Result<ProbeNote>& verdict) {
 // True for a verdict of an earlier probe that is not a quarantine.
 inline bool is_cached(const Result<ProbeNote>& verdict) {
   return verdict.ok() ? verdict->age_s.has_value()
-                      : verdict.error().message.text().find(" s ago; ") != std::string::npos;
+                      : verdict.error().message.text().find(" s ago\n") != std::string::npos;
 }
 
 // Room for the libraries of a fake plugin.

@@ -74,9 +74,11 @@ TEST(Prober, RefusesAPluginThatCrashes) {
 
   ASSERT_FALSE(note.ok());
   EXPECT_EQ(note.error().reason, "PROBE_CRASHED");
-  EXPECT_THAT(note.error().message.text(),
-              AllOf(HasSubstr("at address 0x10 in create (stage create), after "),
-                    HasSubstr("or after `gantry plugins clear test.fake`")));
+  EXPECT_THAT(
+      note.error().message.text(),
+      AllOf(HasSubstr("at address 0x10 in create (stage create), after "),
+            HasSubstr("it is probed again in 60 s, or at once when one of its files changes or "
+                      "after `gantry plugins clear test.fake`")));
 }
 
 TEST(Prober, KeepsAHarmfulVerdictForAMinuteThenForFiveThenForEver) {
@@ -116,7 +118,7 @@ TEST(Prober, StatesWhyAPluginIsQuarantined) {
           "  its last output:\n"
           "  fake: File already exists in database: acme\\.proto\n"
           "  it ran in a child process; this process has not opened it\n"
-          "  it is probed again when one of its files changes, or after `gantry plugins clear "
+          "  it is probed again when one of its files changes or after `gantry plugins clear "
           "test\\.fake`"));
 }
 
