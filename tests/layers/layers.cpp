@@ -26,7 +26,7 @@ struct Restricted {
   std::string_view directory;
 };
 const Restricted restricted[] = {
-    {"yaml-cpp/", "core/yaml/"},    {"boost/dll", "core/plugin/"},  {"CLI/", "tools/gantry/"},
+    {"yaml-cpp/", "core/yaml/"},    {"boost/dll", "core/plugin/"},  {"CLI/", "tools/"},
     {"gtest/", "sdk/conformance/"}, {"gmock/", "sdk/conformance/"}, {"zlib.h", "core/arrays/"},
     {"sodium.h", "core/trust/"},
 };

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/conformance/case_process.hpp"
+
+#include "tools/conformance/subject.hpp"
+
+#include <gantry/abi_boundary.hpp>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+namespace gantry::kit {
+namespace {
+
+// In the child.
+constexpr int kReport = 3;
+
+double seconds_since(std::chrono::steady_clock::time_point begun) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+Result<pid_t> spawn(const std::vector<std::string>& words, const Pipes& pipes) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipes.output, 1);
+  posix_spawn_file_actions_adddup2(&actions, pipes.output, 2);
+  posix_spawn_file_actions_adddup2(&actions, pipes.report, kReport);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  std::vector<char*> arguments{const_cast<char*>("gantry-conformance")};
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t process = 0;
+  const int failed =
+      posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) {
+    return unavailable("cannot start a process for the case: ", std::strerror(failed))
+        .native("errno", failed);
+  }
+  return process;
+}
+
+}  // namespace
+
+CaseResult run_case(const Case& which, Subject& subject) {
+  const auto begun = std::chrono::steady_clock::now();
+  const Status status = guard([&] { return which.run(subject); });
+  return result_of(which, status, seconds_since(begun));
+}
+
+CaseResult run_case_in_process(const Case& which, std::vector<std::string> words,
+                               const ProcessLimits& limits) {
+  for (std::string& word : words) {
+    if (word == "%") word = std::to_string(kReport);
+  }
+  const auto end = watch_process([&](const Pipes& pipes) { return spawn(words, pipes); }, limits);
+  CaseResult result{&which, State::failed, {}, 0};
+  if (!end.ok()) {
+    result.text = end.error().message.text();
+    return result;
+  }
+  result.seconds = end->seconds;
+  // The report is a letter and the text.
+  const std::string& report = end->report;
+  if (end->ended_with(0) && !report.empty()) {
+    result.state = report[0] == 'p'   ? State::passed
+                   : report[0] == 's' ? State::skipped
+                   : report[0] == 'n' ? State::not_run
+                                      : State::failed;
+    result.text = report.substr(1);
+  } else {
+    result.text = concat("the process of the case ", describe(*end));
+  }
+  if (result.state == State::failed && !end->output.empty())
+    result.text += "\nlast output: " + Message::lines(end->output).text();
+  return result;
+}
+
+void report_and_exit(const Case& which, Subject& subject, int report) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::fcntl(report, F_SETFD, FD_CLOEXEC);
+  const CaseResult result = run_case(which, subject);
+  const std::string text = "pfsn"[static_cast<int>(result.state)] + result.text;
+  const ssize_t written = ::write(report, text.data(), text.size());
+  ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 125);
+}
+
+}  // namespace gantry::kit

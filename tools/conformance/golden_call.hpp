@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes the golden calls of a payload and compares their results.
+#pragma once
+
+#include "tools/conformance/stage.hpp"
+
+#include <gantry/function.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gantry::kit {
+
+// The arguments of one call, on the device. The destructor frees them.
+class CallArguments {
+ public:
+  static Result<std::unique_ptr<CallArguments>> make(const Device& device, const GoldenCall& call);
+  ~CallArguments();
+  CallArguments(const CallArguments&) = delete;
+  CallArguments& operator=(const CallArguments&) = delete;
+
+  // A case may change them between make() and the call.
+  std::vector<gantry_value> values;
+  std::vector<std::unique_ptr<gantry_tensor>> tensors;
+
+  // Compares the content of tensors and buffers with what the call is to leave in them.
+  Status check_after(double tolerance) const;
+
+ private:
+  CallArguments(const Device& device, const GoldenCall& call) : device_(device), call_(call) {}
+
+  const Device& device_;
+  const GoldenCall& call_;
+  std::vector<std::vector<std::int64_t>> shapes_;
+  // of argument i; NULL: it has none
+  std::vector<void*> data_;
+};
+
+// The outcome of a call.
+struct CallOutcome {
+  gantry_code code = GANTRY_OK;
+  // of a failure
+  Error error;
+  // released by the destructor
+  OwnedValue result;
+};
+// Calls a function and waits for its work.
+CallOutcome call_function(const Device& device, const LoadedFunction& function,
+                          const std::vector<gantry_value>& values, void* stream = nullptr);
+
+// Makes one golden call and compares result and arguments.
+Status check_call(const Stage& stage, const Device& device, const LoadedModule& module,
+                  const Payload& payload, const GoldenCall& call, void* stream = nullptr);
+// Makes all golden calls of a payload.
+Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
+                   const Payload& payload, void* stream = nullptr);
+
+// Bytes of a payload that stay mapped as long as a pin is retained.
+struct PinnedBytes {
+  std::shared_ptr<GuardedBytes> bytes;
+  ObjectPtr pin;
+};
+PinnedBytes pinned(std::span<const std::uint8_t> bytes, std::size_t before_the_end = 0,
+                   GuardedBytes::Access access = GuardedBytes::Access::writable);
+
+// Runs a check for each payload of the subject, and adds the payload's name to its error.
+Status for_each_payload(Subject& subject,
+                        const std::function<Status(Stage& stage, const Payload& payload)>& check);
+
+}  // namespace gantry::kit

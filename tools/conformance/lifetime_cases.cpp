@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases 79 to 83: create and destroy, the end of the process, fork and signals.
+#include "tools/conformance/cases.hpp"
+#include "tools/conformance/failing_calls.hpp"
+#include "tools/conformance/process_counts.hpp"
+#include "tools/conformance/subject.hpp"
+#include "tools/conformance/watched_process.hpp"
+
+#include <gantry/abi_boundary.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace gantry::kit {
+namespace {
+
+constexpr int kCycles = 200;
+constexpr int kWarmUps = 20;
+// Less than one small allocation in every second cycle.
+constexpr std::uint64_t kMaxHeapGrowth = kCycles / 2 * 32;
+constexpr std::uint64_t kMaxResidentGrowth = std::uint64_t{16} << 20;
+// Not the status of any other end.
+constexpr int kStatus = 42;
+
+Status count_devices(const Instance& instance) {
+  for (const gantry_device_table& device : instance.plugin().devices) {
+    std::int32_t count = 0;
+    device.count(instance.self(), &count, nullptr);
+  }
+  return {};
+}
+
+// 79
+Status leaks_nothing(Subject& subject) {
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  ProcessCounts before;
+  for (int i = 0; i < kWarmUps + kCycles; ++i) {
+    if (i == kWarmUps) before = process_counts();
+    GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
+    GANTRY_CHECK(count_devices(instance));
+  }
+  const ProcessCounts after = process_counts();
+  if (after.threads > before.threads)
+    return bug(kCycles, " cycles of create and destroy leave ", after.threads - before.threads,
+               " threads");
+  if (after.descriptors > before.descriptors)
+    return bug(kCycles, " cycles of create and destroy leave ",
+               after.descriptors - before.descriptors, " open descriptors");
+  if (after.heap_bytes > before.heap_bytes + kMaxHeapGrowth)
+    return bug(kCycles, " cycles of create and destroy leave ",
+               after.heap_bytes - before.heap_bytes, " bytes allocated");
+  if (after.resident_bytes > before.resident_bytes + kMaxResidentGrowth)
+    return bug(kCycles, " cycles of create and destroy add ",
+               after.resident_bytes - before.resident_bytes, " bytes of resident memory");
+  return {};
+}
+
+// 80
+Status is_destroyed_after_work(Subject& subject) {
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  bool any = false;
+  for (const gantry_device_table& device : bench->plugin().devices) {
+    GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
+    void* const self = instance.self();
+    std::int32_t count = 0;
+    if (device.count(self, &count, nullptr) != GANTRY_OK || count == 0) continue;
+    void* stream = nullptr;
+    const bool has_stream = device.stream_create(self, 0, 0, &stream, nullptr) == GANTRY_OK;
+    gantry_alloc what{};
+    what.struct_size = sizeof what;
+    what.size = std::uint64_t{1} << 20;
+    what.alignment = 64;
+    what.dtype = {1, 8, 1};
+    void* data = nullptr;
+    if (device.alloc(self, 0, &what, &data, nullptr) != GANTRY_OK) continue;
+    any = true;
+    std::vector<std::uint8_t> bytes(what.size);
+    gantry_copy copy{};
+    copy.struct_size = sizeof copy;
+    copy.from = {bytes.data(), 0, {1, 0}};
+    copy.to = {data, 0, {device.type, 0}};
+    GANTRY_TRY(const auto id, bench->state().devices.number_of(device.name));
+    copy.to.device.type = id;
+    copy.size = bytes.size();
+    device.copy(self, 0, &copy, stream, nullptr);
+    // Both with work in the stream; then the plugin is destroyed.
+    device.free(self, 0, data);
+    if (has_stream) device.stream_destroy(self, 0, stream);
+  }
+  if (any) return {};
+  if (bench->plugin().devices.empty()) return skipped("the plugin has no device");
+  return not_run("no device of the plugin is on this host");
+}
+
+enum class Ending { exit_of_main, exit_of_a_thread, quick_exit, underscore_exit };
+constexpr std::pair<Ending, const char*> kEndings[] = {
+    {Ending::exit_of_main, "exit()"},
+    {Ending::exit_of_a_thread, "exit() on another thread"},
+    {Ending::quick_exit, "quick_exit()"},
+    {Ending::underscore_exit, "_exit()"},
+};
+
+[[noreturn]] void end_with_everything_alive(const Subject& subject, Ending ending) {
+  // Kept until the process ends.
+  auto& bench = *new Result<std::unique_ptr<Bench>>(Bench::open(subject));
+  if (bench.ok()) {
+    auto& instance = *new Result<Instance>(Instance::create((*bench)->plugin(), (*bench)->host()));
+    if (instance.ok()) {
+      (void)count_devices(*instance);
+      make_failing_calls(*instance);
+    }
+  }
+  if (ending == Ending::underscore_exit) ::_exit(kStatus);
+  if (ending == Ending::quick_exit) std::quick_exit(kStatus);
+  if (ending == Ending::exit_of_main) std::exit(kStatus);
+  std::thread([] { std::exit(kStatus); }).join();
+  std::abort();
+}
+
+// 81
+Status lets_the_process_end(Subject& subject) {
+  for (const auto& [ending, name] : kEndings) {
+    const auto end = in_child(
+        [&, which = ending]() -> std::string { end_with_everything_alive(subject, which); },
+        {.seconds = 10});
+    if (!end.ok()) return end.error();
+    if (!end->ended_with(kStatus))
+      return with_output(bug("a process that calls ", name, " with everything alive ",
+                             describe(*end), ", expected status ", kStatus),
+                         *end);
+    if (!end->output.empty())
+      return with_output(bug("a process that calls ", name, " prints a text"), *end);
+  }
+  return {};
+}
+
+// 82
+Status survives_fork(Subject& subject) {
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
+  GANTRY_CHECK(count_devices(instance));
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return skipped("cannot fork");
+  // The static destructors of the plugin run in the child; no function of it is called.
+  if (child == 0) std::exit(kStatus);
+  int status = 0;
+  // A child that hangs is ended by the time limit of the case.
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != kStatus) {
+    return bug(
+        "a forked child that calls exit() ends with ", WIFEXITED(status) ? "status " : "signal ",
+        WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), ", expected status ", kStatus);
+  }
+  // The parent goes on.
+  GANTRY_CHECK(count_devices(instance));
+  GANTRY_TRY(const Instance another, created(bench->plugin(), bench->host()));
+  return count_devices(another);
+}
+
+std::atomic<int> signals_handled{0};
+void handle_signal(int) { ++signals_handled; }
+
+// 83
+Status leaves_signals_alone(Subject& subject) {
+  struct sigaction ours {};
+  ours.sa_handler = handle_signal;
+  constexpr int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD, SIGPIPE, SIGSEGV, SIGBUS};
+  for (const int number : numbers) ::sigaction(number, &ours, nullptr);
+  sigset_t mask{}, mask_after{};
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
+  GANTRY_CHECK(count_devices(instance));
+  make_failing_calls(instance);
+
+  for (const int number : numbers) {
+    struct sigaction found {};
+    ::sigaction(number, nullptr, &found);
+    if (found.sa_handler != handle_signal)
+      return bug("the plugin replaces the host's handler of signal ", number, " (",
+                 ::strsignal(number), ")");
+  }
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
+  for (const int number : numbers) {
+    if (::sigismember(&mask, number) != ::sigismember(&mask_after, number))
+      return bug("the plugin blocks or unblocks signal ", number, " on the thread that calls it");
+  }
+  signals_handled = 0;
+  ::raise(SIGINT);
+  ::raise(SIGTERM);
+  if (signals_handled != 2) return bug("the host's handlers of SIGINT and SIGTERM do not run");
+  return {};
+}
+
+constexpr Case kLifetimeCases[] = {
+    {79, Level::D, Weight::must, "leaks-nothing",
+     "200 cycles of create, count and destroy leave no thread, descriptor or memory",
+     "release in destroy() what create() and count() acquire", leaks_nothing},
+    {80, Level::D, Weight::must, "is-destroyed-after-work",
+     "memory and streams are released while a copy uses them, then the plugin is destroyed",
+     "defer the release until the work is complete, or wait for it", is_destroyed_after_work},
+    {81, Level::D, Weight::must, "lets-the-process-end",
+     "exit() on any thread, quick_exit() and _exit() end a process in which the plugin is in use, "
+     "with their status and without output",
+     "use no static objects with destructors that call a driver; end threads in destroy() only",
+     lets_the_process_end},
+    {82, Level::D, Weight::must, "survives-fork",
+     "a forked child can exit, and the parent can go on",
+     "do nothing in static destructors and fork handlers that requires threads or a driver",
+     survives_fork},
+    {83, Level::D, Weight::should, "leaves-signals-alone",
+     "handlers and mask of signals are the host's while the plugin is in use",
+     "install no signal handler; block signals only in threads of the plugin",
+     leaves_signals_alone},
+};
+
+}  // namespace
+
+std::span<const Case> lifetime_cases() { return kLifetimeCases; }
+
+}  // namespace gantry::kit

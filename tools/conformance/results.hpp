@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The results of a run, and the level that they prove.
+#pragma once
+
+#include "core/manifest/manifest.hpp"
+#include "tools/conformance/case.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::kit {
+
+enum class State {
+  passed,
+  failed,
+  // does not apply to the plugin
+  skipped,
+  // applies, but cannot run here; reported as skipped
+  not_run,
+};
+// "passed", "failed" or "skipped".
+std::string_view name_of(State state);
+
+struct CaseResult {
+  const Case* which = nullptr;
+  State state = State::failed;
+  // failed: what was found; skipped: the reason; several lines
+  std::string text;
+  double seconds = 0;
+
+  // A failed `should` case is a warning.
+  bool is_failure() const { return state == State::failed && which->weight == Weight::must; }
+};
+
+struct Results {
+  std::string manifest_file;
+  std::string plugin;
+  std::string library;
+  // hex; of the library
+  std::string sha256;
+  std::uint32_t abi_minor = 0;
+  std::uint64_t seed = 0;
+  std::vector<CaseResult> cases;
+
+  std::size_t count(State state) const;
+  std::size_t skipped() const { return count(State::skipped) + count(State::not_run); }
+  bool failed() const;
+  // "bronze", "silver", "gold" or "none". A level counts if each of its `must` cases passed or does
+  // not apply, at least one passed, and the levels below it count: bronze is S and L, silver also
+  // D, gold also X.
+  std::string_view level() const;
+};
+
+// Converts the status of a case.
+CaseResult result_of(const Case& which, const Status& status, double seconds);
+
+}  // namespace gantry::kit

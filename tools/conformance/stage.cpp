@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/conformance/stage.hpp"
+
+#include "core/module/table_copy.hpp"
+#include "core/runtime/payload.hpp"
+#include "tools/conformance/failing_calls.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/value.hpp>
+
+namespace gantry::kit {
+
+LoadedFunction::~LoadedFunction() {
+  if (pair.table == nullptr) {
+    if (pair.self != nullptr) gantry_release(static_cast<gantry_object*>(pair.self));
+  } else if (GANTRY_HAS(pair.table, destroy) && pair.table->destroy != nullptr) {
+    pair.table->destroy(pair.self);
+  }
+}
+
+Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject) {
+  std::unique_ptr<Stage> stage(new Stage);
+  GANTRY_TRY(stage->state_, subject.runtime());
+  auto active = stage->state_->plugins->open(subject.manifest().id);
+  if (!active.ok())
+    return not_run("the plugin cannot be opened and created: ", first_line(active.error()));
+  stage->active_ = *std::move(active);
+  return stage;
+}
+
+const gantry_loader_table& Stage::loader_for(const Payload& payload) const {
+  return *loader_of(*active_, payload.key);
+}
+
+Result<std::shared_ptr<const Device>> Stage::device_for(const Payload& payload) const {
+  const char* const named = loader_for(payload).device;
+  const std::string_view kind = named == nullptr || *named == 0 ? "cpu" : named;
+  auto device = state_->device(kind);
+  if (!device.ok()) return not_run("no device ", kind, ": ", first_line(device.error()));
+  std::int32_t count = 0;
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return (*device)->table->count((*device)->self, &count, failure);
+  });
+  if (code != GANTRY_OK)
+    return not_run("no device ", kind, ": ", first_line(status.error(code, "count")));
+  if (count <= 0) return not_run("this host has no device of kind ", kind);
+  return device;
+}
+
+gantry_blob Stage::blob(const Payload& payload, std::span<const std::uint8_t> bytes,
+                        gantry_object* pin) const {
+  gantry_blob blob = blob_of(payload.key, bytes, pin);
+  blob.argument_tags = payload.argument_tags;
+  blob.numbering = payload.numbering;
+  return blob;
+}
+
+Result<LoadedModule> Stage::load(const Payload& payload, std::span<const std::uint8_t> bytes,
+                                 gantry_object* pin) const {
+  const gantry_loader_table& loader = loader_for(payload);
+  const gantry_blob given = blob(payload, bytes, pin);
+  LoadedModule loaded;
+  GANTRY_TRY(loaded.node, new_module_node(std::make_shared<const Artifact>(state_->new_artifact()),
+                                          payload.key, ModuleNode::kNoIndex));
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return loader.load_binary(self(), &given, &loaded.node->header, &loaded.pair, &loaded.consumed,
+                              failure);
+  });
+  if (code == GANTRY_OK) {
+    if (loaded.pair.table == nullptr) return bug("load_binary succeeds without a module");
+    return loaded;
+  }
+  if (std::exchange(loaded.pair, {}).table != nullptr)
+    return bug("load_binary fails and writes a module");
+  return status.error(code, "load_binary");
+}
+
+Result<std::optional<std::int32_t>> Stage::verdict(const Payload& payload,
+                                                   std::span<const std::uint8_t> bytes) const {
+  // The core's copy has a stub for an absent function.
+  const gantry_loader_table& loader = loader_for(payload);
+  const ObjectPtr pin = empty_pin();
+  const gantry_blob given = blob(payload, bytes, pin.get());
+  std::int32_t verdict = -1;
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return loader.check_binary(self(), &given, 0, &verdict, failure);
+  });
+  if (code == GANTRY_OK) return std::optional(verdict);
+  Error error = status.error(code, "check_binary");
+  if (error.reason == "FUNCTION_ABSENT") return std::optional<std::int32_t>();
+  return error;
+}
+
+Result<LoadedFunction> Stage::function(const LoadedModule& module, std::string_view name) const {
+  LoadedFunction function;
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return module.pair.table->get_function(module.pair.self, bytes_of(name), &function.pair,
+                                           failure);
+  });
+  if (code == GANTRY_OK) {
+    if (function.pair.table == nullptr)
+      return not_run("function ", quoted(name), " is one of another module");
+    return function;
+  }
+  if (std::exchange(function.pair, {}).table != nullptr)
+    return bug("get_function(", quoted(name), ") fails and writes a function");
+  if (code == GANTRY_NOT_FOUND) return not_found("no function ", quoted(name));
+  return status.error(code, "get_function");
+}
+
+}  // namespace gantry::kit

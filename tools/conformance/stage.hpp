@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin in use by a runtime, with its devices: payloads are loaded and golden calls are made.
+#pragma once
+
+#include "core/module/module.hpp"
+#include "core/runtime/plugin_instance.hpp"
+#include "core/tensor/device_set.hpp"
+#include "tools/conformance/subject.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gantry::kit {
+
+// A module of the plugin. The destructor destroys it.
+struct LoadedModule {
+  gantry_module pair{};
+  std::uint64_t consumed = 0;
+  // for look-ups of the module
+  Ref<ModuleNode> node;
+
+  LoadedModule() = default;
+  LoadedModule(LoadedModule&& other) noexcept
+      : pair(std::exchange(other.pair, {})),
+        consumed(other.consumed),
+        node(std::move(other.node)) {}
+  LoadedModule& operator=(LoadedModule&&) = delete;
+  ~LoadedModule() {
+    if (pair.table != nullptr) pair.table->destroy(pair.self);
+  }
+};
+
+// A function of a module. The destructor destroys it.
+struct LoadedFunction {
+  gantry_function pair{};
+
+  LoadedFunction() = default;
+  LoadedFunction(LoadedFunction&& other) noexcept : pair(std::exchange(other.pair, {})) {}
+  LoadedFunction& operator=(LoadedFunction&&) = delete;
+  ~LoadedFunction();
+};
+
+class Stage {
+ public:
+  // returns  not_run() if the plugin cannot be opened or created
+  static Result<std::unique_ptr<Stage>> open(const Subject& subject);
+
+  RuntimeState& state() const { return *state_; }
+  const LoadedPlugin& plugin() const { return *active_->plugin; }
+  void* self() const { return instance_of(*active_).self(); }
+
+  const gantry_loader_table& loader_for(const Payload& payload) const;
+  // The device on which functions of the payload run; not_run() if this host has none.
+  Result<std::shared_ptr<const Device>> device_for(const Payload& payload) const;
+
+  // Loads bytes as the payload. A module that a failing loader writes is a failure of the case.
+  Result<LoadedModule> load(const Payload& payload, std::span<const std::uint8_t> bytes,
+                            gantry_object* pin) const;
+  // The verdict of check_binary; nullopt: the loader has none.
+  Result<std::optional<std::int32_t>> verdict(const Payload& payload,
+                                              std::span<const std::uint8_t> bytes) const;
+  // Looks a function up; its table is a complete copy.
+  Result<LoadedFunction> function(const LoadedModule& module, std::string_view name) const;
+
+ private:
+  Stage() = default;
+  gantry_blob blob(const Payload& payload, std::span<const std::uint8_t> bytes,
+                   gantry_object* pin) const;
+
+  std::shared_ptr<RuntimeState> state_;
+  std::shared_ptr<const ActivePlugin> active_;
+};
+
+}  // namespace gantry::kit

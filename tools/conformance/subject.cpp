@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/conformance/subject.hpp"
+
+#include "core/manifest/config_values.hpp"
+#include "core/plugin/library_handle.hpp"
+#include "core/runtime/environment.hpp"
+#include "core/tensor/object.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/value.hpp>
+
+#include <filesystem>
+
+namespace gantry::kit {
+namespace {
+
+Result<OwnedValue> value_of_scalar(const ConfigScalar& scalar) {
+  if (const auto* truth = std::get_if<bool>(&scalar)) return OwnedValue::adopt(bool_value(*truth));
+  if (const auto* number = std::get_if<std::int64_t>(&scalar))
+    return OwnedValue::adopt(int_value(*number));
+  if (const auto* number = std::get_if<double>(&scalar))
+    return OwnedValue::adopt(float_value(*number));
+  return new_text(GANTRY_STRING, std::get<std::string>(scalar));
+}
+
+// The options as a runtime without a configuration resolves them.
+Status add_options(const RuntimeState& state, const Manifest& manifest, PluginHost& host) {
+  const ConfigLocations locations{
+      std::filesystem::path(manifest.file).parent_path().string(),
+      std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
+      Environment::variable};
+  std::vector<Message> warnings;
+  GANTRY_TRY(const auto values, resolve_config(manifest, {}, locations, warnings));
+  for (const ConfigValue& value : values) {
+    GANTRY_TRY(OwnedValue made, value_of_scalar(value.value));
+    host.options.emplace_back(value.key, std::move(made));
+  }
+  host.options.emplace_back("threads", OwnedValue::adopt(int_value(state.pool.size())));
+  GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, state.cache_directory));
+  host.options.emplace_back("cache_directory", std::move(cache));
+  return {};
+}
+
+}  // namespace
+
+gantry_host_info host_info() {
+  return {.struct_size = sizeof(gantry_host_info),
+          .flags = 0,
+          .abi = core_info().abi,
+          .core_version = core_info().core_version};
+}
+
+Result<Subject> Subject::open(SubjectOptions options) {
+  // The core resolves relative paths itself; the copies of case 17 require an absolute one.
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(options.manifest, failed);
+  if (!failed) options.manifest = whole.lexically_normal().string();
+  GANTRY_TRY(Manifest manifest, open_manifest(options.manifest));
+  std::vector<Payload> payloads;
+  if (!options.payloads.empty()) {
+    GANTRY_TRY(payloads, read_payload_file(options.payloads, manifest));
+  }
+  return Subject(std::move(options), std::move(manifest), std::move(payloads));
+}
+
+Result<const std::vector<Payload>*> Subject::needed_payloads() const {
+  if (manifest_.keys.empty()) return skipped("the plugin has no keys");
+  if (payloads_.empty()) return not_run("no payloads: pass --payloads FILE, see CONFORMANCE.md");
+  return &payloads_;
+}
+
+Result<PluginEntry> Subject::entry() const {
+  GANTRY_TRY(const LibraryHandle library, LibraryHandle::open(manifest_.library_path));
+  const auto query =
+      reinterpret_cast<decltype(PluginEntry::query)>(library.symbol("gantry_plugin_query_v1"));
+  if (query == nullptr)
+    return bug(manifest_.library_path, " does not export gantry_plugin_query_v1");
+  return PluginEntry{query};
+}
+
+Result<std::shared_ptr<const LoadedPlugin>> Subject::plugin() const {
+  auto plugin = open_plugin(manifest_, core_info());
+  if (!plugin.ok()) return not_run("the plugin cannot be opened, see case 16");
+  return plugin;
+}
+
+Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
+  RuntimeOptions options;
+  options.plugin_files = {manifest_.file};
+  options.only_these_plugins = true;
+  options.threads = 2;
+  options.spin_us = 0;
+  options.log_level = "error";
+  return RuntimeState::create(std::move(options));
+}
+
+Result<std::unique_ptr<Bench>> Bench::open(const Subject& subject) {
+  std::unique_ptr<Bench> bench(new Bench);
+  GANTRY_TRY(bench->state_, subject.runtime());
+  GANTRY_TRY(bench->plugin_, subject.plugin());
+  bench->host_ = std::make_unique<PluginHost>();
+  bench->host_->state = bench->state_.get();
+  bench->host_->plugin = bench->plugin_->id;
+  GANTRY_CHECK(add_options(*bench->state_, subject.manifest(), *bench->host_));
+  fill_host_table(*bench->host_, bench->plugin_->abi_minor);
+  // A plugin may request the numbers of its devices while it is created.
+  for (const gantry_device_table& device : bench->plugin_->devices) {
+    GANTRY_CHECK(bench->state_->devices.reserve(device.name, &device, bench->plugin_->id));
+  }
+  return bench;
+}
+
+Result<Instance> Instance::create(const LoadedPlugin& plugin, const gantry_host* host) {
+  void* self = nullptr;
+  StatusBuffer status;
+  const gantry_code code = status.call(
+      [&](gantry_status* failure) { return plugin.table.create(host, &self, failure); });
+  if (code != GANTRY_OK) return status.error(code, "create");
+  return Instance(&plugin, self);
+}
+
+Result<Instance> created(const LoadedPlugin& plugin, const gantry_host* host) {
+  auto instance = Instance::create(plugin, host);
+  if (!instance.ok()) return not_run("create fails: ", first_line(instance.error()));
+  return instance;
+}
+
+std::string first_line(const Error& error) {
+  const std::string text = error.message.text();
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace gantry::kit

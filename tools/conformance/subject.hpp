@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin under test: its manifest, and the ways in which cases open and create it.
+//
+//     Subject::entry()     dlopen, look up the entry; the tables are not read
+//     Subject::plugin()    opened as the core opens it: tables copied and checked
+//     Instance             created with a host of the kit
+#pragma once
+
+#include "core/manifest/manifest.hpp"
+#include "core/plugin/plugin.hpp"
+#include "core/runtime/host_table.hpp"
+#include "core/runtime/state.hpp"
+#include "tools/conformance/case.hpp"
+#include "tools/conformance/forwarding_host.hpp"
+#include "tools/conformance/payload_file.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gantry::kit {
+
+// The one exported function of the plugin.
+struct PluginEntry {
+  decltype(&gantry_plugin_query_v1) query;
+};
+
+struct SubjectOptions {
+  // path of the manifest
+  std::string manifest;
+  // empty: none
+  std::string payloads;
+  std::uint64_t seed = 1;
+  // of case 53, for each payload
+  int mutations = 10'000;
+  // of case 88
+  double soak_seconds = 2;
+};
+
+class Subject {
+ public:
+  // returns  the errors of the manifest and of the payload file
+  static Result<Subject> open(SubjectOptions options);
+
+  const SubjectOptions& options() const { return options_; }
+  const Manifest& manifest() const { return manifest_; }
+  const std::vector<Payload>& payloads() const { return payloads_; }
+  // Returns the payloads; skipped() if the plugin has no keys, not_run() if there are none.
+  Result<const std::vector<Payload>*> needed_payloads() const;
+
+  // Opens the library without further checks.
+  Result<PluginEntry> entry() const;
+  // Opens the library as the core does. A failure, which case 16 reports, is not_run().
+  Result<std::shared_ptr<const LoadedPlugin>> plugin() const;
+  // Creates a runtime that has this plugin only.
+  Result<std::shared_ptr<RuntimeState>> runtime() const;
+
+ private:
+  Subject(SubjectOptions options, Manifest manifest, std::vector<Payload> payloads)
+      : options_(std::move(options)),
+        manifest_(std::move(manifest)),
+        payloads_(std::move(payloads)) {}
+
+  SubjectOptions options_;
+  Manifest manifest_;
+  std::vector<Payload> payloads_;
+};
+
+// The description of this core for a query.
+gantry_host_info host_info();
+
+// A runtime and an opened plugin, which a case creates as often as it requires.
+class Bench {
+ public:
+  // returns  not_run() if the plugin cannot be opened
+  static Result<std::unique_ptr<Bench>> open(const Subject& subject);
+
+  const LoadedPlugin& plugin() const { return *plugin_; }
+  RuntimeState& state() const { return *state_; }
+  // A host with the values of the options that the manifest declares.
+  const gantry_host* host() const { return &host_->table; }
+
+ private:
+  Bench() = default;
+  std::shared_ptr<RuntimeState> state_;
+  std::shared_ptr<const LoadedPlugin> plugin_;
+  std::unique_ptr<PluginHost> host_;
+};
+
+// A created plugin. The destructor destroys it.
+class Instance {
+ public:
+  // host     [in]   valid until the instance is destroyed
+  // returns  the error of create, with its code and reason
+  static Result<Instance> create(const LoadedPlugin& plugin, const gantry_host* host);
+  Instance(Instance&& other) noexcept
+      : plugin_(std::exchange(other.plugin_, nullptr)), self_(other.self_) {}
+  Instance& operator=(Instance&&) = delete;
+  ~Instance() {
+    if (plugin_ != nullptr) plugin_->table.destroy(self_);
+  }
+
+  const LoadedPlugin& plugin() const { return *plugin_; }
+  void* self() const { return self_; }
+
+ private:
+  Instance(const LoadedPlugin* plugin, void* self) : plugin_(plugin), self_(self) {}
+  const LoadedPlugin* plugin_;
+  void* self_;
+};
+
+// Creates the plugin for a case that checks something else: a failure, which case 30 reports, is
+// not_run().
+Result<Instance> created(const LoadedPlugin& plugin, const gantry_host* host);
+
+// Returns the first line of an error.
+std::string first_line(const Error& error);
+
+}  // namespace gantry::kit
