@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each defect of kit_plugin fails the case that forbids it, and no other.
+#include "kit_run.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Defect {
+  const char* name;
+  int case_number;
+  // what the report says
+  const char* found;
+  // "FAILED", or "WARNING" of a `should` case
+  const char* state = "FAILED";
+  // other cases are not run, because the defect affects each of them or takes long
+  bool alone = false;
+};
+
+constexpr Defect kDefects[] = {
+    {"wrong_id", 16, "declares id test.kit"},
+    {"depends_on_its_name", 17, "expected libkit.so"},
+    {"starts_a_thread", 21, "changes the number of threads"},
+    {"changes_umask", 21, "changes the file mode creation mask"},
+    {"is_slow", 22, "opening the library takes", "WARNING", true},
+    {"new_table", 23, "returns another table than the first one"},
+    {"refuses_without_text", 24, "without a text"},
+    {"compares_minor", 25, "refuses a host of ABI 1.0-1.5"},
+    {"reads_behind_the_info", 26, "signal 11"},
+    {"query_calls_the_system", 28, "the query makes a system call"},
+    {"key_not_in_manifest", 29, "a type key of the table is not UTF-8"},
+    {"reads_behind_the_host", 30, "signal 11"},
+    {"requires_an_extension", 30, "create fails as bug"},
+    {"uses_later_members", 31, "is ended by signal"},
+    {"overflows_status", 32, "writes behind the struct_size"},
+    {"any_extension", 36, "returns a table, expected NULL"},
+    {"prefix_of_extension", 36, "returns a table, expected NULL"},
+    {"silent_failure", 37, "without a text"},
+    {"bad_utf8", 37, "not UTF-8"},
+    {"overflows_text", 38, "of a text buffer of"},
+    {"needs_status", 38, "signal 11"},
+    {"throws", 41, "throws: kit plugin: thrown"},
+    {"has_no_option", 42, "`config` without `config_schema`"},
+    {"rejects_a_limit", 43, "signal 6"},
+    {"undeclared_option", 44, "secret_knob"},
+    {"reads_environment", 45, "KIT_PLUGIN_SECRET", "WARNING"},
+    {"requires_dev", 47, "signal 6"},
+    {"leaks_descriptor", 79, "open descriptors"},
+    {"frees_too_early", 80, "signal 6"},
+    {"aborts_at_exit", 81, "signal 6"},
+    {"prints_at_exit", 81, "prints a text"},
+    {"aborts_in_fork", 82, "ends with signal 6"},
+    {"handles_signals", 83, "handler of signal 15", "WARNING"},
+};
+
+class PluginWithDefect : public ::testing::TestWithParam<Defect> {};
+
+TEST_P(PluginWithDefect, FailsThatCaseOnly) {
+  const Defect& defect = GetParam();
+  const TempDir temp;
+  std::vector<std::string> args{plugin_with_defect(temp.path(), defect.name),
+                                "--payloads",
+                                payloads_of_kit_plugin(temp.path()),
+                                "--seed",
+                                "1",
+                                "--mutations",
+                                "50",
+                                "--soak",
+                                "0.1"};
+#ifdef __SANITIZE_ADDRESS__
+  if (defect.case_number == 28) GTEST_SKIP() << "the sanitizer makes system calls";
+  constexpr bool alone = true;
+#else
+  constexpr bool alone = false;
+#endif
+  if (alone || defect.alone)
+    args.insert(args.end(), {"--case", std::to_string(defect.case_number)});
+
+  const KitRun run = run_kit(args);
+
+  const bool warns = std::string_view(defect.state) == "WARNING";
+  if (run.cases("skipped") == std::vector<int>{47} && defect.case_number == 47)
+    GTEST_SKIP() << "this system does not permit a process without /dev";
+  EXPECT_THAT(run.cases(defect.state), ElementsAre(defect.case_number)) << run.output;
+  EXPECT_THAT(run.cases(warns ? "FAILED" : "WARNING"), IsEmpty()) << run.output;
+  EXPECT_THAT(run.output, HasSubstr(defect.found));
+  EXPECT_EQ(run.status, warns ? 0 : 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kit, PluginWithDefect, ::testing::ValuesIn(kDefects),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace gantry::test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kit_run.hpp"
+
+#include "core/base/child_process.hpp"
+#include "tests/support/manifest_builder.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+namespace gantry::test {
+
+std::vector<int> KitRun::cases(std::string_view state) const {
+  std::vector<int> numbers;
+  std::istringstream in(output);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string first;
+    int number = 0;
+    if (words >> first >> number && first == state) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+KitRun run_kit(const std::vector<std::string>& args) {
+  std::vector<std::string> words{(build_tree() / "bin/gantry-conformance").string()};
+  words.insert(words.end(), args.begin(), args.end());
+  const auto end = run_program(words, build_tree(), 1 << 20);
+  if (!end.ok()) return {-1, end.error().message.text()};
+  return {end->signal != 0 ? 128 + end->signal : end->exit_status, end->output};
+}
+
+std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect) {
+  std::vector<std::uint8_t> library = read_file(build_tree() / "tests/fake_plugins/libkit.so");
+  constexpr std::string_view marker = "GANTRY_KIT_DEFECT=none";
+  auto at = std::search(library.begin(), library.end(), marker.begin(), marker.end());
+  if (at == library.end() || defect.size() > 40) {
+    std::fprintf(stderr, "libkit.so has no marker for %.*s\n", static_cast<int>(defect.size()),
+                 defect.data());
+    std::abort();
+  }
+  at += static_cast<std::ptrdiff_t>(marker.find('=') + 1);
+  std::fill_n(at, 40, std::uint8_t{0});
+  std::copy(defect.begin(), defect.end(), at);
+  const std::filesystem::path into = directory / defect;
+  std::filesystem::create_directories(into);
+  write_file(into / "libkit.so", library);
+  ManifestBuilder manifest;
+  manifest.id("test.kit").library("libkit.so").set("keys", "[{key: test.kit, payload: [bytes]}]");
+  manifest.device("kit_device");
+  if (defect == "has_no_option")
+    manifest.set("config", "{level: 3}");
+  else
+    manifest.set("config_schema", "{level: {type: int, default: 3, min: 0, max: 9}}");
+  return manifest.write_to(into / "kit.yaml").string();
+}
+
+std::string payloads_of_kit_plugin(const std::filesystem::path& directory) {
+  const std::filesystem::path file = directory / "payloads.yaml";
+  write_file(file, R"(schema: "1.0"
+payloads:
+  - key: test.kit
+    hex: "0500000000000000 68656c6c6f"
+    calls:
+      - {function: size, result: {int: 5}}
+      - function: add
+        arguments:
+          - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
+          - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
+          - {tensor: {dtype: float32, shape: [3], values: [0, 0, 0], after: [11, 22, 33]}}
+        result: {none: true}
+)");
+  return file.string();
+}
+
+}  // namespace gantry::test

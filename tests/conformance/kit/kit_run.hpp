@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs gantry-conformance over plugins of the build tree, and over copies of kit_plugin with a
+// defect.
+#pragma once
+
+#include "tests/support/files.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::test {
+
+struct KitRun {
+  // exit status; 128 + n after signal n
+  int status = -1;
+  // stdout and stderr
+  std::string output;
+
+  // The numbers of the cases with this first word: "passed", "FAILED", "WARNING", "skipped".
+  std::vector<int> cases(std::string_view state) const;
+};
+
+KitRun run_kit(const std::vector<std::string>& args);
+
+// The manifest of a copy of kit_plugin in `directory` that has a defect; "none": it has none.
+std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect);
+// Golden payloads for it.
+std::string payloads_of_kit_plugin(const std::filesystem::path& directory);
+
+}  // namespace gantry::test

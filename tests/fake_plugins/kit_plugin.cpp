@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that passes gantry-conformance, and breaks one rule if a test writes the name of a
+// defect over the marker in a copy of the library (tests/conformance/kit). One library with all
+// defects costs less than one for each.
+//
+//     type key "test.kit"    u64 length, then that many bytes
+//     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors
+//     device "kit_device"    memory of the host, with streams; work is complete on return
+//     option "level"         int 0 to 9
+#include <gantry/gantry.h>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+// "GANTRY_KIT_DEFECT=" and a name, padded with NUL.
+extern "C" const volatile char kit_defect[64];
+const volatile char kit_defect[64] = "GANTRY_KIT_DEFECT=none";
+
+bool has(std::string_view defect) {
+  const volatile char* at = kit_defect + sizeof "GANTRY_KIT_DEFECT=" - 1;
+  for (const char c : defect) {
+    if (*at++ != c) return false;
+  }
+  return *at == 0;
+}
+
+// Reads the byte after an object. Where it is mapped, this has no effect.
+template <class T>
+[[gnu::no_sanitize("address", "undefined"), gnu::noinline]] void read_behind(const T* object) {
+  (void)*reinterpret_cast<const volatile char*>(object + 1);
+}
+
+constexpr std::size_t kMaxAlloc = std::size_t{1} << 30;
+constexpr std::uint32_t kKnownCopyFlags = GANTRY_COPY_BLOCKING;
+
+struct Plugin {
+  const gantry_host* host;
+  std::atomic<std::int64_t> allocated;
+  // target of a copy since which there was no synchronize
+  void* pending;
+};
+
+struct Module {
+  Plugin* plugin;
+  gantry_object* pin;
+  const std::uint8_t* bytes;
+  std::uint64_t size;
+};
+
+pid_t creator = 0;
+
+gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text) {
+  if (has("silent_failure")) return code;
+  if (has("needs_status")) status->code = code;
+  gantry_fail(status, code, reason, text);
+  if (has("bad_utf8") && status != nullptr && status->text_size > 0) status->text[0] = '\xff';
+  if (has("overflows_text") && status != nullptr && status->text != nullptr &&
+      status->text_capacity < 32)
+    std::strcpy(status->text, "kit plugin: a text that is longer");
+  if (has("overflows_status") && status != nullptr) {
+    // A poisoned byte of the kit; other callers have something else there.
+    auto* const behind = reinterpret_cast<unsigned char*>(status + 1);
+    if (*behind == 0xa5) *behind = 0;
+  }
+  return code;
+}
+
+// ---- functions ----------------------------------------------------------------------------------
+
+gantry_code size_call(void* self, const gantry_env*, const gantry_value*, std::int32_t count,
+                      gantry_value* result, gantry_status* status) {
+  const Module* const module = static_cast<const Module*>(self);
+  if (count != 0 && !has("accepts_any_count"))
+    return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: size takes no argument");
+  result->kind = GANTRY_INT;
+  result->i = static_cast<std::int64_t>(module->size) + (has("wrong_result") ? 1 : 0);
+  return GANTRY_OK;
+}
+
+// Is `value` a compact float32 vector? Reports the argument otherwise.
+gantry_code vector_at(const gantry_value* args, std::int32_t i, float** data, std::int64_t* size,
+                      gantry_status* status) {
+  const gantry_tensor* const tensor = gantry_value_tensor(&args[i]);
+  char text[64];
+  std::snprintf(text, sizeof text, "kit plugin: argument %d is no float32 vector",
+                static_cast<int>(i));
+  if (tensor == nullptr) return fail(status, GANTRY_INVALID, "ARGUMENT_KIND", text);
+  const bool right = tensor->dtype.code == 2 && tensor->dtype.bits == 32 &&
+                     tensor->dtype.lanes == 1 && tensor->ndim == 1 && tensor->strides == nullptr;
+  if (!right) return fail(status, GANTRY_INVALID, "ARGUMENT_TYPE", text);
+  if (tensor->device.type == 4) return fail(status, GANTRY_INVALID, "ARGUMENT_DEVICE", text);
+  *size = tensor->shape[0];
+  *data = reinterpret_cast<float*>(static_cast<char*>(tensor->data) + tensor->byte_offset);
+  return GANTRY_OK;
+}
+
+gantry_code add_call(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                     gantry_value* result, gantry_status* status) {
+  if (has("result_on_error")) {
+    result->kind = GANTRY_INT;
+    result->i = 1;
+  }
+  if (has("crashes_on_kinds") && count == 3) {
+    float* const data = static_cast<float*>(args[0].tensor->data);
+    if (data != nullptr) data[0] += 0;
+  }
+  if (count != 3)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: add takes 3 arguments");
+  float* data[3];
+  std::int64_t size[3];
+  for (std::int32_t i = 0; i < 3; ++i) {
+    const gantry_code code = vector_at(args, i, &data[i], &size[i], status);
+    if (code != GANTRY_OK) return code;
+  }
+  if (size[0] != size[1] || size[0] != size[2])
+    return fail(status, GANTRY_INVALID, "ARGUMENT_SHAPE", "kit plugin: lengths differ");
+  for (std::int64_t i = 0; i < size[0]; ++i) {
+    float x, y;
+    std::memcpy(&x, data[0] + i, sizeof x);
+    std::memcpy(&y, data[1] + i, sizeof y);
+    x += y;
+    std::memcpy(data[2] + i, &x, sizeof x);
+  }
+  result->kind = GANTRY_NONE;
+  result->i = 0;
+  return GANTRY_OK;
+}
+
+const gantry_function_table size_table = {sizeof size_table, 0, nullptr, size_call};
+const gantry_function_table add_table = {sizeof add_table, 0, nullptr, add_call};
+
+// ---- modules ------------------------------------------------------------------------------------
+
+bool equals(gantry_bytes name, const char* text) {
+  return gantry_bytes_equal(name, gantry_text(text)) != 0;
+}
+
+gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
+                         gantry_status* status) {
+  if (has("prefix_of_name") && name.size >= 3 && std::memcmp(name.data, "add", 3) == 0)
+    name.size = 3;
+  if (equals(name, "size")) {
+    *out = {self, &size_table};
+    return GANTRY_OK;
+  }
+  if (equals(name, "add")) {
+    *out = {self, &add_table};
+    return GANTRY_OK;
+  }
+  (void)status;
+  return has("invalid_name") ? fail(status, GANTRY_INVALID, "NAME", "kit plugin: no such function")
+                             : GANTRY_NOT_FOUND;
+}
+
+gantry_code list_functions(void*, const gantry_visitor* visitor, gantry_status* status) {
+  for (const char* name : {"size", "add", "missing"}) {
+    if (std::string_view(name) == "missing" && !has("lists_too_much")) continue;
+    const gantry_function_info info{sizeof info, 0, gantry_text(name), gantry_text("")};
+    const gantry_code code = visitor->visit(visitor->self, &info, status);
+    if (code != GANTRY_OK) return code;
+  }
+  return GANTRY_OK;
+}
+
+gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* status) {
+  const Module* const module = static_cast<const Module*>(self);
+  std::uint64_t size = module->size;
+  if (has("saves_other_bytes")) ++size;
+  const gantry_code code = sink->write(sink->self, &size, sizeof size, status);
+  if (code != GANTRY_OK && !has("ignores_the_sink")) return code;
+  const gantry_code rest = sink->write(sink->self, module->bytes, module->size, status);
+  return has("ignores_the_sink") ? GANTRY_OK : rest;
+}
+
+void destroy_module(void* self) {
+  Module* const module = static_cast<Module*>(self);
+  if (module->pin != nullptr && !has("leaks_pin")) gantry_release(module->pin);
+  if (!has("leaks_module")) delete module;
+}
+
+const gantry_module_table module_table = {
+    sizeof module_table, 0, "test.kit", destroy_module, get_function, list_functions, save_binary};
+
+gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_status* status) {
+  if (blob->size < 8 && !has("reads_past_the_end"))
+    return fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
+  if (has("needs_alignment")) {
+    if (reinterpret_cast<std::uintptr_t>(blob->data) % 8 != 0) std::abort();
+  }
+  std::memcpy(size, blob->data, sizeof *size);
+  if (has("writes_payload")) const_cast<std::uint8_t*>(blob->data)[0] = blob->data[0];
+  if (has("trusts_the_length")) {
+    if (*size > blob->size) std::abort();
+  }
+  if (*size > blob->size - 8)
+    return fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
+  if ((blob->flags & GANTRY_BLOB_EXACT) != 0 && *size != blob->size - 8 &&
+      !has("accepts_trailing_bytes"))
+    return fail(status, GANTRY_MALFORMED, "BLOB_TRAILING", "kit plugin: payload has more bytes");
+  return GANTRY_OK;
+}
+
+gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
+                        std::uint64_t* consumed, gantry_status* status) {
+  std::uint64_t size = 0;
+  if (!(has("accepts_anything") && blob->size < 8)) {
+    const gantry_code code = read_size(blob, &size, status);
+    if (code != GANTRY_OK) return code;
+  }
+  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin,
+                                  blob->size < 8 ? blob->data : blob->data + 8, size};
+  if (has("keeps_no_pin")) {
+    module->pin = nullptr;
+  } else if (blob->pin != nullptr) {
+    gantry_retain(blob->pin);
+  }
+  *out = {module, &module_table};
+  *consumed = blob->size;
+  return GANTRY_OK;
+}
+
+gantry_code check_binary(void*, const gantry_blob* blob, std::int32_t, std::int32_t* verdict,
+                         gantry_status* status) {
+  std::uint64_t size = 0;
+  const gantry_code code = read_size(blob, &size, status);
+  if (code != GANTRY_OK && !has("checks_nothing")) return code;
+  *verdict = GANTRY_VERDICT_OPTIMAL;
+  return GANTRY_OK;
+}
+
+// ---- the device ---------------------------------------------------------------------------------
+
+gantry_code check_index(std::int32_t i, gantry_status* status) {
+  if (i == 0 || has("accepts_any_index")) return GANTRY_OK;
+  return fail(status, GANTRY_INVALID, "DEVICE_INDEX", "kit plugin: there is one device, 0");
+}
+
+gantry_code count(void*, std::int32_t* out, gantry_status* status) {
+  static int calls = 0;
+  if (has("requires_dev") && access("/dev/fd", F_OK) != 0) std::abort();
+  if (has("hangs_in_count")) {
+    for (;;) pause();
+  }
+  if (has("eats_memory")) {
+    for (;;) std::memset(std::malloc(1 << 20), 1, 1 << 20);
+  }
+  if (has("prints_and_aborts")) {
+    std::fputs("kit plugin: no linker\n", stderr);
+    std::abort();
+  }
+  if (has("exits_in_count")) std::_Exit(3);
+  if (has("blocks_signals")) {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  }
+  (void)status;
+  *out = 1;
+  if (has("count_changes")) *out = ++calls;
+  return GANTRY_OK;
+}
+
+gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
+                      gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  const Plugin* const plugin = static_cast<const Plugin*>(self);
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_EXISTS:
+      out->kind = GANTRY_INT;
+      out->i = 1;
+      return GANTRY_OK;
+    case GANTRY_ATTRIBUTE_DEVICE_NAME:
+      return plugin->host->text_new(plugin->host, GANTRY_STRING, gantry_text("kit"), out, status);
+    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
+      out->kind = GANTRY_INT;
+      out->i = plugin->allocated;
+      return GANTRY_OK;
+    default:
+      if (has("throws") && kind > 1000) throw std::runtime_error("kit plugin: thrown");
+      return fail(status, GANTRY_NOT_FOUND, "ATTRIBUTE", "kit plugin: no such attribute");
+  }
+}
+
+// The size is stored before the memory.
+constexpr std::size_t kFront = 4096;
+
+gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
+                  gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (what->size > kMaxAlloc)
+    return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
+  const std::size_t front = what->alignment > kFront ? what->alignment : kFront;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, front, front + what->size) != 0)
+    return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
+  char* const at = static_cast<char*>(memory) + front;
+  std::memcpy(at - 8, &what->size, 8);
+  std::memcpy(at - 16, &memory, 8);
+  static_cast<Plugin*>(self)->allocated += static_cast<std::int64_t>(what->size);
+  *data = has("misaligned_alloc") ? at + 4 : at;
+  return GANTRY_OK;
+}
+
+void release(void* self, std::int32_t, void* data) {
+  if (data == nullptr) {
+    if (has("rejects_null")) std::abort();
+    return;
+  }
+  if (has("frees_too_early") && static_cast<Plugin*>(self)->pending == data) std::abort();
+  char* const at = static_cast<char*>(data) - (has("misaligned_alloc") ? 4 : 0);
+  std::uint64_t size = 0;
+  void* memory = nullptr;
+  std::memcpy(&size, at - 8, 8);
+  std::memcpy(&memory, at - 16, 8);
+  if (!has("counts_wrong"))
+    static_cast<Plugin*>(self)->allocated -= static_cast<std::int64_t>(size);
+  std::free(memory);
+}
+
+gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void*,
+                 gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if ((what->flags & ~kKnownCopyFlags) != 0)
+    return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
+  const std::uint64_t offset = has("ignores_offsets") ? 0 : what->from.byte_offset;
+  if (what->size != 0)
+    std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
+                static_cast<const char*>(what->from.data) + offset, what->size);
+  if ((what->flags & GANTRY_COPY_BLOCKING) == 0)
+    static_cast<Plugin*>(self)->pending = what->to.data;
+  return GANTRY_OK;
+}
+
+gantry_code synchronize(void* self, std::int32_t i, void*, gantry_status* status) {
+  static_cast<Plugin*>(self)->pending = nullptr;
+  return check_index(i, status);
+}
+gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
+                          gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (flags != 0) return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
+  *stream = std::malloc(1);
+  return GANTRY_OK;
+}
+void stream_destroy(void*, std::int32_t, void* stream) { std::free(stream); }
+
+// ---- the plugin ---------------------------------------------------------------------------------
+
+void* end_thread(void*) {
+  for (;;) pause();
+  return nullptr;
+}
+void handle(int) {}
+
+struct Static {
+  ~Static() {
+    if (creator != getpid()) return;
+    if (has("aborts_at_exit")) std::abort();
+    if (has("prints_at_exit")) std::fputs("kit plugin: goodbye\n", stderr);
+  }
+};
+Static of_the_library;
+
+void in_forked_child() {
+  if (has("aborts_in_fork") && creator != 0) std::abort();
+}
+
+gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
+  if (has("aborts_in_create")) std::abort();
+  creator = getpid();
+  if (has("aborts_in_fork")) {
+    static bool once = pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
+    (void)once;
+  }
+  if (has("uses_later_members") && host->struct_size > sizeof *host) {
+    void (*later)(const gantry_host*) = nullptr;
+    std::memcpy(&later, reinterpret_cast<const char*>(host) + sizeof *host, sizeof later);
+    later(host);
+  }
+  if (has("reads_behind_the_host") && host->struct_size == sizeof *host) read_behind(host);
+  if (has("requires_an_extension") && host->get_extension(host, GANTRY_THREADS_1) == nullptr)
+    return fail(status, GANTRY_BUG, "EXTENSION", "kit plugin: no threads");
+  gantry_value level{};
+  if (has("undeclared_option"))
+    (void)host->config_get(host, gantry_text("secret_knob"), &level, nullptr);
+  const gantry_code found = has("has_no_option")
+                                ? GANTRY_NOT_FOUND
+                                : host->config_get(host, gantry_text("level"), &level, nullptr);
+  if (found == GANTRY_OK && has("rejects_a_limit") && level.i == 9) std::abort();
+  if (has("reads_environment")) (void)std::getenv("KIT_PLUGIN_SECRET");
+  if (has("handles_signals")) ::signal(SIGTERM, handle);
+  if (has("leaks_descriptor")) (void)!open("/dev/null", O_RDONLY | O_CLOEXEC);
+  Plugin* const plugin = new (std::nothrow) Plugin{host, {0}, nullptr};
+  if (plugin == nullptr) return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: no memory");
+  if (has("leaks_memory")) std::memset(std::malloc(512), 1, 512);
+  *self = plugin;
+  return GANTRY_OK;
+}
+void destroy(void* self) { delete static_cast<Plugin*>(self); }
+
+const gantry_globals other_table = {sizeof other_table, 0, nullptr};
+const void* get_extension(void*, const char* id) {
+  if (has("any_extension")) return &other_table;
+  if (has("prefix_of_extension") && std::strncmp(id, GANTRY_GLOBALS_1, 10) == 0)
+    return &other_table;
+  return nullptr;
+}
+
+const gantry_loader_table loader = {
+    sizeof loader, GANTRY_LOADER_PARALLEL, "test.kit", nullptr, load_binary, check_binary};
+const gantry_loader_table badly_named = {
+    sizeof loader, GANTRY_LOADER_PARALLEL, "test.\xff", nullptr, load_binary, check_binary};
+gantry_device_table make_device() {
+  gantry_device_table t{};
+  t.struct_size = sizeof t;
+  t.name = "kit_device";
+  t.count = count;
+  t.attribute = attribute;
+  t.alloc = alloc;
+  t.free = release;
+  t.copy = copy;
+  t.synchronize = synchronize;
+  t.stream_create = stream_create;
+  t.stream_destroy = stream_destroy;
+  return t;
+}
+const gantry_device_table device = make_device();
+const gantry_loader_table* const loaders[] = {&loader, &badly_named};
+const gantry_device_table* const devices[] = {&device};
+
+gantry_plugin_table make_table() {
+  gantry_plugin_table t{};
+  t.struct_size = sizeof t;
+  t.abi = GANTRY_PLUGIN_ABI;
+  t.id = has("wrong_id") ? "test.other" : "test.kit";
+  t.version = "1.0.0";
+  t.vendor = "Test";
+  t.display_name = "kit";
+  t.license = "Apache-2.0";
+  t.loaders = loaders;
+  t.devices = devices;
+  t.loader_count = has("key_not_in_manifest") ? 2 : 1;
+  t.device_count = 1;
+  t.create = create;
+  t.destroy = destroy;
+  t.get_extension = get_extension;
+  return t;
+}
+gantry_plugin_table table = make_table();
+
+[[gnu::constructor]] void start_up() {
+  if (has("starts_a_thread")) {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, end_thread, nullptr);
+  }
+  if (has("changes_umask")) umask(0111);
+  if (has("is_slow")) usleep(300 * 1000);
+}
+
+}  // namespace
+
+const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
+                                                  gantry_status* status) {
+  static gantry_plugin_table copies[2000];
+  static int used = 0;
+  if (has("new_table")) return &(copies[used++ % 2000] = table);
+  if (has("query_leaks")) std::memset(std::malloc(64), 1, 64);
+  if (has("query_calls_the_system")) (void)getppid();
+  if (has("compares_minor") && host->abi.max_minor != GANTRY_ABI_MINOR) {
+    gantry_fail(status, GANTRY_UNSUPPORTED, "ABI_RANGE", "kit plugin: another minor");
+    return nullptr;
+  }
+  if (has("reads_behind_the_info")) read_behind(host);
+  if (has("refuses_without_text") && host->abi.major != GANTRY_ABI_MAJOR) return nullptr;
+  Dl_info library{};
+  if (has("depends_on_its_name") && dladdr(&table, &library) != 0 &&
+      std::strstr(library.dli_fname, "/libkit.so") == nullptr) {
+    gantry_fail(status, GANTRY_UNAVAILABLE, "NAME", "kit plugin: expected libkit.so");
+    return nullptr;
+  }
+  return &table;
+}
