@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,8 +89,18 @@ gantry_code size_call(void* self, const gantry_env*, const gantry_value*, std::i
   const Module* const module = static_cast<const Module*>(self);
   if (count != 0 && !has("accepts_any_count"))
     return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: size takes no argument");
+  if (module->size != 0) (void)*static_cast<const volatile std::uint8_t*>(module->bytes);
+  static std::atomic<int> inside{0};
+  const bool overlaps = inside++ > 0;
+  if (has("shares_state")) {
+    usleep(200);
+    if (overlaps) ++count;
+  }
+  --inside;
+  if (has("changes_rounding")) std::fesetround(FE_UPWARD);
   result->kind = GANTRY_INT;
-  result->i = static_cast<std::int64_t>(module->size) + (has("wrong_result") ? 1 : 0);
+  result->i = static_cast<std::int64_t>(module->size) + (has("shares_state") ? count : 0) +
+              (has("wrong_result") ? 1 : 0);
   return GANTRY_OK;
 }
 
@@ -116,10 +127,11 @@ gantry_code add_call(void*, const gantry_env*, const gantry_value* args, std::in
     result->kind = GANTRY_INT;
     result->i = 1;
   }
-  if (has("crashes_on_kinds") && count == 3) {
-    float* const data = static_cast<float*>(args[0].tensor->data);
-    if (data != nullptr) data[0] += 0;
-  }
+  if (has("crashes_on_kinds") && count == 3)
+    (void)*static_cast<const volatile int*>(&args[0].tensor->ndim);
+  if (has("crashes_on_offsets") && count == 3 && args[0].kind == GANTRY_TENSOR_REF &&
+      args[0].tensor->byte_offset % 4 != 0)
+    std::abort();
   if (count != 3)
     return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: add takes 3 arguments");
   float* data[3];
@@ -198,16 +210,17 @@ const gantry_module_table module_table = {
     sizeof module_table, 0, "test.kit", destroy_module, get_function, list_functions, save_binary};
 
 gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_status* status) {
-  if (blob->size < 8 && !has("reads_past_the_end"))
+  if (has("leaks_on_failure") && blob->size == 13) std::memset(std::malloc(64 << 10), 1, 64 << 10);
+  const bool reads_past_the_end = has("reads_past_the_end") && blob->size > 1;
+  if (blob->size < 8 && !reads_past_the_end)
     return fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
-  if (has("needs_alignment")) {
-    if (reinterpret_cast<std::uintptr_t>(blob->data) % 8 != 0) std::abort();
-  }
+  if (has("needs_alignment") && reinterpret_cast<std::uintptr_t>(blob->data) % 8 == 4)
+    return fail(status, GANTRY_UNSUPPORTED, "ALIGNMENT", "kit plugin: payload is not aligned");
   std::memcpy(size, blob->data, sizeof *size);
-  if (has("writes_payload")) const_cast<std::uint8_t*>(blob->data)[0] = blob->data[0];
-  if (has("trusts_the_length")) {
-    if (*size > blob->size) std::abort();
-  }
+  if (has("writes_payload")) *const_cast<volatile std::uint8_t*>(blob->data) = blob->data[0];
+  if (has("crashes_on_damage") && blob->size == 13 && blob->data[12] != 'o') std::abort();
+  if (has("returns_bug") && blob->size == 13 && *size != 5)
+    return fail(status, GANTRY_BUG, "SIZE", "kit plugin: wrong size");
   if (*size > blob->size - 8)
     return fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
   if ((blob->flags & GANTRY_BLOB_EXACT) != 0 && *size != blob->size - 8 &&
@@ -219,12 +232,10 @@ gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_statu
 gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
   std::uint64_t size = 0;
-  if (!(has("accepts_anything") && blob->size < 8)) {
-    const gantry_code code = read_size(blob, &size, status);
-    if (code != GANTRY_OK) return code;
-  }
-  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin,
-                                  blob->size < 8 ? blob->data : blob->data + 8, size};
+  const gantry_code code = read_size(blob, &size, status);
+  if (code != GANTRY_OK && !(has("accepts_truncations") && blob->size > 8 && size > blob->size - 8))
+    return code;
+  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin, blob->data + 8, size};
   if (has("keeps_no_pin")) {
     module->pin = nullptr;
   } else if (blob->pin != nullptr) {
@@ -253,6 +264,7 @@ gantry_code check_index(std::int32_t i, gantry_status* status) {
 
 gantry_code count(void*, std::int32_t* out, gantry_status* status) {
   static int calls = 0;
+  // The core counts while the plugin is created.
   if (has("requires_dev") && access("/dev/fd", F_OK) != 0) std::abort();
   if (has("hangs_in_count")) {
     for (;;) pause();
@@ -306,6 +318,8 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** d
                   gantry_status* status) {
   const gantry_code code = check_index(i, status);
   if (code != GANTRY_OK) return code;
+  if (what->size > kMaxAlloc && has("wrong_code_of_alloc"))
+    return fail(status, GANTRY_UNAVAILABLE, "MEMORY", "kit plugin: out of memory");
   if (what->size > kMaxAlloc)
     return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
   const std::size_t front = what->alignment > kFront ? what->alignment : kFront;
@@ -316,7 +330,7 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** d
   std::memcpy(at - 8, &what->size, 8);
   std::memcpy(at - 16, &memory, 8);
   static_cast<Plugin*>(self)->allocated += static_cast<std::int64_t>(what->size);
-  *data = has("misaligned_alloc") ? at + 4 : at;
+  *data = has("misaligned_alloc") && what->alignment > 1024 ? at + 4 : at;
   return GANTRY_OK;
 }
 
@@ -326,7 +340,8 @@ void release(void* self, std::int32_t, void* data) {
     return;
   }
   if (has("frees_too_early") && static_cast<Plugin*>(self)->pending == data) std::abort();
-  char* const at = static_cast<char*>(data) - (has("misaligned_alloc") ? 4 : 0);
+  char* at = static_cast<char*>(data);
+  if (has("misaligned_alloc")) at -= reinterpret_cast<std::uintptr_t>(at) % 8;
   std::uint64_t size = 0;
   void* memory = nullptr;
   std::memcpy(&size, at - 8, 8);
@@ -336,13 +351,14 @@ void release(void* self, std::int32_t, void* data) {
   std::free(memory);
 }
 
-gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void*,
+gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
   const gantry_code code = check_index(i, status);
   if (code != GANTRY_OK) return code;
   if ((what->flags & ~kKnownCopyFlags) != 0)
     return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
   const std::uint64_t offset = has("ignores_offsets") ? 0 : what->from.byte_offset;
+  if (has("reorders") && stream != nullptr && what->size == 1024) return GANTRY_OK;
   if (what->size != 0)
     std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
                 static_cast<const char*>(what->from.data) + offset, what->size);
@@ -410,6 +426,14 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
   if (found == GANTRY_OK && has("rejects_a_limit") && level.i == 9) std::abort();
   if (has("reads_environment")) (void)std::getenv("KIT_PLUGIN_SECRET");
   if (has("handles_signals")) ::signal(SIGTERM, handle);
+  if (has("requires_descriptors")) {
+    int opened[32];
+    for (int& each : opened) {
+      each = open("/dev/null", O_RDONLY | O_CLOEXEC);
+      if (each < 0) std::abort();
+    }
+    for (const int each : opened) close(each);
+  }
   if (has("leaks_descriptor")) (void)!open("/dev/null", O_RDONLY | O_CLOEXEC);
   Plugin* const plugin = new (std::nothrow) Plugin{host, {0}, nullptr};
   if (plugin == nullptr) return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: no memory");

@@ -132,10 +132,11 @@ Status loads_from_every_address(Subject& subject) {
 // 57
 Status leaves_payloads_unchanged(Subject& subject) {
   return for_each_payload(subject, [](Stage& stage, const Payload& payload) -> Status {
+    const auto device = stage.device_for(payload);
+    if (device.ok()) GANTRY_CHECK(check_golden(stage, **device, payload));
     const PinnedBytes given = pinned(payload.bytes, 0, GuardedBytes::Access::read_only);
     GANTRY_TRY(const LoadedModule module,
                stage.load(payload, given.bytes->bytes(), given.pin.get()));
-    const auto device = stage.device_for(payload);
     return device.ok() ? check_calls(stage, **device, module, payload) : Status();
   });
 }
@@ -150,12 +151,13 @@ Status look_up_all(const Stage& stage, const LoadedModule& module, const Payload
 // 58
 Status pins_what_it_keeps(Subject& subject) {
   return for_each_payload(subject, [](Stage& stage, const Payload& payload) -> Status {
+    const auto device = stage.device_for(payload);
+    if (device.ok()) GANTRY_CHECK(check_golden(stage, **device, payload));
     PinnedBytes given = pinned(payload.bytes);
     GANTRY_TRY(const LoadedModule module,
                stage.load(payload, given.bytes->bytes(), given.pin.get()));
     // Unmaps the bytes, unless the module has retained the pin.
     given = {};
-    const auto device = stage.device_for(payload);
     if (device.ok()) return check_calls(stage, **device, module, payload);
     return look_up_all(stage, module, payload);
   });
@@ -212,7 +214,7 @@ struct Disk {
 gantry_code write_to_disk(void* self, const void* data, std::uint64_t size, gantry_status* status) {
   Disk& disk = *static_cast<Disk*>(self);
   if (size > disk.max - disk.bytes.size())
-    return gantry_fail(status, GANTRY_EXHAUSTED, "DISK", "conformance kit: the disk is full");
+    return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "conformance kit: the sink is full");
   const auto* from = static_cast<const std::uint8_t*>(data);
   disk.bytes.insert(disk.bytes.end(), from, from + size);
   return GANTRY_OK;

@@ -104,7 +104,9 @@ gantry_tensor* tensor_at(CallArguments& arguments, std::size_t i) {
 constexpr Change kChanges[] = {
     {"none instead of the argument",
      [](CallArguments& arguments, std::size_t i) {
-       const bool applies = arguments.values[i].kind != GANTRY_NONE;
+       // None is a NULL pointer for a kernel.
+       const bool applies =
+           arguments.values[i].kind != GANTRY_NONE && arguments.values[i].kind != GANTRY_POINTER;
        arguments.values[i] = {};
        return applies;
      }},
@@ -232,6 +234,7 @@ Status runs_on_many_threads(Subject& subject) {
       return skipped("the module is GANTRY_MODULE_SERIAL");
     if (scene.payload.calls.empty()) return skipped("the payload has no calls");
     const Device& device = *scene.device;
+    GANTRY_CHECK(check_golden(scene.stage, device, scene.payload));
     std::vector<std::string> wrong(kCallThreads);
     {
       std::vector<std::jthread> threads;

@@ -57,6 +57,10 @@ Status check_call(const Stage& stage, const Device& device, const LoadedModule& 
 Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
                    const Payload& payload, void* stream = nullptr);
 
+// The same for a case that checks something else: not_run() unless the calls give their results
+// under ordinary conditions, which case 51 reports.
+Status check_golden(const Stage& stage, const Device& device, const Payload& payload);
+
 // Bytes of a payload that stay mapped as long as a pin is retained.
 struct PinnedBytes {
   std::shared_ptr<GuardedBytes> bytes;

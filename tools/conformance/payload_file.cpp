@@ -172,7 +172,8 @@ Result<GoldenValue> read_value(const YamlRecord& record) {
       {"buffer", Kind::buffer},
   };
   if (map.entries.size() != 1) {
-    return record.error("", "value has ", map.entries.size(), " keys, expected one of ",
+    return record.error(map.entries.empty() ? "int" : map.entries.back().key, "the value has ",
+                        map.entries.size(), " keys, expected one of ",
                         join(kinds, ", ", [](const auto& kind) { return kind.first; }));
   }
   const std::string& key = map.entries.front().key;
@@ -257,7 +258,8 @@ Result<Payload> read_payload(const YamlRecord& record, const std::filesystem::pa
   payload.numbering = index_in(kNumberings, record.text("numbering", "unknown"));
   payload.tolerance = record.number("tolerance", 1e-5);
   if (record.has("hex") + record.has("file") + record.has("artifact") != 1)
-    return record.error("", "payload has none or several of hex, file and artifact, expected one");
+    return record.error("key",
+                        "the payload has none or several of hex, file and artifact, expected one");
   const auto path = [&](std::string_view key) { return (directory / record.text(key)).string(); };
   if (record.has("hex")) {
     GANTRY_TRY(payload.bytes, bytes_of_hex(record));

@@ -330,7 +330,7 @@ Status has_valid_tables(Subject& subject) {
 
 constexpr Case kQueryCases[] = {
     {16, Level::L, Weight::must, "opens",
-     "the library opens with RTLD_NOW | RTLD_LOCAL, and its tables match the manifest",
+     "the library opens with RTLD_NOW and RTLD_LOCAL, and its tables match the manifest",
      "see the text; build with gantry_add_plugin(), which links with -z defs and writes the "
      "manifest from the same numbers",
      opens},

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry-conformance over the plugins of this build, and over a plugin without defects.
+#include "kit_run.hpp"
+
+#include "tests/support/built_plugins.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kAxpyCall = R"(
+    calls:
+      - function: axpy2_kernel0
+        arguments:
+          - {buffer: {dtype: float32, shape: [4], values: [0, 0, 0, 0], after: [21, 42, 63, 84]}}
+          - {buffer: {dtype: float32, shape: [4], values: [1, 2, 3, 4]}}
+          - {buffer: {dtype: float32, shape: [4], values: [10, 20, 30, 40]}}
+          - {int: 4}
+          - {int: 1}
+          - {int: 1}
+          - {int: 1}
+          - {int: 1}
+          - {int: 64}
+)";
+
+struct OwnPlugin {
+  const char* name;
+  const char* key;
+  // a golden file, or one of the build tree
+  const char* artifact;
+  const char* calls = "";
+};
+
+constexpr OwnPlugin kPlugins[] = {
+    {"graph", "GraphExecutorFactory", "tests/conformance/abacus.so"},
+    {"relax", "relax.VMExecutable", "relax/cnn_llvm.so"},
+    {"opencl", "opencl", "tvm-0.12/axpy2_opencl.so", kAxpyCall},
+    {"vulkan", "vulkan", "tvm-0.12/axpy2_vulkan.so", kAxpyCall},
+    {"cuda", "cuda", "tvm-0.12/axpy2_cuda_ptx75.so"},
+};
+
+// Runs all cases but the soak. Two hundred mutations; the default is for vendors.
+KitRun run_over(const std::string& manifest, const std::string& payloads) {
+  return run_kit(
+      {manifest, "--payloads", payloads, "--seed", "7", "--mutations", "200", "--soak", "0.1"});
+}
+
+class OwnPluginConforms : public ::testing::TestWithParam<OwnPlugin> {};
+
+TEST_P(OwnPluginConforms, ToEveryCase) {
+  const OwnPlugin& own = GetParam();
+  const std::filesystem::path manifest =
+      std::filesystem::path(built_plugins(own.name)) / (std::string(own.name) + ".yaml");
+  if (!std::filesystem::exists(manifest)) GTEST_SKIP() << own.name << " is not built";
+  const std::string_view artifact = own.artifact;
+  const std::filesystem::path file =
+      artifact.starts_with("tests/") ? build_tree() / artifact : golden(artifact);
+  const TempDir temp;
+  write_file(temp / "payloads.yaml",
+             "schema: \"1.0\"\npayloads:\n  - key: " + std::string(own.key) +
+                 "\n    artifact: " + file.string() + own.calls + "\n");
+
+  const KitRun run = run_over(manifest.string(), temp / "payloads.yaml");
+
+  EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
+  EXPECT_EQ(run.status, 0) << run.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kit, OwnPluginConforms, ::testing::ValuesIn(kPlugins),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(KitOver, TheExampleReachesSilver) {
+  const TempDir temp;
+  const std::filesystem::path source = GANTRY_SOURCE_DIR;
+  const std::filesystem::path built = build_tree() / "tests/conformance";
+  write_file(temp / "payloads.yaml", read_file(source / "sdk/example/payloads.yaml"));
+  write_file(temp / "model.so", read_file(built / "abacus.so"));
+
+  const KitRun run = run_over(built / "plugins.d/abacus/abacus.yaml", temp / "payloads.yaml");
+
+  EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
+  EXPECT_THAT(run.cases("WARNING"), IsEmpty()) << run.output;
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_THAT(run.output, HasSubstr("level: silver\n"));
+#endif
+}
+
+TEST(KitOver, APluginWithoutDefectsPasses) {
+  const TempDir temp;
+
+  const KitRun run =
+      run_over(plugin_with_defect(temp.path(), "none"), payloads_of_kit_plugin(temp.path()));
+
+  EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
+  EXPECT_THAT(run.cases("WARNING"), IsEmpty()) << run.output;
+  EXPECT_EQ(run.status, 0);
+}
+
+// Without payloads, the cases that need them are skipped and the level is not reached.
+TEST(KitOver, APluginWithoutPayloadsReachesBronze) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "case 28 does not run under a sanitizer";
+#endif
+  const TempDir temp;
+
+  const KitRun run = run_kit({plugin_with_defect(temp.path(), "none")});
+
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("skipped 51  D  golden-results: no payloads: pass --payloads "
+                                    "FILE, see CONFORMANCE.md\n"));
+  EXPECT_THAT(run.output, HasSubstr("level: bronze\n"));
+}
+
+}  // namespace
+}  // namespace gantry::test
