@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the component `sdk` alone into an empty prefix and uses it as a vendor does:
 #   every link in its pages refers to a file in the prefix,
-#   `gantry plugins new` writes plugins in both languages that build against it, pass their tests and make
-#   packages; the example builds,
+#   `gantry plugins new` writes plugins in both languages that build against it, pass their tests and the
+#   installed conformance kit, and make packages; the example builds and conforms,
 #   a template that is built with a newer minor of the ABI runs in this core.
 #
 # usage: sdk_test.sh SOURCE_DIR BUILD_DIR
@@ -34,11 +34,12 @@ build_plugin() {
 quietly "$work/install.log" cmake --install "$build" --prefix "$work/sdk" --component sdk
 
 say "nothing of the core is installed"
-[ "$(ls "$work/sdk" | tr '\n' ' ')" = "include share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ "$(ls "$work/sdk" | tr '\n' ' ')" = "bin include share " ] || fail "the prefix has $(ls "$work/sdk")"
+[ "$(ls "$work/sdk/bin")" = gantry-conformance ] || fail "bin has $(ls "$work/sdk/bin")"
 [ -z "$(find "$work/sdk" -name 'lib*.so*')" ] || fail "the prefix has a library"
 
 say "its pages exist, and their links resolve"
-for page in README.md ABI.md MANIFEST.md REASONS.md LICENSE; do
+for page in README.md ABI.md MANIFEST.md REASONS.md CONFORMANCE.md LICENSE; do
   [ -s "$work/sdk/share/gantry/sdk/$page" ] || fail "share/gantry/sdk/$page does not exist"
 done
 find "$work/sdk" -name '*.md' >"$work/pages"
@@ -72,14 +73,22 @@ runs() {
 # new_plugin PREFIX LANGUAGE NAME: writes a plugin with the installed templates, builds it, runs its tests
 new_plugin() {
   quietly "$work/$3.log" "$gantry" plugins new acme.npu --language "$2" -o "$work/$3" --template "$1/share/gantry/sdk/template"
-  quietly "$work/$3.log" env PATH="$build/bin:$PATH" cmake -S "$work/$3" -B "$work/$3/build" -DCMAKE_PREFIX_PATH="$1" -DBUILD_TESTING=ON
+  quietly "$work/$3.log" env PATH="$work/sdk/bin:$build/bin:$PATH" cmake -S "$work/$3" -B "$work/$3/build" -DCMAKE_PREFIX_PATH="$1" -DBUILD_TESTING=ON
   quietly "$work/$3.log" cmake --build "$work/$3/build"
   quietly "$work/$3.log" ctest --test-dir "$work/$3/build" --no-tests=error
 }
 
+# conforms DIRECTORY NAME: runs the installed kit with the payloads of the directory
+conforms() {
+  quietly "$work/kit.log" "$work/sdk/bin/gantry-conformance" --soak 0.2 --payloads "$1/payloads.yaml" \
+    "$1/build/share/gantry/plugins.d/$2/$2.yaml"
+  grep -q '^level: silver$' "$work/kit.log" || { cat "$work/kit.log"; fail "the plugin $2 does not reach silver"; }
+}
+
 for language in c cxx; do
-  say "a new plugin in $language builds, passes its tests and makes a package"
+  say "a new plugin in $language builds, conforms, passes its tests and makes a package"
   new_plugin "$work/sdk" $language new_$language
+  conforms "$work/new_$language" npu
   if grep -rliE 'example|null[_. ]' "$work/new_$language" --exclude-dir=build; then
     fail "the files above have names of the template"
   fi
@@ -96,6 +105,10 @@ say "the example builds and lists its devices"
 build_plugin "$work/sdk" example example
 "$gantry" --plugins "$work/example/build/share/gantry/plugins.d" devices >"$work/devices" || fail "gantry devices"
 grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; fail "the accelerator is not listed"; }
+
+say "the example conforms"
+quietly "$work/pack.log" "$gantry" -q pack "$work/example/model/model.yaml" -o "$work/example/model.so"
+conforms "$work/example" abacus
 
 say "a template that is built with a newer minor runs in this core"
 cp -r "$work/sdk" "$work/newer"

@@ -80,6 +80,7 @@ std::string with_names(std::string_view text, const ProjectNames& names) {
       {"null backend", names.name + " backend"},
       {"null.yaml", names.name + ".yaml"},
       {"_plugin(null", "_plugin(" + names.name},
+      {"/null/", "/" + names.name + "/"},
       {"_test(null", "_test(" + names.name},
       {"Example", names.vendor},
   };
