@@ -518,8 +518,13 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
   if (has("reads_behind_the_info")) read_behind(host);
   if (has("refuses_without_text") && host->abi.major != GANTRY_ABI_MAJOR) return nullptr;
   Dl_info library{};
-  if (has("depends_on_its_name") && dladdr(&table, &library) != 0 &&
-      std::strstr(library.dli_fname, "/libkit.so") == nullptr) {
+  const bool found = dladdr(&table, &library) != 0;
+  const bool is_by_descriptor =
+      found && std::strstr(library.dli_fname, "/proc/self/fd/") != nullptr;
+  const bool has_its_name = found && std::strstr(library.dli_fname, "/libkit.so") != nullptr;
+  if ((has("depends_on_its_name") && !has_its_name && !is_by_descriptor) ||
+      (has("depends_on_its_path") && is_by_descriptor && has_its_name) ||
+      (has("depends_on_its_file") && is_by_descriptor && !has_its_name)) {
     gantry_fail(status, GANTRY_UNAVAILABLE, "NAME", "kit plugin: expected libkit.so");
     return nullptr;
   }

@@ -12,6 +12,7 @@ namespace gantry::kit {
 
 // One function for each group, in the file that it names.
 std::span<const Case> static_cases();
+std::span<const Case> load_cases();
 std::span<const Case> query_cases();
 std::span<const Case> growth_cases();
 std::span<const Case> error_cases();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 16 to 29: the library is opened, and its entry returns the plugin's table.
+// Cases 21 to 29: the state of the process after opening, and the query.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/guarded_bytes.hpp"
 #include "tools/conformance/process_counts.hpp"
@@ -8,8 +8,6 @@
 #include "tools/conformance/watched_process.hpp"
 
 #include "core/base/process_state.hpp"
-#include "core/base/text.hpp"
-#include "core/plugin/library_handle.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
@@ -25,13 +23,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 namespace gantry::kit {
 namespace {
-
-namespace fs = std::filesystem;
 
 using Clock = std::chrono::steady_clock;
 
@@ -59,57 +54,6 @@ Answer ask(const PluginEntry& entry, const gantry_host_info* info) {
   });
   if (answer.table == nullptr && code != GANTRY_OK) answer.error = status.error(code, "the query");
   return answer;
-}
-
-// 16
-Status opens(Subject& subject) {
-  const auto plugin = open_plugin(subject.manifest(), core_info());
-  if (!plugin.ok()) return plugin.error();
-  return {};
-}
-
-// A directory of this process, removed with the scope.
-class Scratch {
- public:
-  static Result<Scratch> create() {
-    std::string name = (fs::temp_directory_path() / "gantry-conformance.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      return unavailable("cannot create ", name, ": ", std::strerror(errno));
-    return Scratch(std::move(name));
-  }
-  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  explicit Scratch(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
-
-// 17
-Status opens_elsewhere(Subject& subject) {
-  GANTRY_TRY(const auto here, subject.plugin());
-  const Manifest& manifest = subject.manifest();
-  const fs::path library = manifest.library_path;
-  GANTRY_TRY(const Scratch scratch, Scratch::create());
-  std::error_code failed;
-  // With the files beside it, which its RUNPATH may name.
-  fs::copy(library.parent_path(), scratch.path(),
-           fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
-  if (failed)
-    return not_run("cannot copy ", library.parent_path().string(), ": ", failed.message());
-  const fs::path renamed = scratch.path() / "renamed_by_the_kit.so";
-  fs::rename(scratch.path() / library.filename(), renamed, failed);
-  if (failed) return not_run("cannot rename the copy of the library: ", failed.message());
-  Manifest moved = manifest;
-  moved.library_path = renamed.string();
-  const auto plugin = open_plugin(moved, core_info());
-  if (!plugin.ok()) return plugin.error();
-  return {};
 }
 
 // 21
@@ -329,15 +273,6 @@ Status has_valid_tables(Subject& subject) {
 }
 
 constexpr Case kQueryCases[] = {
-    {16, Level::L, Weight::must, "opens",
-     "the library opens with RTLD_NOW and RTLD_LOCAL, and its tables match the manifest",
-     "see the text; build with gantry_add_plugin(), which links with -z defs and writes the "
-     "manifest from the same numbers",
-     opens},
-    {17, Level::L, Weight::must, "opens-elsewhere",
-     "the library opens with another name in another directory, with the same id",
-     "find files by $ORIGIN or the option of a manifest, not by the library's name or directory",
-     opens_elsewhere},
     {21, Level::L, Weight::must, "changes-no-state",
      "constructors and query start no thread, leave no descriptor, and change no signal handler, "
      "locale, directory, umask, floating-point mode or environment",

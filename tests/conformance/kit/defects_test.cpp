@@ -26,6 +26,8 @@ struct Defect {
 constexpr Defect kDefects[] = {
     {"wrong_id", 16, "declares id test.kit"},
     {"depends_on_its_name", 17, "expected libkit.so"},
+    {"depends_on_its_path", 18, "expected libkit.so"},
+    {"depends_on_its_file", 19, "expected libkit.so"},
     {"starts_a_thread", 21, "changes the number of threads"},
     {"changes_umask", 21, "changes the file mode creation mask"},
     {"is_slow", 22, "opening the library takes", "WARNING", true},

@@ -49,6 +49,7 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
   ManifestBuilder manifest;
   manifest.id("test.kit").library("libkit.so").set("keys", "[{key: test.kit, payload: [bytes]}]");
   manifest.device("kit_device");
+  manifest.set("self_contained", "true");
   if (defect == "has_no_option")
     manifest.set("config", "{level: 3}");
   else
