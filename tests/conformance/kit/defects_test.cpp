@@ -114,11 +114,12 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
 #ifdef __SANITIZE_ADDRESS__
   if (defect.case_number == 28) GTEST_SKIP() << "the sanitizer makes system calls";
   if (defect.case_number == 60) GTEST_SKIP() << "the sanitizer replaces malloc()";
-  constexpr bool alone = true;
+  if (defect.case_number == 88) GTEST_SKIP() << "the sanitizer keeps freed memory";
+  constexpr bool sanitized = true;
 #else
-  constexpr bool alone = false;
+  constexpr bool sanitized = false;
 #endif
-  if (alone || defect.alone)
+  if (sanitized || defect.alone)
     args.insert(args.end(), {"--case", std::to_string(defect.case_number)});
 
   const KitRun run = run_kit(args);
@@ -128,7 +129,10 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
     GTEST_SKIP() << "this system does not permit a process without /dev";
   EXPECT_THAT(run.cases(defect.state), ElementsAre(defect.case_number)) << run.output;
   EXPECT_THAT(run.cases(warns ? "FAILED" : "WARNING"), IsEmpty()) << run.output;
-  EXPECT_THAT(run.output, HasSubstr(defect.found));
+  // A sanitizer ends the process before the signal does.
+  if (!sanitized || !std::string_view(defect.found).starts_with("signal")) {
+    EXPECT_THAT(run.output, HasSubstr(defect.found));
+  }
   EXPECT_EQ(run.status, warns ? 0 : 1);
 }
 
