@@ -39,7 +39,7 @@ constexpr Defect kDefects[] = {
     {"key_not_in_manifest", 29, "a type key of the table is not UTF-8"},
     {"reads_behind_the_host", 30, "signal 11"},
     {"requires_an_extension", 30, "create fails as bug"},
-    {"uses_later_members", 31, "is ended by signal"},
+    {"uses_later_members", 31, "signal 11"},
     {"overflows_status", 32, "writes behind the struct_size"},
     {"any_extension", 36, "returns a table, expected NULL"},
     {"prefix_of_extension", 36, "returns a table, expected NULL"},
