@@ -4,8 +4,8 @@
 namespace gantry {
 
 std::string_view name_of(CandidateState state) {
-  constexpr std::string_view names[] = {"found",     "parsed", "trusted", "eligible",   "inspected",
-                                        "probed",    "loaded", "negotiated", "active"};
+  constexpr std::string_view names[] = {"found",  "parsed", "trusted",    "eligible", "inspected",
+                                        "probed", "loaded", "negotiated", "active"};
   return names[static_cast<std::size_t>(state)];
 }
 

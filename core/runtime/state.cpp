@@ -190,10 +190,14 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
     return instance;
   };
   state->prober = new_prober(*state);
-  set.probe.check = [&prober = *state->prober](const Candidate& plugin) {
-    return prober.check(plugin);
-  };
-  set.probe.forget = [&prober = *state->prober](const Candidate& plugin) { prober.forget(plugin); };
+  if (state->options.probe) {
+    set.probe.check = [&prober = *state->prober](const Candidate& plugin) {
+      return prober.check(plugin);
+    };
+    set.probe.forget = [&prober = *state->prober](const Candidate& plugin) {
+      prober.forget(plugin);
+    };
+  }
   set.log = &state->log;
   GANTRY_TRY(Trust trust, Trust::open(trust_of(state->options, state->config, state->environment)));
   set.trust = std::make_shared<const Trust>(std::move(trust));

@@ -9,6 +9,7 @@
 //     device "kit_device"    memory of the host, with streams; work is complete on return
 //     option "level"         int 0 to 9
 #include <gantry/gantry.h>
+#include <gantry/note.h>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -492,6 +493,7 @@ gantry_plugin_table make_table() {
   return t;
 }
 gantry_plugin_table table = make_table();
+GANTRY_NOTE("test.kit", "1.0.0");
 
 [[gnu::constructor]] void start_up() {
   if (has("starts_a_thread")) {
@@ -521,10 +523,13 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
   const bool found = dladdr(&table, &library) != 0;
   const bool is_by_descriptor =
       found && std::strstr(library.dli_fname, "/proc/self/fd/") != nullptr;
+  // "/proc/self/fd/7", without a file name
+  const bool is_in_memory =
+      is_by_descriptor && std::strchr(library.dli_fname + sizeof "/proc/self/fd", '/') == nullptr;
   const bool has_its_name = found && std::strstr(library.dli_fname, "/libkit.so") != nullptr;
-  if ((has("depends_on_its_name") && !has_its_name && !is_by_descriptor) ||
+  if ((has("depends_on_its_name") && !has_its_name && !is_in_memory) ||
       (has("depends_on_its_path") && is_by_descriptor && has_its_name) ||
-      (has("depends_on_its_file") && is_by_descriptor && !has_its_name)) {
+      (has("depends_on_its_file") && is_in_memory)) {
     gantry_fail(status, GANTRY_UNAVAILABLE, "NAME", "kit plugin: expected libkit.so");
     return nullptr;
   }

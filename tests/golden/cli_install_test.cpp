@@ -2,7 +2,7 @@
 //
 // `gantry plugins install` and `remove`.
 #include "tests/golden/cli_command.hpp"
-#include "tests/support/files.hpp"
+#include "tests/support/note_bytes.hpp"
 
 #include <gantry/concat.hpp>
 
@@ -31,6 +31,7 @@ std::string graph_plugin(const TempDir& temp, const std::string& version) {
   text.replace(at, text.find('\n', at) - at, concat("version: \"", version, "\""));
   fs::remove(directory / "graph.yaml");
   write_file(directory / "graph.yaml", std::string_view(text));
+  set_note(directory / "libgantry_graph.so", "gantry.graph", version);
   return directory.string();
 }
 

@@ -73,10 +73,12 @@ INSTANTIATE_TEST_SUITE_P(
                    {"explain"},
                    "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
                    "devices, pack, version, help\n  see: gantry --help\n"},
-        WrongUsage{"UnknownCommandOfPlugins",
-                   {"plugins", "explain"},
-                   "gantry: unknown command \"explain\"; commands: list, doctor, check\n"
-                   "  see: gantry plugins --help\n"},
+        WrongUsage{
+            "UnknownCommandOfPlugins",
+            {"plugins", "frobnicate"},
+            "gantry: unknown command \"frobnicate\"; commands: list, doctor, install, remove, "
+            "new, explain, reasons, check, lock, verify, clear\n"
+            "  see: gantry plugins --help\n"},
         WrongUsage{"UnknownOptionWithoutCommand",
                    {"--foo"},
                    "gantry: unknown option \"--foo\"\n  see: gantry --help\n"},
@@ -116,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{
             "PluginsAlone",
             {"plugins"},
-            "gantry: a command is required; commands: list, doctor, check\n  see: gantry plugins "
-            "--help\n"},
+            "gantry: a command is required; commands: list, doctor, install, remove, new, explain, "
+            "reasons, check, lock, verify, clear\n  see: gantry plugins --help\n"},
         WrongUsage{"TreeAndJson",
                    {"inspect", "--tree", "dot", "--json", "x.so"},
                    "gantry: --tree excludes --json\n  see: gantry inspect --help\n"}),

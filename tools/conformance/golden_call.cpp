@@ -116,6 +116,7 @@ Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
   for (const GoldenValue& wanted : call.arguments) {
     gantry_value value{};
     void*& data = made->data_.emplace_back(nullptr);
+    std::uint64_t& data_bytes = made->data_bytes_.emplace_back(0);
     auto& tensor = made->tensors.emplace_back();
     made->shapes_.push_back(wanted.tensor.shape);
     if (wanted.kind == Kind::integer) value = int_value(wanted.integer);
@@ -133,6 +134,7 @@ Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
       what.alignment = 128;
       what.dtype = wanted.tensor.dtype;
       GANTRY_TRY(data, device_alloc(device, 0, what));
+      data_bytes = what.size;
       const gantry_device_id id{device.type, 0};
       GANTRY_CHECK(copy_bytes(device, host_location(wanted.tensor.bytes.data()), {data, 0, id},
                               wanted.tensor.bytes.size()));
@@ -156,8 +158,8 @@ Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
 }
 
 CallArguments::~CallArguments() {
-  for (void* const data : data_) {
-    if (data != nullptr) device_free(device_, 0, data);
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    if (data_[i] != nullptr) device_free(device_, 0, data_[i], data_bytes_[i]);
   }
 }
 

@@ -36,6 +36,8 @@ class CallArguments {
   std::vector<std::vector<std::int64_t>> shapes_;
   // of argument i; NULL: it has none
   std::vector<void*> data_;
+  // of each, as allocated
+  std::vector<std::uint64_t> data_bytes_;
 };
 
 // The outcome of a call.

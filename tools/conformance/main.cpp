@@ -10,7 +10,7 @@
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/mapped_file.hpp"
-#include "tools/gantry/common/digest.hpp"
+#include "core/trust/digest.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
@@ -82,7 +82,8 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("FILE");
   app.add_flag("--in-process", options.in_process,
                "run the cases in this process, for a debugger; a crash ends the run");
-  app.add_option("--run-case", options.run_case, "")->group("");
+  // 0 is no case: it would start all cases again.
+  app.add_option("--run-case", options.run_case, "")->group("")->check(CLI::PositiveNumber);
   app.add_option("--report-to", options.report, "")->group("");
 }
 
@@ -127,7 +128,7 @@ std::vector<std::string> words_for(const Case& each, const Options& options) {
 
 std::string digest_of(const std::string& library) {
   const auto file = MappedFile::open(library);
-  return file.ok() ? cli::hex_text(cli::sha256((*file)->bytes())) : std::string();
+  return file.ok() ? hex_text(sha256((*file)->bytes())) : std::string();
 }
 
 Status write_reports(const Options& options, const Results& results) {

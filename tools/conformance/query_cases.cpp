@@ -14,6 +14,8 @@
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
+#include <dlfcn.h>
+
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -64,7 +66,12 @@ Status changes_no_state(Subject& subject) {
   const gantry_host_info info = host_info();
   ProcessState state(ProcessState::Scope::plugin);
   const ProcessCounts before = process_counts();
-  GANTRY_TRY(const PluginEntry entry, subject.entry());
+  // Not subject.entry(), which opens the library through its directory and keeps that open.
+  void* const library = ::dlopen(subject.manifest().library_path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return not_run("the library cannot be opened, see case 16");
+  const PluginEntry entry{
+      reinterpret_cast<decltype(PluginEntry::query)>(::dlsym(library, "gantry_plugin_query_v1"))};
+  if (entry.query == nullptr) return not_run("the library has no query, see case 16");
   ask(entry, &info);
   const ProcessCounts after = process_counts();
 

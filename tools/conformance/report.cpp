@@ -4,7 +4,7 @@
 #include "core/base/atomic_file.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
-#include "tools/gantry/common/digest.hpp"
+#include "core/trust/digest.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
 #include <gantry/runtime.hpp>
@@ -78,7 +78,7 @@ std::string results_digest(const Results& results) {
   for (const CaseResult& each : results.cases)
     states += concat(each.which->number, " ", name_of(each.state), "\n");
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(states.data());
-  return cli::hex_text(cli::sha256({bytes, states.size()}));
+  return hex_text(sha256({bytes, states.size()}));
 }
 
 void write_plugin(const Results& results, JsonWriter& json) {

@@ -1,30 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 1 to 15: the file, without running it.
+// Cases 1 to 15: the files, without running them. core/plugin/check.hpp has them; `gantry plugins
+// check` runs all of them at once.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/plugin/inspect.hpp"
+#include "core/plugin/check.hpp"
+#include "core/trust/digest.hpp"
+
+#include <algorithm>
 
 namespace gantry::kit {
 namespace {
 
-// 1
-Status passes_the_inspection(Subject& subject) {
-  const Manifest& manifest = subject.manifest();
-  for (const Message& warning : manifest.warnings)
-    return bug("the manifest has a warning: ", warning);
-  GANTRY_TRY(const Inspection inspection,
-             inspect_plugin(manifest, core_info().abi, Depth::dependencies));
-  for (const Message& warning : inspection.warnings)
-    return bug("the library has a warning: ", warning);
-  return {};
+CheckOptions check_options() {
+  CheckOptions options;
+  options.sha256 = [](std::span<const std::uint8_t> bytes) { return hex_text(sha256(bytes)); };
+  return options;
 }
 
+template <int Number>
+Status finding(Subject& subject) {
+  const PluginCheck check = check_plugin(subject.manifest().file, check_options());
+  const auto found =
+      std::find_if(check.findings.begin(), check.findings.end(),
+                   [](const CheckFinding& finding) { return finding.number == Number; });
+  if (found == check.findings.end()) return not_run("it was not checked");
+  if (found->outcome == CheckOutcome::passed) return {};
+  if (found->outcome == CheckOutcome::skipped) return skipped(found->text);
+  return bug(found->text);
+}
+
+// Finding 0 is about the library, on which all others depend.
+Status files(Subject& subject) {
+  GANTRY_CHECK(finding<0>(subject));
+  return finding<1>(subject);
+}
+
+constexpr std::string_view kInText = "the text has what to change";
+
 constexpr Case kStaticCases[] = {
-    {1, Level::S, Weight::must, "inspection",
-     "manifest and library are valid, all needed libraries and versions exist on this host",
-     "see the text and REASONS.md", passes_the_inspection},
+    {1, Level::S, Weight::must, "files",
+     "the manifest has no error and no warning; the library is complete, for this machine", kInText,
+     files},
+    {2, Level::S, Weight::must, "identity",
+     "id, version, ABI range, CPU level and sanitizer of manifest and note are equal or fit",
+     kInText, finding<2>},
+    {3, Level::S, Weight::must, "exports", "the library exports the query and nothing else",
+     kInText, finding<3>},
+    {4, Level::S, Weight::should, "unique-symbols", "no symbol is unique in the process", kInText,
+     finding<4>},
+    {5, Level::S, Weight::must, "undefined-symbols",
+     "the needed libraries define all symbols that the library imports", kInText, finding<5>},
+    {6, Level::S, Weight::must, "needed-libraries",
+     "all needed libraries are found without LD_LIBRARY_PATH", kInText, finding<6>},
+    {7, Level::S, Weight::must, "search-paths", "search paths begin with $ORIGIN", kInText,
+     finding<7>},
+    {8, Level::S, Weight::must, "protection",
+     "no executable stack, no text relocations; relocations are read-only, bound when loaded",
+     kInText, finding<8>},
+    {9, Level::S, Weight::must, "static-tls", "static thread-local storage of at most 256 bytes",
+     kInText, finding<9>},
+    {10, Level::S, Weight::must, "symbol-versions",
+     "symbol versions are not above targets.libc and those of this host", kInText, finding<10>},
+    {11, Level::S, Weight::should, "instructions",
+     "code that runs when the library is opened is of the note's CPU level", kInText, finding<11>},
+    {12, Level::S, Weight::must, "digest", "the library has the sha256 of the manifest", kInText,
+     finding<12>},
+    {13, Level::S, Weight::must, "note-is-loaded",
+     "the note is in a loaded segment, which strip keeps", kInText, finding<13>},
+    {14, Level::S, Weight::must, "self-contained",
+     "a library with self_contained: true needs only those of the C and C++ runtime", kInText,
+     finding<14>},
+    {15, Level::S, Weight::must, "no-core-library", "the package contains no library of the core",
+     kInText, finding<15>},
 };
 
 }  // namespace

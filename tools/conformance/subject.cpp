@@ -70,7 +70,8 @@ Result<const std::vector<Payload>*> Subject::needed_payloads() const {
 }
 
 Result<PluginEntry> Subject::entry() const {
-  GANTRY_TRY(const LibraryHandle library, LibraryHandle::open(manifest_.library_path));
+  GANTRY_TRY(const auto file, MappedFile::open(manifest_.library_path));
+  GANTRY_TRY(const LibraryHandle library, LibraryHandle::open(manifest_.library_path, *file));
   const auto query =
       reinterpret_cast<decltype(PluginEntry::query)>(library.symbol("gantry_plugin_query_v1"));
   if (query == nullptr)
@@ -91,6 +92,8 @@ Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
   options.threads = 2;
   options.spin_us = 0;
   options.log_level = "error";
+  // The case is a process of its own.
+  options.probe = false;
   return RuntimeState::create(std::move(options));
 }
 

@@ -51,7 +51,7 @@ struct Store {
 
 TEST(PluginStore, InstallsADirectoryUnderItsIdAndVersion) {
   World world;
-  world.add("fake", "good");
+  world.add_noted("fake", "good");
   Store store;
 
   const auto done = store.install(world.path() / "fake");
@@ -90,9 +90,9 @@ TEST(PluginStore, InstallsArchives) {
 
 TEST(PluginStore, KeepsOtherVersionsAndSortsThem) {
   World world;
-  world.add("old", "good", fake_manifest().version("1.9.0"));
-  world.add("new", "good", fake_manifest().version("1.10.0-rc.1"));
-  world.add("other", "good", fake_manifest().id("test.fake-b"));
+  world.add_noted("old", "good", fake_manifest().version("1.9.0"));
+  world.add_noted("new", "good", fake_manifest().version("1.10.0-rc.1"));
+  world.add_noted("other", "good", fake_manifest().id("test.fake-b"));
   Store store;
 
   for (const char* name : {"new", "old", "other"}) {
@@ -107,7 +107,7 @@ TEST(PluginStore, KeepsOtherVersionsAndSortsThem) {
 
 TEST(PluginStore, DoesNotChangeAnInstalledVersion) {
   World world;
-  world.add("fake", "good");
+  world.add_noted("fake", "good");
   Store store;
   ASSERT_TRUE(store.install(world.path() / "fake").ok());
 
@@ -124,7 +124,7 @@ TEST(PluginStore, DoesNotChangeAnInstalledVersion) {
 
 TEST(PluginStore, RefusesALibraryThatCannotBeAPlugin) {
   World world;
-  world.add("fake", "");
+  world.add_noted("fake", "");
   test::write_file(world.library("fake"), std::string_view("no library"));
   Store store;
 
@@ -137,7 +137,8 @@ TEST(PluginStore, RefusesALibraryThatCannotBeAPlugin) {
 
 TEST(PluginStore, WarnsOfWhatThisHostDoesNotHave) {
   World world;
-  world.add("fake", "good", fake_manifest().set("requires", "{device_nodes: [/dev/no_such_node]}"));
+  world.add_noted("fake", "good",
+                  fake_manifest().set("requires", "{device_nodes: [/dev/no_such_node]}"));
   Store store;
 
   const auto done = store.install(world.path() / "fake");
@@ -150,7 +151,7 @@ TEST(PluginStore, WarnsOfWhatThisHostDoesNotHave) {
 TEST(PluginStore, RefusesLinksAndSpecialFiles) {
   const std::string library = text_in(test::fake_library("good"));
   World world;
-  world.add("fake", "good");
+  world.add_noted("fake", "good");
   fs::create_symlink("/etc", world.path() / "fake/etc");
   Store store;
   test::write_file(
@@ -192,7 +193,7 @@ TEST(PluginStore, RefusesAFileThatIsNoArchive) {
 
 TEST(PluginStore, RefusesSeveralManifestsAndNone) {
   World world;
-  world.add("two", "good");
+  world.add_noted("two", "good");
   test::write_file(world.path() / "two/b.yaml", std::string_view("x"));
   fs::create_directories(world.path() / "none");
   test::write_file(world.path() / "none/readme", std::string_view("x"));
@@ -206,7 +207,7 @@ TEST(PluginStore, RefusesSeveralManifestsAndNone) {
 
 TEST(PluginStore, RefusesALibraryElsewhere) {
   World world;
-  world.add("fake", "good", fake_manifest().library("/opt/acme/libfake.so"));
+  world.add_noted("fake", "good", fake_manifest().library("/opt/acme/libfake.so"));
   Store store;
 
   EXPECT_EQ(text_of(store.install(world.path() / "fake")),
@@ -224,7 +225,7 @@ TEST(PluginStore, ReportsASourceThatDoesNotExist) {
 // Programs that have opened the library keep it.
 TEST(PluginStore, RemovesAVersionWhoseFilesAreOpen) {
   World world;
-  world.add("fake", "good");
+  world.add_noted("fake", "good");
   Store store;
   const StoredPlugin plugin = store.install(world.path() / "fake").value().plugin;
   const auto open = MappedFile::open(plugin.path / "libfake.so").value();

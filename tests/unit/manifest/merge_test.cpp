@@ -145,7 +145,7 @@ TEST(Merge, PassesTheTextOfAManifestToTheCheck) {
   fake().write_to(dir / "low/b.yaml");
   fake("test.off").line("enabled: false").write_to(dir / "low/c.yaml");
   PluginLocations locations;
-  locations.admin_directory.clear();
+  locations.system.clear();
   locations.directories = {(dir / "high").string(), (dir / "low").string()};
   std::vector<std::string> texts;
   const auto check = [&](const Candidate& candidate, std::string_view text) -> Status {

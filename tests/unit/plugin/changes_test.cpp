@@ -44,14 +44,14 @@ void write_drop_in(const World& world, const std::string& name, std::string_view
 
 TEST(Changes, AreNoneForTheChosenCandidate) {
   World world;
-  world.add("a", "good");
+  world.add_noted("a", "good");
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"), IsEmpty());
 }
 
 TEST(Changes, OfADisabledCandidateEnableIt) {
   World world;
-  world.add("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted("a", "good", fake_manifest().line("enabled: false"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"),
               ElementsAre("a drop-in or its manifest sets enabled: true"));
@@ -62,7 +62,7 @@ TEST(Changes, OfADisabledCandidateEnableIt) {
 
 TEST(Changes, OfAFilteredCandidateSelectIt) {
   World world;
-  world.add("a", "good");
+  world.add_noted("a", "good");
   std::vector<PluginFilter> filters{{"test.*", false, "GANTRY_DISABLE"}};
 
   EXPECT_THAT(changes_for(SetFixture(world, {}, filters), "test.fake 1.0.0"),
@@ -75,7 +75,7 @@ TEST(Changes, OfAFilteredCandidateSelectIt) {
 // Filters do not apply to a disabled plugin, but would once it is enabled.
 TEST(Changes, OfADisabledCandidateSelectItToo) {
   World world;
-  world.add("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted("a", "good", fake_manifest().line("enabled: false"));
   std::vector<PluginFilter> filters{{"a.yaml", false, "GANTRY_DISABLE"}};
 
   EXPECT_THAT(changes_for(SetFixture(world, {}, filters), "test.fake 1.0.0"),
@@ -89,10 +89,10 @@ TEST(Changes, OfADisabledCandidateSelectItToo) {
 
 TEST(Changes, OfAShadowedCandidateRemoveAllThatShadowIt) {
   World world;
-  world.add("a", "good", fake_manifest().version("1.0.0"));
-  const std::string b = world.add("b", "good", fake_manifest().version("1.1.0"));
-  const std::string c = world.add("c", "good", fake_manifest().version("1.2.0"));
-  world.add("d", "good", fake_manifest().version("0.9.0"));
+  world.add_noted("a", "good", fake_manifest().version("1.0.0"));
+  const std::string b = world.add_noted("b", "good", fake_manifest().version("1.1.0"));
+  const std::string c = world.add_noted("c", "good", fake_manifest().version("1.2.0"));
+  world.add_noted("d", "good", fake_manifest().version("0.9.0"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"),
               ElementsAre(b + " is removed", c + " is removed"));
@@ -105,16 +105,16 @@ TEST(Changes, OfAShadowedCandidateRemoveAllThatShadowIt) {
 // Which of several manifests shadows the others does not change if a disabled one is removed.
 TEST(Changes, OfAShadowedCandidateKeepWhatDoesNotShadowIt) {
   World world;
-  world.add("a", "good", fake_manifest().version("1.0.0"));
-  world.add("b", "good", fake_manifest().version("1.1.0").line("enabled: false"));
-  const std::string c = world.add("c", "good", fake_manifest().version("1.2.0"));
+  world.add_noted("a", "good", fake_manifest().version("1.0.0"));
+  world.add_noted("b", "good", fake_manifest().version("1.1.0").line("enabled: false"));
+  const std::string c = world.add_noted("c", "good", fake_manifest().version("1.2.0"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"), ElementsAre(c + " is removed"));
 }
 
 TEST(Changes, OfARefusedCandidateNameTheRemedyOfTheCatalogue) {
   World world;
-  world.add("a", "");
+  world.add_noted("a", "");
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"),
               ElementsAre("GANTRY-D305 LIBRARY_MISSING is repaired: install the library, or "
@@ -124,9 +124,10 @@ TEST(Changes, OfARefusedCandidateNameTheRemedyOfTheCatalogue) {
 // A disabled plugin is not inspected by inspect_all().
 TEST(Changes, ContainDefectsOfCandidatesThatWereStoppedEarlier) {
   World world;
-  world.add("a", "no_query", fake_manifest().line("enabled: false"));
-  world.add("b", "",
-            fake_manifest().id("test.b").line("enabled: false").set("targets", "{arch: [mips]}"));
+  world.add_noted("a", "no_query", fake_manifest().line("enabled: false"));
+  world.add_noted(
+      "b", "",
+      fake_manifest().id("test.b").line("enabled: false").set("targets", "{arch: [mips]}"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.fake 1.0.0"),
               ElementsAre("a drop-in or its manifest sets enabled: true",
@@ -139,9 +140,9 @@ TEST(Changes, ContainDefectsOfCandidatesThatWereStoppedEarlier) {
 // At equal priority the version and then the id decide.
 TEST(Changes, OfTheNextCandidateRaiseItsPriorityAsFarAsNecessary) {
   World world;
-  world.add("a", "good", fake_manifest().id("test.a").line("priority: 5"));
-  world.add("b", "good", fake_manifest().id("test.b"));
-  world.add("c", "good", fake_manifest().id("test.c").version("2.0.0"));
+  world.add_noted("a", "good", fake_manifest().id("test.a").line("priority: 5"));
+  world.add_noted("b", "good", fake_manifest().id("test.b"));
+  world.add_noted("c", "good", fake_manifest().id("test.c").version("2.0.0"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.b 1.0.0"),
               ElementsAre("its priority is 6 or more, or plugins.overrides maps \"fake\" to "
@@ -159,8 +160,8 @@ TEST(Changes, OfTheNextCandidateRaiseItsPriorityAsFarAsNecessary) {
 
 TEST(Changes, NameOnlyAnOverrideIfNoPriorityIsHigher) {
   World world;
-  world.add("a", "good", fake_manifest().id("test.a").line("priority: 1000"));
-  world.add("b", "good", fake_manifest().id("test.b"));
+  world.add_noted("a", "good", fake_manifest().id("test.a").line("priority: 1000"));
+  world.add_noted("b", "good", fake_manifest().id("test.b"));
 
   EXPECT_THAT(changes_for(SetFixture(world), "test.b 1.0.0"),
               ElementsAre("plugins.overrides maps \"fake\" to test.b"));
@@ -169,8 +170,8 @@ TEST(Changes, NameOnlyAnOverrideIfNoPriorityIsHigher) {
 
 TEST(Changes, OfACandidateBesideAnOverrideChangeTheOverride) {
   World world;
-  world.add("a", "good", fake_manifest().id("test.a"));
-  world.add("b", "good", fake_manifest().id("test.b").line("enabled: false"));
+  world.add_noted("a", "good", fake_manifest().id("test.a"));
+  world.add_noted("b", "good", fake_manifest().id("test.b").line("enabled: false"));
 
   EXPECT_THAT(changes_for(SetFixture(world, {{"fake", "test.a"}}), "test.b 1.0.0"),
               ElementsAre("a drop-in or its manifest sets enabled: true",
@@ -181,7 +182,7 @@ TEST(Changes, OfACandidateBesideAnOverrideChangeTheOverride) {
 
 TEST(Changes, ArePartOfTheErrorOfALoad) {
   World world;
-  world.add("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted("a", "good", fake_manifest().line("enabled: false"));
   SetFixture set(world);
   Explanation explanation = explain(set.plugins, {{"fake", false, {}}});
 
@@ -194,8 +195,8 @@ TEST(Changes, ArePartOfTheErrorOfALoad) {
 
 TEST(Changes, ArePartOfTheTextOfDoctor) {
   World world;
-  world.add("a", "good", fake_manifest().line("enabled: false"));
-  world.add("b", "good", fake_manifest().id("test.b"));
+  world.add_noted("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted("b", "good", fake_manifest().id("test.b"));
   SetFixture set(world);
   Explanation explanation = explain(set.plugins, {{"fake", false, {}}});
 

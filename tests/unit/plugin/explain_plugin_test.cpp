@@ -36,10 +36,10 @@ ExplainedPlugin explained_fake(SetFixture&& set) {
 
 TEST(ExplainPlugin, ListsAllManifestsOfTheIdAndTheUsedOne) {
   World world;
-  world.add("a", "good", fake_manifest().version("1.0.0"));
-  world.add("b", "good", fake_manifest().version("2.0.0"));
-  world.add("c", "good", fake_manifest().version("3.0.0").line("enabled: false"));
-  world.add("d", "good", fake_manifest().id("test.other"));
+  world.add_noted("a", "good", fake_manifest().version("1.0.0"));
+  world.add_noted("b", "good", fake_manifest().version("2.0.0"));
+  world.add_noted("c", "good", fake_manifest().version("3.0.0").line("enabled: false"));
+  world.add_noted("d", "good", fake_manifest().id("test.other"));
 
   const ExplainedPlugin plugin = explained_fake(SetFixture(world));
 
@@ -51,8 +51,8 @@ TEST(ExplainPlugin, ListsAllManifestsOfTheIdAndTheUsedOne) {
 
 TEST(ExplainPlugin, UsesAStoppedManifestIfNoOtherIsLeft) {
   World world;
-  world.add("a", "", fake_manifest().version("1.0.0"));
-  world.add("b", "", fake_manifest().version("2.0.0").line("enabled: false"));
+  world.add_noted("a", "", fake_manifest().version("1.0.0"));
+  world.add_noted("b", "", fake_manifest().version("2.0.0").line("enabled: false"));
 
   EXPECT_EQ(explained_fake(SetFixture(world)).manifest->version.text, "1.0.0");
   EXPECT_EQ(explained_fake(SetFixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}}))
@@ -62,7 +62,7 @@ TEST(ExplainPlugin, UsesAStoppedManifestIfNoOtherIsLeft) {
 
 TEST(ExplainPlugin, ListsDropInsAndTheLocation) {
   World world;
-  world.add("a", "good");
+  world.add_noted("a", "good");
   std::filesystem::create_directories(world.path() / "a.yaml.d");
   test::write_file(world.path() / "a.yaml.d/10.yaml", std::string_view("priority: 3\n"));
 
@@ -106,9 +106,10 @@ TEST(ExplainPlugin, FindsMaskedAndReplacedManifests) {
 
 TEST(ExplainPlugin, ExplainsItsKeysAliasesAndDevicesWithTheChanges) {
   World world;
-  world.add("a", "good",
-            fake_manifest().set("keys", "[{key: fake, aliases: [older]}]").line("enabled: false"));
-  world.add("b", "good", ManifestBuilder().id("test.b").key("fake"));
+  world.add_noted(
+      "a", "good",
+      fake_manifest().set("keys", "[{key: fake, aliases: [older]}]").line("enabled: false"));
+  world.add_noted("b", "good", ManifestBuilder().id("test.b").key("fake"));
 
   const ExplainedPlugin plugin = explained_fake(SetFixture(world));
 
@@ -125,8 +126,8 @@ TEST(ExplainPlugin, ExplainsItsKeysAliasesAndDevicesWithTheChanges) {
 
 TEST(ExplainPlugin, ListsIdsUnreadableManifestsAndLocationsForAnUnknownId) {
   World world;
-  world.add("a", "");
-  world.add("b", "", fake_manifest().id("acme.npu"));
+  world.add_noted("a", "");
+  world.add_noted("b", "", fake_manifest().id("acme.npu"));
   test::write_file(world.path() / "broken.yaml", std::string_view("schema: [\n"));
   const SetFixture set(world);
 

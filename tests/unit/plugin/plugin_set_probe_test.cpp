@@ -66,7 +66,7 @@ TEST(PluginSetProbe, IsMadeOnceBeforeAPluginIsOpened) {
 TEST(PluginSetProbe, ThatFailsKeepsThePluginOutOfThisProcess) {
   World world;
   // A constructor of the library would end this process.
-  world.add("bad", "constructor_exits", second());
+  world.add_noted("bad", "constructor_exits", second());
   ProbedSet set(world);
 
   const auto active = set.plugins.for_key("fake");
@@ -80,7 +80,7 @@ TEST(PluginSetProbe, ThatFailsKeepsThePluginOutOfThisProcess) {
 
 TEST(PluginSetProbe, ThatFailsLeavesOtherPlugins) {
   World world;
-  world.add("bad", "constructor_exits", second());
+  world.add_noted("bad", "constructor_exits", second());
   world.add("good", "good");
   ProbedSet set(world);
 

@@ -6,6 +6,7 @@
 #include "core/manifest/merge.hpp"
 #include "core/plugin/plugin.hpp"
 #include "tests/support/manifest_builder.hpp"
+#include "tests/support/note_bytes.hpp"
 
 #include <string>
 #include <string_view>
@@ -38,6 +39,14 @@ class World {
     ManifestBuilder written = manifest;
     if (written.text().find("\nprobe: ") == std::string::npos) written.line("probe: never");
     return written.write_to(directory / concat(name, ".yaml")).string();
+  }
+  // The same; the library's note has the manifest's id and version.
+  std::string add_noted(std::string_view name, std::string_view variant,
+                        const ManifestBuilder& builder = fake_manifest()) {
+    std::string file = add(name, variant, builder);
+    const Manifest read = manifest(name);
+    if (!variant.empty()) set_note(library(name), read.id, read.version.text);
+    return file;
   }
   Manifest manifest(std::string_view name) const {
     return open_manifest((dir_ / name / concat(name, ".yaml")).string()).value();

@@ -27,6 +27,7 @@ class ProbedPlugin : public ::testing::Test {
     RuntimeOptions options;
     options.config_file = (temp / "runtime.yaml").string();
     options.plugin_dirs = {world.path().string()};
+    options.probe = probe;
     options.only_these_plugins = true;
     options.log_level = "info";
     options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
@@ -36,6 +37,7 @@ class ProbedPlugin : public ::testing::Test {
   test::World world;
   test::TempDir temp;
   std::vector<std::string> lines;
+  bool probe = true;
 };
 
 class ProbedPluginThat : public ProbedPlugin,
@@ -82,6 +84,16 @@ TEST_F(ProbedPlugin, IsNotProbedAgainByAnotherRuntime) {
   lines.clear();
 
   ASSERT_TRUE(runtime().device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
+}
+
+TEST_F(ProbedPlugin, IsOpenedAtOnceIfTheProgramStatesIt) {
+  add("good", "always");
+  probe = false;
+  Runtime host = runtime();
+
+  EXPECT_TRUE(host.device("fake_device").ok());
 
   EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
 }

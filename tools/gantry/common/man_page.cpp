@@ -35,7 +35,9 @@ constexpr Entry variables[] = {
      "option KEY of plugin ID, in capitals, with _ in place of dots and hyphens"},
     {"GANTRY_SECURE", "1: ignore variables that name files or plugins, as privileged processes do"},
     {"XDG_CACHE_HOME", "the cache is in its directory gantry; default: ~/.cache"},
-    {"HOME", "see XDG_CACHE_HOME"},
+    {"XDG_DATA_HOME",
+     "the user's plugins are in its directory gantry/plugins.d; default: ~/.local/share"},
+    {"HOME", "see XDG_CACHE_HOME and XDG_DATA_HOME"},
     {"TMPDIR", "directory of temporary files"},
     {"PATH", "where compilers of gantry pack are searched"},
     {"CC", "C compiler of gantry pack"},
@@ -46,8 +48,15 @@ constexpr Entry variables[] = {
 
 constexpr Entry files[] = {
     {"/etc/gantry/runtime.yaml", "the configuration, unless --config names another file"},
-    {"/etc/gantry/plugins.d", "manifests of the administrator"},
-    {"<prefix>/share/gantry/plugins.d", "manifests of installed plugins"},
+    {"/etc/gantry/runtime.yaml.d", "its drop-ins; also in /run/gantry and /usr/share/gantry"},
+    {"/etc/gantry/trust.yaml", "signing keys, policies and owners of plugins"},
+    {"/etc/gantry/plugins.lock", "digests of plugins"},
+    {"/etc/gantry/plugins.d",
+     "manifests of the administrator; until the next boot: /run/gantry/plugins.d"},
+    {"/usr/share/gantry/plugins.d",
+     "manifests of packages; also /usr/local/share/gantry/plugins.d"},
+    {"<prefix>/share/gantry/plugins.d", "manifests of an installation elsewhere"},
+    {"~/.local/share/gantry/plugins.d", "manifests of the user"},
     {"~/.cache/gantry", "compiled programs and other files that can be regenerated"},
 };
 

@@ -2,8 +2,8 @@
 #include "tools/gantry/install/plugin_files.hpp"
 
 #include "tools/gantry/common/archive_members.hpp"
-#include "tools/gantry/install/gzip_file.hpp"
 
+#include "core/arrays/gunzip.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/manifest/directory.hpp"
 

@@ -36,6 +36,9 @@ struct RuntimeOptions {
   // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
   // Several works may run at the same time, in any threads. Empty: no calls.
   std::function<void(std::uint64_t work, std::string_view text)> work_sink;
+  // open plugins of vendors in a child process first, as their manifests state; false: no child
+  // process is started
+  bool probe = true;
   // record spans for trace_json()
   bool trace = false;
 };

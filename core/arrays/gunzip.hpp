@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-namespace gantry::cli {
+namespace gantry {
 
 // True if the bytes begin as a gzip file does.
 bool is_gzip(std::span<const std::uint8_t> bytes);
@@ -27,4 +27,4 @@ Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> b
                                                  const std::filesystem::path& directory,
                                                  std::uint64_t limit);
 
-}  // namespace gantry::cli
+}  // namespace gantry

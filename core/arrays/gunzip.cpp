@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/install/gzip_file.hpp"
+#include "core/arrays/gunzip.hpp"
 
 #include "core/base/replace_file.hpp"
 #include "core/base/signals_blocked.hpp"
@@ -16,7 +16,7 @@
 #include <limits>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * 1024;
@@ -108,4 +108,4 @@ Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> b
   return MappedFile::open(concat("/proc/self/fd/", file.get()));
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry
