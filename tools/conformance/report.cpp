@@ -9,10 +9,9 @@
 
 #include <gantry/runtime.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-
-#include <algorithm>
 
 namespace gantry::kit {
 namespace {

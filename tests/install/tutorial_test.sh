@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Executes the commands of sdk/TUTORIAL.md word by word, on an installed tree without the sources.
+#
+# usage: tutorial_test.sh BUILD_DIR
+set -eu
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { cat "$work/log"; echo "tutorial: FAILED: $*" >&2; exit 1; }
+
+for component in core tools sdk plugin-graph; do
+  cmake --install "$build" --prefix "$work/prefix" --component "$component" >"$work/log" 2>&1 || fail "cmake --install"
+done
+page=$work/prefix/share/gantry/sdk/TUTORIAL.md
+awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$page" >"$work/commands"
+[ "$(wc -l <"$work/commands")" -gt 80 ] || fail "the page has too few commands"
+lines=$(awk '/^cat >npu_backend.cpp/ {on = 1; next} /^CODE$/ {on = 0} on' "$work/commands" | grep -cvE '^[[:space:]]*(//|$)')
+[ "$lines" -lt 60 ] || fail "the backend has $lines lines, limit is 59"
+mkdir "$work/vendor" "$work/home"
+cd "$work/vendor"
+env -i PATH="$work/prefix/bin:$PATH" HOME="$work/home" CMAKE_PREFIX_PATH="$work/prefix" bash -eu "$work/commands" >"$work/log" 2>&1 ||
+  fail "a command of the page"
+grep -q '  CHOSEN   acme.npu 1.0.0 ' "$work/log" || fail "the plugin is not chosen"
+[ "$(grep -c '^result  int.*  42$' "$work/log")" = 2 ] || fail "scale(14) is not 42"
+grep -q '^level: silver$' "$work/log" || fail "the plugin does not reach silver"
+echo "tutorial: passed, $lines lines of code"
