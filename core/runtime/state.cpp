@@ -88,6 +88,7 @@ TrustOptions trust_of(const RuntimeOptions& options, const Config& config,
                       const Environment& environment) {
   TrustOptions trust;
   trust.elevated = environment.elevated;
+  trust.core_directory = core_directory();
   if (environment.elevated && !options.config_file.empty()) return trust;
   trust.trust_file = config.trust_file;
   trust.lock_file = config.lock_file;

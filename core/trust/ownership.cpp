@@ -73,6 +73,23 @@ TrustedOwners TrustedOwners::of_process(bool elevated, const std::vector<uid_t>&
   return owners;
 }
 
+void TrustedOwners::add_writers_of(const std::string& directory) {
+  if (elevated || !directory.starts_with('/')) return;
+  TrustedOwners more = *this;
+  for (std::size_t end = 0; end != std::string::npos;) {
+    end = directory.find('/', end + 1);
+    struct stat about {};
+    if (::stat(directory.substr(0, end).c_str(), &about) != 0) return;
+    if ((about.st_mode & S_IWOTH) != 0 && (about.st_mode & S_ISVTX) == 0) return;
+    more.uids.push_back(about.st_uid);
+    if ((about.st_mode & S_IWGRP) != 0 && (about.st_mode & S_ISVTX) == 0)
+      more.gids.push_back(about.st_gid);
+  }
+  std::sort(more.uids.begin(), more.uids.end());
+  more.uids.erase(std::unique(more.uids.begin(), more.uids.end()), more.uids.end());
+  *this = std::move(more);
+}
+
 Result<const Ownership::Passed*> Ownership::check_component(const std::string& path,
                                                             const std::string& file) {
   if (const auto known = passed_.find(path); known != passed_.end()) return &known->second;
@@ -91,17 +108,20 @@ Result<const Ownership::Passed*> Ownership::check_component(const std::string& p
                            ": change its owner",
                            trusted_.elevated ? "" : ", or add the uid to trusted_uids"));
   }
+  const auto& gids = trusted_.gids;
+  const bool is_group_trusted = std::find(gids.begin(), gids.end(), about.st_gid) != gids.end();
+  const bool is_writable =
+      (about.st_mode & S_IWOTH) != 0 || ((about.st_mode & S_IWGRP) != 0 && !is_group_trusted);
   Passed passed;
   passed.is_directory = S_ISDIR(about.st_mode);
-  passed.is_sticky = passed.is_directory && (about.st_mode & S_ISVTX) != 0 &&
-                     (about.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  passed.is_sticky = passed.is_directory && (about.st_mode & S_ISVTX) != 0 && is_writable;
   if (S_ISLNK(about.st_mode)) {
     std::string target(PATH_MAX, '\0');
     const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
     if (size < 0) return system_failure(path, file, errno);
     target.resize(static_cast<std::size_t>(size));
     passed.target = std::move(target);
-  } else if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !passed.is_sticky) {
+  } else if (is_writable && !passed.is_sticky) {
     return refused(Message(noun_of(about.st_mode), " ", path, place(path, file), " has mode ",
                            mode_text(about.st_mode), " (owner uid ", about.st_uid,
                            "), and others than its owner may write to it: chmod go-w it"));

@@ -21,7 +21,17 @@ struct TrustedOwners {
   // Returns root and, unless the process is elevated, its effective user and `more`.
   static TrustedOwners of_process(bool elevated, const std::vector<uid_t>& more = {});
 
+  // Also trusts those who can replace the core: the owners of all components of the path, and the
+  // groups that may write to one. A checkout that another user owns, or whose directories its
+  // group may write to, then works; a core in a directory of root adds nobody. No effect in an
+  // elevated process, and if everybody may write to a component.
+  //
+  // directory  [in]   that the core was loaded from, without links
+  void add_writers_of(const std::string& directory);
+
   std::vector<uid_t> uids = {0};
+  // whose members may write to directories and files
+  std::vector<gid_t> gids;
   // for messages
   bool elevated = false;
 };
@@ -33,7 +43,7 @@ class Ownership {
 
   // Checks every component of the path, in the order in which the system resolves it: directories,
   // links, the directories of their targets, and the file. Each has a trusted owner. Directories
-  // and the file are not writable by group or others. A sticky directory such as /tmp may be
+  // and the file are not writable by others, nor by a group that is not trusted. A sticky directory such as /tmp may be
   // writable, because others cannot replace entries of trusted owners there, unless it contains
   // the file itself: others could place libraries beside it.
   //

@@ -79,6 +79,7 @@ Result<Trust> Trust::open(const TrustOptions& options) {
   if (!lock.ok())
     return std::move(lock).failure().at("while reading the lock file ", options.lock_file);
   trust.owners_ = TrustedOwners::of_process(options.elevated, trust.trust_.trusted_uids);
+  trust.owners_.add_writers_of(options.core_directory);
   return trust;
 }
 

@@ -28,6 +28,8 @@ namespace gantry {
 struct TrustOptions {
   std::string trust_file = std::string(kSystemTrustFile);
   std::string lock_file = std::string(kSystemLockFile);
+  // that the core was loaded from; empty: unknown. See TrustedOwners::add_writers_of()
+  std::string core_directory;
   // the process has more privileges than its caller: only root is trusted
   bool elevated = false;
   // seconds since 1970; nullopt: the system's time

@@ -178,5 +178,58 @@ TEST(TrustedOwners, AreRootTheUserAndConfiguredOnes) {
     EXPECT_THAT(TrustedOwners::of_process(false, {7}).uids, testing::Contains(uid));
 }
 
+// A core in a directory of its own, beside the plugin's.
+class WritersOfTheCore : public OwnershipCheck {
+ protected:
+  WritersOfTheCore() {
+    fs::create_directories(dir_ / "core/bin");
+    ::chmod((dir_ / "core").c_str(), 0755);
+    ::chmod((dir_ / "core/bin").c_str(), 0755);
+  }
+  bool accepts_plugin(bool elevated = false) const {
+    TrustedOwners owners = TrustedOwners::of_process(elevated);
+    owners.add_writers_of((dir_ / "core/bin").string());
+    return Ownership(owners).check(file().string()).ok();
+  }
+  std::string core() const { return (dir_ / "core").string(); }
+};
+
+TEST_F(WritersOfTheCore, MayOwnPlugins) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change owners";
+  ASSERT_EQ(::chown(acme().c_str(), kStranger, 0), 0);
+  EXPECT_FALSE(accepts_plugin());
+
+  ASSERT_EQ(::chown(core().c_str(), kStranger, 0), 0);
+  EXPECT_TRUE(accepts_plugin());
+  EXPECT_FALSE(accepts_plugin(true));
+}
+
+TEST_F(WritersOfTheCore, MayWriteToPluginsAsAGroup) {
+  ::chmod(acme().c_str(), 0775);
+  EXPECT_FALSE(accepts_plugin());
+
+  ::chmod(core().c_str(), 0775);
+  EXPECT_TRUE(accepts_plugin());
+  EXPECT_EQ(accepts_plugin(true), false);
+
+  ::chmod(acme().c_str(), 0777);
+  EXPECT_FALSE(accepts_plugin());
+}
+
+TEST_F(WritersOfTheCore, AreNobodyIfEverybodyMayWrite) {
+  ::chmod(acme().c_str(), 0775);
+  ::chmod(core().c_str(), 0777);
+  EXPECT_FALSE(accepts_plugin());
+}
+
+TEST_F(WritersOfTheCore, OfAnotherGroupMayNot) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can change owners";
+  ::chmod(acme().c_str(), 0775);
+  ::chmod(core().c_str(), 0775);
+  ASSERT_EQ(::chown(core().c_str(), 0, kStranger), 0);
+
+  EXPECT_FALSE(accepts_plugin());
+}
+
 }  // namespace
 }  // namespace gantry

@@ -47,7 +47,7 @@ class TrustTest : public testing::Test {
            "}\n";
   }
   Result<Trust> open(bool elevated = false) const {
-    return Trust::open({file("trust.yaml"), file("plugins.lock"), elevated, kNow});
+    return Trust::open({file("trust.yaml"), file("plugins.lock"), "", elevated, kNow});
   }
   Candidate candidate() const {
     Candidate one;
