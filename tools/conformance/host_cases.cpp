@@ -26,7 +26,10 @@ constexpr const char* kOrdinaryNodes[] = {"/dev/null", "/dev/zero", "/dev/random
 // Replaces /dev for this process by a directory without devices. False: not permitted.
 bool hide_devices() {
   if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  // In a chroot the root is usually no mount.
+  const bool is_private = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ||
+                          ::mount(nullptr, "/dev", nullptr, MS_PRIVATE, nullptr) == 0;
+  if (!is_private) return false;
   std::vector<Descriptor> nodes;
   for (const char* node : kOrdinaryNodes) nodes.emplace_back(::open(node, O_PATH | O_CLOEXEC));
   if (::mount("none", "/dev", "tmpfs", 0, nullptr) != 0) return false;

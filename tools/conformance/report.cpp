@@ -127,8 +127,8 @@ std::string list_text(std::span<const Case> cases) {
     column(std::to_string(each.number), 4);
     column(std::string(1, letter_of(each.level)), 3);
     column(name_of(each.weight), 8);
-    column(each.name, 30);
-    text.append(each.checks).append("\n");
+    column(each.name, 28);
+    text.append("  ").append(each.checks).append("\n");
   }
   return text;
 }
