@@ -251,7 +251,7 @@ SearchResult search_plugins(const PluginLocations& locations) {
                         fixed_directories.end();
     if (!listed) fixed(8, path, own);
   }
-  fixed(8, locations.user_directory, own);
+  fixed(9, locations.user_directory, own);
   return search.take();
 }
 

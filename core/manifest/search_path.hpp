@@ -4,12 +4,12 @@
 //
 //   1  the program: manifests, then directories
 //   2  the configuration: plugins.manifests, plugins.dirs
-//   3  GANTRY_PLUGIN_FILES (then 4 to 8 are not used) or GANTRY_ADD_PLUGIN_FILES
+//   3  GANTRY_PLUGIN_FILES (then 4 to 9 are not used) or GANTRY_ADD_PLUGIN_FILES
 //   4  /etc/gantry/plugins.d                      administrators
 //   5  /run/gantry/plugins.d                      until the next boot; containers
 //   7  /usr/local/share/gantry/plugins.d, /usr/share/gantry/plugins.d      packages
-//   8  <directory of the core>/../share/gantry/plugins.d, if it is none of the above; then
-//      $XDG_DATA_HOME/gantry/plugins.d            the user's
+//   8  <directory of the core>/../share/gantry/plugins.d, if it is none of the above
+//   9  $XDG_DATA_HOME/gantry/plugins.d            the user's
 //
 // A privileged process uses tiers 1, 2, 4, 5 and 7. The working directory is never searched.
 // Nothing here reads the environment: core/runtime/environment.cpp passes the values.
@@ -49,7 +49,7 @@ struct PluginLocations {
   std::optional<std::string> plugin_files, add_plugin_files;
   // tiers 4 to 7
   std::vector<SystemDirectory> system = system_plugin_directories();
-  // of tier 8; empty: not searched
+  // of tiers 8 and 9; empty: not searched
   std::string core_directory, user_directory;
   // the process has more privileges than its caller
   bool privileged = false;

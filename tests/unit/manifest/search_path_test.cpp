@@ -117,7 +117,7 @@ TEST(SearchPath, SearchesTheUsersDirectoryLast) {
   const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir), ElementsAre("share/gantry/plugins.d/x.yaml", "user/x.yaml"));
-  EXPECT_EQ(result.locations.back().tier, 8);
+  EXPECT_EQ(result.locations.back().tier, 9);
 }
 
 // The core of a package is in /usr/lib, and /usr/share is a directory of the system.
@@ -151,7 +151,7 @@ TEST(SearchPath, UsesNoDirectoryOfTheCoreOrTheUserInAPrivilegedProcess) {
   EXPECT_THAT(files(result, dir), ElementsAre("admin/a.yaml"));
   EXPECT_THAT(result.drop_ins, IsEmpty());
   EXPECT_EQ(lines(result).back(),
-            concat("8 ", (dir / "user").string(), " (not used: privileged process)"));
+            concat("9 ", (dir / "user").string(), " (not used: privileged process)"));
 }
 
 TEST(SearchPath, SkipsManifestsOfOtherArchitectures) {
