@@ -79,7 +79,12 @@ bool is_base_library(std::string_view soname) {
                                        "libatomic.so.1",
                                        "ld-linux-x86-64.so.2",
                                        "ld-linux-aarch64.so.1"};
-  return std::find(std::begin(base), std::end(base), soname) != std::end(base);
+  // runtimes of sanitizers, with a version that depends on the compiler's
+  constexpr std::string_view sanitizers[] = {"libasan.so.", "libubsan.so.", "libtsan.so.",
+                                             "liblsan.so."};
+  return std::find(std::begin(base), std::end(base), soname) != std::end(base) ||
+         std::any_of(std::begin(sanitizers), std::end(sanitizers),
+                     [&](std::string_view start) { return soname.starts_with(start); });
 }
 
 }  // namespace
