@@ -27,7 +27,12 @@ using ::testing::IsEmpty;
 
 std::string digest_of(const fs::path& file) { return hex_text(sha256(test::read_file(file))); }
 
-std::shared_ptr<const Trust> host_trust(const TrustOptions& options = {"", "", false, 0}) {
+// trust_file  [in]  path; empty: none
+std::shared_ptr<const Trust> host_trust(const std::string& trust_file = "") {
+  TrustOptions options;
+  options.trust_file = trust_file;
+  options.lock_file = "";
+  options.now = 0;
   return std::make_shared<const Trust>(Trust::open(options).value());
 }
 
@@ -139,7 +144,7 @@ TEST(PluginSetTrust, LogsTheWarningsOfAPolicyOnce) {
   world.add("b", "second", second());
   test::TempDir etc;
   test::write_file(etc / "trust.yaml", "policies: {default: warn}\n");
-  const auto set = trusting(world, host_trust({(etc / "trust.yaml").string(), "", false, 0}));
+  const auto set = trusting(world, host_trust((etc / "trust.yaml").string()));
 
   ASSERT_TRUE(set->plugins.open("test.fake").ok());
 
