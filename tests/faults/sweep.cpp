@@ -233,7 +233,8 @@ Ending run_with(const Job& job, const Fault& fault) {
 
 bool ended_by_linker(const Ending& run) {
   return run.status == 127 &&
-         run.err.find("cannot allocate memory for thread-local data") != std::string::npos;
+         (run.err.find("cannot allocate memory for thread-local data") != std::string::npos ||
+          run.err == "out of memory\n");
 }
 
 unsigned long sweep(const Job& job, Fault::Kind kind, unsigned long first, unsigned long step,
@@ -242,7 +243,8 @@ unsigned long sweep(const Job& job, Fault::Kind kind, unsigned long first, unsig
   for (unsigned long nth = first;; nth += step) {
     const Ending run = run_with(job, {kind, nth, {}});
     if (run.status >= 125 && run.status < 128 && !ended_by_linker(run)) {
-      std::fprintf(stderr, "%s cannot be started: status %d\n", job.words[0].c_str(), run.status);
+      std::fprintf(stderr, "%s cannot be started with fault %lu: status %d, %s\n",
+                   job.words[0].c_str(), nth, run.status, run.err.c_str());
       std::abort();
     }
     if (!run.fired) return runs;

@@ -59,7 +59,8 @@ struct Ending {
 
 // True if the dynamic linker ended the process, which it does with status 127 if there is no memory
 // for the thread-local data of a library that was loaded later: libstdc++, when a plugin throws for
-// the first time in a program that contains a copy of its own.
+// the first time in a program that contains a copy of its own; or for its table of symbols that are
+// unique in the process (STB_GNU_UNIQUE), of which libstdc++ has some.
 bool ended_by_linker(const Ending& run);
 
 // precondition  one run at a time in this process: the tracer waits for any child
