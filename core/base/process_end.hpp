@@ -5,8 +5,9 @@
 //     running ── exit() ──▶ exiting    static destructors of the plugins run
 //        └────── fork() ──▶ forked     in the child, which has no thread and no driver of the plugins
 //
-// This and the work of signal_cleanup.hpp are the only process-wide state of the core; all runtimes
-// share it.
+// This, the work of signal_cleanup.hpp and the list of plugins that are open
+// (core/plugin/library_handle.cpp, opened_plugins.hpp) are the only process-wide state of the core;
+// all runtimes share it.
 #pragma once
 
 #include <gantry/result.hpp>

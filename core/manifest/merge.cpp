@@ -174,6 +174,29 @@ void settle_ids(std::vector<Candidate>& candidates) {
   for (const auto& [id, winner] : winners) winner->state = CandidateState::eligible;
 }
 
+bool is_shadowed(const Candidate& candidate) {
+  if (!candidate.manifest) return false;
+  return candidate.reason == reason::shadowed_by || candidate.reason == reason::duplicate_of;
+}
+
+void check_versions(const VersionCheck& beside, std::vector<Candidate>& candidates) {
+  for (Candidate& winner : candidates) {
+    if (winner.state != CandidateState::eligible) continue;
+    const Status accepted = beside(*winner.manifest);
+    if (accepted.ok()) continue;
+    winner.state = CandidateState::trusted;
+    stop(winner, accepted.error());
+    const auto takes_over = [&](const Candidate& other) {
+      return is_shadowed(other) && other.manifest->id == winner.manifest->id &&
+             beside(*other.manifest).ok();
+    };
+    const auto next = std::ranges::find_if(candidates, takes_over);
+    if (next == candidates.end()) continue;
+    next->stop({}, {});
+    next->state = CandidateState::eligible;
+  }
+}
+
 // Returns an empty text if the filter matches a candidate.
 Message unmatched_warning(const PluginFilter& filter, const std::vector<Candidate>& candidates) {
   std::vector<std::string_view> names;
@@ -215,7 +238,7 @@ bool matches(const PluginFilter& filter, const Candidate& candidate) {
 }
 
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
-                          const CandidateCheck& check) {
+                          const CandidateCheck& check, const VersionCheck& beside) {
   DropIns drop_ins;
   for (const FoundDropIn& drop_in : found.drop_ins) drop_ins[drop_in.name].push_back(&drop_in);
   MergeResult result;
@@ -225,6 +248,7 @@ MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFil
   check_hosts(result.candidates);
   check_trust(texts, check, result.candidates);
   settle_ids(result.candidates);
+  if (beside) check_versions(beside, result.candidates);
   result.warnings = warnings_of(found, filters, result.candidates);
   return result;
 }

@@ -22,6 +22,9 @@ namespace gantry {
 // Decides whether a parsed candidate may be used. The text of its manifest is as it was parsed.
 using CandidateCheck = std::function<Status(const Candidate& candidate, std::string_view text)>;
 
+// Decides whether the version of a candidate can be used beside what the process has opened.
+using VersionCheck = std::function<Status(const Manifest& manifest)>;
+
 struct MergeResult {
   // in order of precedence
   std::vector<Candidate> candidates;
@@ -42,12 +45,14 @@ bool matches(const PluginFilter& filter, const Candidate& candidate);
 //   6  `check` accepts the candidate (its error is the reason); empty: all are accepted
 //   7  of candidates with the same id, the highest tier is selected, within a tier the highest
 //      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file or digest)
+//   8  if `beside` refuses a selected candidate (its error is the reason), the first shadowed one
+//      of its id that `beside` accepts is selected instead; empty: all are accepted
 //
 // A malformed manifest stops only its own candidate.
 //
 // costs    reads each manifest and parses those that are neither masked nor replaced: about 60 us
 //          each
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
-                          const CandidateCheck& check = {});
+                          const CandidateCheck& check = {}, const VersionCheck& beside = {});
 
 }  // namespace gantry

@@ -3,18 +3,14 @@
 // The reasons why a candidate is not used, each with a stable number and tag: GANTRY-D210
 // ABI_RANGE.
 //
-//   D10x found   D11x D12x merged   D15x D16x manifest   D21x D22x D23x versions and identity
-//   D25x D26x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
-//   D60x create   D70x selection
-//   D25x trust   D30x D31x D32x D33x ELF and linking   D35x this host   D41x filters
-//   D51x D52x D53x D54x probe   D60x create   D70x selection
+//   D10x found   D11x D12x merged   D13x upgraded while in use   D15x D16x manifest
+//   D21x D22x D23x versions and identity   D25x D26x trust   D30x D31x D32x D33x ELF and linking
+//   D35x this host   D41x filters   D51x D52x D53x D54x probe   D60x create   D70x selection
 //
 // A new reason is a constant here and a row of the table in sdk/REASONS.md, which the build reads.
 //
 // Numbers and tags are never reused. A tag fits into gantry_status::reason. Reserved for later
-// versions: D430 conflicts, D5xx probe, D13x and D64x upgrade and removal, D8xx
-// versions: D251..D259 trust, D430 conflicts, D13x and D64x upgrade and removal, D8xx
-// payloads.
+// versions: D430 conflicts, D64x removal, D8xx payloads.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -50,6 +46,10 @@ constexpr Reason replaced_by{111, "REPLACED_BY"};
 constexpr Reason shadowed_by{120, "SHADOWED_BY"};
 // a candidate of the same id has the same library
 constexpr Reason duplicate_of{121, "DUPLICATE_OF"};
+// this process has opened another file by the path of the library, or the file was overwritten
+constexpr Reason stale_mapped{130, "STALE_MAPPED"};
+// this process has opened another version of the plugin
+constexpr Reason restart_needed{131, "RESTART_NEEDED"};
 constexpr Reason yaml_syntax{150, "YAML_SYNTAX"};
 constexpr Reason yaml_duplicate_key{151, "YAML_DUPLICATE_KEY"};
 constexpr Reason yaml_too_large{152, "YAML_TOO_LARGE"};

@@ -64,10 +64,11 @@ class Changes {
   static bool takes_part(const Candidate& candidate) {
     if (!candidate.manifest) return false;
     return !candidate.stopped() || candidate.state >= CandidateState::eligible ||
-           candidate.reason == reason::shadowed_by || candidate.reason == reason::duplicate_of;
+           candidate.reason == reason::shadowed_by || candidate.reason == reason::duplicate_of ||
+           candidate.reason == reason::restart_needed;
   }
 
-  // The order of step 6 of merge_plugins(). Plugins of the program shadow all others.
+  // The order of step 7 of merge_plugins(). Plugins of the program shadow all others.
   bool shadows(std::size_t other) const {
     const Candidate& candidate = candidates_[other];
     if (other == index_ || !takes_part(candidate)) return false;

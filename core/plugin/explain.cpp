@@ -82,6 +82,16 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
   return concat("install plugin ", known->plugin, " (", known->what, ")");
 }
 
+// A plugin in use serves its keys from memory, whatever happens to its file.
+void add_stale_file(const PluginSet& plugins, const Candidate& candidate, ExplainedCandidate& one) {
+  const OpenedPlugins* const opened = plugins.options().opened;
+  if (opened == nullptr || candidate.state != CandidateState::active) return;
+  const Status same = opened->check_opened(*candidate.manifest);
+  if (same.ok()) return;
+  one.reason = reason_of(same.error());
+  one.text = same.error().message;
+}
+
 // Lists the chosen candidate first, then the next ones, then the others in order of precedence.
 ExplainedRequirement explain_requirement(const PluginSet& plugins,
                                          const std::vector<Candidate>& candidates,
@@ -102,6 +112,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     if (!candidate.stopped()) {
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
+      add_stale_file(plugins, candidate, one);
     }
     listed.insert(choice.candidate);
     out.candidates.push_back(std::move(one));
@@ -284,11 +295,16 @@ std::vector<Requirement> all_requirements(const PluginSet& plugins,
 std::string to_text(const ExplainedCandidate& one) {
   const Message head("  ", pad(upper(name_of(one.verdict)), 9), pad(one.title, 24), " ");
   const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
-  if (serves)
-    return text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ", one.file,
-                     probe_text(one.probe)) +
-           changes_line(one);
-  std::string text = text_line(head, name_of(one.reason), "  ", indent(one.text, margin));
+  const auto reason_text = [&] {
+    return Message(name_of(one.reason), "  ", indent(one.text, margin));
+  };
+  if (serves) {
+    std::string text = text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ",
+                                 one.file, probe_text(one.probe));
+    if (one.reason) text += text_line(margin, reason_text());
+    return text + changes_line(one);
+  }
+  std::string text = text_line(head, reason_text());
   text += text_line(margin, one.file);
   if (one.verdict == Verdict::refused && !one.support.empty())
     text += text_line(margin, "support: ", one.support);

@@ -43,6 +43,7 @@ struct ExplainedCandidate {
   std::int32_t priority = 0;
   CandidateState state = CandidateState::found;
   std::optional<ProbeNote> probe;
+  // Of a plugin in use: STALE_MAPPED if its file was changed after it was opened.
   Reason reason;
   Message text;
   // index into PluginSet::candidates()

@@ -3,6 +3,7 @@
 
 #include "core/base/mapping.hpp"
 #include "core/manifest/reason.hpp"
+#include "core/plugin/opened_plugins.hpp"
 
 #include <boost/dll/shared_library.hpp>
 
@@ -71,8 +72,9 @@ class KeptFiles {
 };
 
 Failure replaced(const Message& text) {
-  return unavailable(text, ": it was replaced after it was inspected or first opened; restart the ",
-                     "program to use it")
+  return unavailable(text,
+                     ": it was replaced after it was inspected; start the program again when ",
+                     "the installation has ended")
       .with_reason(reason::replaced_during_load.tag);
 }
 
@@ -162,7 +164,7 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path, const MappedF
   link_map* const map = link_map_of(handle);
   if (own != nullptr && map != nullptr && by == map->l_name)
     map->l_name = const_cast<char*>(own->path.c_str());
-  return LibraryHandle(handle, path);
+  return LibraryHandle(handle, path, own == nullptr);
 }
 
 void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name); }
@@ -170,6 +172,7 @@ void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
   const MappingPair mappings = mappings_of_library(handle_, inspected);
   if (mappings.is_one_file()) return {};
+  if (was_open_) return stale_library(path_, false);
   return replaced(Message(path_, ": the mapped library is another file (", mappings.first,
                           ") than the inspected one (", mappings.second, ")"));
 }

@@ -36,15 +36,17 @@ class LibraryHandle {
   // Checks that the mapped library is the file that was inspected. Compares the kernel's entries of
   // both mappings, because some file systems report other device numbers to stat().
   //
-  // returns  unavailable, reason REPLACED_DURING_LOAD
+  // returns  unavailable, reason STALE_MAPPED if this process had the library open before open(), as
+  //          the linker opens no second file by the same path; otherwise REPLACED_DURING_LOAD
   Status confirm(const MappedFile& inspected) const;
 
  private:
-  explicit LibraryHandle(void* handle, std::string path)
-      : handle_(handle), path_(std::move(path)) {}
+  LibraryHandle(void* handle, std::string path, bool was_open)
+      : handle_(handle), path_(std::move(path)), was_open_(was_open) {}
 
   void* handle_;
   std::string path_;
+  bool was_open_;
 };
 
 // Returns an error with the linker's message and the reason that corresponds to it.

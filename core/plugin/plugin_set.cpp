@@ -39,7 +39,10 @@ PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filter
       return options_.trust->check_manifest(candidate, text, ownership, of_trust);
     };
   }
-  MergeResult merged = merge_plugins(found_, filters, check);
+  VersionCheck beside;
+  if (options_.opened)
+    beside = [&](const Manifest& manifest) { return options_.opened->check_version(manifest); };
+  MergeResult merged = merge_plugins(found_, filters, check, beside);
   for (Candidate& candidate : merged.candidates) {
     state_->slots.emplace_back().candidate = std::move(candidate);
   }
@@ -213,6 +216,13 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
   return last;
 }
 
+Result<std::shared_ptr<const LoadedPlugin>> PluginSet::open_library(const Manifest& manifest,
+                                                                    const Inspection& inspection) {
+  if (!options_.opened) return open_plugin(manifest, inspection, options_.core);
+  GANTRY_TRY(OpenedPlugins::Claim claim, options_.opened->claim(manifest, *inspection.file));
+  return open_plugin(manifest, inspection, options_.core, [&] { claim.keep(); });
+}
+
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t index) {
   Candidate candidate;
   decltype(&gantry_plugin_query_v1) query = nullptr;
@@ -265,7 +275,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
       }
       if (candidate.probe) reached = CandidateState::probed;
       const std::lock_guard load_lock(state_->load_mutex);
-      GANTRY_TRY(plugin, open_plugin(manifest, inspection, options_.core));
+      GANTRY_TRY(plugin, open_library(manifest, inspection));
     }
     for (const Message& warning : plugin->warnings) warn(warning);
     reached = CandidateState::negotiated;

@@ -3,8 +3,8 @@
 // The plugins of one runtime: which ones offer a type key or a device, in which order they are
 // tried, and the state of each.
 //
-// Every manifest is parsed when the set is created. A plugin is opened when something that it
-// serves is requested. If a plugin that was selected by an override or by its id fails, the request
+// Every manifest is parsed when the set is created; what is installed, changed or removed later has
+// no effect on the candidates. A plugin is opened when something that it serves is requested. If a plugin that was selected by an override or by its id fails, the request
 // fails; if one that was selected by the order of choice fails, the next is tried and one warning
 // is logged.
 #pragma once
@@ -14,6 +14,7 @@
 #include "core/manifest/merge.hpp"
 #include "core/manifest/search_path.hpp"
 #include "core/plugin/inspect.hpp"
+#include "core/plugin/opened_plugins.hpp"
 #include "core/plugin/plugin.hpp"
 #include "core/trust/trust.hpp"
 
@@ -56,6 +57,8 @@ struct PluginSetOptions {
   Activate activate;
   // NULL: all files are trusted
   std::shared_ptr<const Trust> trust;
+  // borrowed; what this process has opened. NULL: opened plugins are not compared
+  OpenedPlugins* opened = nullptr;
   // empty functions: plugins are opened in this process only
   ProbeHooks probe;
   // borrowed; NULL: nothing is logged
@@ -176,8 +179,11 @@ class PluginSet {
   std::vector<Choice> choices(std::string_view what, Offer offer) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
+  // open_plugin() in `options_.opened`.
+  Result<std::shared_ptr<const LoadedPlugin>> open_library(const Manifest& manifest,
+                                                           const Inspection& inspection);
   bool inspect(std::size_t index, Depth depth);
-  // inspect_plugin() with the checks of `options_.trust`.
+  // inspect_plugin() with the checks of `options_.trust` and `options_.opened`.
   Result<Inspection> inspect_file(const Manifest& manifest, Depth depth) const;
   void warn(const Message& text) const;
 

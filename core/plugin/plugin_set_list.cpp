@@ -61,17 +61,21 @@ std::vector<Candidate> PluginSet::in_use() const {
 
 Status PluginSet::check_required() {
   std::vector<Candidate> required;
+  std::set<std::string> eligible;
   {
     const std::lock_guard lock(state_->mutex);
     for (const Slot& slot : state_->slots) {
       const auto& manifest = slot.candidate.manifest;
       if (manifest && manifest->required) required.push_back(slot.candidate);
+      if (manifest && !is_out(slot.candidate)) eligible.insert(manifest->id);
     }
   }
   for (const Candidate& candidate : required) {
     using namespace reason;
     const Reason& why = candidate.reason;
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
+    // The version that this process has opened is used instead.
+    if (why == restart_needed && eligible.contains(candidate.manifest->id)) continue;
     Error error = unavailable(candidate.text).with_reason(why.tag);
     if (!candidate.stopped()) {
       // part of the program
@@ -90,12 +94,10 @@ Status PluginSet::check_required() {
 }
 
 Result<Inspection> PluginSet::inspect_file(const Manifest& manifest, Depth depth) const {
-  LibraryCheck check;
-  if (options_.trust) {
-    check = [&](const MappedFile& library) {
-      return options_.trust->check_library(manifest, library);
-    };
-  }
+  const auto check = [&](const MappedFile& library) -> Status {
+    if (options_.opened) GANTRY_CHECK(options_.opened->check(manifest, library));
+    return options_.trust ? options_.trust->check_library(manifest, library) : Status();
+  };
   return inspect_plugin(manifest, options_.core.abi, depth, check);
 }
 

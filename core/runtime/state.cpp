@@ -185,6 +185,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   set.fallback = state->config.fallback;
   set.fallback_source = state->config.source();
   set.core = core_info();
+  set.opened = &OpenedPlugins::of_process();
   set.activate = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
                                      const Manifest& manifest) -> Result<std::shared_ptr<void>> {
     GANTRY_TRY(std::shared_ptr<void> instance, PluginInstance::create(*raw, plugin, manifest));

@@ -162,6 +162,32 @@ TEST(Merge, PassesTheTextOfAManifestToTheCheck) {
   EXPECT_THAT(texts, ElementsAre(fake().version("2.0.0").text(), fake().text()));
 }
 
+TEST(Merge, SelectsTheVersionThatTheProcessHasOpened) {
+  const TempDir dir;
+  fake().version("2.0.0").write_to(dir / "high/a.yaml");
+  fake().version("1.5.0").write_to(dir / "high/b.yaml");
+  fake().version("1.0.0").write_to(dir / "low/c.yaml");
+  fake("test.other").version("3.0.0").write_to(dir / "low/d.yaml");
+  fake("test.gone").version("3.0.0").write_to(dir / "low/e.yaml");
+  PluginLocations locations;
+  locations.system.clear();
+  locations.directories = {(dir / "high").string(), (dir / "low").string()};
+  const auto beside = [](const Manifest& manifest) -> Status {
+    const bool same = manifest.id != "test.gone" && manifest.version.text != "2.0.0" &&
+                      manifest.version.text != "1.5.0";
+    if (same) return {};
+    return unavailable("another is open").with_reason(reason::restart_needed.tag);
+  };
+
+  const MergeResult result = merge_plugins(search_plugins(locations), {}, {}, beside);
+
+  EXPECT_THAT(outcomes(result, dir),
+              ElementsAre("high/a.yaml D131", "high/b.yaml D120", "low/c.yaml eligible",
+                          "low/d.yaml eligible", "low/e.yaml D131"));
+  EXPECT_EQ(result.candidates[0].text, "another is open");
+  EXPECT_EQ(result.candidates[0].state, CandidateState::trusted);
+}
+
 TEST(Merge, KeepsAnInvalidManifestWithItsReason) {
   const TempDir dir;
   fake().line("prority: 3").write_to(dir / "high/a.yaml");

@@ -170,8 +170,8 @@ TEST(OpenPlugin, RefusesALibraryThatIsReplacedAfterItsInspection) {
   EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
   EXPECT_EQ(plugin.error().message,
             world.library("a").string() +
-                " is another file than the inspected one: it was replaced after it was inspected "
-                "or first opened; restart the program to use it");
+                " is another file than the inspected one: it was replaced after it was inspected; "
+                "start the program again when the installation has ended");
 }
 
 TEST(OpenPlugin, RefusesALibraryWhoseDirectoryIsReplaced) {

@@ -197,8 +197,8 @@ TEST(OpenPlugin, RejectsAFileThatReplacedALoadedOne) {
 
   ASSERT_FALSE(plugin.ok());
   EXPECT_EQ(plugin.error().code, Code::unavailable);
-  EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
-  EXPECT_THAT(plugin.error().message, HasSubstr("restart the program to use it"));
+  EXPECT_EQ(plugin.error().reason, "STALE_MAPPED");
+  EXPECT_EQ(plugin.error().message, test::other_file_text(world.library("good").string()));
 }
 
 TEST(OpenPlugin, OpensARenamedLibraryAndALink) {

@@ -20,10 +20,12 @@ struct SetFixture {
   explicit SetFixture(const World& world,
                       std::vector<std::pair<std::string, std::string>> overrides = {},
                       const std::vector<PluginFilter>& filters = {},
-                      std::shared_ptr<const Trust> trusted = nullptr)
+                      std::shared_ptr<const Trust> trusted = nullptr,
+                      OpenedPlugins* opened_plugins = nullptr)
       : log(LogLevel::warning,
             [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
         trust(std::move(trusted)),
+        opened(opened_plugins),
         plugins(world.search(), filters, options(std::move(overrides))) {}
 
   PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides) {
@@ -32,6 +34,7 @@ struct SetFixture {
     all.core = core_info();
     all.log = &log;
     all.trust = trust;
+    all.opened = opened;
     all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
                           const Manifest&) -> Result<std::shared_ptr<void>> {
       created.push_back(plugin->id);
@@ -47,6 +50,7 @@ struct SetFixture {
   std::vector<std::string> lines, created;
   Log log;
   std::shared_ptr<const Trust> trust;
+  OpenedPlugins* opened;
   PluginSet plugins;
 };
 

@@ -24,6 +24,22 @@ inline ManifestBuilder fake_manifest() {
   return ManifestBuilder().key("fake").device("fake_device");
 }
 
+// The texts of STALE_MAPPED.
+inline std::string stale_text(std::string_view sentence) {
+  return concat(sentence,
+                "\n  restart the program; install a library as a new file (unlink and create, or "
+                "rename), or each version in a directory of its own, never by overwriting");
+}
+inline std::string other_file_text(std::string_view library) {
+  return stale_text(concat(library,
+                           " is another file than the one that this process has opened by "
+                           "this path and still uses"));
+}
+inline std::string overwritten_text(std::string_view library) {
+  return stale_text(
+      concat(library, " was overwritten after this process opened it: its code is undefined"));
+}
+
 class World {
  public:
   // Adds a directory <name> with <name>.yaml and a copy of libfake_<variant>.so as libfake.so. A
