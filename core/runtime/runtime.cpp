@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process_end.hpp"
+#include "core/plugin/explain.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/model_state.hpp"
@@ -115,6 +116,14 @@ std::vector<std::string> Runtime::plugins_in_use() const {
   std::vector<std::string> titles;
   for (const Candidate& candidate : state_->plugins->in_use()) titles.push_back(candidate.title());
   return titles;
+}
+
+std::string Runtime::explain_plugins() const {
+  PluginSet& plugins = *state_->plugins;
+  plugins.inspect_all();
+  Explanation explanation = explain(plugins, all_requirements(plugins, {}));
+  add_changes(plugins, explanation);
+  return to_text(explanation);
 }
 
 std::uint64_t Runtime::fallbacks() const { return state_->plugins->fallbacks(); }

@@ -44,7 +44,10 @@ struct RuntimeState;
 
 class GANTRY_EXPORT Runtime {
  public:
-  // Reads the configuration and the manifests of plugins; opens no plugin.
+  // Reads the configuration and the manifests of plugins; opens no plugin. The runtime keeps what it
+  // has read: a plugin that is installed, upgraded or removed afterwards changes nothing in it. A
+  // runtime that is created later has the new state, except that a process opens only one version
+  // of a plugin, until it ends: see explain_plugins().
   static Result<Runtime> create(RuntimeOptions options = {});
 
   // Loads an artifact: its own library, and each of its modules with the plugin that serves its
@@ -157,6 +160,14 @@ class GANTRY_EXPORT Runtime {
   Result<gantry_device> device_table(gantry_device_id device) const;
   // Returns the plugins that were opened so far: "gantry.graph 0.1.0".
   std::vector<std::string> plugins_in_use() const;
+  // Returns the text of `gantry plugins doctor` for this runtime: for each type key and device every
+  // candidate, whether it is chosen, the reason if it is not, and what would make it the chosen one.
+  // The reasons STALE_MAPPED and RESTART_NEEDED state that an upgrade requires a restart of the
+  // program (sdk/REASONS.md). Runs no code of a plugin.
+  //
+  // thread   any
+  // costs    inspects the libraries of plugins that are not open: milliseconds
+  std::string explain_plugins() const;
   // Returns how often a plugin failed and the next one that offers the type key or device was tried
   // instead; each was logged as a warning.
   std::uint64_t fallbacks() const;
