@@ -51,7 +51,10 @@ PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filter
   for (const Message& warning : warnings_) warn(warning);
 }
 
-PluginSet::~PluginSet() = default;
+PluginSet::~PluginSet() {
+  for (; !state_->created.empty(); state_->created.pop_back())
+    state_->slots[state_->created.back()].active.reset();
+}
 
 void PluginSet::warn(const Message& text) const {
   if (options_.log) options_.log->warning(text);
@@ -306,6 +309,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
   slot->candidate.state = reached;
   slot->candidate.probe = candidate.probe;
   if (opened.ok()) {
+    state_->created.push_back(index);
     slot->active = *opened;
     slot->candidate.stop({}, {});
   } else {

@@ -88,6 +88,8 @@ class PluginSet {
   // Reads and parses the manifests, and logs the warnings about them, in the order of discovery. A
   // manifest that is malformed is a candidate with a reason, not an error.
   PluginSet(SearchResult found, const std::vector<PluginFilter>& filters, PluginSetOptions options);
+  // Destroys the plugins in the reverse order of their creation: one that requested another plugin
+  // while it was created is destroyed before it.
   ~PluginSet();
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;

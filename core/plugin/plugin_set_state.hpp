@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace gantry {
 
@@ -40,6 +41,8 @@ struct PluginSet::State {
   std::mutex load_mutex;
   // only grows: indices and addresses stay valid
   std::deque<Slot> slots;
+  // indices of the active ones, in the order in which their creation ended
+  std::vector<std::size_t> created;
   std::atomic<std::uint64_t> fallbacks{0};
 };
 

@@ -98,6 +98,30 @@ TEST(PluginSet, CreatesAPluginOnceForAllRequests) {
   EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
 }
 
+TEST(PluginSet, DestroysPluginsInTheReverseOrderOfTheirCreation) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "second", second());
+  for (const auto& [first, last] :
+       {std::pair("test.fake", "test.second"), std::pair("test.second", "test.fake")}) {
+    std::vector<std::string> destroyed;
+    {
+      PluginSetOptions options;
+      options.core = test::core_info();
+      options.activate = [&](const std::shared_ptr<const LoadedPlugin>& plugin,
+                             const Manifest&) -> Result<std::shared_ptr<void>> {
+        const auto note = [id = plugin->id](std::vector<std::string>* all) { all->push_back(id); };
+        return std::shared_ptr<void>(&destroyed, note);
+      };
+      PluginSet plugins(world.search(), {}, std::move(options));
+      ASSERT_TRUE(plugins.open(first).ok());
+      ASSERT_TRUE(plugins.open(last).ok());
+    }
+
+    EXPECT_THAT(destroyed, ElementsAre(last, first));
+  }
+}
+
 TEST(PluginSet, ServesAnAliasThroughItsKey) {
   World world;
   world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
