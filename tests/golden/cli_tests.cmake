@@ -32,7 +32,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_pages LABELS cli SOURCES cli_pages_test.cpp LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_lock LABELS cli SOURCES cli_lock_test.cpp
     LIBRARIES gantry_cli_command gantry_sodium nlohmann_json::nlohmann_json)
-  gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp
+  gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp cli_broken_host_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_description LABELS cli
@@ -59,7 +59,7 @@ if(TARGET gantry_cli)
   foreach(program cli_install cli_lock cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)
     add_dependencies(${program} gantry_plugin_graph)
   endforeach()
-  add_dependencies(cli_plugins fake_create_throws fake_missing_dependency)
+  add_dependencies(cli_plugins gantry_fake_plugins gantry_probe_program)
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
     gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays)

@@ -36,8 +36,10 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
       excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
     } else if (verdict.error().reason == reason::probe_missing.tag) {
       return verdict.error();
+    } else {
+      // The command may not open it: another plugin may have the same devices, or it has none.
+      plugins.set_probe(i, verdict);
     }
-    // Other errors are reported when the command opens the plugin.
   }
   return excluded;
 }
