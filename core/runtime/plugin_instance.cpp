@@ -104,6 +104,11 @@ PluginInstance::~PluginInstance() {
   if (!created_ || !plugins_may_run()) return;
   const NoCancellation guard;
   plugin_->table.destroy(self_);
+  // Plugins that are destroyed later may request them.
+  DeviceSet& devices = host_.state->devices;
+  for (const gantry_device_table& device : plugin_->devices) {
+    if (const auto* served = devices.find(device.name)) devices.retire((*served)->type);
+  }
 }
 
 }  // namespace gantry

@@ -108,6 +108,10 @@ std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   return std::make_unique<Prober>(std::move(options));
 }
 
+Failure runtime_ends(std::string_view device) {
+  return unavailable(device, " is not there, the runtime ends").with_reason("RUNTIME_ENDS");
+}
+
 }  // namespace
 
 const gantry_host_info& core_info() {
@@ -213,17 +217,15 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::int32_t type) {
   if (const auto* there = devices.find(type)) return *there;
   const std::string_view name = dlpack_name(type);
-  if (name.empty()) return devices.get(type);
-  return device(name);
+  if (!name.empty()) return device(name);
+  if (weak_from_this().expired()) return runtime_ends(concat("device number ", type));
+  return devices.get(type);
 }
 
 Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind) {
   if (const auto* there = devices.find(kind)) return *there;
   // Called by a plugin while it is destroyed.
-  if (weak_from_this().expired()) {
-    return unavailable("device ", quoted(kind), " is not there, the runtime ends")
-        .with_reason("RUNTIME_ENDS");
-  }
+  if (weak_from_this().expired()) return runtime_ends(concat("device ", quoted(kind)));
   // A plugin that is opened has the devices of its manifest.
   (void)plugins->for_device(kind);
   if (const auto* there = devices.find(kind)) return *there;

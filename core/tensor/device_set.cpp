@@ -183,6 +183,10 @@ void DeviceSet::withdraw(std::int32_t type) {
   if (type == next_assigned_ - 1 && type >= kFirstAssignedType) --next_assigned_;
 }
 
+void DeviceSet::retire(std::int32_t type) {
+  present_[static_cast<std::size_t>(type)].store(false, std::memory_order_release);
+}
+
 Result<std::int32_t> DeviceSet::add(std::string name, void* self,
                                     const gantry_device_table* table) {
   GANTRY_TRY(const std::int32_t type, reserve(std::move(name), table));

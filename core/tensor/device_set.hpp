@@ -105,6 +105,8 @@ class DeviceSet {
   void serve(std::int32_t type, void* self);
   // Cancels a reservation; the table may be freed afterwards. Same precondition as serve().
   void withdraw(std::int32_t type);
+  // The plugin of a published device is destroyed: find() does not return it any more.
+  void retire(std::int32_t type);
   // reserve() and serve().
   Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The devices of a plugin that is part of the test.
+#include "tests/unit/plugin/world.hpp"
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
 #include "core/native/device_numbers.hpp"
@@ -62,6 +63,38 @@ TEST_F(PluginInUse, ReceivesNoOtherDeviceWhileItIsDestroyed) {
   { ASSERT_TRUE(with_plugin().device("test_npu").ok()); }
 
   EXPECT_EQ(reason, "RUNTIME_ENDS");
+}
+
+// Plugins are destroyed in the reverse order of their creation.
+TEST_F(PluginInUse, ReceivesDevicesOfOlderPluginsOnlyWhileItIsDestroyed) {
+  test::World world;
+  world.add("other", "good");
+  for (const bool other_is_older : {true, false}) {
+    std::int32_t type = 0;
+    std::string reason;
+    program_plugin().destroying = [&] {
+      const gantry_host* host = program_plugin().host;
+      gantry_device device{};
+      StatusBuffer status;
+      const gantry_code code = status.call([&](gantry_status* said) {
+        return host->device_get(host, {type, 0}, &device, said);
+      });
+      reason = code == GANTRY_OK ? "OK" : status.error(code, "device_get").reason;
+    };
+    {
+      RuntimeOptions options;
+      options.plugin_dirs = {world.path().string()};
+      options.only_these_plugins = true;
+      Runtime runtime = with_plugin(std::move(options));
+      if (!other_is_older) {
+        ASSERT_TRUE(runtime.device("test_npu").ok());
+      }
+      type = runtime.device("fake_device").value().type;
+      ASSERT_TRUE(runtime.device("test_npu").ok());
+    }
+
+    EXPECT_EQ(reason, other_is_older ? "OK" : "RUNTIME_ENDS");
+  }
 }
 
 // The device number 12 in a plugin's graph or table, if two devices may be meant.

@@ -10,10 +10,11 @@
 //     auto outputs = digits->run({{"x", *x}});
 //
 // The classes are handles: copying one adds a reference. An object keeps everything that it needs
-// alive, including the runtime, so handles may be destroyed in any order and on any thread. There
-// is no global state: two runtimes can exist in one process. Errors are returned as Result
-// (gantry/result.hpp), not thrown; exhausted memory is Code::exhausted. Functions that return a
-// text or a list without Result may throw std::bad_alloc.
+// alive, including the runtime, so handles may be destroyed in any order and on any thread. The last
+// one destroys the plugins, in the reverse order of their creation; a process that ends before that
+// calls no plugin. There is no global state: two runtimes can exist in one process. Errors are
+// returned as Result (gantry/result.hpp), not thrown; exhausted memory is Code::exhausted. Functions
+// that return a text or a list without Result may throw std::bad_alloc.
 #pragma once
 
 #include <gantry/gantry.h>
