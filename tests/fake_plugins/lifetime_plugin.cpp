@@ -9,6 +9,9 @@
 //              "sleep": waits like load_binary
 //              "exit": calls exit(0)
 //              "destroys": returns the number of destroyed modules
+//              "start": creates a thread-local object of the calling thread, and starts a thread
+//              with another one, which runs until the first object is destroyed
+//              "join": waits for that thread; returns the number of destroyed thread-local objects
 #include <gantry/gantry.h>
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_reader.hpp>
@@ -19,6 +22,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -46,6 +50,28 @@ void enter(const char* function) {
   _exit(kCalledTooLate);
 }
 
+std::atomic<int> thread_locals_destroyed = 0;
+struct OfAThread {
+  ~OfAThread() { ++thread_locals_destroyed; }
+};
+std::thread* worker = nullptr;
+
+void start_worker() {
+  static thread_local OfAThread of_the_caller;
+  (void)&of_the_caller;
+  worker = new std::thread([] {
+    static thread_local OfAThread of_the_worker;
+    (void)&of_the_worker;
+    while (thread_locals_destroyed == 0) usleep(1000);
+  });
+}
+
+int join_worker() {
+  worker->join();
+  delete worker;
+  return thread_locals_destroyed;
+}
+
 // Waits for a moment at a cancellation point if GANTRY_TEST_WAIT is set.
 [[gnu::constructor]] void wait_when_opened() {
   if (std::getenv("GANTRY_TEST_WAIT") != nullptr) usleep(60 * 1000);
@@ -63,8 +89,9 @@ gantry_code call(void*, const gantry_env*, const gantry_value*, std::int32_t, ga
     enter("call");
     if (Number == 1) sleep_until_cancelled();
     if (Number == 2) std::exit(0);
+    if (Number == 4) start_worker();
     result->kind = GANTRY_INT;
-    result->i = Number == 3 ? destroys.load() : 1;
+    result->i = Number == 3 ? destroys.load() : Number == 5 ? join_worker() : 1;
     return {};
   });
 }
@@ -74,10 +101,8 @@ constexpr gantry_function_table function{sizeof(gantry_function_table), 0, nullp
 constexpr struct {
   const char* name;
   const gantry_function_table* table;
-} functions[] = {{"one", &function<0>},
-                 {"sleep", &function<1>},
-                 {"exit", &function<2>},
-                 {"destroys", &function<3>}};
+} functions[] = {{"one", &function<0>},      {"sleep", &function<1>}, {"exit", &function<2>},
+                 {"destroys", &function<3>}, {"start", &function<4>}, {"join", &function<5>}};
 
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out, gantry_status*) {
   enter("get_function");

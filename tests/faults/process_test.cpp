@@ -170,6 +170,22 @@ TEST_F(PluginThatCallsExit, IsNamedAndTheStatusIsNotZero) {
       "^gantry: plugin test.lifetime called exit\\(\\), which ends this process with status 70\n$");
 }
 
+// A thread that a plugin has started, and a thread-local object that it has created in a thread of
+// the application, may use its code after the last runtime has ended.
+TEST(PluginLibrary, IsThereForItsThreadsAndThreadLocalObjects) {
+  const Lifetime lifetime;
+  std::thread([&] {
+    {
+      const Held held(lifetime);
+      Lifetime::value(Lifetime::value(held.module.function("start"))());
+    }
+    // The object is destroyed here, without a runtime.
+  }).join();
+
+  const Held later(lifetime);
+  EXPECT_EQ(later.module.function("join").value()()->integer().value(), 2);
+}
+
 // Runs `body`, which must return, in a forked child.
 //
 // returns  exit status of the child: 0, unless `body` ends the child with another
