@@ -145,7 +145,7 @@ PluginCheck check_plugin(const std::string& manifest_path, const CheckOptions& o
   if (is_native) {
     needed = find_needed(library->elf, path, Linker(Linker::Search::installed));
   } else {
-    needed.libraries.push_back({library->elf, path, fs::path(path).filename().string()});
+    needed.libraries.push_back({library->elf, path, "", fs::path(path).filename().string()});
   }
   const CheckSubject subject{*manifest, library->elf, path, note, needed, is_native, options};
   for (const StaticCase& one : kStaticCases) {

@@ -4,6 +4,7 @@
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/plugin/compatible.hpp"
+#include "core/plugin/imports.hpp"
 #include "core/plugin/library_file.hpp"
 #include "core/plugin/linker.hpp"
 
@@ -52,7 +53,7 @@ Status check_symbols(const ElfFile& elf, const std::string& path) {
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (!symbol.defined()) {
       if (symbol.binding != SymbolBinding::global || !is_of_core(symbol.name)) continue;
-      return unsupported(path, " imports ", symbol.name,
+      return unsupported(path, " imports ", symbol_text(symbol.name),
                          ": plugins must not import core symbols, use the host table instead")
           .with_reason(reason::symbol_missing.tag);
     }

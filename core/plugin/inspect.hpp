@@ -56,7 +56,8 @@ struct Inspection {
 //
 // and with Depth::dependencies:
 //
-//   needed libraries and their symbol versions    LIB_NEEDED_MISSING VERSION_NEEDED
+//   needed libraries, their symbol versions       LIB_NEEDED_MISSING VERSION_NEEDED
+//   and the symbols that are imported of them     SYMBOL_MISSING
 //   static TLS that fits                          STATIC_TLS
 //
 // costs    one mapping of the library; with dependencies also of all libraries that it needs

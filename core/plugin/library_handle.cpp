@@ -3,13 +3,13 @@
 
 #include "core/base/mapping.hpp"
 #include "core/manifest/reason.hpp"
+#include "core/plugin/imports.hpp"
 #include "core/plugin/opened_plugins.hpp"
 
 #include <boost/dll/shared_library.hpp>
 
 #include <gantry/descriptor.hpp>
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -104,25 +104,29 @@ std::string with_path(std::string message, const std::string& linkers, const std
   return message;
 }
 
-std::string demangle(const std::string& symbol) {
-  int failed = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), std::free);
-  return failed == 0 && name ? concat(symbol, " (", name.get(), ")") : symbol;
-}
-
 }  // namespace
 
 Failure linker_error(const std::string& path, std::string_view message) {
   const auto contains = [&](std::string_view words) {
     return message.find(words) != std::string_view::npos;
   };
+  const auto word_after = [&](std::string_view words) {
+    const std::size_t at = message.find(words) + words.size();
+    return message.substr(at, message.find_first_of(" ,\n", at) - at);
+  };
   const std::string_view subject = message.substr(0, message.find(':'));
   if (contains("undefined symbol: ")) {
-    const std::size_t at = message.find("undefined symbol: ") + 18;
-    const std::string symbol(message.substr(at, message.find_first_of(" ,\n", at) - at));
-    return unavailable(path, ": no library defines ", demangle(symbol), ", which ", subject,
+    return unavailable(path, ": no library defines ", symbol_text(word_after("undefined symbol: ")),
+                       ", which ", subject,
                        " needs: it was built against another version of one of its libraries")
+        .with_reason(reason::symbol_missing.tag);
+  }
+  // "/p/a.so: symbol f version V_1 not defined in file libb.so.1 with link time reference"
+  if (contains(": symbol ") && contains(" version ") && contains(" not defined in file ")) {
+    const std::string_view file = word_after(" not defined in file ");
+    return unavailable(path, ": ", file, " does not define ", symbol_text(word_after(": symbol ")),
+                       " of version ", word_after(" version "), ", which ", subject,
+                       " needs: it was built against another version of ", file)
         .with_reason(reason::symbol_missing.tag);
   }
   if (contains("version `") && contains("not found")) {

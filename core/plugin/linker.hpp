@@ -63,6 +63,8 @@ class Linker {
 struct NeededLibrary {
   ElfFile elf;
   std::string path;
+  // by which it is needed; empty for the file itself
+  std::string soname;
   // "libgantry_acme.so -> libacme_rt.so.2"
   std::string chain;
 };
@@ -75,7 +77,7 @@ struct NeededLibraries {
   // found, VERSION_NEEDED for each version, with the chain of libraries that leads to it; the
   // search ends at 64
   std::vector<Error> problems;
-  // some library was found and cannot be read
+  // some library was found and is not in the list: it cannot be read, or there are too many
   bool has_unreadable = false;
 };
 
@@ -84,10 +86,11 @@ struct NeededLibraries {
 // costs    one mapping for each library
 NeededLibraries find_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 
-// Checks that every library that `file` needs, directly or not, exists and has the required symbol
-// versions.
+// Checks that every library that `file` needs, directly or not, exists, has the required symbol
+// versions, and defines the symbols that are imported.
 //
-// returns  the first problem of find_needed(); the others are lines of its text
+// returns  the first problem of find_needed(), the others are lines of its text; otherwise the
+//          error of check_imports()
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
 
 }  // namespace gantry

@@ -2,8 +2,10 @@
 //
 // find_needed(): visits the needed libraries breadth first, each of them once.
 #include "core/manifest/host_traits.hpp"
+#include "core/plugin/imports.hpp"
 #include "core/plugin/linker.hpp"
 
+#include <dlfcn.h>
 #include <gnu/libc-version.h>
 
 #include <algorithm>
@@ -35,13 +37,23 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
       .with_reason("VERSION_NEEDED");
 }
 
+// The file that defines the versions of glibc in this process.
+std::string glibc_file() {
+  Dl_info info{};
+  // The address in the program's own code may be that of a stub.
+  const void* const function = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+  const bool known = function != nullptr && dladdr(function, &info) != 0;
+  return known && info.dli_fname != nullptr ? info.dli_fname : "libc.so.6";
+}
+
 // Compares a version of glibc with the release in use: glibc names its versions after releases.
 Status check_glibc(const ElfVersionNeed& need, std::string_view wanted_by) {
   const std::string_view family = "GLIBC_";
   if (!need.version.starts_with(family) || need.weak) return {};
   // the name of no release, GLIBC_PRIVATE, is less than every release
   if (!version_less(gnu_get_libc_version(), need.version.substr(family.size()))) return {};
-  return version_error(need, wanted_by, concat("this host has glibc ", gnu_get_libc_version()));
+  return version_error(need, wanted_by,
+                       concat("this host has glibc ", gnu_get_libc_version(), ", ", glibc_file()));
 }
 
 // Checks that the providing library has a version. In libraries linked with GNU ld, versions are
@@ -71,10 +83,12 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
   };
   std::set<std::string> seen{path};
   std::set<std::string_view> missing;
-  all.libraries.push_back({file, path, file_name(path)});
+  all.libraries.push_back({file, path, "", file_name(path)});
   // a deque: its elements stay where they are
   for (std::size_t i = 0; i < all.libraries.size() && seen.size() < kMaxLibraries; ++i) {
-    const auto& [elf, elf_path, chain] = all.libraries[i];
+    const ElfFile& elf = all.libraries[i].elf;
+    const std::string& elf_path = all.libraries[i].path;
+    const std::string& chain = all.libraries[i].chain;
     for (const ElfVersionNeed& need : elf.version_needs()) check(check_glibc(need, chain));
     for (const std::string_view soname : elf.needed()) {
       if (all.problems.size() >= kMaxProblems) return all;
@@ -98,16 +112,18 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
         if (need.file == soname) check(check_provider(need, chain, *provider, *found));
       }
       if (seen.insert(*found).second) {
-        all.libraries.push_back({std::move(*provider), *found, concat(chain, " -> ", soname)});
+        all.libraries.push_back(
+            {std::move(*provider), *found, std::string(soname), concat(chain, " -> ", soname)});
       }
     }
   }
+  all.has_unreadable = all.has_unreadable || seen.size() >= kMaxLibraries;
   return all;
 }
 
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
   NeededLibraries needed = find_needed(file, path, linker);
-  if (needed.problems.empty()) return {};
+  if (needed.problems.empty()) return needed.has_unreadable ? Status() : check_imports(needed);
   Error first = std::move(needed.problems.front());
   const std::size_t count = needed.problems.size();
   for (std::size_t i = 1; i < std::min(count, kMaxListed); ++i) {

@@ -112,6 +112,9 @@ TEST(CheckNeeded, ComparesGlibcVersionsWithThisHosts) {
   EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
   EXPECT_THAT(status.error().message,
               StartsWith("a.so needs GLIBC_2.99 of libc.so.6, this host has glibc 2."));
+  EXPECT_THAT(status.error().message.text(),
+              testing::ContainsRegex("glibc 2\\.[0-9]+, /[^ ]*libc\\.so\\.6: install a newer "
+                                     "libc\\.so\\.6 or a plugin that was built for an older"));
   EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
 }
 
@@ -133,6 +136,33 @@ TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
               StartsWith("a.so needs GLIBCXX_3.4.999 of libstdc++.so.6, /"));
   EXPECT_THAT(status.error().message, HasSubstr("libstdc++.so.6 has up to GLIBCXX_3.4."));
   EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
+}
+
+// As in an environment with its own copy of a library of the system.
+TEST(CheckNeeded, NamesTheFileThatLacksAVersionAndTheLibraryThatNeedsIt) {
+  const test::TempDir dir;
+  std::vector<std::uint8_t> provider = ElfBuilder().function("ACME_1.9").build();
+  const std::uint64_t entry = ElfFile::parse(provider)->find("ACME_1.9")->at;
+  // SHN_ABS, as the linker marks the names of versions
+  provider[entry + 6] = 0xf1;
+  provider[entry + 7] = 0xff;
+  test::write_file(dir / "libacme.so.1", provider);
+  library(dir / "libmiddle.so", ElfBuilder()
+                                    .runpath("$ORIGIN")
+                                    .needed("libacme.so.1")
+                                    .version_need("libacme.so.1", {"ACME_1.10"}));
+  const Library outer =
+      library(dir / "outer.so", ElfBuilder().runpath("$ORIGIN").needed("libmiddle.so"));
+
+  const Status status = check_needed(outer.elf, outer.path, Linker());
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
+  EXPECT_EQ(status.error().message,
+            concat("outer.so -> libmiddle.so needs ACME_1.10 of libacme.so.1, ",
+                   (dir / "libacme.so.1").string(),
+                   " has up to ACME_1.9: install a newer libacme.so.1 or a plugin that was built "
+                   "for an older system"));
 }
 
 TEST(CheckNeeded, AcceptsWeakNeedsOfVersionsThatAreMissing) {

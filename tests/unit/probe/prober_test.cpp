@@ -156,6 +156,46 @@ TEST(Prober, HealsWhenAMissingLibraryIsInstalled) {
   EXPECT_EQ(reason_of_probe(prober.probe(world.candidate())), "passed");
 }
 
+// A harmful verdict is kept, with its cause, until something on which it depends changes.
+TEST(Prober, HealsAtOnceWhenADefectiveLibraryIsReplaced) {
+  ProbeWorld world("missing_dependency");
+  const fs::path needed = world.library_directory() / "libfake_dependency.so.4";
+  const fs::path built = test::build_tree() / "tests/fake_plugins/not_searched";
+  fs::copy(built / "aborts/libfake_dependency.so.4", needed);
+  Prober prober(world.options());
+  const auto first = prober.probe(world.candidate());
+  world.now_s += 30;
+  const auto again = prober.probe(world.candidate());
+
+  fs::remove(needed);
+  fs::copy(built / "libfake_dependency.so.4", needed);
+  const auto healed = prober.probe(world.candidate());
+
+  EXPECT_EQ(reason_of_probe(first), "PROBE_ABORTED");
+  EXPECT_EQ(reason_of_probe(again), "PROBE_ABORTED");
+  EXPECT_THAT(
+      again.error().message.text(),
+      AllOf(HasSubstr("aborts in create (stage create)"),
+            HasSubstr("\n  this was found 30 s ago\n  it is probed again in 30 s, or at "
+                      "once when one of its files changes or after `gantry plugins clear")));
+  EXPECT_EQ(reason_of_probe(healed), "passed");
+  EXPECT_FALSE(is_cached(healed));
+}
+
+// Of a driver that the plugin opens itself, only the manifest states the name.
+TEST(Prober, HealsAtOnceWhenADriverOfTheManifestAppears) {
+  ProbeWorld world("create_crashes", fake_manifest().set("requires", "{files: [/etc/passwd]}"));
+  Candidate plugin = world.candidate();
+  plugin.manifest->needs.files = {(world.cache / "driver").string()};
+  Prober prober(world.options());
+  ASSERT_FALSE(is_cached(prober.probe(plugin)));
+  ASSERT_TRUE(is_cached(prober.probe(plugin)));
+
+  test::write_file(world.cache / "driver", std::string_view("installed"));
+
+  EXPECT_FALSE(is_cached(prober.probe(plugin)));
+}
+
 TEST(Prober, ProbesAgainWhenALibraryThatThePluginNeedsChanges) {
   ProbeWorld world("missing_dependency");
   const fs::path needed = world.library_directory() / "libfake_dependency.so.4";
