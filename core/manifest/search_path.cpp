@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxNames = 5;
 
 constexpr std::string_view kSuffix = ".yaml";
+constexpr std::string_view kFiles = "GANTRY_PLUGIN_FILES";
 // Architectures as `uname -m` names them. Other words before the suffix are a part of the name.
 constexpr std::string_view kArchitectures[] = {"x86_64",  "aarch64", "armv7l", "i686",
                                                "riscv64", "ppc64le", "s390x",  "loongarch64"};
@@ -68,8 +69,17 @@ class Search {
   }
 
   void open_location(int tier, std::string name, LocationState state) {
-    result_.locations.push_back({tier, std::move(name), state, {}, {}});
+    result_.locations.push_back({tier, std::move(name), state, {}, {}, {}});
     drop_in_groups_.emplace_back();
+  }
+  void mark_absent() {
+    SearchLocation& location = result_.locations.back();
+    location.state = LocationState::absent;
+    location.files.clear();
+  }
+  void mark_replaced(std::string_view variable) {
+    SearchLocation& location = result_.locations.back();
+    if (location.state == LocationState::replaced) location.replaced_by = variable;
   }
 
   // Adds a manifest or directory that the program, configuration or environment names. If it cannot
@@ -209,13 +219,18 @@ SearchResult search_plugins(const PluginLocations& locations) {
   // second.
   const auto directories = [&](int tier, const std::string& prefix,
                                const std::vector<std::string>& all, LocationState state) {
-    for (const std::string& directory : all) list(tier, prefix + directory, {directory}, state);
+    for (const std::string& directory : all) {
+      list(tier, prefix + directory, {directory}, state);
+      std::error_code ignored;
+      if (!fs::exists(directory, ignored)) search.mark_absent();
+    }
   };
   std::vector<std::string> fixed_directories;
   const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
     if (directory.empty()) return;
     const bool exists = is_directory(directory);
     search.open_location(tier, directory, exists ? state : LocationState::absent);
+    if (locations.plugin_files && !locations.exclusive) search.mark_replaced(kFiles);
     if (exists && state != LocationState::privileged) search.add_directory(directory);
     fixed_directories.push_back(directory);
   };
@@ -233,7 +248,7 @@ SearchResult search_plugins(const PluginLocations& locations) {
   list(2, concat("plugins.manifests of ", locations.config_file), locations.config_manifests,
        after_program);
   directories(2, "plugins.dirs ", locations.config_directories, after_program);
-  variable("GANTRY_PLUGIN_FILES", locations.plugin_files, after_program);
+  variable(std::string(kFiles), locations.plugin_files, after_program);
   if (!locations.plugin_files)
     variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files, after_program);
   const LocationState after_files =
@@ -272,11 +287,22 @@ std::string describe(const SearchLocation& location) {
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
         names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
       }
-      return concat(location.tier, " ", location.name, " (not used, ", files, names,
+      const std::string why =
+          location.replaced_by.empty() ? "not used" : concat("replaced by ", location.replaced_by);
+      return concat(location.tier, " ", location.name, " (", why, ", ", files, names,
                     count > kMaxNames ? ", ..." : "", ")");
     }
   }
   return location.name;
+}
+
+std::string no_manifest_text(const std::vector<SearchLocation>& locations) {
+  const bool has_any = std::any_of(locations.begin(), locations.end(),
+                                   [](const SearchLocation& one) { return !one.files.empty(); });
+  if (has_any) return "";
+  return concat("no manifest is found; packages install theirs in /usr/share/gantry/plugins.d, ",
+                "`gantry plugins install` in /usr/local/share/gantry/plugins.d or the user's ",
+                "directory, archives in share/gantry/plugins.d beside the directory of the core");
 }
 
 }  // namespace gantry

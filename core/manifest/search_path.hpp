@@ -78,6 +78,8 @@ struct SearchLocation {
   std::vector<std::string> files;
   // the directories that were listed
   std::vector<std::string> directories;
+  // of `replaced`: the variable; empty in exclusive mode
+  std::string replaced_by;
 };
 
 struct FoundManifest {
@@ -116,5 +118,8 @@ SearchResult search_plugins(const PluginLocations& locations);
 
 // "4 /etc/gantry/plugins.d (1 file)", "3 GANTRY_ADD_PLUGIN_FILES (unset)"
 std::string describe(const SearchLocation& location);
+
+// States where packages and `gantry plugins install` write manifests; empty if a location has one.
+std::string no_manifest_text(const std::vector<SearchLocation>& locations);
 
 }  // namespace gantry

@@ -5,6 +5,7 @@
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/known_keys.hpp"
 #include "core/plugin/compatible.hpp"
+#include "core/plugin/replaced_manifests.hpp"
 
 #include <gantry/join.hpp>
 
@@ -68,6 +69,7 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
         "plugin ", first.title, " is installed: ",
         first.verdict == Verdict::shadowed ? "remove the manifest that shadows it" : "enable it");
   }
+  if (!entry.replaced.empty()) return "";
   if (requirement.device) return "install a plugin for the device";
   const KnownKey* known = find_known_key(requirement.what);
   for (const std::string& near : entry.near) {
@@ -96,7 +98,8 @@ void add_stale_file(const PluginSet& plugins, const Candidate& candidate, Explai
 ExplainedRequirement explain_requirement(const PluginSet& plugins,
                                          const std::vector<Candidate>& candidates,
                                          const std::vector<std::string>& served,
-                                         const Requirement& requirement) {
+                                         const Requirement& requirement,
+                                         ReplacedManifests& replaced) {
   ExplainedRequirement out;
   out.requirement = requirement;
   out.override_id = plugins.override_of(requirement.what);
@@ -132,6 +135,10 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
   out.tie = plugins.tie_for(choices);
   if (out.served) return out;
   if (!requirement.device) out.near = near_keys(requirement.what, served);
+  for (const Manifest& manifest : replaced.all()) {
+    if (offers(manifest, requirement))
+      out.replaced.push_back(concat(manifest.title(), " of ", manifest.file));
+  }
   out.advice = advice_for(requirement, out, candidates);
   return out;
 }
@@ -147,6 +154,13 @@ std::string core_line(const gantry_host_info& core) {
 std::string search_line(const std::vector<SearchLocation>& locations) {
   const auto text_of = [](const SearchLocation& location) { return describe(location); };
   return locations.empty() ? "nothing" : join(locations, "; ", text_of);
+}
+
+std::string replaced_text(const ExplainedRequirement& entry) {
+  constexpr std::size_t max = 5;
+  return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 9, which offer it: ",
+                join(entry.replaced, ", ", {}, max),
+                "; unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
 }
 
 // A file may have thousands of modules of one type key.
@@ -190,6 +204,7 @@ std::string requirement_text(const ExplainedRequirement& entry) {
   for (const ExplainedCandidate& one : entry.candidates) text += to_text(one);
   if (!entry.tie.empty()) text += text_line("  tie: ", entry.tie);
   if (!entry.near.empty()) text += text_line("  near: ", join(entry.near));
+  if (!entry.replaced.empty()) text += text_line("  ", replaced_text(entry));
   if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
   if (!entry.served && !requirement.required_by.empty())
     text += text_line("  => loading would FAIL");
@@ -212,6 +227,7 @@ Message unserved_text(const ExplainedRequirement& entry) {
     if (const std::string changes = changes_text(one); !changes.empty()) text.at("    ", changes);
   }
   if (!entry.near.empty()) text.at("  served keys with a near name: ", join(entry.near));
+  if (!entry.replaced.empty()) text.at("  ", replaced_text(entry));
   if (!entry.advice.empty()) text.at("  ", entry.advice);
   return text;
 }
@@ -257,9 +273,10 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
   out.served_keys = plugins.served_keys();
   out.warnings = plugins.warnings();
   const std::vector<Candidate> candidates = plugins.candidates();
+  ReplacedManifests replaced(out.locations);
   for (const Requirement& requirement : requirements)
     out.requirements.push_back(
-        explain_requirement(plugins, candidates, out.served_keys, requirement));
+        explain_requirement(plugins, candidates, out.served_keys, requirement, replaced));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].manifest) out.unreadable.push_back(explain_candidate(candidates[i], i));
   }
@@ -314,6 +331,8 @@ std::string to_text(const ExplainedCandidate& one) {
 std::string to_text(const Explanation& explanation) {
   std::string text =
       text_line(explanation.core) + text_line("search: ", search_line(explanation.locations));
+  if (const std::string none = no_manifest_text(explanation.locations); !none.empty())
+    text += text_line(none);
   for (const ExplainedRequirement& entry : explanation.requirements)
     text += "\n" + requirement_text(entry);
   if (!explanation.unreadable.empty()) text += "\nmanifests that offer nothing:\n";
@@ -346,6 +365,8 @@ Error unserved_error(const Explanation& explanation, std::string_view subject) {
   error.at("type keys that are served: ",
            explanation.served_keys.empty() ? "none" : join(explanation.served_keys));
   error.at("searched: ", search_line(explanation.locations));
+  if (const std::string none = no_manifest_text(explanation.locations); !none.empty())
+    error.at(none);
   return error;
 }
 

@@ -61,7 +61,10 @@ struct ExplainedRequirement {
   std::vector<ExplainedCandidate> candidates;
   // served keys with a similar name
   std::vector<std::string> near;
-  // what to install, repair or change; empty if the reason of a candidate states it
+  // "acme.npu 1.0.0 of /etc/gantry/plugins.d/npu.yaml": what manifests offer in locations that
+  // GANTRY_PLUGIN_FILES replaces; empty if it is served
+  std::vector<std::string> replaced;
+  // what to install, repair or change; empty if the reason of a candidate or `replaced` states it
   std::string advice;
   // see PluginSet::tie_for
   std::string tie;

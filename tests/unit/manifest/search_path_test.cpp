@@ -218,9 +218,10 @@ TEST(SearchPath, ListsTheManifestsThatPluginFilesReplace) {
   const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir), ElementsAre("bad.yaml"));
-  EXPECT_THAT(lines(result), ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
-                                         concat("4 ", (dir / "admin").string(),
-                                                " (not used, 2 files: x.yaml, y.yaml)")));
+  EXPECT_THAT(lines(result),
+              ElementsAre("3 GANTRY_PLUGIN_FILES (1 file)",
+                          concat("4 ", (dir / "admin").string(),
+                                 " (replaced by GANTRY_PLUGIN_FILES, 2 files: x.yaml, y.yaml)")));
 }
 
 TEST(SearchPath, SplitsListsAtColonsAndIgnoresDevNull) {
@@ -250,6 +251,45 @@ TEST(SearchPath, UsesOnlyTheProgramsLocationsInExclusiveMode) {
   locations.system = {{4, (dir / "admin").string()}};
 
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a/x.yaml"));
+}
+
+TEST(SearchPath, NamesNoVariableInExclusiveMode) {
+  const TempDir dir;
+  touch(dir / "admin/y.yaml");
+  PluginLocations locations;
+  locations.exclusive = true;
+  locations.plugin_files = "";
+  locations.system = {{4, (dir / "admin").string()}};
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_EQ(describe(result.locations.back()),
+            concat("4 ", (dir / "admin").string(), " (not used, 1 file: y.yaml)"));
+  EXPECT_EQ(result.locations.back().replaced_by, "");
+}
+
+TEST(SearchPath, DescribesADirectoryThatDoesNotExistAsAbsent) {
+  PluginLocations locations = no_locations();
+  locations.directories = {"/nowhere/plugins"};
+
+  const SearchResult result = search_plugins(locations);
+
+  EXPECT_EQ(lines(result)[0], "1 --plugins /nowhere/plugins (absent)");
+  ASSERT_EQ(result.manifests.size(), 1u);
+  EXPECT_EQ(result.manifests[0].reason, reason::not_found);
+}
+
+TEST(NoManifestText, NamesTheDirectoriesOfPackages) {
+  const TempDir dir;
+  PluginLocations locations = no_locations();
+  locations.directories = {dir.path().string()};
+  EXPECT_EQ(no_manifest_text(search_plugins(locations).locations),
+            "no manifest is found; packages install theirs in /usr/share/gantry/plugins.d, `gantry "
+            "plugins install` in /usr/local/share/gantry/plugins.d or the user's directory, "
+            "archives in share/gantry/plugins.d beside the directory of the core");
+
+  touch(dir / "x.yaml");
+  EXPECT_EQ(no_manifest_text(search_plugins(locations).locations), "");
 }
 
 TEST(SearchPath, KeepsMissingAndRelativeEntriesWithAReason) {
@@ -342,7 +382,7 @@ TEST(SearchPath, ListsFiveManifestsThatAreReplaced) {
 
     EXPECT_EQ(
         lines(search_plugins(locations)).back(),
-        concat("4 ", dir.path().string(), " (not used, ", count,
+        concat("4 ", dir.path().string(), " (replaced by GANTRY_PLUGIN_FILES, ", count,
                " files: 0.yaml, 1.yaml, 2.yaml, 3.yaml, 4.yaml", count == 5 ? ")" : ", ...)"));
   }
 }

@@ -222,6 +222,99 @@ TEST(UnservedError, ListsTheLocationsIfThereIsNoPlugin) {
               HasSubstr(concat("1 --plugins ", world.path().string(), " (0 files)")));
 }
 
+TEST(UnservedError, StatesWherePackagesWriteManifestsIfThereIsNone) {
+  const World world;
+  const auto plugins = set_of(world);
+  const Explanation explanation = explain(*plugins, {wanted("cuda")});
+  const std::string text =
+      "no manifest is found; packages install theirs in /usr/share/gantry/plugins.d, ";
+
+  EXPECT_THAT(unserved_error(explanation, "model.so").message, HasSubstr("\n  " + text));
+  EXPECT_THAT(to_text(explanation), HasSubstr("\n" + text));
+
+  World other;
+  other.add("a", "", fake_manifest());
+  EXPECT_THAT(to_text(explain(*set_of(other), {wanted("cuda")})),
+              testing::Not(HasSubstr("no manifest is found")));
+}
+
+// No directory, a wrong one, and one whose plugins offer other keys.
+TEST(UnservedError, ListsEachDirectoryWithItsCount) {
+  World world;
+  world.add("a", "", ManifestBuilder().id("test.a").key("opencl"));
+  const auto searched = [&](const std::vector<std::string>& directories) {
+    PluginLocations locations;
+    locations.directories = directories;
+    locations.exclusive = true;
+    locations.system.clear();
+    PluginSetOptions options;
+    options.core = core_info();
+    const PluginSet plugins(search_plugins(locations), {}, options);
+    return unserved_error(explain(plugins, {wanted("cuda")}), "model.so").message;
+  };
+  const std::string unset = "3 GANTRY_PLUGIN_FILES (unset); 3 GANTRY_ADD_PLUGIN_FILES (unset)";
+
+  EXPECT_THAT(searched({}), HasSubstr("\n  searched: " + unset));
+  EXPECT_THAT(searched({"/nowhere"}),
+              testing::AllOf(HasSubstr("/nowhere is refused, GANTRY-D100 NOT_FOUND: "),
+                             HasSubstr("\n  searched: 1 --plugins /nowhere (absent); " + unset)));
+  EXPECT_THAT(searched({world.path().string()}),
+              testing::AllOf(HasSubstr("\"cuda\", required by model.so[1]: no plugin offers it\n"),
+                             HasSubstr("\n  type keys that are served: opencl\n"),
+                             HasSubstr(concat("\n  searched: 1 --plugins ", world.path().string(),
+                                              " (1 file); ", unset))));
+}
+
+// The variable names one manifest, which is broken; the system's directories have better ones.
+class UnservedBesideAVariable : public ::testing::Test {
+ protected:
+  UnservedBesideAVariable() {
+    test::write_file(dir / "bad.yaml", std::string_view("schema: [\n"));
+    fake_manifest().id("test.npu").write_to(dir / "system/npu.yaml");
+    ManifestBuilder().id("test.other").key("other").write_to(dir / "system/other.yaml");
+    test::write_file(dir / "system/unreadable.yaml", std::string_view("schema: [\n"));
+  }
+  Explanation explained(const std::vector<Requirement>& requirements) const {
+    PluginLocations locations;
+    locations.plugin_files = (dir / "bad.yaml").string();
+    locations.system = {{4, (dir / "system").string()}};
+    PluginSetOptions options;
+    options.core = core_info();
+    const PluginSet plugins(search_plugins(locations), {}, options);
+    return explain(plugins, requirements);
+  }
+  std::string offer() const {
+    return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 9, which offer it: test.npu 1.0.0 of ",
+                  (dir / "system/npu.yaml").string(),
+                  "; unset the variable, or use GANTRY_ADD_PLUGIN_FILES\n");
+  }
+  test::TempDir dir;
+};
+
+TEST_F(UnservedBesideAVariable, StatesWhatItReplaces) {
+  const Error error = unserved_error(explained({wanted("fake")}), "model.so");
+
+  EXPECT_THAT(error.message, HasSubstr("\n    " + offer()));
+  EXPECT_THAT(error.message, HasSubstr("bad.yaml is refused, GANTRY-D150 YAML_SYNTAX: "));
+  EXPECT_THAT(error.message, HasSubstr(concat("\n  searched: 3 GANTRY_PLUGIN_FILES (1 file); 4 ",
+                                              (dir / "system").string(),
+                                              " (replaced by GANTRY_PLUGIN_FILES, 3 files: "
+                                              "npu.yaml, other.yaml, unreadable.yaml)")));
+}
+
+TEST_F(UnservedBesideAVariable, IsTheSameInDoctor) {
+  EXPECT_THAT(to_text(explained({wanted("fake")})), HasSubstr("\n  " + offer()));
+}
+
+TEST_F(UnservedBesideAVariable, AdvisesAnInstallationOnlyIfNothingIsReplaced) {
+  const Explanation both = explained({wanted("fake"), wanted("cuda")});
+
+  EXPECT_EQ(both.requirements[0].advice, "");
+  EXPECT_THAT(both.requirements[0].replaced, testing::SizeIs(1));
+  EXPECT_EQ(both.requirements[1].advice, "install plugin gantry.cuda (CUDA kernels)");
+  EXPECT_THAT(both.requirements[1].replaced, testing::IsEmpty());
+}
+
 // A file may have thousands of modules of a type key.
 TEST(UnservedError, NamesAtMostEightModulesThatRequireAKey) {
   const World world;
