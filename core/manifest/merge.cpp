@@ -88,6 +88,9 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
     candidate.tier = found.locations[manifest.location].tier;
     if (manifest.reason) {
       candidate.stop(manifest.reason, manifest.text);
+    } else if (higher && !higher->mask && same_file(manifest.file, higher->manifest->file)) {
+      candidate.stop(reason::duplicate_of,
+                     Message("same file as ", higher->manifest->file, " by another path"));
     } else if (higher) {
       candidate.stop(higher->mask ? reason::masked : reason::replaced_by,
                      concat(higher->mask ? "masked by " : "replaced by ", higher->manifest->file));

@@ -44,7 +44,7 @@ constexpr Reason masked{110, "MASKED"};
 constexpr Reason replaced_by{111, "REPLACED_BY"};
 // a candidate of the same id has a higher tier, location or version
 constexpr Reason shadowed_by{120, "SHADOWED_BY"};
-// a candidate of the same id has the same library
+// a candidate of the same id has the same library, or its manifest is the same file
 constexpr Reason duplicate_of{121, "DUPLICATE_OF"};
 // this process has opened another file by the path of the library, or the file was overwritten
 constexpr Reason stale_mapped{130, "STALE_MAPPED"};

@@ -127,6 +127,61 @@ TEST(Merge, DetectsTheSameLibraryUnderTwoPaths) {
               ElementsAre("high/lib64/x/a.yaml eligible", "low/y/b.yaml D121"));
 }
 
+// Loaded twice, a plugin would register its devices twice.
+class OnePluginUnderTwoNames : public ::testing::Test {
+ protected:
+  OnePluginUnderTwoNames() {
+    fake().set("sha256", std::string(64, 'a')).write_to(dir / "high/a.yaml");
+    test::write_file(dir / "high/libfake.so", std::string_view("library"));
+    std::filesystem::create_directories(dir / "low");
+  }
+  // The outcome and the text of the second candidate.
+  void expect_duplicate(std::string_view second, std::string_view text) {
+    const MergeResult result = merge(dir);
+    EXPECT_THAT(outcomes(result, dir),
+                ElementsAre("high/a.yaml eligible", concat(second, " D121")));
+    ASSERT_EQ(result.candidates.size(), 2u);
+    EXPECT_EQ(result.candidates[1].reason, reason::duplicate_of);
+    EXPECT_EQ(result.candidates[1].text, concat(text, (dir / "high/a.yaml").string()));
+  }
+  TempDir dir;
+};
+
+TEST_F(OnePluginUnderTwoNames, IsFoundThroughASymlinkedDirectory) {
+  std::filesystem::remove(dir / "low");
+  std::filesystem::create_directory_symlink("high", dir / "low");
+
+  const MergeResult result = merge(dir);
+
+  EXPECT_THAT(outcomes(result, dir), ElementsAre("high/a.yaml eligible", "low/a.yaml D121"));
+  EXPECT_EQ(result.candidates[1].text,
+            concat("same file as ", (dir / "high/a.yaml").string(), " by another path"));
+}
+
+TEST_F(OnePluginUnderTwoNames, IsFoundByAHardLink) {
+  fake().write_to(dir / "low/b.yaml");
+  std::filesystem::create_hard_link(dir / "high/libfake.so", dir / "low/libfake.so");
+
+  expect_duplicate("low/b.yaml", "same id and library as ");
+}
+
+TEST_F(OnePluginUnderTwoNames, IsFoundByTheDigestOfACopy) {
+  fake().set("sha256", std::string(64, 'a')).write_to(dir / "low/b.yaml");
+  std::filesystem::copy_file(dir / "high/libfake.so", dir / "low/libfake.so");
+
+  expect_duplicate("low/b.yaml", "same id and library as ");
+}
+
+TEST_F(OnePluginUnderTwoNames, IsFoundByAnotherSpelling) {
+  std::filesystem::create_directory_symlink(dir / "high", dir / "alias");
+  for (const std::string& spelling :
+       {concat((dir / "high").string(), "//./libfake.so"), (dir / "alias/libfake.so").string()}) {
+    fake().library(spelling).write_to(dir / "low/b.yaml");
+
+    expect_duplicate("low/b.yaml", "same id and library as ");
+  }
+}
+
 TEST(Merge, DetectsACopyOfALibraryByItsDigest) {
   const TempDir dir;
   const std::string a = std::string(64, 'a'), b = std::string(64, 'b');
