@@ -193,6 +193,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     Result<std::shared_ptr<const ActivePlugin>> active = activate(all[i].candidate);
     if (active.ok()) return active;
     last = std::move(active).error();
+    // A library of another machine never served this host.
+    const bool is_foreign = reason_of(last) == reason::wrong_machine;
     Message text;
     {
       std::unique_lock lock(state_->mutex);
@@ -212,7 +214,11 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
       text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
                      state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
     }
-    warn(text);
+    if (!is_foreign) {
+      warn(text);
+    } else if (options_.log != nullptr) {
+      options_.log->info(text);
+    }
   }
   if (all.front().is_override)
     last.at(noun, " \"", what, "\" is overridden to this plugin, no other is tried");

@@ -189,6 +189,39 @@ TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
   const Candidate failed = fixture.plugins.candidates()[1];
   EXPECT_EQ(failed.state, CandidateState::negotiated);
   EXPECT_EQ(failed.reason, reason::create_failed);
+  EXPECT_EQ(fixture.plugins.fallbacks(), 1u);
+}
+
+// Hosts with libraries of two architectures are usual.
+TEST(PluginSet, LogsAtInfoThatALibraryIsForAnotherMachine) {
+  for (const std::size_t at : {std::size_t{4}, std::size_t{18}}) {
+    World world;
+    world.add("good", "good");
+    world.add("second", "second", second());
+    std::vector<std::uint8_t> bytes = test::read_file(world.library("second"));
+    // ELFCLASS32, or e_machine of another machine
+    bytes[at] = at == 4 ? 1 : 20;
+    std::filesystem::remove(world.library("second"));
+    test::write_file(world.library("second"), bytes);
+    std::vector<std::string> lines;
+    const Log log(LogLevel::info, [&](LogLevel level, std::string_view line) {
+      lines.push_back(concat(name_of(level), " ", line));
+    });
+    PluginSetOptions options;
+    options.core = core_info();
+    options.log = &log;
+    PluginSet plugins(world.search(), {}, options);
+
+    const auto active = plugins.for_key("fake");
+
+    ASSERT_TRUE(active.ok()) << active.error().message;
+    EXPECT_EQ((*active)->plugin->id, "test.fake");
+    EXPECT_EQ(plugins.candidates()[1].reason, reason::wrong_machine);
+    EXPECT_THAT(lines, ElementsAre(testing::StartsWith(
+                           "info plugin test.second 2.0.0 cannot serve type key \"fake\", trying "
+                           "test.fake 1.0.0: ")));
+    EXPECT_EQ(plugins.fallbacks(), 1u);
+  }
 }
 
 // A missing plugin that is selected by an override must not be replaced by another one.
@@ -209,6 +242,7 @@ TEST(PluginSet, FailsIfThePluginOfAnOverrideFails) {
             "this plugin, no other is tried");
   EXPECT_THAT(fixture.created, ElementsAre("test.second"));
   EXPECT_THAT(fixture.lines, IsEmpty());
+  EXPECT_EQ(fixture.plugins.fallbacks(), 0u);
 }
 
 TEST(PluginSet, ReportsAnOverrideThatMatchesNoPlugin) {
