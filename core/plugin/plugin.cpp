@@ -31,6 +31,11 @@ Result<const gantry_plugin_table*> run_query(Query query, const gantry_host_info
   if (code == GANTRY_OK) return table;
   Error error = buffer.error(code, concat(subject, ": gantry_plugin_query_v1"));
   if (!reason_of(error)) error.reason = reason::query_failed.tag;
+  if (reason_of(error) == reason::struct_size) {
+    error.at("gantry_host_info of this core has ", core.struct_size,
+             " bytes; a plugin accepts structs that are larger than its own (HOST-1 in ABI.md): "
+             "install another version of it");
+  }
   return error;
 }
 
@@ -183,7 +188,16 @@ Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
   watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
   watch_process_end();
   if (mapped) mapped();
-  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, manifest.library_path));
+  auto opened = read_table(query, core, manifest.library_path);
+  if (!opened.ok()) {
+    Error error = std::move(opened).error();
+    if (reason_of(error) == reason::struct_size) {
+      error.at("plugin ", manifest.title(), " supports ABI ", describe(inspection.note.abi),
+               ", this core supports ", describe(core.abi));
+    }
+    return error;
+  }
+  const std::shared_ptr<LoadedPlugin> plugin = *std::move(opened);
   GANTRY_CHECK(check_claims(manifest, *plugin));
   plugin->library = manifest.library_path;
   plugin->identity = inspection.file->identity();

@@ -326,6 +326,13 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
 #ifdef FAKE_IN_QUERY
   FAKE_IN_QUERY();
 #endif
+#ifdef FAKE_QUERY_COMPARES_SIZES
+  if (host->struct_size != sizeof(gantry_host_info)) {
+    gantry_fail(status, GANTRY_UNSUPPORTED, "STRUCT_SIZE",
+                "fake: another size of gantry_host_info");
+    return nullptr;
+  }
+#endif
 #if defined(FAKE_QUERY_THROWS)
   throw std::runtime_error("fake: query throws");
 #elif defined(FAKE_QUERY_FAILS)

@@ -22,6 +22,43 @@ TEST(Negotiate, ReturnsTheHighestCommonMinor) {
   }
 }
 
+// Versions are never compared for equality: other minors of the same major work together as long as
+// the ranges overlap.
+TEST(Negotiate, AcceptsOverlappingRangesAndReportsOthersWithTheOlderSide) {
+  const std::uint32_t core = 12;
+  for (const int distance : {-10, -1, 1, 10}) {
+    const auto other = static_cast<std::uint32_t>(static_cast<int>(core) + distance);
+    const auto overlapping = negotiate({"acme.npu", "2.3.1"}, {1, 0, other, 0}, {1, 0, core, 0});
+    ASSERT_TRUE(overlapping.ok()) << overlapping.error().message;
+    EXPECT_EQ(*overlapping, std::min(core, other));
+
+    const auto disjoint =
+        negotiate({"acme.npu", "2.3.1"}, {1, other, other, 0}, {1, core, core, 0});
+    ASSERT_FALSE(disjoint.ok()) << distance;
+    EXPECT_EQ(disjoint.error().reason, "ABI_RANGE");
+    EXPECT_EQ(
+        disjoint.error().message,
+        concat("plugin acme.npu 2.3.1 supports ABI 1.", other, ", this core supports 1.12: ",
+               distance > 0 ? concat("the plugin is newer, update the core to one with ABI 1.",
+                                     other, " or install an older acme.npu")
+                            : concat("the plugin is older, install a newer acme.npu or use a core "
+                                     "with ABI 1.",
+                                     other)));
+  }
+  for (const std::uint32_t major : {1u, 3u}) {
+    const auto disjoint = negotiate({"acme.npu", "2.3.1"}, {major, 0, 99, 0}, {2, 0, core, 0});
+    ASSERT_FALSE(disjoint.ok());
+    EXPECT_EQ(disjoint.error().reason, "ABI_RANGE");
+    EXPECT_NE(disjoint.error().message.text().find(
+                  concat("supports ABI ", major, ".0-", major,
+                         ".99, this core supports 2.0-2.12: the "
+                         "plugin is ",
+                         major > 2 ? "newer, update the core" : "older, install a newer")),
+              std::string::npos)
+        << disjoint.error().message;
+  }
+}
+
 struct Clash {
   gantry_abi_range plugin, core;
   std::string message;

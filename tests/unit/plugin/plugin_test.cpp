@@ -339,6 +339,65 @@ TEST(AdoptPlugin, RejectsListsOverTheirLimit) {
   }
 }
 
+TEST(AdoptPlugin, AcceptsALargerTableAndRejectsSizesThatAreNone) {
+  const std::uint32_t size = sizeof(gantry_plugin_table);
+  const std::pair<std::uint32_t, std::string> sizes[] = {
+      {size + 8, ""},
+      {size - 8, concat("has struct_size ", size - 8, ", minimum is ", size, " (ABI 1.0)")},
+      {0, concat("has struct_size 0, minimum is ", size, " (ABI 1.0)")},
+      {1u << 31, "has struct_size 2147483648, maximum is 65536"}};
+  for (const auto& [given, text] : sizes) {
+    ProgramTable program;
+    program.table.struct_size = given;
+
+    const auto plugin = adopt_plugin(ProgramTable::query, core_info());
+
+    ASSERT_EQ(plugin.ok(), text.empty()) << given;
+    if (plugin.ok()) continue;
+    EXPECT_EQ(plugin.error().code, Code::malformed);
+    EXPECT_EQ(plugin.error().reason, "STRUCT_SIZE");
+    EXPECT_EQ(plugin.error().message, "the program's plugin: gantry_plugin_table " + text);
+  }
+}
+
+// The sizes belong to minor versions of both sides.
+TEST(OpenPlugin, StatesBothVersionsIfATableIsTooSmall) {
+  World world;
+  world.add("short", "short_table");
+  gantry_host_info core = core_info();
+  core.abi.max_minor = 3;
+
+  const auto plugin = open_plugin(world.manifest("short"), core);
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "STRUCT_SIZE");
+  EXPECT_THAT(plugin.error().message,
+              EndsWith("\n  plugin test.fake 1.0.0 supports ABI 1.0, this core supports 1.0-1.3"));
+}
+
+// A core of a later minor has larger structs.
+TEST(OpenPlugin, StatesThatAPluginMustAcceptALargerHost) {
+  World world;
+  world.add("equal", "query_compares_sizes");
+  struct {
+    gantry_host_info info = core_info();
+    std::uint64_t later = 0;
+  } future;
+  future.info.struct_size = sizeof future;
+  ASSERT_TRUE(open_plugin(world.manifest("equal"), core_info()).ok());
+
+  const auto plugin = open_plugin(world.manifest("equal"), future.info);
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "STRUCT_SIZE");
+  EXPECT_EQ(plugin.error().message,
+            concat("fake: another size of gantry_host_info\n  gantry_host_info of this core has ",
+                   sizeof future,
+                   " bytes; a plugin accepts structs that are larger than its own (HOST-1 in "
+                   "ABI.md): install another version of it\n  plugin test.fake 1.0.0 supports ABI "
+                   "1.0, this core supports 1.0"));
+}
+
 TEST(AdoptPlugin, LimitsTheLengthOfADeviceName) {
   for (const std::size_t size : {256u, 257u}) {
     ProgramTable program;
