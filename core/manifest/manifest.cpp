@@ -252,8 +252,12 @@ bool is_device_name(std::string_view name) {
 }
 
 Result<std::string> resolve_library(std::string_view written, const std::string& directory) {
+  namespace fs = std::filesystem;
+  const fs::path path =
+      (written.starts_with('/') ? fs::path(written) : fs::path(directory) / written)
+          .lexically_normal();
   const auto wrong = [&](std::string_view why) {
-    return malformed(no_offset, "library \"", written, "\" ", why,
+    return malformed(no_offset, "library \"", written, "\" ", why, ", resolves to ", path.native(),
                      ", expected an absolute path or one relative to the manifest's directory ",
                      directory,
                      ", without \"..\"; the working directory and search paths are not used")
@@ -261,13 +265,10 @@ Result<std::string> resolve_library(std::string_view written, const std::string&
   };
   if (written.empty()) return wrong("is empty");
   if (written.ends_with('/')) return wrong("is a directory");
-  for (const std::filesystem::path& part : std::filesystem::path(written)) {
+  for (const fs::path& part : fs::path(written)) {
     if (part == "..") return wrong("contains \"..\"");
   }
-  const std::filesystem::path path = written.starts_with('/')
-                                         ? std::filesystem::path(written)
-                                         : std::filesystem::path(directory) / written;
-  return path.lexically_normal().string();
+  return path.string();
 }
 
 Result<Manifest> read_manifest(std::string_view text, const std::string& file) {

@@ -333,18 +333,20 @@ TEST(ResolveLibrary, AcceptsAbsolutePathsAndPathsRelativeToTheManifest) {
 }
 
 TEST(ResolveLibrary, RejectsOtherPathsAndStatesTheRules) {
-  const std::pair<std::string, std::string> bad[] = {{"../x.so", "contains \"..\""},
-                                                     {"/opt/../x.so", "contains \"..\""},
-                                                     {"sub/", "is a directory"},
-                                                     {"", "is empty"}};
-  for (const auto& [written, why] : bad) {
+  const std::tuple<std::string, std::string, std::string> bad[] = {
+      {"../x.so", "contains \"..\"", "/p/x.so"},
+      {"/opt/../x.so", "contains \"..\"", "/x.so"},
+      {"sub/", "is a directory", "/p/x/sub/"},
+      {"", "is empty", "/p/x/"}};
+  for (const auto& [written, why, resolved] : bad) {
     const Result<std::string> path = resolve_library(written, "/p/x");
     ASSERT_FALSE(path.ok()) << written;
     EXPECT_EQ(path.error().reason, "LIBRARY_PATH");
-    EXPECT_EQ(path.error().message, concat("library \"", written, "\" ", why,
-                                           ", expected an absolute path or one relative to the "
-                                           "manifest's directory /p/x, without \"..\"; the "
-                                           "working directory and search paths are not used"));
+    EXPECT_EQ(path.error().message,
+              concat("library \"", written, "\" ", why, ", resolves to ", resolved,
+                     ", expected an absolute path or one relative to the "
+                     "manifest's directory /p/x, without \"..\"; the "
+                     "working directory and search paths are not used"));
   }
 }
 
