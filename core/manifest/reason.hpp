@@ -138,6 +138,8 @@ constexpr Reason probe_missing{540, "PROBE_MISSING"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 // found by opening the plugin in a child process
 constexpr Reason driver_ended{601, "DRIVER_ENDED"};
+// an exception left destroy
+constexpr Reason destroy_failed{602, "DESTROY_FAILED"};
 constexpr Reason no_plugin{700, "NO_PLUGIN"};
 // another candidate has precedence
 constexpr Reason not_chosen{701, "NOT_CHOSEN"};

@@ -2,6 +2,7 @@
 #include "core/runtime/plugin_instance.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/manifest/reason.hpp"
 #include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
 
@@ -103,12 +104,19 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
 PluginInstance::~PluginInstance() {
   if (!created_ || !plugins_may_run()) return;
   const NoCancellation guard;
-  plugin_->table.destroy(self_);
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status*) -> gantry_code {
+    plugin_->table.destroy(self_);
+    return GANTRY_OK;
+  });
   // Plugins that are destroyed later may request them.
   DeviceSet& devices = host_.state->devices;
   for (const gantry_device_table& device : plugin_->devices) {
     if (const auto* served = devices.find(device.name)) devices.retire((*served)->type);
   }
+  if (code == GANTRY_OK) return;
+  const Error error = status.error(code, concat("destroy of plugin ", plugin_->id));
+  host_.state->log.warning(Message(name_of(reason::destroy_failed), ": ", error.message));
 }
 
 }  // namespace gantry

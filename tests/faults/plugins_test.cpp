@@ -53,6 +53,21 @@ INSTANTIATE_TEST_SUITE_P(In, PluginThatThrows,
                            return name;
                          });
 
+TEST_F(Plugin, ThatThrowsInDestroyIsLoggedAndTheProcessContinues) {
+  breaker().throws_in = "destroy";
+
+  const Status done = work();
+
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  const std::string line =
+      "GANTRY-D602 DESTROY_FAILED: destroy of plugin test.breaker throws: breaker: thrown in "
+      "destroy\n";
+  EXPECT_THAT(log_, HasSubstr(line));
+  EXPECT_EQ(log_.find(line), log_.rfind(line)) << "logged more than once";
+  breaker() = {};
+  EXPECT_TRUE(work().ok()) << "the next runtime works";
+}
+
 TEST_F(Plugin, ThatThrowsInQueryIsRefused) {
   breaker().throws_in = "query";
   auto made = Runtime::create({.only_these_plugins = true});
