@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/plugin_set.hpp"
 
+#include "tests/support/file_holder.hpp"
 #include "tests/unit/plugin/set_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -271,6 +272,28 @@ TEST(PluginSet, ReportsThatNoPluginOffersAKey) {
   EXPECT_EQ(active.error().message, "no plugin offers type key \"fake\"");
   EXPECT_EQ(fixture.plugins.open("test.fake").error().message,
             "no usable plugin has the id test.fake");
+}
+
+// A device that one process at a time may use. The driver reports only that it is not available.
+TEST(PluginSet, NamesTheProcessThatHasTheDeviceOpen) {
+  World world;
+  const std::string lock = (world.path() / "npu.lock").string();
+  test::write_file(lock, std::string_view("x"));
+  world.add("second", "create_fails",
+            second().set("requires", concat("{files: [", lock, "], device_nodes: [", lock, "]}")));
+  SetFixture fixture(world);
+  const test::FileHolder holder(lock);
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().code, Code::unavailable);
+  EXPECT_EQ(active.error().reason, "CREATE_FAILED");
+  const std::string user =
+      concat(lock, " is open in process ", holder.process(), " (", holder.program(), ")\n");
+  EXPECT_EQ(active.error().message,
+            concat("no device on this machine\n  device node ", user, "  file ", user,
+                   "  while creating plugin test.second 2.0.0"));
 }
 
 // A failed plugin is tried again, because the cause of the failure may be gone.
