@@ -3,7 +3,9 @@
 // What a defective plugin does to the process that opens it.
 #pragma once
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -59,6 +61,18 @@ namespace harm {
   if (fork() == 0) {
     for (;;) pause();
   }
+}
+// Does no harm.
+[[maybe_unused]] inline void open_a_library() {
+  if (dlopen("libresolv.so.2", RTLD_NOW) == nullptr) std::abort();
+}
+// The linker holds its lock while a constructor runs, so the other thread never loads anything.
+[[maybe_unused]] inline void wait_for_another_load() {
+  std::puts("fake: waiting for another thread");
+  std::fflush(stdout);
+  pthread_t thread{};
+  const auto load = [](void*) -> void* { return dlopen("libresolv.so.2", RTLD_NOW); };
+  if (pthread_create(&thread, nullptr, load, nullptr) == 0) pthread_join(thread, nullptr);
 }
 [[maybe_unused]] inline void print_without_end() {
   for (;;) std::puts("fake: and so on, and so on, and so on, and so on");

@@ -6,6 +6,9 @@
 
 #include <gmock/gmock.h>
 
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <thread>
 
@@ -484,6 +487,35 @@ TEST(PluginSet, DoesNotServeTheDevicesOfAFilteredPlugin) {
 
   EXPECT_THAT(all.plugins.served_devices(), ElementsAre("fake_device"));
   EXPECT_THAT(none.plugins.served_devices(), IsEmpty());
+}
+
+// The constructor of one plugin loads a library, while other threads load plugins and libraries.
+TEST(PluginSet, OpensAPluginWhoseConstructorLoadsALibrary) {
+  World world;
+  world.add("a", "constructor_opens");
+  world.add("b", "second", second());
+  SetFixture fixture(world);
+  std::atomic<bool> stop = false;
+  Result<std::shared_ptr<const ActivePlugin>> first = invalid("not opened"),
+                                              other = invalid("not opened");
+  // A deadlock ends the test.
+  ::alarm(60);
+
+  std::thread loads([&] {
+    while (!stop) {
+      void* const handle = ::dlopen("libanl.so.1", RTLD_NOW);
+      if (handle != nullptr) ::dlclose(handle);
+    }
+  });
+  std::thread opens([&] { other = fixture.plugins.open("test.second"); });
+  first = fixture.plugins.open("test.fake");
+  opens.join();
+  stop = true;
+  loads.join();
+
+  ::alarm(0);
+  EXPECT_TRUE(first.ok()) << first.error().message;
+  EXPECT_TRUE(other.ok()) << other.error().message;
 }
 
 // The second thread requests the plugin while the first one creates it.

@@ -81,6 +81,17 @@ TEST(RunProbe, ReportsTheAddressOfACrash) {
   EXPECT_EQ(end->address, std::uint64_t{0x10});
 }
 
+TEST(RunProbe, ReportsTheAddressOfAnUnknownInstruction) {
+  const ProbeWorld world("constructor_sigill");
+
+  const auto end = run_probe(world.command());
+
+  ASSERT_TRUE(end.ok()) << end.error().message;
+  EXPECT_EQ(end->stage, ProbeStage::open);
+  EXPECT_EQ(end->signal, SIGILL);
+  EXPECT_NE(end->address.value_or(0), 0u);
+}
+
 TEST(RunProbe, ReportsTheExitStatus) {
   const ProbeWorld world("constructor_exits");
 
@@ -105,6 +116,7 @@ TEST_P(RunProbeThatHangs, EndsItAfterItsTime) {
 
 INSTANTIATE_TEST_SUITE_P(All, RunProbeThatHangs,
                          ::testing::Values(std::pair("constructor_hangs", ProbeStage::open),
+                                           std::pair("constructor_deadlocks", ProbeStage::open),
                                            std::pair("create_hangs", ProbeStage::create),
                                            std::pair("count_hangs", ProbeStage::enumerate)),
                          [](const auto& test) { return test.param.first; });

@@ -62,11 +62,37 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair("constructor_exits", "GANTRY-D511 PROBE_EXITED"),
                       std::pair("constructor_throws", "GANTRY-D512 PROBE_ABORTED"),
                       std::pair("constructor_hangs", "GANTRY-D520 PROBE_TIMEOUT"),
+                      std::pair("constructor_deadlocks", "fake: waiting for another thread"),
                       std::pair("query_crashes", "(stage query)"),
                       std::pair("create_exits", "(stage create)"),
                       std::pair("create_prints", "GANTRY-D521 PROBE_OUTPUT"),
                       std::pair("count_aborts", "(stage enumerate)")),
     [](const auto& test) { return test.param.first; });
+
+// Harmful plugins come first by their priority.
+class ProbedPluginBesideAGoodOne : public ProbedPlugin,
+                                   public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(ProbedPluginBesideAGoodOne, IsReplacedByItWithALineAndACount) {
+  world.add("bad", GetParam(), fake_manifest().line("priority: 5\nprobe: auto"));
+  world.add("good", "second",
+            fake_manifest().id("test.second").version("2.0.0").line("probe: auto"));
+  Runtime host = runtime();
+
+  const auto device = host.device("fake_device");
+
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  EXPECT_EQ(host.fallbacks(), 1u);
+  EXPECT_THAT(lines, ::testing::Contains(::testing::AllOf(
+                         HasSubstr("plugin test.fake 1.0.0 cannot serve device \"fake_device\", "
+                                   "trying test.second 2.0.0: plugin test.fake 1.0.0 crashes by "
+                                   "signal 11 (Segmentation fault) at address "),
+                         HasSubstr("(stage "))));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProbedPluginBesideAGoodOne,
+                         ::testing::Values("query_returns_junk", "create_crashes"),
+                         [](const auto& test) { return test.param; });
 
 TEST_F(ProbedPlugin, IsUsedIfItPasses) {
   add("good", "always");
