@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace gantry::test {
 namespace {
@@ -65,22 +66,12 @@ int status_of(pid_t child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace
-
-Outcome run_gantry(const std::vector<std::string>& args,
-                   const std::vector<std::string>& environment) {
-  const TempDir temp;
-  const std::string out = (temp / "out").string();
-  Outcome outcome = run_gantry_into(out, args, environment);
-  outcome.out = text_in(out);
-  return outcome;
-}
-
-Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& args,
-                        const std::vector<std::string>& environment) {
+// out      [in]   file that receives stdout
+// words    [in]   path of the program and its arguments
+Outcome run_into(const std::string& out, std::vector<std::string> words,
+                 const std::vector<std::string>& environment) {
   const TempDir temp;
   const std::string err = (temp / "err").string();
-  std::vector<std::string> words = words_of(args);
   std::vector<std::string> variables = variables_of(temp, words, environment);
 
   posix_spawn_file_actions_t actions;
@@ -95,6 +86,33 @@ Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& 
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) cannot_start(words);
   return {status_of(child), "", text_in(err)};
+}
+
+Outcome run_words(std::vector<std::string> words, const std::vector<std::string>& environment) {
+  const TempDir temp;
+  const std::string out = (temp / "out").string();
+  Outcome outcome = run_into(out, std::move(words), environment);
+  outcome.out = text_in(out);
+  return outcome;
+}
+
+}  // namespace
+
+Outcome run_gantry(const std::vector<std::string>& args,
+                   const std::vector<std::string>& environment) {
+  return run_words(words_of(args), environment);
+}
+
+Outcome run_gantry_at(const std::string& program, const std::vector<std::string>& args,
+                      const std::vector<std::string>& environment) {
+  std::vector<std::string> words = args;
+  words.insert(words.begin(), program);
+  return run_words(std::move(words), environment);
+}
+
+Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& args,
+                        const std::vector<std::string>& environment) {
+  return run_into(out, words_of(args), environment);
 }
 
 Outcome run_gantry_on_terminal(const std::vector<std::string>& args,

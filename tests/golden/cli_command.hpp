@@ -22,6 +22,10 @@ struct Outcome {
 Outcome run_gantry(const std::vector<std::string>& args,
                    const std::vector<std::string>& environment = {});
 
+// The same with a copy of the program at another path.
+Outcome run_gantry_at(const std::string& program, const std::vector<std::string>& args,
+                      const std::vector<std::string>& environment = {});
+
 // The same with stdout redirected to a file or device; `out` of the outcome is empty.
 Outcome run_gantry_into(const std::string& out, const std::vector<std::string>& args,
                         const std::vector<std::string>& environment = {});

@@ -32,7 +32,8 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_pages LABELS cli SOURCES cli_pages_test.cpp LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_lock LABELS cli SOURCES cli_lock_test.cpp
     LIBRARIES gantry_cli_command gantry_sodium nlohmann_json::nlohmann_json)
-  gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp cli_broken_host_test.cpp
+  gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp
+    cli_broken_host_test.cpp cli_elevated_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_description LABELS cli
