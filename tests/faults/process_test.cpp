@@ -106,6 +106,18 @@ TEST_F(ProcessEnd, OfAGlobalRuntimeCallsNoPlugin) {
       ExitedWithCode(0), "^$");
 }
 
+TEST_F(ProcessEnd, KeepsTheExitStatusAndPrintsNothing) {
+  for (const int wanted : {0, 1, 3, 255}) {
+    EXPECT_EXIT(
+        {
+          static std::optional<Held> global;
+          global.emplace(lifetime);
+          std::exit(wanted);
+        },
+        ExitedWithCode(wanted), "^$");
+  }
+}
+
 TEST_F(ProcessEnd, OfAStaticModuleThatIsCreatedLaterReportsNothing) {
   EXPECT_EXIT(
       {

@@ -170,6 +170,10 @@ INSTANTIATE_TEST_SUITE_P(
                      "type key of entry 1 is \"\xc3\xa4\", expected printable ASCII", "BLOB_KEY"},
         BadContainer{"KeyCut", Words().u64(1).u64(99).text("_lib"), 16,
                      "type key of entry 1: length is 99 bytes, room for 4 bytes", "BLOB_TRUNCATED"},
+        BadContainer{"KeyHuge", Words().u64(1).u64(1ull << 63).text("_lib"), 16,
+                     "type key of entry 1: length is 8.0 EiB (9223372036854775808 bytes), room for "
+                     "4 bytes",
+                     "BLOB_TRUNCATED"},
         BadContainer{"TreeInTheMiddle",
                      Words().u64(3).str("_lib").bytes(test::tree({0, 0}, {}).bytes()).str("_lib"),
                      28, "import tree is entry 1 of 3, expected the last", "TREE_PLACE"},

@@ -77,6 +77,24 @@ TEST(InspectPlugin, NamesTheMissingPartOfAPath) {
                                        "/x.yaml, resolved to " + directory + "/sub/libfake.so"));
 }
 
+// A library with the name is in the working directory, and one directory above the manifest.
+TEST(InspectPlugin, DoesNotUseTheWorkingDirectory) {
+  World world;
+  world.add("x", "");
+  std::filesystem::copy_file(test::fake_library("good"), world.path() / "libfake.so");
+  const std::filesystem::path before = std::filesystem::current_path();
+
+  std::filesystem::current_path(world.path());
+  const Error plain = refusal(world);
+  fake_manifest().library("./libfake.so").write_to(world.path() / "x/x.yaml");
+  const Error dotted = refusal(world);
+  std::filesystem::current_path(before);
+
+  EXPECT_EQ(plain.reason, "LIBRARY_MISSING");
+  EXPECT_EQ(dotted.reason, "LIBRARY_MISSING");
+  EXPECT_THAT(dotted.message, HasSubstr("library \"./libfake.so\" of "));
+}
+
 TEST(InspectPlugin, ReportsADanglingLink) {
   World world;
   world.add("x", "");
