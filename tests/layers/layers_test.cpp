@@ -37,14 +37,21 @@ std::string text_of(const std::filesystem::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The table of duties must not name tests that do not exist.
-TEST(AbiDuties, NameTestsThatExist) {
+struct PageWithTests {
+  std::string page;
+  int min_count;
+};
+void PrintTo(const PageWithTests& page, std::ostream* out) { *out << page.page; }
+
+class PageThatNamesTests : public ::testing::TestWithParam<PageWithTests> {};
+
+TEST_P(PageThatNamesTests, NamesTestsThatExist) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
   std::string sources;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "tests")) {
     if (entry.path().extension() == ".cpp") sources += text_of(entry.path());
   }
-  const std::string page = text_of(root / "sdk/ABI.md");
+  const std::string page = text_of(root / GetParam().page);
   static const std::regex name(R"(`([A-Z]\w+)\.([A-Z]\w+)`)");
 
   int count = 0;
@@ -54,8 +61,12 @@ TEST(AbiDuties, NameTestsThatExist) {
     EXPECT_NE(sources.find(test), std::string::npos) << "no TEST" << test;
     ++count;
   }
-  EXPECT_GT(count, 30);
+  EXPECT_GT(count, GetParam().min_count);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, PageThatNamesTests,
+                         ::testing::Values(PageWithTests{"sdk/ABI.md", 30},
+                                           PageWithTests{"tests/FAILURES.md", 120}));
 
 // Code in the SDK's pages is quoted from sources of the SDK, so it compiles.
 TEST(SdkPages, QuoteCodeOfTheSdk) {
@@ -173,6 +184,66 @@ TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
   EXPECT_THAT(numbered("sdk/REASONS.md", R"re(\n\| D(\d+) \| `([A-Z0-9_]+)` \|)re"),
               ContainerEq(numbered("core/manifest/reason.hpp",
                                    R"re(constexpr Reason \w+\{(\d+), "([A-Z0-9_]+)"\})re")));
+}
+
+TEST(FailuresPage, NamesReasonsThatExist) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+  const std::string page = text_of(root / "tests/FAILURES.md"),
+                    reasons = text_of(root / "sdk/REASONS.md");
+  const std::regex numbered(R"re(D(\d+) `([A-Z0-9_]+)`)re");
+
+  int count = 0;
+  for (auto it = std::sregex_iterator(page.begin(), page.end(), numbered);
+       it != std::sregex_iterator(); ++it) {
+    const std::string row = "| D" + (*it)[1].str() + " | `" + (*it)[2].str() + "` |";
+    EXPECT_NE(reasons.find(row), std::string::npos) << row;
+    ++count;
+  }
+  EXPECT_GT(count, 50);
+  for (const std::string& tag : matches_of(page, R"re((?:\||,) `([A-Z]+_[A-Z]+)`[ ,])re")) {
+    EXPECT_NE(reasons.find("\n| `" + tag + "` |"), std::string::npos) << tag;
+  }
+}
+
+// The rows of a page may be in another order than their numbers.
+TEST(FailuresPage, HasEveryRowOnceOrAmongThoseThatAreNotCovered) {
+  const std::string page = text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/FAILURES.md");
+  const std::size_t end = page.find("## Not covered");
+  const std::regex row(R"re(\n\| (\d+) \|)re");
+  const auto rows_of = [&](const std::string& text) {
+    std::vector<int> rows;
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), row);
+         it != std::sregex_iterator(); ++it) {
+      rows.push_back(std::stoi((*it)[1].str()));
+    }
+    return rows;
+  };
+
+  const std::vector<int> covered = rows_of(page.substr(0, end)), others = rows_of(page.substr(end));
+
+  const std::set<int> distinct(covered.begin(), covered.end());
+  EXPECT_EQ(distinct.size(), covered.size()) << "a row is there twice";
+  std::set<int> all = distinct;
+  all.insert(others.begin(), others.end());
+  EXPECT_EQ(*all.begin(), 1);
+  EXPECT_EQ(*all.rbegin(), 55);
+}
+
+// It changes which library a symbol of a plugin is bound to, also those of sanitizers.
+TEST(Sources, DoNotBindDeeply) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+  int count = 0;
+  for (const char* directory : {"core", "plugins", "sdk", "tools"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / directory)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".c" && extension != ".h")
+        continue;
+      const std::string text = text_of(entry.path());
+      EXPECT_EQ(text.find("RTLD_DEEPBIND"), std::string::npos) << entry.path();
+      count += text.find("RTLD_LOCAL") != std::string::npos ? 1 : 0;
+    }
+  }
+  EXPECT_GE(count, 2) << "no source opens a library";
 }
 
 // If the table could not be parsed, every include would pass.
