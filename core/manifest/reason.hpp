@@ -88,7 +88,8 @@ constexpr Reason digest{251, "DIGEST"};
 constexpr Reason permissions{252, "PERMISSIONS"};
 constexpr Reason replaced_during_load{253, "REPLACED_DURING_LOAD"};
 constexpr Reason signature_missing{254, "SIGNATURE_MISSING"};
-// a variable that a process with more privileges than its caller does not use
+// a variable that is not used: by a process with more privileges than its caller, or with
+// environment: deny
 constexpr Reason environment_ignored{255, "ENVIRONMENT_IGNORED"};
 constexpr Reason signature_invalid{256, "SIGNATURE_INVALID"};
 // signed with a key that the trust file does not have

@@ -78,6 +78,11 @@ void PluginSet::warn(const Message& text) const {
   if (options_.log) options_.log->warning(text);
 }
 
+void PluginSet::add_warning(Message text) {
+  warn(text);
+  warnings_.push_back(std::move(text));
+}
+
 Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   GANTRY_TRY(const auto plugin, adopt_plugin(query, options_.core));
   Slot slot;

@@ -159,8 +159,10 @@ class PluginSet {
   std::uint64_t fallbacks() const;
   const SearchResult& found() const { return found_; }
   const std::vector<PluginFilter>& filters() const { return filters_; }
-  // of the search, the manifests, the drop-ins and the filters; logged at creation
+  // of the search, the manifests, the drop-ins, the filters and add_warning(); logged
   const std::vector<Message>& warnings() const { return warnings_; }
+  // Logs a warning of the runtime's creation and adds it.
+  void add_warning(Message text);
   const PluginSetOptions& options() const { return options_; }
   // The override of a type key, device or global, or empty.
   std::string override_of(std::string_view what) const;

@@ -37,6 +37,7 @@ bool is_elevated() {
 }  // namespace
 
 void Environment::forbid() {
+  forbidden = true;
   for (const Guarded& guarded : guarded_variables) {
     if (!(this->*guarded.to)) continue;
     ignored.emplace_back(guarded.name);
@@ -46,10 +47,14 @@ void Environment::forbid() {
   plugin_config.clear();
 }
 
-std::optional<std::string> Environment::variable(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
+std::optional<std::string> Environment::variable(const std::string& name) const {
+  const char* value = forbidden ? nullptr : std::getenv(name.c_str());
   if (value == nullptr) return std::nullopt;
   return std::string(value);
+}
+
+bool Environment::ignores(const std::string& name) const {
+  return forbidden && std::getenv(name.c_str()) != nullptr;
 }
 
 Environment read_environment() {

@@ -18,6 +18,8 @@ namespace gantry {
 
 struct Environment {
   bool elevated = false;
+  // forbid() was called
+  bool forbidden = false;
   // names of variables that are set but ignored
   std::vector<std::string> ignored;
 
@@ -47,11 +49,14 @@ struct Environment {
   std::string glslang;
 
   // Ignores the variables that name plugins and their options, and adds their names to `ignored`.
+  // From then on variable() returns none.
   void forbid();
 
-  // Returns one variable, for ${env:NAME} in a plugin's configuration. The caller must check that
-  // it may be read.
-  static std::optional<std::string> variable(const std::string& name);
+  // Returns one variable, for ${env:NAME} in a plugin's configuration; nullopt if it is not set or
+  // forbidden. The caller must check that it may be read.
+  std::optional<std::string> variable(const std::string& name) const;
+  // True if the variable is set and variable() does not return it.
+  bool ignores(const std::string& name) const;
 };
 
 // thread   any; no thread may change the environment during the call

@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <set>
 
 namespace gantry {
 namespace {
@@ -25,10 +26,10 @@ std::vector<ConfigLayer> environment_layers(const Manifest& manifest,
   return layers;
 }
 
-}  // namespace
-
-Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const Manifest& manifest,
-                                                std::vector<Message>& warnings) {
+// environment  [in]  see ConfigLocations
+Result<std::vector<ConfigValue>> resolve(const RuntimeState& state, const Manifest& manifest,
+                                         decltype(ConfigLocations::environment) environment,
+                                         std::vector<Message>& warnings) {
   std::vector<ConfigLayer> layers;
   for (const ConfigBackend& backend : state.config.backends) {
     if (backend.id == manifest.id) layers.push_back({backend.file, backend.options});
@@ -38,8 +39,33 @@ Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const
   const ConfigLocations locations{
       std::filesystem::path(manifest.file).parent_path().string(),
       std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
-      Environment::variable};
+      std::move(environment)};
   return resolve_config(manifest, layers, locations, warnings);
+}
+
+}  // namespace
+
+Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const Manifest& manifest,
+                                                std::vector<Message>& warnings) {
+  const auto variable = [&](const std::string& name) { return state.environment.variable(name); };
+  return resolve(state, manifest, variable, warnings);
+}
+
+std::vector<std::string> ignored_variables(const RuntimeState& state) {
+  if (!state.environment.forbidden) return {};
+  std::set<std::string> names;
+  // The empty value: another variable of the same plugin may have no default.
+  const auto note = [&](const std::string& name) -> std::optional<std::string> {
+    if (!state.environment.ignores(name)) return std::nullopt;
+    names.insert(name);
+    return "";
+  };
+  std::vector<Message> warnings;
+  for (const Candidate& candidate : state.plugins->candidates()) {
+    // An error is reported when the plugin is opened.
+    if (!candidate.stopped()) (void)resolve(state, *candidate.manifest, note, warnings);
+  }
+  return {names.begin(), names.end()};
 }
 
 }  // namespace gantry

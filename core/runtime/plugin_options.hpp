@@ -16,4 +16,11 @@ namespace gantry {
 Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const Manifest& manifest,
                                                 std::vector<Message>& warnings);
 
+// Returns the variables that the options of usable plugins name in ${env:NAME}, and that are set
+// and ignored: this process is elevated, or the configuration denies its environment. Sorted
+// bytewise and unique.
+//
+// costs    resolves the options of every usable plugin if variables are ignored
+std::vector<std::string> ignored_variables(const RuntimeState& state);
+
 }  // namespace gantry

@@ -8,6 +8,7 @@
 #include "core/probe/prober.hpp"
 #include "core/runtime/config_files.hpp"
 #include "core/runtime/plugin_globals.hpp"
+#include "core/runtime/plugin_options.hpp"
 #include "core/trust/trust.hpp"
 
 #include <gantry/note.h>
@@ -95,6 +96,13 @@ TrustOptions trust_of(const RuntimeOptions& options, const Config& config,
   return trust;
 }
 
+Message ignored_warning(const RuntimeState& state, const std::string& variable) {
+  return {name_of(reason::environment_ignored), ": variable ", variable, " is ignored: ",
+          state.environment.elevated
+              ? "this process is elevated"
+              : concat("environment is deny in ", state.config.environment_file)};
+}
+
 std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   ProberOptions options;
   options.program = find_probe(core_directory());
@@ -176,13 +184,8 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   const Span span(state->trace.get(), "find plugins", "plugin");
   SearchResult found =
       search_plugins(locations_of(state->options, state->config, state->environment));
-  for (const std::string& name : state->environment.ignored) {
-    found.warnings.push_back(
-        Message(name_of(reason::environment_ignored), ": variable ", name, " is ignored: ",
-                state->environment.elevated
-                    ? "this process is elevated"
-                    : concat("environment is deny in ", state->config.environment_file)));
-  }
+  for (const std::string& name : state->environment.ignored)
+    found.warnings.push_back(ignored_warning(*state, name));
   PluginSetOptions set;
   for (const ConfigOverride& each : state->config.overrides)
     set.overrides.emplace_back(each.what, each.id);
@@ -209,6 +212,8 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   set.trust = std::make_shared<const Trust>(std::move(trust));
   state->plugins = std::make_unique<PluginSet>(
       std::move(found), filters_of(state->config, state->environment), std::move(set));
+  for (const std::string& name : ignored_variables(*state))
+    state->plugins->add_warning(ignored_warning(*state, name));
   GANTRY_CHECK(state->plugins->check_required());
   add_declared_layouts(state->plugins->candidates(), state->plugins->served_keys(), state->layouts);
   return state;

@@ -28,7 +28,7 @@ Status add_options(const RuntimeState& state, const Manifest& manifest, PluginHo
   const ConfigLocations locations{
       std::filesystem::path(manifest.file).parent_path().string(),
       std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
-      Environment::variable};
+      [&](const std::string& name) { return state.environment.variable(name); }};
   std::vector<Message> warnings;
   GANTRY_TRY(const auto values, resolve_config(manifest, {}, locations, warnings));
   for (const ConfigValue& value : values) {

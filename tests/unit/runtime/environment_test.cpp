@@ -73,8 +73,24 @@ TEST(Environment, ReadsTheProgramPathInEveryProcess) {
 TEST(Environment, ReturnsOneVariable) {
   const Variable variable("GANTRY_TEST_ONE", "1");
 
-  EXPECT_EQ(Environment::variable("GANTRY_TEST_ONE"), "1");
-  EXPECT_EQ(Environment::variable("GANTRY_TEST_NONE"), std::nullopt);
+  const Environment environment = read_environment();
+
+  EXPECT_EQ(environment.variable("GANTRY_TEST_ONE"), "1");
+  EXPECT_EQ(environment.variable("GANTRY_TEST_NONE"), std::nullopt);
+  EXPECT_FALSE(environment.ignores("GANTRY_TEST_ONE"));
+}
+
+TEST(Environment, ReturnsNoVariableIfItIsForbidden) {
+  const Variable variable("GANTRY_TEST_ONE", "1");
+  Environment environment = read_environment();
+  environment.forbid();
+  const Variable secure("GANTRY_SECURE", "1");
+
+  for (const Environment& forbidden : {environment, read_environment()}) {
+    EXPECT_EQ(forbidden.variable("GANTRY_TEST_ONE"), std::nullopt);
+    EXPECT_TRUE(forbidden.ignores("GANTRY_TEST_ONE"));
+    EXPECT_FALSE(forbidden.ignores("GANTRY_TEST_NONE"));
+  }
 }
 
 TEST(Environment, AcceptsOnlyAnAbsoluteTemporaryDirectory) {
