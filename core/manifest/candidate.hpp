@@ -57,6 +57,9 @@ struct Candidate {
   std::vector<std::string> drop_ins;
   CandidateState state = CandidateState::found;
   std::optional<ProbeNote> probe;
+  // why this host does not trust its files, also if it stopped for another reason; number 0: it
+  // does, or the manifest is not parsed
+  Reason distrust;
   // why it stopped at `state`; number 0: it did not
   Reason reason;
   // one sentence, followed by lines of context

@@ -18,7 +18,7 @@ void add_declared_layouts(std::span<const Candidate> candidates,
   for (const bool usable : {true, false}) {
     for (const Candidate& candidate : candidates) {
       if (!candidate.manifest || candidate.stopped() == usable) continue;
-      if (is_untrusted(candidate.reason)) continue;
+      if (is_untrusted(candidate.reason) || is_untrusted(candidate.distrust)) continue;
       for (const ManifestKey& key : candidate.manifest->keys) {
         if (!usable && std::binary_search(served.begin(), served.end(), key.key)) continue;
         if (key.payload && !layouts.contains(key.key)) layouts.add(key.key, *key.payload);

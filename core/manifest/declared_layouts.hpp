@@ -16,8 +16,8 @@ namespace gantry {
 // layout of its key.
 //
 // Layouts of unusable plugins are used, too, since the format of a payload does not depend on the
-// plugins that can run, unless the host does not trust their manifests. If a usable plugin serves a key, layouts of unusable ones are ignored for
-// it.
+// plugins that can run, unless the host does not trust their manifests. If a usable plugin serves a
+// key, layouts of unusable ones are ignored for it.
 //
 // candidates [in]   as merge_plugins() returns them
 // served     [in]   type keys and aliases that usable candidates serve, sorted bytewise

@@ -27,12 +27,13 @@ bool same_file(const std::string& a, const std::string& b) {
   return identity_of(first) == identity_of(second);
 }
 
+Reason reason_for(const Error& error) {
+  if (const Reason known = reason_of(error)) return known;
+  return error.code == Code::not_found ? reason::not_found : reason::unreadable;
+}
+
 void stop(Candidate& candidate, const Error& error) {
-  const Reason known = reason_of(error);
-  candidate.stop(known                           ? known
-                 : error.code == Code::not_found ? reason::not_found
-                                                 : reason::unreadable,
-                 error.message);
+  candidate.stop(reason_for(error), error.message);
 }
 
 // Parses the manifest and applies its drop-ins. Stops the candidate at the first error, or if it is
@@ -61,7 +62,7 @@ void parse(std::string_view text, const DropIns& drop_ins, Candidate& candidate)
 
 // texts    [out]  of the manifests, one for each candidate
 std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_ins,
-                                 std::vector<std::string>& texts) {
+                                 const TrustChecks& checks, std::vector<std::string>& texts) {
   struct Named {
     const FoundManifest* manifest;
     bool mask;
@@ -73,12 +74,17 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
   for (const FoundManifest& manifest : found.manifests) {
     Result<std::string> text = std::string();
     const Named* higher = nullptr;
+    Status trusted;
     if (!manifest.reason) {
+      if (checks.file) trusted = checks.file(manifest.file);
       text = read_text_file(manifest.file);
       const bool mask = text.ok() ? text->empty() : is_null_file(manifest.file);
-      const Named& named = highest.try_emplace(manifest.name, Named{&manifest, mask}).first->second;
-      if (named.manifest->location < manifest.location) higher = &named;
-      if (mask) continue;
+      if (trusted.ok()) highest.try_emplace(manifest.name, Named{&manifest, mask});
+      const auto named = highest.find(manifest.name);
+      if (named != highest.end() && named->second.manifest->location < manifest.location)
+        higher = &named->second;
+      if (mask && trusted.ok()) continue;
+      if (mask) text = std::string();
     }
     Candidate& candidate = candidates.emplace_back();
     candidate.file = manifest.file;
@@ -97,7 +103,8 @@ std::vector<Candidate> parse_all(const SearchResult& found, const DropIns& drop_
     } else if (!text.ok()) {
       stop(candidate, text.error());
     } else {
-      parse(*text, drop_ins, candidate);
+      if (trusted.ok() || !text->empty()) parse(*text, drop_ins, candidate);
+      if (!trusted.ok() && !candidate.stopped()) stop(candidate, trusted.error());
     }
     texts.resize(candidates.size());
     if (text.ok()) texts.back() = std::move(*text);
@@ -128,12 +135,14 @@ void check_hosts(std::vector<Candidate>& candidates) {
 }
 
 // Candidates that are not accepted do not shadow others.
-void check_trust(const std::vector<std::string>& texts, const CandidateCheck& check,
+void check_trust(const std::vector<std::string>& texts, const TrustChecks& checks,
                  std::vector<Candidate>& candidates) {
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate& candidate = candidates[i];
+    if (!candidate.manifest) continue;
+    const Status accepted = checks.candidate ? checks.candidate(candidate, texts[i]) : Status();
+    if (!accepted.ok()) candidate.distrust = reason_for(accepted.error());
     if (candidate.stopped()) continue;
-    const Status accepted = check ? check(candidate, texts[i]) : Status();
     if (accepted.ok()) {
       candidate.state = CandidateState::trusted;
     } else {
@@ -241,15 +250,15 @@ bool matches(const PluginFilter& filter, const Candidate& candidate) {
 }
 
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
-                          const CandidateCheck& check, const VersionCheck& beside) {
+                          const TrustChecks& checks, const VersionCheck& beside) {
   DropIns drop_ins;
   for (const FoundDropIn& drop_in : found.drop_ins) drop_ins[drop_in.name].push_back(&drop_in);
   MergeResult result;
   std::vector<std::string> texts;
-  result.candidates = parse_all(found, drop_ins, texts);
+  result.candidates = parse_all(found, drop_ins, checks, texts);
   for (const PluginFilter& filter : filters) apply(filter, result.candidates);
   check_hosts(result.candidates);
-  check_trust(texts, check, result.candidates);
+  check_trust(texts, checks, result.candidates);
   settle_ids(result.candidates);
   if (beside) check_versions(beside, result.candidates);
   result.warnings = warnings_of(found, filters, result.candidates);

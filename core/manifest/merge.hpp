@@ -19,8 +19,14 @@
 
 namespace gantry {
 
-// Decides whether a parsed candidate may be used. The text of its manifest is as it was parsed.
-using CandidateCheck = std::function<Status(const Candidate& candidate, std::string_view text)>;
+// Decide which files this host trusts; empty functions: all of them.
+struct TrustChecks {
+  // of a file that would mask or replace another one
+  std::function<Status(const std::string& file)> file;
+  // Of a parsed candidate, also one that is disabled or filtered. The text of its manifest is as it
+  // was parsed; the function may add to the manifest.
+  std::function<Status(Candidate& candidate, std::string_view text)> candidate;
+};
 
 // Decides whether the version of a candidate can be used beside what the process has opened.
 using VersionCheck = std::function<Status(const Manifest& manifest)>;
@@ -38,11 +44,12 @@ bool matches(const PluginFilter& filter, const Candidate& candidate);
 // Processes the candidates in this order:
 //
 //   1  an empty file or a link to /dev/null masks files of its name in lower locations (MASKED)
-//   2  a file replaces files of its name in lower locations (REPLACED_BY)
+//   2  a file replaces files of its name in lower locations (REPLACED_BY); a file that `checks`
+//      refuse neither masks nor replaces
 //   3  the manifest is parsed and its drop-ins are applied (D15x, D16x)
 //   4  enabled: false (DISABLED), then the filters in order (FILTERED)
 //   5  the host matches the manifest's targets (TARGET, ISA)
-//   6  `check` accepts the candidate (its error is the reason); empty: all are accepted
+//   6  `checks` accept the candidate (the error is the reason)
 //   7  of candidates with the same id, the highest tier is selected, within a tier the highest
 //      version (SHADOWED_BY; DUPLICATE_OF if both have the same library file or digest)
 //   8  if `beside` refuses a selected candidate (its error is the reason), the first shadowed one
@@ -53,6 +60,6 @@ bool matches(const PluginFilter& filter, const Candidate& candidate);
 // costs    reads each manifest and parses those that are neither masked nor replaced: about 60 us
 //          each
 MergeResult merge_plugins(const SearchResult& found, const std::vector<PluginFilter>& filters,
-                          const CandidateCheck& check = {}, const VersionCheck& beside = {});
+                          const TrustChecks& checks = {}, const VersionCheck& beside = {});
 
 }  // namespace gantry

@@ -100,10 +100,10 @@ class Changes {
     const bool unknown = why == reason::filtered || why == reason::disabled ||
                          why == reason::shadowed_by || why == reason::duplicate_of;
     if (!unknown) return why;
+    if (self().distrust) return self().distrust;
     const Status fits = check_targets(manifest.targets, host_traits());
     if (!fits.ok()) return reason_of(fits.error());
-    const auto inspected =
-        inspect_plugin(manifest, plugins_.options().core.abi, Depth::dependencies);
+    const auto inspected = plugins_.inspect_file(manifest, Depth::dependencies);
     return inspected.ok() ? Reason() : reason_of(inspected.error());
   }
 

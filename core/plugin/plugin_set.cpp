@@ -49,18 +49,23 @@ PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filter
       filters_(filters),
       options_(std::move(options)),
       state_(std::make_unique<State>()) {
-  CandidateCheck check;
+  TrustChecks checks;
   std::vector<Message> of_trust;
+  std::optional<Ownership> ownership;
   if (options_.trust) {
-    check = [&, ownership = options_.trust->ownership()](const Candidate& candidate,
-                                                         std::string_view text) mutable {
-      return options_.trust->check_manifest(candidate, text, ownership, of_trust);
+    ownership = options_.trust->ownership();
+    checks.file = [&](const std::string& file) { return ownership->check(file); };
+    checks.candidate = [&](Candidate& candidate, std::string_view text) {
+      // The policy `warn` is about plugins that are used.
+      std::vector<Message> of_unused;
+      return options_.trust->check_manifest(candidate, text, *ownership,
+                                            candidate.stopped() ? of_unused : of_trust);
     };
   }
   VersionCheck beside;
   if (options_.opened)
     beside = [&](const Manifest& manifest) { return options_.opened->check_version(manifest); };
-  MergeResult merged = merge_plugins(found_, filters, check, beside);
+  MergeResult merged = merge_plugins(found_, filters, checks, beside);
   for (Candidate& candidate : merged.candidates) {
     state_->slots.emplace_back().candidate = std::move(candidate);
   }

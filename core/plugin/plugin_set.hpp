@@ -174,6 +174,9 @@ class PluginSet {
   //          <file> and ..."
   Status check_required();
 
+  // inspect_plugin() with the checks of options().trust and options().opened.
+  Result<Inspection> inspect_file(const Manifest& manifest, Depth depth) const;
+
   // Inspects every eligible candidate and its dependencies, without running its code, and stores
   // the results as their states.
   void inspect_all();
@@ -187,8 +190,6 @@ class PluginSet {
   Result<std::shared_ptr<const LoadedPlugin>> open_library(const Manifest& manifest,
                                                            const Inspection& inspection);
   bool inspect(std::size_t index, Depth depth);
-  // inspect_plugin() with the checks of `options_.trust` and `options_.opened`.
-  Result<Inspection> inspect_file(const Manifest& manifest, Depth depth) const;
   void warn(const Message& text) const;
 
   SearchResult found_;

@@ -43,9 +43,10 @@ class Ownership {
 
   // Checks every component of the path, in the order in which the system resolves it: directories,
   // links, the directories of their targets, and the file. Each has a trusted owner. Directories
-  // and the file are not writable by others, nor by a group that is not trusted. A sticky directory such as /tmp may be
-  // writable, because others cannot replace entries of trusted owners there, unless it contains
-  // the file itself: others could place libraries beside it.
+  // and the file are not writable by others, nor by a group that is not trusted. A sticky directory
+  // such as /tmp may be writable, because others cannot replace entries of trusted owners there,
+  // unless it contains the file itself: others could place libraries beside it. /dev/null, to which
+  // masks lead, may have any owner and mode.
   //
   // file     [in]   absolute
   // returns  unavailable, reason PERMISSIONS, with the component, its owner and its mode; success

@@ -25,12 +25,12 @@ class DeclaredLayouts : public testing::Test {
 
   // "u8", "u8 | str" for alternatives, "" for a key without a layout.
   std::string layout_of(std::string_view key, const std::vector<std::string>& served = {},
-                        const CandidateCheck& check = {}) const {
+                        const TrustChecks& checks = {}) const {
     PluginLocations locations;
     locations.directories = {dir_.path().string()};
     locations.exclusive = true;
     PayloadLayouts layouts = PayloadLayouts::built_in();
-    add_declared_layouts(merge_plugins(search_plugins(locations), {}, check).candidates, served,
+    add_declared_layouts(merge_plugins(search_plugins(locations), {}, checks).candidates, served,
                          layouts);
     std::string text;
     for (const PayloadLayout& one : layouts.alternatives(key))
@@ -53,16 +53,20 @@ TEST_F(DeclaredLayouts, ApplyToKeysAndTheirAliases) {
 }
 
 TEST_F(DeclaredLayouts, AreNotReadFromManifestsThatAreNotTrusted) {
-  add("a", "[{key: one, payload: [u8]}]");
   const auto refuse = [](const Reason& why) {
-    return [&why](const Candidate&, std::string_view) -> Status {
+    TrustChecks checks;
+    checks.candidate = [&why](const Candidate&, std::string_view) -> Status {
       return unavailable("refused").with_reason(why.tag);
     };
+    return checks;
   };
+  for (const char* line : {"", "enabled: false", "targets: {os: [plan9]}"}) {
+    add("a", "[{key: one, payload: [u8]}]", line);
 
-  EXPECT_EQ(layout_of("one", {}, refuse(reason::permissions)), "");
-  EXPECT_EQ(layout_of("one", {}, refuse(reason::lock_mismatch)), "");
-  EXPECT_EQ(layout_of("one", {}, refuse(reason::target)), "u8");
+    EXPECT_EQ(layout_of("one", {}, refuse(reason::permissions)), "") << line;
+    EXPECT_EQ(layout_of("one", {}, refuse(reason::lock_mismatch)), "") << line;
+    EXPECT_EQ(layout_of("one", {}, refuse(reason::target)), "u8") << line;
+  }
 }
 
 TEST_F(DeclaredLayouts, DoNotReplaceBuiltInOnes) {

@@ -21,7 +21,7 @@ ManifestBuilder fake(std::string_view id = "test.fake") {
 // Merges two directories, of which `high` has precedence. Both are in one tier; with `low_tier` the
 // second is in a lower one.
 MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters = {},
-                  bool low_tier = false) {
+                  bool low_tier = false, const TrustChecks& checks = {}) {
   PluginLocations locations;
   locations.system.clear();
   locations.directories = {(dir / "high").string()};
@@ -29,7 +29,7 @@ MergeResult merge(const TempDir& dir, const std::vector<PluginFilter>& filters =
       .push_back((dir / "low").string());
   std::filesystem::create_directories(dir / "high");
   std::filesystem::create_directories(dir / "low");
-  return merge_plugins(search_plugins(locations), filters);
+  return merge_plugins(search_plugins(locations), filters, checks);
 }
 
 // "high/x.yaml eligible", "low/x.yaml D111"
@@ -209,12 +209,62 @@ TEST(Merge, PassesTheTextOfAManifestToTheCheck) {
     return unavailable("not today").with_reason(reason::permissions.tag);
   };
 
-  const MergeResult result = merge_plugins(search_plugins(locations), {}, check);
+  const MergeResult result =
+      merge_plugins(search_plugins(locations), {}, {.file = {}, .candidate = check});
 
   EXPECT_THAT(outcomes(result, dir),
               ElementsAre("high/a.yaml D252", "low/b.yaml eligible", "low/c.yaml D411"));
   EXPECT_EQ(result.candidates[0].text, "not today");
-  EXPECT_THAT(texts, ElementsAre(fake().version("2.0.0").text(), fake().text()));
+  EXPECT_EQ(result.candidates[1].distrust, Reason());
+  // also of a disabled candidate
+  EXPECT_EQ(result.candidates[2].distrust, reason::permissions);
+  EXPECT_THAT(texts, ElementsAre(fake().version("2.0.0").text(), fake().text(),
+                                 fake("test.off").line("enabled: false").text()));
+}
+
+// Others may write to the higher location.
+TEST(Merge, NeitherMasksNorReplacesByAFileThatIsRefused) {
+  for (const char* higher : {"manifest", "disabled manifest", "empty file", "link to /dev/null"}) {
+    const TempDir dir;
+    fake("test.trusted").write_to(dir / "low/x.yaml");
+    std::filesystem::create_directories(dir / "high");
+    if (higher == std::string_view("manifest")) {
+      fake("test.stranger").write_to(dir / "high/x.yaml");
+    } else if (higher == std::string_view("disabled manifest")) {
+      fake("test.stranger").line("enabled: false").write_to(dir / "high/x.yaml");
+    } else if (higher == std::string_view("empty file")) {
+      test::write_file(dir / "high/x.yaml", std::string_view(""));
+    } else {
+      std::filesystem::create_symlink("/dev/null", dir / "high/x.yaml");
+    }
+    TrustChecks checks;
+    checks.file = [&](const std::string& file) -> Status {
+      if (!file.starts_with((dir / "high").string())) return {};
+      return unavailable("not today").with_reason(reason::permissions.tag);
+    };
+
+    const MergeResult result = merge(dir, {}, false, checks);
+
+    EXPECT_THAT(
+        outcomes(result, dir),
+        ElementsAre(concat("high/x.yaml D", higher[0] == 'd' ? 411 : 252), "low/x.yaml eligible"))
+        << higher;
+  }
+}
+
+TEST(Merge, ReplacesAFileThatIsRefused) {
+  const TempDir dir;
+  fake("test.trusted").write_to(dir / "high/x.yaml");
+  fake("test.stranger").write_to(dir / "low/x.yaml");
+  test::write_file(dir / "low/y.yaml", std::string_view(""));
+  TrustChecks checks;
+  checks.file = [&](const std::string& file) -> Status {
+    if (!file.starts_with((dir / "low").string())) return {};
+    return unavailable("not today").with_reason(reason::permissions.tag);
+  };
+
+  EXPECT_THAT(outcomes(merge(dir, {}, false, checks), dir),
+              ElementsAre("high/x.yaml eligible", "low/x.yaml D111", "low/y.yaml D252"));
 }
 
 TEST(Merge, SelectsTheVersionThatTheProcessHasOpened) {

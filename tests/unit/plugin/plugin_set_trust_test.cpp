@@ -100,6 +100,62 @@ TEST(PluginSetTrust, DoesNotShadowByACandidateThatIsNotTrusted) {
   EXPECT_EQ(all[1].reason, reason::permissions);
 }
 
+TEST(PluginSetTrust, DoesNotMaskByAFileInADirectoryOfOthers) {
+  World trusted;
+  trusted.add("a", "good");
+  const test::TempDir writable;
+  test::write_file(writable / "a.yaml", std::string_view());
+  ::chmod(writable.path().c_str(), 0777);
+  PluginLocations locations;
+  locations.directories = {writable.path().string(), trusted.path().string()};
+  locations.exclusive = true;
+  PluginSetOptions options;
+  options.core = test::core_info();
+  options.trust = host_trust();
+
+  const PluginSet plugins(search_plugins(locations), {}, std::move(options));
+
+  const std::vector<Candidate> all = plugins.candidates();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].reason, reason::permissions);
+  EXPECT_EQ(all[1].state, CandidateState::eligible);
+}
+
+// The condition under which a candidate would be chosen includes its trust.
+TEST(PluginSetTrust, IsAConditionForADisabledCandidate) {
+  World world;
+  const std::string manifest = world.add_noted("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted(
+      "b", "good",
+      second().line("enabled: false").set("sha256", "\"" + std::string(64, '0') + "\""));
+  ::chmod(manifest.c_str(), 0666);
+  const auto set = trusting(world);
+  Explanation explanation = explain(set->plugins, {{"fake", false, {}}});
+
+  add_changes(set->plugins, explanation);
+
+  const auto& candidates = explanation.requirements[0].candidates;
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_EQ(candidates[0].reason, reason::disabled);
+  EXPECT_THAT(candidates[0].changes, ElementsAre(HasSubstr("enabled: true"),
+                                                 HasSubstr("GANTRY-D252 PERMISSIONS is repaired")));
+  EXPECT_THAT(candidates[1].changes,
+              ElementsAre(HasSubstr("enabled: true"), HasSubstr("GANTRY-D251 DIGEST is repaired")));
+}
+
+// The warning of a policy is about plugins that are used.
+TEST(PluginSetTrust, DoesNotWarnAboutTheSignatureOfADisabledCandidate) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "good", second().line("enabled: false"));
+  const test::TempDir directory;
+  test::write_file(directory / "trust.yaml", "policies: {default: warn}\n");
+
+  const auto set = trusting(world, host_trust((directory / "trust.yaml").string()));
+
+  EXPECT_THAT(set->lines, ElementsAre(HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
+}
+
 TEST(PluginSetTrust, ChecksTheDigestBeforeTheFileIsParsed) {
   World world;
   world.add("a", "good", fake_manifest().set("sha256", "\"" + std::string(64, '0') + "\""));

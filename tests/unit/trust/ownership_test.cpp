@@ -53,6 +53,16 @@ TEST_F(OwnershipCheck, AcceptsOwnFilesBelowAStickyDirectory) {
   EXPECT_EQ(text(file()), "");
 }
 
+TEST_F(OwnershipCheck, AcceptsALinkToDevNull) {
+  fs::create_symlink("/dev/null", dir_ / "acme/mask.yaml");
+  fs::create_symlink("/dev/zero", dir_ / "acme/zero.yaml");
+
+  EXPECT_EQ(text(dir_ / "acme/mask.yaml"), "");
+  EXPECT_THAT(text(dir_ / "acme/zero.yaml"), HasSubstr("has mode 0666"));
+  ::chmod(acme().c_str(), 0777);
+  EXPECT_THAT(text(dir_ / "acme/mask.yaml"), StartsWith("directory " + acme()));
+}
+
 TEST_F(OwnershipCheck, LeavesMissingFilesToTheirReader) {
   EXPECT_EQ(text(dir_ / "acme/none.so"), "");
   EXPECT_EQ(text(dir_ / "none/lib.so"), "");
