@@ -80,6 +80,8 @@ struct Manifest {
   // absolute
   std::string library_path;
   std::string sha256, signature;
+  // digest of `file` as it was parsed; empty: not computed, see core/trust/trust.hpp
+  std::string file_sha256;
   bool self_contained = false;
   ManifestAbi abi;
   std::vector<ManifestKey> keys;

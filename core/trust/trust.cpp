@@ -47,6 +47,7 @@ LockEntry entry_of(const Manifest& manifest) {
   entry.id = manifest.id;
   entry.version = manifest.version.text;
   entry.manifest = manifest.file;
+  entry.manifest_sha256 = manifest.file_sha256;
   entry.library = manifest.library_path;
   return entry;
 }
@@ -83,9 +84,9 @@ Result<Trust> Trust::open(const TrustOptions& options) {
   return trust;
 }
 
-Status Trust::check_manifest(const Candidate& candidate, std::string_view text,
-                             Ownership& ownership, std::vector<Message>& warnings) const {
-  const Manifest& manifest = *candidate.manifest;
+Status Trust::check_manifest(Candidate& candidate, std::string_view text, Ownership& ownership,
+                             std::vector<Message>& warnings) const {
+  Manifest& manifest = *candidate.manifest;
   GANTRY_CHECK(ownership.check(candidate.file));
   for (const std::string& drop_in : candidate.drop_ins) GANTRY_CHECK(ownership.check(drop_in));
   GANTRY_CHECK(ownership.check(manifest.library_path));
@@ -148,19 +149,22 @@ Status Trust::check_signature(const Candidate& candidate, std::string_view text)
   return {};
 }
 
-Status Trust::check_lock(const Manifest& manifest, std::string_view text) const {
+Status Trust::check_lock(Manifest& manifest, std::string_view text) const {
   if (!lock_ && !trust_.requires_lock) return {};
   if (!lock_) {
     return unavailable("lock file ", lock_file_, " does not exist, and ", trust_.file,
                        " requires it (lock: enforce): write it with `gantry plugins lock`")
         .with_reason(reason::lock_missing.tag);
   }
-  LockEntry found = entry_of(manifest);
+  const auto has_digest = [&](const LockEntry& entry) {
+    return entry.id == manifest.id && !entry.manifest_sha256.empty();
+  };
+  if (std::any_of(lock_->begin(), lock_->end(), has_digest))
+    manifest.file_sha256 = hex_text(sha256(bytes_of(text)));
+  const LockEntry found = entry_of(manifest);
   std::optional<LockDifference> first;
   for (const LockEntry& entry : *lock_) {
     if (entry.id != manifest.id) continue;
-    if (!entry.manifest_sha256.empty() && found.manifest_sha256.empty())
-      found.manifest_sha256 = hex_text(sha256(bytes_of(text)));
     std::optional<LockDifference> here = difference(entry, found);
     if (!here) return {};
     if (!first || entry.manifest == found.manifest) first = std::move(here);

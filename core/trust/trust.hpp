@@ -47,17 +47,18 @@ class Trust {
   // A pass over the manifests of a search, which checks shared directories once.
   Ownership ownership() const { return Ownership(owners_); }
 
-  // Checks a parsed manifest, its drop-ins and the path of its library.
+  // Checks a parsed manifest, its drop-ins and the path of its library. Stores the digest of the
+  // manifest in it if the lock file has one, for check_library().
   //
   // text     [in]   of the manifest, as it was parsed
   // warnings [out]  one line if the policy of the tier is `warn` and the signature is refused
-  // returns  PERMISSIONS; with policy `require` SIGNATURE_MISSING, SIGNATURE_INVALID, SIGNATURE_KEY,
-  //          KEY_EXPIRED, KEY_REVOKED, DIGEST_REQUIRED; LOCK_MISSING, LOCK_MISMATCH
-  Status check_manifest(const Candidate& candidate, std::string_view text, Ownership& ownership,
+  // returns  PERMISSIONS; with policy `require` SIGNATURE_MISSING, SIGNATURE_INVALID,
+  //          SIGNATURE_KEY, KEY_EXPIRED, KEY_REVOKED, DIGEST_REQUIRED; LOCK_MISSING, LOCK_MISMATCH
+  Status check_manifest(Candidate& candidate, std::string_view text, Ownership& ownership,
                         std::vector<Message>& warnings) const;
 
   // Checks the library that is mapped. The bytes are read only if the manifest or the lock file has
-  // its digest.
+  // its digest. Manifest and library must match the same entry of the lock file.
   //
   // returns  PERMISSIONS, DIGEST, LOCK_MISMATCH
   // costs    O(bytes) for the digest: about 0.6 ms for each MiB on a CPU with SHA instructions
@@ -70,7 +71,7 @@ class Trust {
  private:
   Trust() = default;
   Status check_signature(const Candidate& candidate, std::string_view text) const;
-  Status check_lock(const Manifest& manifest, std::string_view text) const;
+  Status check_lock(Manifest& manifest, std::string_view text) const;
 
   TrustedOwners owners_;
   TrustFile trust_;

@@ -72,12 +72,18 @@ class TrustTest : public testing::Test {
   Error refusal() {
     const Trust trust = open().value();
     Ownership ownership = trust.ownership();
-    const Status status = trust.check_manifest(candidate(), manifest_.text(), ownership, warnings_);
+    Candidate checked = candidate();
+    const Status status = trust.check_manifest(checked, manifest_.text(), ownership, warnings_);
     return status.ok() ? Error{} : status.error();
   }
-  Error library_refusal() const {
+  // The refusal of the library after the manifest was checked.
+  Error library_refusal() {
+    const Trust trust = open().value();
+    Ownership ownership = trust.ownership();
+    Candidate checked = candidate();
+    (void)trust.check_manifest(checked, manifest_.text(), ownership, warnings_);
     const auto library = MappedFile::open(dir_ / "libfake.so").value();
-    const Status status = open()->check_library(*candidate().manifest, *library);
+    const Status status = trust.check_library(*checked.manifest, *library);
     return status.ok() ? Error{} : status.error();
   }
 
@@ -340,6 +346,18 @@ TEST_F(TrustTest, RefusesALibraryThatDiffersFromItsLock) {
   // Another entry of the same id matches.
   write_lock({other, entry()});
   EXPECT_EQ(library_refusal().message, "");
+}
+
+TEST_F(TrustTest, RefusesAManifestAndALibraryOfTwoLockEntries) {
+  LockEntry with_manifest = entry(), with_library = entry();
+  with_manifest.library_sha256 = std::string(64, '0');
+  with_library.manifest_sha256 = std::string(64, '1');
+  write_lock({with_manifest, with_library});
+
+  EXPECT_EQ(refusal().message, "");
+  const Error error = library_refusal();
+  EXPECT_EQ(error.reason, "LOCK_MISMATCH");
+  EXPECT_THAT(error.message, HasSubstr("with library_sha256 " + std::string(64, '0')));
 }
 
 TEST_F(TrustTest, RefusesAnOlderVersionThanItsLockAllows) {
