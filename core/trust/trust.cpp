@@ -72,10 +72,12 @@ Result<Trust> Trust::open(const TrustOptions& options) {
   auto lock = read_own_file(options.lock_file, kMaxLockFile, owners);
   if (lock.ok() && *lock) {
     auto parsed = parse_lock_file(**lock, options.lock_file);
-    if (parsed.ok())
+    if (parsed.ok()) {
       trust.lock_ = std::move(*parsed);
-    else
-      lock = std::move(parsed).failure();
+    } else {
+      lock = std::move(parsed).failure().at(
+          "repair the lock file, or remove it and write it again with `gantry plugins lock`");
+    }
   }
   if (!lock.ok())
     return std::move(lock).failure().at("while reading the lock file ", options.lock_file);

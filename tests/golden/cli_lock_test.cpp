@@ -99,6 +99,18 @@ TEST_F(LockedHost, CanBeLockedAgainAfterAChange) {
   EXPECT_EQ(run({"plugins", "verify"}).status, 0);
 }
 
+TEST_F(LockedHost, CanBeLockedAgainIfTheLockFileIsMalformed) {
+  write_file(dir_ / "plugins.lock", "plugins: 1\n");
+
+  const Outcome refused = run({"plugins", "lock", "-o", path("plugins.lock")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("remove it and write it again with `gantry plugins lock`"));
+
+  fs::remove(dir_ / "plugins.lock");
+  lock();
+  EXPECT_EQ(run({"plugins", "verify"}).status, 0);
+}
+
 TEST_F(LockedHost, ReportsAddedAndRemovedPlugins) {
   lock();
   fs::copy(built_plugins("relax"), dir_ / "plugins/relax");

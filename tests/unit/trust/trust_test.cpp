@@ -14,6 +14,7 @@ namespace {
 
 using test::ManifestBuilder;
 using test::MinisignSigner;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -395,7 +396,8 @@ TEST_F(TrustTest, ReportsAMalformedFile) {
   write_trust("");
   test::write_file(dir_ / "plugins.lock", "plugins: 1\n");
   EXPECT_THAT(open().error().message,
-              HasSubstr("while reading the lock file " + file("plugins.lock")));
+              AllOf(HasSubstr("remove it and write it again with `gantry plugins lock`"),
+                    HasSubstr("while reading the lock file " + file("plugins.lock"))));
 }
 
 }  // namespace
