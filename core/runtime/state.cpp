@@ -167,8 +167,9 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   if (options.spin_us < -1 || options.spin_us > kMaxSpinUs) {
     return invalid("spin_us is ", options.spin_us, ", expected -1 to ", kMaxSpinUs);
   }
-  GANTRY_TRY(Config config, read_config(options.config_file));
   Environment environment = read_environment();
+  GANTRY_TRY(Config config,
+             read_config({.file = options.config_file, .elevated = environment.elevated}));
   if (!config.environment) environment.forbid();
   auto state =
       std::make_shared<RuntimeState>(std::move(options), std::move(config), std::move(environment));

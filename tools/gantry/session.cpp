@@ -63,7 +63,7 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files) {
   InputFiles inputs;
   // open_runtime() reports a directory that cannot be read.
-  if (const auto configuration = config_files(globals.config); configuration.ok())
+  if (const auto configuration = config_files({.file = globals.config}); configuration.ok())
     for (const std::string& file : *configuration) inputs.add(file);
   for (const std::string_view file : files) inputs.add(file);
   return inputs;

@@ -5,10 +5,13 @@
 #include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace gantry {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -111,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(Config, RequiresThatANamedFileExists) {
-  const auto config = read_config("/nowhere/runtime.yaml");
+  const auto config = read_config({.file = "/nowhere/runtime.yaml"});
 
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, Code::not_found);
@@ -124,7 +127,7 @@ TEST(Config, ReportsAFileThatIsMalformed) {
   test::write_file(dir / "runtime.yaml", "threads: many\n");
   const std::string path = (dir / "runtime.yaml").string();
 
-  const auto config = read_config(path);
+  const auto config = read_config({.file = path});
 
   ASSERT_FALSE(config.ok());
   EXPECT_EQ(config.error().code, Code::malformed);
@@ -135,7 +138,7 @@ TEST(Config, HasDefaultsForAnEmptyFile) {
   const test::TempDir dir;
   test::write_file(dir / "runtime.yaml", "");
 
-  const auto config = read_config((dir / "runtime.yaml").string());
+  const auto config = read_config({.file = (dir / "runtime.yaml").string()});
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, 0);
@@ -143,7 +146,7 @@ TEST(Config, HasDefaultsForAnEmptyFile) {
 
 // configs/runtime.yaml contains every key with its default.
 TEST(Config, HasTheDefaultsOfTheInstalledExample) {
-  const auto config = read_config(GANTRY_SOURCE_DIR "/configs/runtime.yaml");
+  const auto config = read_config({.file = GANTRY_SOURCE_DIR "/configs/runtime.yaml"});
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, Config().threads);
@@ -202,7 +205,7 @@ struct ConfigDirectories : testing::Test {
     test::write_file(dir / name, std::string_view(text));
   }
   int threads() {
-    const auto config = read_config("", all);
+    const auto config = read_config({.directories = all});
     return config.ok() ? config->threads : -1;
   }
 };
@@ -243,7 +246,7 @@ TEST_F(ConfigDirectories, AreNotReadForANamedFile) {
   write("own.yaml", "threads: 2\n");
   write("own.yaml.d/10.yaml", "spin_us: 6\n");
 
-  const auto config = read_config((dir / "own.yaml").string(), all);
+  const auto config = read_config({.file = (dir / "own.yaml").string(), .directories = all});
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, 2);
@@ -252,10 +255,61 @@ TEST_F(ConfigDirectories, AreNotReadForANamedFile) {
               ElementsAre((dir / "own.yaml").string(), (dir / "own.yaml.d/10.yaml").string()));
 }
 
+// A base file, a drop-in and a mask.
+TEST_F(ConfigDirectories, AreRefusedIfOthersCanChangeAFile) {
+  for (const char* name : {"run/runtime.yaml", "run/runtime.yaml.d/10.yaml"}) {
+    for (const char* text : {"threads: 2\n", ""}) {
+      write(name, text);
+      const std::string directory = (dir / name).parent_path().string();
+      ::chmod(directory.c_str(), 0777);
+
+      const auto config = read_config({.directories = all});
+
+      ASSERT_FALSE(config.ok()) << name;
+      EXPECT_EQ(config.error().code, Code::unavailable);
+      EXPECT_EQ(config.error().reason, "PERMISSIONS");
+      EXPECT_THAT(config.error().message,
+                  AllOf(HasSubstr(concat("directory ", directory, ", on the path of ")),
+                        HasSubstr("has mode 0777"),
+                        HasSubstr("while reading the configuration " + (dir / name).string())));
+      std::filesystem::remove_all(dir / "run");
+    }
+  }
+  EXPECT_EQ(threads(), 0);
+}
+
+TEST_F(ConfigDirectories, AreNotRefusedForAFileThatIsReplaced) {
+  write("usr/runtime.yaml.d/10.yaml", "threads: 2\n");
+  ::chmod((dir / "usr/runtime.yaml.d/10.yaml").c_str(), 0666);
+  EXPECT_EQ(threads(), -1);
+
+  write("etc/runtime.yaml.d/10.yaml", "threads: 3\n");
+  EXPECT_EQ(threads(), 3);
+}
+
+// A program with more privileges than its caller may take the name from the caller.
+TEST_F(ConfigDirectories, CheckANamedFileOnlyInAnElevatedProcess) {
+  if (geteuid() != 0) GTEST_SKIP() << "an elevated process trusts only root";
+  for (const char* name : {"own.yaml", "own.yaml.d/10.yaml"}) {
+    write("own.yaml", "threads: 2\n");
+    write("own.yaml.d/10.yaml", "spin_us: 6\n");
+    const std::string file = (dir / "own.yaml").string();
+    EXPECT_TRUE(read_config({.file = file, .elevated = true}).ok());
+    ::chmod((dir / name).c_str(), 0666);
+
+    const auto elevated = read_config({.file = file, .elevated = true});
+
+    ASSERT_FALSE(elevated.ok());
+    EXPECT_EQ(elevated.error().reason, "PERMISSIONS");
+    EXPECT_TRUE(read_config({.file = file}).ok());
+    ::chmod((dir / name).c_str(), 0644);
+  }
+}
+
 TEST_F(ConfigDirectories, ReportTheFileThatIsMalformed) {
   write("etc/runtime.yaml.d/10.yaml", "threads: many\n");
 
-  const auto config = read_config("", all);
+  const auto config = read_config({.directories = all});
 
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(config.error().message,
@@ -272,7 +326,7 @@ TEST(Config, IsReadFromAFile) {
   const test::TempDir dir;
   test::write_file(dir / "runtime.yaml", "threads: 2\n");
 
-  const auto config = read_config((dir / "runtime.yaml").string());
+  const auto config = read_config({.file = (dir / "runtime.yaml").string()});
 
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->threads, 2);

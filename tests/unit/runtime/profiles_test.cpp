@@ -192,7 +192,7 @@ TEST(Profiles, AreRead) {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(test::config("examples"))) {
     if (!fs::exists(entry.path() / "runtime.yaml")) continue;
-    const auto config = read_config((entry.path() / "runtime.yaml").string());
+    const auto config = read_config({.file = (entry.path() / "runtime.yaml").string()});
     EXPECT_TRUE(config.ok()) << config.error().message;
     ++count;
   }
