@@ -149,6 +149,9 @@ Result<std::vector<int>> parse_cpus(std::string_view text) {
     const auto last = dash == part.size() ? first : parse_number<int>(part.substr(dash + 1));
     if (!first || !last || *first < 0 || *last < *first || *last > kMaxCpu)
       return invalid("CPUs are ", quoted(text), ": ", quoted(part), " is no number or range");
+    // A range may be written any number of times.
+    if (cpus.size() + static_cast<std::size_t>(*last - *first) > kMaxCpu)
+      return invalid("CPUs are more than ", kMaxCpu + 1, " at ", quoted(part));
     for (int cpu = *first; cpu <= *last; ++cpu) cpus.push_back(cpu);
   } while (!left.empty());
   std::sort(cpus.begin(), cpus.end());

@@ -96,7 +96,8 @@ Result<Config> parse_config(std::string_view text, const std::string& file);
 
 // Parses a list of CPUs as taskset(1) takes it: "0-3,8".
 //
-// returns  invalid, with the part that is none; sorted and unique
+// returns  invalid, with the part that is none, or if the ranges together have more than
+//          kMaxCpu + 1 CPUs; sorted and unique
 Result<std::vector<int>> parse_cpus(std::string_view text);
 
 }  // namespace gantry

@@ -106,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"Cpus", "cpus: 3-1\n", "runtime.yaml:1:7: cpus: expected CPUs as in \"0-3,8\""},
         BadConfig{"CpusEmpty", "cpus: 0,,1\n", "runtime.yaml:1:7: cpus: expected CPUs"},
         BadConfig{"CpusMany", "cpus: 0-65536\n", "runtime.yaml:1:7: cpus: expected CPUs"},
+        BadConfig{"CpusRepeated", "cpus: 0-65535,0\n", "runtime.yaml:1:7: cpus: expected CPUs"},
         BadConfig{"MemoryLimitZero", "devices: {cpu: {memory_limit_mib: 0}}\n",
                   "devices.cpu.memory_limit_mib: expected"},
         BadConfig{"Environment", "environment: no\n", "runtime.yaml:1:14: environment: expected"},
