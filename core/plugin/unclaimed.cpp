@@ -2,10 +2,12 @@
 #include "core/plugin/unclaimed.hpp"
 
 #include "core/manifest/directory.hpp"
+#include "core/manifest/host_traits.hpp"
 #include "core/plugin/plugin_note.hpp"
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -15,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// of SearchLocation::tier
+constexpr int kPackageTier = 7;
 // Directory entries that are visited.
 constexpr std::size_t kMaxVisited = 65536;
 
@@ -25,12 +29,15 @@ struct Claims {
   std::set<fs::path> directories;
 };
 
-Claims claims_of(const std::vector<Candidate>& candidates) {
+Claims claims_of(const std::vector<Candidate>& candidates,
+                 const std::vector<std::string>& packages) {
   Claims claims;
   for (const Candidate& candidate : candidates) {
     struct stat info {};
     if (!candidate.manifest) {
       claims.directories.insert(fs::path(candidate.file).parent_path());
+      for (const std::string& directory : packages)
+        claims.directories.insert(fs::path(directory) / fs::path(candidate.name).stem());
     } else if (::stat(candidate.manifest->library_path.c_str(), &info) == 0) {
       claims.libraries.insert(identity_of(info));
     }
@@ -49,11 +56,29 @@ std::optional<UnclaimedLibrary> library_at(const fs::path& path, Claims& claims)
   return UnclaimedLibrary{path.string(), std::move(note->id), std::move(note->version)};
 }
 
+// True if manifests of packages were found and not read.
+bool leaves_packages_out(const std::vector<SearchLocation>& locations) {
+  return std::any_of(locations.begin(), locations.end(), [](const SearchLocation& location) {
+    return location.tier == kPackageTier && location.state == LocationState::replaced;
+  });
+}
+
 }  // namespace
 
+std::vector<std::string> package_library_directories() {
+  const HostTraits host = host_traits();
+  const std::string_view libc = host.libc_name == "musl" ? "musl" : "gnu";
+  std::vector<std::string> all;
+  for (const std::string& lib :
+       {concat("lib/", host.arch, "-linux-", libc), std::string("lib64"), std::string("lib")})
+    all.push_back(concat("/usr/", lib, "/gantry/plugins.d"));
+  return all;
+}
+
 std::vector<UnclaimedLibrary> unclaimed_libraries(const std::vector<SearchLocation>& locations,
-                                                  const std::vector<Candidate>& candidates) {
-  Claims claims = claims_of(candidates);
+                                                  const std::vector<Candidate>& candidates,
+                                                  const std::vector<std::string>& packages) {
+  Claims claims = claims_of(candidates, packages);
   std::vector<UnclaimedLibrary> found;
   std::size_t left = kMaxVisited;
   const auto visit = [&](const auto& self, const fs::path& directory, bool is_top) -> void {
@@ -73,6 +98,8 @@ std::vector<UnclaimedLibrary> unclaimed_libraries(const std::vector<SearchLocati
     if (location.state != LocationState::searched) continue;
     for (const std::string& directory : location.directories) visit(visit, directory, true);
   }
+  if (leaves_packages_out(locations)) return found;
+  for (const std::string& directory : packages) visit(visit, directory, true);
   return found;
 }
 

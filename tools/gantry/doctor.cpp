@@ -188,7 +188,8 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     diagnosis.payloads = installed.check_payloads(*diagnosis.artifact);
   }
   const bool all = options.keys.empty() && !diagnosis.artifact;
-  diagnosis.unclaimed = unclaimed_libraries(plugins.found().locations, plugins.candidates());
+  diagnosis.unclaimed = unclaimed_libraries(plugins.found().locations, plugins.candidates(),
+                                            package_library_directories());
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
   add_changes(plugins, diagnosis.plugins);
   return diagnosis;

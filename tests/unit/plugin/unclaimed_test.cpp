@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/unclaimed.hpp"
 
+#include "core/manifest/host_traits.hpp"
 #include "tests/support/note_bytes.hpp"
 #include "tests/unit/plugin/world.hpp"
 
@@ -19,7 +20,7 @@ std::vector<std::string> unclaimed_in(const World& world) {
   const SearchResult found = world.search();
   const std::vector<Candidate> candidates = merge_plugins(found, {}).candidates;
   std::vector<std::string> all;
-  for (const UnclaimedLibrary& one : unclaimed_libraries(found.locations, candidates)) {
+  for (const UnclaimedLibrary& one : unclaimed_libraries(found.locations, candidates, {})) {
     all.push_back(concat(std::filesystem::relative(one.path, world.path()).string(), ": ", one.id,
                          " ", one.version));
   }
@@ -57,6 +58,68 @@ TEST(UnclaimedLibraries, AreNotThoseBesideAManifestThatCannotBeRead) {
   world.add("broken", "good", test::fake_manifest().line("surprise: 1"));
 
   EXPECT_THAT(unclaimed_in(world), IsEmpty());
+}
+
+// A host with a directory for manifests and one for libraries of packages.
+class PackageLibraries : public ::testing::Test {
+ protected:
+  void add_library(std::string_view id) const {
+    std::filesystem::create_directories(libraries() / id);
+    test::write_file(libraries() / id / "libacme.so", library_of(id));
+  }
+  std::filesystem::path manifest(std::string_view name) const { return dir_ / "share" / name; }
+  std::filesystem::path libraries() const { return dir_ / "lib"; }
+  std::vector<std::string> unclaimed(bool replaced = false) const {
+    PluginLocations locations;
+    locations.system = {{4, (dir_ / "etc").string()}, {7, (dir_ / "share").string()}};
+    if (replaced) locations.plugin_files = "";
+    const SearchResult found = search_plugins(locations);
+    std::vector<std::string> ids;
+    for (const UnclaimedLibrary& one : unclaimed_libraries(
+             found.locations, merge_plugins(found, {}).candidates, {libraries().string()}))
+      ids.push_back(one.id);
+    return ids;
+  }
+  void mask(std::string_view name) const {
+    std::filesystem::create_directories(dir_ / "etc");
+    test::write_file(dir_ / "etc" / name, std::string_view());
+  }
+
+ private:
+  test::TempDir dir_;
+};
+
+TEST_F(PackageLibraries, AreUnclaimedWithoutAManifest) {
+  add_library("acme.left");
+  EXPECT_THAT(unclaimed(), ElementsAre("acme.left"));
+
+  add_library("acme.npu");
+  test::fake_manifest()
+      .id("acme.npu")
+      .library((libraries() / "acme.npu/libacme.so").string())
+      .write_to(manifest("acme.npu.yaml"));
+  EXPECT_THAT(unclaimed(), ElementsAre("acme.left"));
+}
+
+TEST_F(PackageLibraries, AreNotListedIfTheirManifestIsNotRead) {
+  add_library("acme.npu");
+  test::fake_manifest()
+      .id("acme.npu")
+      .library((libraries() / "acme.npu/libacme.so").string())
+      .write_to(manifest("acme.npu.yaml"));
+  // GANTRY_PLUGIN_FILES replaces the manifests of packages.
+  EXPECT_THAT(unclaimed(true), IsEmpty());
+
+  mask("acme.npu.yaml");
+  EXPECT_THAT(unclaimed(), IsEmpty());
+}
+
+TEST(UnclaimedLibraries, AreSearchedWherePackagesInstallThem) {
+  const std::string architecture = host_traits().arch;
+
+  EXPECT_THAT(
+      package_library_directories(),
+      ::testing::Contains(concat("/usr/lib/", architecture, "-linux-gnu/gantry/plugins.d")));
 }
 
 }  // namespace
