@@ -124,7 +124,7 @@ Status check_dependencies(const ElfFile& elf, const std::string& path) {
 }  // namespace
 
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
-                                  Depth depth, const LibraryCheck& check) {
+                                  Depth depth, const LibraryCheck& check, const FileCheck& needed) {
   const gantry_abi_range claimed{manifest.abi.major, manifest.abi.min_minor, manifest.abi.max_minor,
                                  0};
   GANTRY_CHECK(negotiate({manifest.id, manifest.version.text}, claimed, core));
@@ -138,6 +138,7 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
   GANTRY_TRY(inspection.note, read_plugin_note(elf, path));
   GANTRY_CHECK(check_note(inspection.note, manifest, note_host(core)));
 
+  if (needed) GANTRY_CHECK(check_search_paths(elf, path, needed));
   GANTRY_CHECK(check_requires(manifest.needs, elf, path));
   if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));
   if (elf.flags().text_relocations) {

@@ -51,6 +51,8 @@ struct Inspection {
 //   has a note (gantry/note.h) with the           NOTE_MISSING NOTE_INVALID ID_MISMATCH
 //   manifest's id, version and ABI range          VERSION_MISMATCH ABI_MISMATCH ABI_RANGE
 //   that fits this program and this CPU           SANITIZER ISA
+//   `needed`, if it is not empty, for files to    of the check: PERMISSIONS
+//   which DT_RUNPATH or DT_RPATH leads
 //   requires.device_nodes, files, libraries       NO_DEVICE_NODE FILE_MISSING DRIVER_MISSING
 //                                                 DRIVER_TOO_OLD
 //
@@ -62,6 +64,7 @@ struct Inspection {
 //
 // costs    one mapping of the library; with dependencies also of all libraries that it needs
 Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_range& core,
-                                  Depth depth, const LibraryCheck& check = {});
+                                  Depth depth, const LibraryCheck& check = {},
+                                  const FileCheck& needed = {});
 
 }  // namespace gantry

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 namespace gantry {
 
@@ -22,13 +23,15 @@ struct LibraryFile {
 
 // Decides whether an opened library may be used, before its content is parsed.
 using LibraryCheck = std::function<Status(const MappedFile& library)>;
+// Decides whether a file may be used that the linker opens for a library.
+using FileCheck = std::function<Status(const std::string& file)>;
 
 // Opens the library of a manifest, without blocking on a FIFO, and checks that it is a complete ELF
 // file, a shared library, not this program, and of 4 KiB to 4 GiB.
 //
 // check    [in]   empty: every library may be used
-// returns  the error of `check`, or one with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF, TRUNCATED, WRONG_MACHINE
-//          (32-bit or big-endian), ELF_BROKEN, EXECUTABLE or LIBRARY_SIZE
+// returns  the error of `check`, or one with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF,
+//          TRUNCATED, WRONG_MACHINE (32-bit or big-endian), ELF_BROKEN, EXECUTABLE or LIBRARY_SIZE
 Result<LibraryFile> open_library_file(const Manifest& manifest, const LibraryCheck& check = {});
 
 }  // namespace gantry

@@ -130,7 +130,30 @@ std::string stem_of(std::string_view soname) {
   return std::string(at == std::string_view::npos ? soname : soname.substr(0, at + 3));
 }
 
+// Calls visit(written, directory) for each directory of DT_RUNPATH, or else of DT_RPATH.
+template <class Visit>
+void each_in_search_path(const ElfFile& library, const std::string& path, Visit&& visit) {
+  std::string_view list = library.runpath().empty() ? library.rpath() : library.runpath();
+  const std::string origin = fs::path(path).parent_path().string();
+  while (!list.empty()) {
+    const std::size_t colon = std::min(list.find(':'), list.size());
+    std::string written(list.substr(0, colon));
+    list.remove_prefix(std::min(colon + 1, list.size()));
+    std::string plain = replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
+    // Directories relative to the working directory are not searched.
+    if (plain.starts_with('/')) visit(std::move(written), std::move(plain));
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> search_path_of(const ElfFile& library, const std::string& path) {
+  std::vector<std::string> directories;
+  each_in_search_path(library, path, [&](const std::string&, std::string directory) {
+    directories.push_back(std::move(directory));
+  });
+  return directories;
+}
 
 Linker::Linker(Search search)
     : search_(search), directories_(linker_directories(search == Search::installed)) {
@@ -152,18 +175,10 @@ std::vector<Linker::Location> Linker::locations_of(const ElfFile* wanted_by,
     return locations;
   }
   if (!wanted_by) return locations;
-  const std::string origin = fs::path(wanted_by_path).parent_path().string();
-  std::string_view list = wanted_by->runpath().empty() ? wanted_by->rpath() : wanted_by->runpath();
-  while (!list.empty()) {
-    const std::size_t colon = std::min(list.find(':'), list.size());
-    const std::string written(list.substr(0, colon));
-    list.remove_prefix(std::min(colon + 1, list.size()));
-    const std::string plain =
-        replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
-    // Directories relative to the working directory are not searched.
-    if (!plain.starts_with('/')) continue;
-    locations.push_back({plain == written ? plain : concat(written, "=", plain), plain});
-  }
+  each_in_search_path(*wanted_by, wanted_by_path, [&](std::string written, std::string plain) {
+    std::string shown = plain == written ? plain : concat(written, "=", plain);
+    locations.push_back({std::move(shown), std::move(plain)});
+  });
   return locations;
 }
 

@@ -11,6 +11,7 @@
 #include "core/elf/elf_file.hpp"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +61,11 @@ class Linker {
   std::vector<std::string> directories_;
 };
 
+// Returns the directories of DT_RUNPATH, or else of DT_RPATH, in their order.
+//
+// path     [in]   of the library, for $ORIGIN
+std::vector<std::string> search_path_of(const ElfFile& library, const std::string& path);
+
 struct NeededLibrary {
   ElfFile elf;
   std::string path;
@@ -85,6 +91,17 @@ struct NeededLibraries {
 //
 // costs    one mapping for each library
 NeededLibraries find_needed(const ElfFile& file, const std::string& path, const Linker& linker);
+
+// Checks every file that the linker would try for a needed library by DT_RUNPATH or DT_RPATH, up to
+// the first that exists, and likewise for the libraries that it finds there. Files of LD_LIBRARY_PATH
+// and of the system's directories are not checked.
+//
+// check    [in]   also for files that do not exist
+// returns  the first error of `check`, with the library that needs the file
+// costs    nothing for a library without a search path; otherwise one mapping for each library that
+//          is found by one
+Status check_search_paths(const ElfFile& file, const std::string& path,
+                          const std::function<Status(const std::string& file)>& check);
 
 // Checks that every library that `file` needs, directly or not, exists, has the required symbol
 // versions, and defines the symbols that are imported.

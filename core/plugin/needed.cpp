@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// find_needed(): visits the needed libraries breadth first, each of them once.
+// find_needed() and check_search_paths(): visit the needed libraries breadth first, each of them
+// once.
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/imports.hpp"
 #include "core/plugin/linker.hpp"
@@ -9,7 +10,9 @@
 #include <gnu/libc-version.h>
 
 #include <algorithm>
+#include <deque>
 #include <set>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -119,6 +122,34 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
   }
   all.has_unreadable = all.has_unreadable || seen.size() >= kMaxLibraries;
   return all;
+}
+
+Status check_search_paths(const ElfFile& file, const std::string& path,
+                          const std::function<Status(const std::string& file)>& check) {
+  if (file.runpath().empty() && file.rpath().empty()) return {};
+  std::set<std::string> seen{path};
+  // a deque: its elements stay where they are
+  std::deque<std::pair<ElfFile, std::string>> libraries{{file, path}};
+  for (std::size_t i = 0; i < libraries.size() && i < kMaxLibraries; ++i) {
+    const auto& [elf, elf_path] = libraries[i];
+    const std::vector<std::string> directories = search_path_of(elf, elf_path);
+    for (const std::string_view soname : elf.needed()) {
+      for (const std::string& directory : directories) {
+        const std::string found = concat(directory, "/", soname);
+        if (Status trusted = check(found); !trusted.ok())
+          return std::move(trusted).error().at("needed by ", elf_path, ", whose search path (",
+                                               elf.runpath().empty() ? "DT_RPATH" : "DT_RUNPATH",
+                                               ") contains ", directory);
+        auto mapped = MappedFile::open(found);
+        if (!mapped.ok()) continue;
+        auto library = ElfFile::parse(std::move(*mapped));
+        if (!library.ok()) continue;
+        if (seen.insert(found).second) libraries.emplace_back(std::move(*library), found);
+        break;
+      }
+    }
+  }
+  return {};
 }
 
 Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {

@@ -94,11 +94,17 @@ Status PluginSet::check_required() {
 }
 
 Result<Inspection> PluginSet::inspect_file(const Manifest& manifest, Depth depth) const {
-  const auto check = [&](const MappedFile& library) -> Status {
-    if (options_.opened) GANTRY_CHECK(options_.opened->check(manifest, library));
-    return options_.trust ? options_.trust->check_library(manifest, library) : Status();
+  const auto library = [&](const MappedFile& mapped) -> Status {
+    if (options_.opened) GANTRY_CHECK(options_.opened->check(manifest, mapped));
+    return options_.trust ? options_.trust->check_library(manifest, mapped) : Status();
   };
-  return inspect_plugin(manifest, options_.core.abi, depth, check);
+  std::optional<Ownership> ownership;
+  const auto needed = [&](const std::string& file) -> Status {
+    if (!options_.trust) return {};
+    if (!ownership) ownership = options_.trust->ownership();
+    return ownership->check(file);
+  };
+  return inspect_plugin(manifest, options_.core.abi, depth, library, needed);
 }
 
 // Inspects a candidate and stores the result as its state. A failure to open it stays stored: an

@@ -69,6 +69,51 @@ TEST(Linker, SkipsFilesOfAnotherMachineAndOtherFiles) {
   EXPECT_EQ(linker.find("libtext.so.1", with_runpath.elf, with_runpath.path), std::nullopt);
 }
 
+// Returns the files that are checked, relative to the directory.
+std::vector<std::string> checked_files(const Library& library, const test::TempDir& dir) {
+  std::vector<std::string> files;
+  const auto check = [&](const std::string& file) -> Status {
+    files.push_back(std::filesystem::path(file).lexically_relative(dir.path()).string());
+    return {};
+  };
+  EXPECT_TRUE(check_search_paths(library.elf, library.path, check).ok());
+  return files;
+}
+
+TEST(CheckSearchPaths, ChecksEveryFileThatTheLinkerWouldTry) {
+  const test::TempDir dir;
+  std::filesystem::create_directory(dir / "first");
+  std::filesystem::create_directory(dir / "second");
+  library(dir / "second/libnear.so.1", ElfBuilder().rpath("$ORIGIN").needed("libfar.so.1"));
+  library(dir / "second/libfar.so.1", ElfBuilder().needed("libfree.so.1"));
+  const ElfBuilder needy = ElfBuilder().needed("libnear.so.1").needed("libc.so.6");
+  const Library outer = library(
+      dir / "outer.so", ElfBuilder(needy).runpath("$ORIGIN/first:${ORIGIN}/second:relative"));
+
+  EXPECT_THAT(checked_files(outer, dir),
+              ::testing::ElementsAre("first/libnear.so.1", "second/libnear.so.1", "first/libc.so.6",
+                                     "second/libc.so.6", "second/libfar.so.1"));
+  EXPECT_THAT(checked_files(library(dir / "plain.so", needy), dir), ::testing::IsEmpty());
+}
+
+TEST(CheckSearchPaths, NamesTheLibraryThatNeedsTheFile) {
+  const test::TempDir dir;
+  const Library outer =
+      library(dir / "outer.so", ElfBuilder().rpath("$ORIGIN").needed("libnear.so.1"));
+  const auto refuse = [](const std::string& file) -> Status {
+    return unavailable("not ", file).with_reason("PERMISSIONS");
+  };
+
+  const Status status = check_search_paths(outer.elf, outer.path, refuse);
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "PERMISSIONS");
+  EXPECT_EQ(status.error().message,
+            Message("not ", (dir / "libnear.so.1").string())
+                .at("needed by ", outer.path, ", whose search path (DT_RPATH) contains ",
+                    dir.path().string()));
+}
+
 TEST(CheckNeeded, NamesTheChainThatLeadsToAMissingLibrary) {
   const test::TempDir dir;
   library(dir / "libmiddle.so.1", ElfBuilder().runpath("$ORIGIN").needed("libnowhere.so.2"));

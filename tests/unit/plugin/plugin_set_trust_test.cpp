@@ -121,6 +121,31 @@ TEST(PluginSetTrust, DoesNotMaskByAFileInADirectoryOfOthers) {
   EXPECT_EQ(all[1].state, CandidateState::eligible);
 }
 
+// Others can place the library that the plugin needs.
+TEST(PluginSetTrust, DoesNotOpenAPluginWhoseSearchPathOthersCanChange) {
+  World world;
+  world.add("a", "");
+  test::write_file(world.library("a"), test::plugin_elf(test::bytes_of(test::note_record()))
+                                           .needed("libdependency.so.1")
+                                           .runpath("$ORIGIN/../deps")
+                                           .build());
+  const fs::path deps = world.path() / "deps";
+  fs::create_directories(deps);
+  const auto refusal = [&] {
+    const auto set = trusting(world);
+    return set->plugins.inspect_file(*set->plugins.candidates()[0].manifest, Depth::library);
+  };
+  EXPECT_TRUE(refusal().ok()) << refusal().error().message;
+  ::chmod(deps.c_str(), 0777);
+
+  const auto inspection = refusal();
+
+  ASSERT_FALSE(inspection.ok());
+  EXPECT_EQ(inspection.error().reason, "PERMISSIONS");
+  EXPECT_THAT(inspection.error().message,
+              HasSubstr("directory " + deps.string() + ", on the path"));
+}
+
 // The condition under which a candidate would be chosen includes its trust.
 TEST(PluginSetTrust, IsAConditionForADisabledCandidate) {
   World world;
