@@ -65,8 +65,8 @@ std::string lock_file_text(std::vector<LockEntry> entries);
 // found    [in]   complete, except that an empty digest is not compared
 std::optional<LockDifference> difference(const LockEntry& locked, const LockEntry& found);
 
-// Compares all plugins, by id and manifest. An installed plugin that differs from every entry of its
-// id and manifest yields each field that differs from the first.
+// Compares all plugins, by id and manifest. An installed plugin that differs from every entry of
+// its id and manifest yields each field that differs from the first.
 std::vector<LockDifference> differences(const std::vector<LockEntry>& locked,
                                         const std::vector<LockEntry>& found);
 

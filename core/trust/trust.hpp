@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides whose plugins may run on this host. Entry header of the component; configs/TRUST.md describes it
-// for administrators.
+// Decides whose plugins may run on this host. Entry header of the component; configs/TRUST.md
+// describes it for administrators.
 //
 //     manifest: ownership -> signature -> lock file      when plugins are found
 //     library:  ownership -> digest -> lock file         before it is inspected and opened
@@ -38,8 +38,8 @@ struct TrustOptions {
 
 class Trust {
  public:
-  // Reads both files where they exist. Without a trust file no signature is required; without a lock
-  // file every plugin may be used.
+  // Reads both files where they exist. Without a trust file no signature is required; without a
+  // lock file every plugin may be used.
   //
   // returns  malformed: an error in a file; unavailable, reason PERMISSIONS: others can change it
   static Result<Trust> open(const TrustOptions& options);
