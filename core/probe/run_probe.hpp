@@ -37,7 +37,7 @@ struct ProbeCommand {
 // costs    a process; blocks up to limit_ms
 Result<ProbeEnd> run_probe(const ProbeCommand& command);
 
-// The arguments of gantry-probe behind its name, and the way back.
+// The arguments of gantry-probe behind its name, and their parser.
 std::vector<std::string> probe_arguments(const ProbeCommand& command);
 // returns  invalid if they are no such arguments
 Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& arguments);
