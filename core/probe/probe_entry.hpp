@@ -23,7 +23,7 @@ struct ProbeEntry {
   ProbeEnd end;
   // harmful ends since the last change of the above
   std::uint32_t strikes = 0;
-  // when it was probed, in seconds since 1970
+  // when the probe ended, in seconds since 1970
   std::int64_t time_s = 0;
 };
 

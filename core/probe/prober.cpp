@@ -134,7 +134,7 @@ Result<ProbeNote> Prober::probe(const Candidate& plugin) {
     if (auto verdict = verdict_of(*before, plugin)) return *std::move(verdict);
   }
   // Before the run: a file that is replaced meanwhile is a change.
-  ProbeEntry entry{host_of(*plugin.manifest), boot_id(), probed_files(plugin), {}, 0, now()};
+  ProbeEntry entry{host_of(*plugin.manifest), boot_id(), probed_files(plugin), {}, 0, 0};
   auto end = run(plugin);
   if (!end.ok()) {
     Error error = std::move(end).error();
@@ -142,6 +142,8 @@ Result<ProbeNote> Prober::probe(const Candidate& plugin) {
     return std::move(error.at("while plugin ", plugin.title(), " is probed"));
   }
   entry.end = *std::move(end);
+  // After the run, which may take longer than a verdict is valid.
+  entry.time_s = now();
   if (entry.end.outcome == ProbeOutcome::refused) {
     Error error = probe_error(entry.end, plugin.title(), plugin.file);
     if (!reason_of(error)) error.reason = reason::create_failed.tag;

@@ -46,6 +46,15 @@ struct ProbeWorld {
     return found;
   }
   std::filesystem::path library_directory() const { return world.path() / "fake"; }
+  // Writes a program that runs shell commands and then becomes gantry-probe. In the commands `$1` is
+  // the path of the manifest.
+  std::string probe_after(std::string_view commands) const {
+    const std::filesystem::path program = cache / "probe_after";
+    test::write_file(program,
+                     concat("#!/bin/sh\n", commands, "\nexec ", built_probe(), " \"$@\"\n"));
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    return program.string();
+  }
   // Replaces the library by another variant, as a package does.
   void replace_by(std::string_view variant) const {
     std::filesystem::remove(world.library("fake"));

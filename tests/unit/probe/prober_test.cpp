@@ -98,6 +98,22 @@ TEST(Prober, KeepsAHarmfulVerdictForAMinuteThenForFiveThenForEver) {
   EXPECT_EQ(reason_of_probe(probe_after(1'000'000)), "QUARANTINED");
 }
 
+// A probe may take longer than its verdict is valid.
+TEST(Prober, CountsTheAgeOfAVerdictFromTheEndOfTheProbe) {
+  ProbeWorld world("create_crashes");
+  const fs::path begun = world.cache / "begun";
+  ProberOptions options = world.options();
+  options.program.path = world.probe_after("touch " + begun.string());
+  options.now = [&] { return world.now_s + (fs::exists(begun) ? 100 : 0); };
+  Prober prober(options);
+  (void)prober.probe(world.candidate());
+
+  const auto verdict = prober.cached(world.candidate());
+
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_THAT(verdict->error().message.text(), HasSubstr("this was found 0 s ago"));
+}
+
 TEST(Prober, StatesWhyAPluginIsQuarantined) {
   ProbeWorld world("constructor_aborts");
   Prober prober(world.options());
