@@ -134,8 +134,10 @@ constexpr Reason probe_timeout{520, "PROBE_TIMEOUT"};
 constexpr Reason probe_output{521, "PROBE_OUTPUT"};
 // several of these
 constexpr Reason quarantined{530, "QUARANTINED"};
-// the program gantry-probe is not found or does not start
+// the program gantry-probe is not found
 constexpr Reason probe_missing{540, "PROBE_MISSING"};
+// it does not start, or ends before it opens the plugin
+constexpr Reason probe_failed{541, "PROBE_FAILED"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 // found by opening the plugin in a child process
 constexpr Reason driver_ended{601, "DRIVER_ENDED"};

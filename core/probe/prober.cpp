@@ -138,8 +138,9 @@ Result<ProbeNote> Prober::probe(const Candidate& plugin) {
   auto end = run(plugin);
   if (!end.ok()) {
     Error error = std::move(end).error();
-    error.reason = reason::probe_missing.tag;
-    return std::move(error.at("while plugin ", plugin.title(), " is probed"));
+    error.reason = reason::probe_failed.tag;
+    error.at("while plugin ", plugin.title(), " is probed");
+    return std::move(error.at("it is not opened without a probe: repair this and try again"));
   }
   entry.end = *std::move(end);
   // After the run, which may take longer than a verdict is valid.
@@ -167,10 +168,11 @@ Result<std::optional<ProbeNote>> Prober::check(const Candidate& plugin) {
   if (!is_subject(manifest)) return std::optional<ProbeNote>();
   Result<ProbeNote> note = probe(plugin);
   if (note.ok()) return std::optional(*note);
-  const bool skipped = note.error().reason == reason::probe_missing.tag;
-  if (!skipped || manifest.probe == Probe::always) return std::move(note).failure();
+  // Not by the reason of the error, which may be one of the plugin.
+  const bool is_missing = options_.program.path.empty();
+  if (!is_missing || manifest.probe == Probe::always) return std::move(note).failure();
   if (options_.log != nullptr && !missing_logged_.exchange(true))
-    options_.log->info(Message("plugins are opened without a probe: ", note.error().message));
+    options_.log->warning(Message("plugins are opened without a probe: ", note.error().message));
   return std::optional<ProbeNote>();
 }
 
@@ -178,9 +180,9 @@ bool Prober::forget(const Candidate& plugin) {
   return cache_.remove(plugin.manifest->library_path);
 }
 
-bool is_probe_verdict(const Error& error) {
+bool is_probe_error(const Error& error) {
   const std::uint16_t number = reason_of(error).number;
-  return number >= reason::probe_crashed.number && number <= reason::quarantined.number;
+  return number >= reason::probe_crashed.number && number <= reason::probe_failed.number;
 }
 
 }  // namespace gantry

@@ -57,9 +57,9 @@ class Prober {
 
   // Probes a plugin if its manifest requires it.
   //
-  // returns  nullopt: not probed; the errors of probe_error(); unavailable, reason QUARANTINED;
-  //          unavailable, reason PROBE_MISSING, if the program is not found and the manifest has
-  //          `probe: always`. With `auto` the plugin then passes, which is logged once
+  // returns  nullopt: not probed; the errors of probe_error(); unavailable with reason QUARANTINED,
+  //          PROBE_FAILED if run_probe() fails, or PROBE_MISSING if the program is not found and the
+  //          manifest has `probe: always`. With `auto` the plugin then passes, which is logged once
   // thread   any
   // costs    a cached verdict: one read and a stat for each file
   Result<std::optional<ProbeNote>> check(const Candidate& plugin);
@@ -87,7 +87,7 @@ class Prober {
   std::atomic<bool> missing_logged_{false};
 };
 
-// True if the error is a verdict of a probe about the plugin: D510 to D539.
-bool is_probe_verdict(const Error& error);
+// True if the error is one of a probe, after which the plugin must not be opened: D510 to D541.
+bool is_probe_error(const Error& error);
 
 }  // namespace gantry

@@ -2,8 +2,9 @@
 //
 // One source for many plugins: a valid one, and one for each error. CMakeLists.txt lists them and
 // defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables,
-// FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note. FAKE_IN_CONSTRUCTOR,
-// FAKE_IN_QUERY and FAKE_IN_CREATE are functions of harm.hpp.
+// FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note, FAKE_CREATE_REASON the reason
+// of a create that fails. FAKE_IN_CONSTRUCTOR, FAKE_IN_QUERY and FAKE_IN_CREATE are functions of
+// harm.hpp.
 #include <gantry/gantry.h>
 
 #include "tests/fake_plugins/harm.hpp"
@@ -46,6 +47,9 @@
 
 #ifndef FAKE_DEVICE
 #define FAKE_DEVICE "fake_device"
+#endif
+#ifndef FAKE_CREATE_REASON
+#define FAKE_CREATE_REASON "NO_DEVICE"
 #endif
 #ifndef FAKE_ANSWER
 #define FAKE_ANSWER 42
@@ -135,7 +139,8 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
   return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake: out of memory");
 #elif defined(FAKE_CREATE_FAILS)
   (void)self;
-  return gantry_fail(status, GANTRY_UNAVAILABLE, "NO_DEVICE", "fake: no device on this machine");
+  return gantry_fail(status, GANTRY_UNAVAILABLE, FAKE_CREATE_REASON,
+                     "fake: no device on this machine");
 #elif defined(FAKE_CREATE_THROWS)
   (void)self, (void)status;
   throw std::runtime_error("fake: create throws");

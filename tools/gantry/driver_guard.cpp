@@ -32,10 +32,10 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
     const Result<ProbeNote> verdict = installed.prober().probe(all[i]);
     if (verdict.ok()) {
       plugins.set_probe(i, verdict);
-    } else if (is_probe_verdict(verdict.error())) {
-      excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
-    } else if (verdict.error().reason == reason::probe_missing.tag) {
+    } else if (installed.prober().options().program.path.empty()) {
       return verdict.error();
+    } else if (is_probe_error(verdict.error())) {
+      excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
     } else {
       // The command may not open it: another plugin may have the same devices, or it has none.
       plugins.set_probe(i, verdict);

@@ -20,8 +20,8 @@ constexpr int default_driver_seconds = 60;
 bool can_be_probed(const Candidate& candidate);
 
 // Probes all plugins, also those whose manifests do not require it, unless a verdict is cached.
-// Excludes those that ended or blocked their processes, or are quarantined. The error of a plugin
-// that refuses is stored as its state.
+// Excludes those that ended or blocked their processes, are quarantined, or could not be probed. The
+// error of a plugin that refuses is stored as its state.
 //
 // returns  a text for each excluded plugin; unavailable, reason PROBE_MISSING
 // costs    for each plugin without a verdict the start of its driver

@@ -313,9 +313,12 @@ TEST(Prober, RefusesWithoutTheProgramIfAProbeIsRequired) {
             "searched /a/gantry-probe, /b/gantry-probe");
 }
 
-TEST(Prober, AdmitsAPluginWithoutTheProgramAndLogsItOnce) {
+TEST(Prober, AdmitsAPluginWithoutTheProgramAndWarnsOnce) {
   ProbeWorld world("create_crashes");
+  const Log log(LogLevel::warning,
+                [&](LogLevel, std::string_view line) { world.lines.emplace_back(line); });
   ProberOptions options = world.options();
+  options.log = &log;
   options.program = {"", {"/a/gantry-probe"}};
   Prober prober(options);
 
@@ -327,16 +330,38 @@ TEST(Prober, AdmitsAPluginWithoutTheProgramAndLogsItOnce) {
               ElementsAre(HasSubstr("plugins are opened without a probe: plugin test.fake 1.0.0")));
 }
 
-TEST(Prober, RefusesIfTheProgramCannotBeStarted) {
-  ProbeWorld world("good", fake_manifest().line("probe: always"));
+class ProberWithoutAProbe : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ProberWithoutAProbe, RefusesThePluginThisTimeOnly) {
+  ProbeWorld world("good");
   ProberOptions options = world.options();
-  options.program.path = "/nowhere/gantry-probe";
+  options.program.path = GetParam();
 
   const auto note = Prober(options).check(world.candidate());
+  const auto later = Prober(world.options()).probe(world.candidate());
+
+  ASSERT_FALSE(note.ok());
+  EXPECT_EQ(note.error().code, Code::unavailable);
+  EXPECT_EQ(note.error().reason, "PROBE_FAILED");
+  EXPECT_THAT(
+      note.error().message.text(),
+      AllOf(HasSubstr(concat("program \"", GetParam(), "\" ")),
+            HasSubstr("while plugin test.fake 1.0.0 is probed\n  it is not opened without a "
+                      "probe: repair this and try again")));
+  EXPECT_EQ(reason_of_probe(later), "passed");
+}
+
+// One that cannot be started, and one that ends before it opens the plugin.
+INSTANTIATE_TEST_SUITE_P(All, ProberWithoutAProbe,
+                         ::testing::Values("/nowhere/gantry-probe", "/bin/false"));
+
+TEST(Prober, RefusesAPluginWhoseOwnReasonIsThatOfAMissingProgram) {
+  ProbeWorld world("create_claims_no_probe");
+
+  const auto note = Prober(world.options()).check(world.candidate());
 
   ASSERT_FALSE(note.ok());
   EXPECT_EQ(note.error().reason, "PROBE_MISSING");
-  EXPECT_THAT(note.error().message.text(), HasSubstr("cannot be started: No such file"));
 }
 
 TEST(Prober, PassesTheTimeLimitOfTheManifest) {
@@ -352,12 +377,12 @@ TEST(Prober, PassesTheTimeLimitOfTheManifest) {
                     HasSubstr("raise probe_timeout_ms in " + world.candidate().file)));
 }
 
-TEST(ProbeVerdict, IsAReasonOfAPluginsProbe) {
+TEST(ProbeError, HasAReasonOfAProbe) {
   const auto of = [](std::string_view tag) {
-    return is_probe_verdict(Error(Code::unavailable, "x").with_reason(tag));
+    return is_probe_error(Error(Code::unavailable, "x").with_reason(tag));
   };
-  EXPECT_TRUE(of("PROBE_CRASHED") && of("PROBE_OUTPUT") && of("QUARANTINED"));
-  EXPECT_FALSE(of("PROBE_MISSING") || of("CREATE_FAILED") || of("DISABLED") || of(""));
+  EXPECT_TRUE(of("PROBE_CRASHED") && of("QUARANTINED") && of("PROBE_FAILED"));
+  EXPECT_FALSE(of("CREATE_FAILED") || of("DISABLED") || of(""));
 }
 
 }  // namespace
