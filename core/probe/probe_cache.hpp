@@ -36,7 +36,7 @@ class ProbeCache {
 
  private:
   static std::string key_of(std::string_view library) {
-    return DiskCache::key({"gantry probe 1", library});
+    return DiskCache::key({"gantry probe 2", library});
   }
 
   const Log* log_;

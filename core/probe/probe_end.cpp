@@ -34,7 +34,7 @@ Error end_error(const ProbeEnd& end, std::string_view plugin) {
           .with_reason(reason::probe_exited.tag);
     case ProbeOutcome::timed_out:
       return unavailable("plugin ", plugin, " does not return within ", end.limit_ms, " ms ", where,
-                         "; it was stopped after ", end.elapsed_ms, " ms")
+                         "; it was killed after ", end.elapsed_ms, " ms")
           .with_reason(reason::probe_timeout.tag);
     case ProbeOutcome::flooded:
       return unavailable("plugin ", plugin, " prints more than ", kMaxProbeOutput >> 20, " MiB ",
@@ -83,6 +83,10 @@ Error probe_error(const ProbeEnd& end, std::string_view plugin, std::string_view
   } else {
     error.at("its last output:");
     error.message.at_lines(end.last_lines);
+  }
+  if (end.is_left) {
+    error.at("it has not ended since it was killed: the kernel has not returned from its call, ",
+             "often to a driver");
   }
   if (end.outcome == ProbeOutcome::timed_out)
     error.at("if it needs more time, raise probe_timeout_ms in ", manifest);

@@ -60,6 +60,8 @@ struct ProbeEnd {
   // of `refused`
   std::uint32_t code = 0;
   std::string reason, text;
+  // it was killed and has not ended
+  bool is_left = false;
   // the end of what the plugin printed, at most kMaxProbeLines lines
   std::string last_lines;
 

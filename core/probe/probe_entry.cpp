@@ -28,6 +28,8 @@ Result<ProbeEnd> read_end(ByteReader& in) {
   GANTRY_TRY(const std::uint8_t has_address, in.read_u8("address"));
   GANTRY_TRY(const std::uint64_t address, in.read_u64("address"));
   if (has_address != 0) end.address = address;
+  GANTRY_TRY(const std::uint8_t is_left, in.read_u8("left"));
+  end.is_left = is_left != 0;
   GANTRY_TRY(const std::string_view lines, in.read_string("last lines"));
   end.last_lines = lines;
   return end;
@@ -53,6 +55,7 @@ std::string to_bytes(const ProbeEntry& entry) {
   out.number(end.outcome).number(end.stage).number(end.elapsed_ms).number(end.limit_ms);
   out.number(end.exit_status).number(end.signal);
   out.number(std::uint8_t{end.address.has_value()}).number(end.address.value_or(0));
+  out.number(std::uint8_t{end.is_left});
   out.text(end.last_lines).number(entry.strikes).number(entry.time_s);
   out.number(std::uint64_t{entry.files.size()});
   for (const ProbedFile& file : entry.files) {

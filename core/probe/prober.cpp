@@ -108,7 +108,7 @@ std::optional<Result<ProbeNote>> Prober::cached(const Candidate& plugin) {
   return entry ? verdict_of(*entry, plugin) : std::nullopt;
 }
 
-Result<ProbeEnd> Prober::run(const Candidate& plugin) const {
+Result<ProbeEnd> Prober::run(const Candidate& plugin) {
   const Manifest& manifest = *plugin.manifest;
   ProbeCommand command;
   command.helper = options_.program.path;
@@ -118,7 +118,7 @@ Result<ProbeEnd> Prober::run(const Candidate& plugin) const {
   command.memory_bytes = options_.memory_bytes;
   command.limit_ms = static_cast<std::uint32_t>(manifest.probe_timeout_ms);
   command.environment = options_.environment(manifest).all;
-  return run_probe(command);
+  return run_probe(command, killed_);
 }
 
 Result<ProbeNote> Prober::probe(const Candidate& plugin) {

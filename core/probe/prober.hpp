@@ -13,6 +13,7 @@
 #include "core/base/log.hpp"
 #include "core/manifest/candidate.hpp"
 #include "core/probe/find_probe.hpp"
+#include "core/probe/killed_children.hpp"
 #include "core/probe/probe_cache.hpp"
 #include "core/probe/probe_environment.hpp"
 
@@ -80,10 +81,11 @@ class Prober {
   std::optional<ProbeEntry> find(const Candidate& plugin);
   std::optional<Result<ProbeNote>> verdict_of(const ProbeEntry& entry,
                                               const Candidate& plugin) const;
-  Result<ProbeEnd> run(const Candidate& plugin) const;
+  Result<ProbeEnd> run(const Candidate& plugin);
 
   ProberOptions options_;
   ProbeCache cache_;
+  KilledChildren killed_;
   std::atomic<bool> missing_logged_{false};
 };
 

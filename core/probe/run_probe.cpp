@@ -22,6 +22,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -96,8 +97,11 @@ Result<pid_t> spawn(const ProbeCommand& command, int output, int records) {
 // The process group of a running probe. The destructor kills it.
 class ProbeGroup {
  public:
-  explicit ProbeGroup(pid_t leader)
-      : leader_(leader), cleanup_([leader] { ::kill(-leader, SIGKILL); }) {}
+  // killed   [out]  gets the leader if it has not ended `limit` after it was killed; borrowed
+  ProbeGroup(pid_t leader, std::chrono::milliseconds limit, KilledChildren& killed)
+      : leader_(leader), limit_(limit), killed_(killed) {
+    cleanup_.emplace([leader] { ::kill(-leader, SIGKILL); });
+  }
   ~ProbeGroup() {
     if (leader_ > 0) end();
   }
@@ -111,22 +115,36 @@ class ProbeGroup {
         ::waitid(P_PID, static_cast<id_t>(leader_), &info, WEXITED | WNOHANG | WNOWAIT);
     return failed == 0 ? info.si_pid == leader_ : errno == ECHILD;
   }
-  // Kills what is left of the group and returns the leader's status; nullopt if it is unknown. The
-  // leader is waited for last, so that its number identifies the group until then.
-  std::optional<int> end() {
+  // Kills what is left of the group and waits for the leader, last, so that its number identifies
+  // the group until then. SIGKILL does not end a process that waits in the kernel for a driver.
+  //
+  // returns  false if the leader has not ended in time
+  bool end() {
     ::kill(-leader_, SIGKILL);
-    int status = 0;
-    pid_t ended = 0;
-    while ((ended = ::waitpid(leader_, &status, 0)) < 0 && errno == EINTR) {
+    cleanup_.reset();
+    const pid_t leader = std::exchange(leader_, 0);
+    const Clock::time_point last = Clock::now() + limit_;
+    for (useconds_t pause_us = 50;; pause_us = std::min<useconds_t>(2 * pause_us, 20'000)) {
+      int found = 0;
+      const pid_t ended = ::waitpid(leader, &found, WNOHANG);
+      if (ended == leader) status_ = found;
+      if (ended != 0) return true;
+      if (Clock::now() >= last) break;
+      ::usleep(pause_us);
     }
-    const bool known = ended == leader_;
-    leader_ = 0;
-    return known ? std::optional(status) : std::nullopt;
+    killed_.add(leader);
+    return false;
   }
+  // Returns the leader's status; nullopt if it has not ended, or if another part of this process has
+  // waited for it.
+  std::optional<int> status() const { return status_; }
 
  private:
   pid_t leader_;
-  CleanUpOnSignal cleanup_;
+  const std::chrono::milliseconds limit_;
+  KilledChildren& killed_;
+  std::optional<int> status_;
+  std::optional<CleanUpOnSignal> cleanup_;
 };
 
 // What arrives from a child.
@@ -241,7 +259,8 @@ Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& argume
   return command;
 }
 
-Result<ProbeEnd> run_probe(const ProbeCommand& command) {
+Result<ProbeEnd> run_probe(const ProbeCommand& command, KilledChildren& killed) {
+  killed.reap();
   // As while a plugin is opened in this process.
   const NoCancellation guard;
   GANTRY_TRY(Pipe output, new_pipe(command.helper));
@@ -249,7 +268,7 @@ Result<ProbeEnd> run_probe(const ProbeCommand& command) {
   const Clock::time_point start = Clock::now();
   std::optional<SignalsBlocked> blocked(std::in_place);
   GANTRY_TRY(const pid_t child, spawn(command, output.writing.get(), records.writing.get()));
-  ProbeGroup group(child);
+  ProbeGroup group(child, std::chrono::milliseconds(command.kill_ms), killed);
   blocked.reset();
   output.writing.close();
   records.writing.close();
@@ -259,10 +278,10 @@ Result<ProbeEnd> run_probe(const ProbeCommand& command) {
   end.limit_ms = command.limit_ms;
   end.outcome = observe(group, observed, std::chrono::milliseconds(command.limit_ms));
   end.elapsed_ms = milliseconds_since(start);
-  const std::optional<int> status = group.end();
+  end.is_left = !group.end();
   end.stage = observed.records.stage;
   end.last_lines = last_lines_of(observed.printed);
-  if (end.outcome == ProbeOutcome::exited) judge(status, observed.records, end);
+  if (end.outcome == ProbeOutcome::exited) judge(group.status(), observed.records, end);
   // Nothing of the plugin has run.
   if (end.stage == ProbeStage::start && end.outcome != ProbeOutcome::refused) {
     return unavailable("program ", quoted(command.helper), " does not reach the plugin: ",

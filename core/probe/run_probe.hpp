@@ -3,6 +3,7 @@
 // Runs gantry-probe for one plugin and observes how it ends.
 #pragma once
 
+#include "core/probe/killed_children.hpp"
 #include "core/probe/probe_end.hpp"
 
 #include <gantry/result.hpp>
@@ -24,6 +25,8 @@ struct ProbeCommand {
   // of memory that the plugin may allocate
   std::uint64_t memory_bytes = 0;
   std::uint32_t limit_ms = 0;
+  // for the end of the program after it is killed
+  std::uint32_t kill_ms = 2000;
   // the whole environment of the child, "NAME=value"
   std::vector<std::string> environment;
 };
@@ -31,11 +34,13 @@ struct ProbeCommand {
 // The program runs in a process group of its own, which is killed when the program has ended or the
 // time has passed.
 //
+// killed   [out]  gets the program if it does not end when it is killed. Those in the list that have
+//                 ended are waited for
 // returns  unavailable if the program cannot be started or ends before it begins with the plugin.
 //          Whatever the plugin does is a success
 // thread   any; cancellation is deferred. The child ends with the calling thread
-// costs    a process; blocks up to limit_ms
-Result<ProbeEnd> run_probe(const ProbeCommand& command);
+// costs    a process; blocks up to limit_ms and kill_ms
+Result<ProbeEnd> run_probe(const ProbeCommand& command, KilledChildren& killed);
 
 // The arguments of gantry-probe behind its name, and their parser.
 std::vector<std::string> probe_arguments(const ProbeCommand& command);

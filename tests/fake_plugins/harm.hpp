@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,6 +44,30 @@ namespace harm {
   std::puts("fake: waiting for the device");
   std::fflush(stdout);
   for (;;) pause();
+}
+// Stands for a process that waits in the kernel for a driver: the end of a process that is traced is
+// not reported to its parent before its tracer ends, also if it is killed. The tracer ends when the
+// file FAKE_STUCK is removed, or after a minute. Returns if tracing is forbidden.
+[[maybe_unused]] inline void hang_traced() {
+  const char* const file = std::getenv("FAKE_STUCK");
+  int go[2], traced[2];
+  if (file == nullptr || pipe(go) != 0 || pipe(traced) != 0) return;
+  const pid_t self = getpid();
+  const pid_t tracer = fork();
+  char byte = 0;
+  if (tracer == 0) {
+    // Outside of the group that is killed.
+    setpgid(0, 0);
+    (void)!read(go[0], &byte, 1);
+    byte = ptrace(PTRACE_SEIZE, self, nullptr, nullptr) == 0;
+    (void)!write(traced[1], &byte, 1);
+    for (int i = 0; byte != 0 && i < 6000 && access(file, F_OK) == 0; ++i) usleep(10'000);
+    _exit(0);
+  }
+  prctl(PR_SET_PTRACER, tracer);
+  (void)!write(go[1], &byte, 1);
+  (void)!read(traced[0], &byte, 1);
+  while (byte != 0) pause();
 }
 // Prints what a probe must not have, and aborts.
 [[maybe_unused]] inline void describe_process() {

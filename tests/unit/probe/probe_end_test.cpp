@@ -66,10 +66,23 @@ EndText exit_status() {
 EndText timeout() {
   return {"Timeout", end_of(ProbeOutcome::timed_out, ProbeStage::enumerate), "PROBE_TIMEOUT",
           "plugin acme.npu 2.3.1 does not return within 5000 ms while its devices are counted "
-          "(stage enumerate); it was stopped after 12 ms\n"
+          "(stage enumerate); it was killed after 12 ms\n"
           "  it printed nothing\n"
           "  if it needs more time, raise probe_timeout_ms in /acme.yaml\n"
           "  it ran in a child process; this process has not opened it"};
+}
+EndText left() {
+  ProbeEnd end = end_of(ProbeOutcome::timed_out, ProbeStage::create);
+  end.is_left = true;
+  return {
+      "TimeoutOfAProcessThatIsLeft", end, "PROBE_TIMEOUT",
+      "plugin acme.npu 2.3.1 does not return within 5000 ms in create (stage create); it was "
+      "killed after 12 ms\n"
+      "  it printed nothing\n"
+      "  it has not ended since it was killed: the kernel has not returned from its call, often "
+      "to a driver\n"
+      "  if it needs more time, raise probe_timeout_ms in /acme.yaml\n"
+      "  it ran in a child process; this process has not opened it"};
 }
 EndText flood() {
   return {"Flood", end_of(ProbeOutcome::flooded, ProbeStage::create), "PROBE_OUTPUT",
@@ -90,7 +103,7 @@ TEST_P(ProbeErrorOf, NamesStageTimeAndWhatToDo) {
 
 INSTANTIATE_TEST_SUITE_P(All, ProbeErrorOf,
                          ::testing::Values(crash(), crash_somewhere(), abort(), exit_status(),
-                                           timeout(), flood()),
+                                           timeout(), left(), flood()),
                          [](const auto& test) { return test.param.name; });
 
 TEST(ProbeError, OfARefusalIsThatOfThePlugin) {

@@ -17,6 +17,7 @@ ProbeEntry new_entry() {
   entry.end.limit_ms = 5000;
   entry.end.signal = 11;
   entry.end.address = 16;
+  entry.end.is_left = true;
   entry.end.last_lines = "a\nb";
   entry.strikes = 2;
   entry.time_s = 99;
@@ -36,6 +37,7 @@ TEST(ProbeEntry, IsReadAsItIsWritten) {
   EXPECT_EQ(to_bytes(*read), to_bytes(entry));
   EXPECT_EQ(read->files, entry.files);
   EXPECT_EQ(read->end.address, std::uint64_t{16});
+  EXPECT_TRUE(read->end.is_left);
   EXPECT_EQ(read->strikes, 2u);
   EXPECT_EQ(read->time_s, 99);
 }

@@ -68,7 +68,7 @@ TEST(ProberCache, IgnoresAnEntryOfAnotherFormat) {
   ProberOptions options = world.options();
   DiskCache disk({.directory = options.cache_directory + "/probe"});
   const std::string key =
-      DiskCache::key({"gantry probe 1", world.candidate().manifest->library_path});
+      DiskCache::key({"gantry probe 2", world.candidate().manifest->library_path});
   ASSERT_TRUE(disk.store(key, std::vector<std::uint8_t>(64, 0xff)));
 
   const auto verdict = Prober(options).probe(world.candidate());

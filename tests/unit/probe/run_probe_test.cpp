@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -17,6 +18,11 @@ namespace {
 using test::ProbeWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+Result<ProbeEnd> run(const ProbeCommand& command) {
+  KilledChildren killed;
+  return run_probe(command, killed);
+}
 
 struct Harm {
   std::string variant;
@@ -32,7 +38,7 @@ class RunProbeOf : public ::testing::TestWithParam<Harm> {};
 TEST_P(RunProbeOf, ReportsHowThePluginEndsItsProcess) {
   const ProbeWorld world(GetParam().variant);
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, GetParam().outcome);
@@ -64,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RunProbe, PassesAGoodPlugin) {
   const ProbeWorld world("good");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::passed) << end->last_lines;
@@ -75,7 +81,7 @@ TEST(RunProbe, PassesAGoodPlugin) {
 TEST(RunProbe, ReportsTheAddressOfACrash) {
   const ProbeWorld world("create_crashes");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->address, std::uint64_t{0x10});
@@ -84,7 +90,7 @@ TEST(RunProbe, ReportsTheAddressOfACrash) {
 TEST(RunProbe, ReportsTheAddressOfAnUnknownInstruction) {
   const ProbeWorld world("constructor_sigill");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->stage, ProbeStage::open);
@@ -95,7 +101,7 @@ TEST(RunProbe, ReportsTheAddressOfAnUnknownInstruction) {
 TEST(RunProbe, ReportsTheExitStatus) {
   const ProbeWorld world("constructor_exits");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->exit_status, 3);
@@ -106,7 +112,7 @@ class RunProbeThatHangs : public ::testing::TestWithParam<std::pair<std::string,
 TEST_P(RunProbeThatHangs, EndsItAfterItsTime) {
   const ProbeWorld world(GetParam().first);
 
-  const auto end = run_probe(world.command(200));
+  const auto end = run(world.command(200));
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::timed_out);
@@ -124,17 +130,65 @@ INSTANTIATE_TEST_SUITE_P(All, RunProbeThatHangs,
 TEST(RunProbe, KeepsTheOutputOfAPluginThatHangs) {
   const ProbeWorld world("create_hangs");
 
-  const auto end = run_probe(world.command(200));
+  const auto end = run(world.command(200));
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->last_lines, "fake: waiting for the device");
+}
+
+// A process that waits in the kernel for a driver ends some time after it is killed, or never.
+TEST(RunProbe, DoesNotWaitForAProcessThatCannotBeKilled) {
+  const ProbeWorld world("create_hangs_traced");
+  const std::filesystem::path stuck = world.cache / "stuck";
+  test::write_file(stuck, std::string_view("x"));
+  ProbeCommand command = world.command(200);
+  command.environment.push_back("FAKE_STUCK=" + stuck.string());
+  command.kill_ms = 100;
+  KilledChildren killed;
+
+  const auto end = run_probe(command, killed);
+  const std::size_t left = killed.reap();
+  std::filesystem::remove(stuck);
+
+  ASSERT_TRUE(end.ok()) << end.error().message;
+  if (end->outcome == ProbeOutcome::passed) GTEST_SKIP() << "processes cannot be traced here";
+  EXPECT_EQ(end->outcome, ProbeOutcome::timed_out);
+  EXPECT_TRUE(end->is_left);
+  EXPECT_EQ(left, 1u);
+  for (int i = 0; i < 1000 && killed.reap() != 0; ++i) ::usleep(10'000);
+  EXPECT_EQ(killed.reap(), 0u) << "it has ended and is a zombie";
+}
+
+TEST(RunProbe, WaitsForTheProgramsThatEarlierProbesCouldNotEnd) {
+  const ProbeWorld world("good");
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  KilledChildren killed;
+  killed.add(child);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+
+  (void)run_probe(world.command(), killed);
+
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), -1) << "it is a zombie";
+}
+
+TEST(KilledChildren, ForgetAChildThatAnotherPartOfTheProcessHasWaitedFor) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  KilledChildren killed;
+  killed.add(child);
+
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+
+  EXPECT_EQ(killed.reap(), 0u);
 }
 
 // The child of the plugin is in the process group that is killed, and does not delay the verdict.
 TEST(RunProbe, DoesNotWaitForAProcessThatThePluginStarts) {
   const ProbeWorld world("create_forks");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::passed) << end->last_lines;
@@ -143,7 +197,7 @@ TEST(RunProbe, DoesNotWaitForAProcessThatThePluginStarts) {
 TEST(RunProbe, LimitsTheMemoryOfAPlugin) {
   const ProbeWorld world("create_allocates");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::refused) << end->last_lines;
@@ -156,7 +210,7 @@ TEST(RunProbe, ConfinesAPlugin) {
   // Inherited: without close-on-exec.
   ASSERT_EQ(::dup2(2, 100), 100);
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ::close(100);
   ::unsetenv("GANTRY_TEST_SECRET");
@@ -168,7 +222,7 @@ TEST(RunProbe, ConfinesAPlugin) {
 TEST(RunProbe, ReturnsTheErrorOfAPluginThatRefuses) {
   const ProbeWorld world("create_fails", test::fake_manifest().id("test.second").version("2.0.0"));
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::refused);
@@ -180,7 +234,7 @@ TEST(RunProbe, ReturnsTheErrorOfAPluginThatRefuses) {
 TEST(RunProbe, ReturnsTheErrorOfTheLinker) {
   const ProbeWorld world("missing_dependency");
 
-  const auto end = run_probe(world.command());
+  const auto end = run(world.command());
 
   ASSERT_TRUE(end.ok()) << end.error().message;
   EXPECT_EQ(end->outcome, ProbeOutcome::refused);
@@ -193,7 +247,7 @@ TEST(RunProbe, FailsIfTheProgramCannotBeStarted) {
   ProbeCommand command = world.command();
   command.helper = "/nowhere/gantry-probe";
 
-  const auto end = run_probe(command);
+  const auto end = run(command);
 
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::unavailable);
@@ -206,7 +260,7 @@ TEST(RunProbe, FailsIfTheProgramDoesNotReachThePlugin) {
   ProbeCommand command = world.command();
   command.helper = "/bin/false";
 
-  const auto end = run_probe(command);
+  const auto end = run(command);
 
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().message,
