@@ -113,6 +113,8 @@ Result<ProbeEnd> Prober::run(const Candidate& plugin) {
   ProbeCommand command;
   command.helper = options_.program.path;
   command.manifest = plugin.file;
+  command.tier = plugin.tier;
+  command.location = plugin.location_name;
   command.drop_ins = plugin.drop_ins;
   command.config_file = options_.config_file;
   command.memory_bytes = options_.memory_bytes;

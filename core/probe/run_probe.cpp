@@ -242,20 +242,24 @@ void judge(const std::optional<int>& status, const ProbeRecords& records, ProbeE
 }  // namespace
 
 std::vector<std::string> probe_arguments(const ProbeCommand& command) {
-  std::vector<std::string> all{command.manifest, command.config_file, concat(command.memory_bytes)};
+  std::vector<std::string> all{command.manifest, command.config_file, concat(command.memory_bytes),
+                               concat(command.tier), command.location};
   all.insert(all.end(), command.drop_ins.begin(), command.drop_ins.end());
   return all;
 }
 
 Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& arguments) {
-  ProbeCommand command;
   const auto bytes =
-      arguments.size() < 3 ? std::nullopt : parse_number<std::uint64_t>(arguments[2]);
-  if (!bytes) return invalid("expected MANIFEST CONFIG BYTES DROP-IN...");
+      arguments.size() < 5 ? std::nullopt : parse_number<std::uint64_t>(arguments[2]);
+  const auto tier = bytes ? parse_number<int>(arguments[3]) : std::nullopt;
+  if (!tier) return invalid("expected MANIFEST CONFIG BYTES TIER LOCATION DROP-IN...");
+  ProbeCommand command;
   command.manifest = arguments[0];
   command.config_file = arguments[1];
   command.memory_bytes = *bytes;
-  command.drop_ins.assign(arguments.begin() + 3, arguments.end());
+  command.tier = *tier;
+  command.location = arguments[4];
+  command.drop_ins.assign(arguments.begin() + 5, arguments.end());
   return command;
 }
 

@@ -18,6 +18,9 @@ struct ProbeCommand {
   // absolute path of gantry-probe
   std::string helper;
   std::string manifest;
+  // of the manifest: Candidate::tier and location_name
+  int tier = 1;
+  std::string location;
   // in the order in which they are applied
   std::vector<std::string> drop_ins;
   // of the runtime; empty: the system's, or none

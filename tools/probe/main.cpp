@@ -2,7 +2,8 @@
 //
 // gantry-probe opens one plugin, creates it and counts its devices, so that its defects end this
 // process instead of one that serves models. The core starts it (core/probe) and reads records from
-// descriptor 3. It ends with _exit(): no destructor of the plugin runs.
+// descriptor 3. It trusts the same files as the core that starts it. It ends with _exit(): no
+// destructor of the plugin runs.
 #include "core/base/text_file.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/plugin/plugin.hpp"
@@ -82,24 +83,41 @@ void confine(std::uint64_t memory_bytes) {
   limit(RLIMIT_DATA, data_bytes() + memory_bytes);
 }
 
-Result<Manifest> manifest_of(const ProbeCommand& command) {
-  GANTRY_TRY(Manifest manifest, open_manifest(command.manifest));
+// Reads the manifest and its drop-ins, and checks what the parent has checked: a file may have been
+// replaced since.
+Result<Manifest> manifest_of(const ProbeCommand& command, const Trust& trust) {
+  Candidate candidate;
+  candidate.file = command.manifest;
+  candidate.tier = command.tier;
+  candidate.location_name = command.location;
+  candidate.drop_ins = command.drop_ins;
+  GANTRY_TRY(const std::string text, read_text_file(command.manifest));
+  GANTRY_TRY(Manifest manifest, read_manifest(text, command.manifest));
   for (const std::string& file : command.drop_ins) {
-    GANTRY_TRY(const std::string text, read_text_file(file));
-    GANTRY_CHECK(apply_drop_in(text, file, manifest));
+    GANTRY_TRY(const std::string changes, read_text_file(file));
+    GANTRY_CHECK(apply_drop_in(changes, file, manifest));
   }
-  return manifest;
+  candidate.manifest = std::move(manifest);
+  Ownership ownership = trust.ownership();
+  // Those of a policy that only warns; the parent has logged them.
+  std::vector<Message> warnings;
+  GANTRY_CHECK(trust.check_manifest(candidate, text, ownership, warnings));
+  return *std::move(candidate.manifest);
 }
 
 Status run(const ProbeCommand& command) {
-  GANTRY_TRY(const Manifest manifest, manifest_of(command));
   RuntimeOptions options;
   options.config_file = command.config_file;
   options.only_these_plugins = true;
   options.threads = 1;
   GANTRY_TRY(const auto state, RuntimeState::create(std::move(options)));
-  GANTRY_TRY(const Inspection inspection,
-             inspect_plugin(manifest, core_info().abi, Depth::library));
+  const Trust& trust = *state->plugins->options().trust;
+  GANTRY_TRY(const Manifest manifest, manifest_of(command, trust));
+  GANTRY_TRY(
+      const Inspection inspection,
+      inspect_plugin(manifest, core_info().abi, Depth::library, [&](const MappedFile& library) {
+        return trust.check_library(manifest, library);
+      }));
   // From here on the process may be ended by what the plugin does.
   confine(command.memory_bytes);
   watch_faults();
