@@ -103,13 +103,14 @@ ProbeEnvironment probe_environment(const std::string& options,
   const auto is_in = [](const auto& names, std::string_view name) {
     return std::find(std::begin(names), std::end(names), name) != std::end(names);
   };
-  const bool elevated = is_elevated();
+  // The child has no mark of its own: file capabilities end with this program.
+  if (is_elevated()) return {{"GANTRY_SECURE=1"}, {}};
   ProbeEnvironment found;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const std::string_view name = text.substr(0, text.find('='));
-    const bool decides = name == "LD_LIBRARY_PATH" || is_in(allowed, name) ||
-                         (!elevated && name.starts_with(options));
+    const bool decides =
+        name == "LD_LIBRARY_PATH" || is_in(allowed, name) || name.starts_with(options);
     if (decides) found.decisive.emplace_back(text);
     if (decides || is_in(passed, name)) found.all.emplace_back(text);
   }

@@ -63,7 +63,8 @@ struct Environment {
 Environment read_environment();
 
 // Returns the variables for a child process that opens a plugin: a fixed list (HOME, LD_LIBRARY_PATH,
-// PATH and the like), those that the plugin may read, and its options.
+// PATH and the like), those that the plugin may read, and its options. In an elevated process
+// GANTRY_SECURE alone.
 //
 // options  [in]   the beginning of the names of its options: "GANTRY_CONFIG_ACME_NPU__"
 // allowed  [in]   env_allow of its manifest
