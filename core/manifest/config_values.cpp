@@ -4,6 +4,7 @@
 #include "core/base/near_name.hpp"
 #include "core/manifest/reason.hpp"
 
+#include <gantry/disk_cache.hpp>
 #include <gantry/join.hpp>
 
 #include <map>
@@ -176,6 +177,16 @@ Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
   for (const ConfigLayer& layer : manifest.config) GANTRY_CHECK(resolver.add(layer, true));
   for (const ConfigLayer& layer : layers) GANTRY_CHECK(resolver.add(layer, false));
   return resolver.expand_all();
+}
+
+std::uint64_t digest_of(std::span<const ConfigValue> values) {
+  std::string all;
+  for (const ConfigValue& value : values) {
+    const std::string text =
+        std::visit([](const auto& scalar) { return concat(scalar); }, value.value);
+    all += DiskCache::key({value.key, concat(value.value.index()), text});
+  }
+  return DiskCache::digest(all);
 }
 
 std::string config_variable(std::string_view plugin_id, std::string_view key) {

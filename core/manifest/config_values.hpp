@@ -9,6 +9,7 @@
 
 #include "core/manifest/manifest.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -45,6 +46,9 @@ Result<std::vector<ConfigValue>> resolve_config(const Manifest& manifest,
                                                 std::span<const ConfigLayer> layers,
                                                 const ConfigLocations& locations,
                                                 std::vector<Message>& warnings);
+
+// Returns a digest of keys, types and values, secret ones too; their sources do not matter.
+std::uint64_t digest_of(std::span<const ConfigValue> values);
 
 // "GANTRY_CONFIG_ACME_NPU__CACHE_MB" for acme.npu and cache_mb.
 std::string config_variable(std::string_view plugin_id, std::string_view key);

@@ -136,7 +136,7 @@ constexpr Reason probe_output{521, "PROBE_OUTPUT"};
 constexpr Reason quarantined{530, "QUARANTINED"};
 // the program gantry-probe is not found
 constexpr Reason probe_missing{540, "PROBE_MISSING"};
-// it does not start, or ends before it opens the plugin
+// it does not start, ends before it opens the plugin, or resolves other options
 constexpr Reason probe_failed{541, "PROBE_FAILED"};
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 // found by opening the plugin in a child process

@@ -15,7 +15,7 @@
 namespace gantry {
 
 struct ProbeEntry {
-  // of the core, the kernel, the configuration and the environment
+  // of the core, the kernel, the plugin's options and the environment
   std::string host;
   // of the start of the system
   std::string boot;

@@ -10,7 +10,7 @@
 namespace gantry {
 namespace {
 
-enum RecordKind : std::uint8_t { kStage = 1, kFault = 2, kRefused = 3, kPassed = 4 };
+enum RecordKind : std::uint8_t { kStage = 1, kFault = 2, kRefused = 3, kPassed = 4, kOptions = 5 };
 
 std::string record_of(RecordKind kind, const ByteText& content) {
   ByteText record;
@@ -23,6 +23,10 @@ std::string record_of(RecordKind kind, const ByteText& content) {
 std::string stage_record(ProbeStage stage) { return record_of(kStage, ByteText().number(stage)); }
 
 std::string passed_record() { return record_of(kPassed, {}); }
+
+std::string options_record(std::uint64_t digest) {
+  return record_of(kOptions, ByteText().number(digest));
+}
 
 std::string refused_record(const Error& error) {
   constexpr std::size_t max_text = kMaxProbeRecord / 2;
@@ -81,6 +85,9 @@ Status ProbeRecords::read(std::string_view record) {
     refused = true;
   } else if (kind == kPassed) {
     passed = true;
+  } else if (kind == kOptions) {
+    GANTRY_TRY(const std::uint64_t digest, in.read_u64("options"));
+    if (!options) options = digest;
   } else {
     return gantry::malformed(0, "kind is ", kind);
   }

@@ -7,6 +7,7 @@
 //       kind 2, fault    i32 signal  u64 address     written by a signal handler
 //       kind 3, refused  u32 code  string reason  string text
 //       kind 4, passed
+//       kind 5, options  u64 digest_of() the plugin's options, written before the stage `open`
 //
 // A string is a u64 length and its bytes. A plugin has the descriptor, too, so any bytes may be
 // read.
@@ -48,6 +49,7 @@ class ByteText {
 std::string stage_record(ProbeStage stage);
 std::string refused_record(const Error& error);
 std::string passed_record();
+std::string options_record(std::uint64_t digest);
 // Writes the record without allocating. Async-signal-safe.
 //
 // address  [in]   NULL: unknown
@@ -63,6 +65,8 @@ class ProbeRecords {
   // the last one
   std::int32_t fault_signal = 0;
   std::optional<std::uint64_t> fault_address;
+  // the first one, because the plugin can write records as well
+  std::optional<std::uint64_t> options;
   bool passed = false;
   bool refused = false;
   std::uint32_t code = 0;

@@ -60,8 +60,8 @@ std::string Prober::host_of(const Manifest& manifest) const {
   std::string host =
       concat("core ", options_.core.core_version ? options_.core.core_version : "", " abi ",
              describe(options_.core.abi), " kernel ", kernel.release, " program ", program.inode,
-             " ", program.modified_ns, " memory ", options_.memory_bytes, " config ",
-             options_.config_file, " ", probed_file(options_.config_file).modified_ns);
+             " ", program.modified_ns, " memory ", options_.memory_bytes, " options ",
+             Hex{options_.plugin_options(manifest)});
   for (const std::string& variable : options_.environment(manifest).decisive)
     host += concat(" ", Hex{DiskCache::digest(variable)});
   return host;
@@ -117,6 +117,7 @@ Result<ProbeEnd> Prober::run(const Candidate& plugin) {
   command.location = plugin.location_name;
   command.drop_ins = plugin.drop_ins;
   command.config_file = options_.config_file;
+  command.options = options_.plugin_options(manifest);
   command.memory_bytes = options_.memory_bytes;
   command.limit_ms = static_cast<std::uint32_t>(manifest.probe_timeout_ms);
   command.environment = options_.environment(manifest).all;

@@ -4,8 +4,8 @@
 //
 //     manifest's `probe` -> cached verdict -> run_probe() -> cached
 //
-// A verdict is valid as long as the files of the plugin, the kernel, the core, the configuration and
-// the variables that it may read are the same. A harmful one is valid for a minute, then for five
+// A verdict is valid as long as the files of the plugin, the kernel, the core, the plugin's options
+// and the variables that it may read are the same. A harmful one is valid for a minute, then for five
 // minutes; after the third the plugin is quarantined until something of these changes or the system
 // is restarted. A refusal, an error that the plugin returned, is not cached.
 #pragma once
@@ -39,6 +39,8 @@ struct ProberOptions {
   // its texts must outlive the prober
   gantry_host_info core{};
   std::function<ProbeEnvironment(const Manifest& manifest)> environment;
+  // digest_of() the plugin's options in this process
+  std::function<std::uint64_t(const Manifest& manifest)> plugin_options;
   // seconds since 1970; empty: the system's clock
   std::function<std::int64_t()> now;
   // borrowed; NULL: nothing is logged

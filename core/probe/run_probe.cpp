@@ -294,6 +294,11 @@ Result<ProbeEnd> run_probe(const ProbeCommand& command, KilledChildren& killed) 
                                          : concat("it ended with status ", end.exit_status),
                        end.last_lines.empty() ? "" : ", ", end.last_lines);
   }
+  if (observed.records.options.value_or(command.options) != command.options) {
+    return unavailable("the options of the plugin in this process are not those that program ",
+                       quoted(command.helper), " reads: the configuration was changed after this ",
+                       "process read it; start this process again");
+  }
   return end;
 }
 

@@ -25,6 +25,8 @@ struct ProbeCommand {
   std::vector<std::string> drop_ins;
   // of the runtime; empty: the system's, or none
   std::string config_file;
+  // digest_of() the options that the plugin has in this process
+  std::uint64_t options = 0;
   // of memory that the plugin may allocate
   std::uint64_t memory_bytes = 0;
   std::uint32_t limit_ms = 0;
@@ -39,8 +41,8 @@ struct ProbeCommand {
 //
 // killed   [out]  gets the program if it does not end when it is killed. Those in the list that have
 //                 ended are waited for
-// returns  unavailable if the program cannot be started or ends before it begins with the plugin.
-//          Whatever the plugin does is a success
+// returns  unavailable if the program cannot be started, ends before it begins with the plugin, or
+//          resolves other options. Whatever the plugin does with the same options is a success
 // thread   any; cancellation is deferred. The child ends with the calling thread
 // costs    a process; blocks up to limit_ms and kill_ms
 Result<ProbeEnd> run_probe(const ProbeCommand& command, KilledChildren& killed);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/plugin_options.hpp"
 
+#include <gantry/disk_cache.hpp>
+
 #include <cctype>
 #include <filesystem>
 #include <set>
@@ -66,6 +68,12 @@ std::vector<std::string> ignored_variables(const RuntimeState& state) {
     if (!candidate.stopped()) (void)resolve(state, *candidate.manifest, note, warnings);
   }
   return {names.begin(), names.end()};
+}
+
+std::uint64_t plugin_options_digest(const RuntimeState& state, const Manifest& manifest) {
+  std::vector<Message> warnings;
+  const auto values = plugin_options(state, manifest, warnings);
+  return values.ok() ? digest_of(*values) : DiskCache::digest(values.error().message.text());
 }
 
 }  // namespace gantry

@@ -4,6 +4,7 @@
 #include "core/manifest/config_values.hpp"
 #include "core/runtime/state.hpp"
 
+#include <cstdint>
 #include <vector>
 
 namespace gantry {
@@ -15,6 +16,9 @@ namespace gantry {
 // returns  the errors of resolve_config()
 Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const Manifest& manifest,
                                                 std::vector<Message>& warnings);
+
+// Returns digest_of() these options; if they cannot be resolved, a digest of the error.
+std::uint64_t plugin_options_digest(const RuntimeState& state, const Manifest& manifest);
 
 // Returns the variables that the options of usable plugins name in ${env:NAME}, and that are set
 // and ignored: this process is elevated, or the configuration denies its environment. Sorted

@@ -112,6 +112,9 @@ std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   options.environment = [](const Manifest& manifest) {
     return probe_environment(config_variable(manifest.id, ""), manifest.env_allow);
   };
+  options.plugin_options = [&state](const Manifest& manifest) {
+    return plugin_options_digest(state, manifest);
+  };
   options.log = &state.log;
   return std::make_unique<Prober>(std::move(options));
 }

@@ -134,6 +134,11 @@ gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* statu
 #ifdef FAKE_IN_CREATE
   FAKE_IN_CREATE();
 #endif
+#ifdef FAKE_CRASHES_BY_LEVEL
+  gantry_value level{};
+  if (host->config_get(host, gantry_text("level"), &level, status) == GANTRY_OK && level.i == 9)
+    harm::crash();
+#endif
 #if defined(FAKE_CREATE_EXHAUSTED)
   (void)self;
   return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake: out of memory");

@@ -11,6 +11,7 @@
 #include "core/probe/run_probe.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/plugin_instance.hpp"
+#include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
 
 #include <fcntl.h>
@@ -118,6 +119,7 @@ Status run(const ProbeCommand& command) {
       inspect_plugin(manifest, core_info().abi, Depth::library, [&](const MappedFile& library) {
         return trust.check_library(manifest, library);
       }));
+  send(options_record(plugin_options_digest(*state, manifest)));
   // From here on the process may be ended by what the plugin does.
   confine(command.memory_bytes);
   watch_faults();

@@ -304,5 +304,23 @@ TEST(ConfigValues, WarnOnlyAboutOptionsThatTheManifestDoesNotSet) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
+TEST(ConfigValues, HaveADigestOfKeysTypesAndValues) {
+  const auto digest = [](std::string key, ConfigScalar value, bool secret = false) {
+    return digest_of(
+        std::vector{ConfigValue{std::move(key), std::move(value), "s", secret, false}});
+  };
+  const std::uint64_t one = digest("a", std::int64_t{1});
+
+  EXPECT_EQ(one,
+            digest_of(std::vector{ConfigValue{"a", std::int64_t{1}, "elsewhere", false, true}}));
+  EXPECT_NE(one, digest("a", std::int64_t{2}));
+  EXPECT_NE(one, digest("b", std::int64_t{1}));
+  EXPECT_NE(one, digest("a", 1.0));
+  EXPECT_NE(one, digest("a", std::string("1")));
+  EXPECT_NE(one, digest_of({}));
+  EXPECT_NE(digest("a", std::string("x"), true), digest("a", std::string("y"), true));
+  EXPECT_NE(digest("a", 0.1), digest("a", 0.10000000000000002));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -41,6 +41,16 @@ TEST(ProbeRecords, HaveTheAddressOfAFault) {
   EXPECT_EQ(records.fault_address, std::uint64_t{0x1c40});
 }
 
+// The plugin can write a second one.
+TEST(ProbeRecords, KeepTheFirstDigestOfOptions) {
+  ProbeRecords records;
+
+  records.add(options_record(7));
+  records.add(options_record(8));
+
+  EXPECT_EQ(records.options, std::uint64_t{7});
+}
+
 std::string numbered(std::uint32_t size, std::string rest) {
   return ByteText().number(size).bytes() + std::move(rest);
 }
@@ -71,6 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRecord{"TooLarge", numbered(kMaxProbeRecord + 1, "\x01")},
         BadRecord{"UnknownStage", numbered(2, "\x01\x07")},
         BadRecord{"StageMissing", numbered(1, "\x01")},
+        BadRecord{"OptionsCut", numbered(3, std::string("\x05\x01\0", 3))},
         BadRecord{"TextPastTheEnd",
                   numbered(13, std::string("\x03\x04\0\0\0\xff\0\0\0\0\0\0\0", 13))},
         BadRecord{"UnknownCode",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/manifest/candidate.hpp"
+#include "core/manifest/config_values.hpp"
 #include "core/probe/prober.hpp"
 #include "core/probe/run_probe.hpp"
 #include "tests/unit/plugin/world.hpp"
@@ -61,12 +62,21 @@ struct ProbeWorld {
     std::filesystem::copy_file(fake_library(variant), world.library("fake"));
   }
 
+  // Sets the option "level" in this process and in a configuration, whose path is returned.
+  std::string set_level(std::int64_t level) {
+    plugin_options = {{"level", level, "", false, false}};
+    const std::filesystem::path file = cache / "runtime.yaml";
+    test::write_file(file, concat("backends: {test.fake: {config: {level: ", level, "}}}\n"));
+    return file.string();
+  }
+
   ProbeCommand command(std::uint32_t limit_ms = 20'000) const {
     ProbeCommand all;
     all.helper = built_probe();
     all.manifest = candidate().file;
     all.memory_bytes = kProbeMemory;
     all.limit_ms = limit_ms;
+    all.options = digest_of(plugin_options);
     all.environment = {"LC_ALL=C"};
     return all;
   }
@@ -77,6 +87,7 @@ struct ProbeWorld {
     all.memory_bytes = kProbeMemory;
     all.core = core_info();
     all.environment = [this](const Manifest&) { return environment; };
+    all.plugin_options = [this](const Manifest&) { return digest_of(plugin_options); };
     all.now = [this] { return now_s; };
     all.log = &log;
     return all;
@@ -85,6 +96,8 @@ struct ProbeWorld {
   World world;
   TempDir cache;
   ProbeEnvironment environment{{"LC_ALL=C"}, {}};
+  // of the plugin in this process; gantry-probe reads its own
+  std::vector<ConfigValue> plugin_options;
   std::int64_t now_s = 1'000'000;
   std::vector<std::string> lines;
   Log log;

@@ -249,6 +249,51 @@ TEST(Prober, ProbesAgainWhenAVariableThatThePluginMayReadChanges) {
   EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
 }
 
+TEST(Prober, ProbesAgainWhenAnOptionOfThePluginChanges) {
+  ProbeWorld world("good");
+  ProberOptions options = world.options();
+  options.config_file = world.set_level(1);
+  Prober prober(options);
+  ASSERT_EQ(reason_of_probe(prober.probe(world.candidate())), "passed");
+  ASSERT_TRUE(is_cached(prober.probe(world.candidate())));
+
+  world.set_level(2);
+
+  const auto verdict = prober.probe(world.candidate());
+  EXPECT_EQ(reason_of_probe(verdict), "passed");
+  EXPECT_FALSE(is_cached(verdict));
+}
+
+TEST(Prober, EndsAQuarantineWhenAnOptionOfThePluginChanges) {
+  ProbeWorld world("create_crashes");
+  ProberOptions options = world.options();
+  options.config_file = world.set_level(1);
+  Prober prober(options);
+  for (int i = 0; i < 3; ++i, world.now_s += 300) (void)prober.probe(world.candidate());
+  ASSERT_EQ(reason_of_probe(prober.probe(world.candidate())), "QUARANTINED");
+
+  world.set_level(2);
+
+  EXPECT_EQ(reason_of_probe(prober.probe(world.candidate())), "PROBE_CRASHED");
+}
+
+// The configuration was changed after this process had read it.
+TEST(Prober, RefusesAPluginThatHasOtherOptionsInTheProbe) {
+  ProbeWorld world("create_crashes");
+  ProberOptions options = world.options();
+  options.config_file = world.set_level(2);
+  world.plugin_options = {{"level", std::int64_t{1}, "", false, false}};
+  Prober prober(options);
+
+  const auto verdict = prober.probe(world.candidate());
+
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.error().reason, "PROBE_FAILED");
+  EXPECT_THAT(verdict.error().message.text(),
+              HasSubstr("the configuration was changed after this process read it"));
+  EXPECT_FALSE(prober.cached(world.candidate()).has_value());
+}
+
 TEST(Prober, ProbesAgainWithAnotherCore) {
   ProbeWorld world("good");
   (void)Prober(world.options()).probe(world.candidate());

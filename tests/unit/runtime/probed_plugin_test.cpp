@@ -114,6 +114,64 @@ TEST_F(ProbedPlugin, IsNotProbedAgainByAnotherRuntime) {
   EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
 }
 
+// A plugin that crashes if the drop-in of the configuration sets its level to 9.
+class ProbedPluginWithALevel : public ProbedPlugin {
+ protected:
+  void SetUp() override {
+    add("create_crashes_by_level");
+    use_cache((temp / "cache").string());
+    std::filesystem::create_directory(temp / "runtime.yaml.d");
+  }
+  void set_level(int level) {
+    test::write_file(temp / "runtime.yaml.d/10.yaml",
+                     concat("backends: {test.fake: {config: {level: ", level, "}}}\n"));
+  }
+};
+
+TEST_F(ProbedPluginWithALevel, IsProbedAgainWhenTheOptionThatCrashesItIsCorrected) {
+  set_level(9);
+  const auto crashed = runtime().device("fake_device");
+  set_level(1);
+
+  const auto corrected = runtime().device("fake_device");
+
+  ASSERT_FALSE(crashed.ok());
+  EXPECT_THAT(crashed.error().message.text(), HasSubstr("GANTRY-D510 PROBE_CRASHED"));
+  EXPECT_TRUE(corrected.ok()) << corrected.error().message;
+}
+
+TEST_F(ProbedPluginWithALevel, IsProbedAgainWhenAnOptionIsSet) {
+  ASSERT_TRUE(runtime().device("fake_device").ok());
+  set_level(9);
+
+  const auto device = runtime().device("fake_device");
+
+  ASSERT_FALSE(device.ok());
+  EXPECT_THAT(device.error().message.text(), HasSubstr("GANTRY-D510 PROBE_CRASHED"));
+}
+
+TEST_F(ProbedPluginWithALevel, IsNotProbedAgainWhenTheConfigurationOfAnotherPluginChanges) {
+  ASSERT_TRUE(runtime().device("fake_device").ok());
+  test::write_file(temp / "runtime.yaml.d/20.yaml",
+                   std::string_view("backends: {test.other: {config: {level: 9}}}\n"));
+  lines.clear();
+
+  ASSERT_TRUE(runtime().device("fake_device").ok());
+
+  EXPECT_THAT(lines, ::testing::Not(::testing::Contains(HasSubstr(" was probed in "))));
+}
+
+TEST_F(ProbedPluginWithALevel, IsNotUsedByAProcessThatHasAnOlderConfiguration) {
+  set_level(9);
+  Runtime host = runtime();
+  set_level(1);
+
+  const auto device = host.device("fake_device");
+
+  ASSERT_FALSE(device.ok());
+  EXPECT_THAT(device.error().message.text(), HasSubstr("GANTRY-D541 PROBE_FAILED"));
+}
+
 TEST_F(ProbedPlugin, IsOpenedAtOnceIfTheProgramStatesIt) {
   add("good", "always");
   probe = false;
