@@ -2,6 +2,7 @@
 #include "tools/gantry/install/plugin_store.hpp"
 
 #include "tests/unit/cli_install/archive_builder.hpp"
+#include "tests/unit/cli_install/mode_of.hpp"
 #include "tests/unit/plugin/world.hpp"
 
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::fake_manifest;
 using test::gzipped;
+using test::mode_of;
 using test::TarBuilder;
 using test::TempDir;
 using test::World;
@@ -146,6 +148,50 @@ TEST(PluginStore, WarnsOfWhatThisHostDoesNotHave) {
   ASSERT_TRUE(done.ok()) << text_of(done);
   ASSERT_EQ(done->warnings.size(), 1u);
   EXPECT_THAT(done->warnings[0].text(), HasSubstr("device node /dev/no_such_node does not exist"));
+}
+
+// With the umask of systems with user-private groups, and of a careful administrator.
+TEST(PluginStore, CreatesDirectoriesThatOnlyTheirOwnerMayWriteTo) {
+  for (const mode_t umask : {0002, 0077}) {
+    World world;
+    world.add_noted("fake", "good");
+    Store store;
+    const mode_t before = ::umask(umask);
+
+    const auto done = store.install(world.path() / "fake");
+
+    ::umask(before);
+    ASSERT_TRUE(done.ok()) << text_of(done);
+    for (const fs::path& directory :
+         {store.dir / "a", store.dir / "a/b", store.dir / "a/b/test.fake-1.0.0"}) {
+      EXPECT_EQ(mode_of(directory), 0755u) << directory;
+    }
+    EXPECT_EQ(mode_of(done->plugin.path / "fake.yaml"), 0644u);
+  }
+}
+
+TEST(PluginStore, AcceptsADirectoryThatExistsAndChangesNothingOfIt) {
+  World world;
+  world.add_noted("fake", "good");
+  Store store;
+  fs::create_directories(store.dir / "a/b");
+  ASSERT_EQ(::chmod((store.dir / "a").c_str(), 0711), 0);
+
+  const auto done =
+      PluginStore(store.dir / "a/b/").install(world.path() / "fake", test::core_info().abi);
+
+  ASSERT_TRUE(done.ok()) << text_of(done);
+  EXPECT_EQ(mode_of(store.dir / "a"), 0711u);
+}
+
+TEST(PluginStore, ReportsAFileInPlaceOfItsDirectory) {
+  World world;
+  world.add_noted("fake", "good");
+  Store store;
+  test::write_file(store.dir / "a", std::string_view("x"));
+
+  EXPECT_EQ(text_of(store.install(world.path() / "fake")),
+            concat("cannot write \"", (store.dir / "a").native(), "\": Not a directory"));
 }
 
 TEST(PluginStore, RefusesLinksAndSpecialFiles) {

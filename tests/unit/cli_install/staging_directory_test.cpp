@@ -3,23 +3,18 @@
 
 #include "tests/support/files.hpp"
 #include "tests/unit/cli_install/archive_builder.hpp"
+#include "tests/unit/cli_install/mode_of.hpp"
 
 #include <gmock/gmock.h>
-
-#include <sys/stat.h>
 
 namespace gantry::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using test::bytes_of;
+using test::mode_of;
 using test::TempDir;
 using ::testing::HasSubstr;
-
-unsigned mode_of(const fs::path& path) {
-  struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 ? about.st_mode & 07777 : 0;
-}
 
 std::size_t count_in(const fs::path& directory) {
   return static_cast<std::size_t>(

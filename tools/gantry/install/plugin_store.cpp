@@ -12,6 +12,7 @@
 #include <gantry/quoted.hpp>
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,12 +32,25 @@ bool is_about_host(const Error& error) {
                      [&](const Reason* each) { return error.reason == each->tag; });
 }
 
+// Creates the missing levels of a path with mode 0755, whatever the umask is: plugins below a
+// directory that its group may write to are refused.
+Status make_directories(const fs::path& path) {
+  std::error_code failed;
+  if (path.empty() || fs::is_directory(path, failed)) return {};
+  GANTRY_CHECK(make_directories(path.parent_path()));
+  if (::mkdir(path.c_str(), 0755) != 0) {
+    const int number = errno;
+    // a path that ends with a slash, or another process was faster
+    if (number == EEXIST && fs::is_directory(path, failed)) return {};
+    return cannot_write(path, number == EEXIST ? ENOTDIR : number);
+  }
+  return ::chmod(path.c_str(), 0755) == 0 ? Status() : cannot_write(path, errno);
+}
+
 }  // namespace
 
 Result<Installation> PluginStore::install(const fs::path& source, const gantry_abi_range& core) {
-  std::error_code failed;
-  fs::create_directories(directory_, failed);
-  if (failed) return cannot_write(directory_, failed.value());
+  GANTRY_CHECK(make_directories(directory_));
   GANTRY_TRY(StagingDirectory staging, StagingDirectory::beside(directory_ / "install"));
   GANTRY_CHECK(stage_plugin_files(source, staging));
   auto staged = find_staged_plugin(staging.path());
@@ -51,6 +65,7 @@ Result<Installation> PluginStore::install(const fs::path& source, const gantry_a
     return Error(inspected.error()).at("while checking ", manifest.title());
   }
   if (!inspected.ok()) done.warnings.push_back(inspected.error().message);
+  std::error_code failed;
   if (fs::exists(done.plugin.path, failed)) {
     return invalid(manifest.id, " ", manifest.version.text, " is installed already, in ",
                    quoted(done.plugin.path.native()),

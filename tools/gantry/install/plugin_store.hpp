@@ -30,7 +30,7 @@ struct Installation {
 
 class PluginStore {
  public:
-  // directory  [in]   created with its parents by the first installation
+  // directory  [in]   created with its parents by the first installation, with mode 0755
   explicit PluginStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
   const std::filesystem::path& directory() const { return directory_; }
