@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/install/staging_directory.hpp"
 
+#include "tests/support/file_calls.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/cli_install/archive_builder.hpp"
 #include "tests/unit/cli_install/mode_of.hpp"
 
 #include <gmock/gmock.h>
 
+#include <sys/stat.h>
+
+#include <utility>
+
 namespace gantry::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using test::bytes_of;
+using test::FileCalls;
 using test::mode_of;
 using test::TempDir;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::size_t count_in(const fs::path& directory) {
@@ -94,6 +101,76 @@ TEST(StagingDirectory, ReplacesNothing) {
   ASSERT_FALSE(moved.ok());
   EXPECT_EQ(moved.error().code, Code::invalid);
   EXPECT_EQ(test::read_file(dir / "target").size(), 4u);
+}
+
+// NFS has no rename that refuses to replace.
+struct StagingDirectoryOnPlainFileSystems : ::testing::Test {
+  StagingDirectoryOnPlainFileSystems() { file_calls.has_no_replace_flag = true; }
+  ~StagingDirectoryOnPlainFileSystems() override { file_calls = {}; }
+
+  FileCalls& file_calls = test::file_calls;
+  const TempDir dir;
+};
+
+TEST_F(StagingDirectoryOnPlainFileSystems, IsRenamed) {
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  ASSERT_TRUE(staging.add_file("x", bytes_of("text"), false).ok());
+
+  ASSERT_TRUE(staging.move_to("", dir / "target").ok());
+
+  EXPECT_EQ(test::read_file(dir / "target/x").size(), 4u);
+  EXPECT_EQ(mode_of(dir / "target"), 0755u);
+  EXPECT_EQ(count_in(dir.path()), 1u);
+}
+
+TEST_F(StagingDirectoryOnPlainFileSystems, ReplacesNothing) {
+  test::write_file(dir / "file", std::string_view("kept"));
+  fs::create_directory(dir / "empty");
+  for (const char* name : {"file", "empty"}) {
+    auto staging = StagingDirectory::beside(dir / name).value();
+    ASSERT_TRUE(staging.add_file("x", bytes_of("x"), false).ok());
+
+    const Status moved = staging.move_to("", dir / name);
+
+    ASSERT_FALSE(moved.ok()) << name;
+    EXPECT_EQ(moved.error().message.text(), concat("\"", (dir / name).native(), "\" exists"));
+  }
+  EXPECT_EQ(test::read_file(dir / "file").size(), 4u);
+  EXPECT_TRUE(fs::is_empty(dir / "empty"));
+}
+
+TEST_F(StagingDirectoryOnPlainFileSystems, LeavesNothingAfterAFailedRename) {
+  file_calls.rename_fails = true;
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  ASSERT_TRUE(staging.add_file("x", bytes_of("x"), false).ok());
+
+  const Status moved = staging.move_to("", dir / "target");
+
+  ASSERT_FALSE(moved.ok());
+  EXPECT_EQ(moved.error().message.text(),
+            concat("cannot write \"", (dir / "target").native(), "\": Input/output error"));
+  EXPECT_FALSE(fs::exists(dir / "target"));
+}
+
+// A failure before the rename is an error, and nothing is renamed; one after it is none.
+TEST(StagingDirectory, IsOnTheDiskBeforeItIsRenamed) {
+  const TempDir dir;
+  auto staging = StagingDirectory::beside(dir / "target").value();
+  ASSERT_TRUE(staging.add_file("sub/x", bytes_of("x"), false).ok());
+  test::file_calls = {.records = true, .fsync_fails = true};
+
+  const Status failed = staging.move_to("", dir / "target");
+  const bool was_renamed = fs::exists(dir / "target");
+  test::file_calls = {.records = true, .fsync_fails_after_rename = true};
+  const Status moved = staging.move_to("", dir / "target");
+  const std::vector<std::string> calls = std::exchange(test::file_calls, {}).list;
+
+  EXPECT_FALSE(failed.ok());
+  EXPECT_FALSE(was_renamed);
+  EXPECT_TRUE(moved.ok());
+  EXPECT_EQ(test::read_file(dir / "target/sub/x").size(), 1u);
+  EXPECT_THAT(calls, ElementsAre(concat("fsync ", staging.path().filename().native()), "fsync sub",
+                                 "rename", concat("fsync ", dir.path().filename().native())));
 }
 
 TEST(StagingDirectory, LimitsTheNumberOfFiles) {

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <unordered_set>
 
 namespace gantry::cli {
 
@@ -26,12 +26,9 @@ struct StagingDirectory::Added {
     bool is_directory;
   };
   std::vector<Entry> entries;
+  // of the entries, to find one
+  std::unordered_set<std::string> directories;
 
-  bool contains(const std::string& path, bool directory) const {
-    return std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-      return entry.is_directory == directory && entry.path == path;
-    });
-  }
   // Does not allocate.
   void remove() const {
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
@@ -48,8 +45,24 @@ namespace {
 
 Status synchronize(const fs::path& directory) {
   const Descriptor opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!opened || ::fsync(opened.get()) != 0) return cannot_write(directory, errno);
+  if (!opened) return cannot_write(directory, errno);
+  // Some file systems cannot synchronize a directory.
+  if (::fsync(opened.get()) != 0 && errno != EINVAL) return cannot_write(directory, errno);
   return {};
+}
+
+// Renames a directory, or returns false with errno; EEXIST if `to` exists, also as an empty directory.
+bool rename_directory(const char* from, const char* to) {
+  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // NFS and other file systems have no such rename. A plain one replaces an empty directory only, and
+  // this one is of this process.
+  if (::mkdir(to, 0700) != 0) return false;
+  if (::rename(from, to) == 0) return true;
+  const int number = errno;
+  ::rmdir(to);
+  errno = number;
+  return false;
 }
 
 Status write_all(int descriptor, std::span<const std::uint8_t> bytes, const fs::path& path) {
@@ -102,10 +115,11 @@ Status StagingDirectory::check(std::string_view name) const {
 }
 
 Status StagingDirectory::make_directory(const std::string& path) {
-  if (added_->contains(path, true)) return {};
+  if (added_->directories.contains(path)) return {};
   const SignalsBlocked blocked;
   if (::mkdir(path.c_str(), 0755) != 0) return cannot_write(path, errno);
   added_->entries.push_back({path, true});
+  added_->directories.insert(path);
   if (::chmod(path.c_str(), 0755) != 0) return cannot_write(path, errno);
   return {};
 }
@@ -150,14 +164,16 @@ Status StagingDirectory::move_to(std::string_view part, const fs::path& target) 
   const fs::path from = part.empty() ? path_ : path_ / part;
   {
     const SignalsBlocked blocked;
-    // A directory replaces only an empty one.
-    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) != 0) {
+    if (!rename_directory(from.c_str(), target.c_str())) {
       if (errno == EEXIST) return invalid(quoted(target.native()), " exists");
       return cannot_write(target, errno);
     }
     if (part.empty()) added_->entries.clear();
   }
-  return synchronize(directory_of(target));
+  // The target is complete for every program now. After a failure here the rename could be lost if the
+  // machine stops.
+  static_cast<void>(synchronize(directory_of(target)));
+  return {};
 }
 
 }  // namespace gantry::cli

@@ -46,8 +46,9 @@ class StagingDirectory {
   Status add_file(std::string_view name, std::span<const std::uint8_t> bytes, bool executable);
 
   // Renames `part` of the directory, or the whole if it is empty, to `target`, and removes the rest.
+  // All that was added is on the disk before.
   //
-  // returns  invalid if `target` exists; unavailable with errno
+  // returns  invalid if `target` exists; unavailable with errno. Nothing is renamed after a failure
   Status move_to(std::string_view part, const std::filesystem::path& target);
 
  private:
