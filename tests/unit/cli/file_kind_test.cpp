@@ -19,6 +19,16 @@ using namespace std::literals;
 
 std::vector<std::uint8_t> bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
+std::string with_checksum(std::string block) {
+  block.replace(148, 8, "        ");
+  const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned s, char c) {
+    return s + static_cast<unsigned char>(c);
+  });
+  char text[8];
+  std::snprintf(text, sizeof text, "%06o", sum);
+  block.replace(148, 7, std::string_view(text, 7));
+  return block;
+}
 // A ustar header block: name, size in octal, type, checksum.
 std::string tar_header(std::string_view name, std::string_view size, char type = '0',
                        std::string_view prefix = "") {
@@ -28,14 +38,7 @@ std::string tar_header(std::string_view name, std::string_view size, char type =
   block[156] = type;
   block.replace(257, 6, "ustar\0"sv);
   block.replace(345, prefix.size(), prefix);
-  block.replace(148, 8, "        ");
-  const unsigned sum = std::accumulate(block.begin(), block.end(), 0U, [](unsigned s, char c) {
-    return s + static_cast<unsigned char>(c);
-  });
-  char text[8];
-  std::snprintf(text, sizeof text, "%06o", sum);
-  block.replace(148, 7, std::string_view(text, 7));
-  return block;
+  return with_checksum(std::move(block));
 }
 std::string tar_block(std::string_view content) {
   std::string block(content);
@@ -127,6 +130,57 @@ TEST(TarMembers, AreFilesAndLinksWithFullNames) {
 
   EXPECT_EQ(listed(read_tar_members(bytes_of(archive))),
             "a/b/c.txt:5 long/name.o:1 p/q/r.py:0 link:0 ");
+}
+
+// Returns the special members, each with its noun.
+std::string special_members(const std::string& archive) {
+  std::string text;
+  const auto members = read_tar_members(bytes_of(archive));
+  if (!members.ok()) return std::string(members.error().message.text());
+  for (const ArchiveMember& one : *members)
+    if (!one.special.empty()) text += concat(one.name, ": ", one.special, "\n");
+  return text;
+}
+
+TEST(TarMembers, AreRegularOrHaveANoun) {
+  std::string archive;
+  for (const char type : {'0', '1', '2', '3', '4', '5', '6', '7', 'S', 'V', 'g'})
+    archive += tar_header(std::string(1, type), "0", type);
+
+  EXPECT_EQ(special_members(archive),
+            "1: hard link\n2: symbolic link\n3: character device\n4: block device\n6: FIFO\n"
+            "S: sparse file\nV: member of an unknown type\n");
+  EXPECT_EQ(listed(read_tar_members(bytes_of(tar_header("a", "3", '7') + tar_block("abc")))),
+            "a:3 ");
+}
+
+// As `tar --sparse` writes them with --format=gnu and --format=posix.
+TEST(TarMembers, AreSparseInBothFormatsOfGnuTar) {
+  // More holes than a header describes: two blocks follow it.
+  std::string old_format = tar_header("a", "3", 'S');
+  old_format[482] = 1;
+  std::string extension(512, 'x'), last(512, 'x');
+  extension[504] = 1;
+  last[504] = '\0';
+  EXPECT_EQ(special_members(with_checksum(old_format) + extension + last + tar_block("abc") +
+                            tar_header("b", "0", '2')),
+            "a: sparse file\nb: symbolic link\n");
+
+  const std::string records =
+      "22 GNU.sparse.major=1\n21 GNU.sparse.name=a\n26 path=GNUSparseFile.0/a\n";
+  EXPECT_EQ(special_members(tar_header("pax", "105", 'x') + tar_block(records) +
+                            tar_header("GNUSparseFile.0/a", "3") + tar_block("abc") +
+                            tar_header("b", "0")),
+            "a: sparse file\n");
+}
+
+// GNU tar writes the target of a link before the link's name.
+TEST(TarMembers, KeepALongNameBesideALongTarget) {
+  EXPECT_EQ(listed(read_tar_members(
+                bytes_of(tar_header("././@LongLink", "12", 'L') + tar_block("long/name\0"sv) +
+                         tar_header("././@LongLink", "7", 'K') + tar_block("target\0"sv) +
+                         tar_header("long/na", "0", '2')))),
+            "long/name:0 ");
 }
 
 TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {

@@ -194,37 +194,78 @@ TEST(PluginStore, ReportsAFileInPlaceOfItsDirectory) {
             concat("cannot write \"", (store.dir / "a").native(), "\": Not a directory"));
 }
 
-TEST(PluginStore, RefusesLinksAndSpecialFiles) {
-  const std::string library = text_in(test::fake_library("good"));
+TEST(PluginStore, RefusesLinksAndSpecialFilesOfADirectory) {
   World world;
-  world.add_noted("fake", "good");
-  fs::create_symlink("/etc", world.path() / "fake/etc");
+  world.add_noted("link", "good");
+  fs::create_symlink("/etc", world.path() / "link/etc");
+  world.add_noted("fifo", "good");
+  ASSERT_EQ(::mkfifo((world.path() / "fifo/pipe").c_str(), 0600), 0);
   Store store;
-  test::write_file(
-      store.dir / "archive",
-      std::string_view(
-          TarBuilder().add("x.yaml", fake_manifest().text()).add("libfake.so", "", '2').text()));
 
-  EXPECT_EQ(text_of(store.install(world.path() / "fake")),
-            "\"etc\" is a link or a special file, expected regular files and directories");
-  EXPECT_EQ(text_of(store.install(store.dir / "archive")),
-            "\"libfake.so\" is a link or a special file, expected regular files and directories");
+  EXPECT_EQ(text_of(store.install(world.path() / "link")),
+            "\"etc\" is a symbolic link, expected regular files and directories");
+  EXPECT_EQ(text_of(store.install(world.path() / "fifo")),
+            "\"pipe\" is a FIFO, expected regular files and directories");
   EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
 }
 
-TEST(PluginStore, RefusesAnArchiveThatLeavesTheDirectory) {
+struct RefusedMember {
+  std::string_view name;
+  char type;
+  std::string text;
+};
+
+// Each archive is otherwise complete, so the member alone is the reason.
+TEST(PluginStore, RefusesMembersOfAnArchiveThatAreNoFilesOfThePlugin) {
+  const std::string no_file = ", expected regular files and directories";
+  const std::string outside = ", expected a relative path without \"..\"";
+  const RefusedMember members[] = {
+      {"x", '1', "\"x\" is a hard link" + no_file},
+      {"x", '2', "\"x\" is a symbolic link" + no_file},
+      {"x", '3', "\"x\" is a character device" + no_file},
+      {"x", '4', "\"x\" is a block device" + no_file},
+      {"x", '6', "\"x\" is a FIFO" + no_file},
+      {"x", 'S', "\"x\" is a sparse file" + no_file},
+      {"x", 'V', "\"x\" is a member of an unknown type" + no_file},
+      {"/escaped", '0', "file name is \"/escaped\"" + outside},
+      {".//escaped", '0', "file name is \"/escaped\"" + outside},
+      {"../escaped", '0', "file name is \"../escaped\"" + outside},
+      {"x/../../escaped", '0', "file name is \"x/../../escaped\"" + outside},
+      {"libfake.so", '0', "file \"libfake.so\" occurs twice"},
+      {"libfake.so/x", '0', "cannot write"},
+  };
+  for (const RefusedMember& member : members) {
+    Store store;
+    const std::string archive = TarBuilder()
+                                    .add("x.yaml", fake_manifest().text())
+                                    .add("libfake.so", text_in(test::fake_library("good")))
+                                    .add(member.name, "", member.type)
+                                    .text();
+    test::write_file(store.dir / "archive", std::string_view(archive));
+
+    EXPECT_THAT(text_of(store.install(store.dir / "archive")), ::testing::StartsWith(member.text))
+        << member.name << " of type " << member.type;
+    EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+    EXPECT_FALSE(fs::exists(store.dir / "escaped") || fs::exists(store.dir / "a/escaped"));
+  }
+}
+
+// Whichever of the two comes first.
+TEST(PluginStore, RefusesAFileThatALinkOfTheArchiveLeadsOutside) {
   Store store;
-  test::write_file(store.dir / "archive",
-                   std::string_view(TarBuilder().add("../../escaped", "x").text()));
+  const std::string outside = store.dir.path().native();
+  const std::string link_first =
+      TarBuilder().add_link("data", outside).add("data/escaped", "x").text();
+  const std::string file_first =
+      TarBuilder().add("data/escaped", "x").add_link("data", outside).text();
+  for (const std::string& archive : {link_first, file_first}) {
+    test::write_file(store.dir / "archive", std::string_view(archive));
 
-  const auto done = store.install(store.dir / "archive");
-
-  ASSERT_FALSE(done.ok());
-  EXPECT_EQ(
-      done.error().message.text(),
-      concat("file name is \"../../escaped\", expected a relative path without \"..\"\n  in \"",
-             (store.dir / "archive").native(), "\""));
-  EXPECT_FALSE(fs::exists(store.dir / "escaped"));
+    EXPECT_EQ(text_of(store.install(store.dir / "archive")),
+              "\"data\" is a symbolic link, expected regular files and directories");
+    EXPECT_FALSE(fs::exists(store.dir / "escaped"));
+    fs::remove(store.dir / "archive");
+  }
 }
 
 TEST(PluginStore, RefusesAFileThatIsNoArchive) {

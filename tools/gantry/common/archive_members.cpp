@@ -104,17 +104,64 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   return std::optional(std::move(header));
 }
 
-// The path record of a pax header, "27 path=a/b\n" among other records; empty if there is none.
-std::string_view pax_path(std::string_view records) {
+// The records of a pax header, "27 path=a/b\n", that concern the next member.
+struct PaxRecords {
+  // empty if there is no record
+  std::string_view path;
+  bool is_sparse = false;
+};
+
+PaxRecords read_pax_records(std::string_view records) {
+  constexpr std::string_view sparse_name = "GNU.sparse.name=";
+  PaxRecords found;
   while (!records.empty()) {
     const auto length = number_in(up_to(records, ' '), 10);
-    if (!length || *length == 0 || *length > records.size()) return {};
+    if (!length || *length == 0 || *length > records.size()) break;
     std::string_view record = records.substr(0, *length);
     records.remove_prefix(*length);
     record.remove_prefix(std::min(record.size(), record.find(' ') + 1));
-    if (record.starts_with("path=")) return without_tail(record.substr(5), '\n');
+    record = without_tail(record, '\n');
+    if (record.starts_with("path=") && !found.is_sparse) found.path = record.substr(5);
+    if (record.starts_with("GNU.sparse.")) found.is_sparse = true;
+    // the path of a sparse file is one that GNU tar has invented
+    if (record.starts_with(sparse_name)) found.path = record.substr(sparse_name.size());
+  }
+  return found;
+}
+
+// Skips the blocks after the header of an old GNU sparse file that describe more of its holes. The
+// size of the member does not include them.
+Status skip_sparse_blocks(ByteReader& in, std::span<const std::uint8_t> header) {
+  bool is_extended = header[482] != 0;
+  while (is_extended) {
+    GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar sparse header"));
+    is_extended = block[504] != 0;
   }
   return {};
+}
+
+std::string_view special_noun(char type) {
+  switch (type) {
+    case '0':
+    case '\0':
+    // contiguous; systems without such files store and read regular ones
+    case '7':
+      return "";
+    case '1':
+      return "hard link";
+    case '2':
+      return "symbolic link";
+    case '3':
+      return "character device";
+    case '4':
+      return "block device";
+    case '6':
+      return "FIFO";
+    case 'S':
+      return "sparse file";
+    default:
+      return "member of an unknown type";
+  }
 }
 
 }  // namespace
@@ -150,6 +197,7 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
   ByteReader in(bytes);
   std::vector<ArchiveMember> members;
   std::string long_name;
+  bool is_sparse = false;
   while (!in.at_end()) {
     GANTRY_TRY(const auto header, read_tar_header(in));
     if (!header) break;
@@ -159,6 +207,7 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
                        max_long_name);
     }
+    if (header->type == 'S') GANTRY_CHECK(skip_sparse_blocks(in, bytes.subspan(at - tar_block)));
     // links and devices have no content
     const bool has_content = header->type < '1' || header->type > '6';
     const std::uint64_t size = has_content ? header->size : 0;
@@ -166,17 +215,30 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
     const std::uint64_t padding = (tar_block - size % tar_block) % tar_block;
     GANTRY_CHECK(in.skip(std::min(padding, in.left()), "tar padding"));
 
-    if (header->type == 'L') {
-      long_name = up_to(as_text(content), '\0');
-    } else if (header->type == 'x') {
-      long_name = pax_path(as_text(content));
-    } else {
-      const bool is_special = header->type >= '1' && header->type <= '6' && header->type != '5';
-      if (header->type == '0' || header->type == '\0' || is_special) {
-        members.push_back({long_name.empty() ? header->name : long_name, size, content, is_special,
-                           (header->mode & 0111) != 0});
+    switch (header->type) {
+      case 'L':
+        long_name = up_to(as_text(content), '\0');
+        break;
+      case 'x': {
+        const PaxRecords records = read_pax_records(as_text(content));
+        long_name = records.path;
+        is_sparse = records.is_sparse;
+        break;
       }
-      long_name.clear();
+      // the target of a link, and records about all members
+      case 'K':
+      case 'g':
+        break;
+      case '5':
+        long_name.clear();
+        is_sparse = false;
+        break;
+      default:
+        members.push_back({long_name.empty() ? header->name : long_name, size, content,
+                           special_noun(is_sparse ? 'S' : header->type),
+                           (header->mode & 0111) != 0});
+        long_name.clear();
+        is_sparse = false;
     }
   }
   return members;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
@@ -18,8 +19,8 @@ struct ArchiveMember {
   std::uint64_t size = 0;
   // in the archive's bytes; empty for a link
   std::span<const std::uint8_t> content;
-  // symbolic or hard link, device or FIFO, of a tar archive
-  bool is_special = false;
+  // "symbolic link", "sparse file", of a tar archive; empty for a regular file
+  std::string_view special;
   bool is_executable = false;
 };
 
@@ -32,7 +33,8 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
 // The members of a tar archive, without its directories.
 //
 // returns  malformed at the first invalid header or wrong checksum
-// source   POSIX.1 pax interchange format, ustar header; GNU long names
+// source   POSIX.1 pax interchange format, ustar header; GNU tar manual, "Basic Tar Format" and
+//          "Storing Sparse Files"
 Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes);
 
 }  // namespace gantry::cli

@@ -22,9 +22,17 @@ constexpr int kMaxDepth = 16;
 // listed in a message
 constexpr std::size_t kMaxNames = 10;
 
-Failure not_accepted(const std::string& name) {
-  return malformed(no_offset, quoted(name),
-                   " is a link or a special file, expected regular files and directories");
+// what     [in]   noun: "symbolic link"
+Failure not_accepted(std::string_view name, std::string_view what) {
+  return malformed(no_offset, quoted(name), " is a ", what,
+                   ", expected regular files and directories");
+}
+
+std::string_view special_noun(mode_t mode) {
+  if (S_ISLNK(mode)) return "symbolic link";
+  if (S_ISFIFO(mode)) return "FIFO";
+  if (S_ISSOCK(mode)) return "socket";
+  return "device";
 }
 
 Result<std::vector<std::string>> sorted_names(const fs::path& directory) {
@@ -63,7 +71,7 @@ Status stage_directory(const fs::path& directory, const std::string& prefix, int
     } else if (S_ISREG(about.st_mode)) {
       GANTRY_CHECK(stage_file(directory / name, relative, (about.st_mode & S_IXUSR) != 0, staging));
     } else {
-      return not_accepted(relative);
+      return not_accepted(relative, special_noun(about.st_mode));
     }
   }
   return {};
@@ -87,7 +95,7 @@ Status stage_archive(const fs::path& archive, StagingDirectory& staging) {
   }
   for (const ArchiveMember& member : *members) {
     const std::string_view name = without_dot(member.name);
-    if (member.is_special) return not_accepted(std::string(name));
+    if (!member.special.empty()) return not_accepted(name, member.special);
     GANTRY_CHECK(staging.add_file(name, member.content, member.is_executable));
   }
   return {};
