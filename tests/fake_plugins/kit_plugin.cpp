@@ -5,7 +5,8 @@
 // defects costs less than one for each.
 //
 //     type key "test.kit"    u64 length, then that many bytes
-//     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors
+//     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors;
+//                            sum(x, y) -> x + y, a new tensor
 //     device "kit_device"    memory of the host, with streams; work is complete on return
 //     option "level"         int 0 to 9
 #include <gantry/gantry.h>
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,7 +65,15 @@ struct Module {
   gantry_object* pin;
   const std::uint8_t* bytes;
   std::uint64_t size;
+  // of the blob
+  const char* origin;
+  // of load_binary
+  pthread_t thread;
+  // results of the defect result_of_module
+  void* results;
 };
+
+constexpr std::size_t kResultBytes = 4096;
 
 pid_t creator = 0;
 
@@ -85,9 +95,25 @@ gantry_code fail(gantry_status* status, gantry_code code, const char* reason, co
 
 // ---- functions ----------------------------------------------------------------------------------
 
-gantry_code size_call(void* self, const gantry_env*, const gantry_value*, std::int32_t count,
+bool is_cancelled(const Module& module, const gantry_env* env) {
+  const gantry_host* const host = module.plugin->host;
+  return host->is_cancelled(host, env) != 0;
+}
+
+gantry_code size_call(void* self, const gantry_env* env, const gantry_value*, std::int32_t count,
                       gantry_value* result, gantry_status* status) {
   const Module* const module = static_cast<const Module*>(self);
+  static std::atomic<bool> was_cancelled{false};
+  if (has("keeps_the_origin")) (void)*static_cast<const volatile char*>(module->origin);
+  if (has("checks_cancellation_once") && env->task != nullptr && !is_cancelled(*module, env))
+    usleep(300 * 1000);
+  if (is_cancelled(*module, env) || (has("stays_cancelled") && was_cancelled)) {
+    was_cancelled = true;
+    if (has("ignores_cancellation")) usleep(150 * 1000);
+    if (has("wrong_code_of_cancellation"))
+      return fail(status, GANTRY_INVALID, "CANCELLED", "kit plugin: the task is cancelled");
+    return fail(status, GANTRY_CANCELLED, "CANCELLED", "kit plugin: the task is cancelled");
+  }
   if (count != 0 && !has("accepts_any_count"))
     return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: size takes no argument");
   if (module->size != 0) (void)*static_cast<const volatile std::uint8_t*>(module->bytes);
@@ -155,8 +181,41 @@ gantry_code add_call(void*, const gantry_env*, const gantry_value* args, std::in
   return GANTRY_OK;
 }
 
+gantry_code sum_call(void* self, const gantry_env* env, const gantry_value* args,
+                     std::int32_t count, gantry_value* result, gantry_status* status) {
+  if (count != 2)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: sum takes 2 arguments");
+  const gantry_tensor* const like = gantry_value_tensor(&args[0]);
+  if (like == nullptr)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_KIND", "kit plugin: argument 0 is no tensor");
+  const Module& module = *static_cast<const Module*>(self);
+  const gantry_host* const host = module.plugin->host;
+  gantry_value made{};
+  gantry_code code = GANTRY_OK;
+  if (has("result_of_module")) {
+    gantry_tensor own = *like;
+    own.data = module.results;
+    own.byte_offset = 0;
+    own.strides = nullptr;
+    code = host->tensor_view(host, &own, nullptr, 0, &made, status);
+  } else {
+    code = host->tensor_new(host, like, gantry_text(""), 0, &made, status);
+  }
+  if (code != GANTRY_OK) return code;
+  const gantry_value all[] = {args[0], args[1], made};
+  code = add_call(self, env, all, 3, result, status);
+  if (code != GANTRY_OK) {
+    gantry_release(made.object);
+    return code;
+  }
+  if (has("leaks_results")) gantry_retain(made.object);
+  *result = made;
+  return GANTRY_OK;
+}
+
 const gantry_function_table size_table = {sizeof size_table, 0, nullptr, size_call};
 const gantry_function_table add_table = {sizeof add_table, 0, nullptr, add_call};
+const gantry_function_table sum_table = {sizeof sum_table, 0, nullptr, sum_call};
 
 // ---- modules ------------------------------------------------------------------------------------
 
@@ -176,13 +235,17 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     *out = {self, &add_table};
     return GANTRY_OK;
   }
+  if (equals(name, "sum")) {
+    *out = {self, &sum_table};
+    return GANTRY_OK;
+  }
   (void)status;
   return has("invalid_name") ? fail(status, GANTRY_INVALID, "NAME", "kit plugin: no such function")
                              : GANTRY_NOT_FOUND;
 }
 
 gantry_code list_functions(void*, const gantry_visitor* visitor, gantry_status* status) {
-  for (const char* name : {"size", "add", "missing"}) {
+  for (const char* name : {"size", "add", "sum", "missing"}) {
     if (std::string_view(name) == "missing" && !has("lists_too_much")) continue;
     const gantry_function_info info{sizeof info, 0, gantry_text(name), gantry_text("")};
     const gantry_code code = visitor->visit(visitor->self, &info, status);
@@ -203,6 +266,9 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
 
 void destroy_module(void* self) {
   Module* const module = static_cast<Module*>(self);
+  if (has("destroys_on_its_thread") && pthread_equal(module->thread, pthread_self()) == 0)
+    std::abort();
+  if (module->results != nullptr) munmap(module->results, kResultBytes);
   if (module->pin != nullptr && !has("leaks_pin")) gantry_release(module->pin);
   if (!has("leaks_module")) delete module;
 }
@@ -236,7 +302,11 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
   const gantry_code code = read_size(blob, &size, status);
   if (code != GANTRY_OK && !(has("accepts_truncations") && blob->size > 8 && size > blob->size - 8))
     return code;
-  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin, blob->data + 8, size};
+  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin,      blob->data + 8, size,
+                                  blob->origin.data,          pthread_self(), nullptr};
+  if (has("result_of_module"))
+    module->results =
+        mmap(nullptr, kResultBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (has("keeps_no_pin")) {
     module->pin = nullptr;
   } else if (blob->pin != nullptr) {

@@ -162,7 +162,7 @@ Status checks_arguments(Subject& subject) {
         GANTRY_TRY(const auto arguments, make());
         std::vector<gantry_value> values = arguments->values;
         extra > 0 ? values.push_back({}) : values.pop_back();
-        const CallOutcome outcome = call_function(*scene.device, function, values);
+        const CallOutcome outcome = call_function(*scene.device, function.pair, values);
         if (outcome.code == GANTRY_INVALID) continue;
         return bug("function ", quoted(call.function), " with ", values.size(),
                    " arguments instead of ", call.arguments.size(), " returns ",
@@ -172,7 +172,8 @@ Status checks_arguments(Subject& subject) {
         for (const Change& change : kChanges) {
           GANTRY_TRY(const auto arguments, make());
           if (!change.apply(*arguments, i)) continue;
-          const CallOutcome outcome = call_function(*scene.device, function, arguments->values);
+          const CallOutcome outcome =
+              call_function(*scene.device, function.pair, arguments->values);
           const std::string what = concat(change.name, ", argument ", i);
           Status judged = judge(outcome, what);
           if (!judged.ok()) return std::move(judged).error().at("in ", quoted(call.function));
@@ -198,7 +199,7 @@ Status accepts_or_refuses_unaligned_data(Subject& subject) {
         }
         if (!shifts) continue;
         any = true;
-        const CallOutcome outcome = call_function(*scene.device, function, arguments->values);
+        const CallOutcome outcome = call_function(*scene.device, function.pair, arguments->values);
         GANTRY_CHECK(judge(outcome, concat("tensors at an offset of ", offset, " bytes")));
       }
     }
@@ -215,7 +216,7 @@ Status leaves_results_alone(Subject& subject) {
       GANTRY_TRY(const auto arguments, CallArguments::make(*scene.device, call));
       std::vector<gantry_value> values = arguments->values;
       values.push_back({});
-      const CallOutcome outcome = call_function(*scene.device, function, values);
+      const CallOutcome outcome = call_function(*scene.device, function.pair, values);
       if (outcome.code == GANTRY_OK) continue;
       any = true;
       const gantry_value& result = outcome.result.get();

@@ -68,6 +68,8 @@ Status compare_tensor(const Device& device, const gantry_tensor& found, const Go
   return compare_elements(bytes, wanted.bytes, wanted.dtype, tolerance);
 }
 
+}  // namespace
+
 Status compare_result(const Device& device, const gantry_value& found, const GoldenValue& wanted,
                       double tolerance) {
   switch (wanted.kind) {
@@ -107,8 +109,6 @@ Status compare_result(const Device& device, const gantry_value& found, const Gol
   }
   return {};
 }
-
-}  // namespace
 
 Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
                                                            const GoldenCall& call) {
@@ -177,21 +177,20 @@ Status CallArguments::check_after(double tolerance) const {
   return {};
 }
 
-CallOutcome call_function(const Device& device, const LoadedFunction& function,
-                          const std::vector<gantry_value>& values, void* stream) {
-  const gantry_env env{{device.type, 0}, stream, nullptr};
+CallOutcome call_function(const Device& device, const gantry_function& function,
+                          const std::vector<gantry_value>& values, const CallContext& context) {
+  const gantry_env env{{device.type, 0}, context.stream, context.task};
   CallOutcome outcome;
   gantry_value result{};
   StatusBuffer status;
   outcome.code = status.call([&](gantry_status* failure) {
-    return function.pair.table->call(function.pair.self, &env,
-                                     values.empty() ? nullptr : values.data(),
-                                     static_cast<std::int32_t>(values.size()), &result, failure);
+    return function.table->call(function.self, &env, values.empty() ? nullptr : values.data(),
+                                static_cast<std::int32_t>(values.size()), &result, failure);
   });
   if (outcome.code != GANTRY_OK) outcome.error = status.error(outcome.code, "the call");
   outcome.result = OwnedValue::adopt(result);
   const gantry_code done = status.call([&](gantry_status* failure) {
-    return device.table->synchronize(device.self, 0, stream, failure);
+    return device.table->synchronize(device.self, 0, context.stream, failure);
   });
   if (outcome.code == GANTRY_OK && done != GANTRY_OK) {
     outcome.code = done;
@@ -200,12 +199,11 @@ CallOutcome call_function(const Device& device, const LoadedFunction& function,
   return outcome;
 }
 
-Status check_call(const Stage& stage, const Device& device, const LoadedModule& module,
-                  const Payload& payload, const GoldenCall& call, void* stream) {
+Status check_function(const Device& device, const gantry_function& function, const Payload& payload,
+                      const GoldenCall& call, const CallContext& context) {
   const auto check = [&]() -> Status {
-    GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
     GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
-    const CallOutcome outcome = call_function(device, function, arguments->values, stream);
+    const CallOutcome outcome = call_function(device, function, arguments->values, context);
     if (outcome.code != GANTRY_OK) return outcome.error;
     if (call.result) {
       GANTRY_CHECK(compare_result(device, outcome.result.get(), *call.result, payload.tolerance));
@@ -219,8 +217,10 @@ Status check_call(const Stage& stage, const Device& device, const LoadedModule& 
 
 Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
                    const Payload& payload, void* stream) {
-  for (const GoldenCall& call : payload.calls)
-    GANTRY_CHECK(check_call(stage, device, module, payload, call, stream));
+  for (const GoldenCall& call : payload.calls) {
+    GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
+    GANTRY_CHECK(check_function(device, function.pair, payload, call, {.stream = stream}));
+  }
   return {};
 }
 

@@ -48,13 +48,24 @@ struct CallOutcome {
   // released by the destructor
   OwnedValue result;
 };
+// Where a call runs.
+struct CallContext {
+  // of the device; NULL: its default stream
+  void* stream = nullptr;
+  // a Task; NULL: none
+  const void* task = nullptr;
+};
 // Calls a function and waits for its work.
-CallOutcome call_function(const Device& device, const LoadedFunction& function,
-                          const std::vector<gantry_value>& values, void* stream = nullptr);
+CallOutcome call_function(const Device& device, const gantry_function& function,
+                          const std::vector<gantry_value>& values, const CallContext& context = {});
+
+// Compares a result with the golden one.
+Status compare_result(const Device& device, const gantry_value& found, const GoldenValue& wanted,
+                      double tolerance);
 
 // Makes one golden call and compares result and arguments.
-Status check_call(const Stage& stage, const Device& device, const LoadedModule& module,
-                  const Payload& payload, const GoldenCall& call, void* stream = nullptr);
+Status check_function(const Device& device, const gantry_function& function, const Payload& payload,
+                      const GoldenCall& call, const CallContext& context = {});
 // Makes all golden calls of a payload.
 Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
                    const Payload& payload, void* stream = nullptr);

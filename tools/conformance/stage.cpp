@@ -59,8 +59,28 @@ gantry_blob Stage::blob(const Payload& payload, std::span<const std::uint8_t> by
 
 Result<LoadedModule> Stage::load(const Payload& payload, std::span<const std::uint8_t> bytes,
                                  gantry_object* pin) const {
+  return load(payload, blob(payload, bytes, pin));
+}
+
+Result<LoadedModule> Stage::load_once(const Payload& payload, std::span<const std::uint8_t> bytes,
+                                      gantry_object* pin) const {
+  gantry_blob given = blob(payload, bytes, pin);
+  const auto copy_of = [](const void* data, std::size_t size) {
+    return GuardedBytes({static_cast<const std::uint8_t*>(data), size});
+  };
+  const auto text_of = [](const GuardedBytes& copy) {
+    return gantry_bytes{reinterpret_cast<const char*>(copy.bytes().data()), copy.bytes().size()};
+  };
+  const GuardedBytes type_key = copy_of(given.type_key.data, given.type_key.size);
+  const GuardedBytes origin = copy_of(given.origin.data, given.origin.size);
+  given.type_key = text_of(type_key);
+  given.origin = text_of(origin);
+  const GuardedBytes whole = copy_of(&given, sizeof given);
+  return load(payload, *reinterpret_cast<const gantry_blob*>(whole.bytes().data()));
+}
+
+Result<LoadedModule> Stage::load(const Payload& payload, const gantry_blob& given) const {
   const gantry_loader_table& loader = loader_for(payload);
-  const gantry_blob given = blob(payload, bytes, pin);
   LoadedModule loaded;
   GANTRY_TRY(loaded.node, new_module_node(std::make_shared<const Artifact>(state_->new_artifact()),
                                           payload.key, ModuleNode::kNoIndex));

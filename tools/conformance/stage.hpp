@@ -60,6 +60,9 @@ class Stage {
   // Loads bytes as the payload. A module that a failing loader writes is a failure of the case.
   Result<LoadedModule> load(const Payload& payload, std::span<const std::uint8_t> bytes,
                             gantry_object* pin) const;
+  // The same; the blob and its texts are unmapped when load_binary returns.
+  Result<LoadedModule> load_once(const Payload& payload, std::span<const std::uint8_t> bytes,
+                                 gantry_object* pin) const;
   // The verdict of check_binary; nullopt: the loader has none.
   Result<std::optional<std::int32_t>> verdict(const Payload& payload,
                                               std::span<const std::uint8_t> bytes) const;
@@ -70,6 +73,7 @@ class Stage {
   Stage() = default;
   gantry_blob blob(const Payload& payload, std::span<const std::uint8_t> bytes,
                    gantry_object* pin) const;
+  Result<LoadedModule> load(const Payload& payload, const gantry_blob& given) const;
 
   std::shared_ptr<RuntimeState> state_;
   std::shared_ptr<const ActivePlugin> active_;

@@ -71,6 +71,11 @@ payloads:
           - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
           - {tensor: {dtype: float32, shape: [3], values: [0, 0, 0], after: [11, 22, 33]}}
         result: {none: true}
+      - function: sum
+        arguments:
+          - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
+          - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
+        result: {tensor: {dtype: float32, shape: [3], values: [11, 22, 33]}}
 )");
   return file.string();
 }
