@@ -4,11 +4,13 @@
 // defect over the marker in a copy of the library (tests/conformance/kit). One library with all
 // defects costs less than one for each.
 //
-//     type key "test.kit"    u64 length, then that many bytes
+//     type key "test.kit"    u64 length, then that many bytes; the highest byte of the length is
+//                            the architecture, 0
 //     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors;
 //                            sum(x, y) -> x + y, a new tensor
 //     device "kit_device"    memory of the host, with streams; work is complete on return
 //     option "level"         int 0 to 9
+//     option "token"         text, secret
 #include <gantry/gantry.h>
 #include <gantry/note.h>
 
@@ -76,9 +78,16 @@ struct Module {
 constexpr std::size_t kResultBytes = 4096;
 
 pid_t creator = 0;
+// value of the option "token", NUL-terminated
+char token[64];
 
 gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text) {
-  if (has("silent_failure")) return code;
+  if (has("silent_failure") && code != GANTRY_UNSUPPORTED) return code;
+  char with_token[256];
+  if (has("shows_a_secret") && token[0] != 0) {
+    std::snprintf(with_token, sizeof with_token, "%s, token %s", text, token);
+    text = with_token;
+  }
   if (has("needs_status")) status->code = code;
   gantry_fail(status, code, reason, text);
   if (has("bad_utf8") && status != nullptr && status->text_size > 0) status->text[0] = '\xff';
@@ -284,6 +293,16 @@ gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_statu
   if (has("needs_alignment") && reinterpret_cast<std::uintptr_t>(blob->data) % 8 == 4)
     return fail(status, GANTRY_UNSUPPORTED, "ALIGNMENT", "kit plugin: payload is not aligned");
   std::memcpy(size, blob->data, sizeof *size);
+  const auto architecture = static_cast<int>(*size >> 56);
+  *size &= ~std::uint64_t{0} >> 8;
+  if (architecture != 0 && !has("accepts_architectures")) {
+    char text[96] = "kit plugin: wrong architecture";
+    if (!has("names_no_architecture"))
+      std::snprintf(text, sizeof text,
+                    "kit plugin: payload is for architecture %d, this is architecture 0",
+                    architecture);
+    return fail(status, GANTRY_UNSUPPORTED, "BLOB_ARCH", text);
+  }
   if (has("writes_payload")) *const_cast<volatile std::uint8_t*>(blob->data) = blob->data[0];
   if (has("crashes_on_damage") && blob->size == 13 && blob->data[12] != 'o') std::abort();
   if (has("returns_bug") && blob->size == 13 && *size != 5)
@@ -300,8 +319,9 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
                         std::uint64_t* consumed, gantry_status* status) {
   std::uint64_t size = 0;
   const gantry_code code = read_size(blob, &size, status);
-  if (code != GANTRY_OK && !(has("accepts_truncations") && blob->size > 8 && size > blob->size - 8))
-    return code;
+  const bool ignored = (has("accepts_truncations") && blob->size > 8 && size > blob->size - 8) ||
+                       (has("loads_architectures") && code == GANTRY_UNSUPPORTED);
+  if (code != GANTRY_OK && !ignored) return code;
   auto* const module = new Module{static_cast<Plugin*>(self), blob->pin,      blob->data + 8, size,
                                   blob->origin.data,          pthread_self(), nullptr};
   if (has("result_of_module"))
@@ -321,7 +341,9 @@ gantry_code check_binary(void*, const gantry_blob* blob, std::int32_t, std::int3
                          gantry_status* status) {
   std::uint64_t size = 0;
   const gantry_code code = read_size(blob, &size, status);
-  if (code != GANTRY_OK && !has("checks_nothing")) return code;
+  const bool ignored = (has("checks_nothing") && code == GANTRY_MALFORMED) ||
+                       (has("checks_no_architecture") && code == GANTRY_UNSUPPORTED);
+  if (code != GANTRY_OK && !ignored) return code;
   *verdict = GANTRY_VERDICT_OPTIMAL;
   return GANTRY_OK;
 }
@@ -473,6 +495,15 @@ void in_forked_child() {
   if (has("aborts_in_fork") && creator != 0) std::abort();
 }
 
+void write_beside_the_library() {
+  Dl_info library{};
+  if (dladdr(&creator, &library) == 0) return;
+  std::string path = library.dli_fname;
+  path.replace(path.rfind('/'), std::string::npos, "/cache.bin");
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  if (file >= 0) close(file);
+}
+
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   if (has("aborts_in_create")) std::abort();
   creator = getpid();
@@ -495,6 +526,18 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
                                 ? GANTRY_NOT_FOUND
                                 : host->config_get(host, gantry_text("level"), &level, nullptr);
   if (found == GANTRY_OK && has("rejects_a_limit") && level.i == 9) std::abort();
+  gantry_value secret{};
+  token[0] = 0;
+  if (!has("has_no_option") &&
+      host->config_get(host, gantry_text("token"), &secret, nullptr) == GANTRY_OK) {
+    gantry_bytes text{};
+    if (gantry_value_bytes(&secret, &text) != 0 && text.size < sizeof token) {
+      std::memcpy(token, text.data, text.size);
+      token[text.size] = 0;
+    }
+  }
+  if (has("logs_a_secret") && token[0] != 0) host->log(host, GANTRY_LOG_INFO, gantry_text(token));
+  if (has("writes_beside_itself")) write_beside_the_library();
   if (has("reads_environment")) (void)std::getenv("KIT_PLUGIN_SECRET");
   if (has("handles_signals")) ::signal(SIGTERM, handle);
   if (has("requires_descriptors")) {

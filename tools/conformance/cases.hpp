@@ -19,12 +19,14 @@ std::span<const Case> error_cases();
 std::span<const Case> config_cases();
 std::span<const Case> host_cases();
 std::span<const Case> blob_cases();
+std::span<const Case> refusal_cases();
 std::span<const Case> function_cases();
 std::span<const Case> handle_cases();
 std::span<const Case> cancel_cases();
 std::span<const Case> device_cases();
 std::span<const Case> lifetime_cases();
 std::span<const Case> stress_cases();
+std::span<const Case> package_cases();
 
 // All cases, by number.
 std::vector<Case> all_cases();

@@ -9,6 +9,7 @@
 #include <gantry/utf8.hpp>
 
 #include <cstring>
+#include <optional>
 
 namespace gantry::kit {
 namespace {
@@ -96,6 +97,54 @@ Status respects_the_buffer(Subject& subject) {
   return {};
 }
 
+// A value that occurs in no other text; nullopt: the option has none.
+std::optional<std::string> secret_value(const ConfigOption& option) {
+  constexpr std::int64_t number = 815'471'163;
+  switch (option.type) {
+    case OptionType::text:
+      return "secret-of-the-kit-815471163";
+    case OptionType::path:
+      return "/secret-of-the-kit/815471163";
+    case OptionType::integer:
+      if (option.min.value_or(0) > number || option.max.value_or(number) < number) return {};
+      return std::to_string(number);
+    default:
+      return {};
+  }
+}
+
+// 40
+Status keeps_secrets(Subject& subject) {
+  std::vector<ConfigText> values;
+  for (const ConfigOption& option : subject.manifest().config_schema) {
+    auto value = option.secret ? secret_value(option) : std::nullopt;
+    if (value) values.push_back({option.name, *std::move(value), Spelling::raw});
+  }
+  if (values.empty()) return skipped("no option has `secret: true` and a type with free values");
+  const auto check = [&](std::string_view what, std::string_view text) -> Status {
+    for (const ConfigText& value : values) {
+      if (text.find(value.text) != std::string_view::npos)
+        return bug(what, " contains the value of option ", value.key, ", which is secret");
+    }
+    return {};
+  };
+  GANTRY_TRY(const auto bench, Bench::open(subject, values));
+  ForwardingHost host(bench->host(), {.abi_minor = bench->plugin().abi_minor, .slack_bytes = 64});
+  {
+    const auto instance = Instance::create(bench->plugin(), host.table());
+    if (!instance.ok())
+      GANTRY_CHECK(check("the error of create", instance.error().message.text()));
+    else
+      for (const FailingCall& each : failing_calls(*instance)) {
+        PaintedStatus painted(2048);
+        if (each(&painted.status) == GANTRY_OK) continue;
+        GANTRY_CHECK(check("the error of " + each.name, painted.text()));
+      }
+  }
+  for (const std::string& text : host.logged_texts()) GANTRY_CHECK(check("the log", text));
+  return {};
+}
+
 // 41
 Status throws_nothing(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
@@ -130,6 +179,9 @@ constexpr Case kErrorCases[] = {
      "the status may be NULL or have a text buffer of any size; texts are cut at a character and "
      "terminated",
      "fill the status with gantry_fail() and gantry_status_add()", respects_the_buffer},
+    {40, Level::L, Weight::must, "keeps-secrets",
+     "texts of errors and of the log do not contain the value of an option with secret: true",
+     "name the option instead of its value", keeps_secrets},
     {41, Level::L, Weight::must, "throws-nothing",
      "no exception leaves the plugin, also if functions of the host fail",
      "run every function inside gantry::abi_boundary(); check the results of the host's functions",

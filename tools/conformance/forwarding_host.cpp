@@ -4,7 +4,6 @@
 #include <gantry/value.hpp>
 
 #include <cstring>
-#include <vector>
 
 namespace gantry::kit {
 namespace {
@@ -59,6 +58,15 @@ struct ForwardingHost::Entries {
     return nullptr;
   }
 
+  static void log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
+    ForwardingHost& own = of(host);
+    {
+      const std::lock_guard lock(own.mutex_);
+      own.logged_.emplace_back(view_of(text));
+    }
+    Forward<&gantry_host::log>::call(host, level, text);
+  }
+
   static gantry_code config_get(const gantry_host* host, gantry_bytes key, gantry_value* borrowed,
                                 gantry_status* status) {
     ForwardingHost& own = of(host);
@@ -72,7 +80,7 @@ struct ForwardingHost::Entries {
   static gantry_host table() {
     gantry_host t{};
     t.get_extension = get_extension;
-    t.log = Forward<&gantry_host::log>::call;
+    t.log = log;
     t.config_get = config_get;
     t.is_cancelled = Forward<&gantry_host::is_cancelled>::call;
     t.text_new = Create<&gantry_host::text_new>::call;
@@ -122,6 +130,11 @@ ForwardingHost::ForwardingHost(const gantry_host* real, const ForwardingSettings
 std::set<std::string> ForwardingHost::requested_options() const {
   const std::lock_guard lock(mutex_);
   return options_;
+}
+
+std::vector<std::string> ForwardingHost::logged_texts() const {
+  const std::lock_guard lock(mutex_);
+  return logged_;
 }
 
 }  // namespace gantry::kit

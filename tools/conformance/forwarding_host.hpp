@@ -17,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace gantry::kit {
 
@@ -42,6 +43,8 @@ class ForwardingHost {
   std::int64_t creating_calls() const { return creating_calls_; }
   // Options that the plugin has requested.
   std::set<std::string> requested_options() const;
+  // Texts that the plugin has logged.
+  std::vector<std::string> logged_texts() const;
 
  private:
   // the table's functions, in the .cpp
@@ -54,6 +57,7 @@ class ForwardingHost {
   std::atomic<std::int64_t> creating_calls_{0};
   mutable std::mutex mutex_;
   std::set<std::string> options_;
+  std::vector<std::string> logged_;
   GuardedBytes memory_;
   const gantry_host* table_;
 };

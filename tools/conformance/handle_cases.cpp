@@ -75,6 +75,14 @@ bool returns_a_tensor(const GoldenCall& call) {
                          call.result->kind == GoldenValue::Kind::buffer);
 }
 
+Result<OwnedValue> result_of(const Device& device, const gantry_function& function,
+                             const GoldenCall& call) {
+  GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
+  CallOutcome outcome = call_function(device, function, arguments->values);
+  if (outcome.code != GANTRY_OK) return outcome.error;
+  return std::move(outcome.result);
+}
+
 // Makes a call and compares its result when function, module and payload are released.
 Status check_result_alone(Stage& stage, const Device& device, const Payload& payload,
                           const GoldenCall& call) {
@@ -84,10 +92,7 @@ Status check_result_alone(Stage& stage, const Device& device, const Payload& pay
     GANTRY_TRY(const LoadedModule module,
                stage.load(payload, given.bytes->bytes(), given.pin.get()));
     GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
-    GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
-    CallOutcome outcome = call_function(device, function.pair, arguments->values);
-    if (outcome.code != GANTRY_OK) return outcome.error;
-    result = std::move(outcome.result);
+    GANTRY_TRY(result, result_of(device, function.pair, call));
   }
   return compare_result(device, result.get(), *call.result, payload.tolerance);
 }
@@ -103,6 +108,20 @@ std::optional<std::uint64_t> allocated_bytes(const Device& device) {
   return static_cast<std::uint64_t>(value.i);
 }
 
+Status check_result_memory(const Device& device, const gantry_function& function,
+                           const GoldenCall& call) {
+  std::optional<std::uint64_t> before, after;
+  for (int k = 0; k < kFirstRounds + kRounds; ++k) {
+    GANTRY_CHECK(result_of(device, function, call));
+    // Counting allocates, too.
+    after = allocated_bytes(device);
+    if (k < kFirstRounds) before = after;
+  }
+  if (!before || !after || *after <= *before + kRounds * 16) return {};
+  return bug(kRounds, " released results of function ", quoted(call.function), " leave ",
+             *after - *before, " bytes allocated");
+}
+
 // 70
 Status results_outlive_their_module(Subject& subject) {
   return for_each_payload(subject, [](Stage& stage, const Payload& payload) -> Status {
@@ -110,18 +129,14 @@ Status results_outlive_their_module(Subject& subject) {
       return skipped("no golden call has a tensor as its result");
     GANTRY_TRY(const auto device, stage.device_for(payload));
     GANTRY_CHECK(check_golden(stage, *device, payload));
+    const PinnedBytes given = pinned(payload.bytes);
+    GANTRY_TRY(const LoadedModule module,
+               stage.load(payload, given.bytes->bytes(), given.pin.get()));
     for (const GoldenCall& call : payload.calls) {
       if (!returns_a_tensor(call)) continue;
-      std::optional<std::uint64_t> before, after;
-      for (int k = 0; k < kFirstRounds + kRounds; ++k) {
-        GANTRY_CHECK(check_result_alone(stage, *device, payload, call));
-        // Counting allocates, too.
-        after = allocated_bytes(*device);
-        if (k < kFirstRounds) before = after;
-      }
-      if (before && after && *after > *before + kRounds * 16)
-        return bug(kRounds, " released results of function ", quoted(call.function), " leave ",
-                   *after - *before, " bytes allocated");
+      GANTRY_CHECK(check_result_alone(stage, *device, payload, call));
+      GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
+      GANTRY_CHECK(check_result_memory(*device, function.pair, call));
     }
     return {};
   });

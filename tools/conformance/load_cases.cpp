@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 16 to 19: the library is opened from its place and from others.
+// Cases 16 to 20: the library is opened from its place and from others; its sanitizer.
 #include "tools/conformance/cases.hpp"
+#include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 #include "tools/conformance/watched_process.hpp"
 
+#include "core/elf/elf_file.hpp"
 #include "core/plugin/library_handle.hpp"
+#include "core/plugin/plugin_note.hpp"
 
 #include <gantry/descriptor.hpp>
 
@@ -14,7 +17,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -31,40 +33,15 @@ Status opens(Subject& subject) {
   return {};
 }
 
-// A directory of this process, removed with the scope.
-class Scratch {
- public:
-  static Result<Scratch> create() {
-    std::string name = (fs::temp_directory_path() / "gantry-conformance.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      return unavailable("cannot create ", name, ": ", std::strerror(errno));
-    return Scratch(std::move(name));
-  }
-  Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  Scratch& operator=(Scratch&&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  explicit Scratch(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
-
 // 17
 Status opens_elsewhere(Subject& subject) {
   GANTRY_TRY(const auto here, subject.plugin());
   const Manifest& manifest = subject.manifest();
   const fs::path library = manifest.library_path;
   GANTRY_TRY(const Scratch scratch, Scratch::create());
-  std::error_code failed;
   // With the files beside it, which its RUNPATH may name.
-  fs::copy(library.parent_path(), scratch.path(),
-           fs::copy_options::recursive | fs::copy_options::copy_symlinks, failed);
-  if (failed)
-    return not_run("cannot copy ", library.parent_path().string(), ": ", failed.message());
+  GANTRY_CHECK(scratch.copy_from(library.parent_path()));
+  std::error_code failed;
   const fs::path renamed = scratch.path() / "renamed_by_the_kit.so";
   fs::rename(scratch.path() / library.filename(), renamed, failed);
   if (failed) return not_run("cannot rename the copy of the library: ", failed.message());
@@ -113,6 +90,29 @@ Status opens_from_memory(Subject& subject) {
   return {};
 }
 
+// 20
+Status has_the_sanitizer_of_its_note(Subject& subject) {
+  const std::string& path = subject.manifest().library_path;
+  GANTRY_TRY(const auto file, MappedFile::open(path));
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
+  const auto note = read_plugin_note(elf, path);
+  if (!note.ok()) return not_run("the note cannot be read, see case 2");
+  // Each runtime defines it; code that is built with the sanitizer calls it.
+  constexpr std::pair<std::string_view, std::uint32_t> starts[] = {
+      {"__asan_init", GANTRY_SANITIZER_ADDRESS},
+      {"__tsan_init", GANTRY_SANITIZER_THREAD},
+      {"__msan_init", GANTRY_SANITIZER_MEMORY},
+      {"__hwasan_init", GANTRY_SANITIZER_HWADDRESS},
+  };
+  std::uint32_t found = GANTRY_SANITIZER_NONE;
+  for (const auto& [symbol, sanitizer] : starts) {
+    if (elf.find(symbol) != nullptr) found = sanitizer;
+  }
+  if (found == note->sanitizer) return {};
+  return bug("the library is built with ", sanitizer_text(found), ", its note has ",
+             sanitizer_text(note->sanitizer));
+}
+
 constexpr Case kLoadCases[] = {
     {16, Level::L, Weight::must, "opens",
      "the library opens with RTLD_NOW and RTLD_LOCAL, and its tables match the manifest",
@@ -131,6 +131,10 @@ constexpr Case kLoadCases[] = {
      "a self_contained library opens from a sealed file in memory",
      "use no file beside the library, or remove self_contained from the manifest",
      opens_from_memory},
+    {20, Level::L, Weight::should, "sanitizer",
+     "the library is built with the sanitizer of its note, or without one",
+     "compile the source that has the note with the options of the others",
+     has_the_sanitizer_of_its_note},
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <sstream>
 
@@ -85,6 +86,7 @@ void add_options(CLI::App& app, Options& options) {
   // 0 is no case: it would start all cases again.
   app.add_option("--run-case", options.run_case, "")->group("")->check(CLI::PositiveNumber);
   app.add_option("--report-to", options.report, "")->group("");
+  app.add_option("--begun", options.subject.begun_ns, "")->group("");
 }
 
 Result<std::vector<Case>> chosen(const Options& options, const std::vector<Case>& all) {
@@ -118,7 +120,9 @@ std::vector<std::string> words_for(const Case& each, const Options& options) {
                                  "--mutations",
                                  std::to_string(subject.mutations),
                                  "--soak",
-                                 std::to_string(subject.soak_seconds)};
+                                 std::to_string(subject.soak_seconds),
+                                 "--begun",
+                                 std::to_string(subject.begun_ns)};
   if (!subject.payloads.empty()) {
     words.push_back("--payloads");
     words.push_back(subject.payloads);
@@ -168,6 +172,9 @@ Result<cli::ExitStatus> run(Options& options, bool has_seed) {
     cli::print(list_text(all));
     return cli::kDone;
   }
+  if (options.subject.begun_ns == 0)
+    options.subject.begun_ns =
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
   if (!has_seed) options.subject.seed = std::random_device()() % 1'000'000;
   options.limits.memory_bytes = options.memory_mib << 20;
   GANTRY_TRY(const std::vector<Case> cases, chosen(options, all));

@@ -67,6 +67,7 @@ constexpr YamlField kPayloadFields[] = {
     {.name = "argument_tags", .type = YamlType::choice, .choices = kTags},
     {.name = "numbering", .type = YamlType::choice, .choices = kNumberings},
     {.name = "tolerance", .type = YamlType::number},
+    {.name = "refused", .type = YamlType::list, .items = YamlType::text, .longest = 16},
     {.name = "calls",
      .type = YamlType::list,
      .items = YamlType::record,
@@ -269,6 +270,9 @@ Result<Payload> read_payload(const YamlRecord& record, const std::filesystem::pa
   } else {
     GANTRY_CHECK(read_from_artifact(record, path("artifact"), manifest, payload));
   }
+  payload.refused = record.texts("refused");
+  if (record.has("refused") && payload.refused.empty())
+    return record.error("refused", "is empty, expected words of the error");
   for (const YamlRecord& call : record.records("calls")) {
     GANTRY_TRY(GoldenCall read, read_call(call));
     payload.calls.push_back(std::move(read));

@@ -61,6 +61,8 @@ struct Payload {
   // of floating-point results, absolute and relative
   double tolerance = 0;
   std::vector<GoldenCall> calls;
+  // Not empty: the plugin must refuse the payload with a text that contains these words.
+  std::vector<std::string> refused;
 };
 
 // Reads a payload file and the files that it names, relative to its directory.

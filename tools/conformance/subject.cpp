@@ -23,14 +23,16 @@ Result<OwnedValue> value_of_scalar(const ConfigScalar& scalar) {
   return new_text(GANTRY_STRING, std::get<std::string>(scalar));
 }
 
-// The options as a runtime without a configuration resolves them.
-Status add_options(const RuntimeState& state, const Manifest& manifest, PluginHost& host) {
+// The options as a runtime resolves them whose program sets those in `given`.
+Status add_options(const RuntimeState& state, const Manifest& manifest,
+                   const std::vector<ConfigText>& given, PluginHost& host) {
   const ConfigLocations locations{
       std::filesystem::path(manifest.file).parent_path().string(),
       std::filesystem::path(manifest.library_path).parent_path().string(), state.cache_directory,
       [&](const std::string& name) { return state.environment.variable(name); }};
   std::vector<Message> warnings;
-  GANTRY_TRY(const auto values, resolve_config(manifest, {}, locations, warnings));
+  const std::vector<ConfigLayer> layers{{"the conformance kit", given}};
+  GANTRY_TRY(const auto values, resolve_config(manifest, layers, locations, warnings));
   for (const ConfigValue& value : values) {
     GANTRY_TRY(OwnedValue made, value_of_scalar(value.value));
     host.options.emplace_back(value.key, std::move(made));
@@ -56,11 +58,21 @@ Result<Subject> Subject::open(SubjectOptions options) {
   const std::filesystem::path whole = std::filesystem::absolute(options.manifest, failed);
   if (!failed) options.manifest = whole.lexically_normal().string();
   GANTRY_TRY(Manifest manifest, open_manifest(options.manifest));
-  std::vector<Payload> payloads;
-  if (!options.payloads.empty()) {
-    GANTRY_TRY(payloads, read_payload_file(options.payloads, manifest));
+  Subject subject(std::move(options), std::move(manifest));
+  if (subject.options_.payloads.empty()) return subject;
+  GANTRY_TRY(std::vector<Payload> payloads,
+             read_payload_file(subject.options_.payloads, subject.manifest_));
+  for (Payload& payload : payloads) {
+    auto& into = payload.refused.empty() ? subject.payloads_ : subject.refused_;
+    into.push_back(std::move(payload));
   }
-  return Subject(std::move(options), std::move(manifest), std::move(payloads));
+  return subject;
+}
+
+Subject Subject::with_library(std::string path) const {
+  Subject copy = *this;
+  copy.manifest_.library_path = std::move(path);
+  return copy;
 }
 
 Result<const std::vector<Payload>*> Subject::needed_payloads() const {
@@ -97,14 +109,15 @@ Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
   return RuntimeState::create(std::move(options));
 }
 
-Result<std::unique_ptr<Bench>> Bench::open(const Subject& subject) {
+Result<std::unique_ptr<Bench>> Bench::open(const Subject& subject,
+                                           const std::vector<ConfigText>& values) {
   std::unique_ptr<Bench> bench(new Bench);
   GANTRY_TRY(bench->state_, subject.runtime());
   GANTRY_TRY(bench->plugin_, subject.plugin());
   bench->host_ = std::make_unique<PluginHost>();
   bench->host_->state = bench->state_.get();
   bench->host_->plugin = bench->plugin_->id;
-  GANTRY_CHECK(add_options(*bench->state_, subject.manifest(), *bench->host_));
+  GANTRY_CHECK(add_options(*bench->state_, subject.manifest(), values, *bench->host_));
   fill_host_table(*bench->host_, bench->plugin_->abi_minor);
   // A plugin may request the numbers of its devices while it is created.
   for (const gantry_device_table& device : bench->plugin_->devices) {

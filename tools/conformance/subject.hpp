@@ -40,6 +40,8 @@ struct SubjectOptions {
   int mutations = 10'000;
   // of case 88
   double soak_seconds = 2;
+  // start of the run, ns of CLOCK_REALTIME
+  std::int64_t begun_ns = 0;
 };
 
 class Subject {
@@ -49,7 +51,12 @@ class Subject {
 
   const SubjectOptions& options() const { return options_; }
   const Manifest& manifest() const { return manifest_; }
+  // Payloads that the plugin must load.
   const std::vector<Payload>& payloads() const { return payloads_; }
+  // Payloads that it must refuse.
+  const std::vector<Payload>& refused_payloads() const { return refused_; }
+  // The same plugin with a copy of its library.
+  Subject with_library(std::string path) const;
   // Returns the payloads; skipped() if the plugin has no keys, not_run() if there are none.
   Result<const std::vector<Payload>*> needed_payloads() const;
 
@@ -61,14 +68,12 @@ class Subject {
   Result<std::shared_ptr<RuntimeState>> runtime() const;
 
  private:
-  Subject(SubjectOptions options, Manifest manifest, std::vector<Payload> payloads)
-      : options_(std::move(options)),
-        manifest_(std::move(manifest)),
-        payloads_(std::move(payloads)) {}
+  Subject(SubjectOptions options, Manifest manifest)
+      : options_(std::move(options)), manifest_(std::move(manifest)) {}
 
   SubjectOptions options_;
   Manifest manifest_;
-  std::vector<Payload> payloads_;
+  std::vector<Payload> payloads_, refused_;
 };
 
 // The description of this core for a query.
@@ -77,8 +82,10 @@ gantry_host_info host_info();
 // A runtime and an opened plugin, which a case creates as often as it requires.
 class Bench {
  public:
+  // values   [in]   of options, instead of the manifest's
   // returns  not_run() if the plugin cannot be opened
-  static Result<std::unique_ptr<Bench>> open(const Subject& subject);
+  static Result<std::unique_ptr<Bench>> open(const Subject& subject,
+                                             const std::vector<ConfigText>& values = {});
 
   const LoadedPlugin& plugin() const { return *plugin_; }
   RuntimeState& state() const { return *state_; }

@@ -4,9 +4,13 @@
 #include "core/base/child_process.hpp"
 #include "tests/support/manifest_builder.hpp"
 
+#include <gantry/note.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 namespace gantry::test {
@@ -31,6 +35,29 @@ KitRun run_kit(const std::vector<std::string>& args) {
   return {end->signal != 0 ? 128 + end->signal : end->exit_status, end->output};
 }
 
+namespace {
+
+// Changes the sanitizer in the note to another one.
+void change_sanitizer(std::vector<std::uint8_t>& library) {
+  gantry_note note{};
+  constexpr std::string_view id = "test.kit";
+  // The note has the id at its offset and the version behind it; other texts have not.
+  for (auto at = library.begin();; ++at) {
+    at = std::search(at, library.end(), id.begin(), id.end());
+    if (library.end() - at < static_cast<std::ptrdiff_t>(sizeof note)) std::abort();
+    if (at - library.begin() < static_cast<std::ptrdiff_t>(offsetof(gantry_note, id))) continue;
+    const auto start = at - static_cast<std::ptrdiff_t>(offsetof(gantry_note, id));
+    std::memcpy(&note, &*start, sizeof note);
+    if (note.struct_size != sizeof note || std::string_view(note.version) != "1.0.0") continue;
+    note.sanitizer = note.sanitizer == GANTRY_SANITIZER_THREAD ? GANTRY_SANITIZER_ADDRESS
+                                                               : GANTRY_SANITIZER_THREAD;
+    std::memcpy(&*start, &note, sizeof note);
+    return;
+  }
+}
+
+}  // namespace
+
 std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect) {
   std::vector<std::uint8_t> library = read_file(build_tree() / "tests/fake_plugins/libkit.so");
   constexpr std::string_view marker = "GANTRY_KIT_DEFECT=none";
@@ -45,6 +72,7 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
   std::copy(defect.begin(), defect.end(), at);
   const std::filesystem::path into = directory / defect;
   std::filesystem::create_directories(into);
+  if (defect == "wrong_sanitizer") change_sanitizer(library);
   write_file(into / "libkit.so", library);
   ManifestBuilder manifest;
   manifest.id("test.kit").library("libkit.so").set("keys", "[{key: test.kit, payload: [bytes]}]");
@@ -53,7 +81,12 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
   if (defect == "has_no_option")
     manifest.set("config", "{level: 3}");
   else
-    manifest.set("config_schema", "{level: {type: int, default: 3, min: 0, max: 9}}");
+    manifest.set("config_schema",
+                 "{level: {type: int, default: 3, min: 0, max: 9}, "
+                 "token: {type: string, secret: true}}");
+  if (defect != "has_no_support") manifest.set("support", "https://support.example.invalid/kit");
+  if (defect == "has_an_unknown_key")
+    manifest.set("schema", "\"1.1\"").set("schema_min", "\"1.0\"").set("surprise", "1");
   return manifest.write_to(into / "kit.yaml").string();
 }
 
@@ -76,6 +109,9 @@ payloads:
           - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
           - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
         result: {tensor: {dtype: float32, shape: [3], values: [11, 22, 33]}}
+  - key: test.kit
+    hex: "0500000000000002 68656c6c6f"
+    refused: [architecture 2, architecture 0]
 )");
   return file.string();
 }

@@ -28,6 +28,8 @@ constexpr WrongFile kWrongFiles[] = {
     {"OddDigits", "{key: test.kit, hex: \"000\"}", "payloads[0].hex: has an odd number of digits"},
     {"MissingFile", "{key: test.kit, file: nowhere.bin}", "nowhere.bin"},
     {"UnknownField", "{key: test.kit, hex: \"00\", more: 1}", "payloads[0].more: "},
+    {"RefusedWithoutAWord", "{key: test.kit, hex: \"00\", refused: []}",
+     "payloads[0].refused: is empty, expected words of the error"},
     {"TwoKinds",
      "{key: test.kit, hex: \"00\", calls: [{function: f, arguments: [{int: 1, text: a}]}]}",
      "payloads[0].calls[0].arguments[0].text: the value has 2 keys, expected one of none, int, "
