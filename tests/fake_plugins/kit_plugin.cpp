@@ -8,7 +8,8 @@
 //                            the architecture, 0
 //     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors;
 //                            sum(x, y) -> x + y, a new tensor
-//     device "kit_device"    memory of the host, with streams; work is complete on return
+//     device "kit_device"    memory of the host, with streams; work is complete on return. Its node
+//                            is /dev/full, its driver libBrokenLocale.so.1
 //     option "level"         int 0 to 9
 //     option "token"         text, secret
 #include <gantry/gantry.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cfenv>
 #include <cstdio>
 #include <cstdlib>
@@ -82,7 +84,7 @@ pid_t creator = 0;
 char token[64];
 
 gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text) {
-  if (has("silent_failure") && code != GANTRY_UNSUPPORTED) return code;
+  if (has("silent_failure") && code == GANTRY_MALFORMED) return code;
   char with_token[256];
   if (has("shows_a_secret") && token[0] != 0) {
     std::snprintf(with_token, sizeof with_token, "%s, token %s", text, token);
@@ -355,6 +357,25 @@ gantry_code check_index(std::int32_t i, gantry_status* status) {
   return fail(status, GANTRY_INVALID, "DEVICE_INDEX", "kit plugin: there is one device, 0");
 }
 
+// Reports why the device cannot be used; NULL: it can. The device node and the driver are files of
+// every host.
+const char* device_problem() {
+  const int node = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  if (node < 0 && errno == EACCES)
+    return has("names_no_node") ? "kit plugin: no permission"
+                                : "kit plugin: no permission for /dev/full";
+  if (node < 0) return "kit plugin: cannot open /dev/full";
+  close(node);
+  void* const driver = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return "kit plugin: cannot open libBrokenLocale.so.1";
+  void* const function = dlsym(driver, "__ctype_get_mb_cur_max");
+  if (has("crashes_without_function")) (void)*static_cast<const volatile char*>(function);
+  dlclose(driver);
+  if (function != nullptr) return nullptr;
+  return has("names_no_driver") ? "kit plugin: the driver is too old"
+                                : "kit plugin: libBrokenLocale.so.1 has no __ctype_get_mb_cur_max";
+}
+
 gantry_code count(void*, std::int32_t* out, gantry_status* status) {
   static int calls = 0;
   // The core counts while the plugin is created.
@@ -376,8 +397,10 @@ gantry_code count(void*, std::int32_t* out, gantry_status* status) {
     sigaddset(&mask, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &mask, nullptr);
   }
-  (void)status;
-  *out = 1;
+  static const char* const problem = device_problem();
+  if (problem != nullptr && !has("hides_problems"))
+    return fail(status, GANTRY_UNAVAILABLE, "DRIVER_CALL", problem);
+  *out = problem == nullptr ? 1 : 0;
   if (has("count_changes")) *out = ++calls;
   return GANTRY_OK;
 }

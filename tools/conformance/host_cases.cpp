@@ -1,88 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Case 47: a host without devices.
+// Cases 47 to 49: a host without devices, with an old driver, or without permission.
 #include "tools/conformance/cases.hpp"
+#include "tools/conformance/hidden_devices.hpp"
+#include "tools/conformance/stub_library.hpp"
 #include "tools/conformance/subject.hpp"
 #include "tools/conformance/watched_process.hpp"
 
+#include "core/manifest/reason.hpp"
+
 #include <gantry/abi_boundary.hpp>
-#include <gantry/descriptor.hpp>
+#include <gantry/join.hpp>
 
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
-#include <optional>
+#include <functional>
 
 namespace gantry::kit {
 namespace {
 
 constexpr int kMaxSeconds = 2;
-// Without them, libraries of the system fail in ways that no host shows.
-constexpr const char* kOrdinaryNodes[] = {"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"};
 
-// Replaces /dev for this process by a directory without devices. False: not permitted.
-bool hide_devices() {
-  if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
-  // In a chroot the root is usually no mount.
-  const bool is_private = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ||
-                          ::mount(nullptr, "/dev", nullptr, MS_PRIVATE, nullptr) == 0;
-  if (!is_private) return false;
-  std::vector<Descriptor> nodes;
-  for (const char* node : kOrdinaryNodes) nodes.emplace_back(::open(node, O_PATH | O_CLOEXEC));
-  if (::mount("none", "/dev", "tmpfs", 0, nullptr) != 0) return false;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const Descriptor file(::open(kOrdinaryNodes[i], O_CREAT | O_RDONLY | O_CLOEXEC, 0600));
-    const std::string node = concat("/proc/self/fd/", nodes[i].get());
-    ::mount(node.c_str(), kOrdinaryNodes[i], nullptr, MS_BIND, nullptr);
+// Checks the failure of a plugin whose device cannot be used.
+//
+// names    [in]   of what is missing; the text contains one of them. Empty: any text
+Status check_failure(const Error& error, std::string_view what,
+                     const std::vector<std::string>& names) {
+  const bool is_expected =
+      error.code != Code::bug && error.code != Code::malformed && error.code != Code::invalid;
+  if (!is_expected) {
+    return bug(what, " fails as ", name_of(error.code),
+               ", expected unavailable: ", first_line(error));
   }
-  return true;
+  const std::string text = error.message.text();
+  const bool is_named = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return text.find(name) != std::string::npos;
+  });
+  if (names.empty() || is_named) return {};
+  return bug(what, " fails without the name of ", join(names, " or "), ": ", first_line(error));
 }
 
-// Creates the plugin and counts its devices. A failure must have a text.
-Status create_and_count(const Subject& subject) {
-  const auto check = [](const Error& error) -> Status {
-    const bool is_expected =
-        error.code != Code::bug && error.code != Code::malformed && error.code != Code::invalid;
-    if (is_expected) return {};
-    return bug("fails as ", name_of(error.code), ", expected unavailable: ", first_line(error));
-  };
-  GANTRY_TRY(const auto bench, Bench::open(subject));
-  const auto instance = Instance::create(bench->plugin(), bench->host());
-  if (!instance.ok()) {
-    auto judged = check(instance.error());
-    if (!judged.ok()) return std::move(judged).error().at("in create");
-    return {};
-  }
-  for (const gantry_device_table& device : bench->plugin().devices) {
+// Creates the plugin and counts its devices. A failure is checked; with `names`, a count of 0 must
+// be a failure.
+Status create_and_count(const Bench& bench, const std::vector<std::string>& names) {
+  const auto instance = Instance::create(bench.plugin(), bench.host());
+  if (!instance.ok()) return check_failure(instance.error(), "create", names);
+  bool counts = bench.plugin().devices.empty();
+  for (const gantry_device_table& device : bench.plugin().devices) {
     std::int32_t count = 0;
     StatusBuffer status;
     const gantry_code code = status.call(
         [&](gantry_status* failure) { return device.count(instance->self(), &count, failure); });
     if (code != GANTRY_OK) {
-      auto judged = check(status.error(code, "count"));
-      if (!judged.ok()) return std::move(judged).error().at("in count of device ", device.name);
+      const std::string what = concat("count of device ", device.name);
+      GANTRY_CHECK(check_failure(status.error(code, what), what, names));
     }
+    counts = counts || code != GANTRY_OK || count != 0;
   }
-  return {};
+  if (counts || names.empty()) return {};
+  return bug("the plugin counts no device, expected an error with the name of ",
+             join(names, " or "));
 }
 
-// 47
-Status works_without_devices(Subject& subject) {
+// Runs `body` in a process whose /dev has no devices.
+Status without_devices(const std::function<Status()>& body) {
   const auto end = in_child([&]() -> std::string {
     if (!hide_devices()) return "s";
-    const auto begun = std::chrono::steady_clock::now();
-    const Status done = guard([&] { return create_and_count(subject); });
-    if (!done.ok()) {
-      const Error& error = done.error();
-      return (error.reason == not_run_reason ? "n" : "f") + error.message.text();
-    }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-    if (seconds.count() > kMaxSeconds)
-      return concat("fcreate and count take more than ", kMaxSeconds, " s");
-    return "p";
+    const Status done = guard(body);
+    if (done.ok()) return "p";
+    return (done.error().reason == not_run_reason ? "n" : "f") + done.error().message.text();
   });
   if (!end.ok()) return end.error();
   if (!end->ended_with(0) || end->report.empty())
@@ -93,12 +79,61 @@ Status works_without_devices(Subject& subject) {
   return {};
 }
 
+// 47
+Status works_without_devices(Subject& subject) {
+  return without_devices([&]() -> Status {
+    const auto begun = std::chrono::steady_clock::now();
+    // The core does not open a plugin whose device nodes do not exist.
+    const auto opened = open_plugin(subject.manifest(), core_info());
+    if (!opened.ok() && opened.error().reason == reason::no_device_node.tag) return {};
+    GANTRY_TRY(const auto bench, Bench::open(subject));
+    GANTRY_CHECK(create_and_count(*bench, {}));
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+    if (seconds.count() > kMaxSeconds)
+      return bug("create and count take more than ", kMaxSeconds, " s");
+    return {};
+  });
+}
+
+// 48
+Status names_the_old_driver(Subject& subject) {
+  std::vector<std::string> names;
+  for (const ManifestSoname& library : subject.manifest().needs.libraries)
+    names.push_back(library.soname);
+  if (names.empty()) return skipped("the manifest has no requires.libraries");
+  for (const std::string& name : names) GANTRY_CHECK(open_stub_library(name));
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  return create_and_count(*bench, names);
+}
+
+// 49
+Status names_the_forbidden_node(Subject& subject) {
+  const std::vector<std::string>& nodes = subject.manifest().needs.device_nodes;
+  if (nodes.empty()) return skipped("the manifest has no requires.device_nodes");
+  return without_devices([&]() -> Status {
+    for (const std::string& node : nodes) GANTRY_CHECK(create_forbidden_node(node));
+    GANTRY_TRY(const auto bench, Bench::open(subject));
+    // Root may open every file.
+    GANTRY_CHECK(drop_privileges());
+    return create_and_count(*bench, nodes);
+  });
+}
+
 constexpr Case kHostCases[] = {
     {47, Level::L, Weight::must, "works-without-devices",
      "create and count on a host without device nodes succeed or fail with a text, in less than "
      "2 s",
      "open the driver when it is first needed, and return UNAVAILABLE with its name",
      works_without_devices},
+    {48, Level::L, Weight::must, "names-the-old-driver",
+     "create or count fails with the name of the driver if the libraries of requires.libraries "
+     "have no functions",
+     "check the result of every dlsym(), and return UNAVAILABLE with the library and the function",
+     names_the_old_driver},
+    {49, Level::L, Weight::must, "names-the-forbidden-node",
+     "create or count fails with the name of the node if the nodes of requires.device_nodes may "
+     "not be opened",
+     "return UNAVAILABLE with the path of the node", names_the_forbidden_node},
 };
 
 }  // namespace

@@ -78,6 +78,10 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
   manifest.id("test.kit").library("libkit.so").set("keys", "[{key: test.kit, payload: [bytes]}]");
   manifest.device("kit_device");
   manifest.set("self_contained", "true");
+  // The core does not open a plugin without its device nodes.
+  const bool has_nodes = defect != "requires_dev";
+  manifest.set("requires", std::string("{libraries: [{soname: libBrokenLocale.so.1}]") +
+                               (has_nodes ? ", device_nodes: [/dev/full]}" : "}"));
   if (defect == "has_no_option")
     manifest.set("config", "{level: 3}");
   else
