@@ -17,6 +17,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -80,8 +81,18 @@ struct Module {
 constexpr std::size_t kResultBytes = 4096;
 
 pid_t creator = 0;
+// when the plugin was created
+bool others_were_open = false;
 // value of the option "token", NUL-terminated
 char token[64];
+
+// Is the plugin gantry.graph open in this process?
+bool others_are_open() {
+  const auto is_other = [](dl_phdr_info* library, std::size_t, void*) -> int {
+    return std::strstr(library->dlpi_name, "/libgantry_graph.so") != nullptr;
+  };
+  return dl_iterate_phdr(is_other, nullptr) != 0;
+}
 
 gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text) {
   if (has("silent_failure") && code == GANTRY_MALFORMED) return code;
@@ -139,6 +150,7 @@ gantry_code size_call(void* self, const gantry_env* env, const gantry_value*, st
   result->kind = GANTRY_INT;
   result->i = static_cast<std::int64_t>(module->size) + (has("shares_state") ? count : 0) +
               (has("wrong_result") ? 1 : 0);
+  if (has("fails_before_others") && others_are_open() && !others_were_open) ++result->i;
   return GANTRY_OK;
 }
 
@@ -530,6 +542,8 @@ void write_beside_the_library() {
 gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   if (has("aborts_in_create")) std::abort();
   creator = getpid();
+  others_were_open = others_are_open();
+  if (has("fails_after_others") && others_were_open) std::abort();
   if (has("aborts_in_fork")) {
     static bool once = pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
     (void)once;

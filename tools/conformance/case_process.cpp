@@ -86,6 +86,32 @@ CaseResult run_case_in_process(const Case& which, std::vector<std::string> words
   return result;
 }
 
+Status check_in_child(std::string_view what, const std::function<Status()>& body) {
+  const auto end = in_child([&]() -> std::string {
+    const Status done = guard(body);
+    if (done.ok()) return "p";
+    const Error& error = done.error();
+    const char letter = error.reason == skip_reason      ? 's'
+                        : error.reason == not_run_reason ? 'n'
+                                                         : 'f';
+    return letter + error.message.text();
+  });
+  if (!end.ok()) return end.error();
+  if (!end->ended_with(0) || end->report.empty())
+    return with_output(bug(what, " ", describe(*end)), *end);
+  const Message text = Message::lines(end->report.substr(1));
+  switch (end->report[0]) {
+    case 'p':
+      return {};
+    case 's':
+      return skipped(text);
+    case 'n':
+      return not_run(text);
+    default:
+      return bug(text);
+  }
+}
+
 void report_and_exit(const Case& which, Subject& subject, int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit none{0, 0};

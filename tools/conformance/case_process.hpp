@@ -7,7 +7,9 @@
 #include "tools/conformance/results.hpp"
 #include "tools/conformance/watched_process.hpp"
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::kit {
@@ -21,6 +23,12 @@ CaseResult run_case(const Case& which, Subject& subject);
 //                 number of the report's descriptor
 CaseResult run_case_in_process(const Case& which, std::vector<std::string> words,
                                const ProcessLimits& limits);
+
+// Runs a part of a case in a forked child. Precondition: this process has one thread.
+//
+// what     [in]   subject of the error if the child crashes: "a process without devices"
+// returns  the status of `body`, skipped() and not_run() included
+Status check_in_child(std::string_view what, const std::function<Status()>& body);
 
 // Called in the spawned process: runs the case, writes its result and ends the process without
 // calling exit handlers.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 47 to 49: a host without devices, with an old driver, or without permission.
+#include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/hidden_devices.hpp"
 #include "tools/conformance/stub_library.hpp"
 #include "tools/conformance/subject.hpp"
-#include "tools/conformance/watched_process.hpp"
 
 #include "core/manifest/reason.hpp"
 
@@ -64,19 +64,10 @@ Status create_and_count(const Bench& bench, const std::vector<std::string>& name
 
 // Runs `body` in a process whose /dev has no devices.
 Status without_devices(const std::function<Status()>& body) {
-  const auto end = in_child([&]() -> std::string {
-    if (!hide_devices()) return "s";
-    const Status done = guard(body);
-    if (done.ok()) return "p";
-    return (done.error().reason == not_run_reason ? "n" : "f") + done.error().message.text();
+  return check_in_child("a process without devices", [&]() -> Status {
+    if (!hide_devices()) return not_run("this system does not permit a process without /dev");
+    return body();
   });
-  if (!end.ok()) return end.error();
-  if (!end->ended_with(0) || end->report.empty())
-    return with_output(bug("a process without devices ", describe(*end)), *end);
-  if (end->report[0] == 's') return not_run("this system does not permit a process without /dev");
-  if (end->report[0] == 'n') return not_run(Message::lines(end->report.substr(1)));
-  if (end->report[0] == 'f') return bug(Message::lines(end->report.substr(1)));
-  return {};
 }
 
 // 47

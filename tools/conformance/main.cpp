@@ -77,6 +77,12 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86400.0));
+  app.add_option("--beside", options.subject.beside,
+                 "manifest of another plugin in the process of case 86; may be repeated")
+      ->type_name("MANIFEST")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option("--junit", options.junit, "write a JUnit report")->type_name("FILE");
   app.add_option("--json", options.json, "write a JSON report")->type_name("FILE");
   app.add_option("--stamp", options.stamp, "write the level that the plugin has reached")
@@ -127,6 +133,8 @@ std::vector<std::string> words_for(const Case& each, const Options& options) {
     words.push_back("--payloads");
     words.push_back(subject.payloads);
   }
+  for (const std::string& manifest : subject.beside)
+    words.insert(words.end(), {"--beside", manifest});
   return words;
 }
 

@@ -40,6 +40,8 @@ struct SubjectOptions {
   int mutations = 10'000;
   // of case 88
   double soak_seconds = 2;
+  // of case 86: manifests of other plugins
+  std::vector<std::string> beside;
   // start of the run, ns of CLOCK_REALTIME
   std::int64_t begun_ns = 0;
 };

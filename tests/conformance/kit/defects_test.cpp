@@ -112,6 +112,8 @@ constexpr Defect kDefects[] = {
     {"prints_at_exit", 81, "prints a text"},
     {"aborts_in_fork", 82, "ends with signal 6"},
     {"handles_signals", 83, "handler of signal 15", "WARNING"},
+    {"fails_after_others", 86, "graph.yaml first is ended by signal 6"},
+    {"fails_before_others", 86, "the result is 6, expected 5"},
     {"leaks_on_failure", 88, "bytes of resident memory", "FAILED", true},
     {"requires_descriptors", 89, "signal 6"},
     {"has_no_support", 91, "the manifest has no `support`", "WARNING"},
@@ -132,7 +134,9 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
                                 "--mutations",
                                 "50",
                                 "--soak",
-                                "0.2"};
+                                "0.2",
+                                "--beside",
+                                built_manifest("graph")};
   // The soak of level X repeats what the cases of level D do; level S, whose tests are in
   // tests/unit/plugin/check_test.cpp, runs no code.
   const bool is_stress = defect.case_number >= 84 && defect.case_number < 90;

@@ -2,6 +2,7 @@
 #include "kit_run.hpp"
 
 #include "core/base/child_process.hpp"
+#include "tests/support/built_plugins.hpp"
 #include "tests/support/manifest_builder.hpp"
 
 #include <gantry/note.h>
@@ -33,6 +34,11 @@ KitRun run_kit(const std::vector<std::string>& args) {
   const auto end = run_program(words, build_tree(), 1 << 20);
   if (!end.ok()) return {-1, end.error().message.text()};
   return {end->signal != 0 ? 128 + end->signal : end->exit_status, end->output};
+}
+
+std::string built_manifest(std::string_view name) {
+  const std::string directory = built_plugins(name);
+  return (std::filesystem::path(directory) / (std::string(name) + ".yaml")).string();
 }
 
 namespace {

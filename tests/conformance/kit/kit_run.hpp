@@ -25,6 +25,8 @@ struct KitRun {
 
 KitRun run_kit(const std::vector<std::string>& args);
 
+// The manifest of a plugin of this build: "graph".
+std::string built_manifest(std::string_view name);
 // The manifest of a copy of kit_plugin in `directory` that has a defect; "none": it has none.
 std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect);
 // Golden payloads for it.
