@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each defect of kit_plugin fails the case that forbids it, and no other.
+#include "defects.hpp"
 #include "kit_run.hpp"
 
 #include <gmock/gmock.h>
@@ -138,7 +139,7 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
                                 "--beside",
                                 built_manifest("graph")};
   // The soak of level X repeats what the cases of level D do; level S, whose tests are in
-  // tests/unit/plugin/check_test.cpp, runs no code.
+  // files_test.cpp, runs no code.
   const bool is_stress = defect.case_number >= 84 && defect.case_number < 90;
   if (!is_stress) args.insert(args.end(), {"--level", "L", "--level", "D"});
 #ifdef __SANITIZE_ADDRESS__
@@ -171,4 +172,11 @@ INSTANTIATE_TEST_SUITE_P(Kit, PluginWithDefect, ::testing::ValuesIn(kDefects),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
+
+std::vector<int> cases_failed_by_defects() {
+  std::vector<int> numbers;
+  for (const Defect& each : kDefects) numbers.push_back(each.case_number);
+  return numbers;
+}
+
 }  // namespace gantry::test

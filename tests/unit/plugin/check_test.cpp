@@ -2,6 +2,7 @@
 #include "core/plugin/check.hpp"
 
 #include "core/elf/elf_file.hpp"
+#include "tests/support/changed_elf.hpp"
 #include "tests/support/note_bytes.hpp"
 #include "tests/unit/plugin/world.hpp"
 
@@ -203,10 +204,7 @@ TEST(CheckPlugin, FindsLibrariesBesideThePlugin) {
 // A should-case: the plugin conforms.
 TEST(CheckPlugin, ReportsUniqueSymbolsAsAWarning) {
   std::vector<std::uint8_t> bytes = conforming_elf().object("shared", {}).build();
-  const std::uint64_t entry = ElfFile::parse(bytes)->find("shared")->at;
-  // STB_GNU_UNIQUE, STT_OBJECT, STV_HIDDEN
-  bytes[entry + 4] = 10 << 4 | 1;
-  bytes[entry + 5] = 2;
+  test::make_unique(bytes, "shared");
 
   const PluginCheck result = check(bytes);
 
@@ -239,26 +237,7 @@ TEST(CheckPlugin, ComparesTheDigest) {
 
 TEST(CheckPlugin, RequiresTheNoteInALoadedSegment) {
   std::vector<std::uint8_t> bytes = conforming_elf().build();
-  const std::uint64_t note_at = ElfFile::parse(bytes)->image().segments().back().at;
-  std::uint64_t load_at = 0;
-  const ElfFile elf = ElfFile::parse(bytes).value();
-  for (const ElfSegment& segment : elf.image().segments()) {
-    if (segment.type == segment_type::load) load_at = segment.at;
-  }
-  ASSERT_NE(note_at, load_at);
-  const auto content = elf.offset_in_file(elf.notes()[0].content);
-  // The loaded part begins in the middle of the note: p_offset and p_vaddr grow, p_filesz shrinks.
-  const auto add = [&](std::uint64_t at, std::uint64_t value) {
-    std::uint64_t number = 0;
-    std::memcpy(&number, bytes.data() + at, 8);
-    number += value;
-    std::memcpy(bytes.data() + at, &number, 8);
-  };
-  const std::uint64_t cut = content + 8;
-  add(load_at + 8, cut);
-  add(load_at + 16, cut);
-  add(load_at + 32, ~cut + 1);
-  add(load_at + 40, ~cut + 1);
+  test::unload_note(bytes);
 
   const PluginCheck result = check(bytes);
 
