@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
 
 namespace gantry::kit {
 namespace {
@@ -24,10 +27,12 @@ namespace {
 // The largest page size of the supported machines.
 constexpr Elf64_Xword kAlignment = 0x10000;
 
+constexpr std::size_t kEntries = 7;
+
 struct Image {
   Elf64_Ehdr header;
   Elf64_Phdr segments[3];
-  Elf64_Dyn dynamic[7];
+  Elf64_Dyn dynamic[kEntries];
   Elf64_Sym symbols[1];
   // buckets, chains, bucket 0, chain 0
   Elf64_Word hash[4];
@@ -68,7 +73,7 @@ Image image_of(std::size_t names_bytes) {
       {DT_STRSZ, names_bytes},
       {DT_NULL, 0},
   };
-  static_assert(std::size(entries) == std::size(decltype(image.dynamic){}));
+  static_assert(std::size(entries) == kEntries);
   for (std::size_t i = 0; i < std::size(entries); ++i) {
     image.dynamic[i].d_tag = entries[i].first;
     image.dynamic[i].d_un.d_val = entries[i].second;
