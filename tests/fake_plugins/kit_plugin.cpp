@@ -165,7 +165,7 @@ gantry_code vector_at(const gantry_value* args, std::int32_t i, float** data, st
   const bool right = tensor->dtype.code == 2 && tensor->dtype.bits == 32 &&
                      tensor->dtype.lanes == 1 && tensor->ndim == 1 && tensor->strides == nullptr;
   if (!right) return fail(status, GANTRY_INVALID, "ARGUMENT_TYPE", text);
-  if (tensor->device.type == 4) return fail(status, GANTRY_INVALID, "ARGUMENT_DEVICE", text);
+  if (tensor->device.type != 1) return fail(status, GANTRY_INVALID, "ARGUMENT_DEVICE", text);
   *size = tensor->shape[0];
   *data = reinterpret_cast<float*>(static_cast<char*>(tensor->data) + tensor->byte_offset);
   return GANTRY_OK;
@@ -179,6 +179,12 @@ gantry_code add_call(void*, const gantry_env*, const gantry_value* args, std::in
   }
   if (has("crashes_on_kinds") && count == 3)
     (void)*static_cast<const volatile int*>(&args[0].tensor->ndim);
+  if (has("crashes_on_strides") && count == 3 && args[0].kind == GANTRY_TENSOR_REF &&
+      args[0].tensor->strides != nullptr)
+    std::abort();
+  if (has("crashes_on_devices") && count == 3 && args[0].kind == GANTRY_TENSOR_REF &&
+      args[0].tensor->device.type != 1)
+    std::abort();
   if (has("crashes_on_offsets") && count == 3 && args[0].kind == GANTRY_TENSOR_REF &&
       args[0].tensor->byte_offset % 4 != 0)
     std::abort();

@@ -131,6 +131,23 @@ constexpr Change kChanges[] = {
        tensor->ndim = 0;
        return true;
      }},
+    {"strides of 0",
+     [](CallArguments& arguments, std::size_t i) {
+       // The elements that they select are in the tensor.
+       static std::int64_t strides[16]{};
+       gantry_tensor* const tensor = tensor_at(arguments, i);
+       if (tensor == nullptr || tensor->ndim == 0 || tensor->ndim > 16) return false;
+       tensor->strides = strides;
+       return true;
+     }},
+    {"another device",
+     [](CallArguments& arguments, std::size_t i) {
+       gantry_tensor* const tensor = tensor_at(arguments, i);
+       if (tensor == nullptr) return false;
+       // no device of any runtime
+       tensor->device = {kDeviceTypeCount, 0};
+       return true;
+     }},
     {"an empty shape and NULL data",
      [](CallArguments& arguments, std::size_t i) {
        gantry_tensor* const tensor = tensor_at(arguments, i);
@@ -295,8 +312,8 @@ constexpr Case kFunctionCases[] = {
      "list_functions lists exactly names that get_function finds",
      "list the names from the same data that get_function searches", lists_what_it_finds},
     {65, Level::D, Weight::must, "checks-arguments",
-     "a wrong number of arguments is INVALID; other kinds, element types and shapes are refused or "
-     "work",
+     "a wrong number of arguments is INVALID; other kinds, element types, shapes, strides and "
+     "devices are refused or work",
      "check the number, then the kind of each argument before reading it", checks_arguments},
     {66, Level::D, Weight::must, "accepts-or-refuses-unaligned-data",
      "tensors that begin within an element are refused or work",

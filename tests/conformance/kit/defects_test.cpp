@@ -87,6 +87,8 @@ constexpr Defect kDefects[] = {
     {"lists_too_much", 64, "lists \"missing\", get_function does not find it"},
     {"accepts_any_count", 65, "with 1 arguments instead of 0 returns ok, expected invalid"},
     {"crashes_on_kinds", 65, "signal 11"},
+    {"crashes_on_strides", 65, "signal 6"},
+    {"crashes_on_devices", 65, "signal 6"},
     {"crashes_on_offsets", 66, "signal 6"},
     {"result_on_error", 67, "fails and writes a result of kind 1"},
     {"shares_state", 68, "calls on 64 threads: the result is"},
