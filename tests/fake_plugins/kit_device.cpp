@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device of kit_plugin.
+#include "kit_plugin.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+namespace kit {
+namespace {
+
+constexpr std::size_t kMaxAlloc = std::size_t{1} << 30;
+constexpr std::uint32_t kKnownCopyFlags = GANTRY_COPY_BLOCKING;
+
+gantry_code check_index(std::int32_t i, gantry_status* status) {
+  if (i == 0 || has("accepts_any_index")) return GANTRY_OK;
+  return fail(status, GANTRY_INVALID, "DEVICE_INDEX", "kit plugin: there is one device, 0");
+}
+
+// Reports why the device cannot be used; NULL: it can. The device node and the driver are files of
+// every host.
+const char* device_problem() {
+  const int node = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  if (node < 0 && errno == EACCES)
+    return has("names_no_node") ? "kit plugin: no permission"
+                                : "kit plugin: no permission for /dev/full";
+  if (node < 0) return "kit plugin: cannot open /dev/full";
+  close(node);
+  void* const driver = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return "kit plugin: cannot open libBrokenLocale.so.1";
+  void* const function = dlsym(driver, "__ctype_get_mb_cur_max");
+  if (has("crashes_without_function")) (void)*static_cast<const volatile char*>(function);
+  dlclose(driver);
+  if (function != nullptr) return nullptr;
+  return has("names_no_driver") ? "kit plugin: the driver is too old"
+                                : "kit plugin: libBrokenLocale.so.1 has no __ctype_get_mb_cur_max";
+}
+
+gantry_code count(void*, std::int32_t* out, gantry_status* status) {
+  static int calls = 0;
+  // The core counts while the plugin is created.
+  if (has("requires_dev") && access("/dev/fd", F_OK) != 0) std::abort();
+  if (has("hangs_in_count")) {
+    for (;;) pause();
+  }
+  if (has("eats_memory")) {
+    for (;;) std::memset(std::malloc(1 << 20), 1, 1 << 20);
+  }
+  if (has("prints_and_aborts")) {
+    std::fputs("kit plugin: no linker\n", stderr);
+    std::abort();
+  }
+  if (has("exits_in_count")) std::_Exit(3);
+  if (has("blocks_signals")) {
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  }
+  static const char* const problem = device_problem();
+  if (problem != nullptr && !has("hides_problems"))
+    return fail(status, GANTRY_UNAVAILABLE, "DRIVER_CALL", problem);
+  *out = problem == nullptr ? 1 : 0;
+  if (has("count_changes")) *out = ++calls;
+  return GANTRY_OK;
+}
+
+gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_value* out,
+                      gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  const Plugin* const plugin = static_cast<const Plugin*>(self);
+  switch (kind) {
+    case GANTRY_ATTRIBUTE_EXISTS:
+      out->kind = GANTRY_INT;
+      out->i = 1;
+      return GANTRY_OK;
+    case GANTRY_ATTRIBUTE_DEVICE_NAME:
+      return plugin->host->text_new(plugin->host, GANTRY_STRING, gantry_text("kit"), out, status);
+    case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
+      out->kind = GANTRY_INT;
+      out->i = plugin->allocated;
+      return GANTRY_OK;
+    default:
+      if (has("throws") && kind > 1000) throw std::runtime_error("kit plugin: thrown");
+      return fail(status, GANTRY_NOT_FOUND, "ATTRIBUTE", "kit plugin: no such attribute");
+  }
+}
+
+// The size is stored before the memory.
+constexpr std::size_t kFront = 4096;
+
+gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
+                  gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (what->size > kMaxAlloc && has("wrong_code_of_alloc"))
+    return fail(status, GANTRY_UNAVAILABLE, "MEMORY", "kit plugin: out of memory");
+  if (what->size > kMaxAlloc)
+    return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
+  const std::size_t front = what->alignment > kFront ? what->alignment : kFront;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, front, front + what->size) != 0)
+    return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
+  char* const at = static_cast<char*>(memory) + front;
+  std::memcpy(at - 8, &what->size, 8);
+  std::memcpy(at - 16, &memory, 8);
+  static_cast<Plugin*>(self)->allocated += static_cast<std::int64_t>(what->size);
+  *data = has("misaligned_alloc") && what->alignment > 1024 ? at + 4 : at;
+  return GANTRY_OK;
+}
+
+void release(void* self, std::int32_t, void* data) {
+  if (data == nullptr) {
+    if (has("rejects_null")) std::abort();
+    return;
+  }
+  if (has("frees_too_early") && static_cast<Plugin*>(self)->pending == data) std::abort();
+  char* at = static_cast<char*>(data);
+  if (has("misaligned_alloc")) at -= reinterpret_cast<std::uintptr_t>(at) % 8;
+  std::uint64_t size = 0;
+  void* memory = nullptr;
+  std::memcpy(&size, at - 8, 8);
+  std::memcpy(&memory, at - 16, 8);
+  if (!has("counts_wrong"))
+    static_cast<Plugin*>(self)->allocated -= static_cast<std::int64_t>(size);
+  std::free(memory);
+}
+
+gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
+                 gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if ((what->flags & ~kKnownCopyFlags) != 0)
+    return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
+  const std::uint64_t offset = has("ignores_offsets") ? 0 : what->from.byte_offset;
+  if (has("reorders") && stream != nullptr && what->size == 1024) return GANTRY_OK;
+  if (what->size != 0)
+    std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
+                static_cast<const char*>(what->from.data) + offset, what->size);
+  if ((what->flags & GANTRY_COPY_BLOCKING) == 0)
+    static_cast<Plugin*>(self)->pending = what->to.data;
+  return GANTRY_OK;
+}
+
+gantry_code synchronize(void* self, std::int32_t i, void*, gantry_status* status) {
+  static_cast<Plugin*>(self)->pending = nullptr;
+  return check_index(i, status);
+}
+gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
+                          gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (flags != 0) return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
+  *stream = std::malloc(1);
+  return GANTRY_OK;
+}
+void stream_destroy(void*, std::int32_t, void* stream) { std::free(stream); }
+
+gantry_device_table make_device() {
+  gantry_device_table t{};
+  t.struct_size = sizeof t;
+  t.name = "kit_device";
+  t.count = count;
+  t.attribute = attribute;
+  t.alloc = alloc;
+  t.free = release;
+  t.copy = copy;
+  t.synchronize = synchronize;
+  t.stream_create = stream_create;
+  t.stream_destroy = stream_destroy;
+  return t;
+}
+
+}  // namespace
+
+const gantry_device_table device = make_device();
+
+}  // namespace kit

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of kit_plugin: kit_plugin.cpp (the plugin), kit_module.cpp (type key and functions),
+// kit_device.cpp.
+#pragma once
+
+#include <gantry/gantry.h>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace kit {
+
+// Does the plugin have this defect?
+bool has(std::string_view defect);
+
+struct Plugin {
+  const gantry_host* host;
+  std::atomic<std::int64_t> allocated;
+  // target of a copy since which there was no synchronize
+  void* pending;
+};
+
+struct Module {
+  Plugin* plugin;
+  gantry_object* pin;
+  const std::uint8_t* bytes;
+  std::uint64_t size;
+  // of the blob
+  const char* origin;
+  // of load_binary
+  pthread_t thread;
+  // results of the defect result_of_module
+  void* results;
+};
+
+// Fills a status, with the defects of errors.
+//
+// returns  code
+gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text);
+
+// Was the plugin gantry.graph open when this plugin was created, and is it open now?
+extern bool others_were_open;
+bool others_are_open();
+
+extern const gantry_loader_table loader;
+// of the defect key_not_in_manifest
+extern const gantry_loader_table badly_named;
+extern const gantry_device_table device;
+
+}  // namespace kit
