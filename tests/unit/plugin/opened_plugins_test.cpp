@@ -223,6 +223,39 @@ TEST_F(Upgrade, ByOverwritingTheFileIsReported) {
   EXPECT_THAT(explained(old.plugins), ElementsAre("1.0.0 chosen GANTRY-D130 STALE_MAPPED"));
 }
 
+// As `gantry plugins doctor` does it, and a load before it opens a plugin.
+TEST_F(Upgrade, ByAnotherFileIsFoundByAnInspection) {
+  SetFixture old = runtime(process);
+  ASSERT_EQ(version(old.plugins.for_key("fake")), "1.0.0");
+  overwrite_in_place(world.library("v1"));
+  SetFixture next = runtime(process);
+
+  EXPECT_FALSE(next.plugins.usable_for_key("fake", Depth::library).has_value());
+
+  EXPECT_EQ(next.plugins.candidate(0).reason, reason::stale_mapped);
+  EXPECT_EQ(next.plugins.candidate(0).text, overwritten_text(world.library("v1").string()));
+  EXPECT_THAT(next.created, IsEmpty());
+}
+
+// The newer version, which is not used now, is used after a restart.
+TEST_F(Upgrade, IsAmongTheChangesForAnOlderVersion) {
+  SetFixture old = runtime(process);
+  ASSERT_EQ(version(old.plugins.for_key("fake")), "1.0.0");
+  install_newer();
+  world.add_noted("v3", "good", fake_manifest().version("0.9.0"));
+  SetFixture next = runtime(process);
+
+  Explanation explanation = explain(next.plugins, {{"fake", false, {}}});
+  add_changes(next.plugins, explanation);
+
+  const auto& candidates = explanation.requirements[0].candidates;
+  ASSERT_EQ(candidates.size(), 3u);
+  EXPECT_EQ(candidates[2].version, "0.9.0");
+  EXPECT_THAT(candidates[2].changes,
+              ElementsAre(concat((world.path() / "v1/v1.yaml").string(), " is removed"),
+                          concat((world.path() / "v2/v2.yaml").string(), " is removed")));
+}
+
 TEST_F(Upgrade, ByCopyingOverTheFileIsReported) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   // In a process of its own, which cannot use the plugin any more.
