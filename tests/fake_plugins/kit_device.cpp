@@ -52,7 +52,7 @@ gantry_code count(void*, std::int32_t* out, gantry_status* status) {
     for (;;) pause();
   }
   if (has("eats_memory")) {
-    for (;;) std::memset(std::malloc(1 << 20), 1, 1 << 20);
+    for (;;) leak(1 << 20);
   }
   if (has("prints_and_aborts")) {
     std::fputs("kit plugin: no linker\n", stderr);

@@ -43,6 +43,9 @@ struct Module {
 // returns  code
 gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text);
 
+// Allocates memory, writes it, and does not free it.
+void leak(std::size_t bytes);
+
 // Was the plugin gantry.graph open when this plugin was created, and is it open now?
 extern bool others_were_open;
 bool others_are_open();
