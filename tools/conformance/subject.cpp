@@ -99,6 +99,8 @@ Result<std::shared_ptr<const LoadedPlugin>> Subject::plugin() const {
 
 Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
   RuntimeOptions options;
+  // Without the configuration of the vendor's host.
+  options.config_file = "/dev/null";
   options.plugin_files = {manifest_.file};
   options.only_these_plugins = true;
   options.threads = 2;

@@ -15,7 +15,7 @@ struct LoadOptions {
 };
 
 struct RuntimeOptions {
-  // empty: /etc/gantry/runtime.yaml where present
+  // empty: the configuration of the system, see configs/README.md; "/dev/null": none
   std::string config_file;
   // searched before all other directories
   std::vector<std::string> plugin_dirs;
