@@ -37,17 +37,19 @@ std::string cache_of(const Config& config, const Environment& environment) {
   return config.cache.empty() ? environment.cache_directory : config.cache;
 }
 
+std::string absolute_path(const std::string& path) {
+  // The working directory may have been removed.
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
+  return failed ? path : whole.lexically_normal().string();
+}
+
 PluginLocations locations_of(const RuntimeOptions& options, const Config& config,
                              const Environment& environment) {
   PluginLocations locations;
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
-    for (const std::string& path : paths) {
-      // The working directory may have been removed.
-      std::error_code failed;
-      const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-      all.push_back(failed ? path : whole.lexically_normal().string());
-    }
+    for (const std::string& path : paths) all.push_back(absolute_path(path));
     return all;
   };
   locations.manifests = absolute(options.plugin_files);
@@ -106,7 +108,9 @@ Message ignored_warning(const RuntimeState& state, const std::string& variable) 
 std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   ProberOptions options;
   options.program = find_probe(core_directory());
-  options.config_file = state.options.config_file;
+  // Read by gantry-probe, later, when the working directory may be another.
+  if (!state.options.config_file.empty())
+    options.config_file = absolute_path(state.options.config_file);
   options.cache_directory = state.cache_directory;
   options.core = core_info();
   options.environment = [](const Manifest& manifest) {

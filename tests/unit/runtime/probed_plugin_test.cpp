@@ -25,7 +25,7 @@ class ProbedPlugin : public ::testing::Test {
   void SetUp() override { use_cache("none"); }
   Runtime runtime() {
     RuntimeOptions options;
-    options.config_file = (temp / "runtime.yaml").string();
+    options.config_file = config_file;
     options.plugin_dirs = {world.path().string()};
     options.probe = probe;
     options.only_these_plugins = true;
@@ -36,6 +36,7 @@ class ProbedPlugin : public ::testing::Test {
 
   test::World world;
   test::TempDir temp;
+  std::string config_file = (temp / "runtime.yaml").string();
   std::vector<std::string> lines;
   bool probe = true;
 };
@@ -170,6 +171,19 @@ TEST_F(ProbedPluginWithALevel, IsNotUsedByAProcessThatHasAnOlderConfiguration) {
 
   ASSERT_FALSE(device.ok());
   EXPECT_THAT(device.error().message.text(), HasSubstr("GANTRY-D541 PROBE_FAILED"));
+}
+
+TEST_F(ProbedPlugin, IsProbedAfterTheProgramHasChangedItsDirectory) {
+  add("good", "always");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(temp.path());
+  config_file = "runtime.yaml";
+  Runtime host = runtime();
+  std::filesystem::current_path(before);
+
+  const auto device = host.device("fake_device");
+
+  EXPECT_TRUE(device.ok()) << device.error().message;
 }
 
 TEST_F(ProbedPlugin, IsOpenedAtOnceIfTheProgramStatesIt) {
