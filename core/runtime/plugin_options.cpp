@@ -73,7 +73,7 @@ std::vector<std::string> ignored_variables(const RuntimeState& state) {
 std::uint64_t plugin_options_digest(const RuntimeState& state, const Manifest& manifest) {
   std::vector<Message> warnings;
   const auto values = plugin_options(state, manifest, warnings);
-  return values.ok() ? digest_of(*values) : DiskCache::digest(values.error().message.text());
+  return values.ok() ? digest_of(*values) : DiskCache::digest(values.error().reason);
 }
 
 }  // namespace gantry

@@ -17,7 +17,8 @@ namespace gantry {
 Result<std::vector<ConfigValue>> plugin_options(const RuntimeState& state, const Manifest& manifest,
                                                 std::vector<Message>& warnings);
 
-// Returns digest_of() these options; if they cannot be resolved, a digest of the error.
+// Returns digest_of() these options; if they cannot be resolved, a digest of the reason, because the
+// text of the error has the paths of files as the program spells them.
 std::uint64_t plugin_options_digest(const RuntimeState& state, const Manifest& manifest);
 
 // Returns the variables that the options of usable plugins name in ${env:NAME}, and that are set

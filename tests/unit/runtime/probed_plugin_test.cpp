@@ -186,6 +186,21 @@ TEST_F(ProbedPlugin, IsProbedAfterTheProgramHasChangedItsDirectory) {
   EXPECT_TRUE(device.ok()) << device.error().message;
 }
 
+// The paths in the two errors differ: gantry-probe has the absolute one.
+TEST_F(ProbedPlugin, IsRefusedForAnOptionThatItDoesNotHave) {
+  world.add("fake", "good",
+            fake_manifest().set("probe", "always").set("config_schema", "{level: {type: int}}"));
+  test::write_file(temp / "runtime.yaml",
+                   std::string_view("cache: none\nbackends: {test.fake: {config: {lever: 1}}}\n"));
+  config_file = std::filesystem::relative(temp / "runtime.yaml").string();
+  Runtime host = runtime();
+
+  const auto device = host.device("fake_device");
+
+  ASSERT_FALSE(device.ok());
+  EXPECT_THAT(device.error().message.text(), HasSubstr("GANTRY-D166 CONFIG_KEY"));
+}
+
 TEST_F(ProbedPlugin, IsOpenedAtOnceIfTheProgramStatesIt) {
   add("good", "always");
   probe = false;
