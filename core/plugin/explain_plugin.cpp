@@ -48,7 +48,6 @@ std::vector<Requirement> requirements_of(const Manifest& manifest) {
   return all;
 }
 
-// A candidate that is or was eligible takes precedence; otherwise the first that was not shadowed.
 bool is_shadowed(const ExplainedCandidate& one) { return one.verdict == Verdict::shadowed; }
 
 }  // namespace
@@ -70,6 +69,7 @@ Result<ExplainedPlugin> explain_plugin(const PluginSet& plugins, std::string_vie
     one.candidate = explain_candidate(candidate, i);
     one.location = candidate.location_name;
     one.drop_ins = candidate.drop_ins;
+    // A candidate that is or was eligible takes precedence; otherwise the first that was not shadowed.
     const bool takes_part = candidate.manifest && !is_shadowed(one.candidate);
     if (takes_part && (!has_used || candidate.state >= CandidateState::eligible)) {
       has_used = true;

@@ -16,7 +16,7 @@ namespace gantry::cli {
 // Starting a driver for several GPUs takes up to ten seconds.
 constexpr int default_driver_seconds = 60;
 
-// True for a candidate with a library that nothing speaks against so far.
+// True for a candidate with a library that no check has stopped.
 bool can_be_probed(const Candidate& candidate);
 
 // Probes all plugins, also those whose manifests do not require it, unless a verdict is cached.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The checks of core/trust on the way of a plugin from its manifest to its code.
+// The checks of core/trust between a plugin's manifest and its code.
 #include "core/plugin/explain.hpp"
 #include "core/trust/digest.hpp"
 #include "tests/unit/plugin/set_fixture.hpp"
