@@ -18,6 +18,7 @@ using Words = std::vector<std::string>;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
 Words lines_of(const std::string& text) {
@@ -158,6 +159,17 @@ TEST(BashScript, CompletesFilesWithBlanksInTheirNamesAndDirectories) {
   EXPECT_THAT(bash({"run", "my m"}, temp.path()), ElementsAre("my model.so"));
   EXPECT_THAT(bash({"run", "--input", "x", "=", "my m"}, temp.path()), ElementsAre("my model.so"));
   EXPECT_THAT(bash({"--plugins", "m"}, temp.path()), ElementsAre("my plugins"));
+}
+
+TEST(BashScript, CompletesAPluginAsFileOrDirectory) {
+  const TempDir temp;
+  write_file(temp / "npu.tar.gz", std::string_view("x"));
+  std::filesystem::create_directory(temp / "npu-directory");
+  for (const char* command : {"install", "check"}) {
+    EXPECT_THAT(completions({"plugins", command, ""}), ElementsAre(":files"));
+    EXPECT_THAT(bash({"plugins", command, "np"}, temp.path()),
+                UnorderedElementsAre("npu.tar.gz", "npu-directory"));
+  }
 }
 
 TEST(BashScript, ReturnsNothingForAProgramThatCannotRun) {

@@ -17,9 +17,9 @@ CompletedValue kind_of(const OptionText& option) {
   if (value == "KEY") return CompletedValue::type_key;
   if (value == "CODE") return CompletedValue::reason;
   if (value == "NAME[:N]") return CompletedValue::device;
-  if (contains("FILE") || value == "RECIPE" || value == "SPEC" || contains("ARCHIVE"))
+  if (contains("FILE") || value == "RECIPE" || value == "SPEC" || value == "PLUGIN")
     return CompletedValue::file;
-  if (contains("DIR") || contains("FOLDER")) return CompletedValue::directory;
+  if (contains("DIR")) return CompletedValue::directory;
   return CompletedValue::none;
 }
 

@@ -18,6 +18,7 @@
 namespace gantry::cli {
 
 // The kind of values that a word may have besides the listed ones.
+// file: also a directory, which may contain it
 enum class CompletedValue { none, file, directory, plugin, type_key, device, reason };
 
 struct CompletedWord {
