@@ -32,6 +32,14 @@ cat >"$work/log" <<'EOF'
 5: not here
 5/6 Test #5: other ............***Skipped   0.01 sec
 6/6 Test #6: wrong ............***Failed    0.01 sec
+7: [ RUN      ] Oracle.is_absent
+7: d.cpp:1: Skipped
+7: zsh is not installed
+7: [  SKIPPED ] Oracle.is_absent (0 ms)
+7: [ RUN      ] Oracle.passes
+7: [       OK ] Oracle.passes (0 ms)
+7: [==========] 2 tests from 1 test suite ran. (0 ms total)
+7/7 Test #7: unit_d ...........   Passed    0.01 sec
 EOF
 cat >"$work/expected" <<'EOF'
 ---- failed
@@ -50,7 +58,13 @@ last words
 
 ---- 6/6 Test #6: wrong ............***Failed    0.01 sec
 
-3 4 2
+---- skipped without a program
+[ RUN      ] Oracle.is_absent
+d.cpp:1: Skipped
+zsh is not installed
+[  SKIPPED ] Oracle.is_absent (0 ms)
+
+4 5 2
 EOF
 "$1/summarize-tests" "$work/log" >"$work/found"
 diff "$work/expected" "$work/found" || { echo "summary: FAILED" >&2; exit 1; }
