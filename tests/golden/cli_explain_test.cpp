@@ -36,11 +36,13 @@ class PluginsExplain : public ::testing::Test {
                                           "]}\nbackends: {acme.npu: {config: {token: hush}}}\n");
   }
   std::string directory() const { return dir_.path().string(); }
-  Outcome explain(std::vector<std::string> more = {}) const {
-    std::vector<std::string> args{"--config", (dir_ / "runtime.yaml").string(), "plugins",
-                                  "explain", "acme.npu"};
-    args.insert(args.end(), more.begin(), more.end());
+  Outcome run_command(std::vector<std::string> args) const {
+    args.insert(args.begin(), {"--config", (dir_ / "runtime.yaml").string()});
     return run_gantry(args, {"GANTRY_CONFIG_ACME_NPU__CACHE_MB=7"});
+  }
+  Outcome explain(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"plugins", "explain", "acme.npu"});
+    return run_command(more);
   }
 
  private:
@@ -95,6 +97,26 @@ TEST_F(PluginsExplain, PrintsTheSameAsJson) {
   ASSERT_EQ(all.at("offers").size(), 2u);
   EXPECT_EQ(all.at("offers")[0].at("what"), "npu");
   EXPECT_EQ(all.at("offers")[0].at("candidates")[0].at("would_be_chosen_if").size(), 1u);
+}
+
+// The members of `explain` without its offers, which doctor lists as requirements, and of `check`.
+TEST_F(PluginsExplain, IsPartOfTheJsonOfDoctor) {
+  json explained = json::parse(explain({"--json"}).out);
+  const json doctor = json::parse(run_command({"plugins", "doctor", "--json"}).out);
+  const json checked =
+      json::parse(run_gantry({"plugins", "check", "--json", directory() + "/new/new.yaml"}).out);
+
+  ASSERT_EQ(doctor.at("plugins").size(), 1u);
+  json plugin = doctor.at("plugins")[0];
+  EXPECT_EQ(plugin.at("manifests")[0].at("drop_ins"), json({directory() + "/new.yaml.d/10.yaml"}));
+  EXPECT_EQ(plugin.at("options")[0].at("source"),
+            "environment variable GANTRY_CONFIG_ACME_NPU__CACHE_MB");
+  EXPECT_GE(plugin.at("findings").size(), 15u);
+  EXPECT_EQ(plugin.at("findings"), checked.at("findings"));
+  plugin.erase("findings");
+  explained.erase("offers");
+  EXPECT_EQ(plugin, explained);
+  EXPECT_THAT(doctor.dump(), Not(HasSubstr("hush")));
 }
 
 TEST_F(PluginsExplain, PrintsWhyOptionsCannotBeResolved) {

@@ -7,6 +7,7 @@
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/explanation_json.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/plugin_report.hpp"
 #include "tools/gantry/session.hpp"
 
 #include "core/base/text.hpp"
@@ -19,6 +20,7 @@
 #include <gantry/quoted.hpp>
 
 #include <optional>
+#include <set>
 
 namespace gantry::cli {
 namespace {
@@ -50,8 +52,16 @@ struct Probe {
   std::vector<Message> problems;
 };
 
+// One id, and the static cases of the manifest that takes precedence.
+struct DiagnosedPlugin {
+  PluginReport report;
+  std::optional<PluginCheck> check;
+};
+
 struct Diagnosis {
   Explanation plugins;
+  // by id; only for --json
+  std::vector<DiagnosedPlugin> details;
   std::vector<UnclaimedLibrary> unclaimed;
   std::optional<Probe> probe;
   // NULL: no file is examined
@@ -129,6 +139,13 @@ void write_unclaimed(const UnclaimedLibrary& library, JsonWriter& json) {
   json.field("version", json_text(library.version));
 }
 
+void write_details(const DiagnosedPlugin& one, JsonWriter& json) {
+  write_plugin(one.report, json);
+  write_texts("warnings", one.report.warnings, json);
+  write_objects("findings", one.check ? one.check->findings : std::vector<CheckFinding>(), json,
+                write_finding);
+}
+
 std::string doctor_json(const Diagnosis& diagnosis) {
   const Explanation& explanation = diagnosis.plugins;
   return json_document([&](JsonWriter& json) {
@@ -141,6 +158,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     write_objects("unreadable", explanation.unreadable, json, write_candidate);
     write_objects("unclaimed", diagnosis.unclaimed, json, write_unclaimed);
     write_texts("warnings", explanation.warnings, json);
+    write_objects("plugins", diagnosis.details, json, write_details);
   });
 }
 
@@ -152,6 +170,23 @@ void note_cached_probes(const InstalledPlugins& installed) {
     if (!can_be_probed(all[i]) || !Prober::is_subject(*all[i].manifest)) continue;
     if (const auto verdict = installed.prober().cached(all[i])) plugins.set_probe(i, *verdict);
   }
+}
+
+// Of every id that a manifest has. A library that is not trusted is not read.
+Result<std::vector<DiagnosedPlugin>> examine_all(const InstalledPlugins& installed) {
+  std::set<std::string> ids;
+  for (const Candidate& candidate : installed.set().candidates())
+    if (candidate.manifest) ids.insert(candidate.manifest->id);
+  std::vector<DiagnosedPlugin> all;
+  for (const std::string& id : ids) {
+    DiagnosedPlugin one;
+    GANTRY_TRY(one.report, examine_plugin(installed, id));
+    const ExplainedPlugin& plugin = one.report.plugin;
+    if (plugin.manifest && plugin.manifests[plugin.used].candidate.state >= CandidateState::trusted)
+      one.check = check_with_digest(plugin.manifest->file);
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 // Examines the type keys and the artifact of the options; without these, everything that plugins
@@ -192,6 +227,9 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
                                             package_library_directories());
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
   add_changes(plugins, diagnosis.plugins);
+  if (options.json) {
+    GANTRY_TRY(diagnosis.details, examine_all(installed));
+  }
   return diagnosis;
 }
 
@@ -227,7 +265,10 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
-      "host code.\n\n"
+      "host code.\n"
+      "With --json, \"plugins\" has for each id: its manifests with drop-ins, its options with "
+      "their\n"
+      "sources, and the findings of `gantry plugins check`.\n\n"
       "Example:\n  gantry plugins doctor --artifact model.so");
   set_action(*command, invocation, options, doctor);
 }

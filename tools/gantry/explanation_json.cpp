@@ -3,6 +3,8 @@
 
 #include "tools/gantry/common/json_document.hpp"
 
+#include "core/trust/digest.hpp"
+
 namespace gantry::cli {
 
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
@@ -45,6 +47,20 @@ void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json
   write_texts("replaced", requirement.replaced, json);
   json.field("advice", json_text(requirement.advice));
   json.field("tie", json_text(requirement.tie));
+}
+
+void write_finding(const CheckFinding& finding, JsonWriter& json) {
+  json.field("case", finding.number);
+  json.field("name", finding.name);
+  json.field("must", finding.must);
+  json.field("outcome", name_of(finding.outcome));
+  json.field("text", json_text(finding.text));
+}
+
+PluginCheck check_with_digest(const std::string& manifest) {
+  CheckOptions options;
+  options.sha256 = [](std::span<const std::uint8_t> bytes) { return hex_text(sha256(bytes)); };
+  return check_plugin(manifest, options);
 }
 
 }  // namespace gantry::cli

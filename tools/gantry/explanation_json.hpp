@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The JSON of explanations, for `plugins doctor` and `plugins explain`. Each function writes the
-// members of one object.
+// The JSON of explanations and static checks, for `plugins doctor`, `plugins explain` and `plugins
+// check`. Each write function writes the members of one object.
 #pragma once
 
 #include "core/base/json_writer.hpp"
+#include "core/plugin/check.hpp"
 #include "core/plugin/explain.hpp"
 
 namespace gantry::cli {
@@ -12,5 +13,9 @@ namespace gantry::cli {
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json);
 void write_location(const SearchLocation& location, JsonWriter& json);
 void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json);
+void write_finding(const CheckFinding& finding, JsonWriter& json);
+
+// Runs the static cases and compares the digest of the manifest.
+PluginCheck check_with_digest(const std::string& manifest);
 
 }  // namespace gantry::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/digest.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/explanation_json.hpp"
 
 #include "core/base/text.hpp"
 #include "core/plugin/check.hpp"
@@ -53,14 +53,6 @@ std::string check_text(const PluginCheck& check, const Terminal& terminal) {
   return text;
 }
 
-void write_finding(const CheckFinding& finding, JsonWriter& json) {
-  json.field("case", finding.number);
-  json.field("name", finding.name);
-  json.field("must", finding.must);
-  json.field("outcome", name_of(finding.outcome));
-  json.field("text", json_text(finding.text));
-}
-
 std::string check_json(const PluginCheck& check) {
   return json_document([&](JsonWriter& json) {
     json.field("manifest", json_text(check.manifest));
@@ -74,9 +66,7 @@ std::string check_json(const PluginCheck& check) {
 
 Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals&) {
   GANTRY_TRY(const std::string manifest, manifest_in(options.path));
-  CheckOptions with;
-  with.sha256 = [](std::span<const std::uint8_t> bytes) { return hex_text(sha256(bytes)); };
-  const PluginCheck check = check_plugin(manifest, with);
+  const PluginCheck check = check_with_digest(manifest);
   print(options.json ? check_json(check) : check_text(check, terminal_of(STDOUT_FILENO)));
   return check.conforms() ? kDone : kFailed;
 }

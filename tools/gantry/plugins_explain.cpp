@@ -4,14 +4,11 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/explanation_json.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/plugin_report.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/base/text.hpp"
-#include "core/plugin/compatible.hpp"
-#include "core/plugin/explain_plugin.hpp"
-#include "core/runtime/installed_plugins.hpp"
-
 #include <gantry/join.hpp>
+#include "core/base/text.hpp"
 
 #include <algorithm>
 
@@ -23,27 +20,7 @@ struct ExplainOptions {
   bool json = false;
 };
 
-// A plugin, and its options or why they cannot be resolved.
-struct PluginReport {
-  ExplainedPlugin plugin;
-  Result<std::vector<ConfigValue>> options = std::vector<ConfigValue>();
-  std::vector<Message> warnings;
-};
-
-Result<PluginReport> examine_plugin(const InstalledPlugins& installed, const std::string& id) {
-  installed.set().inspect_all();
-  PluginReport report;
-  GANTRY_TRY(report.plugin, explain_plugin(installed.set(), id));
-  if (report.plugin.manifest)
-    report.options = installed.options_of(*report.plugin.manifest, report.warnings);
-  return report;
-}
-
 constexpr std::string_view margin = "           ";
-
-std::string abi_text(const ManifestAbi& abi) {
-  return describe(gantry_abi_range{abi.major, abi.min_minor, abi.max_minor, 0});
-}
 
 std::string manifest_text(const Manifest& manifest) {
   std::string text;
@@ -123,61 +100,19 @@ std::string report_text(const PluginReport& report) {
   return text;
 }
 
-void write_used(const Manifest& manifest, JsonWriter& json) {
-  json.begin_object("used");
-  json.field("version", json_text(manifest.version.text));
-  json.field("display_name", json_text(manifest.display_name));
-  json.field("vendor", json_text(manifest.vendor));
-  json.field("license", json_text(manifest.license));
-  json.field("homepage", json_text(manifest.homepage));
-  json.field("support", json_text(manifest.support));
-  json.field("manifest", json_text(manifest.file));
-  json.field("library", json_text(manifest.library_path));
-  json.field("abi", abi_text(manifest.abi));
-  json.field("priority", manifest.priority);
-  json.field("required", manifest.required);
-  write_texts("globals", manifest.globals, json);
-  json.end();
-}
-
-void write_manifest(const ExplainedManifest& one, JsonWriter& json) {
-  write_candidate(one.candidate, json);
-  json.field("location", json_text(one.location));
-  write_texts("drop_ins", one.drop_ins, json);
-}
-
-// Values of options are texts, because their types differ.
-void write_option(const ConfigValue& value, JsonWriter& json) {
-  json.field("key", json_text(value.key));
-  json.field("value", json_text(display_text(value)));
-  json.field("source", json_text(value.source));
-  json.field("secret", value.secret);
-  json.field("live", value.live);
-}
-
 std::string report_json(const PluginReport& report) {
-  const ExplainedPlugin& plugin = report.plugin;
   return json_document([&](JsonWriter& json) {
-    json.field("id", json_text(plugin.id));
-    if (plugin.manifest) {
-      write_used(*plugin.manifest, json);
-    } else {
-      json.field("used", nullptr);
-    }
-    write_objects("manifests", plugin.manifests, json, write_manifest);
-    const bool resolved = report.options.ok();
-    write_objects("options", resolved ? *report.options : std::vector<ConfigValue>(), json,
-                  write_option);
-    json.field("options_error",
-               resolved ? std::nullopt : std::optional(json_text(report.options.error().message)));
-    write_objects("offers", plugin.offers.requirements, json, write_requirement);
+    write_plugin(report, json);
+    write_objects("offers", report.plugin.offers.requirements, json, write_requirement);
     write_texts("warnings", report.warnings, json);
   });
 }
 
 Result<ExitStatus> explain_and_print(const ExplainOptions& options, const Globals& globals) {
   GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  GANTRY_TRY(const PluginReport report, examine_plugin(InstalledPlugins(runtime), options.id));
+  const InstalledPlugins installed(runtime);
+  installed.set().inspect_all();
+  GANTRY_TRY(const PluginReport report, examine_plugin(installed, options.id));
   print(options.json ? report_json(report) : report_text(report));
   return kDone;
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `plugins explain` and `plugins doctor --json` report of one plugin: its manifests with their
+// drop-ins, and the options that it gets.
+#pragma once
+
+#include "core/base/json_writer.hpp"
+#include "core/manifest/config_values.hpp"
+#include "core/plugin/explain_plugin.hpp"
+#include "core/runtime/installed_plugins.hpp"
+
+#include <gantry/result.hpp>
+
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+
+// A plugin, and its options or why they cannot be resolved.
+struct PluginReport {
+  ExplainedPlugin plugin;
+  Result<std::vector<ConfigValue>> options = std::vector<ConfigValue>();
+  std::vector<Message> warnings;
+};
+
+// The set must have been inspected: PluginSet::inspect_all().
+//
+// returns  the errors of explain_plugin()
+Result<PluginReport> examine_plugin(const InstalledPlugins& installed, const std::string& id);
+
+std::string abi_text(const ManifestAbi& abi);
+
+// Writes the members id, used, manifests, options and options_error of an object.
+void write_plugin(const PluginReport& report, JsonWriter& json);
+
+}  // namespace gantry::cli
