@@ -5,7 +5,8 @@
 # Builds libgantry_<name>.so with the linker options that the core requires of a plugin: one exported
 # symbol, nothing unresolved, no executable stack, bound at load. Library and manifest are placed in a
 # directory of their own, <plugins.d>/<name>/{<name>.yaml,libgantry_<name>.so}: removing the directory
-# removes the plugin. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
+# removes the plugin. Group and others may not write to them, nor to the directories of the build that lead to them,
+# because the core uses no plugin that others can change. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
 # @GANTRY_PLUGIN_ABI@ are replaced.
 #
 # It is installed in two ways. The component plugin-<name> is the same directory, below
@@ -89,6 +90,7 @@ function(gantry_add_plugin name)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS "${exports};${manifest}")
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM
     COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
+  gantry_protect_plugin(${target} "${directory}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
     install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
     install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
@@ -96,6 +98,25 @@ function(gantry_add_plugin name)
     set(GANTRY_PLUGIN_ID_${name} "${GANTRY_PLUGIN_ID_${name}}" PARENT_SCOPE)
     set(GANTRY_PLUGIN_MIN_MINOR_${name} "${plugin_MIN_MINOR}" PARENT_SCOPE)
   endif()
+endfunction()
+
+# gantry_protect_plugin(<target> <directory> <manifest>): with a umask of 002 the compiler and CMake make files and
+# directories that their group may write to. This build of gantry itself needs no change: its core accepts who can
+# write to the build.
+function(gantry_protect_plugin target directory manifest)
+  if(TARGET gantry_sdk)
+    return()
+  endif()
+  set(paths "${manifest}" "${directory}")
+  cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${directory}" NORMALIZE is_in_build)
+  while(is_in_build AND NOT directory STREQUAL CMAKE_BINARY_DIR)
+    cmake_path(GET directory PARENT_PATH directory)
+    list(APPEND paths "${directory}")
+  endwhile()
+  # A failure is ignored: a directory of another user, or a file system without modes. `gantry plugins doctor` names
+  # what the core refuses.
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND sh -c "chmod go-w \"$@\" 2>/dev/null || :" sh "$<TARGET_FILE:${target}>" ${paths})
 endfunction()
 
 # gantry_install_in_system(<target> <name> <manifest>): the component system-<name>.
