@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Packs the Debian packages of a build and checks their contents without installing them:
-#   each package is there, and no file belongs to two of them,
+#   each package is there and has its files, and no file belongs to two of them,
 #   files are only where Debian expects them, and no file is writable by others,
 #   each manifest names a library that is in its own package,
 #   packing again gives the same bytes, and the build tree is configured as before.
@@ -10,6 +10,7 @@
 set -eu
 build=$(realpath "$1")
 source=$(cd "$(dirname "$0")/../.." && pwd)
+multiarch=$(uname -m)-linux-gnu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "packages: FAILED: $*" >&2; exit 1; }
@@ -43,9 +44,47 @@ for deb in "$work"/debs/*.deb; do
   done
 done
 [ -z "$(sort "$work/all" | uniq -d)" ] || fail "files are in two packages: $(sort "$work/all" | uniq -d | head -n 5)"
-for file in /usr/bin/gantry /usr/include/gantry/plugin.h /usr/include/gantry/runtime.hpp /usr/share/cmake/gantry-sdk/gantry-sdkConfig.cmake; do
-  grep -qx "$file" "$work/all" || fail "no package has $file"
-done
+# package:file below /usr; libgantry.so is a link to a file of another package
+while IFS=: read -r name file; do
+  [ -s "$work/$name/usr/$file" ] || [ -L "$work/$name/usr/$file" ] || fail "$name has no /usr/$file"
+done <<FILES
+gantry-core:lib/$multiarch/libgantry.so.0
+gantry-core:lib/$multiarch/gantry/plugins.d/gantry.graph/libgantry_graph.so
+gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relax/libgantry_relax.so
+gantry-core:libexec/gantry/gantry-probe
+gantry-core:share/gantry/configs/README.md
+gantry-core:share/gantry/configs/TRUST.md
+gantry-core:share/gantry/configs/runtime.yaml
+gantry-core:share/gantry/configs/trust.yaml
+gantry-core:share/gantry/configs/schema/runtime.schema.json
+gantry-core:share/gantry/configs/examples/edge-box/runtime.yaml
+gantry-core:share/gantry/configs/examples/gpu-server/runtime.yaml
+gantry-core:share/gantry/configs/examples/gpu-server/runtime.yaml.d/20-acme.yaml
+gantry-core:share/gantry/configs/examples/laptop/runtime.yaml
+gantry-tools:bin/gantry
+gantry-tools:share/man/man1/gantry.1.gz
+gantry-tools:share/man/man1/gantry-plugins-doctor.1.gz
+gantry-tools:share/bash-completion/completions/gantry
+gantry-tools:share/zsh/vendor-completions/_gantry
+gantry-tools:share/fish/vendor_completions.d/gantry.fish
+gantry-tools:share/doc/gantry/FORMAT.md
+gantry-dev:bin/gantry-conformance
+gantry-dev:include/gantry/plugin.h
+gantry-dev:include/gantry/plugin.hpp
+gantry-dev:include/gantry/runtime.hpp
+gantry-dev:lib/$multiarch/libgantry.so
+gantry-dev:lib/$multiarch/cmake/gantry/gantryConfig.cmake
+gantry-dev:lib/$multiarch/pkgconfig/gantry.pc
+gantry-dev:share/cmake/gantry-sdk/gantry-sdkConfig.cmake
+gantry-dev:share/cmake/gantry-sdk/GantryPlugin.cmake
+gantry-dev:share/pkgconfig/gantry-sdk.pc
+gantry-dev:share/gantry/configs/examples/acme.yaml
+gantry-dev:share/gantry/sdk/TUTORIAL.md
+gantry-dev:share/gantry/sdk/CONFORMANCE.md
+gantry-dev:share/gantry/sdk/template/c/null_backend.c
+gantry-dev:share/gantry/sdk/template/cxx/null_backend.cpp
+gantry-dev:share/gantry/sdk/example/CMakeLists.txt
+FILES
 "$source/tools/package/deb" "$build" "$work/again" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package/deb"; }
 for deb in "$work"/debs/*.deb; do
   cmp "$deb" "$work/again/$(basename "$deb")" || fail "packing again gives other bytes"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Install rules by component. `cmake --install build --component NAME` installs one, without NAME all:
 #
-#   core           libgantry.so.N, the default configuration, licence
+#   core           libgantry.so.N, the probe program, configs/ without the examples of manifests, licence
 #   plugin-NAME    one plugin in a directory of its own (GantryPlugin.cmake)
 #   tools          the command line, its pages
 #   sdk            what a vendor needs, nothing of the core: headers, find_package(gantry-sdk), template, pages
@@ -49,7 +49,6 @@ install(TARGETS gantry EXPORT gantryTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core NAMELINK_COMPONENT dev)
 install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${dev_package} COMPONENT dev)
 
-install(FILES configs/runtime.yaml DESTINATION share/gantry/configs COMPONENT core)
 install(FILES LICENSE DESTINATION share/doc/gantry COMPONENT core)
 # The documents for deployment engineers on hosts without the sources.
 install(FILES core/pack/RECIPE.md core/format/FORMAT.md DESTINATION share/doc/gantry COMPONENT tools)
