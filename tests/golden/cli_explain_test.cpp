@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 namespace gantry::test {
 namespace {
 
@@ -117,6 +119,17 @@ TEST_F(PluginsExplain, IsPartOfTheJsonOfDoctor) {
   explained.erase("offers");
   EXPECT_EQ(plugin, explained);
   EXPECT_THAT(doctor.dump(), Not(HasSubstr("hush")));
+}
+
+TEST_F(PluginsExplain, InDoctorReadsNoLibraryThatOthersCanChange) {
+  for (const char* name : {"/new", "/old"})
+    ASSERT_EQ(::chmod((directory() + name).c_str(), 0777), 0);
+
+  const json doctor = json::parse(run_command({"plugins", "doctor", "--json"}).out);
+
+  ASSERT_EQ(doctor.at("plugins").size(), 1u);
+  EXPECT_EQ(doctor.at("plugins")[0].at("manifests")[0].at("reason"), "GANTRY-D252 PERMISSIONS");
+  EXPECT_THAT(doctor.at("plugins")[0].at("findings"), IsEmpty());
 }
 
 TEST_F(PluginsExplain, PrintsWhyOptionsCannotBeResolved) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `plugins explain` and `plugins doctor --json` report of one plugin: its manifests with their
+// The part of `plugins explain` and `plugins doctor --json` about one plugin: its manifests with their
 // drop-ins, and the options that it gets.
 #pragma once
 
