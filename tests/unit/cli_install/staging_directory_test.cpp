@@ -10,7 +10,9 @@
 
 #include <sys/stat.h>
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
@@ -175,14 +177,31 @@ TEST(StagingDirectory, IsOnTheDiskBeforeItIsRenamed) {
 
 TEST(StagingDirectory, LimitsTheNumberOfFiles) {
   const TempDir dir;
-  auto staging = StagingDirectory::beside(dir / "target").value();
-  Status added;
-  std::size_t count = 0;
-  while (added.ok() && count <= kMaxStagedFiles)
-    added = staging.add_directory(std::to_string(count++));
+  StagingLimits limits;
+  limits.files = 2;
+  auto staging = StagingDirectory::beside(dir / "target", limits).value();
+  ASSERT_TRUE(staging.add_directory("a").ok());
+  ASSERT_TRUE(staging.add_file("b", {}, false).ok());
+
+  const Status added = staging.add_directory("c");
 
   ASSERT_FALSE(added.ok());
-  EXPECT_EQ(added.error().message.text(), "\"9999\" is file 10000, limit is 10000");
+  EXPECT_EQ(added.error().message.text(), "\"c\" is file 3, limit is 2");
+}
+
+TEST(StagingDirectory, LimitsTheBytesOfAllFiles) {
+  const TempDir dir;
+  StagingLimits limits;
+  limits.bytes = 5;
+  auto staging = StagingDirectory::beside(dir / "target", limits).value();
+  const std::vector<std::uint8_t> bytes(3);
+  ASSERT_TRUE(staging.add_file("a", bytes, false).ok());
+
+  const Status added = staging.add_file("b", bytes, false);
+
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.error().message.text(),
+            "\"b\" has 3 bytes after 3 bytes of other files, limit is 5");
 }
 
 }  // namespace

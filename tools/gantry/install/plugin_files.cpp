@@ -86,7 +86,7 @@ std::string_view without_dot(std::string_view name) {
 Status stage_archive(const fs::path& archive, StagingDirectory& staging) {
   GANTRY_TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(archive));
   if (is_gzip(file->bytes())) {
-    GANTRY_TRY(file, gunzip(file->bytes(), staging.path(), kMaxStagedBytes));
+    GANTRY_TRY(file, gunzip(file->bytes(), staging.path(), staging.limits().bytes));
   }
   auto members = read_tar_members(file->bytes());
   if (!members.ok()) {

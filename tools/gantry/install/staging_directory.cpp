@@ -77,8 +77,10 @@ Status write_all(int descriptor, std::span<const std::uint8_t> bytes, const fs::
 
 }  // namespace
 
-Result<StagingDirectory> StagingDirectory::beside(const fs::path& target) {
+Result<StagingDirectory> StagingDirectory::beside(const fs::path& target,
+                                                  const StagingLimits& limits) {
   StagingDirectory made;
+  made.limits_ = limits;
   made.added_ = std::make_shared<Added>();
   std::string pattern = (directory_of(target) / concat(temporary_name(target), "XXXXXX")).native();
   const SignalsBlocked blocked;
@@ -107,9 +109,10 @@ Status StagingDirectory::check(std::string_view name) const {
   if (name.empty() || name.find('\0') != std::string_view::npos) {
     return malformed(no_offset, "file name is ", quoted(name), ", expected a relative path");
   }
-  if (added_->entries.size() >= kMaxStagedFiles) {
+  // The first entry is the directory itself.
+  if (added_->entries.size() > limits_.files) {
     return malformed(no_offset, quoted(name), " is file ", added_->entries.size(), ", limit is ",
-                     kMaxStagedFiles);
+                     limits_.files);
   }
   return {};
 }
@@ -134,9 +137,9 @@ Status StagingDirectory::add_directory(std::string_view name) {
 Status StagingDirectory::add_file(std::string_view name, std::span<const std::uint8_t> bytes,
                                   bool executable) {
   GANTRY_CHECK(check(name));
-  if (bytes.size() > kMaxStagedBytes - bytes_) {
+  if (bytes.size() > limits_.bytes - bytes_) {
     return malformed(no_offset, quoted(name), " has ", bytes.size(), " bytes after ", bytes_,
-                     " bytes of other files, limit is ", kMaxStagedBytes);
+                     " bytes of other files, limit is ", limits_.bytes);
   }
   bytes_ += bytes.size();
   if (const std::string parent = fs::path(name).parent_path().native(); !parent.empty())

@@ -19,13 +19,21 @@
 
 namespace gantry::cli {
 
+// Of all that is added to a directory.
+struct StagingLimits {
+  std::uint64_t bytes = std::uint64_t{8} << 30;
+  // files and directories
+  std::size_t files = 10'000;
+};
+
 class StagingDirectory {
  public:
   // Creates an empty directory beside `target`, with mode 0755.
   //
   // returns  not_found    the parent does not exist
   //          unavailable  no permission, no space, read-only file system
-  static Result<StagingDirectory> beside(const std::filesystem::path& target);
+  static Result<StagingDirectory> beside(const std::filesystem::path& target,
+                                         const StagingLimits& limits = {});
 
   // Removes the directory with all that was added, unless it was renamed. A signal that ends the
   // process does the same.
@@ -34,12 +42,13 @@ class StagingDirectory {
   StagingDirectory& operator=(StagingDirectory&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+  const StagingLimits& limits() const { return limits_; }
 
   // Adds a directory or a file, and the directories that lead to it. Files have mode 0644 or 0755,
   // whatever the umask is, and are on the disk afterwards.
   //
   // name     [in]   relative path; an empty part, "." or ".." is refused
-  // bytes    [in]   limited to kMaxStagedBytes in all files
+  // bytes    [in]   of all files at most limits().bytes
   // returns  malformed with the name, if it leaves the directory, exists, or exceeds a limit;
   //          unavailable with errno
   Status add_directory(std::string_view name);
@@ -58,13 +67,11 @@ class StagingDirectory {
   Status make_directory(const std::string& path);
 
   std::filesystem::path path_;
+  StagingLimits limits_;
   // removed by the cleanup, in reverse order; NULL after a move of this object
   std::shared_ptr<Added> added_;
   std::unique_ptr<CleanUpOnSignal> cleanup_;
   std::uint64_t bytes_ = 0;
 };
-
-constexpr std::uint64_t kMaxStagedBytes = std::uint64_t{8} << 30;
-constexpr std::size_t kMaxStagedFiles = 10'000;
 
 }  // namespace gantry::cli
