@@ -237,7 +237,7 @@ TEST_F(Upgrade, ByAnotherFileIsFoundByAnInspection) {
   EXPECT_THAT(next.created, IsEmpty());
 }
 
-// The newer version, which is not used now, is used after a restart.
+// The newer version, which is not used now, is used after a restart; so is an older one.
 TEST_F(Upgrade, IsAmongTheChangesForAnOlderVersion) {
   SetFixture old = runtime(process);
   ASSERT_EQ(version(old.plugins.for_key("fake")), "1.0.0");
@@ -253,7 +253,9 @@ TEST_F(Upgrade, IsAmongTheChangesForAnOlderVersion) {
   EXPECT_EQ(candidates[2].version, "0.9.0");
   EXPECT_THAT(candidates[2].changes,
               ElementsAre(concat((world.path() / "v1/v1.yaml").string(), " is removed"),
-                          concat((world.path() / "v2/v2.yaml").string(), " is removed")));
+                          concat((world.path() / "v2/v2.yaml").string(), " is removed"),
+                          "GANTRY-D131 RESTART_NEEDED is repaired: restart the program to use "
+                          "this version"));
 }
 
 TEST_F(Upgrade, ByCopyingOverTheFileIsReported) {
