@@ -13,8 +13,8 @@
 // When the caller has run task 0, it also runs the tasks whose workers have not started them. A
 // launch therefore does not wait for a worker that sleeps or has no CPU.
 //
-// Workers start at the first launch, change their affinity only as configured, spin for a limited time between
-// launches and then sleep (spin.hpp). A launch allocates nothing.
+// Workers start at the first launch, change their affinity only as configured, spin for a limited
+// time between launches and then sleep (spin.hpp). A launch allocates nothing.
 #pragma once
 
 #include "core/native/barrier.hpp"

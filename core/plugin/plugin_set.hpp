@@ -4,9 +4,9 @@
 // tried, and the state of each.
 //
 // Every manifest is parsed when the set is created; what is installed, changed or removed later has
-// no effect on the candidates. A plugin is opened when something that it serves is requested. If a plugin that was selected by an override or by its id fails, the request
-// fails; if one that was selected by the order of choice fails, the next is tried and one warning
-// is logged.
+// no effect on the candidates. A plugin is opened when something that it serves is requested. If a
+// plugin that was selected by an override or by its id fails, the request fails; if one that was
+// selected by the order of choice fails, the next is tried and one warning is logged.
 #pragma once
 
 #include "core/base/log.hpp"
