@@ -34,7 +34,6 @@ constexpr StaticCase kStaticCases[] = {
     {8, "protection", true, check_case::protection},
     {9, "static-tls", true, check_case::static_tls},
     {10, "symbol-versions", true, check_case::symbol_versions},
-    {11, "instructions", false, check_case::instructions},
     {12, "digest", true, check_case::digest},
     {13, "note-is-loaded", true, check_case::loaded_note},
     {14, "self-contained", true, check_case::self_contained},
@@ -114,7 +113,7 @@ Result<std::string> manifest_in(const std::string& path) {
   return std::move(found.front());
 }
 
-PluginCheck check_plugin(const std::string& manifest_path, const CheckOptions& options) {
+PluginCheck check_plugin(const std::string& manifest_path) {
   PluginCheck check;
   check.manifest = manifest_path;
   const Result<Manifest> manifest = open_manifest(manifest_path);
@@ -147,7 +146,7 @@ PluginCheck check_plugin(const std::string& manifest_path, const CheckOptions& o
   } else {
     needed.libraries.push_back({library->elf, path, "", fs::path(path).filename().string()});
   }
-  const CheckSubject subject{*manifest, library->elf, path, note, needed, is_native, options};
+  const CheckSubject subject{*manifest, library->elf, path, note, needed, is_native};
   for (const StaticCase& one : kStaticCases) {
     check.findings.push_back(finding(one.number, one.name, one.must, one.run(subject)));
   }

@@ -3,14 +3,12 @@
 // The static cases of the conformance kit: a plugin's manifest, library and package are read, and
 // nothing of the plugin is executed. `gantry plugins check` and gantry-conformance report them.
 //
-//     check.hpp -> check_case.hpp (a case) -> check_symbols.cpp, check_linking.cpp, check_package.cpp
+//     check.hpp -> check_case.hpp (a case)
+//               -> check_symbols.cpp, check_linking.cpp, check_package.cpp
 #pragma once
 
 #include <gantry/result.hpp>
 
-#include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,21 +45,16 @@ struct PluginCheck {
   bool conforms() const;
 };
 
-struct CheckOptions {
-  // Returns 64 lower-case hex digits. Without it, a digest in the manifest is not compared.
-  std::function<std::string(std::span<const std::uint8_t>)> sha256;
-};
-
 // Returns the path of a manifest: `path` itself, or the only *.yaml in the directory `path`.
 //
 // returns  not_found  NOT_FOUND: no such path, or a directory without a manifest
 //          invalid    MANIFEST_FOLDER: a directory with several
 Result<std::string> manifest_in(const std::string& path);
 
-// Runs cases 0 to 15. A case that depends on a failed one is skipped.
+// Runs cases 0 to 10 and 12 to 15. A case that depends on a failed one is skipped.
 //
 // manifest  [in]   path; a file that cannot be read is a failure of case 1
 // costs     maps the library and all libraries that it needs
-PluginCheck check_plugin(const std::string& manifest, const CheckOptions& options = {});
+PluginCheck check_plugin(const std::string& manifest);
 
 }  // namespace gantry

@@ -43,7 +43,6 @@ struct CheckSubject {
   // found without LD_LIBRARY_PATH; only the file itself if it is for another machine
   const NeededLibraries& needed;
   bool is_for_this_machine;
-  const CheckOptions& options;
 };
 
 // Names at most in a text.
@@ -63,7 +62,6 @@ CaseResult symbol_versions(const CheckSubject& subject);
 CaseResult self_contained(const CheckSubject& subject);
 // check_package.cpp
 CaseResult identity(const CheckSubject& subject);
-CaseResult instructions(const CheckSubject& subject);
 CaseResult digest(const CheckSubject& subject);
 CaseResult loaded_note(const CheckSubject& subject);
 CaseResult core_library(const CheckSubject& subject);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 2, 11, 12, 13 and 15: the note, the digest and the other files of the package.
+// Cases 2, 12, 13 and 15: the note, the digest and the other files of the package.
 #include "core/manifest/directory.hpp"
 #include "core/plugin/check_case.hpp"
 #include "core/plugin/compatible.hpp"
+#include "core/trust/digest.hpp"
+#include "core/trust/signature_file.hpp"
 
 #include <gantry/join.hpp>
 
@@ -85,16 +87,22 @@ CaseResult identity(const CheckSubject& subject) {
                             ", ", sanitizer_text(note.sanitizer), ", SDK ", note.sdk_version);
 }
 
-CaseResult instructions(const CheckSubject&) {
-  return CaseResult::skipped("code is not disassembled");
-}
-
 CaseResult digest(const CheckSubject& subject) {
   const std::string& claimed = subject.manifest.sha256;
-  if (claimed.empty()) return CaseResult::skipped("the manifest has no sha256");
-  if (!subject.options.sha256) return CaseResult::skipped("no function for digests");
-  const std::string found = subject.options.sha256(subject.elf.bytes());
-  if (claimed == found) return CaseResult::passed("sha256 is that of the library");
+  const auto signature = read_signature_of(subject.manifest.file);
+  if (!signature.ok()) return CaseResult::failed(signature.error().message);
+  if (claimed.empty()) {
+    if (!*signature) return CaseResult::skipped("the manifest has no sha256 and no signature");
+    return CaseResult::failed(subject.manifest.file,
+                              " is signed and has no sha256 of its library, so the signature does ",
+                              "not cover the library: add sha256, then sign");
+  }
+  const std::string found = hex_text(sha256(subject.elf.bytes()));
+  if (claimed == found) {
+    const std::string key = *signature ? text_of((*signature)->number) : "";
+    return CaseResult::passed("sha256 is that of the library",
+                              key.empty() ? "" : "; the manifest is signed with key ", key);
+  }
   return CaseResult::failed("sha256 is ", claimed, " in the manifest, ", found,
                             " of the library: write the digest after the last step that changes "
                             "the library, for example strip");

@@ -3,10 +3,10 @@
 
 #include "core/base/text_file.hpp"
 #include "core/trust/digest.hpp"
+#include "core/trust/signature_file.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 
 namespace gantry {
 namespace {
@@ -107,19 +107,14 @@ Status Trust::check_manifest(Candidate& candidate, std::string_view text, Owners
 }
 
 Status Trust::check_signature(const Candidate& candidate, std::string_view text) const {
-  // Beside the manifest itself, as the library is.
-  std::error_code failed;
-  const std::filesystem::path real = std::filesystem::canonical(candidate.file, failed);
-  const std::string file = (failed ? candidate.file : real.string()) + ".minisig";
-  const auto written = read_text_file(file, kMaxMinisignFile);
-  if (!written.ok()) {
-    if (written.error().code != Code::not_found)
-      return Error(written.error()).with_reason(reason::signature_invalid.tag);
+  const std::string file = signature_path(candidate.file);
+  GANTRY_TRY(const auto found, read_signature_of(candidate.file));
+  if (!found) {
     return unavailable(file, " does not exist, and the manifests of ", candidate.location_name,
                        " (tier ", tier_name(candidate.tier), ") need a signature")
         .with_reason(reason::signature_missing.tag);
   }
-  GANTRY_TRY(const MinisignSignature signature, parse_minisign_signature(*written, file));
+  const MinisignSignature& signature = *found;
   const TrustedKey* key = trust_.find(signature.number);
   if (key == nullptr) {
     return unavailable(file, " is made with key ", text_of(signature.number), ", which ",

@@ -72,7 +72,7 @@ TEST(PluginsCheck, PrintsJson) {
   const json check = json::parse(outcome.out);
   EXPECT_EQ(check["id"], "gantry.graph");
   EXPECT_EQ(check["conforms"], true);
-  ASSERT_EQ(check["findings"].size(), 16u);
+  ASSERT_EQ(check["findings"].size(), 15u);
   EXPECT_EQ(check["findings"][3], json({{"case", 3},
                                         {"name", "exports"},
                                         {"must", true},

@@ -183,7 +183,7 @@ Result<std::vector<DiagnosedPlugin>> examine_all(const InstalledPlugins& install
     GANTRY_TRY(one.report, examine_plugin(installed, id));
     const ExplainedPlugin& plugin = one.report.plugin;
     if (plugin.manifest && plugin.manifests[plugin.used].candidate.state >= CandidateState::trusted)
-      one.check = check_with_digest(plugin.manifest->file);
+      one.check = check_plugin(plugin.manifest->file);
     all.push_back(std::move(one));
   }
   return all;

@@ -3,8 +3,6 @@
 
 #include "tools/gantry/common/json_document.hpp"
 
-#include "core/trust/digest.hpp"
-
 namespace gantry::cli {
 
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
@@ -55,12 +53,6 @@ void write_finding(const CheckFinding& finding, JsonWriter& json) {
   json.field("must", finding.must);
   json.field("outcome", name_of(finding.outcome));
   json.field("text", json_text(finding.text));
-}
-
-PluginCheck check_with_digest(const std::string& manifest) {
-  CheckOptions options;
-  options.sha256 = [](std::span<const std::uint8_t> bytes) { return hex_text(sha256(bytes)); };
-  return check_plugin(manifest, options);
 }
 
 }  // namespace gantry::cli

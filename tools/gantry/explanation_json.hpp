@@ -15,7 +15,4 @@ void write_location(const SearchLocation& location, JsonWriter& json);
 void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json);
 void write_finding(const CheckFinding& finding, JsonWriter& json);
 
-// Runs the static cases and compares the digest of the manifest.
-PluginCheck check_with_digest(const std::string& manifest);
-
 }  // namespace gantry::cli

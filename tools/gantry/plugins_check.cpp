@@ -66,7 +66,7 @@ std::string check_json(const PluginCheck& check) {
 
 Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals&) {
   GANTRY_TRY(const std::string manifest, manifest_in(options.path));
-  const PluginCheck check = check_with_digest(manifest);
+  const PluginCheck check = check_plugin(manifest);
   print(options.json ? check_json(check) : check_text(check, terminal_of(STDOUT_FILENO)));
   return check.conforms() ? kDone : kFailed;
 }
