@@ -139,7 +139,7 @@ endfunction()
 
 # gantry_package_plugin(<name> CONTACT "name <address>"): `cpack` makes a Debian package of the component
 # system-<name>, gantry-plugin-<id>_<version>_<architecture>.deb, which any core with this ABI accepts. For the only
-# plugin of a project, after gantry_add_plugin() in the same directory.
+# plugin of a project, after gantry_add_plugin() in the same directory. cpack requires dpkg-shlibdeps and file.
 function(gantry_package_plugin name)
   cmake_parse_arguments(package "" "CONTACT" "" ${ARGN})
   string(REPLACE "." "-" id "${GANTRY_PLUGIN_ID_${name}}")

@@ -93,7 +93,9 @@ for language in c cxx; do
   if grep -rliE 'example|null[_. ]' "$work/new_$language" --exclude-dir=build; then
     fail "the files above have names of the template"
   fi
-  command -v dpkg-shlibdeps >/dev/null || { say "skipped: dpkg-shlibdeps is not installed"; continue; }
+  for program in dpkg-shlibdeps file; do
+    command -v "$program" >/dev/null || fail "$program is not installed, which cpack requires"
+  done
   (cd "$work/new_$language/build" && quietly "$work/cpack.log" cpack)
   deb=$work/new_$language/build/gantry-plugin-acme-npu_1.0.0_$(dpkg --print-architecture).deb
   dpkg-deb -x "$deb" "$work/package_$language"
