@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/plugin_set.hpp"
 
-#include "core/base/file_users.hpp"
 #include "core/base/process_end.hpp"
 #include "core/plugin/inspect.hpp"
 #include "core/plugin/plugin_set_state.hpp"
-
-#include <gantry/join.hpp>
+#include "core/plugin/required_file_users.hpp"
 
 #include <algorithm>
 
@@ -18,21 +16,6 @@ bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
   if (offer == Offer::global) return manifest.offers_global(what);
   return std::any_of(manifest.devices.begin(), manifest.devices.end(),
                      [&](const ManifestDevice& offered) { return offered.name == what; });
-}
-
-// Adds the other processes that have a device node or file of the manifest open: a device may be
-// for one process at a time.
-void add_users(const ManifestRequires& needs, Error& error) {
-  constexpr std::size_t max = 5;
-  const auto add = [&](std::string_view noun, const std::string& path) {
-    const std::vector<FileUser> users = other_users_of(path, max);
-    if (users.empty()) return;
-    error.at(noun, path, " is open in process ", join(users, ", ", [](const FileUser& user) {
-               return concat(user.process, " (", user.program, ")");
-             }));
-  };
-  for (const std::string& node : needs.device_nodes) add("device node ", node);
-  for (const std::string& file : needs.files) add("file ", file);
 }
 
 }  // namespace
@@ -324,7 +307,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
       if (!instance.ok()) {
         Error error = std::move(instance).error();
         if (!reason_of(error)) error.reason = reason::create_failed.tag;
-        if (error.code == Code::unavailable) add_users(manifest.needs, error);
+        if (error.code == Code::unavailable) add_required_file_users(manifest.needs, error);
         return std::move(error.at("while creating plugin ", manifest.title()));
       }
       active->instance = std::move(*instance);
