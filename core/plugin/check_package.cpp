@@ -89,7 +89,7 @@ CaseResult identity(const CheckSubject& subject) {
 
 CaseResult digest(const CheckSubject& subject) {
   const std::string& claimed = subject.manifest.sha256;
-  const auto signature = read_signature_of(subject.manifest.file);
+  const auto signature = read_signature_file(signature_path(subject.manifest.file));
   if (!signature.ok()) return CaseResult::failed(signature.error().message);
   if (claimed.empty()) {
     if (!*signature) return CaseResult::skipped("the manifest has no sha256 and no signature");

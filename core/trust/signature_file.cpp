@@ -14,8 +14,7 @@ std::string signature_path(const std::string& manifest_file) {
   return (failed ? manifest_file : real.string()) + ".minisig";
 }
 
-Result<std::optional<MinisignSignature>> read_signature_of(const std::string& manifest_file) {
-  const std::string file = signature_path(manifest_file);
+Result<std::optional<MinisignSignature>> read_signature_file(const std::string& file) {
   const auto written = read_text_file(file, kMaxMinisignFile);
   if (!written.ok()) {
     if (written.error().code == Code::not_found) return std::optional<MinisignSignature>();

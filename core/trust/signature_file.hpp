@@ -15,9 +15,9 @@ namespace gantry {
 // Returns the path of the signature of a manifest; the file need not exist.
 std::string signature_path(const std::string& manifest_file);
 
-// Reads the signature of a manifest. nullopt: there is none.
+// Reads the file of a signature. nullopt: it does not exist.
 //
 // returns  malformed or unavailable, reason SIGNATURE_INVALID
-Result<std::optional<MinisignSignature>> read_signature_of(const std::string& manifest_file);
+Result<std::optional<MinisignSignature>> read_signature_file(const std::string& file);
 
 }  // namespace gantry

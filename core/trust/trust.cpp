@@ -108,7 +108,7 @@ Status Trust::check_manifest(Candidate& candidate, std::string_view text, Owners
 
 Status Trust::check_signature(const Candidate& candidate, std::string_view text) const {
   const std::string file = signature_path(candidate.file);
-  GANTRY_TRY(const auto found, read_signature_of(candidate.file));
+  GANTRY_TRY(const auto found, read_signature_file(file));
   if (!found) {
     return unavailable(file, " does not exist, and the manifests of ", candidate.location_name,
                        " (tier ", tier_name(candidate.tier), ") need a signature")
