@@ -48,17 +48,20 @@ TEST_F(PluginInUse, IsNotSynchronizedForADeviceThatItDoesNotHave) {
   EXPECT_THAT(program_plugin().synchronized, ::testing::IsEmpty());
 }
 
+// Calls device_get() as the plugin of the program. Returns the reason of the error, or "OK".
+std::string reason_of_device_get(std::int32_t type) {
+  const gantry_host* host = program_plugin().host;
+  gantry_device device{};
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* failure) {
+    return host->device_get(host, {type, 0}, &device, failure);
+  });
+  return code == GANTRY_OK ? "OK" : status.error(code, "device_get").reason;
+}
+
 TEST_F(PluginInUse, ReceivesNoOtherDeviceWhileItIsDestroyed) {
   std::string reason;
-  program_plugin().destroying = [&] {
-    const gantry_host* host = program_plugin().host;
-    gantry_device device{};
-    StatusBuffer status;
-    const gantry_code code = status.call([&](gantry_status* said) {
-      return host->device_get(host, {4, 0}, &device, said);
-    });
-    reason = status.error(code, "device_get").reason;
-  };
+  program_plugin().destroying = [&] { reason = reason_of_device_get(4); };
 
   { ASSERT_TRUE(with_plugin().device("test_npu").ok()); }
 
@@ -72,15 +75,7 @@ TEST_F(PluginInUse, ReceivesDevicesOfOlderPluginsOnlyWhileItIsDestroyed) {
   for (const bool other_is_older : {true, false}) {
     std::int32_t type = 0;
     std::string reason;
-    program_plugin().destroying = [&] {
-      const gantry_host* host = program_plugin().host;
-      gantry_device device{};
-      StatusBuffer status;
-      const gantry_code code = status.call([&](gantry_status* said) {
-        return host->device_get(host, {type, 0}, &device, said);
-      });
-      reason = code == GANTRY_OK ? "OK" : status.error(code, "device_get").reason;
-    };
+    program_plugin().destroying = [&] { reason = reason_of_device_get(type); };
     {
       RuntimeOptions options;
       options.plugin_dirs = {world.path().string()};
