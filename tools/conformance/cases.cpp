@@ -10,7 +10,7 @@ std::vector<Case> all_cases() {
   for (const auto group :
        {static_cases, load_cases, query_cases, growth_cases, error_cases, config_cases, host_cases,
         blob_cases, refusal_cases, function_cases, handle_cases, cancel_cases, device_cases,
-        lifetime_cases, neighbour_cases, stress_cases, package_cases}) {
+        stream_cases, lifetime_cases, neighbour_cases, stress_cases, package_cases}) {
     const std::span<const Case> cases = group();
     all.insert(all.end(), cases.begin(), cases.end());
   }

@@ -1,140 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 73 to 78: the plugin's devices.
+// Cases 73 to 75 and 78: the plugin's devices and their memory.
 #include "tools/conformance/cases.hpp"
-#include "tools/conformance/stage.hpp"
+#include "tools/conformance/tested_device.hpp"
 
-#include <gantry/abi_boundary.hpp>
-
-#include <functional>
 #include <random>
 
 namespace gantry::kit {
 namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-constexpr int kGraphs = 100;
-
-// A device of the plugin on this host.
-class TestedDevice {
- public:
-  explicit TestedDevice(const Device& device, std::int32_t count)
-      : device_(device), count_(count) {}
-
-  const gantry_device_table& table() const { return *device_.table; }
-  void* self() const { return device_.self; }
-  std::int32_t count() const { return count_; }
-  std::string name() const { return device_.name; }
-  bool is_opaque() const { return (table().flags & GANTRY_DEVICE_OPAQUE_DATA) != 0; }
-  gantry_location at(void* data, std::uint64_t offset = 0) const {
-    return {data, offset, {device_.type, 0}};
-  }
-
-  // Calls a function of the table.
-  template <class Make>
-  Status operator()(std::string_view what, Make make) const {
-    StatusBuffer status;
-    const gantry_code code =
-        status.call([&](gantry_status* failure) { return make(table(), self(), failure); });
-    if (code == GANTRY_OK) return {};
-    Error error = status.error(code, what);
-    return std::move(error.at("in ", what, " of device ", name()));
-  }
-
-  Result<void*> alloc(std::uint64_t size, std::uint64_t alignment = 64) const {
-    gantry_alloc what{};
-    what.struct_size = sizeof what;
-    what.size = size;
-    what.alignment = alignment;
-    what.dtype = {1, 8, 1};
-    void* data = nullptr;
-    GANTRY_CHECK((*this)("alloc", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.alloc(s, 0, &what, &data, failure);
-    }));
-    return data;
-  }
-  void free(void* data) const { table().free(self(), 0, data); }
-  Status copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
-              void* stream = nullptr, std::uint32_t flags = GANTRY_COPY_BLOCKING) const {
-    gantry_copy what{};
-    what.struct_size = sizeof what;
-    what.flags = flags;
-    what.from = from;
-    what.to = to;
-    what.size = size;
-    return (*this)("copy", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.copy(s, 0, &what, stream, failure);
-    });
-  }
-  Status synchronize(void* stream = nullptr) const {
-    return (*this)("synchronize", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.synchronize(s, 0, stream, failure);
-    });
-  }
-  // nullopt: the device does not have the attribute.
-  Result<std::optional<std::int64_t>> number(std::int32_t kind) const {
-    gantry_value value{};
-    const Status called = (*this)("attribute", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.attribute(s, 0, kind, &value, failure);
-    });
-    if (called.ok() && value.kind == GANTRY_INT) return std::optional(value.i);
-    if (called.ok() && value.kind >= GANTRY_OBJECT) gantry_release(value.object);
-    return std::optional<std::int64_t>();
-  }
-
- private:
-  const Device& device_;
-  std::int32_t count_;
-};
-
-gantry_location in_host(const void* data, std::uint64_t offset = 0) {
-  return {const_cast<void*>(data), offset, {kCpu, 0}};
-}
-
-std::vector<std::uint8_t> bytes_with_pattern(std::size_t size, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::uint8_t> bytes(size);
-  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
-  return bytes;
-}
-
-// Runs a check for each kind of device of which this host has one.
-Status for_each_device(Subject& subject, const std::function<Status(const TestedDevice&)>& check) {
-  if (subject.manifest().devices.empty()) return skipped("the plugin has no device");
-  GANTRY_TRY(const auto stage, Stage::open(subject));
-  bool any = false;
-  for (const gantry_device_table& table : stage->plugin().devices) {
-    const auto device = stage->state().device(table.name);
-    if (!device.ok()) continue;
-    std::int32_t count = 0;
-    if ((*device)->table->count((*device)->self, &count, nullptr) != GANTRY_OK || count <= 0)
-      continue;
-    any = true;
-    GANTRY_CHECK(check(TestedDevice(**device, count)));
-  }
-  return any ? Status() : not_run("no device of the plugin is on this host");
-}
-
-// Memory of a device, freed with the scope.
-class DeviceMemory {
- public:
-  static Result<DeviceMemory> make(const TestedDevice& device, std::uint64_t size) {
-    GANTRY_TRY(void* const data, device.alloc(size));
-    return DeviceMemory(device, data);
-  }
-  DeviceMemory(DeviceMemory&& other) noexcept
-      : device_(other.device_), data_(std::exchange(other.data_, nullptr)) {}
-  DeviceMemory& operator=(DeviceMemory&&) = delete;
-  ~DeviceMemory() {
-    if (data_ != nullptr) device_.free(data_);
-  }
-  gantry_location at(std::uint64_t offset = 0) const { return device_.at(data_, offset); }
-
- private:
-  DeviceMemory(const TestedDevice& device, void* data) : device_(device), data_(data) {}
-  const TestedDevice& device_;
-  void* data_;
-};
 
 // 73
 Status counts_its_devices(Subject& subject) {
@@ -243,80 +118,6 @@ Status copies(Subject& subject) {
   });
 }
 
-struct DeviceStream {
-  const TestedDevice& device;
-  void* stream = nullptr;
-  explicit DeviceStream(const TestedDevice& of) : device(of) {
-    if (device.table().stream_create(device.self(), 0, 0, &stream, nullptr) != GANTRY_OK)
-      stream = nullptr;
-  }
-  DeviceStream(const DeviceStream&) = delete;
-  DeviceStream& operator=(const DeviceStream&) = delete;
-  ~DeviceStream() {
-    if (stream != nullptr) device.table().stream_destroy(device.self(), 0, stream);
-  }
-};
-
-// Chains of copies over random streams; each waits for the previous one through an event, or its
-// stream is synchronized.
-Status run_graph(const TestedDevice& device, std::mt19937_64& random) {
-  constexpr std::size_t size = 1024, buffer_count = 4;
-  DeviceStream streams[] = {DeviceStream(device), DeviceStream(device), DeviceStream(device)};
-  std::vector<DeviceMemory> buffers;
-  for (std::size_t i = 0; i < buffer_count; ++i) {
-    GANTRY_TRY(DeviceMemory memory, DeviceMemory::make(device, size));
-    buffers.push_back(std::move(memory));
-  }
-  const std::vector<std::uint8_t> source = bytes_with_pattern(size, random());
-  std::vector<std::uint8_t> found(size);
-  const gantry_device_table& table = device.table();
-  void* event = nullptr;
-  const bool has_events = table.event_create(device.self(), 0, 0, &event, nullptr) == GANTRY_OK;
-  const auto run = [&]() -> Status {
-    void* last = streams[0].stream;
-    GANTRY_CHECK(device.copy(in_host(source.data()), buffers[0].at(), size, last, 0));
-    std::size_t at = 0;
-    for (int k = 0; k < 8; ++k) {
-      void* const next = streams[random() % std::size(streams)].stream;
-      if (next != last && has_events) {
-        GANTRY_CHECK(device("event_record", [&](const auto& t, void* s, gantry_status* failure) {
-          return t.event_record(s, 0, event, last, failure);
-        }));
-        GANTRY_CHECK(device("event_wait", [&](const auto& t, void* s, gantry_status* failure) {
-          return t.event_wait(s, 0, event, next, failure);
-        }));
-      } else if (next != last) {
-        GANTRY_CHECK(device.synchronize(last));
-      }
-      const std::size_t to = (at + 1 + random() % (buffer_count - 1)) % buffer_count;
-      GANTRY_CHECK(device.copy(buffers[at].at(), buffers[to].at(), size, next, 0));
-      at = to;
-      last = next;
-    }
-    GANTRY_CHECK(device.copy(buffers[at].at(), in_host(found.data()), size, last, 0));
-    return device.synchronize(last);
-  };
-  Status done = run();
-  for (const DeviceStream& each : streams) (void)device.synchronize(each.stream);
-  if (has_events) table.event_destroy(device.self(), 0, event);
-  if (!done.ok()) return done;
-  if (found == source) return {};
-  return bug("copies in several streams of device ", device.name(), " run in another order");
-}
-
-// 76
-Status orders_streams(Subject& subject) {
-  const std::uint64_t seed = subject.options().seed;
-  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
-    std::mt19937_64 random(seed);
-    for (int k = 0; k < kGraphs; ++k) {
-      Status done = run_graph(device, random);
-      if (!done.ok()) return std::move(done).error().at("in graph ", k, " with seed ", seed);
-    }
-    return {};
-  });
-}
-
 // 78
 Status accounts_for_memory(Subject& subject) {
   return for_each_device(subject, [](const TestedDevice& device) -> Status {
@@ -348,9 +149,6 @@ constexpr Case kDeviceCases[] = {
     {75, Level::D, Weight::must, "copies",
      "copies to, from and within a device, of parts and of 0 bytes, keep every byte",
      "add byte_offset of both sides", copies},
-    {76, Level::D, Weight::must, "orders-streams",
-     "100 random chains of copies over streams and events run in order",
-     "make later work of a stream wait for an event", orders_streams},
     {78, Level::D, Weight::must, "accounts-for-memory",
      "attribute 1000 counts allocated bytes, and returns to its value after free",
      "subtract the size of an allocation in free()", accounts_for_memory},
