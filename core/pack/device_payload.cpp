@@ -3,7 +3,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/pack/link.hpp"
+#include "core/toolchain/link.hpp"
 
 #include <cerrno>
 #include <set>

@@ -10,9 +10,9 @@
 #include "core/pack/device_payload.hpp"
 #include "core/pack/graph_payload.hpp"
 #include "core/pack/graph_requirements.hpp"
-#include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/parameter_file.hpp"
+#include "core/toolchain/link.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>

@@ -13,9 +13,9 @@
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/pack/container.hpp"
-#include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
+#include "core/toolchain/link.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -5,8 +5,8 @@
 
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
-#include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
+#include "core/toolchain/link.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/pack/bytes_of.hpp"

@@ -5,8 +5,8 @@
 //     file's bytes -> inspect_report.cpp -> inspect_text.cpp, inspect_json.cpp
 #pragma once
 
-#include "tools/gantry/common/archive_members.hpp"
-#include "tools/gantry/common/file_kind.hpp"
+#include "core/archive/archive_members.hpp"
+#include "core/kind/file_kind.hpp"
 #include "tools/gantry/common/import_graph.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_sink.hpp"

@@ -101,7 +101,7 @@ TEST_F(DemoKernels, StartAtTheByteOffset) {
 }
 
 // One invalid property of the second argument of softmax(x, out).
-struct Refused {
+struct RefusedCall {
   std::string name;
   void (*spoil)(gantry_tensor&);
   std::string message;
@@ -109,25 +109,25 @@ struct Refused {
 
 TEST_F(DemoKernels, RejectTensorsWithOtherProperties) {
   static std::int64_t rank3[] = {1, 1, 2}, other[] = {1, 3}, strides[] = {1, 2};
-  for (const Refused& refused : {
-           Refused{"Device",
-                   [](gantry_tensor& t) {
-                     t.device = {4, 2};
-                   },
-                   "softmax: argument 1 is on device 4:2, argument 0 on 1:0"},
-           Refused{"Type",
-                   [](gantry_tensor& t) {
-                     t.dtype = {0, 64, 1};
-                   },
-                   "softmax: argument 1 has dtype code 0, 64 bits, 1 lanes, expected float32"},
-           Refused{"Rank", [](gantry_tensor& t) { t.ndim = 3, t.shape = rank3; },
-                   "softmax: argument 1 has 3 dimensions, expected 2"},
-           Refused{"Strides", [](gantry_tensor& t) { t.strides = strides; },
-                   "softmax: argument 1 is not compact"},
-           Refused{"Data", [](gantry_tensor& t) { t.data = nullptr; },
-                   "softmax: argument 1 has no data"},
-           Refused{"Shape", [](gantry_tensor& t) { t.shape = other; },
-                   "softmax: out is 1 x 3, x is 1 x 2"},
+  for (const RefusedCall& refused : {
+           RefusedCall{"Device",
+                       [](gantry_tensor& t) {
+                         t.device = {4, 2};
+                       },
+                       "softmax: argument 1 is on device 4:2, argument 0 on 1:0"},
+           RefusedCall{"Type",
+                       [](gantry_tensor& t) {
+                         t.dtype = {0, 64, 1};
+                       },
+                       "softmax: argument 1 has dtype code 0, 64 bits, 1 lanes, expected float32"},
+           RefusedCall{"Rank", [](gantry_tensor& t) { t.ndim = 3, t.shape = rank3; },
+                       "softmax: argument 1 has 3 dimensions, expected 2"},
+           RefusedCall{"Strides", [](gantry_tensor& t) { t.strides = strides; },
+                       "softmax: argument 1 is not compact"},
+           RefusedCall{"Data", [](gantry_tensor& t) { t.data = nullptr; },
+                       "softmax: argument 1 has no data"},
+           RefusedCall{"Shape", [](gantry_tensor& t) { t.shape = other; },
+                       "softmax: out is 1 x 3, x is 1 x 2"},
        }) {
     Matrix x({1, 2}), out({1, 2});
     refused.spoil(out.tensor);

@@ -100,12 +100,12 @@ TEST(GraphPayload, AlignsEveryParameterAtAnyOffset) {
   }
 }
 
-struct Refused {
+struct RefusedPayload {
   std::string name;
   std::vector<Parameter> parameters;
   std::string message;
 };
-class GraphPayloadRejects : public ::testing::TestWithParam<Refused> {};
+class GraphPayloadRejects : public ::testing::TestWithParam<RefusedPayload> {};
 
 TEST_P(GraphPayloadRejects, TheParameters) {
   Pieces out;
@@ -121,23 +121,23 @@ TEST_P(GraphPayloadRejects, TheParameters) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, GraphPayloadRejects,
     ::testing::Values(
-        Refused{"TakenTwice",
-                {parameter("w", {1}), parameter("w", {1})},
-                "parameter \"w\" is defined twice"},
-        Refused{
+        RefusedPayload{"TakenTwice",
+                       {parameter("w", {1}), parameter("w", {1})},
+                       "parameter \"w\" is defined twice"},
+        RefusedPayload{
             "FillersName",
             {parameter("__gantry_fill_9", {1})},
             "parameter \"__gantry_fill_9\" begins with \"__gantry_fill_\", which is reserved for "
             "fillers"},
-        Refused{"Lanes",
-                {Parameter{"w", {2, 32, 4}, {1}, std::string(16, 'd')}},
-                "parameter \"w\" is float32x4, an array record supports one lane"},
-        Refused{"Dimensions",
-                {parameter("w", std::vector<std::int64_t>(33, 1))},
-                "parameter \"w\" has 33 dimensions, maximum is 32"},
-        Refused{"WrongSize",
-                {Parameter{"w", float32, {3}, std::string(13, 'd')}},
-                "parameter \"w\" has 13 bytes of data, its shape and dtype require 12"}),
+        RefusedPayload{"Lanes",
+                       {Parameter{"w", {2, 32, 4}, {1}, std::string(16, 'd')}},
+                       "parameter \"w\" is float32x4, an array record supports one lane"},
+        RefusedPayload{"Dimensions",
+                       {parameter("w", std::vector<std::int64_t>(33, 1))},
+                       "parameter \"w\" has 33 dimensions, maximum is 32"},
+        RefusedPayload{"WrongSize",
+                       {Parameter{"w", float32, {3}, std::string(13, 'd')}},
+                       "parameter \"w\" has 13 bytes of data, its shape and dtype require 12"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(GraphPayload, AcceptsTheMaximumRank) {

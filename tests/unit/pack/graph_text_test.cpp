@@ -113,13 +113,13 @@ TEST(GraphText, EqualsTheTextOfCompilers) {
   EXPECT_EQ(text, expected.dump(2));
 }
 
-struct Refused {
+struct RefusedGraph {
   std::string name;
   void (*spoil)(GraphDescription&);
   Code code;
   std::string message;
 };
-class GraphTextRejects : public ::testing::TestWithParam<Refused> {};
+class GraphTextRejects : public ::testing::TestWithParam<RefusedGraph> {};
 
 TEST_P(GraphTextRejects, TheGraph) {
   GraphDescription graph = diamond();
@@ -135,37 +135,40 @@ TEST_P(GraphTextRejects, TheGraph) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, GraphTextRejects,
     ::testing::Values(
-        Refused{"NoOutputs", [](GraphDescription& g) { g.outputs.clear(); }, Code::invalid,
-                "graph has no outputs, minimum is 1"},
-        Refused{"UnknownOutput", [](GraphDescription& g) { g.outputs = {"z"}; }, Code::not_found,
-                "outputs names tensor \"z\", defined before it are a, b, c, d, w, x"},
-        Refused{"OutputWithANearName",
-                [](GraphDescription& g) {
-                  g.operators[2].outputs[0].name = "probabilities";
-                  g.outputs = {"probabilites"};
-                  g.location = "r.yaml:3:1: graph";
-                },
-                Code::not_found,
-                "outputs names tensor \"probabilites\", did you mean \"probabilities\", defined "
-                "before it are a, b, c, probabilities, w, x\n  for r.yaml:3:1: graph"},
-        Refused{"InputOfAnOperator",
-                [](GraphDescription& g) {
-                  g.operators[2].inputs[0] = "q";
-                  g.operators[2].location = "r.yaml:9:7: graph.operators[2].function";
-                },
-                Code::not_found,
-                "operator 2 names tensor \"q\", defined before it are a, b, c, w, x\n"
-                "  for r.yaml:9:7: graph.operators[2].function"},
-        Refused{"UsedBeforeMade", [](GraphDescription& g) { g.operators[0].inputs[0] = "d"; },
-                Code::not_found, "operator 0 names tensor \"d\", defined before it are w, x"},
-        Refused{"DefinedTwice", [](GraphDescription& g) { g.operators[2].outputs[0].name = "x"; },
-                Code::invalid, "tensor \"x\" is defined twice"},
-        Refused{"InputIsParameter", [](GraphDescription& g) { g.inputs[0].name = "w"; },
-                Code::invalid, "tensor \"w\" is defined twice"},
-        Refused{"NothingComesOut", [](GraphDescription& g) { g.operators[1].outputs.clear(); },
-                Code::invalid, "operator 1 \"split\" has no output, minimum is 1"},
-        Refused{"Reserved", [](GraphDescription& g) { g.operators[1].function = "__nop"; },
-                Code::invalid, "function \"__nop\" is reserved for compilers"}),
+        RefusedGraph{"NoOutputs", [](GraphDescription& g) { g.outputs.clear(); }, Code::invalid,
+                     "graph has no outputs, minimum is 1"},
+        RefusedGraph{"UnknownOutput", [](GraphDescription& g) { g.outputs = {"z"}; },
+                     Code::not_found,
+                     "outputs names tensor \"z\", defined before it are a, b, c, d, w, x"},
+        RefusedGraph{
+            "OutputWithANearName",
+            [](GraphDescription& g) {
+              g.operators[2].outputs[0].name = "probabilities";
+              g.outputs = {"probabilites"};
+              g.location = "r.yaml:3:1: graph";
+            },
+            Code::not_found,
+            "outputs names tensor \"probabilites\", did you mean \"probabilities\", defined "
+            "before it are a, b, c, probabilities, w, x\n  for r.yaml:3:1: graph"},
+        RefusedGraph{"InputOfAnOperator",
+                     [](GraphDescription& g) {
+                       g.operators[2].inputs[0] = "q";
+                       g.operators[2].location = "r.yaml:9:7: graph.operators[2].function";
+                     },
+                     Code::not_found,
+                     "operator 2 names tensor \"q\", defined before it are a, b, c, w, x\n"
+                     "  for r.yaml:9:7: graph.operators[2].function"},
+        RefusedGraph{"UsedBeforeMade", [](GraphDescription& g) { g.operators[0].inputs[0] = "d"; },
+                     Code::not_found, "operator 0 names tensor \"d\", defined before it are w, x"},
+        RefusedGraph{"DefinedTwice",
+                     [](GraphDescription& g) { g.operators[2].outputs[0].name = "x"; },
+                     Code::invalid, "tensor \"x\" is defined twice"},
+        RefusedGraph{"InputIsParameter", [](GraphDescription& g) { g.inputs[0].name = "w"; },
+                     Code::invalid, "tensor \"w\" is defined twice"},
+        RefusedGraph{"NothingComesOut", [](GraphDescription& g) { g.operators[1].outputs.clear(); },
+                     Code::invalid, "operator 1 \"split\" has no output, minimum is 1"},
+        RefusedGraph{"Reserved", [](GraphDescription& g) { g.operators[1].function = "__nop"; },
+                     Code::invalid, "function \"__nop\" is reserved for compilers"}),
     [](const auto& test) { return test.param.name; });
 
 Graph read(const Json& graph) {

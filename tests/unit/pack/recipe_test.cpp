@@ -131,13 +131,13 @@ TEST(Recipe, ReportsAMissingFile) {
   EXPECT_EQ(read_recipe(directory / "r.yaml").error().code, Code::not_found);
 }
 
-struct Refused {
+struct RefusedRecipe {
   std::string name;
   // follows the line with the schema
   std::string text;
   std::string message;
 };
-class RecipeRejects : public ::testing::TestWithParam<Refused> {};
+class RecipeRejects : public ::testing::TestWithParam<RefusedRecipe> {};
 
 TEST_P(RecipeRejects, TheText) {
   const Result<Recipe> recipe =
@@ -151,112 +151,129 @@ TEST_P(RecipeRejects, TheText) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, RecipeRejects,
     ::testing::Values(
-        Refused{"Nothing", "name: a\n",
-                "r.yaml:1:1: sources: there is nothing to pack: no sources, no graph, no device "
-                "modules"},
-        Refused{"UnknownKey", "sources: [a.c]\nsource: b.c\n",
-                "r.yaml:3:1: source: unknown key, did you mean \"sources\""},
-        Refused{"ParametersWithoutGraph", "sources: [a.c]\nparameters: {w: {file: w.npy}}\n",
-                "r.yaml:3:13: parameters: parameters require a graph, and there is no graph"},
-        Refused{"GraphBothWays", "graph: {file: g.json, outputs: [a]}\n",
-                "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
-                "outputs"},
-        Refused{"GraphNeitherWay", "graph: {}\n",
-                "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
-                "outputs"},
-        Refused{"TypeOfInput", "graph: {inputs: {x: float32}, outputs: [x]}\n",
-                "r.yaml:2:21: graph.inputs.x: tensor type \"float32\" is not like float32[1, 64]"},
-        Refused{
+        RefusedRecipe{
+            "Nothing", "name: a\n",
+            "r.yaml:1:1: sources: there is nothing to pack: no sources, no graph, no device "
+            "modules"},
+        RefusedRecipe{"UnknownKey", "sources: [a.c]\nsource: b.c\n",
+                      "r.yaml:3:1: source: unknown key, did you mean \"sources\""},
+        RefusedRecipe{"ParametersWithoutGraph", "sources: [a.c]\nparameters: {w: {file: w.npy}}\n",
+                      "r.yaml:3:13: parameters: parameters require a graph, and there is no graph"},
+        RefusedRecipe{"GraphBothWays", "graph: {file: g.json, outputs: [a]}\n",
+                      "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
+                      "outputs"},
+        RefusedRecipe{"GraphNeitherWay", "graph: {}\n",
+                      "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
+                      "outputs"},
+        RefusedRecipe{
+            "TypeOfInput", "graph: {inputs: {x: float32}, outputs: [x]}\n",
+            "r.yaml:2:21: graph.inputs.x: tensor type \"float32\" is not like float32[1, 64]"},
+        RefusedRecipe{
             "TypeOfOutput",
             "graph: {operators: [{function: f, inputs: [], outputs: {a: \"int[1]\"}}], outputs: "
             "[a]}\n",
             "r.yaml:2:60: graph.operators[0].outputs.a: dtype \"int\": width is not supported for "
             "int, did you mean \"int8\""},
-        Refused{"TypeOfParameter",
-                "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
-                "r.yaml:3:37: parameters.w.type: extent \"x\" is not an integer of at least 0"},
-        Refused{"KernelsWithoutFormat",
-                "device_modules: [{type_key: cuda, data: k, kernels: {}}]\n",
-                "r.yaml:2:53: device_modules[0].kernels: kernels and format require each other; "
-                "without both, data is the whole payload"},
-        Refused{"FormatWithoutKernels",
-                "device_modules: [{type_key: cuda, data: k, format: ptx}]\n",
-                "r.yaml:2:18: device_modules[0].kernels: kernels and format require each other; "
-                "without both, data is the whole payload"},
-        Refused{"NeitherDataNorKernels", "device_modules: [{type_key: opencl}]\n",
-                "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
-                "and format must be absent"},
-        Refused{"FormatWithoutData",
-                "device_modules: [{type_key: opencl, format: cl, kernels: {k: {source: k.cl, "
-                "arguments: [], launch: []}}}]\n",
-                "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
-                "and format must be absent"},
-        Refused{"SourceForAnotherLoader",
-                "device_modules: [{type_key: cuda, kernels: {k: {source: k.cu, arguments: [], "
-                "launch: []}}}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
-                "vulkan"},
-        Refused{"SourceBesideData",
-                "device_modules: [{type_key: opencl, data: k, format: cl, kernels: {k: {source: "
-                "k.cl, arguments: [], launch: []}}}]\n",
-                "r.yaml:2:80: device_modules[0].kernels.k.source: a kernel requires a source "
-                "exactly if its module has no data"},
-        Refused{"NeitherSourceNorData",
-                "device_modules: [{type_key: opencl, kernels: {k: {arguments: [], launch: []}}}]\n",
-                "r.yaml:2:50: device_modules[0].kernels.k.source: a kernel requires a source "
-                "exactly if its module has no data"},
-        Refused{"NameThatNoFunctionHas",
-                "device_modules: [{type_key: vulkan, kernels: {a/b: {source: k.comp, arguments: "
-                "[], launch: []}}}]\n",
-                "r.yaml:2:61: device_modules[0].kernels.a/b.source: the name of a kernel with a "
-                "source must be a C identifier"},
-        Refused{"NameThatBeginsWithADigit",
-                "device_modules: [{type_key: vulkan, kernels: {2d: {source: k.comp, arguments: [], "
-                "launch: []}}}]\n",
-                "r.yaml:2:60: device_modules[0].kernels.2d.source: the name of a kernel with a "
-                "source must be a C identifier"},
-        Refused{"KernelInTwoModules",
-                "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
-                "launch: []}}},\n{type_key: vulkan, kernels: {k: {source: k.comp, arguments: [], "
-                "launch: []}}}]\n",
-                "r.yaml:3:30: device_modules[1].kernels.k: another module has this kernel"},
-        Refused{
+        RefusedRecipe{
+            "TypeOfParameter",
+            "graph: {file: g}\nparameters: {w: {file: w.npy, type: \"int8[x]\"}}\n",
+            "r.yaml:3:37: parameters.w.type: extent \"x\" is not an integer of at least 0"},
+        RefusedRecipe{
+            "KernelsWithoutFormat", "device_modules: [{type_key: cuda, data: k, kernels: {}}]\n",
+            "r.yaml:2:53: device_modules[0].kernels: kernels and format require each other; "
+            "without both, data is the whole payload"},
+        RefusedRecipe{
+            "FormatWithoutKernels", "device_modules: [{type_key: cuda, data: k, format: ptx}]\n",
+            "r.yaml:2:18: device_modules[0].kernels: kernels and format require each other; "
+            "without both, data is the whole payload"},
+        RefusedRecipe{
+            "NeitherDataNorKernels", "device_modules: [{type_key: opencl}]\n",
+            "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
+            "and format must be absent"},
+        RefusedRecipe{
+            "FormatWithoutData",
+            "device_modules: [{type_key: opencl, format: cl, kernels: {k: {source: k.cl, "
+            "arguments: [], launch: []}}}]\n",
+            "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
+            "and format must be absent"},
+        RefusedRecipe{
+            "SourceForAnotherLoader",
+            "device_modules: [{type_key: cuda, kernels: {k: {source: k.cu, arguments: [], "
+            "launch: []}}}]\n",
+            "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
+            "vulkan"},
+        RefusedRecipe{
+            "SourceBesideData",
+            "device_modules: [{type_key: opencl, data: k, format: cl, kernels: {k: {source: "
+            "k.cl, arguments: [], launch: []}}}]\n",
+            "r.yaml:2:80: device_modules[0].kernels.k.source: a kernel requires a source "
+            "exactly if its module has no data"},
+        RefusedRecipe{
+            "NeitherSourceNorData",
+            "device_modules: [{type_key: opencl, kernels: {k: {arguments: [], launch: []}}}]\n",
+            "r.yaml:2:50: device_modules[0].kernels.k.source: a kernel requires a source "
+            "exactly if its module has no data"},
+        RefusedRecipe{
+            "NameThatNoFunctionHas",
+            "device_modules: [{type_key: vulkan, kernels: {a/b: {source: k.comp, arguments: "
+            "[], launch: []}}}]\n",
+            "r.yaml:2:61: device_modules[0].kernels.a/b.source: the name of a kernel with a "
+            "source must be a C identifier"},
+        RefusedRecipe{
+            "NameThatBeginsWithADigit",
+            "device_modules: [{type_key: vulkan, kernels: {2d: {source: k.comp, arguments: [], "
+            "launch: []}}}]\n",
+            "r.yaml:2:60: device_modules[0].kernels.2d.source: the name of a kernel with a "
+            "source must be a C identifier"},
+        RefusedRecipe{
+            "KernelInTwoModules",
+            "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
+            "launch: []}}},\n{type_key: vulkan, kernels: {k: {source: k.comp, arguments: [], "
+            "launch: []}}}]\n",
+            "r.yaml:3:30: device_modules[1].kernels.k: another module has this kernel"},
+        RefusedRecipe{
             "KernelArgument",
             "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: [in], "
             "launch: []}}}]\n",
             "r.yaml:2:78: device_modules[0].kernels.a.arguments[0]: dtype \"in\": no such type, "
             "known are int, uint, float, bfloat, complex, bool, handle and the names of small "
             "floats"},
-        Refused{"NearKernelArgument",
-                "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: "
-                "[handle, flaot32], launch: []}}}]\n",
-                "r.yaml:2:86: device_modules[0].kernels.a.arguments[1]: dtype \"flaot32\": no such "
-                "type, known are int, uint, float, bfloat, complex, bool, handle and the names of "
-                "small floats, did you mean \"float32\""},
-        Refused{
+        RefusedRecipe{
+            "NearKernelArgument",
+            "device_modules: [{type_key: c, data: k, format: f, kernels: {a: {arguments: "
+            "[handle, flaot32], launch: []}}}]\n",
+            "r.yaml:2:86: device_modules[0].kernels.a.arguments[1]: dtype \"flaot32\": no such "
+            "type, known are int, uint, float, bfloat, complex, bool, handle and the names of "
+            "small floats, did you mean \"float32\""},
+        RefusedRecipe{
             "NearTypeOfInput", "graph: {inputs: {x: \"fload32[1]\"}, outputs: [x]}\n",
             "r.yaml:2:21: graph.inputs.x: dtype \"fload32\": no such type, known are int, uint, "
             "float, bfloat, complex, bool, handle and the names of small floats, did you mean "
             "\"float32\""},
-        Refused{"LaunchTag",
-                "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
-                "launch: [blockIdx.x, threadidx.x]}}}]\n",
-                "r.yaml:2:101: device_modules[0].kernels.k.launch[1]: kernel \"k\": launch tag "
-                "\"threadidx.x\" is unknown, did you mean \"threadIdx.x\" or \"threadIdx.y\" or "
-                "\"threadIdx.z\""},
-        Refused{"NearTypeKey",
-                "device_modules: [{type_key: openlc, kernels: {k: {source: k.cl, arguments: [], "
-                "launch: []}}}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
-                "vulkan, did you mean \"opencl\""},
-        Refused{"ReservedTypeKey", "device_modules: [{type_key: _lib, data: k}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: \"_lib\" is reserved by the container"},
-        Refused{"ReservedTreeKey", "device_modules: [{type_key: _import_tree, data: k}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: \"_import_tree\" is reserved by the "
-                "container"},
-        Refused{"EmptyTypeKey", "device_modules: [{type_key: \"\", data: k}]\n",
-                "r.yaml:2:29: device_modules[0].type_key: \"\" is not printable ASCII of 1 to 256 "
-                "bytes"}),
+        RefusedRecipe{
+            "LaunchTag",
+            "device_modules: [{type_key: opencl, kernels: {k: {source: k.cl, arguments: [], "
+            "launch: [blockIdx.x, threadidx.x]}}}]\n",
+            "r.yaml:2:101: device_modules[0].kernels.k.launch[1]: kernel \"k\": launch tag "
+            "\"threadidx.x\" is unknown, did you mean \"threadIdx.x\" or \"threadIdx.y\" or "
+            "\"threadIdx.z\""},
+        RefusedRecipe{
+            "NearTypeKey",
+            "device_modules: [{type_key: openlc, kernels: {k: {source: k.cl, arguments: [], "
+            "launch: []}}}]\n",
+            "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
+            "vulkan, did you mean \"opencl\""},
+        RefusedRecipe{
+            "ReservedTypeKey", "device_modules: [{type_key: _lib, data: k}]\n",
+            "r.yaml:2:29: device_modules[0].type_key: \"_lib\" is reserved by the container"},
+        RefusedRecipe{
+            "ReservedTreeKey", "device_modules: [{type_key: _import_tree, data: k}]\n",
+            "r.yaml:2:29: device_modules[0].type_key: \"_import_tree\" is reserved by the "
+            "container"},
+        RefusedRecipe{
+            "EmptyTypeKey", "device_modules: [{type_key: \"\", data: k}]\n",
+            "r.yaml:2:29: device_modules[0].type_key: \"\" is not printable ASCII of 1 to 256 "
+            "bytes"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Recipe, RejectsUnknownLaunchTagsOfKnownLoaders) {

@@ -22,7 +22,7 @@ TEST(TensorType, ReadsEveryNotation) {
   }
 }
 
-struct Refused {
+struct RefusedType {
   std::string text;
   std::string message;
 };
@@ -30,18 +30,18 @@ struct Refused {
 TEST(TensorType, RejectsOtherTexts) {
   std::string many = "int8[1";
   for (int i = 0; i < 32; ++i) many += ",1";
-  for (const Refused& refused : {
-           Refused{"float32", "tensor type \"float32\" is not like float32[1, 64]"},
-           Refused{"float32[1", "tensor type \"float32[1\" is not like float32[1, 64]"},
-           Refused{"float32[1] ", "tensor type \"float32[1] \" is not like float32[1, 64]"},
-           Refused{"float32]", "tensor type \"float32]\" is not like float32[1, 64]"},
-           Refused{"float32[1,]", "tensor type \"float32[1,]\" ends in a comma"},
-           Refused{"float32[a]", "extent \"a\" is not an integer of at least 0"},
-           Refused{"float32[-1]", "extent \"-1\" is not an integer of at least 0"},
-           Refused{"float32[1 2]", "extent \"1 2\" is not an integer of at least 0"},
-           Refused{"float32[99999999999999999999]",
-                   "extent \"99999999999999999999\" is not an integer of at least 0"},
-           Refused{many + "]", "tensor type has 33 dimensions, maximum is 32"},
+  for (const RefusedType& refused : {
+           RefusedType{"float32", "tensor type \"float32\" is not like float32[1, 64]"},
+           RefusedType{"float32[1", "tensor type \"float32[1\" is not like float32[1, 64]"},
+           RefusedType{"float32[1] ", "tensor type \"float32[1] \" is not like float32[1, 64]"},
+           RefusedType{"float32]", "tensor type \"float32]\" is not like float32[1, 64]"},
+           RefusedType{"float32[1,]", "tensor type \"float32[1,]\" ends in a comma"},
+           RefusedType{"float32[a]", "extent \"a\" is not an integer of at least 0"},
+           RefusedType{"float32[-1]", "extent \"-1\" is not an integer of at least 0"},
+           RefusedType{"float32[1 2]", "extent \"1 2\" is not an integer of at least 0"},
+           RefusedType{"float32[99999999999999999999]",
+                       "extent \"99999999999999999999\" is not an integer of at least 0"},
+           RefusedType{many + "]", "tensor type has 33 dimensions, maximum is 32"},
        }) {
     const Result<TensorType> type = parse_type(refused.text);
     ASSERT_FALSE(type.ok()) << refused.text;

@@ -7,9 +7,9 @@
 
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
+#include "core/toolchain/link.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,8 +4,8 @@
 // compiled against the layouts of a release, linked with its container.
 #pragma once
 
-#include "core/pack/link.hpp"
 #include "core/pack/object_file.hpp"
+#include "core/toolchain/link.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/format/fixtures.hpp"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/native/runtime_functions.hpp"
-#include "core/pack/link.hpp"
+#include "core/toolchain/link.hpp"
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/install/plugin_files.hpp"
 
-#include "tools/gantry/common/archive_members.hpp"
+#include "core/archive/archive_members.hpp"
 
 #include "core/arrays/gunzip.hpp"
 #include "core/base/mapped_file.hpp"

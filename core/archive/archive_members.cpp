@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/archive_members.hpp"
+#include "core/archive/archive_members.hpp"
 
 #include "core/base/text.hpp"
 
@@ -9,7 +9,7 @@
 #include <charconv>
 #include <optional>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 constexpr std::uint64_t ar_magic_bytes = 8;
@@ -244,4 +244,4 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
   return members;
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pack/link.hpp"
+#include "core/toolchain/link.hpp"
 
 #include "core/base/child_process.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace gantry::cli {
+namespace gantry {
 
 enum class FileKind {
   shared_library,
@@ -46,4 +46,4 @@ FileKind kind_of(std::span<const std::uint8_t> bytes);
 // "bytes that begin with 00 01".
 std::string first_bytes_text(std::span<const std::uint8_t> bytes);
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/file_kind.hpp"
+#include "core/kind/file_kind.hpp"
 
-#include "tools/gantry/common/archive_members.hpp"
+#include "core/archive/archive_members.hpp"
 
 #include "core/arrays/array_file.hpp"
 #include "core/base/file_mark.hpp"
@@ -14,7 +14,7 @@
 
 #include <algorithm>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 struct KindName {
@@ -115,4 +115,4 @@ std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
   return shown;
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kinds of files, and members of archives.
-#include "tools/gantry/common/file_kind.hpp"
-#include "tools/gantry/common/archive_members.hpp"
+#include "core/kind/file_kind.hpp"
+#include "core/archive/archive_members.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
@@ -11,7 +11,7 @@
 
 #include <numeric>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 using test::Words;
@@ -208,4 +208,4 @@ TEST(TarMembers, ListsAllMembersOfAModelLibrary) {
 }
 
 }  // namespace
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 
 struct ArchiveMember {
   // as stored in the archive
@@ -37,4 +37,4 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
 //          "Storing Sparse Files"
 Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes);
 
-}  // namespace gantry::cli
+}  // namespace gantry
