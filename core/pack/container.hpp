@@ -1,15 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writer of containers of layout 1 (generations G2 to G4), which core/format/layout1.hpp reads.
+// Writer of containers, which core/format/container.hpp reads.
 //
-//     u64 bytes that follow | u64 entries + 1 | per entry: "_lib", or str type key, payload
-//                           | "_import_tree" | vec<u64> row_ptr | vec<u64> child
+//     layout one   u64 bytes that follow | u64 entries + 1 | per entry: "_lib", or str type key,
+//                  payload | "_import_tree" | vec<u64> row_ptr | vec<u64> child
+//     layout two   u64 bytes that follow | vec<u64> row_ptr | vec<u64> child
+//                  | per entry: "_lib", or str type key, u64 bytes of the payload, payload
 #pragma once
 
 #include "core/pack/index.hpp"
 #include "core/pack/pieces.hpp"
 
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
 namespace gantry {
+
+// The generation of a container.
+enum class ContainerForm : std::uint8_t {
+  // layout one, host modules apart (v0.7)
+  g2,
+  // layout one, host modules merged (v0.8 to v0.20)
+  g3,
+  // the bytes of G3 (v0.21)
+  g4,
+  // layout two, host modules merged (v0.22 and later)
+  g5,
+};
 
 // A module of the container.
 struct ContainerModule {
@@ -22,13 +41,19 @@ struct ContainerModule {
   std::function<Status(Pieces&)> write_payload;
 };
 
-// Returns the container, from the field of its length on. A root that is host code and imports
-// nothing needs no container; this returns the empty one for it, u64 8, u64 0.
+// Returns the container, from the field of its length on. Modules that the root does not import,
+// directly or through others, are not written.
+//
+// In layout one, a root that is host code and imports nothing gives the empty container, u64 8,
+// u64 0; exporters write no container at all for it. Any other root without imports has a tree, as
+// in v0.8 to v0.13: v0.14 to v0.21 omit it, and their own loaders then do not find the root's entry.
+// Layout two always has a tree.
 //
 // modules  [in]   module 0 is the root
 // returns  invalid for a type key that is reserved, longer than 256 bytes or not printable ASCII;
-//          the failures of index_modules() and of the payloads
-// source   apache/tvm src/target/codegen.cc PackImportsToC, SerializeModule (v0.8 to v0.13)
-Result<Pieces> write_container(std::span<const ContainerModule> modules);
+//          the failures of index_merged() or index_separate(), and of the payloads
+// source   apache/tvm src/target/codegen.cc PackImportsToC, SerializeModule (v0.7 to v0.26)
+Result<Pieces> write_container(std::span<const ContainerModule> modules,
+                               ContainerForm form = ContainerForm::g3);
 
 }  // namespace gantry

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/index.hpp"
 
+#include "core/format/type_key.hpp"
+
+#include <gantry/concat.hpp>
+#include <gantry/quoted.hpp>
+
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -19,80 +26,150 @@ Status check_imports(std::span<const IndexNode> modules) {
   return {};
 }
 
-// The traversal that numbers the entries. A module is marked when it is pushed, so that it is
+// `module 2 "cuda"`
+std::string name_of_module(std::span<const IndexNode> modules, std::size_t module) {
+  return concat("module ", module, " ",
+                quoted(modules[module].host_code() ? library_key : modules[module].type_key));
+}
+
+// Refuses modules below the root that import each other. Does not recurse.
+//
+// costs    O(modules + imports)
+Status check_acyclic(std::span<const IndexNode> modules) {
+  enum class State : std::uint8_t { new_one, open, done };
+  std::vector<State> states(modules.size(), State::new_one);
+  // the modules from the root to the current one, each with the number of its imports visited
+  std::vector<std::pair<std::size_t, std::size_t>> path = {{0, 0}};
+  states[0] = State::open;
+  while (!path.empty()) {
+    const std::size_t module = path.back().first;
+    const std::size_t visited = path.back().second++;
+    if (visited == modules[module].imports.size()) {
+      states[module] = State::done;
+      path.pop_back();
+      continue;
+    }
+    const std::size_t import = modules[module].imports[visited];
+    if (states[import] == State::open) {
+      return invalid(name_of_module(modules, module), " imports ",
+                     import == module ? std::string("itself")
+                                      : concat(name_of_module(modules, import),
+                                               ", which imports it, directly or through others"))
+          .with_reason("IMPORT_CYCLE");
+    }
+    if (states[import] == State::done) continue;
+    states[import] = State::open;
+    path.emplace_back(import, 0);
+  }
+  return {};
+}
+
+// The modules that are still to be numbered. A module is marked when it is pushed, so that it is
 // pushed once.
 class Walk {
  public:
-  explicit Walk(std::span<const IndexNode> modules) : modules_(modules), seen_(modules.size()) {}
-
-  ModuleIndex number() {
-    // First the modules above the host code. Host modules found here are stored and expanded below.
-    std::vector<std::size_t> boundary;
+  explicit Walk(std::span<const IndexNode> modules) : modules_(modules), seen_(modules.size()) {
     seen_[0] = true;
-    std::vector<std::size_t> stack = {0};
-    while (!stack.empty()) {
-      const std::size_t module = pop(stack);
-      if (modules_[module].host_code) {
-        boundary.push_back(module);
-      } else {
-        index_.entries.push_back({module});
-        push_imports(module, stack);
-      }
-    }
-    if (boundary.empty()) return std::move(index_);
-
-    // Then one entry for all host code and the modules below it.
-    const std::size_t library = index_.entries.size();
-    index_.library = library;
-    index_.entries.emplace_back();
-    stack = std::move(boundary);
-    while (!stack.empty()) {
-      const std::size_t module = pop(stack);
-      if (modules_[module].host_code) {
-        index_.entries[library].push_back(module);
-      } else {
-        index_.entries.push_back({module});
-      }
-      push_imports(module, stack);
-    }
-    return std::move(index_);
   }
 
- private:
-  static std::size_t pop(std::vector<std::size_t>& stack) {
-    const std::size_t last = stack.back();
-    stack.pop_back();
+  bool done() const { return stack_.empty(); }
+  std::size_t pop() {
+    const std::size_t last = stack_.back();
+    stack_.pop_back();
     return last;
   }
-  void push_imports(std::size_t module, std::vector<std::size_t>& stack) {
+  void push_imports(std::size_t module) {
     for (const std::size_t import : modules_[module].imports) {
       if (seen_[import]) continue;
       seen_[import] = true;
-      stack.push_back(import);
+      stack_.push_back(import);
     }
   }
+  void push_all(std::vector<std::size_t> modules) { stack_ = std::move(modules); }
 
+ private:
   std::span<const IndexNode> modules_;
   std::vector<bool> seen_;
-  ModuleIndex index_;
+  std::vector<std::size_t> stack_ = {0};
 };
 
+using Entries = std::vector<std::vector<std::size_t>>;
+
+Entries number_separately(std::span<const IndexNode> modules) {
+  Entries entries;
+  for (Walk walk(modules); !walk.done();) {
+    entries.push_back({walk.pop()});
+    walk.push_imports(entries.back().front());
+  }
+  return entries;
+}
+
+Entries number_merged(std::span<const IndexNode> modules) {
+  Entries entries;
+  // First the modules above the host code. Host modules found here are stored and expanded below.
+  std::vector<std::size_t> boundary;
+  Walk walk(modules);
+  while (!walk.done()) {
+    const std::size_t module = walk.pop();
+    if (modules[module].host_code()) {
+      boundary.push_back(module);
+    } else {
+      entries.push_back({module});
+      walk.push_imports(module);
+    }
+  }
+  if (boundary.empty()) return entries;
+
+  // Then one entry for all host code and the modules below it.
+  const std::size_t library = entries.size();
+  entries.emplace_back();
+  walk.push_all(std::move(boundary));
+  while (!walk.done()) {
+    const std::size_t module = walk.pop();
+    if (modules[module].host_code()) {
+      entries[library].push_back(module);
+    } else {
+      entries.push_back({module});
+    }
+    walk.push_imports(module);
+  }
+  return entries;
+}
+
 // Returns the entry of each module that is reachable from the root.
-std::vector<std::size_t> entry_of_each(const ModuleIndex& index, std::size_t module_count) {
+std::vector<std::size_t> entry_of_each(const Entries& entries, std::size_t module_count) {
   std::vector<std::size_t> entry_of(module_count);
-  for (std::size_t e = 0; e < index.entries.size(); ++e) {
-    for (const std::size_t module : index.entries[e]) entry_of[module] = e;
+  for (std::size_t e = 0; e < entries.size(); ++e) {
+    for (const std::size_t module : entries[e]) entry_of[module] = e;
   }
   return entry_of;
 }
 
+// The error for an entry with a child that precedes it.
+Failure precedes(std::span<const IndexNode> modules, const ModuleIndex& index, std::size_t entry,
+                 std::size_t child) {
+  const std::vector<std::size_t>& children = index.entries[child];
+  for (const std::size_t module : index.entries[entry]) {
+    for (const std::size_t import : modules[module].imports) {
+      if (std::ranges::find(children, import) == children.end()) continue;
+      return invalid(name_of_module(modules, module), " is entry ", entry, " and imports ",
+                     name_of_module(modules, import), ", entry ", child,
+                     "; an import must come after its importer, so the modules cannot be merged "
+                     "without creating a cycle; generation G2 can contain them")
+          .with_reason("IMPORT_ORDER");
+    }
+  }
+  return bug("entry ", entry, " imports no module of entry ", child);
+}
+
 }  // namespace
 
-Result<ModuleIndex> index_modules(std::span<const IndexNode> modules) {
+Result<ModuleIndex> index_merged(std::span<const IndexNode> modules) {
   GANTRY_CHECK(check_imports(modules));
-  ModuleIndex index = Walk(modules).number();
-  const std::vector<std::size_t> entry_of = entry_of_each(index, modules.size());
-
+  GANTRY_CHECK(check_acyclic(modules));
+  ModuleIndex index;
+  index.entries = number_merged(modules);
+  const std::vector<std::size_t> entry_of = entry_of_each(index.entries, modules.size());
   index.row_ptr.push_back(0);
   for (std::size_t e = 0; e < index.entries.size(); ++e) {
     std::vector<std::uint64_t> children;
@@ -104,12 +181,25 @@ Result<ModuleIndex> index_modules(std::span<const IndexNode> modules) {
     std::sort(children.begin(), children.end());
     children.erase(std::unique(children.begin(), children.end()), children.end());
     if (!children.empty() && children.front() < e) {
-      return invalid("entry ", e, " (module ", index.entries[e].front(), ") imports entry ",
-                     children.front(), " (module ", index.entries[children.front()].front(),
-                     "), an import must come after its importer")
-          .with_reason("IMPORT_ORDER");
+      return precedes(modules, index, e, children.front());
     }
     index.child.insert(index.child.end(), children.begin(), children.end());
+    index.row_ptr.push_back(index.child.size());
+  }
+  return index;
+}
+
+Result<ModuleIndex> index_separate(std::span<const IndexNode> modules) {
+  GANTRY_CHECK(check_imports(modules));
+  GANTRY_CHECK(check_acyclic(modules));
+  ModuleIndex index;
+  index.entries = number_separately(modules);
+  const std::vector<std::size_t> entry_of = entry_of_each(index.entries, modules.size());
+  index.row_ptr.push_back(0);
+  for (const std::vector<std::size_t>& entry : index.entries) {
+    for (const std::size_t import : modules[entry.front()].imports) {
+      index.child.push_back(entry_of[import]);
+    }
     index.row_ptr.push_back(index.child.size());
   }
   return index;

@@ -74,8 +74,8 @@ std::vector<ContainerModule> described(const std::vector<Module>& modules) {
 
 void compare(const Container& container, const std::vector<Module>& modules) {
   std::vector<IndexNode> nodes;
-  for (const Module& module : modules) nodes.push_back({module.key.empty(), module.imports});
-  const ModuleIndex index = index_modules(nodes).value();
+  for (const Module& module : modules) nodes.push_back({module.key, module.imports});
+  const ModuleIndex index = index_merged(nodes).value();
   if (modules.front().key.empty() && modules.front().imports.empty()) {
     expect(container.entries.size() == 1, "a container without a tree has one entry");
     return;
@@ -87,11 +87,11 @@ void compare(const Container& container, const std::vector<Module>& modules) {
          "edges are read as they were written");
   for (std::size_t e = 0; e < index.entries.size(); ++e) {
     const Entry& entry = container.entries[e];
-    if (index.library == e) {
+    const Module& module = modules[index.entries[e].front()];
+    if (module.key.empty()) {
       expect(entry.is_library(), "host code is _lib");
       continue;
     }
-    const Module& module = modules[index.entries[e].front()];
     Pieces payload;
     expect(write_payload(module, payload).ok(), "a payload can be written");
     expect(entry.type_key == module.key, "a key is read as it was written");

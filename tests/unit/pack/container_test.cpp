@@ -110,14 +110,23 @@ TEST(Container, GivesAPayloadItsOffset) {
   EXPECT_EQ(at, 8u + 8 + 12 + 12);
 }
 
+struct Form {
+  std::string name;
+  ContainerForm form;
+  // as the reader reports a bare container; G4 has the bytes of G3
+  ContainerLayout layout;
+};
+class ContainerForms : public ::testing::TestWithParam<Form> {};
+
 // Random graphs are read back with equal entries, import trees and payloads.
-TEST(Container, IsReadBackEqual) {
+TEST_P(ContainerForms, AreReadBackEqual) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
+  const bool is_separate = GetParam().form == ContainerForm::g2;
   std::mt19937 random(7);
   int written = 0;
   for (int graph = 0; graph < 500; ++graph) {
     std::vector<ContainerModule> modules(2 + random() % 6);
-    std::vector<IndexNode> nodes(modules.size());
+    std::vector<IndexNode> nodes;
     for (std::size_t m = 0; m < modules.size(); ++m) {
       for (std::size_t child = m + 1; child < modules.size(); ++child) {
         if (random() % 2 == 0) modules[m].imports.push_back(child);
@@ -129,30 +138,135 @@ TEST(Container, IsReadBackEqual) {
         out.write_text(std::string(m * m, static_cast<char>('a' + m)));
         return {};
       };
-      nodes[m] = {host_code, modules[m].imports};
     }
-    const Result<ModuleIndex> index = index_modules(nodes);
-    if (!index.ok() || !index->library || modules[0].imports.empty()) continue;
+    for (const ContainerModule& module : modules)
+      nodes.push_back({module.type_key, module.imports});
+    const Result<ModuleIndex> index = is_separate ? index_separate(nodes) : index_merged(nodes);
+    if (!index.ok() || modules[0].imports.empty()) continue;
     ++written;
 
-    const std::vector<std::uint8_t> bytes = bytes_of(write_container(modules).value());
+    const std::vector<std::uint8_t> bytes =
+        bytes_of(write_container(modules, GetParam().form).value());
     const Result<Container> found = read_container_bytes(bytes, layouts);
 
     ASSERT_TRUE(found.ok()) << found.error().message;
-    EXPECT_EQ(found->warnings, std::vector<Message>());
+    EXPECT_EQ(found->layout, GetParam().layout);
     ASSERT_EQ(found->entries.size(), index->entries.size());
     EXPECT_THAT(found->tree.rows(), ElementsAreArray(index->row_ptr));
     EXPECT_THAT(found->tree.edges(), ElementsAreArray(index->child));
     for (std::size_t e = 0; e < found->entries.size(); ++e) {
-      EXPECT_EQ(found->entries[e].is_library(), index->library == e);
-      if (index->library == e) continue;
       const std::size_t m = index->entries[e].front();
+      EXPECT_EQ(found->entries[e].is_library(), nodes[m].host_code());
+      if (nodes[m].host_code()) continue;
       const Words payload = Words().str(std::string(m * m, static_cast<char>('a' + m)));
       EXPECT_EQ(found->entries[e].type_key, "VMExecutable");
       EXPECT_THAT(found->entries[e].payload, ElementsAreArray(payload.bytes()));
     }
   }
   EXPECT_GT(written, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ContainerForms,
+                         ::testing::Values(Form{"G2", ContainerForm::g2, ContainerLayout::one},
+                                           Form{"G3", ContainerForm::g3, ContainerLayout::one},
+                                           Form{"G4", ContainerForm::g4, ContainerLayout::one},
+                                           Form{"G5", ContainerForm::g5, ContainerLayout::two}),
+                         [](const auto& test) { return test.param.name; });
+
+// The same module as the example of layout one, with the record of v0.24 and later: a name and
+// argument tags.
+TEST(Container, OfLayoutTwoEqualsTheExampleByteForByte) {
+  const Words kernel = Words()
+                           .str("ptx")
+                           .u64(1)
+                           .str("add_kernel")
+                           .str("add_kernel")
+                           .u64(3)
+                           .u32(0x00014003)
+                           .u32(0x00014003)
+                           .u32(0x00012000)
+                           .u64(2)
+                           .str("blockIdx.x")
+                           .str("threadIdx.x")
+                           .u64(3)
+                           .u32(0)
+                           .u32(0)
+                           .u32(0)
+                           .str("//ptx");
+  const std::vector<ContainerModule> modules = {
+      {"", {1}, nullptr},
+      {"cuda", {}, payload(std::string(kernel.bytes().begin(), kernel.bytes().end()))}};
+
+  const Result<Pieces> container = write_container(modules, ContainerForm::g5);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_THAT(bytes_of(*container), ElementsAreArray(from_hex("e900000000000000"
+                                                              "0300000000000000"
+                                                              "0000000000000000"
+                                                              "0100000000000000"
+                                                              "0100000000000000"
+                                                              "0100000000000000"
+                                                              "0100000000000000"
+                                                              "04000000000000005f6c6962"
+                                                              "040000000000000063756461"
+                                                              "9900000000000000"
+                                                              "0300000000000000707478"
+                                                              "0100000000000000"
+                                                              "0a000000000000006164645f6b65726e656c"
+                                                              "0a000000000000006164645f6b65726e656c"
+                                                              "0300000000000000"
+                                                              "034001000340010000200100"
+                                                              "0200000000000000"
+                                                              "0a00000000000000626c6f636b4964782e78"
+                                                              "0b000000000000007468726561644964782e"
+                                                              "78"
+                                                              "0300000000000000"
+                                                              "000000000000000000000000"
+                                                              "05000000000000002f2f707478")));
+}
+
+TEST(Container, OfHostCodeAloneHasATreeInLayoutTwo) {
+  const std::vector<ContainerModule> modules = {{"", {}, nullptr}};
+
+  const Result<Pieces> container = write_container(modules, ContainerForm::g5);
+
+  ASSERT_TRUE(container.ok());
+  EXPECT_THAT(bytes_of(*container),
+              ElementsAreArray(Words().u64(44).u64(2).u64(0).u64(0).u64(0).str("_lib").bytes()));
+}
+
+TEST(Container, GivesAPayloadBehindItsLengthItsOffset) {
+  std::uint64_t at = 0;
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules[1].write_payload = [&](Pieces& out) -> Status {
+    at = out.offset();
+    return {};
+  };
+
+  ASSERT_TRUE(write_container(modules, ContainerForm::g5).ok());
+
+  // length, rows, children, "_lib", "cuda", length of the payload
+  EXPECT_EQ(at, 8u + 32 + 16 + 12 + 12 + 8);
+}
+
+// The entries of host modules repeat, and so do the imports.
+TEST(Container, OfGenerationTwoHasOneEntryForEachHostModule) {
+  const std::vector<ContainerModule> modules = {
+      {"VMExecutable", {1, 2, 1}, payload(std::string(8, '\0'))},
+      {"", {}, nullptr},
+      {"", {}, nullptr}};
+
+  const Result<Pieces> container = write_container(modules, ContainerForm::g2);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  const std::vector<std::uint8_t> bytes = bytes_of(*container);
+  const Result<Container> found = read_container_bytes(bytes, PayloadLayouts::built_in());
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->facts.generation, Generation::g2);
+  ASSERT_EQ(found->entries.size(), 3u);
+  EXPECT_TRUE(found->entries[1].is_library());
+  EXPECT_TRUE(found->entries[2].is_library());
+  EXPECT_THAT(found->tree.children_of(0), ::testing::ElementsAre(2, 1, 2));
 }
 
 struct BadKey {
