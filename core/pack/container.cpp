@@ -55,16 +55,28 @@ Status write_entries(std::span<const ContainerModule> modules, const ModuleIndex
 
 Status write_layout_one(std::span<const ContainerModule> modules, const ModuleIndex& index,
                         Pieces& out) {
-  if (is_host_code(modules.front()) && modules.front().imports.empty()) {
-    out.Write<std::uint64_t>(0);
-    return {};
-  }
   out.Write<std::uint64_t>(index.entries.size() + 1);
   GANTRY_CHECK(write_entries(modules, index, false, out));
   out.write_text(tree_key);
   out.Write(index.row_ptr);
   out.Write(index.child);
   return {};
+}
+
+// Layout one without a tree: the root is not written, and imports every entry.
+Status write_flat(std::span<const ContainerModule> modules, ModuleIndex index, Pieces& out) {
+  bool is_flat = is_host_code(modules.front()) && index.child.size() + 1 == modules.size();
+  for (std::size_t m = 1; is_flat && m < modules.size(); ++m) {
+    is_flat = !is_host_code(modules[m]) && index.child[m - 1] == m && modules[m].imports.empty();
+  }
+  if (!is_flat) {
+    return invalid(
+        "container of G1 has no import tree: its root must be host code that imports all other "
+        "modules in order, and these may import nothing");
+  }
+  index.entries.erase(index.entries.begin());
+  out.Write<std::uint64_t>(index.entries.size());
+  return write_entries(modules, index, false, out);
 }
 
 Status write_layout_two(std::span<const ContainerModule> modules, const ModuleIndex& index,
@@ -74,21 +86,59 @@ Status write_layout_two(std::span<const ContainerModule> modules, const ModuleIn
   return write_entries(modules, index, true, out);
 }
 
-}  // namespace
+Status write_body(std::span<const ContainerModule> modules, const ModuleIndex& index,
+                  ContainerForm form, Pieces& out) {
+  switch (form) {
+    case ContainerForm::g1:
+      return write_flat(modules, index, out);
+    case ContainerForm::g2:
+    case ContainerForm::g3:
+    case ContainerForm::g4:
+      return write_layout_one(modules, index, out);
+    case ContainerForm::g5:
+      return write_layout_two(modules, index, out);
+  }
+  return bug("container form ", static_cast<int>(form));
+}
 
-Result<Pieces> write_container(std::span<const ContainerModule> modules, ContainerForm form) {
-  std::vector<IndexNode> nodes;
-  for (const ContainerModule& module : modules) nodes.push_back({module.type_key, module.imports});
-  GANTRY_TRY(const ModuleIndex index,
-             form == ContainerForm::g2 ? index_separate(nodes) : index_merged(nodes));
-
-  Pieces body(sizeof(std::uint64_t));
-  GANTRY_CHECK(form == ContainerForm::g5 ? write_layout_two(modules, index, body)
-                                         : write_layout_one(modules, index, body));
+Pieces with_length(Pieces body) {
   Pieces container;
   container.Write<std::uint64_t>(body.size());
   container.append(std::move(body));
   return container;
+}
+
+std::vector<IndexNode> nodes_of(std::span<const ContainerModule> modules) {
+  std::vector<IndexNode> nodes;
+  for (const ContainerModule& module : modules) nodes.push_back({module.type_key, module.imports});
+  return nodes;
+}
+
+Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, ContainerForm form) {
+  if (form == ContainerForm::g1) return index_listed(nodes);
+  return form == ContainerForm::g2 ? index_separate(nodes) : index_merged(nodes);
+}
+
+}  // namespace
+
+Result<Pieces> write_container(std::span<const ContainerModule> modules, ContainerForm form) {
+  GANTRY_TRY(const ModuleIndex index, numbered(nodes_of(modules), form));
+  Pieces body(sizeof(std::uint64_t));
+  if (form != ContainerForm::g5 && is_host_code(modules.front()) &&
+      modules.front().imports.empty()) {
+    body.Write<std::uint64_t>(0);
+  } else {
+    GANTRY_CHECK(write_body(modules, index, form, body));
+  }
+  return with_length(std::move(body));
+}
+
+Result<Pieces> write_listed_container(std::span<const ContainerModule> modules,
+                                      ContainerForm form) {
+  GANTRY_TRY(const ModuleIndex index, index_listed(nodes_of(modules)));
+  Pieces body(sizeof(std::uint64_t));
+  GANTRY_CHECK(write_body(modules, index, form, body));
+  return with_length(std::move(body));
 }
 
 }  // namespace gantry

@@ -205,4 +205,17 @@ Result<ModuleIndex> index_separate(std::span<const IndexNode> modules) {
   return index;
 }
 
+Result<ModuleIndex> index_listed(std::span<const IndexNode> modules) {
+  GANTRY_CHECK(check_imports(modules));
+  GANTRY_CHECK(check_acyclic(modules));
+  ModuleIndex index;
+  index.row_ptr.push_back(0);
+  for (std::size_t m = 0; m < modules.size(); ++m) {
+    index.entries.push_back({m});
+    index.child.insert(index.child.end(), modules[m].imports.begin(), modules[m].imports.end());
+    index.row_ptr.push_back(index.child.size());
+  }
+  return index;
+}
+
 }  // namespace gantry

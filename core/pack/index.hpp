@@ -68,4 +68,11 @@ Result<ModuleIndex> index_merged(std::span<const IndexNode> modules);
 // source   apache/tvm src/target/codegen.cc ModuleSerializer (v0.7)
 Result<ModuleIndex> index_separate(std::span<const IndexNode> modules);
 
+// The index of modules that are listed in the order of their entries: entry i is module i, and its
+// children are its imports, in order.
+//
+// returns  invalid if an import is out of range; IMPORT_CYCLE
+// costs    O(modules + imports)
+Result<ModuleIndex> index_listed(std::span<const IndexNode> modules);
+
 }  // namespace gantry

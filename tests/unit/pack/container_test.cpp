@@ -322,5 +322,75 @@ TEST(Container, OfOneDeviceModuleHasItsEntry) {
   EXPECT_EQ(bytes[16], 12);
 }
 
+TEST(Container, OfG1HasNoTreeAndNoRoot) {
+  std::vector<ContainerModule> modules = importing("cuda");
+
+  const Result<Pieces> container = write_container(modules, ContainerForm::g1);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  EXPECT_THAT(bytes_of(*container),
+              ElementsAreArray(Words().u64(8 + 12 + 1).u64(1).str("cuda").text("p").bytes()));
+}
+
+TEST(Container, OfG1RefusesModulesThatRequireATree) {
+  std::vector<ContainerModule> deep = importing("cuda");
+  deep.push_back({"opencl", {}, payload("p")});
+  deep[1].imports = {2};
+  std::vector<ContainerModule> two_libraries = importing("cuda");
+  two_libraries[1].type_key.clear();
+  std::vector<ContainerModule> reversed = importing("cuda");
+  reversed.push_back({"opencl", {}, payload("p")});
+  reversed[0].imports = {2, 1};
+  const std::vector<ContainerModule> no_library = {{"VMExecutable", {}, payload("p")}};
+
+  for (const auto& modules : {deep, two_libraries, reversed, no_library}) {
+    const Result<Pieces> container = write_container(modules, ContainerForm::g1);
+
+    ASSERT_FALSE(container.ok());
+    EXPECT_EQ(container.error().code, Code::invalid);
+    EXPECT_EQ(container.error().message,
+              "container of G1 has no import tree: its root must be host code that imports all "
+              "other modules in order, and these may import nothing");
+  }
+}
+
+TEST(Container, ListedKeepsTheOrderOfTheModulesAndOfTheirImports) {
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules.push_back({"opencl", {}, payload("q")});
+  modules[0].imports = {2, 1, 2};
+
+  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g2);
+
+  ASSERT_TRUE(container.ok()) << container.error().message;
+  const Words expected = Words().u64(4).str("_lib").str("cuda").text("p").str("opencl").text("q");
+  const Words tree = Words().str("_import_tree").u64s({0, 3, 3, 3}).u64s({2, 1, 2});
+  EXPECT_THAT(bytes_of(*container), ElementsAreArray(Words()
+                                                         .u64(expected.size() + tree.size())
+                                                         .bytes(expected.bytes())
+                                                         .bytes(tree.bytes())
+                                                         .bytes()));
+}
+
+TEST(Container, ListedRefusesALoop) {
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules[1].imports = {1};
+
+  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g3);
+
+  ASSERT_FALSE(container.ok());
+  EXPECT_EQ(container.error().reason, "IMPORT_CYCLE");
+  EXPECT_EQ(container.error().message, "module 1 \"cuda\" imports itself");
+}
+
+TEST(Container, ListedRefusesAnImportOutOfRange) {
+  std::vector<ContainerModule> modules = importing("cuda");
+  modules[0].imports = {2};
+
+  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g3);
+
+  ASSERT_FALSE(container.ok());
+  EXPECT_EQ(container.error().message, "module 0 imports module 2, module count is 2");
+}
+
 }  // namespace
 }  // namespace gantry

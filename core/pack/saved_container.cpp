@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/saved_container.hpp"
+
+#include "core/pack/carrying_stream.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/quoted.hpp>
+
+namespace gantry {
+namespace {
+
+gantry_code write_to_stream(void* self, const void* data, std::uint64_t size,
+                            gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    static_cast<CarryingStream*>(self)->Write(data, size);
+    return {};
+  });
+}
+
+}  // namespace
+
+Result<ContainerForm> form_of(const Container& container) {
+  if (container.layout == ContainerLayout::two) return ContainerForm::g5;
+  switch (container.facts.generation) {
+    case Generation::g1:
+      return ContainerForm::g1;
+    case Generation::g2:
+      return ContainerForm::g2;
+    case Generation::g3:
+    case Generation::g3x:
+      return ContainerForm::g3;
+    case Generation::g4:
+      return ContainerForm::g4;
+    default:
+      break;
+  }
+  if (container.layout == ContainerLayout::none) return unsupported("file has no container");
+  return unsupported("container is of generation ", name_of(container.facts.generation),
+                     ", known forms are G1 to G5");
+}
+
+Result<std::vector<ContainerModule>> listed_modules(const Container& container,
+                                                    const std::shared_ptr<const MappedFile>& file) {
+  std::vector<ContainerModule> modules;
+  for (std::size_t e = 0; e < container.entries.size(); ++e) {
+    const Entry& entry = container.entries[e];
+    if (entry.boundary == Boundary::unknown) {
+      return unsupported(
+          "payload of entry ", e, " ", quoted(entry.type_key),
+          " has no known length; the manifest of its plugin must declare its layout");
+    }
+    const auto children = container.tree.children_of(e);
+    ContainerModule& module = modules.emplace_back();
+    module.imports.assign(children.begin(), children.end());
+    if (entry.is_library()) continue;
+    module.type_key = entry.type_key;
+    module.write_payload = [file, payload = entry.payload](Pieces& out) -> Status {
+      CarryingStream(file, out).write(payload);
+      return {};
+    };
+  }
+  return modules;
+}
+
+Status save_payload(const ModuleNode& module, Pieces& out) {
+  const gantry_module_table* const table = module.table.load();
+  if (table == nullptr)
+    return unsupported(location_of(module), " has no plugin that could save it");
+  CarryingStream stream(module.artifact->file, out);
+  gantry_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.self = &stream;
+  sink.position = out.offset();
+  sink.write = write_to_stream;
+  StatusBuffer status;
+  const gantry_code code = status.call(
+      [&](gantry_status* failure) { return table->save_binary(module.self, &sink, failure); });
+  if (code == GANTRY_OK) return {};
+  return status.error(code, "save_binary").at("while saving ", described(module));
+}
+
+}  // namespace gantry
