@@ -88,14 +88,14 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   TarHeader header;
   header.type = text[156];
   header.mode = number_in(text.substr(100, 8), 8).value_or(0);
-  // GNU: a size too large for octal is stored as a big-endian integer
-  if (block[124] == 0x80) {
+  // GNU: a size too large for octal is stored as a big-endian integer of 95 bits
+  if (block[124] == 0x80 && text.substr(125, 3) == std::string_view("\0\0\0", 3)) {
     for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
   } else if (const auto size = number_in(text.substr(124, 12), 8)) {
     header.size = *size;
   } else {
     return malformed(at + 124, "tar member size is ", quoted(text.substr(124, 12)),
-                     ", expected an octal number");
+                     ", expected an octal number or 64 bits");
   }
   const std::string_view prefix = up_to(text.substr(345, 155), '\0');
   const bool ustar = text.substr(257, 6) == std::string_view("ustar\0", 6);
@@ -104,27 +104,42 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   return std::optional(std::move(header));
 }
 
-// The records of a pax header, "27 path=a/b\n", that concern the next member.
-struct PaxRecords {
-  // empty if there is no record
-  std::string_view path;
+// What the headers that precede a member's own header replace in it.
+struct Overrides {
+  // empty: nothing
+  std::string name;
+  bool has_size = false;
+  std::uint64_t size = 0;
   bool is_sparse = false;
 };
 
-PaxRecords read_pax_records(std::string_view records) {
-  constexpr std::string_view sparse_name = "GNU.sparse.name=";
-  PaxRecords found;
+// Reads the records of a pax header, "12 path=a/b\n", that concern the next member.
+//
+// at       [in]   offset of the records
+Result<Overrides> read_pax_records(std::string_view records, std::uint64_t at) {
+  constexpr std::string_view sparse_name = "GNU.sparse.name=", size_name = "size=";
+  Overrides found;
   while (!records.empty()) {
-    const auto length = number_in(up_to(records, ' '), 10);
-    if (!length || *length == 0 || *length > records.size()) break;
-    std::string_view record = records.substr(0, *length);
+    const std::string_view digits = up_to(records, ' ');
+    const auto length = number_in(digits, 10);
+    if (!length || *length <= digits.size() + 1 || *length > records.size() ||
+        records[*length - 1] != '\n') {
+      return malformed(at, "pax record of length ", quoted(digits, 20), " does not end inside the ",
+                       records.size(), " bytes left");
+    }
+    const std::string_view record = records.substr(digits.size() + 1, *length - digits.size() - 2);
     records.remove_prefix(*length);
-    record.remove_prefix(std::min(record.size(), record.find(' ') + 1));
-    record = without_tail(record, '\n');
-    if (record.starts_with("path=") && !found.is_sparse) found.path = record.substr(5);
+    if (record.starts_with("path=") && !found.is_sparse) found.name = record.substr(5);
+    if (record.starts_with(size_name)) {
+      const auto size = number_in(record.substr(size_name.size()), 10);
+      if (!size) return malformed(at, "pax record is ", quoted(record), ", expected a number");
+      found.has_size = true;
+      found.size = *size;
+    }
     if (record.starts_with("GNU.sparse.")) found.is_sparse = true;
     // the path of a sparse file is one that GNU tar has invented
-    if (record.starts_with(sparse_name)) found.path = record.substr(sparse_name.size());
+    if (record.starts_with(sparse_name)) found.name = record.substr(sparse_name.size());
+    at += *length;
   }
   return found;
 }
@@ -187,18 +202,19 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
       long_names = as_text(content);
     } else if (field != "/" && field != "/SYM64/") {
       GANTRY_TRY(std::string name, ar_name(field, long_names, content, at));
-      members.push_back({std::move(name), content.size(), content});
+      members.push_back({std::move(name), content.size(), content, "", false, at});
     }
   }
   return members;
 }
 
-Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes) {
+Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
+                                                    std::uint64_t max_members) {
   ByteReader in(bytes);
   std::vector<ArchiveMember> members;
-  std::string long_name;
-  bool is_sparse = false;
+  Overrides overrides;
   while (!in.at_end()) {
+    const std::uint64_t header_at = in.offset();
     GANTRY_TRY(const auto header, read_tar_header(in));
     if (!header) break;
     const std::uint64_t at = in.offset();
@@ -210,19 +226,19 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
     if (header->type == 'S') GANTRY_CHECK(skip_sparse_blocks(in, bytes.subspan(at - tar_block)));
     // links and devices have no content
     const bool has_content = header->type < '1' || header->type > '6';
-    const std::uint64_t size = has_content ? header->size : 0;
+    const bool is_member = !is_name && header->type != 'K' && header->type != 'g';
+    const std::uint64_t own_size = is_member && overrides.has_size ? overrides.size : header->size;
+    const std::uint64_t size = has_content ? own_size : 0;
     GANTRY_TRY(const auto content, in.read_bytes(size, "tar member"));
     const std::uint64_t padding = (tar_block - size % tar_block) % tar_block;
     GANTRY_CHECK(in.skip(std::min(padding, in.left()), "tar padding"));
 
     switch (header->type) {
       case 'L':
-        long_name = up_to(as_text(content), '\0');
+        overrides.name = up_to(as_text(content), '\0');
         break;
       case 'x': {
-        const PaxRecords records = read_pax_records(as_text(content));
-        long_name = records.path;
-        is_sparse = records.is_sparse;
+        GANTRY_TRY(overrides, read_pax_records(as_text(content), at));
         break;
       }
       // the target of a link, and records about all members
@@ -230,15 +246,16 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       case 'g':
         break;
       case '5':
-        long_name.clear();
-        is_sparse = false;
+        overrides = {};
         break;
       default:
-        members.push_back({long_name.empty() ? header->name : long_name, size, content,
-                           special_noun(is_sparse ? 'S' : header->type),
-                           (header->mode & 0111) != 0});
-        long_name.clear();
-        is_sparse = false;
+        if (members.size() == max_members) {
+          return malformed(header_at, "archive has more than ", max_members, " members");
+        }
+        members.push_back({overrides.name.empty() ? header->name : overrides.name, size, content,
+                           special_noun(overrides.is_sparse ? 'S' : header->type),
+                           (header->mode & 0111) != 0, header_at});
+        overrides = {};
     }
   }
   return members;

@@ -22,6 +22,8 @@ struct ArchiveMember {
   // "symbolic link", "sparse file", of a tar archive; empty for a regular file
   std::string_view special;
   bool is_executable = false;
+  // offset of the member's header
+  std::uint64_t at = 0;
 };
 
 // The members of an ar archive, without its symbol and name tables.
@@ -32,9 +34,12 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
 
 // The members of a tar archive, without its directories.
 //
-// returns  malformed at the first invalid header or wrong checksum
+// max_members  [in]  of the list
+// returns  malformed at the first invalid header, pax record or wrong checksum, or at
+//          the first member above the limit
 // source   POSIX.1 pax interchange format, ustar header; GNU tar manual, "Basic Tar Format" and
 //          "Storing Sparse Files"
-Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes);
+Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
+                                                    std::uint64_t max_members = UINT64_MAX);
 
 }  // namespace gantry
