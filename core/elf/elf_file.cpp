@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_file.hpp"
 
+#include "core/elf/elf_sections.hpp"
 #include "core/elf/elf_symbols.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -11,14 +12,11 @@
 namespace gantry {
 namespace {
 
-// SHT_SYMTAB
-constexpr std::uint32_t section_symbols = 2;
 constexpr std::uint16_t first_reserved_section = 0xff00;
 
-// Offsets of fields in the ELF header, in a symbol and in a section header.
+// Offsets of fields in the ELF header and in a symbol.
 constexpr std::uint64_t program_header_count_at = 0x38;
 constexpr std::uint64_t symbol_section_at = 6, symbol_value_at = 8;
-constexpr std::uint64_t section_link_at = 40;
 
 // Text of a segment, up to its NUL.
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
@@ -143,13 +141,8 @@ Status ElfFile::read_dynamic() {
 Status ElfFile::read_object_symbols() {
   const auto& sections = image_.sections();
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    if (sections[i].type != section_symbols) continue;
-    GANTRY_TRY(const auto table, image_.bytes_of_section(i));
-    const ElfField names_of{"string table of the symbol table", sections[i].at + section_link_at};
-    GANTRY_TRY(const std::size_t names_index, image_.section_index(sections[i].link, names_of));
-    GANTRY_TRY(const auto names, image_.bytes_of_section(names_index));
-    StringTable strings(names, image_.offset_in_file(names));
-    GANTRY_TRY(symbols_, read_symbols(table, image_.offset_in_file(table), strings));
+    if (sections[i].type != section_type::symbols) continue;
+    GANTRY_TRY(symbols_, section_symbols(image_, i));
     return {};
   }
   // no symbol table: the file is stripped, or its section headers are truncated

@@ -19,7 +19,8 @@ struct [[gnu::packed]] Relocation {
   std::uint64_t addend;
 };
 
-// Types that write the address of a symbol.
+// Types that write the address of a symbol, and the one that writes an address of the library
+// itself.
 struct SymbolRelocationTypes {
   // through which the code calls a function of another library
   std::uint32_t jump_slot;
@@ -27,13 +28,15 @@ struct SymbolRelocationTypes {
   std::uint32_t address;
   // in data, plus the addend
   std::uint32_t absolute;
+  // the addend, without a symbol
+  std::uint32_t relative;
 };
 
 // machine  x86-64 or aarch64
 // source   System V ABI, AMD64 supplement, table 4.10; ELF for the Arm 64-bit architecture
 constexpr SymbolRelocationTypes symbol_relocation_types(ElfMachine machine) {
-  return machine == ElfMachine::x86_64 ? SymbolRelocationTypes{7, 6, 1}
-                                       : SymbolRelocationTypes{1026, 1025, 257};
+  return machine == ElfMachine::x86_64 ? SymbolRelocationTypes{7, 6, 1, 8}
+                                       : SymbolRelocationTypes{1026, 1025, 257, 1027};
 }
 
 // Tables that the file does not have are empty.
