@@ -19,6 +19,9 @@ if(TARGET gantry_cli)
     target_link_libraries(golden_relax_device PRIVATE gantry_fake_cuda)
     target_compile_definitions(golden_relax_device PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>")
   endif()
+  gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
+    LIBRARIES gantry_cli_command gantry_pack)
+  add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
