@@ -16,6 +16,11 @@ constexpr bool has_elf_magic(std::span<const std::uint8_t> bytes) {
          bytes[3] == 'F';
 }
 
+// Rounds up to a multiple of a power of two.
+constexpr std::uint64_t align_up(std::uint64_t number, std::uint64_t alignment) {
+  return (number + alignment - 1) & ~(alignment - 1);
+}
+
 enum class ElfType : std::uint16_t {
   none = 0,
   relocatable = 1,

@@ -42,10 +42,6 @@ std::uint64_t page_bytes(ElfMachine machine) {
   return machine == ElfMachine::aarch64 ? std::uint64_t{0x10000} : std::uint64_t{0x1000};
 }
 
-std::uint64_t align_up(std::uint64_t number, std::uint64_t alignment) {
-  return (number + alignment - 1) & ~(alignment - 1);
-}
-
 Status check_kind(const ElfFile& elf) {
   if (elf.type() != ElfType::shared || elf.flags().pie) {
     return unsupported("file is a ",

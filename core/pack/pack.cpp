@@ -7,10 +7,11 @@
 #include "core/base/temp_directory.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/container.hpp"
+#include "core/pack/container_names.hpp"
 #include "core/pack/device_payload.hpp"
+#include "core/pack/elf_object.hpp"
 #include "core/pack/graph_payload.hpp"
 #include "core/pack/graph_requirements.hpp"
-#include "core/pack/object_file.hpp"
 #include "core/pack/parameter_file.hpp"
 #include "core/toolchain/link.hpp"
 
@@ -148,17 +149,14 @@ Status write_file(const fs::path& path, const Pieces& pieces) {
   return stream.status();
 }
 
-// Writes the container and the assembler text that includes it, and adds the latter to the sources.
-Status write_container_source(const Pieces& container, const TempDirectory& directory,
-                              LinkJob& job) {
-  const fs::path bytes = directory / "container.bin";
-  const fs::path text = directory / "container.S";
-  GANTRY_CHECK(write_file(bytes, container));
-  Pieces assembly;
-  const std::string lines = container_assembly(bytes.native(), container.size());
-  assembly.Write(lines.data(), lines.size());
-  GANTRY_CHECK(write_file(text, assembly));
-  job.sources.push_back(text.native());
+// Writes the container as an object file and adds it to the sources.
+Status write_container_object(Pieces container, const TempDirectory& directory, LinkJob& job) {
+  const fs::path file = directory / "container.o";
+  ElfObject object;
+  object.symbol = container_symbol;
+  GANTRY_TRY(const Pieces bytes, write_elf_object(object, std::move(container)));
+  GANTRY_CHECK(write_file(file, bytes));
+  job.sources.push_back(file.native());
   return {};
 }
 
@@ -240,11 +238,11 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     std::uint64_t container_bytes = 0;
     // Host code alone needs no container.
     if (modules.size() > 1) {
-      GANTRY_TRY(const Pieces container, write_container(modules));
+      GANTRY_TRY(Pieces container, write_container(modules));
       container_bytes = container.size();
       report("writing a container of ", human_size(container_bytes), ", ", modules.size(),
              " modules");
-      GANTRY_CHECK(write_container_source(container, directory, job));
+      GANTRY_CHECK(write_container_object(std::move(container), directory, job));
     } else {
       job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
     }

@@ -13,9 +13,9 @@
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/pack/container.hpp"
-#include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
 #include "core/toolchain/link.hpp"
+#include "tests/support/container_object.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -61,28 +61,14 @@ Status write_stubs(const fs::path& directory, std::size_t count) {
                          return {};
                        }});
   }
-  GANTRY_TRY(const Pieces container, write_container(modules));
+  GANTRY_TRY(Pieces container, write_container(modules));
   const fs::path output = directory / concat("stubs", count, ".so");
   GANTRY_TRY(const TempDirectory scratch, TempDirectory::beside(output));
-  std::string bytes;
-  {
-    struct Text : dmlc::Stream {
-      explicit Text(std::string& into) : text(into) {}
-      void Write(const void* data, std::size_t size) override {
-        text.append(static_cast<const char*>(data), size);
-      }
-      std::size_t Read(void*, std::size_t) override { return 0; }
-      std::string& text;
-    } stream(bytes);
-    GANTRY_CHECK(container.write_to(stream));
-  }
-  std::ofstream(scratch / "container.bin", std::ios::binary) << bytes;
-  std::ofstream(scratch / "container.S")
-      << container_assembly((scratch / "container.bin").native(), container.size());
+  test::write_container_object(scratch / "container.o", std::move(container));
   LinkJob job;
   job.directory = GANTRY_BENCH_SOURCE;
   job.scratch = scratch.path();
-  job.sources = {"kernels.c", (scratch / "container.S").native()};
+  job.sources = {"kernels.c", (scratch / "container.o").native()};
   job.output = scratch / "library.so";
   GANTRY_CHECK(link_library(job));
   return move_into_place(job.output, output, {});

@@ -5,14 +5,12 @@
 
 #include "core/pack/container.hpp"
 #include "core/pack/device_payload.hpp"
-#include "core/pack/object_file.hpp"
 #include "core/toolchain/link.hpp"
-#include "tests/support/files.hpp"
+#include "tests/support/container_object.hpp"
 #include "tests/support/relax_assembler.hpp"
-#include "tests/unit/pack/bytes_of.hpp"
 
 #include <filesystem>
-#include <string>
+#include <utility>
 
 namespace gantry::test {
 
@@ -35,15 +33,12 @@ inline Result<std::filesystem::path> pack_executable(const std::filesystem::path
                                      {kernels.type_key, {}, [&](Pieces& out) {
                                         return write_device_payload(kernels, tools, out);
                                       }}};
-  GANTRY_TRY(const Pieces container, write_container(modules));
-  const std::vector<std::uint8_t> bytes = bytes_of(container);
-  write_file(directory / "container.bin", std::string(bytes.begin(), bytes.end()));
-  write_file(directory / "container.S",
-             container_assembly((directory / "container.bin").native(), container.size()));
+  GANTRY_TRY(Pieces container, write_container(modules));
+  write_container_object(directory / "container.o", std::move(container));
   LinkJob job;
   job.directory = directory;
   job.scratch = directory;
-  job.sources = {(directory / "container.S").native()};
+  job.sources = {(directory / "container.o").native()};
   job.output = directory / "executable.so";
   GANTRY_CHECK(link_library(job));
   return job.output;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_file.hpp"
+#include "core/pack/container_names.hpp"
 #include "core/pack/graph_payload.hpp"
-#include "core/pack/object_file.hpp"
 #include "tests/unit/pack/packed.hpp"
 
 #include <gantry/aligned_record.hpp>

@@ -2,12 +2,12 @@
 //
 // Artifacts of releases before v0.8, for which no golden file exists: containers built from
 // core/format/FORMAT.md, linked with real host code.
+#include "tests/support/container_object.hpp"
 #include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/pack/object_file.hpp"
 #include "core/pack/pack.hpp"
 #include "core/toolchain/link.hpp"
 
@@ -27,11 +27,9 @@ class Generations : public ::testing::Test {
  protected:
   // Links sources with a container of these bytes.
   std::string linked(std::span<const std::uint8_t> container, LinkJob job) {
-    test::write_file(directory / "container.bin", container);
-    test::write_file(directory / "container.S",
-                     container_assembly((directory / "container.bin").native(), container.size()));
+    test::write_container_object(directory / "container.o", container);
     job.scratch = directory.path();
-    job.sources.push_back((directory / "container.S").native());
+    job.sources.push_back((directory / "container.o").native());
     job.output = directory / "model.so";
     const Status done = link_library(job);
     EXPECT_TRUE(done.ok()) << done.error().message;

@@ -4,8 +4,8 @@
 // compiled against the layouts of a release, linked with its container.
 #pragma once
 
-#include "core/pack/object_file.hpp"
 #include "core/toolchain/link.hpp"
+#include "tests/support/container_object.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/format/fixtures.hpp"
@@ -104,7 +104,7 @@ class LinkedFiles {
     job.sources = {object(release, source)};
     job.flags = flags;
     if (!container.empty()) {
-      job.sources.push_back(assembly(release, container));
+      job.sources.push_back(container_object(release, container));
     }
     path = (directory_ / concat(paths_.size(), ".so")).native();
     job.output = path;
@@ -117,16 +117,10 @@ class LinkedFiles {
   static std::filesystem::path sources() {
     return std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/unit/runtime/sources";
   }
-  std::string assembly(const LinkedRelease& release, std::span<const std::uint8_t> container) {
-    const std::filesystem::path bytes = directory_ / "container.bin",
-                                file = directory_ / "container.S";
-    write_file(bytes, container);
-    std::string text = container_assembly(bytes.native(), container.size());
-    const std::string_view symbol = release.container_symbol;
-    for (std::size_t at = 0; (at = text.find(container_symbol, at)) != std::string::npos;
-         at += symbol.size())
-      text.replace(at, container_symbol.size(), symbol);
-    write_file(file, text);
+  std::string container_object(const LinkedRelease& release,
+                               std::span<const std::uint8_t> container) {
+    const std::filesystem::path file = directory_ / "container.o";
+    write_container_object(file, container, release.container_symbol);
     return file.native();
   }
 
