@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/vm_details.hpp"
 
+#include "core/format/relay_code.hpp"
+#include "core/format/vm_constants.hpp"
+
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
@@ -18,10 +21,6 @@ namespace {
 
 using Numbering = ExporterFacts::Numbering;
 
-constexpr std::uint64_t magic_first = 0xD225DE2F4214151D;
-// relax since v0.23: with memory scopes
-constexpr std::uint64_t magic_second = 0xD225DE2F4214151E;
-
 // A layout of fields in the grammar of payload_layout.hpp.
 PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
   const std::vector<std::string> fields(words);
@@ -34,18 +33,10 @@ Status walk_words(ByteReader& in, std::initializer_list<std::string> words, Deta
   return walk_payload(in, layout_of_words(words), false, &sink);
 }
 
-constexpr std::string_view text_words = "text:str";
-
-// One kind of constant: its tag and its fields.
-struct ConstantKind {
-  std::uint32_t tag;
-  std::string_view words;
-};
-
 // Reads a u64 count, then tag and content of each constant; adds the list `constants`.
 //
 // texts    [out]  the constants that are texts, views into the payload; may be NULL
-Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, DetailSink& sink,
+Status walk_constants(ByteReader& in, std::span<const VmConstantKind> kinds, DetailSink& sink,
                       std::vector<std::string_view>* texts = nullptr) {
   // The shortest content is a dtype.
   GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 4, "constants"));
@@ -53,7 +44,7 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
   // One for each kind. They are parsed once, since parsing a layout costs more than walking a
   // constant of 12 bytes.
   std::vector<PayloadLayout> layouts;
-  for (const ConstantKind& kind : kinds) {
+  for (const VmConstantKind& kind : kinds) {
     layouts.push_back(layout_of_words({std::string(kind.words)}));
   }
   const auto add_all = [&]() -> Status {
@@ -63,7 +54,7 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
       std::size_t kind = 0;
       while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
       if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
-      if (texts != nullptr && kinds[kind].words == text_words) {
+      if (texts != nullptr && kinds[kind].words == vm_text_words) {
         ByteReader text = in;
         GANTRY_TRY(texts->emplace_back(), text.read_string("constant"));
       }
@@ -81,17 +72,6 @@ Status walk_constants(ByteReader& in, std::span<const ConstantKind> kinds, Detai
   Status walked = add_all();
   sink.root.children.push_back(std::move(constants));
   return walked;
-}
-
-// 12 for "0.12.0"; 0 for texts of another form.
-int minor_version(const Detail& root) {
-  const Detail* version = root.find("version");
-  int minor = 0;
-  if (version != nullptr && version->value.starts_with("0.")) {
-    const char* end = version->value.data() + version->value.size();
-    std::from_chars(version->value.data() + 2, end, minor);
-  }
-  return minor;
 }
 
 // Reads a u64 count, then for each function vec<str>{name, register count, instruction count},
@@ -138,10 +118,12 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
 // The Relay virtual machine, v0.8 to v0.19. Its code contains the release.
 Status describe_relay(ByteReader& in, DetailSink& sink) {
   GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
-  const int minor = minor_version(sink.root);
-  if (minor < 8 || minor > 19) {
+  const Detail* const version = sink.root.find("version");
+  const int minor = version != nullptr ? relay_minor_version(version->value) : 0;
+  if (minor < min_relay_minor_version || minor > max_relay_minor_version) {
     return unsupported("virtual machine code is of version ",
-                       quoted(sink.root.find("version")->value), ", expected 0.8 to 0.19");
+                       quoted(version != nullptr ? version->value : std::string_view()),
+                       ", expected 0.8 to 0.19");
   }
   if (minor >= 14) {
     GANTRY_CHECK(walk_words(in, {"devices:vec<{device:dev,scope:str}>", "host_device:i32"}, sink));
@@ -149,32 +131,13 @@ Status describe_relay(ByteReader& in, DetailSink& sink) {
     GANTRY_CHECK(walk_words(in, {"devices:vec<dev>", "host_device:i32"}, sink));
   }
   GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
-  if (minor == 8) {
+  if (minor == min_relay_minor_version) {
     GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
   } else {
-    constexpr ConstantKind kinds[] = {{0, "array:ndarray"}, {1, "late_bound:str"}};
-    GANTRY_CHECK(walk_constants(in, kinds, sink));
+    GANTRY_CHECK(walk_constants(in, relay_constant_kinds(), sink));
   }
   GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>", "map<u64,map<str,str>>"}, sink));
   return walk_relay_functions(in, sink);
-}
-
-// Constant tags are run-time type numbers, which differ between the numberings.
-std::span<const ConstantKind> relax_kinds(Numbering numbering) {
-  static constexpr ConstantKind packed[] = {
-      {0, "a:ndarray"}, {2, "shape:vec<i64>"}, {3, text_words},
-      {4, "int:i64"},   {5, "float:u64"},      {1, "type:dtype"},
-  };
-  static constexpr ConstantKind ffi_0_21[] = {
-      {72, "a:ndarray"}, {71, "shape:vec<i64>"}, {65, text_words},
-      {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
-  };
-  static constexpr ConstantKind ffi[] = {
-      {70, "a:ndarray"}, {69, "shape:vec<i64>"}, {65, text_words},
-      {1, "int:i64"},    {3, "float:u64"},       {5, "type:dtype"},
-  };
-  if (numbering == Numbering::packed) return packed;
-  return numbering == Numbering::ffi_0_21 ? std::span(ffi_0_21) : std::span(ffi);
 }
 
 // The type of a parameter or a result, from a constant that checks of the code refer to:
@@ -264,7 +227,7 @@ Status describe_relax_as(Numbering numbering, ByteReader& in, bool scopes, Detai
     GANTRY_CHECK(walk_words(in, {"scopes:vec<{constant:i64,scope:str}>"}, sink));
   }
   std::vector<std::string_view> texts;
-  const Status walked = walk_constants(in, relax_kinds(numbering), sink, &texts);
+  const Status walked = walk_constants(in, relax_constant_kinds(numbering), sink, &texts);
   add_annotations(texts, sink);
   GANTRY_CHECK(walked);
   return walk_words(in, {"vec<i64>", "vec<i64>"}, sink);
@@ -294,14 +257,14 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                                 ExporterFacts::Numbering numbering, DetailSink& sink) {
   const std::uint64_t at = code.offset();
   GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
-  if (magic != magic_first && magic != magic_second) {
+  if (magic != vm_magic_first && magic != vm_magic_second) {
     return malformed(at, "virtual machine code begins with ", Hex{magic}, ", expected ",
-                     Hex{magic_first});
+                     Hex{vm_magic_first});
   }
   if (type_key == "VMExecutable") {
     GANTRY_CHECK(describe_relay(code, sink));
   } else {
-    GANTRY_CHECK(describe_relax(numbering, code, magic == magic_second, sink));
+    GANTRY_CHECK(describe_relax(numbering, code, magic == vm_magic_second, sink));
   }
   if (!code.at_end() && !sink.cut) {
     return malformed(code.offset(), "virtual machine code has ", code.left(),

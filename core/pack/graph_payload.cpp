@@ -67,7 +67,8 @@ Status write_graph_payload(const GraphPayload& payload, Pieces& out) {
   out.Write<std::uint64_t>(stored.size());
   out.Write(stored);
   for (const Parameter& parameter : payload.parameters) {
-    write_filler(out, out.offset(), parameter.shape.size());
+    write_filler(out, out.offset(),
+                 {record_header_bytes(parameter.shape.size()), data_bytes(parameter)});
     write_record_header(out, parameter.dtype, parameter.shape, data_bytes(parameter));
     std::visit(
         [&](const auto& data) {

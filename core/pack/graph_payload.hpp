@@ -5,8 +5,9 @@
 //
 //     str graph_json | u64 n | vec<str> names | n array records | str module_name
 //
-// The data of each parameter begin at a multiple of 128 bytes from the container's first byte, so
-// that a loader can use them without a copy (gantry/aligned_record.hpp).
+// The data of each parameter begin at a multiple of 128 bytes from the container's first byte, and
+// data of at least 64 KiB at a multiple of 4,096, so that a loader can use them without a copy
+// (gantry/aligned_record.hpp).
 #pragma once
 
 #include "core/format/model_signature.hpp"

@@ -25,9 +25,7 @@ std::array<Method<Factory>, 6> Factory::functions() const {
 }
 
 Status Factory::save(const Sink& sink) const {
-  const std::span<const Parameter> parameters(source_.payload->parameters);
-  write_payload(*source_.payload, source_.with_parameters ? parameters : parameters.first(0), sink);
-  return {};
+  return write_payload(*source_.payload, source_.with_parameters, sink);
 }
 
 Result<Value> Factory::create_executor(const Call& call, std::size_t first_device,

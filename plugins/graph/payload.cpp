@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include "core/format/aligned_payload.hpp"
+
 #include <gantry/byte_reader.hpp>
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dmlc_stream.hpp>
@@ -81,28 +83,21 @@ Result<std::shared_ptr<const Payload>> read_payload(Blob& blob) {
   return std::shared_ptr<const Payload>(std::move(payload));
 }
 
-void write_payload(const Payload& payload, std::span<const Parameter> parameters,
-                   const Sink& sink) {
+Status write_payload(const Payload& payload, bool with_parameters, const Sink& sink) {
+  const std::span<const std::uint8_t> read = payload.kept.bytes;
+  if (with_parameters && sink.alignment() == 0) return sink.write(read);
   SinkStream out(&sink.raw());
-  const bool is_whole = parameters.size() == payload.parameters.size();
-  if (sink.alignment() == 0 && is_whole) {
-    out.Write(payload.kept.bytes.data(), payload.kept.bytes.size());
-    return;
+  if (with_parameters) {
+    // Both keys have the same payload, without numbered constants.
+    return write_aligned_payload("GraphExecutorFactory", read, {},
+                                 {out, out.position(), sink.alignment()});
   }
-  const std::uint64_t alignment = sink.alignment() != 0 ? sink.alignment() : record_data_alignment;
-  std::vector<std::string_view> names;
-  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
-  const std::vector<std::string> stored = names_with_fillers(names);
   out.Write(std::string(payload.graph_json));
-  out.Write<std::uint64_t>(stored.size());
-  out.Write(stored);
-  for (const Parameter& parameter : parameters) {
-    const ArrayRecord& array = parameter.array;
-    write_filler(out, out.position(), array.shape.size(), alignment);
-    write_record_header(out, array.dtype, array.shape, array.data.size());
-    if (!array.data.empty()) out.Write(array.data.data(), array.data.size());
-  }
+  // Without names and arrays.
+  out.Write<std::uint64_t>(0);
+  out.Write<std::uint64_t>(0);
   out.Write(std::string(payload.module_name));
+  return {};
 }
 
 Status Payload::prove() const {

@@ -62,14 +62,12 @@ Status check_parameter(const Graph& graph, const Parameter& parameter);
 // source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
 Result<std::shared_ptr<const Payload>> read_payload(Blob& blob);
 
-// Writes a payload: the bytes that were read, unless the sink requests an alignment or the
-// parameters are left out. Then the same parameters in the same order, with a filler before each,
-// so that its data begin at a multiple of the alignment in the file.
+// Writes a payload: the bytes that were read, unless the sink requests an alignment
+// (core/format/aligned_payload.hpp) or the parameters are omitted.
 //
-// parameters [in]  the payload's own, or none
-// sink       [in]  alignment is relative to its position
+// returns    INVALID for an alignment that is not supported; the sink's error
 // throws     ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()
-void write_payload(const Payload& payload, std::span<const Parameter> parameters, const Sink& sink);
+Status write_payload(const Payload& payload, bool with_parameters, const Sink& sink);
 
 // Returns a tensor on the CPU over the data of a parameter.
 gantry_tensor view_of_parameter(const Parameter& parameter);

@@ -44,7 +44,7 @@ using Bytes = std::vector<std::uint8_t>;
 Bytes written(const graph::Payload& payload, std::uint64_t position) {
   return written_by(position, [&](gantry_sink sink) {
     sink.alignment = record_data_alignment;
-    graph::write_payload(payload, payload.parameters, Sink(sink));
+    expect(graph::write_payload(payload, true, Sink(sink)).ok(), "a payload is written");
   });
 }
 

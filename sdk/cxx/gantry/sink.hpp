@@ -29,8 +29,8 @@ class Sink {
     return status.error(code, "sink");
   }
 
-  // Alignment of large data in the file, in bytes, if the format allows it. 0: write the same bytes
-  // that were read.
+  // Alignment of array data in the file, in bytes, if the format allows it; that of large data is
+  // data_alignment() of it (aligned_record.hpp). 0: write the same bytes that were read.
   std::uint32_t alignment() const { return raw_.alignment; }
   const gantry_sink& raw() const { return raw_; }
 

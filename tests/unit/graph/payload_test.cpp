@@ -164,6 +164,30 @@ TEST_F(Payloads, AreSavedAlignedTheSameAgain) {
   EXPECT_EQ(saved(load(once).value(), 0, 128), once);
 }
 
+TEST_F(Payloads, AreNotSavedWithAnAlignmentThatIsNoPowerOfTwo) {
+  const Value factory = load(good).value();
+  const auto& pair = *reinterpret_cast<const gantry_module*>(factory.object() + 1);
+  const gantry_sink sink{sizeof sink, 96, nullptr, 0,
+                         [](void*, const void*, std::uint64_t, gantry_status*) {
+                           ADD_FAILURE() << "the sink is written to";
+                           return gantry_code{GANTRY_OK};
+                         }};
+  StatusBuffer status;
+
+  const gantry_code code = pair.table->save_binary(pair.self, &sink, status.get());
+
+  EXPECT_EQ(code, GANTRY_INVALID);
+  EXPECT_EQ(status.error(code, "save_binary").message,
+            "alignment is 96, expected a power of two up to 65536");
+}
+
+TEST_F(Payloads, WhoseParametersAreRemovedAreSavedWithoutThem) {
+  const Value bare = call(load(good).value(), "remove_params").value();
+  for (const std::uint32_t alignment : {0, 128}) {
+    EXPECT_EQ(saved(bare, 3, alignment), payload_bytes(small_graph, {}, "resnet"));
+  }
+}
+
 TEST_F(Payloads, WithoutParametersAreSavedUnchanged) {
   const std::vector<std::uint8_t> bytes = payload_bytes(small_graph, {});
 

@@ -100,6 +100,24 @@ TEST(GraphPayload, AlignsEveryParameterAtAnyOffset) {
   }
 }
 
+TEST(GraphPayload, PlacesDataOf64KiBAtAPage) {
+  for (const std::uint64_t base : {0, 1000, 4095}) {
+    Pieces out(base);
+    ASSERT_TRUE(write_graph_payload(
+                    {"{}", {parameter("small", {65535}), parameter("large", {65536})}, "m"}, out)
+                    .ok());
+    const std::vector<std::uint8_t> bytes = bytes_of(out);
+
+    const std::vector<ArrayRecord> records = read_back(bytes, base);
+
+    ASSERT_EQ(records.size(), 4u);
+    EXPECT_EQ(records[1].data_at % 128, 0u);
+    EXPECT_LE(records[0].data.size(), 128u);
+    EXPECT_EQ(records[3].data_at % 4096, 0u);
+    EXPECT_LE(records[2].data.size(), 4096u);
+  }
+}
+
 struct RefusedPayload {
   std::string name;
   std::vector<Parameter> parameters;
