@@ -3,7 +3,10 @@
 
 #include "refusal.hpp"
 
+#include "core/format/aligned_payload.hpp"
+
 #include <gantry/byte_reader.hpp>
+#include <gantry/dmlc_stream.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -197,6 +200,7 @@ Result<Executable> read_fields(ByteReader& in, Numbering numbering) {
   }
   GANTRY_CHECK(check_version(in));
   Executable executable;
+  executable.numbering = numbering;
   std::vector<Range> ranges;
   GANTRY_TRY(executable.functions, read_functions(in, ranges));
   std::vector<ScopeRecord> scopes;
@@ -264,6 +268,15 @@ Result<Executable> read_executable(Blob& blob) {
   GANTRY_TRY(Executable executable, read());
   executable.kept = blob.keep();
   return executable;
+}
+
+Status write_executable(const Executable& executable, const Sink& sink) {
+  if (sink.alignment() == 0) return sink.write(executable.kept.bytes);
+  SinkStream out(&sink.raw());
+  ExporterFacts facts;
+  facts.numbering = static_cast<ExporterFacts::Numbering>(executable.numbering);
+  return write_aligned_payload("relax.VMExecutable", executable.kept.bytes, facts,
+                               {out, out.position(), sink.alignment()});
 }
 
 }  // namespace gantry::relax

@@ -16,6 +16,7 @@
 #include "constant.hpp"
 
 #include <gantry/blob.hpp>
+#include <gantry/sink.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -98,6 +99,8 @@ struct Executable {
   NumberView words;
   // Indices of `functions`, ordered by name.
   std::vector<std::uint32_t> by_name;
+  // Of the tags of constants.
+  Numbering numbering = Numbering::unknown;
   // Of all views above.
   PayloadBytes kept;
 
@@ -116,5 +119,13 @@ struct Executable {
 // source   apache/tvm src/runtime/relax_vm/executable.cc (v0.16 to v0.20),
 //          src/runtime/vm/executable.cc
 Result<Executable> read_executable(Blob& blob);
+
+// Writes the bytes that were read, unless the sink requests an alignment
+// (core/format/aligned_payload.hpp).
+//
+// returns  INVALID for an alignment that is not supported; UNSUPPORTED for functions that are
+//          compiled into the library; the sink's error
+// throws   ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()
+Status write_executable(const Executable& executable, const Sink& sink);
 
 }  // namespace gantry::relax

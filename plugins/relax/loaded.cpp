@@ -57,6 +57,10 @@ Result<const std::vector<Value>*> Loaded::constants(gantry_device_id device,
   std::vector<Value> values;
   values.reserve(executable.constants.size());
   for (std::size_t i = 0; i < executable.constants.size(); ++i) {
+    if (!program.is_constant_used[i]) {
+      values.emplace_back();
+      continue;
+    }
     auto value = constant(i, device, env);
     if (!value.ok()) return std::move(value).failure().at("in constant ", i);
     values.push_back(std::move(*value));

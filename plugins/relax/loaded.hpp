@@ -36,7 +36,7 @@ class Loaded {
   const std::shared_ptr<StoragePool> pool;
 
   // Returns the constants as values. Tensors are on the device; on the CPU they are in the file if
-  // their data are aligned.
+  // their data are aligned. Constants that no code uses, such as fillers, are None.
   //
   // env      [in]   of the call that creates them
   // lifetime as long as this object

@@ -32,7 +32,8 @@ class ExecutableModule {
       : host_(host), code_(std::move(code)) {}
 
   std::array<Method<ExecutableModule>, 3> functions() const;
-  Status save(const Sink& sink) const { return sink.write(code_->executable.kept.bytes); }
+  // throws   ErrorThrown if the sink fails, as SinkStream does
+  Status save(const Sink& sink) const { return write_executable(code_->executable, sink); }
 
   Result<Value> vm_load_executable(const Call& call) const;
   Result<Value> as_text(const Call& call) const;

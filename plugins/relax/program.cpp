@@ -35,6 +35,7 @@ class Decoder {
       return refuse(words_.offset_of(position_), "code has ", words_.size(),
                     " words, its instructions end at ", position_);
     }
+    find_used_constants();
     return std::move(program_);
   }
 
@@ -52,6 +53,16 @@ class Decoder {
           {function.kind, function.parameter_count, function.register_count});
     }
     return {};
+  }
+
+  void find_used_constants() {
+    const bool is_compiled = std::ranges::find(from_.functions, FunctionKind::vm_tir,
+                                               &Function::kind) != from_.functions.end();
+    program_.is_constant_used.assign(from_.constants.size(), is_compiled);
+    for (const Argument& argument : program_.arguments) {
+      if (argument.kind == ArgumentKind::constant)
+        program_.is_constant_used[static_cast<std::size_t>(argument.value)] = true;
+    }
   }
 
   // In the order of their instructions.

@@ -91,6 +91,8 @@ struct Program {
   std::vector<Instruction> instructions;
   std::vector<Argument> arguments;
   std::vector<FunctionCode> functions;
+  // For each constant whether the code can refer to it. Compiled functions can refer to any.
+  std::vector<bool> is_constant_used;
 
   std::span<const Argument> arguments_of(const Instruction& call) const {
     return std::span(arguments).subspan(call.first_argument, call.argument_count);

@@ -180,7 +180,9 @@ class MachineModule : public MachineDevices {
   MachineModule() {
     code.function("main", {"x"}, 1);
     code.ret(0);
-    code.floats({2}, {1, 2});
+    code.function("constant", {}, 1);
+    code.call(0, code.packed("add"), {code.floats({2}, {1, 2})});
+    code.ret(0);
     read();
     module = std::make_unique<VmModule>(Host(fake.table()), loaded);
   }

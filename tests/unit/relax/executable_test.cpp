@@ -4,6 +4,7 @@
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/relax/golden.hpp"
+#include "tests/unit/relax/machine.hpp"
 
 #include <gmock/gmock.h>
 
@@ -44,6 +45,124 @@ Result<Executable> read(const gantry_blob& blob, std::uint64_t* consumed = nullp
 }
 
 Result<Executable> read(const RelaxPayload& payload) { return read(payload.blob()); }
+
+// ---- saving
+
+// Returns what a sink receives that requests an alignment.
+Result<std::vector<std::uint8_t>> saved(const Executable& executable, std::uint32_t alignment,
+                                        std::uint64_t position = 0) {
+  std::vector<std::uint8_t> bytes;
+  const gantry_sink sink{sizeof sink, alignment, &bytes, position,
+                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
+                           const auto* first = static_cast<const std::uint8_t*>(data);
+                           auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
+                           to.insert(to.end(), first, first + size);
+                           return gantry_code{GANTRY_OK};
+                         }};
+  GANTRY_CHECK(write_executable(executable, Sink(sink)));
+  return bytes;
+}
+
+// Two arrays, the code that uses them, and a scope of the second one.
+RelaxAssembler code_with_arrays(RelaxRelease release) {
+  RelaxAssembler code(release);
+  const auto add = code.packed("add");
+  code.function("main", {"x"}, 2);
+  code.text("odd");
+  const auto first = code.floats({3}, {1, 2, 3});
+  const auto second = code.floats({20000}, std::vector<float>(20000, 4));
+  code.call(1, add, {first, second});
+  code.ret(1);
+  code.scopes = {{2, "global.texture"}};
+  return code;
+}
+
+TEST(SavedExecutable, HasTheBytesThatWereRead) {
+  for (const RelaxRelease release : {RelaxRelease::v0_16, RelaxRelease::v0_23}) {
+    const RelaxPayload payload = code_with_arrays(release).payload();
+    const Executable executable = read(payload).value();
+
+    const auto bytes = saved(executable, 0, 3);
+
+    ASSERT_TRUE(bytes.ok());
+    EXPECT_TRUE(std::ranges::equal(*bytes, payload.bytes.bytes()));
+  }
+}
+
+TEST(SavedExecutable, HasAlignedArraysAndTheSameCode) {
+  for (const RelaxRelease release :
+       {RelaxRelease::v0_16, RelaxRelease::v0_21, RelaxRelease::v0_22, RelaxRelease::v0_23}) {
+    for (const auto numbering_is_known : {true, false}) {
+      const RelaxPayload payload = code_with_arrays(release).payload();
+      gantry_blob blob = payload.blob();
+      if (!numbering_is_known) blob.numbering = GANTRY_NUMBERING_UNKNOWN;
+      const Executable before = read(blob).value();
+
+      const auto bytes = saved(before, 128, 1000);
+
+      ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+      gantry_blob again = gantry::test::payload_blob(*bytes, -1);
+      again.numbering = static_cast<std::uint32_t>(payload.numbering);
+      const Executable after = read(again).value();
+      const Program program = decode(after).value();
+      const auto arguments = program.arguments_of(program.instructions[0]);
+      ASSERT_EQ(arguments.size(), 2u);
+      for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const auto index = static_cast<std::size_t>(arguments[i].value);
+        const auto& array = std::get<ArrayRecord>(after.constants[index]);
+        const auto& old = std::get<ArrayRecord>(before.constants[1 + i]);
+        EXPECT_EQ((1000 + array.data_at) % (i == 0 ? 128 : 4096), 0u);
+        EXPECT_EQ(array.shape, old.shape);
+        EXPECT_TRUE(std::ranges::equal(array.data, old.data));
+      }
+      EXPECT_THAT(program.is_constant_used, ElementsAre(false, false, true, false, true));
+      if (release == RelaxRelease::v0_23) {
+        ASSERT_EQ(after.memory_scopes.size(), 1u);
+        EXPECT_EQ(after.memory_scopes[0].constant, 4u);
+      }
+    }
+  }
+}
+
+TEST(SavedExecutable, IsRefusedWithAnAlignmentForCompiledFunctions) {
+  const RelaxPayload payload = small_code().payload();
+  const Executable executable = read(payload).value();
+
+  const auto bytes = saved(executable, 128);
+
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_EQ(bytes.error().code, Code::unsupported);
+  EXPECT_EQ(bytes.error().message,
+            "function \"step\" is compiled into the library, whose code refers to constants by "
+            "index; arrays can only be aligned for bytecode, whose indices are rewritten");
+}
+
+TEST_F(VmTest, MakesNoValueOfAConstantThatNoCodeUses) {
+  const auto used = code.integer(5);
+  code.floats({2}, {1, 2});
+  code.function("main", {}, 1);
+  code.call(0, code.packed("id"), {used});
+  code.ret(0);
+  read();
+
+  const auto constants = loaded->constants(cpu, nullptr);
+
+  ASSERT_TRUE(constants.ok());
+  ASSERT_EQ((*constants)->size(), 2u);
+  EXPECT_EQ((**constants)[0].kind(), GANTRY_INT);
+  EXPECT_EQ((**constants)[1].kind(), GANTRY_NONE);
+}
+
+TEST_F(VmTest, MakesValuesOfAllConstantsForCompiledFunctions) {
+  code.floats({2}, {1, 2});
+  code.vm_tir("main", 0, 1);
+  read();
+
+  const auto constants = loaded->constants(cpu, nullptr);
+
+  ASSERT_TRUE(constants.ok());
+  EXPECT_EQ((**constants)[0].kind(), GANTRY_TENSOR);
+}
 
 // ---- golden files
 
