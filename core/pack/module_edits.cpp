@@ -30,7 +30,8 @@ Result<std::pair<std::string, std::string>> name_and_file(std::string_view text,
 class Editor {
  public:
   explicit Editor(std::vector<ContainerModule> modules) : count_(modules.size()) {
-    for (std::size_t m = 0; m < count_; ++m) modules_.push_back({std::move(modules[m]), m});
+    for (std::size_t m = 0; m < count_; ++m)
+      modules_.push_back({std::move(modules[m]), m, nullptr});
     dropped_.resize(count_);
   }
 
@@ -55,9 +56,7 @@ class Editor {
       return invalid("module ", name(m), " is ",
                      dropped_[m] ? "dropped and replaced" : "replaced twice");
     }
-    GANTRY_TRY(edited.module.write_payload, content_of(edit.payload));
-    edited.entry.reset();
-    return {};
+    return give(edited, edit.payload);
   }
 
   Status add(const ModuleEdits::Addition& edit) {
@@ -68,7 +67,7 @@ class Editor {
     }
     EditedModule added;
     added.module.type_key = edit.type_key;
-    GANTRY_TRY(added.module.write_payload, content_of(edit.payload));
+    GANTRY_CHECK(give(added, edit.payload));
     modules_[parent].module.imports.push_back(modules_.size());
     modules_.push_back(std::move(added));
     dropped_.push_back(false);
@@ -153,12 +152,14 @@ class Editor {
     return 0;
   }
 
-  static Result<std::function<Status(Pieces&)>> content_of(const std::filesystem::path& path) {
-    GANTRY_TRY(const auto file, MappedFile::open(path));
-    return std::function<Status(Pieces&)>([file](Pieces& out) -> Status {
+  static Status give(EditedModule& edited, const std::filesystem::path& path) {
+    GANTRY_TRY(edited.given, MappedFile::open(path));
+    edited.module.write_payload = [file = edited.given](Pieces& out) -> Status {
       out.append(FileRange{file, 0, file->bytes().size()});
       return {};
-    });
+    };
+    edited.entry.reset();
+    return {};
   }
 
   std::vector<bool> reached(bool with_dropped) const {

@@ -12,6 +12,7 @@
 #include "core/pack/container.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ struct EditedModule {
   ContainerModule module;
   // absent: it was added, or its payload was replaced
   std::optional<std::size_t> entry;
+  // the file of its payload then; else NULL
+  std::shared_ptr<const MappedFile> given = nullptr;
 };
 
 // Applies edits to listed modules. Added modules are the last ones, and the last imports of their

@@ -66,6 +66,7 @@ void add_plugins_verify(CLI::App& plugins, Invocation& invocation);
 void add_plugins_clear(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
+void add_repack(CLI::App& app, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 // Adds `help`, after all other commands.
 void add_help(CLI::App& app, Invocation& invocation);

@@ -74,7 +74,7 @@ constexpr struct {
 } kCommands[] = {
     {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
     {"plugins", add_plugins}, {"devices", add_devices}, {"pack", add_pack},
-    {"version", add_version}, {"help", add_help},
+    {"repack", add_repack},   {"version", add_version}, {"help", add_help},
 };
 
 // Adds the command that the first word names, or all commands if it names none or `help`. Adding the

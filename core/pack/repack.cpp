@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/repack.hpp"
+
+#include "core/base/replace_file.hpp"
+#include "core/base/temp_directory.hpp"
+#include "core/pack/appended_container.hpp"
+#include "core/pack/saved_container.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
+#include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Checks that an existing output is an artifact. Other files are more likely named by mistake.
+Status check_replaced(const fs::path& output) {
+  const auto file = MappedFile::open(output);
+  if (!file.ok() || has_elf_magic((*file)->bytes()) || looks_like_container((*file)->bytes())) {
+    return {};
+  }
+  return invalid("cannot write ", quoted(output.native()),
+                 ": it exists and is neither an ELF file nor a container; remove it or choose "
+                 "another output");
+}
+
+// Compares what is written to it with bytes.
+class ComparingStream : public dmlc::Stream {
+ public:
+  explicit ComparingStream(std::span<const std::uint8_t> expected) : left_(expected) {}
+
+  void Write(const void* data, std::size_t size) override {
+    if (!equal_ || size > left_.size() || std::memcmp(data, left_.data(), size) != 0) {
+      equal_ = false;
+      return;
+    }
+    left_ = left_.subspan(size);
+  }
+  std::size_t Read(void*, std::size_t) override { return 0; }
+  bool equal() const { return equal_ && left_.empty(); }
+
+ private:
+  std::span<const std::uint8_t> left_;
+  bool equal_ = true;
+};
+
+// Writes a new file with the permissions of another one.
+Status write_like(const fs::path& path, int like,
+                  const std::function<Status(dmlc::Stream&)>& write) {
+  struct stat known {};
+  if (::fstat(like, &known) != 0) return cannot_write(path, errno);
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, known.st_mode & 0777));
+  if (file.get() < 0) return cannot_write(path, errno);
+  DescriptorStream stream(file.get(), path.native());
+  GANTRY_CHECK(write(stream));
+  return stream.status();
+}
+
+class Repacking {
+ public:
+  Repacking(const ContainerFile& source, const PayloadLayouts& layouts,
+            const RepackOptions& options)
+      : source_(source), layouts_(layouts), options_(options) {}
+
+  Status build() {
+    GANTRY_CHECK(find_form());
+    GANTRY_CHECK(check_output_form());
+    GANTRY_TRY(auto listed, listed_modules(source_.container, source_.file));
+    GANTRY_TRY(std::vector<EditedModule> edited, edit_modules(std::move(listed), options_.edits));
+    GANTRY_CHECK(check_host_code(edited));
+    for (EditedModule& each : edited) {
+      GANTRY_CHECK(check_given(each));
+      const std::string& key = each.module.type_key;
+      report_.modules.push_back({key.empty() ? std::string(library_key) : key, each.entry, 0});
+      modules_.push_back(std::move(each.module));
+    }
+    GANTRY_TRY(container_, write_listed_container(modules_, report_.form));
+    report_.bytes = container_.size();
+    return {};
+  }
+
+  Status write(const fs::path& path) const {
+    return write_like(path, source_.file->descriptor(), [&](dmlc::Stream& out) -> Status {
+      if (options_.is_bare) return container_.write_to(out);
+      return append_container(source_.file, source_.container.blob_symbol, container_, out);
+    });
+  }
+
+  // Reads the file again.
+  Status check(const fs::path& path) {
+    auto checked = compare(path);
+    if (!checked.ok()) return std::move(checked).error().at("while reading the result again");
+    return {};
+  }
+
+  RepackReport report() && { return std::move(report_); }
+
+ private:
+  Status find_form() {
+    auto form = form_of(source_.container);
+    if (!form.ok()) {
+      return std::move(form).error().at("in ", quoted(source_.file->path().native()));
+    }
+    report_.form = *form;
+    return {};
+  }
+
+  // A payload of another length than its layout's would move the modules after it in layout one.
+  Status check_given(const EditedModule& edited) const {
+    const std::string& key = edited.module.type_key;
+    if (edited.given == nullptr || !layouts_.contains(key)) return {};
+    auto measured = layouts_.measure(key, ByteReader(edited.given->bytes()), PayloadEnd::known,
+                                     source_.container.facts.argument_tags);
+    if (measured.ok()) return {};
+    return std::move(measured).error().at("in ", quoted(edited.given->path().native()),
+                                          ", the payload of a module ", quoted(key));
+  }
+
+  Status check_output_form() const {
+    if (options_.is_bare || source_.is_library()) return {};
+    return unsupported(quoted(source_.file->path().native()),
+                       source_.elf ? " is no shared library" : " has no library",
+                       ", so that only its container can be written: --form container");
+  }
+
+  Status check_host_code(const std::vector<EditedModule>& edited) const {
+    const auto is_host_code = [](const EditedModule& each) { return each.module.type_key.empty(); };
+    const auto was_host_code = [](const Entry& entry) { return entry.is_library(); };
+    const auto kept = std::ranges::count_if(edited, is_host_code);
+    const auto all = std::ranges::count_if(source_.container.entries, was_host_code);
+    if (options_.is_bare || kept == all) return {};
+    return invalid(
+        "host code cannot be dropped from a library; write only its container with "
+        "--form container");
+  }
+
+  Status compare(const fs::path& path) {
+    GANTRY_TRY(const ContainerFile found, ContainerFile::open(path, layouts_));
+    const std::vector<Entry>& entries = found.container.entries;
+    if (entries.size() != modules_.size()) {
+      return bug("container is read with ", entries.size(), " modules, written were ",
+                 modules_.size());
+    }
+    for (std::size_t m = 0; m < modules_.size(); ++m) {
+      GANTRY_CHECK(compare_module(m, found.container));
+      report_.modules[m].bytes = entries[m].payload.size();
+    }
+    ComparingStream bytes(found.container.bytes);
+    GANTRY_CHECK(container_.write_to(bytes));
+    if (bytes.equal()) return {};
+    return unavailable(quoted(source_.file->path().native()), " changes while it is read");
+  }
+
+  // The reader divides the bytes as those that load the file will.
+  Status compare_module(std::size_t m, const Container& found) const {
+    const Entry& entry = found.entries[m];
+    const ContainerModule& module = modules_[m];
+    if (entry.boundary == Boundary::guessed || entry.boundary == Boundary::unknown) {
+      return malformed(entry.at, "payload of module ", name_of_module(m, module),
+                       " has no known length; the manifest of its plugin must declare its layout");
+    }
+    const std::string_view key = entry.is_library() ? std::string_view() : entry.type_key;
+    if (key == module.type_key && std::ranges::equal(found.tree.children_of(m), module.imports)) {
+      return {};
+    }
+    return bug("module ", name_of_module(m, module), " is read as ", quoted(entry.type_key));
+  }
+
+  const ContainerFile& source_;
+  const PayloadLayouts& layouts_;
+  const RepackOptions& options_;
+  std::vector<ContainerModule> modules_;
+  Pieces container_;
+  RepackReport report_;
+};
+
+}  // namespace
+
+Result<ContainerFile> ContainerFile::open(const fs::path& path, const PayloadLayouts& layouts) {
+  ContainerFile opened;
+  GANTRY_TRY(opened.file, MappedFile::open(path));
+  const std::span<const std::uint8_t> bytes = opened.file->bytes();
+  if (has_elf_magic(bytes)) {
+    GANTRY_TRY(opened.elf, ElfFile::parse(opened.file));
+    GANTRY_CHECK(opened.elf->check_complete());
+    GANTRY_TRY(opened.container, read_container(*opened.elf, layouts));
+    return opened;
+  }
+  if (!looks_like_container(bytes)) {
+    return unsupported(quoted(path.native()), " is no shared library, object or container")
+        .with_reason("FILE_KIND");
+  }
+  GANTRY_TRY(opened.container, read_container_bytes(bytes, layouts));
+  return opened;
+}
+
+Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& layouts,
+                            OutputFile& file, const RepackOptions& options) {
+  return guard([&]() -> Result<RepackReport> {
+    const fs::path& output = file.path();
+    const auto report = [&](std::string_view line) {
+      if (options.progress) options.progress(line);
+    };
+    if (file.is_terminal()) {
+      return invalid("cannot write ", quoted(output.native()),
+                     ": it is a terminal; redirect it, or name a file");
+    }
+    if (!file.is_stream()) GANTRY_CHECK(check_replaced(output));
+    Repacking repacking(source, layouts, options);
+    GANTRY_CHECK(repacking.build());
+
+    const fs::path name = file.is_stream() ? source.file->path().filename() : output.filename();
+    const fs::path target = file.is_stream() ? options.temporary / name : output;
+    GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
+    // Errors of loading it have the name of the output.
+    const fs::path written = directory / name.native();
+    report("writing the container");
+    GANTRY_CHECK(repacking.write(written));
+    report("checking the result");
+    GANTRY_CHECK(repacking.check(written));
+    if (options.verify) GANTRY_CHECK(options.verify(written));
+    if (!file.is_stream()) {
+      GANTRY_CHECK(move_into_place(written, output, options.inputs));
+      return std::move(repacking).report();
+    }
+    GANTRY_TRY(const auto mapped, MappedFile::open(written));
+    // Before the first byte is written, because SIGPIPE may end the process then.
+    { const TempDirectory removed = std::move(directory); }
+    const std::span<const std::uint8_t> bytes = mapped->bytes();
+    GANTRY_CHECK(file.finish({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    return std::move(repacking).report();
+  });
+}
+
+}  // namespace gantry

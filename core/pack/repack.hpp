@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rewrites the container of an artifact: other modules, another generation, aligned data.
+//
+//     file -> container -> modules -> edits -> other generation -> container -> checked -> output
+//                 |                                                   ^
+//                 +-- payloads stay in the file until they are written +
+//
+// The host code of a shared library exists nowhere else, so that the new container is appended to a
+// copy of it.
+#pragma once
+
+#include "core/base/input_files.hpp"
+#include "core/base/output_file.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
+#include "core/pack/module_edits.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// A file with a container.
+struct ContainerFile {
+  std::shared_ptr<const MappedFile> file;
+  // absent: a bare container
+  std::optional<ElfFile> elf;
+  Container container;
+
+  // returns  errors of opening the file; malformed or unsupported from the ELF and container
+  //          readers; unsupported, reason FILE_KIND: another kind of file
+  static Result<ContainerFile> open(const std::filesystem::path& path,
+                                    const PayloadLayouts& layouts);
+  bool is_library() const { return elf && elf->type() == ElfType::shared; }
+};
+
+struct RepackOptions {
+  ModuleEdits edits;
+  // write only the container, without the library
+  bool is_bare = false;
+  // the files that the output must not replace: `source`, and those that the edits name
+  InputFiles inputs;
+  // The directory of temporary files if the output is a stream; else the output's directory is.
+  std::filesystem::path temporary = "/tmp";
+  // Receives a line at the start of each step.
+  std::function<void(std::string_view)> progress;
+  // Called with the finished file before it is put into its place; nothing is written if it fails.
+  std::function<Status(const std::filesystem::path&)> verify;
+};
+
+struct RepackedModule {
+  // "_lib": host code
+  std::string type_key;
+  // of the container that was read; absent: its payload is that of a given file
+  std::optional<std::size_t> entry;
+  // of the payload; 0 for host code
+  std::uint64_t bytes = 0;
+};
+
+struct RepackReport {
+  ContainerForm form = ContainerForm::g3;
+  // of the container
+  std::uint64_t bytes = 0;
+  std::vector<RepackedModule> modules;
+};
+
+// Writes `output`. After a failure the output is unchanged, and
+// nothing is written to a stream; temporary files are always removed. The written file is read
+// again, and its modules are compared with those that were meant.
+//
+// layouts  [in]   with which `source` was read
+// output   [in]   not started
+// returns  invalid      the edits; the output is an input, a terminal, or exists and is neither an
+//                       ELF file nor a container
+//          unsupported  the source has no container; it is an object and the output is not bare
+//          malformed    a given payload does not match the layout of its type key
+//          unavailable  the output cannot be written
+//          the failures of edit_modules(), append_container() and `verify`
+// costs    O(bytes); memory O(modules) and 1 MiB
+Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& layouts,
+                            OutputFile& output, const RepackOptions& options);
+
+}  // namespace gantry

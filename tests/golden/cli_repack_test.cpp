@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `gantry repack` with golden artifacts.
+#include "tests/golden/cli_command.hpp"
+#include "tests/support/elf_builder.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace gantry::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+using Args = std::vector<std::string>;
+
+class Repack : public ::testing::Test {
+ protected:
+  Repack() {
+    write_file(temp_ / "junk.bin", std::string(100, '\0'));
+    fs::create_directory(temp_ / "out");
+  }
+
+  std::string path(std::string_view name) const { return (temp_ / name).string(); }
+  // Runs `repack FILE -o out/NAME` with the plugins of this build.
+  Outcome repack(const std::string& file, const std::string& output, Args more = {}) const {
+    Args args{"--plugins", built_plugins(),
+              "--config",  "/dev/null",
+              "repack",    file,
+              "-o",        output == "-" ? output : path("out/" + output)};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_gantry(args);
+  }
+  // Expects that the command fails with this text and leaves no file.
+  void expect_refused(const Outcome& outcome, const std::string& err) const {
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.err, err);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+  }
+  json inspected(const std::string& file) const {
+    return json::parse(run_gantry({"inspect", file, "--json"}).out);
+  }
+  // "0 GraphExecutorFactory 30355 [1]"
+  std::vector<std::string> modules_of(const std::string& file) const {
+    std::vector<std::string> lines;
+    const json report = inspected(file);
+    for (const json& module : report["modules"]) {
+      lines.push_back(concat(module["index"].get<int>(), " ", module["type_key"].get<std::string>(),
+                             " ", module["size"].get<int>(), " ", module["imports"].dump()));
+    }
+    return lines;
+  }
+  // Extracts the payloads of a file; returns the path of one of them.
+  std::string payload(const std::string& file, const std::string& name) const {
+    const std::string directory = path("payloads");
+    EXPECT_EQ(run_gantry({"inspect", file, "--extract", directory}).status, 0);
+    return directory + "/" + name;
+  }
+
+  const TempDir temp_;
+};
+
+TEST_F(Repack, DropsAModule) {
+  const Outcome outcome = repack("tvm-0.12/digits_mlp_opencl.so", "cpu.so", {"--drop", "opencl"});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "index  type key              bytes  from\n"
+            "    0  GraphExecutorFactory  30355  module 0\n"
+            "    1  _lib                      0  module 1\n");
+  EXPECT_THAT(modules_of(path("out/cpu.so")),
+              ElementsAre("0 GraphExecutorFactory 30355 [1]", "1 _lib 0 []"));
+  EXPECT_EQ(inspected(path("out/cpu.so"))["functions"],
+            inspected("tvm-0.12/digits_mlp_opencl.so")["functions"]);
+}
+
+TEST_F(Repack, OfAModelComputesTheSameOutputs) {
+  ASSERT_EQ(repack("tvm-0.12/resnet20_llvm.so", "model.so").status, 0);
+
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins("graph"), "run", path("out/model.so"), "--input",
+                  "data=tvm-0.12/resnet20.input.npz", "--each", "--expect",
+                  "tvm-0.12/resnet20_llvm.expected.npz", "--atol", "1e-6"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  struct stat before {
+  }, after{};
+  ASSERT_EQ(stat(golden("tvm-0.12/resnet20_llvm.so").c_str(), &before), 0);
+  ASSERT_EQ(stat(path("out/model.so").c_str(), &after), 0);
+  EXPECT_EQ(after.st_mode, before.st_mode);
+}
+
+TEST_F(Repack, OfItsResultWritesTheSameFile) {
+  ASSERT_EQ(repack("tvm-0.25/digits_mlp_relax_llvm.so", "first.so").status, 0);
+  ASSERT_EQ(repack(path("out/first.so"), "second.so").status, 0);
+
+  EXPECT_EQ(read_file(temp_ / "out/first.so"), read_file(temp_ / "out/second.so"));
+}
+
+TEST_F(Repack, WritesTheContainerThatTvmWrote) {
+  const Outcome outcome = repack("tvm-0.12/digits_mlp_opencl.so", "c.bin", {"--form", "container"});
+
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.err,
+            "gantry: warning: a container without a library is not loaded; it was only read "
+            "again\n");
+  const json report = inspected("tvm-0.12/digits_mlp_opencl.so");
+  const json& opencl = report["modules"][2];
+  const std::size_t begin =
+      opencl["file_offset"].get<std::size_t>() - opencl["offset"].get<std::size_t>();
+  const std::vector<std::uint8_t> library = read_file(golden("tvm-0.12/digits_mlp_opencl.so"));
+  const std::vector<std::uint8_t> container = read_file(temp_ / "out/c.bin");
+  ASSERT_EQ(container.size(), 42495u);
+  EXPECT_TRUE(std::equal(container.begin(), container.end(),
+                         library.begin() + static_cast<std::ptrdiff_t>(begin)));
+}
+
+TEST_F(Repack, AddsAndReplacesModulesOfABareContainer) {
+  const std::string opencl = payload("tvm-0.12/axpy2_opencl.so", "1-opencl.bin");
+  const std::string cuda = payload("tvm-0.12/axpy2_cuda_ptx75.so", "1-cuda.bin");
+  ASSERT_EQ(repack("tvm-0.12/digits_mlp_opencl.so", "a.bin", {"--form", "container"}).status, 0);
+
+  const Outcome outcome = repack(path("out/a.bin"), "b.bin",
+                                 {"--replace", "opencl=" + opencl, "--add", "cuda=" + cuda, "--add",
+                                  "cuda=" + cuda + "@opencl", "--json", "--quiet"});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_THAT(modules_of(path("out/b.bin")),
+              ElementsAre("0 GraphExecutorFactory 30355 [1]", "1 _lib 0 [2,3]", "2 opencl 957 [4]",
+                          "3 cuda 2008 []", "4 cuda 2008 []"));
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["file"], path("out/a.bin"));
+  EXPECT_EQ(report["form"], "container");
+  EXPECT_EQ(report["generation"], "G3");
+  EXPECT_EQ(report["bytes"], fs::file_size(temp_ / "out/b.bin"));
+  EXPECT_EQ(report["modules"][0]["from"], 0);
+  EXPECT_EQ(report["modules"][2]["from"], nullptr);
+  EXPECT_EQ(report["modules"][4]["size"], 2008);
+  EXPECT_EQ(report["dropped"], json::parse(R"([{"index": 2, "type_key": "opencl"}])"));
+  EXPECT_EQ(report["loaded"], false);
+  EXPECT_EQ(report["warnings"].size(), 1u);
+}
+
+TEST_F(Repack, ReportsWhatWasLoadedAndWhatHasNoPlugin) {
+  const Outcome loaded = repack("tvm-0.12/digits_mlp_llvm.so", "a.so", {"--json"});
+  const Outcome missing = repack("tvm-0.12/digits_mlp_vm_llvm.so", "b.so", {"--json"});
+  const Outcome skipped = repack("tvm-0.12/digits_mlp_vm_llvm.so", "c.so", {"--json", "--no-load"});
+
+  EXPECT_EQ(json::parse(loaded.out)["loaded"], true);
+  EXPECT_THAT(loaded.err, IsEmpty());
+  EXPECT_EQ(json::parse(missing.out)["loaded"], true);
+  EXPECT_THAT(missing.err, StartsWith("gantry: warning: not loaded: entry 0 \"VMExecutable\" of "
+                                      "b.so is not bound: no plugin offers it"));
+  EXPECT_EQ(json::parse(skipped.out)["loaded"], false);
+  EXPECT_THAT(skipped.err, IsEmpty());
+}
+
+TEST_F(Repack, WritesToStandardOutput) {
+  ASSERT_EQ(repack("tvm-0.12/digits_mlp_llvm.so", "a.so").status, 0);
+
+  const Outcome stream = repack("tvm-0.12/digits_mlp_llvm.so", "-");
+
+  ASSERT_EQ(stream.status, 0) << stream.err;
+  const auto file = read_file(temp_ / "out/a.so");
+  EXPECT_EQ(stream.out, std::string(file.begin(), file.end()));
+}
+
+TEST_F(Repack, ThatDoesNotLoadIsNotWritten) {
+  const Outcome refused =
+      repack("tvm-0.25/digits_mlp_relax_llvm.so", "a.so", {"--replace", "0=" + path("junk.bin")});
+
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, StartsWith("gantry: magic is 0x0, expected "));
+  EXPECT_THAT(refused.err, HasSubstr("\n  while loading the result; --no-load writes it anyway\n"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+
+  const Outcome written = repack("tvm-0.25/digits_mlp_relax_llvm.so", "a.so",
+                                 {"--replace", "0=" + path("junk.bin"), "--no-load"});
+
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_THAT(modules_of(path("out/a.so")),
+              ElementsAre("0 relax.VMExecutable 100 [1]", "1 _lib 0 []"));
+}
+
+TEST_F(Repack, RefusesAPayloadOfAnotherLayout) {
+  const Outcome outcome =
+      repack("tvm-0.12/digits_mlp_opencl.so", "a.so", {"--replace", "opencl=" + path("junk.bin")});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("\n  in " + quoted(path("junk.bin")) +
+                                     ", the payload of a module \"opencl\"\n"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+}
+
+TEST_F(Repack, RefusesAPayloadWhoseLengthNobodyCanFind) {
+  const Outcome outcome =
+      repack("tvm-0.12/digits_mlp_opencl.so", "a.so",
+             {"--add", "acme=" + path("junk.bin"), "--add", "acme=" + path("junk.bin")});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err,
+              StartsWith("gantry: payload of module 3 \"acme\" has no known length; the manifest "
+                         "of its plugin must declare its layout"));
+  EXPECT_THAT(outcome.err, HasSubstr("\n  while reading the result again\n"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+}
+
+TEST_F(Repack, RefusesToLoseModules) {
+  expect_refused(
+      repack("tvm-0.12/digits_mlp_opencl.so", "a.bin", {"--drop", "_lib", "--form", "container"}),
+      "gantry: without the dropped modules, no module imports 2 \"opencl\"; drop it as "
+      "well (--drop 2)\n");
+}
+
+TEST_F(Repack, RefusesToDropTheHostCodeOfALibrary) {
+  expect_refused(repack("tvm-0.12/digits_mlp_llvm.so", "a.so", {"--drop", "_lib"}),
+                 "gantry: host code cannot be dropped from a library; write only its container "
+                 "with --form container\n");
+  EXPECT_EQ(
+      repack("tvm-0.12/digits_mlp_llvm.so", "a.bin", {"--drop", "_lib", "--form", "container"})
+          .status,
+      0);
+}
+
+TEST_F(Repack, RefusesFilesWithoutAContainer) {
+  expect_refused(repack("tvm-0.12/axpy2_llvm.so", "a.so"),
+                 "gantry: file has no container\n  in \"tvm-0.12/axpy2_llvm.so\"\n");
+  expect_refused(repack("tvm-0.12/digits_cpp_graph_c.tar", "a.so"),
+                 "gantry: \"tvm-0.12/digits_cpp_graph_c.tar\" is no shared library, object or "
+                 "container\n");
+}
+
+TEST_F(Repack, WritesOnlyTheContainerOfAnObject) {
+  ASSERT_EQ(repack("tvm-0.12/axpy2_opencl.so", "a.bin", {"--form", "container"}).status, 0);
+  const std::vector<std::uint8_t> container = read_file(temp_ / "out/a.bin");
+  fs::remove(temp_ / "out/a.bin");
+  write_file(temp_ / "devc.o", relocatable_object("__tvm_dev_mblob", container));
+
+  expect_refused(repack(path("devc.o"), "a.o"),
+                 "gantry: " + quoted(path("devc.o")) +
+                     " is no shared library, so that only its container can be written: --form "
+                     "container\n");
+  expect_refused(repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--drop", "7"}),
+                 "gantry: no module has the index or type key \"7\", the container has 0 "
+                 "\"_lib\", 1 \"opencl\"\n");
+
+  ASSERT_EQ(repack(path("devc.o"), "b.bin", {"--form", "container"}).status, 0);
+  EXPECT_EQ(read_file(temp_ / "out/b.bin"), container);
+}
+
+TEST_F(Repack, RefusesALibraryFromABareContainer) {
+  ASSERT_EQ(repack("tvm-0.12/axpy2_opencl.so", "a.bin", {"--form", "container"}).status, 0);
+  fs::rename(temp_ / "out/a.bin", temp_ / "a.bin");
+
+  expect_refused(repack(path("a.bin"), "a.so", {"--form", "library"}),
+                 "gantry: " + quoted(path("a.bin")) +
+                     " has no library, so that only its container can be written: --form "
+                     "container\n");
+}
+
+TEST_F(Repack, ReplacesOnlyArtifactsAndNoInput) {
+  write_file(temp_ / "out/notes.txt", std::string("text"));
+  const std::string opencl = payload("tvm-0.12/axpy2_opencl.so", "1-opencl.bin");
+  const auto before = read_file(opencl);
+
+  const Outcome notes = repack("tvm-0.12/axpy2_opencl.so", "notes.txt");
+  const Outcome input = run_gantry(
+      {"repack", "tvm-0.12/axpy2_opencl.so", "--replace", "opencl=" + opencl, "-o", opencl});
+  const Outcome first = repack("tvm-0.12/axpy2_opencl.so", "a.so");
+  const Outcome again = repack("tvm-0.12/axpy2_opencl.so", "a.so");
+
+  EXPECT_EQ(notes.status, 1);
+  EXPECT_EQ(notes.err, "gantry: cannot write " + quoted(path("out/notes.txt")) +
+                           ": it exists and is neither an ELF file nor a container; remove it or "
+                           "choose another output\n");
+  EXPECT_EQ(input.status, 1);
+  EXPECT_THAT(input.err, HasSubstr(": it is an input of this command"));
+  EXPECT_EQ(read_file(opencl), before);
+  EXPECT_EQ(first.status, 0);
+  EXPECT_EQ(again.status, 0);
+}
+
+TEST_F(Repack, RefusesTwoDocumentsOnStandardOutput) {
+  expect_refused(repack("tvm-0.12/axpy2_opencl.so", "-", {"--json"}),
+                 "gantry: standard output is used twice, by --output and --json\n");
+}
+
+}  // namespace
+}  // namespace gantry::test

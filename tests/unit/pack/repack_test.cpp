@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/repack.hpp"
+
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Words;
+
+class RepackFile : public ::testing::Test {
+ protected:
+  RepackFile() {
+    const Words content = Words()
+                              .u64(3)
+                              .str("_lib")
+                              .str("VMExecutable")
+                              .str(std::string(300, 'm'))
+                              .str("_import_tree")
+                              .u64s({0, 1, 1})
+                              .u64s({1});
+    test::write_file(temp_ / "a.bin", Words().u64(content.size()).bytes(content.bytes()).bytes());
+    fs::create_directory(temp_ / "out");
+  }
+
+  Result<RepackReport> repack(const RepackOptions& options) const {
+    const ContainerFile source = ContainerFile::open(temp_ / "a.bin", layouts_).value();
+    OutputFile output = OutputFile::open(temp_ / "out/b.bin", {}).value();
+    return gantry::repack(source, layouts_, output, options);
+  }
+
+  const test::TempDir temp_;
+  const PayloadLayouts layouts_ = PayloadLayouts::built_in();
+};
+
+TEST_F(RepackFile, ReportsItsModules) {
+  RepackOptions options;
+  options.is_bare = true;
+
+  const auto report = repack(options);
+
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->form, ContainerForm::g3);
+  EXPECT_EQ(report->bytes, fs::file_size(temp_ / "a.bin"));
+  ASSERT_EQ(report->modules.size(), 2u);
+  EXPECT_EQ(report->modules[0].type_key, "_lib");
+  EXPECT_EQ(report->modules[0].bytes, 0u);
+  EXPECT_EQ(report->modules[1].type_key, "VMExecutable");
+  EXPECT_EQ(report->modules[1].entry, 1u);
+  EXPECT_EQ(report->modules[1].bytes, 308u);
+  EXPECT_EQ(test::read_file(temp_ / "out/b.bin"), test::read_file(temp_ / "a.bin"));
+}
+
+TEST_F(RepackFile, IsNotWrittenIfItCannotBeVerified) {
+  RepackOptions options;
+  options.is_bare = true;
+  std::string seen;
+  options.verify = [&](const fs::path& path) -> Status {
+    seen = path.filename().native();
+    EXPECT_EQ(fs::file_size(path), fs::file_size(temp_ / "a.bin"));
+    return invalid("no plugin loads it");
+  };
+
+  const auto report = repack(options);
+
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().message, "no plugin loads it");
+  EXPECT_EQ(seen, "b.bin");
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+}
+
+TEST_F(RepackFile, IsNotWrittenIfItsSourceChanges) {
+  RepackOptions options;
+  options.is_bare = true;
+  options.progress = [&](std::string_view step) {
+    if (step != "checking the result") return;
+    std::fstream file(temp_ / "a.bin", std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(200);
+    file.put('x');
+  };
+
+  const auto report = repack(options);
+
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, Code::unavailable);
+  EXPECT_EQ(report.error().message, concat("\"", (temp_ / "a.bin").native(),
+                                           "\" changes while it is read\n  while reading the "
+                                           "result again"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+}
+
+}  // namespace
+}  // namespace gantry
