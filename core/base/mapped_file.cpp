@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mapped_file.hpp"
 
+#include "core/base/sealed_memory.hpp"
+
 #include <gantry/descriptor.hpp>
 
 #include <fcntl.h>
@@ -98,8 +100,16 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
     number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   } while (number < 0 && errno == EINTR);
   if (number < 0) return open_error(path, errno);
-  Descriptor file(number);
+  return adopt(Descriptor(number), path);
+}
 
+Result<std::shared_ptr<const MappedFile>> MappedFile::copy(const fs::path& name,
+                                                           std::span<const std::uint8_t> bytes) {
+  GANTRY_TRY(Descriptor memory, sealed_memory(name.filename().native(), bytes));
+  return adopt(std::move(memory), name);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, const fs::path& path) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return open_error(path, errno);
   if (!S_ISREG(info.st_mode)) return wrong_kind(path, info.st_mode);

@@ -37,12 +37,24 @@ class MappedFile {
   //          the lost pages raises SIGBUS: install files by rename, never by overwriting
   static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
 
+  // The same for a file that is open for reading.
+  //
+  // path     [in]   for messages and path()
+  static Result<std::shared_ptr<const MappedFile>> adopt(Descriptor file,
+                                                         const std::filesystem::path& path);
+  // A sealed copy of bytes in memory. Each has an identity of its own.
+  //
+  // name     [in]   for messages and path(): "model.so"
+  // returns  as sealed_memory(); malformed: no bytes
+  static Result<std::shared_ptr<const MappedFile>> copy(const std::filesystem::path& name,
+                                                        std::span<const std::uint8_t> bytes);
+
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::uint8_t> bytes() const { return bytes_; }
-  // as passed to open()
+  // as passed to the function that created the object
   const std::filesystem::path& path() const { return path_; }
   FileIdentity identity() const { return identity_; }
   // The open descriptor, for pread and /proc/self/fd; owned by this object.

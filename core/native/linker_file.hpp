@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gantry {
 
@@ -27,11 +28,7 @@ class LinkerFile {
   // Returns the file itself, or a copy of its bytes if the linker already has the file open, so that
   // each opened library has its own variables.
   static Result<LinkerFile> of(const MappedFile& file);
-  // Returns a copy in sealed memory.
-  //
-  // name     [in]   shown in /proc/<pid>/maps
-  // returns  exhausted    no memory or descriptor
-  //          unavailable  the kernel does not permit such files
+  // Returns a copy, as sealed_memory().
   static Result<LinkerFile> copy(std::string_view name, std::span<const std::uint8_t> bytes);
 
   bool is_copy() const { return is_copy_; }
@@ -39,7 +36,8 @@ class LinkerFile {
   std::string path() const;
 
  private:
-  LinkerFile(int descriptor, bool is_copy) : descriptor_(descriptor), is_copy_(is_copy) {}
+  LinkerFile(Descriptor descriptor, bool is_copy)
+      : descriptor_(std::move(descriptor)), is_copy_(is_copy) {}
   // Changes the number of the descriptor until the linker has no library with the path.
   //
   // file     [in]   NULL: one that the linker cannot have open

@@ -143,6 +143,28 @@ INSTANTIATE_TEST_SUITE_P(
              " is a socket, not a regular file"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(MappedFile, IsACopyOfBytesThatNobodyCanChange) {
+  const std::vector<std::uint8_t> bytes = {1, 2, 3};
+
+  const auto file = MappedFile::copy("model.so", bytes).value();
+  const auto other = MappedFile::copy("model.so", bytes).value();
+
+  EXPECT_TRUE(std::equal(file->bytes().begin(), file->bytes().end(), bytes.begin(), bytes.end()));
+  EXPECT_EQ(file->path(), "model.so");
+  EXPECT_NE(file->identity(), other->identity());
+  EXPECT_EQ(::pwrite(file->descriptor(), "x", 1, 0), -1);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_EQ(::ftruncate(file->descriptor(), 1), -1);
+}
+
+TEST(MappedFile, IsNoCopyOfNothing) {
+  const auto file = MappedFile::copy("model.so", {});
+
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().reason, "FILE_EMPTY");
+  EXPECT_EQ(file.error().message, "model.so is empty");
+}
+
 TEST(MappedFile, ReportsTheExistingPartOfAMissingPath) {
   const test::TempDir directory;
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/sealed_memory.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace gantry {
+namespace {
+
+// The system rejects longer names.
+constexpr std::size_t max_name = 200;
+
+Failure memory_error(std::string_view what, int number) {
+  const bool full = number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOSPC;
+  return fail(full ? Code::exhausted : Code::unavailable, "a private copy cannot be ", what, ": ",
+              std::generic_category().message(number))
+      .native("errno", number);
+}
+
+}  // namespace
+
+Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uint8_t> bytes) {
+  const std::string shown(name.substr(0, max_name));
+  Descriptor copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!copy) return memory_error("made", errno);
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(copy.get(), bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return memory_error("written", errno);
+    done += static_cast<std::size_t>(count);
+  }
+  constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+  if (fcntl(copy.get(), F_ADD_SEALS, seals) != 0) return memory_error("sealed", errno);
+  return copy;
+}
+
+}  // namespace gantry
