@@ -24,27 +24,23 @@
 #pragma once
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/cache_directory.hpp>
 #include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,7 +59,8 @@ class DiskCache {
     std::function<void(const Message&)> log = {};
   };
 
-  explicit DiskCache(Options options) : options_(std::move(options)) {}
+  explicit DiskCache(Options options)
+      : options_(std::move(options)), files_(options_.directory, ".cache") {}
 
   const std::string& directory() const { return options_.directory; }
 
@@ -86,7 +83,7 @@ class DiskCache {
 
   // Returns the path of a key's file, whether it exists or not.
   std::string path_of(std::string_view key) const {
-    return concat(options_.directory, '/', hex(digest(key, 0)), hex(digest(key, 1)), suffix);
+    return files_.path_of(concat(hex(digest(key, 0)), hex(digest(key, 1))));
   }
 
   // Returns the content of a key; nullopt if it is not stored or its file is unusable, which is
@@ -96,7 +93,7 @@ class DiskCache {
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
     if (options_.directory.empty()) return std::nullopt;
     const std::string path = path_of(key);
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    const Descriptor file = CacheDirectory::open_file(path);
     if (!file) {
       if (errno != ENOENT && errno != ENOTDIR) ignore(path, std::strerror(errno));
       return std::nullopt;
@@ -119,7 +116,7 @@ class DiskCache {
         log({"cache file ", path, " cannot be written: ", std::strerror(error)});
       return false;
     }
-    make_room();
+    files_.make_room(options_.max_bytes);
     return true;
   }
 
@@ -130,8 +127,6 @@ class DiskCache {
 
  private:
   static constexpr std::string_view magic = "GTRYCCH1";
-  static constexpr std::string_view suffix = ".cache";
-  static constexpr std::string_view unfinished = ".cache.tmp";
 
   static std::string hex(std::uint64_t number) {
     std::string text(16, '0');
@@ -154,9 +149,8 @@ class DiskCache {
   Result<std::vector<std::uint8_t>> read(int file, std::string_view key) const {
     struct stat is;
     if (fstat(file, &is) != 0) return unavailable(std::strerror(errno));
-    if (!S_ISREG(is.st_mode)) return unavailable("it is not a regular file");
-    if (is.st_uid != geteuid() || (is.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-      return unavailable("another user can write it");
+    if (const std::string_view why = CacheDirectory::refusal(is); !why.empty())
+      return unavailable(why);
     const auto size = static_cast<std::uint64_t>(is.st_size);
     const std::uint64_t max = options_.max_file_bytes + key.size() + 32;
     if (size > max) return malformed(0, "size is ", size, ", maximum is ", max);
@@ -197,9 +191,9 @@ class DiskCache {
     bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
     put(bytes, digest(bytes));
 
-    if (const int error = make_directory(); error != 0) return error;
-    std::string beside = concat(options_.directory, "/XXXXXX", unfinished);
-    const Descriptor file(mkostemps(beside.data(), static_cast<int>(unfinished.size()), O_CLOEXEC));
+    if (const int error = files_.create(); error != 0) return error;
+    std::string beside;
+    const Descriptor file = files_.new_file(beside);
     if (!file) return errno;
     const auto give_up = [&] {
       const int error = errno;
@@ -217,59 +211,8 @@ class DiskCache {
     return 0;
   }
 
-  // Creates every missing directory of the path with access for this user only. Returns 0 or an
-  // errno.
-  int make_directory() const {
-    std::string path;
-    for (const auto& part : std::filesystem::path(options_.directory)) {
-      path = (std::filesystem::path(path) / part).string();
-      if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR &&
-          access(path.c_str(), F_OK) != 0)
-        return errno;
-    }
-    return 0;
-  }
-
-  // Removes the oldest files until the total size is within the limit, and temporary files older
-  // than an hour.
-  void make_room() const {
-    struct Stored {
-      std::filesystem::file_time_type written;
-      std::uint64_t size;
-      std::filesystem::path path;
-    };
-    std::error_code error;
-    std::vector<Stored> entries;
-    std::uint64_t total = 0;
-    const auto now = std::filesystem::file_time_type::clock::now();
-    for (std::filesystem::directory_iterator at(options_.directory, error), end;
-         !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
-      // Set if another process has removed the file.
-      std::error_code gone;
-      const auto written = std::filesystem::last_write_time(at->path(), gone);
-      if (gone) continue;
-      if (name.ends_with(unfinished)) {
-        if (now - written > std::chrono::hours(1)) std::filesystem::remove(at->path(), gone);
-      } else if (name.ends_with(suffix)) {
-        const std::uint64_t size = std::filesystem::file_size(at->path(), gone);
-        if (gone) continue;
-        total += size;
-        entries.push_back({written, size, at->path()});
-      }
-    }
-    if (total <= options_.max_bytes) return;
-    std::sort(entries.begin(), entries.end(),
-              [](const Stored& a, const Stored& b) { return a.written < b.written; });
-    for (const Stored& entry : entries) {
-      if (total <= options_.max_bytes) break;
-      std::error_code gone;
-      std::filesystem::remove(entry.path, gone);
-      total -= entry.size;
-    }
-  }
-
   Options options_;
+  CacheDirectory files_;
   std::atomic<bool> write_failure_logged_{false};
 };
 

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/cache_directory.hpp - a directory of files of one suffix, which any process may remove at
+// any time; DiskCache stores contents in one.
+//
+// thread   any; several processes may use one directory
+#pragma once
+
+#include <gantry/concat.hpp>
+#include <gantry/descriptor.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+
+class CacheDirectory {
+ public:
+  // path     [in]   empty: nothing is cached
+  // suffix   [in]   of the files: ".cache"
+  CacheDirectory(std::string path, std::string_view suffix)
+      : path_(std::move(path)), suffix_(suffix) {}
+
+  const std::string& path() const { return path_; }
+  std::string path_of(std::string_view name) const { return concat(path_, '/', name, suffix_); }
+
+  // Creates every missing directory of the path with access for this user only.
+  //
+  // returns  0 or an errno
+  int create() const {
+    std::string path;
+    for (const auto& part : std::filesystem::path(path_)) {
+      path = (std::filesystem::path(path) / part).string();
+      if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR &&
+          access(path.c_str(), F_OK) != 0)
+        return errno;
+    }
+    return 0;
+  }
+
+  // Creates a file to write, beside the others, on whose name make_room() depends.
+  //
+  // path     [out]  of the file
+  // returns  -1 with errno
+  Descriptor new_file(std::string& path) const {
+    path = concat(path_, "/XXXXXX", suffix_, unfinished);
+    const std::size_t tail = suffix_.size() + unfinished.size();
+    return Descriptor(mkostemps(path.data(), static_cast<int>(tail), O_CLOEXEC));
+  }
+
+  // Opens a file that is there. A link is not followed.
+  //
+  // returns  -1 with errno
+  static Descriptor open_file(const std::string& path) {
+    return Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  }
+  // Returns why an open file must not be used; empty: it may. Only a regular file that this user
+  // owns and no other user can write is used.
+  static std::string_view refusal(const struct stat& file) {
+    if (!S_ISREG(file.st_mode)) return "it is not a regular file";
+    const bool is_own = file.st_uid == geteuid() && (file.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return is_own ? std::string_view() : "another user can write it";
+  }
+
+  // Removes the oldest files until the total size is within the limit, and what processes that
+  // ended early have left for more than an hour: files of new_file() and directories whose name
+  // begins with `leftover`.
+  void make_room(std::uint64_t max_bytes, std::string_view leftover = {}) const {
+    struct Stored {
+      std::filesystem::file_time_type written;
+      std::uint64_t size;
+      std::filesystem::path path;
+    };
+    const std::string unfinished_suffix = concat(suffix_, unfinished);
+    std::error_code error;
+    std::vector<Stored> entries;
+    std::uint64_t total = 0;
+    const auto now = std::filesystem::file_time_type::clock::now();
+    for (std::filesystem::directory_iterator at(path_, error), end; !error && at != end;
+         at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      // Set if another process has removed the file.
+      std::error_code gone;
+      const auto written = std::filesystem::last_write_time(at->path(), gone);
+      if (gone) continue;
+      const bool is_leftover =
+          name.ends_with(unfinished_suffix) || (!leftover.empty() && name.starts_with(leftover));
+      if (is_leftover) {
+        if (now - written > std::chrono::hours(1)) std::filesystem::remove_all(at->path(), gone);
+      } else if (name.ends_with(suffix_)) {
+        const std::uint64_t size = std::filesystem::file_size(at->path(), gone);
+        if (gone) continue;
+        total += size;
+        entries.push_back({written, size, at->path()});
+      }
+    }
+    if (total <= max_bytes) return;
+    std::sort(entries.begin(), entries.end(),
+              [](const Stored& a, const Stored& b) { return a.written < b.written; });
+    for (const Stored& entry : entries) {
+      if (total <= max_bytes) break;
+      std::error_code gone;
+      std::filesystem::remove(entry.path, gone);
+      total -= entry.size;
+    }
+  }
+
+ private:
+  static constexpr std::string_view unfinished = ".tmp";
+
+  std::string path_;
+  std::string_view suffix_;
+};
+
+}  // namespace gantry
