@@ -173,11 +173,15 @@ Result<Container> read_container(const ContainerLocation& location, const Payloa
   return std::move(reader).finish();
 }
 
-Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
-                                       const PayloadLayouts& layouts) {
+ContainerLocation bare_location(std::span<const std::uint8_t> bytes) {
   ContainerLocation location;
   location.room = bytes;
-  GANTRY_TRY(Container container, read_container(location, layouts));
+  return location;
+}
+
+Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
+                                       const PayloadLayouts& layouts) {
+  GANTRY_TRY(Container container, read_container(bare_location(bytes), layouts));
   if (container.bytes.size() != bytes.size()) {
     container.warnings.push_back(
         Message(ByteCount(bytes.size() - container.bytes.size()), " follow the container"));

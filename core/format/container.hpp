@@ -86,8 +86,11 @@ class ContainerReader {
 // Reads a whole container. A payload without a known length is recovered as far as possible.
 Result<Container> read_container(const ContainerLocation& location, const PayloadLayouts& layouts);
 
-// Reads a container that is not embedded in a file, as `gantry pack` or an extraction writes it. It
-// begins with the length header.
+// The location of a container that is not embedded in a file, as `gantry pack` or an extraction
+// writes it. It begins with the length header.
+ContainerLocation bare_location(std::span<const std::uint8_t> bytes);
+
+// Reads a container at bare_location(). Bytes after it are a warning.
 Result<Container> read_container_bytes(std::span<const std::uint8_t> bytes,
                                        const PayloadLayouts& layouts);
 

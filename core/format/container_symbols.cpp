@@ -128,8 +128,14 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
   }
   if (!chosen.blob) {
     for (const FamilyNames& names : families) {
-      for (std::size_t i = 0; i < symbols.size() && !chosen.context; ++i) {
-        if (symbols[i].defined && symbols[i].name == names.context) chosen.context = i;
+      if (chosen.context) break;
+      for (std::size_t i = 0; i < symbols.size(); ++i) {
+        const std::string_view name = symbols[i].name;
+        if (!symbols[i].defined || !ends_with(name, names.context)) continue;
+        const std::string_view prefix = name.substr(0, name.size() - names.context.size());
+        if (chosen.context && chosen.prefix <= prefix) continue;
+        chosen.context = i;
+        chosen.prefix = prefix;
       }
     }
   }

@@ -190,6 +190,17 @@ TEST(ChooseSymbols, PrefersTheContextSlotOfTheNewerFamilyWithoutAContainer) {
   EXPECT_EQ(choose_symbols(symbols).context, 0u);
 }
 
+TEST(ChooseSymbols, FindsTheContextSlotWithTheLeastPrefixWithoutAContainer) {
+  const std::vector<HostSymbol> symbols{defined("b___tvm_ffi__library_ctx"),
+                                        defined("a___tvm_ffi__library_ctx"),
+                                        defined("c___tvm_ffi__library_ctx")};
+
+  const ContainerSymbols chosen = choose_symbols(symbols);
+
+  EXPECT_EQ(chosen.context, 1u);
+  EXPECT_EQ(chosen.prefix, "a_");
+}
+
 TEST(ChooseSymbols, PrefersTheNewerFamilyWithAPrefixToTheOlderOneWithout) {
   const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
                                         defined("z___tvm_ffi__library_bin")};
