@@ -4,6 +4,8 @@
 #include "core/base/replace_file.hpp"
 #include "core/base/signals_blocked.hpp"
 
+#include <gantry/descriptor.hpp>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,19 +20,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// of directories below the temporary one; the compiler creates none
+constexpr int max_depth = 8;
+
 // Does not allocate, so that it also works when memory is exhausted.
 //
-// directory   [in]   open; contains no directories
-void remove_files_in(int directory) {
-  alignas(dirent64) char entries[4096];
+// directory   [in]   open
+void remove_files_in(int directory, int depth) {
+  alignas(dirent64) char entries[2048];
   for (bool removed = true; removed && ::lseek(directory, 0, SEEK_SET) == 0;) {
     removed = false;
     for (ssize_t size = 0; (size = ::getdents64(directory, entries, sizeof entries)) > 0;) {
       for (ssize_t at = 0; at < size;) {
         const auto* const entry = reinterpret_cast<const dirent64*>(entries + at);
-        // fails for "." and "..", which are directories
-        removed |= ::unlinkat(directory, entry->d_name, 0) == 0;
         at += entry->d_reclen;
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..") continue;
+        if (entry->d_type == DT_DIR && depth < max_depth) {
+          const Descriptor below(
+              ::openat(directory, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+          if (below) remove_files_in(below.get(), depth + 1);
+        }
+        const int kind = entry->d_type == DT_DIR ? AT_REMOVEDIR : 0;
+        removed |= ::unlinkat(directory, entry->d_name, kind) == 0;
       }
     }
   }
@@ -39,7 +51,7 @@ void remove_files_in(int directory) {
 void remove_directory(int directory, const char* name) {
   // The second attempt removes what a passing failure has left.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    if (directory >= 0) remove_files_in(directory);
+    if (directory >= 0) remove_files_in(directory, 0);
     if (::rmdir(name) == 0) break;
   }
 }

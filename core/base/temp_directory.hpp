@@ -22,7 +22,7 @@ class TempDirectory {
   //          unavailable no permission, no space, read-only file system
   static Result<TempDirectory> beside(const std::filesystem::path& target);
 
-  // Removes the directory and all files in it. Does not allocate.
+  // Removes the directory and everything in it. Does not allocate.
   ~TempDirectory();
   TempDirectory(TempDirectory&& other) noexcept
       : name_(std::exchange(other.name_, {})),

@@ -320,6 +320,22 @@ TEST(TempDirectory, IsRemovedWithMoreFilesThanOneReadLists) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
+TEST(TempDirectory, IsRemovedWithDirectoriesInIt) {
+  const TempDir directory;
+  {
+    const Result<TempDirectory> made = TempDirectory::beside(directory / "model.so");
+    ASSERT_TRUE(made.ok());
+    std::filesystem::create_directories(*made / "include/tvm/runtime");
+    test::write_file(*made / "include/tvm/runtime/a.h", "text");
+    std::filesystem::create_directory_symlink(directory.path(), *made / "link");
+    test::write_file(directory / "beside", "text");
+  }
+
+  EXPECT_TRUE(std::filesystem::exists(directory / "beside"));
+  std::filesystem::remove(directory / "beside");
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
 // Lets the process open no file.
 class NoDescriptors {
  public:

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/toolchain/link_cache.hpp"
+
+#include "core/base/temp_directory.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/toolchain/link.hpp"
+#include "core/trust/digest.hpp"
+
+#include <gantry/cache_directory.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <system_error>
+
+namespace gantry {
+
+// The text of generated_code.h; the build writes it.
+extern const std::string_view generated_code;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The headers that TVM's C code generators include.
+//
+// source   apache/tvm src/target/source/codegen_c_host.cc, v0.2 to v0.26
+constexpr std::string_view header_names[] = {"dlpack/dlpack.h",
+                                             "tvm/ffi/c_api.h",
+                                             "tvm/ffi/extra/c_env_api.h",
+                                             "tvm/runtime/base.h",
+                                             "tvm/runtime/c_runtime_api.h",
+                                             "tvm/runtime/c_backend_api.h"};
+
+constexpr std::string_view registration_source =
+    "#define HIDDEN __attribute__((visibility(\"hidden\")))\n"
+    "HIDDEN int TVMBackendRegisterSystemLibSymbol(const char* name, void* symbol);\n"
+    "HIDDEN int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol);\n"
+    "HIDDEN int TVMFFIEnvRegisterSystemLibSymbol(const char* name, void* symbol);\n"
+    "int TVMBackendRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n"
+    "int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n"
+    "int TVMFFIEnvRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n";
+
+constexpr std::string_view c_suffixes[] = {".c", ".C", ".cc", ".cpp", ".cxx"};
+constexpr std::string_view library_suffix = ".so";
+// the beginning of the names of directories in which the compiler runs
+constexpr std::string_view scratch_name = "link";
+// Part of each digest; changes with the form of a link.
+constexpr std::string_view form = "linked library 1";
+
+bool is_source(std::string_view name) {
+  return std::ranges::any_of(c_suffixes,
+                             [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+// Names of members may be any bytes, and two may be equal.
+std::string file_name(std::size_t index, const LinkInput& file) {
+  std::string name = concat(index, "_");
+  const std::string_view last = std::string_view(file.name).substr(file.name.find_last_of('/') + 1);
+  for (const char c : last.substr(last.size() - std::min<std::size_t>(last.size(), 100))) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-' || c == '.';
+    name += plain ? c : '_';
+  }
+  // The linker would take an object for a text without it.
+  if (has_elf_magic(file.bytes) && !name.ends_with(".o")) name += ".o";
+  return name;
+}
+
+Status check_machine(const LinkInput& file) {
+  if (!has_elf_magic(file.bytes)) return {};
+  auto object = ElfFile::parse(file.bytes);
+  if (!object.ok()) return std::move(object).failure().at("in object ", quoted(file.name));
+  if (object->machine() == host_machine()) return {};
+  return unavailable("object ", quoted(file.name), " is ", name_of(object->machine()),
+                     ", this host is ", name_of(host_machine()))
+      .with_reason("BLOB_ARCH");
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), path.filename().native());
+}
+
+std::string_view text_of(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Collects what decides the content of a library.
+class LinkKey {
+ public:
+  void add(std::string_view part) {
+    const auto size = static_cast<std::uint64_t>(part.size());
+    text_.append(reinterpret_cast<const char*>(&size), sizeof size);
+    text_ += part;
+  }
+  void add_digest(std::span<const std::uint8_t> bytes) {
+    const Sha256 digest = sha256(bytes);
+    add(text_of(digest));
+  }
+  std::string hex() const {
+    return hex_text(sha256({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()}));
+  }
+
+ private:
+  std::string text_;
+};
+
+// The compiler that is installed: an upgrade changes its file.
+std::string identity_of_compiler(const fs::path& program) {
+  struct stat info {};
+  if (::stat(program.c_str(), &info) != 0) return program.native();
+  return concat(program.native(), " ", info.st_dev, " ", info.st_ino, " ", info.st_size, " ",
+                info.st_mtim.tv_sec, " ", info.st_mtim.tv_nsec);
+}
+
+// Returns the library if it is in the cache and can be used.
+std::shared_ptr<const MappedFile> find_cached(const CacheDirectory& cache, const std::string& path,
+                                              const LinkCacheOptions& options) {
+  if (cache.path().empty()) return nullptr;
+  const auto ignore = [&](const Message& why) {
+    if (options.log) options.log({"cache file ", path, " is ignored: ", why});
+    return nullptr;
+  };
+  Descriptor file = CacheDirectory::open_file(path);
+  if (!file) {
+    return errno == ENOENT || errno == ENOTDIR ? nullptr : ignore(std::strerror(errno));
+  }
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return ignore(std::strerror(errno));
+  if (const std::string_view why = CacheDirectory::refusal(info); !why.empty()) return ignore(why);
+  auto mapped = MappedFile::adopt(std::move(file), path);
+  if (!mapped.ok()) return ignore(mapped.error().message);
+  const auto library = ElfFile::parse((*mapped)->bytes());
+  if (!library.ok()) return ignore(library.error().message);
+  if (const Status complete = library->check_complete(); !complete.ok())
+    return ignore(complete.error().message);
+  return *mapped;
+}
+
+// Writes the inputs to `scratch` and links them there.
+Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const fs::path& output,
+               const LinkCacheOptions& options, const fs::path& compiler) {
+  LinkJob job;
+  job.compiler = options.compiler;
+  job.compiler.front() = compiler.native();
+  job.directory = scratch;
+  job.scratch = scratch;
+  job.output = output;
+  job.search = options.search;
+  job.flags = {"-isystem", "include", "-Wl,-z,lazy"};
+  // Only what the code imports is needed.
+  job.libraries = {"-Wl,--as-needed", "-lm", "-lstdc++"};
+  try {
+    for (const std::string_view name : header_names) {
+      const fs::path header = scratch / "include" / name;
+      fs::create_directories(header.parent_path());
+      write_file(header, generated_code);
+    }
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      job.sources.push_back(file_name(i, files[i]));
+      write_file(scratch / job.sources.back(), text_of(files[i].bytes));
+    }
+    job.sources.emplace_back("registration.c");
+    write_file(scratch / job.sources.back(), registration_source);
+  } catch (const std::system_error& error) {
+    return unavailable("cannot write to ", quoted(scratch.native()), ": ", error.code().message())
+        .native("errno", error.code().value());
+  }
+  return link_library(job);
+}
+
+}  // namespace
+
+bool is_link_input(const LinkInput& file) {
+  if (!has_elf_magic(file.bytes)) return is_source(file.name);
+  const auto object = ElfFile::parse(file.bytes);
+  return object.ok() && object->type() == ElfType::relocatable;
+}
+
+Result<fs::path> LinkCache::find_compiler(const fs::path& name,
+                                          std::span<const LinkInput> files) const {
+  const std::string file = name.filename().native();
+  const bool is_member = files.size() != 1 || files.front().name != file;
+  const std::string elsewhere =
+      concat("link it where there is one, cc -shared -o model.so ",
+             is_member ? std::string("<its members>") : file, ", and load the library");
+  if (options_.elevated) {
+    return unavailable(quoted(file),
+                       " must be linked, and this secure process starts no compiler; ", elsewhere)
+        .with_reason("SECURE");
+  }
+  auto program = find_program(options_.compiler.front(), options_.search);
+  struct stat info {};
+  if (program.ok() && ::stat(program->c_str(), &info) == 0) return program;
+  if (!program.ok() && program.error().native_code != ENOENT) return program;
+  return unavailable(quoted(file), " must be linked, and there is no compiler ",
+                     quoted(options_.compiler.front()), " in ", quoted(options_.search.path),
+                     " (PATH); install one (apt install gcc), name one in the variable CC, or ",
+                     elsewhere)
+      .with_reason("COMPILER_MISSING");
+}
+
+Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
+                                                          std::span<const LinkInput> files) const {
+  for (const LinkInput& file : files) GANTRY_CHECK(check_machine(file));
+  GANTRY_TRY(const fs::path compiler, find_compiler(name, files));
+
+  LinkKey key;
+  key.add(form);
+  key.add(generated_code);
+  key.add(identity_of_compiler(compiler));
+  for (const std::string& word : options_.compiler) key.add(word);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    key.add(file_name(i, files[i]));
+    key.add_digest(files[i].bytes);
+  }
+  const CacheDirectory cache(
+      options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
+      library_suffix);
+  const std::string path = cache.path_of(key.hex());
+  if (auto cached = find_cached(cache, path, options_)) return cached;
+
+  // In the cache, so that the library can be renamed.
+  std::optional<TempDirectory> scratch;
+  bool is_cached = !cache.path().empty() && cache.create() == 0;
+  if (is_cached) {
+    auto made = TempDirectory::beside(fs::path(cache.path()) / scratch_name);
+    is_cached = made.ok();
+    if (made.ok()) scratch.emplace(std::move(*made));
+  }
+  if (!is_cached) {
+    GANTRY_TRY(TempDirectory made, TempDirectory::beside(options_.temporary / scratch_name));
+    scratch.emplace(std::move(made));
+  }
+  const fs::path output = *scratch / "library.so";
+  GANTRY_CHECK(link_in(scratch->path(), files, output, options_, compiler));
+
+  Descriptor linked = CacheDirectory::open_file(output.native());
+  if (!linked) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
+  if (!is_cached) return MappedFile::adopt(std::move(linked), name);
+  // Compilers follow the umask.
+  const bool stored = ::fchmod(linked.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
+                      ::fsync(linked.get()) == 0 && ::rename(output.c_str(), path.c_str()) == 0;
+  if (!stored && options_.log)
+    options_.log({"cache file ", path, " cannot be written: ", std::strerror(errno)});
+  cache.make_room(options_.max_bytes, concat(".", scratch_name, "."));
+  return MappedFile::adopt(std::move(linked), stored ? fs::path(path) : name);
+}
+
+}  // namespace gantry
