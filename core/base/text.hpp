@@ -5,6 +5,7 @@
 
 #include <gantry/message.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -56,6 +58,18 @@ std::optional<Number> parse_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   return error == std::errc{} && stop == end ? std::optional(value) : std::nullopt;
+}
+
+// Splits "ccache gcc -m64" at blanks. Quotes have no special meaning.
+inline std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n\r\f\v";
+  std::vector<std::string> words;
+  for (std::size_t at = 0; (at = text.find_first_not_of(blanks, at)) != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
+    words.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
 }
 
 // Returns a view of the bytes.

@@ -6,8 +6,13 @@ namespace gantry {
 Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
                                                 std::shared_ptr<const MappedFile> file) {
   GANTRY_TRY(ElfFile elf, ElfFile::parse(file));
-  GANTRY_TRY(made.pin, new_pin(file));
   made.elf = std::make_shared<const ElfFile>(std::move(elf));
+  return open_bare_artifact(std::move(made), std::move(file));
+}
+
+Result<std::shared_ptr<Artifact>> open_bare_artifact(Artifact made,
+                                                     std::shared_ptr<const MappedFile> file) {
+  GANTRY_TRY(made.pin, new_pin(file));
   made.name = file->path().filename().string();
   made.file = std::move(file);
   return std::make_shared<Artifact>(std::move(made));

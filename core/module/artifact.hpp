@@ -38,8 +38,12 @@ struct Artifact {
 
   // NULL if the modules were created at run time; the members below are then empty
   std::shared_ptr<const MappedFile> file;
+  // The file that was loaded, if `file` was linked from it; else NULL. Mapped as long as the artifact,
+  // so that its identity is not reused.
+  std::shared_ptr<const MappedFile> origin;
+  // NULL: a bare container
   std::shared_ptr<const ElfFile> elf;
-  // of the file, without directories: "model.so"
+  // of the file that was loaded, without directories: "model.so"
   std::string name;
   Container container;
   // keeps the file's bytes alive; loaders may retain it
@@ -49,11 +53,16 @@ struct Artifact {
   std::vector<std::pair<std::int32_t, std::int32_t>> device_numbers;
 };
 
-// Creates the artifact of a file. Its container is not read yet.
+// Creates the artifact of a library. Its container is not read yet.
 //
 // made     [in]   with the members of the runtime set
 // returns  as ElfFile::parse(); exhausted
 Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
                                                 std::shared_ptr<const MappedFile> file);
+// Creates the artifact of a file that is a container without a library.
+//
+// returns  exhausted
+Result<std::shared_ptr<Artifact>> open_bare_artifact(Artifact made,
+                                                     std::shared_ptr<const MappedFile> file);
 
 }  // namespace gantry

@@ -6,6 +6,7 @@
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
 #include "core/native/library_module.hpp"
+#include "core/runtime/artifact_file.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 #include "core/runtime/type_keys.hpp"
@@ -49,7 +50,7 @@ class Loading {
   // determines the length of a payload (container layout one, no layout in the plugin's manifest),
   // its plugin loads it now and reports how many bytes it has read.
   Status read() {
-    GANTRY_TRY(const ContainerLocation location, locate_container(*artifact_->elf));
+    GANTRY_TRY(const ContainerLocation location, container_location(*artifact_));
     GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, state_.layouts));
     artifact_->container = reader.container();
     for (;;) {
@@ -85,6 +86,8 @@ class Loading {
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
     const TypeKey& key = keys_->of(index);
+    if (key.name == library_key && !has_host_code())
+      return new_unbound_node(artifact_, key.name, index, "the file is a container without it");
     if (key.missing.empty()) return new_module_node(artifact_, key.name, index);
     return new_unbound_node(artifact_, key.name, index, key.missing);
   }
@@ -130,6 +133,7 @@ class Loading {
 
   // Opens the artifact's own code. Each of several `_lib` entries (G2) has its own mapping.
   Status bind_libraries() {
+    if (!has_host_code()) return {};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;
       const Span span(state_.trace.get(), "dlopen", "load");
@@ -169,9 +173,13 @@ class Loading {
     }
   }
 
+  // A bare container has none; functions of its other modules are found through the unbound `_lib`.
+  bool has_host_code() const { return artifact_->elf != nullptr; }
+
   bool looks_up_from_root() const { return container().facts.look_up_start == LookUpStart::root; }
 
   Status set_contexts() {
+    if (!has_host_code()) return {};
     const bool from_root = looks_up_from_root();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;
@@ -206,7 +214,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   bool is_new = false;
   auto root = state.files.get(**file, [&]() -> Result<Ref<ModuleNode>> {
     is_new = true;
-    GANTRY_TRY(auto artifact, open_artifact(state.new_artifact(), *file));
+    GANTRY_TRY(auto artifact, open_artifact_file(state, *file));
     return Loading(state, std::move(artifact), options).run();
   });
   if (!root.ok()) {

@@ -2,7 +2,7 @@
 //
 // Loads a file and links its module graph.
 //
-//     map -> symbols -> container -> plugin of each type key (all keys, before anything is opened)
+//     map -> kind -> symbols -> container -> plugin of each type key (all, before any is opened)
 //         -> plugins -> the artifact's library -> payloads to their loaders -> imports -> module 0
 //
 // A payload whose length only its plugin can determine is loaded while the container is read.

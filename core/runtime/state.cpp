@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/state.hpp"
 
+#include "core/base/text.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/manifest/declared_layouts.hpp"
 #include "core/manifest/known_keys.hpp"
@@ -42,6 +43,19 @@ std::string absolute_path(const std::string& path) {
   std::error_code failed;
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   return failed ? path : whole.lexically_normal().string();
+}
+
+LinkCacheOptions link_options(const std::string& cache_directory, const Environment& environment,
+                              const Log& log) {
+  LinkCacheOptions options;
+  options.directory = cache_directory;
+  options.elevated = environment.elevated;
+  const std::vector<std::string> compiler = words_of(environment.compiler);
+  if (!compiler.empty()) options.compiler = compiler;
+  if (!environment.program_path.empty()) options.search.path = environment.program_path;
+  if (!environment.temporary_directory.empty()) options.temporary = environment.temporary_directory;
+  options.log = [&log](const Message& text) { log.info(text); };
+  return options;
 }
 
 PluginLocations locations_of(const RuntimeOptions& options, const Config& config,
@@ -150,7 +164,8 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       pool(options.threads != 0 ? options.threads : config.threads,
            std::chrono::microseconds(options.spin_us >= 0 ? options.spin_us : config.spin_us), &log,
            config.cpus),
-      layouts(PayloadLayouts::built_in()) {
+      layouts(PayloadLayouts::built_in()),
+      links(link_options(cache_directory, environment, log)) {
   host.pool = &pool;
   host.workspaces = &workspaces;
   host.log = &log;

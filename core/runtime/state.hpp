@@ -21,6 +21,7 @@
 #include "core/runtime/loaded_file.hpp"
 #include "core/runtime/plugin_instance.hpp"
 #include "core/tensor/device_set.hpp"
+#include "core/toolchain/link_cache.hpp"
 #include "core/trace/span.hpp"
 
 #include <atomic>
@@ -75,6 +76,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
   LoadedFiles files;
+  // of objects and sources that are loaded
+  const LinkCache links;
   std::unique_ptr<Prober> prober;
   // last member, because its plugins must be destroyed first
   std::unique_ptr<PluginSet> plugins;

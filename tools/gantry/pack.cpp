@@ -7,10 +7,9 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/text.hpp"
 #include "core/runtime/environment.hpp"
 
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,13 +20,6 @@ struct RecipeOptions {
   std::string recipe;
   std::string output;
 };
-
-// Splits "ccache gcc -m64" into a program and its first arguments. No shell is involved, so quotes
-// have no special meaning.
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  return {std::istream_iterator<std::string>(in), {}};
-}
 
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));

@@ -25,8 +25,8 @@ class GANTRY_EXPORT Module : public Object {
   Result<Function> function(std::string_view name) const;
   // Returns the names that this module itself lists.
   Result<std::vector<std::string>> functions() const;
-  // Returns the full reason for each module of the tree that has no plugin. Empty unless the file
-  // was loaded with allow_missing.
+  // Returns the full reason for each module of the tree that has no plugin, and for the host code
+  // that a bare container lacks. Else empty, unless the file was loaded with allow_missing.
   std::vector<std::string> missing() const;
 };
 

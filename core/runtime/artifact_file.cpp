@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/artifact_file.hpp"
+
+#include "core/archive/archive_members.hpp"
+#include "core/base/near_name.hpp"
+#include "core/kind/file_kind.hpp"
+#include "core/runtime/state.hpp"
+#include "core/toolchain/link_cache.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using File = std::shared_ptr<const MappedFile>;
+using Opened = Result<std::shared_ptr<Artifact>>;
+
+Opened open_library(RuntimeState& state, File file) {
+  return open_artifact(state.new_artifact(), std::move(file));
+}
+
+Opened link_inputs(RuntimeState& state, File file, std::span<const LinkInput> inputs) {
+  const Span span(state.trace.get(), "link", "load");
+  GANTRY_TRY(File library, state.links.link(file->path(), inputs));
+  GANTRY_TRY(auto artifact, open_artifact(state.new_artifact(), std::move(library)));
+  artifact->name = file->path().filename().string();
+  artifact->origin = std::move(file);
+  return artifact;
+}
+
+Opened open_object(RuntimeState& state, File file) {
+  const LinkInput input{file->path().filename().string(), file->bytes()};
+  return link_inputs(state, std::move(file), {&input, 1});
+}
+
+Opened open_members(RuntimeState& state, File file,
+                    Result<std::vector<ArchiveMember>> (*read)(std::span<const std::uint8_t>)) {
+  GANTRY_TRY(const std::vector<ArchiveMember> members, read(file->bytes()));
+  std::vector<LinkInput> inputs;
+  for (const ArchiveMember& member : members) {
+    LinkInput input{member.name, member.content};
+    if (member.special.empty() && is_link_input(input)) inputs.push_back(std::move(input));
+  }
+  if (!inputs.empty()) return link_inputs(state, std::move(file), inputs);
+  return unsupported(
+             file->path().native(), " is ", words_for(kind_of(file->bytes())),
+             " without an object file or a C source, it has ",
+             members.empty()
+                 ? "no members"
+                 : join(
+                       members, ", ", [](const ArchiveMember& m) { return concat(quoted(m.name)); },
+                       max_listed_names))
+      .with_reason("FILE_KIND");
+}
+
+Opened open_ar(RuntimeState& state, File file) {
+  return open_members(state, std::move(file), read_ar_members);
+}
+Opened open_tar(RuntimeState& state, File file) {
+  return open_members(state, std::move(file), read_tar_members);
+}
+
+Opened open_container(RuntimeState& state, File file) {
+  return open_bare_artifact(state.new_artifact(), std::move(file));
+}
+
+struct KindLoader {
+  FileKind kind;
+  // NULL: the kind is refused
+  Opened (*open)(RuntimeState&, File);
+  std::string_view advice = {};
+};
+
+// Other kinds are opened as a library, which refuses them with a text that depends on their bytes.
+constexpr KindLoader kind_loaders[] = {
+    {FileKind::object, open_object},
+    {FileKind::archive, open_ar},
+    {FileKind::tar, open_tar},
+    {FileKind::container, open_container},
+    {FileKind::parameters, nullptr,
+     "load it together with the library and the graph that belong to it"},
+};
+
+}  // namespace
+
+Opened open_artifact_file(RuntimeState& state, File file) {
+  const FileKind kind = kind_of(file->bytes());
+  const auto* const found = std::ranges::find(kind_loaders, kind, &KindLoader::kind);
+  if (found == std::end(kind_loaders)) return open_library(state, std::move(file));
+  if (found->open != nullptr) return found->open(state, std::move(file));
+  return unsupported(file->path().native(), " is ", words_for(kind), "; ", found->advice)
+      .with_reason("FILE_KIND");
+}
+
+Result<ContainerLocation> container_location(const Artifact& artifact) {
+  if (artifact.elf != nullptr) return locate_container(*artifact.elf);
+  return bare_location(artifact.file->bytes());
+}
+
+}  // namespace gantry
