@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads JSON objects by tables of their keys. Part of metadata.cpp.
+#pragma once
+
+#include "core/mlf/findings.hpp"
+
+#include <gantry/json_tree.hpp>
+#include <gantry/quoted.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace gantry {
+
+// The path of a value in metadata.json, for findings.
+std::string metadata_path(std::string_view around, std::string_view key);
+
+template <class T>
+struct MetadataField {
+  // reads a value of the kind `kind`
+  using Read = void (*)(JsonValue value, const std::string& path, T& to, Findings& findings);
+
+  std::string_view name;
+  std::variant<std::string T::*, std::uint64_t T::*, std::int64_t T::*, Read> to;
+  bool required = true;
+  // for Read
+  JsonKind kind = JsonKind::array;
+  // versions that have the key, and versions that must have it if it is required
+  std::uint64_t first = 1, last = 7;
+};
+
+// Reports a value of another kind than `kind`.
+void report_kind(JsonValue value, const std::string& path, std::string_view expected,
+                 Findings& findings);
+
+std::optional<std::uint64_t> read_metadata_count(JsonValue value, const std::string& path,
+                                                 Findings& findings);
+std::optional<std::int64_t> read_metadata_integer(JsonValue value, const std::string& path,
+                                                  Findings& findings);
+std::optional<std::string> read_metadata_text(JsonValue value, const std::string& path,
+                                              Findings& findings);
+std::vector<std::string> read_metadata_texts(JsonValue list, const std::string& path,
+                                             Findings& findings);
+
+// Reads one value to where the field stores it.
+template <class T>
+void read_metadata_field(JsonValue value, const std::string& path, const MetadataField<T>& field,
+                         T& to, Findings& findings) {
+  const auto store = [&](auto member, auto read) {
+    if (auto found = read(value, path, findings)) to.*member = std::move(*found);
+  };
+  if (const auto* text = std::get_if<std::string T::*>(&field.to)) {
+    store(*text, read_metadata_text);
+  } else if (const auto* count = std::get_if<std::uint64_t T::*>(&field.to)) {
+    store(*count, read_metadata_count);
+  } else if (const auto* integer = std::get_if<std::int64_t T::*>(&field.to)) {
+    store(*integer, read_metadata_integer);
+  } else if (value.is(field.kind)) {
+    std::get<typename MetadataField<T>::Read>(field.to)(value, path, to, findings);
+  } else {
+    report_kind(value, path, name_of(field.kind), findings);
+  }
+}
+
+// Reads an object. Unknown keys are warnings, unless they begin with "x_".
+//
+// path     [in]   of the object; empty: the whole file
+template <class T>
+void read_metadata_object(JsonValue object, const std::string& path, std::uint64_t version,
+                          std::span<const MetadataField<T>> fields, T& to, Findings& findings) {
+  std::vector<bool> found(fields.size());
+  for (const JsonValue value : object) {
+    const std::string_view key = value.key();
+    const std::string here = metadata_path(path, key);
+    std::size_t known = fields.size();
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name != key) continue;
+      known = i;
+      // a key may have one row for some versions and one for the others
+      if (fields[i].first <= version && version <= fields[i].last) break;
+    }
+    if (known == fields.size()) {
+      if (!key.starts_with("x_")) findings.warning(here, "is an unknown key");
+    } else if (version < fields[known].first || version > fields[known].last) {
+      findings.warning(here, "is a key of versions ", fields[known].first, " to ",
+                       fields[known].last, ", the archive has version ", version);
+    } else if (found[known]) {
+      findings.error(here, "is given twice");
+    } else {
+      found[known] = true;
+      read_metadata_field(value, here, fields[known], to, findings);
+    }
+  }
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const MetadataField<T>& field = fields[i];
+    if (found[i] || !field.required || version < field.first || version > field.last) continue;
+    findings.error(metadata_path(path, field.name), "is missing");
+  }
+}
+
+// Reads a list of objects, or an object whose values are objects if `read_key` stores their keys.
+template <class T>
+std::vector<T> read_metadata_objects(JsonValue list, const std::string& path, std::uint64_t version,
+                                     std::span<const MetadataField<T>> fields, Findings& findings,
+                                     std::string T::*key = nullptr) {
+  std::vector<T> all;
+  std::size_t index = 0;
+  for (const JsonValue item : list) {
+    const std::string here =
+        key != nullptr ? metadata_path(path, item.key()) : concat(path, "[", index, "]");
+    ++index;
+    if (!item.is(JsonKind::object)) {
+      report_kind(item, here, name_of(JsonKind::object), findings);
+      continue;
+    }
+    T one;
+    if (key != nullptr) one.*key = item.key();
+    read_metadata_object(item, here, version, fields, one, findings);
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace gantry

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The members of an archive that belong to one model. Their names depend on the version (MLF.md).
+#pragma once
+
+#include "core/archive/tar_files.hpp"
+#include "core/mlf/metadata.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// Names of members. A name that the version prescribes is set whether the member exists or not;
+// empty: the model has no such member.
+struct MlfModelFiles {
+  std::string graph;
+  std::string parameters;
+  // text of the model before compilation
+  std::string relay;
+  // by ascending number; those that exist
+  std::vector<std::string> objects, sources;
+};
+
+MlfModelFiles files_of(const MlfModel& model, std::uint64_t version, const TarFiles& files);
+
+// Returns names for members of a model that is written.
+std::string graph_member(std::string_view model, std::uint64_t version);
+std::string parameters_member(std::string_view model);
+std::string relay_member(std::string_view model, std::uint64_t version);
+
+// True if the name can be part of a file name: ASCII letters, digits, '_', '-', '.'; not first '.'.
+bool is_model_name(std::string_view name);
+
+}  // namespace gantry

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A Model Library Format archive: a tar archive with metadata.json. The entry point of this
+// component:
+//
+//     Findings findings;
+//     GANTRY_TRY(const ModelLibrary archive, read_model_library(bytes, findings));
+//     validate(archive, findings);
+#pragma once
+
+#include "core/archive/tar_files.hpp"
+#include "core/mlf/findings.hpp"
+#include "core/mlf/metadata.hpp"
+#include "core/mlf/model_files.hpp"
+
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gantry {
+
+struct ModelLibrary {
+  TarFiles files;
+  MlfMetadata metadata;
+  // of the models in metadata, in their order
+  std::vector<MlfModelFiles> model_files;
+};
+
+// Reads the names of all members, and metadata.json.
+//
+// bytes     [in]   the archive
+// findings  [out]  as read_mlf_metadata(), and names of models that cannot be part of a file name
+// returns   not_found  no metadata.json; the failures of TarFiles::read() and read_mlf_metadata()
+// lifetime  the contents of members view `bytes`
+// costs     O(members log members + metadata); metadata.json may have 16 MiB
+Result<ModelLibrary> read_model_library(std::span<const std::uint8_t> bytes, Findings& findings);
+
+// Checks that metadata and members match: each file exists and is valid, parameters are inputs of
+// the graph and have their types, the graph's functions are defined, the memory is what the graph
+// requires, styles, executors and targets are known. MLF.md lists all findings.
+//
+// costs     reads every member that belongs to a model: parses graphs and symbol tables, and digests
+//           the files of our extension; does not read the data of parameters
+void validate(const ModelLibrary& archive, Findings& findings);
+
+}  // namespace gantry
