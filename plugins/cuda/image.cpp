@@ -15,6 +15,14 @@ namespace {
 constexpr std::uint32_t elf_magic = 0x464c457f;
 constexpr std::uint32_t fatbin_magic = 0xba55ed50;
 
+// Returns 0 for fewer than four bytes.
+std::uint32_t magic_of(const ByteReader& in) {
+  const auto head = in.peek(4);
+  std::uint32_t magic = 0;
+  if (head.size() == 4) std::memcpy(&magic, head.data(), sizeof magic);
+  return magic;
+}
+
 std::int32_t verdict_of(const ImagePart& part, Architecture device) {
   const Architecture target = part.target;
   if (target == Architecture{}) return GANTRY_VERDICT_RECOMPILE;
@@ -66,10 +74,14 @@ bool Image::has_later_ptx(Architecture latest) const {
   });
 }
 
+bool has_binary_magic(const ByteReader& in) {
+  const std::uint32_t magic = magic_of(in);
+  return magic == elf_magic || magic == fatbin_magic;
+}
+
 Result<Image> read_image(ByteReader in) {
   const auto head = in.peek(4);
-  std::uint32_t magic = 0;
-  if (head.size() == 4) std::memcpy(&magic, head.data(), sizeof magic);
+  const std::uint32_t magic = magic_of(in);
   if (magic == elf_magic) return read_cubin(in);
   if (magic == fatbin_magic) return read_fatbin(in);
   if (!head.empty()) {

@@ -66,6 +66,9 @@ struct Image {
 // Returns "sm_90", "sm_90a".
 std::string architecture_text(Architecture architecture, char variant = 0);
 
+// True if the code begins as a cubin or a fatbin.
+bool has_binary_magic(const ByteReader& in);
+
 // Reads device code.
 //
 // in       [in]   contains only the code; its offsets are those of the payload

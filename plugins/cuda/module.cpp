@@ -78,6 +78,11 @@ Result<std::int32_t> Module::check(Plugin& plugin, Blob& blob, std::int32_t devi
   GANTRY_TRY(const CUdevice handle, plugin.gpus.handle(device_index));
   GANTRY_TRY(const Driver* const driver, plugin.gpus.driver());
   GANTRY_TRY(const Architecture device, architecture_of(*driver, handle));
+  if (payload.is_source()) {
+    const Result<const Nvrtc*> nvrtc = plugin.compiler.nvrtc();
+    const bool compiles = nvrtc.ok() && (*nvrtc)->architecture_for(device).ok();
+    return compiles ? GANTRY_VERDICT_RECOMPILE : GANTRY_VERDICT_NO;
+  }
   // The driver does not support this PTX version; another part of a fatbin may run.
   const Image& image = payload.image;
   if (image.kind == Image::Kind::ptx && image.has_later_ptx(driver->latest_ptx()))
@@ -101,30 +106,41 @@ Result<Kernel*> Module::find(std::string_view name) {
   return &kernels_[*index];
 }
 
-Error Module::wrong_architecture(const Device& device) const {
+std::string Module::text_of(const Image& image) const {
+  if (!payload_.is_source()) return image.text();
+  return concat(payload_.text(), ", compiled to ", image.text());
+}
+
+std::string Module::work_text(const Device& device) const {
+  const auto name = [](const KernelCall& call) { return quoted(call.name()); };
+  return concat("compiling kernels ", join(payload_.calls, ", ", name, 3), " for ", device.text());
+}
+
+Error Module::wrong_architecture(const Device& device, const Image& image) const {
   const std::string own = architecture_text(device.architecture());
-  return unavailable("cuda: payload has ", payload_.image.text(), ", ", device.text(), " is ", own,
+  return unavailable("cuda: payload has ", text_of(image), ", ", device.text(), " is ", own,
                      "; export the model for ", own,
                      ", or as PTX for it or an earlier one, which later devices run too")
       .with_reason("BLOB_ARCH");
 }
 
-Error Module::explain(const Device& device, CUresult result, const std::string& log) const {
+Error Module::explain(const Device& device, const Image& image, CUresult result,
+                      const std::string& log) const {
   const Driver& driver = device.driver;
   const Architecture latest = driver.latest_ptx();
-  const bool has_later = payload_.image.has_later_ptx(latest);
+  const bool has_later = image.has_later_ptx(latest);
   const bool is_of_code = result == CUDA_ERROR_INVALID_PTX || result == CUDA_ERROR_INVALID_IMAGE ||
                           result == CUDA_ERROR_INVALID_SOURCE;
 
   Error error = driver.failed(driver.module_load_data.name, result);
   if (result == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-    error = wrong_architecture(device).native("CUDA", result);
+    error = wrong_architecture(device, image).native("CUDA", result);
   } else if (result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION || (is_of_code && has_later)) {
     const std::string up_to = latest == Architecture{} ? ""
                                                        : concat(" and supports PTX up to ",
                                                                 latest.major, '.', latest.minor);
-    error = unavailable("cuda: payload has ", payload_.image.text(), ", the driver of ",
-                        device.text(), " is CUDA ", driver.version_text(), up_to,
+    error = unavailable("cuda: payload has ", text_of(image), ", the driver of ", device.text(),
+                        " is CUDA ", driver.version_text(), up_to,
                         "; install a later driver, or export the model with a CUDA Toolkit of "
                         "that version or as a cubin for ",
                         architecture_text(device.architecture()))
@@ -132,7 +148,7 @@ Error Module::explain(const Device& device, CUresult result, const std::string& 
                 .native("CUDA", result);
   } else {
     if (is_of_code) error.reason = "BLOB_CODE";
-    error.at("while loading ", payload_.image.text(), " on ", device.text());
+    error.at("while loading ", text_of(image), " on ", device.text());
     if (result == CUDA_ERROR_JIT_COMPILER_NOT_FOUND) {
       error.at("PTX is compiled by libnvidia-ptxjitcompiler.so.1, which comes with the driver");
     }
@@ -141,10 +157,19 @@ Error Module::explain(const Device& device, CUresult result, const std::string& 
   return error;
 }
 
-Result<CUmodule> Module::load_image(Device& device) {
+Result<CUmodule> Module::load_code(Device& device) {
+  if (!payload_.is_source()) return load_image(device, payload_.image);
+  GANTRY_TRY(const std::string code,
+             plugin_.compiler.compile(payload_.source, device.architecture(), work_text(device)));
+  GANTRY_TRY(const Image image, read_image(ByteReader::of_text(code)));
+  return load_image(device, image);
+}
+
+Result<CUmodule> Module::load_image(Device& device, const Image& image) {
   const Driver& driver = device.driver;
-  const Image& image = payload_.image;
-  if (image.verdict(device.architecture()) == GANTRY_VERDICT_NO) return wrong_architecture(device);
+  if (image.verdict(device.architecture()) == GANTRY_VERDICT_NO) {
+    return wrong_architecture(device, image);
+  }
 
   // The driver reads PTX up to a NUL, which the payload does not contain.
   std::string text;
@@ -155,9 +180,7 @@ Result<CUmodule> Module::load_image(Device& device) {
   }
   std::optional<AnnouncedWork> work;
   if (image.verdict(device.architecture()) == GANTRY_VERDICT_RECOMPILE) {
-    const auto name = [](const KernelCall& call) { return quoted(call.name()); };
-    work.emplace(plugin_.host, concat("compiling kernels ", join(payload_.calls, ", ", name, 3),
-                                      " for ", device.text()));
+    work.emplace(plugin_.host, work_text(device));
   }
   std::string log(4096, '\0');
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -165,7 +188,7 @@ Result<CUmodule> Module::load_image(Device& device) {
   CUmodule module = nullptr;
   const CUresult result = driver.module_load_data.function(
       &module, code, static_cast<unsigned>(std::size(options)), options, values);
-  if (result != CUDA_SUCCESS) return explain(device, result, log);
+  if (result != CUDA_SUCCESS) return explain(device, image, result, log);
   return module;
 }
 
@@ -173,7 +196,7 @@ Result<CUmodule> Module::load_image(Device& device) {
 Result<Module::OnDevice*> Module::load(Device& device) {
   const auto index = static_cast<std::size_t>(device.index());
   if (devices_[index] == nullptr) {
-    GANTRY_TRY(const CUmodule module, load_image(device));
+    GANTRY_TRY(const CUmodule module, load_code(device));
     devices_[index] = std::make_unique<OnDevice>(device, module, kernels_.size());
     loaded_[index].store(devices_[index].get(), std::memory_order_release);
   }
@@ -197,7 +220,7 @@ Result<LoadedKernel*> Module::loaded(const Kernel& kernel, Device& device) {
                                                              kernel.signature->name().c_str());
   if (found == CUDA_ERROR_NOT_FOUND) {
     return not_found("kernel ", quoted(kernel.signature->name()),
-                     " is in the payload's table, but not in its ", payload_.image.text())
+                     " is in the payload's table, but not in its ", payload_.text())
         .with_reason("KERNEL")
         .native("CUDA", found);
   }

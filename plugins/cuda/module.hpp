@@ -63,7 +63,9 @@ class Module {
   // Returns a kernel on a device; the first call on a device loads the code there.
   //
   // returns  UNAVAILABLE  the code is for other architectures (BLOB_ARCH), or its PTX version is
-  //                       later than the driver's (PTX_VERSION)
+  //                       later than the driver's (PTX_VERSION); the code is source, and NVRTC or a
+  //                       header is missing (CUDA_SOURCE, HEADER_MISSING)
+  //          UNSUPPORTED  NVRTC rejects the source; the text contains its log (KERNEL_BUILD)
   //          MALFORMED    the driver's compiler rejects the code; the text contains its log
   //                       (BLOB_CODE)
   //          NOT_FOUND    the code does not contain the kernel (KERNEL)
@@ -76,9 +78,15 @@ class Module {
   struct OnDevice;
 
   Result<OnDevice*> load(Device& device);
-  Result<CUmodule> load_image(Device& device);
-  Error explain(const Device& device, CUresult result, const std::string& log) const;
-  Error wrong_architecture(const Device& device) const;
+  Result<CUmodule> load_code(Device& device);
+  Result<CUmodule> load_image(Device& device, const Image& image);
+  // What the payload contains, if it is loaded as `image`.
+  std::string text_of(const Image& image) const;
+  // "compiling kernels ... for device 0 (...)"
+  std::string work_text(const Device& device) const;
+  Error explain(const Device& device, const Image& image, CUresult result,
+                const std::string& log) const;
+  Error wrong_architecture(const Device& device, const Image& image) const;
 
   Plugin& plugin_;
   Payload payload_;

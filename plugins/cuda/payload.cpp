@@ -1,13 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
-#include <gantry/byte_count.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
 #include <utility>
 
 namespace gantry::cuda {
+
+namespace {
+
+struct Code {
+  Image image;
+  std::string_view source;
+};
+
+// TVM names code that it has compiled "ptx", "cubin" or "fatbin", and source "cuda".
+Result<Code> read_code(std::string_view format, ByteReader in) {
+  if (format != "cuda" || has_binary_magic(in)) {
+    GANTRY_TRY(Image image, read_image(in));
+    return Code{std::move(image), {}};
+  }
+  const std::uint64_t start = in.offset();
+  const auto bytes = in.rest();
+  std::string_view source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  source = source.substr(0, source.find_last_not_of('\0') + 1);
+  if (source.empty()) {
+    return malformed(start, "CUDA C++ source is empty").with_reason("BLOB_FORMAT");
+  }
+  if (const std::size_t nul = source.find('\0'); nul != source.npos) {
+    return malformed(start + nul, "CUDA C++ source contains a NUL at ", nul, " of ", source.size(),
+                     " bytes, expected text")
+        .with_reason("BLOB_FORMAT");
+  }
+  return Code{{}, source};
+}
+
+}  // namespace
 
 Result<Payload> read_payload(Blob& blob) {
   ByteReader& in = blob.reader();
@@ -22,20 +51,16 @@ Result<Payload> read_payload(Blob& blob) {
   // If the container does not state the layout of the table, the code determines it.
   GANTRY_TRY(payload.kernels, read_kernel_table(blob, [&](ByteReader& rest) -> Status {
                GANTRY_TRY(const std::string_view code, rest.read_string("code"));
-               if (!blob.is_exact()) GANTRY_CHECK(read_image(ByteReader::of_text(code)));
+               if (!blob.is_exact()) {
+                 GANTRY_CHECK(read_code(payload.format, ByteReader::of_text(code)));
+               }
                return {};
              }));
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
   GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  if (payload.format == "cuda") {
-    return unsupported("payload contains ", ByteCount(code.size()),
-                       " of CUDA C++ source, which the host that loads it must compile, and "
-                       "gantry.cuda has no compiler; TVM exports source where it finds no CUDA "
-                       "driver: export the model on a host with a driver and a CUDA Toolkit, so "
-                       "that it contains PTX, a cubin or a fatbin")
-        .with_reason("CUDA_SOURCE");
-  }
-  GANTRY_TRY(payload.image, read_image(ByteReader::of_text(code, code_at)));
+  GANTRY_TRY(Code found, read_code(payload.format, ByteReader::of_text(code, code_at)));
+  payload.image = std::move(found.image);
+  payload.source = found.source;
   payload.calls.reserve(payload.kernels.size());
   for (const KernelInfo& kernel : payload.kernels.kernels()) {
     GANTRY_TRY(KernelCall call, KernelCall::parse(kernel));

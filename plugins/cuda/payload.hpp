@@ -4,7 +4,7 @@
 //
 //   str  format        "ptx", "cubin", "fatbin"; "cuda": C++ source
 //   kernel table       gantry/kernel_table.hpp
-//   str  code          image.hpp
+//   str  code          image.hpp; text for the format "cuda", unless it begins as a binary does
 #pragma once
 
 #include "image.hpp"
@@ -13,6 +13,7 @@
 #include <gantry/kernel_args.hpp>
 #include <gantry/kernel_table.hpp>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,13 +25,19 @@ struct Payload {
   KernelTable kernels;
   // Parallel to kernels.kernels().
   std::vector<KernelCall> calls;
-  // Of the code.
+  // Of the code; empty for source.
   Image image;
+  // CUDA C++ without a NUL; empty: the code is `image`.
+  std::string_view source;
   PayloadBytes kept;
+
+  bool is_source() const { return !source.empty(); }
+  // "PTX 8.4 for sm_75", "CUDA C++ source"
+  std::string text() const { return is_source() ? "CUDA C++ source" : image.text(); }
 };
 
 // returns  MALFORMED    at the first wrong field, with its offset
-//          UNSUPPORTED  C++ source (CUDA_SOURCE), or a kernel that KernelCall::parse() rejects
+//          UNSUPPORTED  a kernel that KernelCall::parse() rejects
 // costs    O(kernels + headers of the code); O(bytes) for PTX
 // source   apache/tvm src/runtime/cuda/cuda_module.cc
 Result<Payload> read_payload(Blob& blob);

@@ -7,6 +7,7 @@
 
 #include "device_functions.hpp"
 #include "module.hpp"
+#include "source_compiler.hpp"
 
 #include <gantry/plugin.hpp>
 
@@ -22,10 +23,11 @@ struct Plugin {
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 
-  explicit Plugin(Host given) : host(given), gpus(given) {}
+  explicit Plugin(Host given) : host(given), gpus(given), compiler(given) {}
 
   Host host;
   cuda::Devices gpus;
+  SourceCompiler compiler;
 };
 
 }  // namespace gantry::cuda

@@ -16,8 +16,9 @@ if(TARGET gantry_cli)
     endif()
   endforeach()
   if(TARGET gantry_cuda_objects)
-    target_link_libraries(golden_relax_device PRIVATE gantry_fake_cuda)
-    target_compile_definitions(golden_relax_device PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>")
+    target_link_libraries(golden_relax_device PRIVATE gantry_fake_cuda gantry_fake_nvrtc)
+    target_compile_definitions(golden_relax_device PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>"
+      GANTRY_FAKE_NVRTC="$<TARGET_FILE:gantry_fake_nvrtc>")
   endif()
   gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
     LIBRARIES gantry_cli_command gantry_pack)

@@ -7,6 +7,7 @@
 
 #ifdef GANTRY_FAKE_CUDA
 #include "tests/unit/cuda/fake_driver.hpp"
+#include "tests/unit/cuda/fake_nvrtc.hpp"
 #endif
 
 #include <gmock/gmock.h>
@@ -103,10 +104,15 @@ class FakeCuda : public ::testing::Test {
     fake::fake_driver().reset();
     // The artifacts contain PTX 9.0.
     fake::fake_driver().version = 13000;
-    test::write_file(temp_ / "runtime.yaml", "backends: {gantry.cuda: {config: {library: " +
-                                                 std::string(GANTRY_FAKE_CUDA) + "}}}\n");
+    configure(GANTRY_FAKE_NVRTC);
   }
   ~FakeCuda() override { EXPECT_EQ(fake::fake_driver().live(), ""); }
+
+  void configure(std::string_view nvrtc) {
+    test::write_file(temp_ / "runtime.yaml",
+                     concat("backends: {gantry.cuda: {config: {library: ", GANTRY_FAKE_CUDA,
+                            ", nvrtc: ", nvrtc, "}}}\ncache: ", (temp_ / "cache").native(), "\n"));
+  }
 
   Runtime new_runtime() const {
     RuntimeOptions options = test::built_plugins_only();
@@ -204,17 +210,30 @@ TEST_F(FakeCuda, HasTheMemoryOfOneMachineAfterAThousand) {
   EXPECT_EQ(allocated(), before);
 }
 
-TEST_F(FakeCuda, ReportsSourceThatIsNotCompiled) {
-  const auto model = new_runtime().load(golden("relax/cnn_cuda_source.so").string());
+// What TVM exports on a host without a GPU: the script of the same model with compiled kernels.
+TEST_F(FakeCuda, CompilesSourceOnceAndRunsIt) {
+  fake::fake_nvrtc().reset();
+  cli::CallScript script = script_of("cnn_cuda");
+  script.file = "cnn_cuda_source.so";
 
-  ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().code, Code::unsupported);
-  EXPECT_EQ(model.error().reason, "CUDA_SOURCE");
-  EXPECT_THAT(model.error().message,
-              ::testing::StartsWith(
-                  "payload contains 236.5 KiB (242136 bytes) of CUDA C++ source, which the "
-                  "host that loads it must compile, and gantry.cuda has no "
-                  "compiler; "));
+  EXPECT_THAT(play(script, 0, script.calls.size()), IsEmpty());
+  EXPECT_THAT(play(script, 0, 1), IsEmpty());
+
+  ASSERT_EQ(fake::fake_nvrtc().compilations.size(), 1u);
+  EXPECT_EQ(fake::fake_nvrtc().compilations[0].source.size(), 242136u);
+}
+
+TEST_F(FakeCuda, ReportsThatNothingCompilesSource) {
+  configure("/nowhere/libnvrtc.so");
+  cli::CallScript script = script_of("cnn_cuda");
+  script.file = "cnn_cuda_source.so";
+
+  const std::vector<std::string> differences = play(script, 0, 1);
+
+  ASSERT_EQ(differences.size(), 1u);
+  EXPECT_THAT(differences[0],
+              ::testing::HasSubstr("NVRTC, which compiles CUDA C++ source, is missing, tried 1 "
+                                   "names: /nowhere/libnvrtc.so: "));
 }
 
 TEST_F(FakeCuda, PlaysTheWholeScriptWithEveryBatch) {

@@ -71,6 +71,35 @@ TEST_F(Payloads, DetectTheFormatByTheBytes) {
   EXPECT_EQ(read_back->format, "cubin");
 }
 
+TEST_F(Payloads, ContainSourceOrABinaryUnderTheFormatOfSource) {
+  const Bytes source = payload({.format = "cuda", .code = text_bytes("/* a */ int x;\0")});
+  const Bytes binary = payload({.format = "cuda", .code = cubin()});
+
+  const Result<Payload> of_source = read(source);
+  const Result<Payload> of_binary = read(binary);
+
+  ASSERT_TRUE(of_source.ok()) << of_source.error().message;
+  EXPECT_TRUE(of_source->is_source());
+  EXPECT_EQ(of_source->source, "/* a */ int x;");
+  EXPECT_EQ(of_source->text(), "CUDA C++ source");
+  ASSERT_TRUE(of_binary.ok()) << of_binary.error().message;
+  EXPECT_FALSE(of_binary->is_source());
+  EXPECT_EQ(of_binary->text(), "cubin for sm_90");
+}
+
+TEST_F(Payloads, OfSourceEndAfterIt) {
+  Bytes bytes = payload({.format = "cuda", .code = text_bytes("int x;")});
+  const std::size_t size = bytes.size();
+  bytes.insert(bytes.end(), 40, 0xee);
+
+  // Without argument tags and without a length.
+  const Result<Payload> read_back = read(bytes, -1, false);
+
+  ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+  EXPECT_EQ(read_back->source, "int x;");
+  EXPECT_EQ(consumed, size);
+}
+
 TEST_F(Payloads, EndAfterTheirCode) {
   Bytes bytes = payload();
   const std::size_t size = bytes.size();
@@ -143,12 +172,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadPayload{"FormatTooLong", payload({.format = "ptxptxptxptxptxpt"}), Code::malformed, 0,
                    "BLOB_FORMAT",
                    "format is \"ptxptxptxptxptxpt\", expected 1 to 16 printable characters"},
-        BadPayload{"Source", payload({.format = "cuda", .code = text_bytes("extern \"C\"")}),
-                   Code::unsupported, no_offset, "CUDA_SOURCE",
-                   "payload contains 10 bytes of CUDA C++ source, which the host that loads it "
-                   "must compile, and gantry.cuda has no compiler; TVM exports source where it "
-                   "finds no CUDA driver: export the model on a host with a driver and a CUDA "
-                   "Toolkit, so that it contains PTX, a cubin or a fatbin"},
+        BadPayload{"SourceEmpty", payload({.format = "cuda", .code = text_bytes("")}),
+                   Code::malformed, code_at + 1, "BLOB_FORMAT", "CUDA C++ source is empty"},
+        BadPayload{"SourceWithANul",
+                   payload({.format = "cuda", .code = text_bytes(std::string("ab\0c\0", 5))}),
+                   Code::malformed, code_at + 3, "BLOB_FORMAT",
+                   "CUDA C++ source contains a NUL at 2 of 4 bytes, expected text"},
         BadPayload{"ByteBehind", with_more(payload({.code = text_bytes(ptx_text())})),
                    Code::malformed, payload().size(), "BLOB_TRAILING",
                    "payload has 1 bytes after its last field, expected none"},

@@ -6,9 +6,10 @@
 
 namespace gantry::cuda::test {
 
-Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code) {
+Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code,
+                 std::string_view format) {
   Words words;
-  words.str("ptx").u64(kernels.size());
+  words.str(format).u64(kernels.size());
   for (const KernelFields& kernel : kernels) {
     words.str(kernel.name).str("").u64(kernel.parameters.size());
     for (const char parameter : kernel.parameters) {
@@ -39,8 +40,9 @@ std::string World::fake_library() { return GANTRY_FAKE_CUDA; }
 
 const gantry_plugin_table& World::plugin_table() { return gantry::plugin_table<Plugin>; }
 
-World::World(const std::string& library) {
+World::World(const std::string& library, const std::map<std::string, std::string>& options) {
   host.options["library"] = library;
+  for (const auto& [name, value] : options) host.options[name] = value;
   EXPECT_EQ(plugin_table().create(host.table(), &self_, nullptr), GANTRY_OK);
 }
 World::~World() { plugin_table().destroy(self_); }

@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,7 +28,8 @@ struct KernelFields {
   std::string_view parameters = "pppiiii";
   std::vector<std::string_view> tags = {"blockIdx.x", "threadIdx.x"};
 };
-Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code);
+Bytes payload_of(const std::vector<KernelFields>& kernels, const Bytes& code,
+                 std::string_view format = "ptx");
 // Returns PTX with entry points of these names.
 std::string ptx_with(const std::vector<std::string>& kernels, std::string_view version = "8.4",
                      std::string_view target = "sm_75");
@@ -36,7 +38,9 @@ std::string ptx_with(const std::vector<std::string>& kernels, std::string_view v
 class World {
  public:
   // library  [in]   value of option `library`
-  explicit World(const std::string& library = fake_library());
+  // options  [in]   values of other options
+  explicit World(const std::string& library = fake_library(),
+                 const std::map<std::string, std::string>& options = {});
   ~World();
   static std::string fake_library();
   static const gantry_plugin_table& plugin_table();
