@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/artifact_file.hpp"
 
-#include "core/archive/archive_members.hpp"
+#include "core/archive/tar_files.hpp"
 #include "core/base/near_name.hpp"
 #include "core/kind/file_kind.hpp"
 #include "core/runtime/state.hpp"
@@ -38,9 +38,7 @@ Opened open_object(RuntimeState& state, File file) {
   return link_inputs(state, std::move(file), {&input, 1});
 }
 
-Opened open_members(RuntimeState& state, File file,
-                    Result<std::vector<ArchiveMember>> (*read)(std::span<const std::uint8_t>)) {
-  GANTRY_TRY(const std::vector<ArchiveMember> members, read(file->bytes()));
+Opened link_members(RuntimeState& state, File file, const std::vector<ArchiveMember>& members) {
   std::vector<LinkInput> inputs;
   for (const ArchiveMember& member : members) {
     LinkInput input{member.name, member.content};
@@ -59,10 +57,14 @@ Opened open_members(RuntimeState& state, File file,
 }
 
 Opened open_ar(RuntimeState& state, File file) {
-  return open_members(state, std::move(file), read_ar_members);
+  GANTRY_TRY(const std::vector<ArchiveMember> members, read_ar_members(file->bytes()));
+  return link_members(state, std::move(file), members);
 }
 Opened open_tar(RuntimeState& state, File file) {
-  return open_members(state, std::move(file), read_tar_members);
+  GANTRY_TRY(const TarFiles files, TarFiles::read(file->bytes()));
+  std::vector<ArchiveMember> members;
+  for (const auto& [name, member] : files.all()) members.push_back(member);
+  return link_members(state, std::move(file), members);
 }
 
 Opened open_container(RuntimeState& state, File file) {
