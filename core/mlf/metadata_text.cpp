@@ -115,10 +115,10 @@ void write_dependencies(const MlfModel& model, JsonWriter& json) {
 // The key of a target in version 5: its device type, which later versions store only for the main
 // function. nullopt: unknown.
 std::optional<std::string> device_key(const MlfModel& model, std::size_t target) {
-  constexpr std::string_view cpu = "1";
   if (!model.targets[target].device_type.empty()) return model.targets[target].device_type;
-  if (target < model.main.size()) return std::to_string(model.main[target].device);
-  return target == 0 ? std::optional<std::string>(cpu) : std::nullopt;
+  if (model.targets.size() != 1) return std::nullopt;
+  constexpr std::int64_t cpu = 1;
+  return std::to_string(model.main.empty() ? cpu : model.main.front().device);
 }
 
 Status check_flat_targets(const MlfModel& model) {

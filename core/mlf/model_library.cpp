@@ -40,4 +40,14 @@ Result<ModelLibrary> read_model_library(std::span<const std::uint8_t> bytes, Fin
   return archive;
 }
 
+Result<ModelLibrary> open_model_library(std::span<const std::uint8_t> bytes) {
+  Findings findings;
+  GANTRY_TRY(ModelLibrary archive, read_model_library(bytes, findings));
+  if (const Finding* error = findings.first_error()) {
+    return malformed(no_offset, error->path, " ", error->text,
+                     findings.errors() == 1 ? "" : "; gantry mlf validate lists all errors");
+  }
+  return archive;
+}
+
 }  // namespace gantry

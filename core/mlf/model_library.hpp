@@ -37,6 +37,12 @@ struct ModelLibrary {
 // costs     O(members log members + metadata); metadata.json may have 16 MiB
 Result<ModelLibrary> read_model_library(std::span<const std::uint8_t> bytes, Findings& findings);
 
+// Reads an archive to be used: as read_model_library(), but the first error among the findings is
+// returned.
+//
+// returns   malformed  a finding is an error
+Result<ModelLibrary> open_model_library(std::span<const std::uint8_t> bytes);
+
 // Checks that metadata and members match: each file exists and is valid, parameters are inputs of
 // the graph and have their types, the graph's functions are defined, the memory is what the graph
 // requires, styles, executors and targets are known. MLF.md lists all findings.

@@ -124,7 +124,8 @@ void ModelValidator::check_files() {
   for (const std::string& name : {files_.graph, files_.parameters}) {
     if (!name.empty() && find(name) == nullptr) findings_.error(name, "is missing");
   }
-  if (!files_.relay.empty() && find(files_.relay) == nullptr) {
+  // A model that was exported from a library has no text.
+  if (!files_.relay.empty() && find(files_.relay) == nullptr && !model_.library) {
     findings_.warning(files_.relay, "is missing");
   }
   if (files_.objects.empty() && files_.sources.empty() && !model_.library) {

@@ -14,7 +14,7 @@ namespace gantry {
 namespace {
 
 // One output of one node. The attributes of a graph are listed by entry.
-struct Entry {
+struct DescribedEntry {
   std::size_t node;
   std::size_t output;
   TensorType type;
@@ -47,7 +47,7 @@ class GraphWriter {
     }
     Node node{.name = call.outputs.front().name, .call = &call};
     for (const std::string& name : call.inputs) {
-      GANTRY_TRY(Entry* const entry, find(name, concat("operator ", step)));
+      GANTRY_TRY(DescribedEntry* const entry, find(name, concat("operator ", step)));
       entry->life.last = step;
       node.inputs.push_back(entry->location());
     }
@@ -60,7 +60,7 @@ class GraphWriter {
   }
 
   Status add_output(const std::string& name) {
-    GANTRY_TRY(Entry* const entry, find(name, "outputs"));
+    GANTRY_TRY(DescribedEntry* const entry, find(name, "outputs"));
     // A later operator must not overwrite an output.
     entry->life.shared = false;
     heads_.push_back(entry->location());
@@ -111,7 +111,7 @@ class GraphWriter {
     std::vector<TensorLife> lives;
     std::vector<std::string> dtypes;
     std::vector<std::vector<std::int64_t>> shapes;
-    for (const Entry& entry : entries_) {
+    for (const DescribedEntry& entry : entries_) {
       lives.push_back(entry.life);
       dtypes.push_back(dtype_text(entry.type.dtype));
       shapes.push_back(entry.type.shape);
@@ -143,7 +143,7 @@ class GraphWriter {
   }
   void end_node() { row_ptr_.push_back(entries_.size()); }
 
-  Result<Entry*> find(const std::string& name, std::string_view subject) {
+  Result<DescribedEntry*> find(const std::string& name, std::string_view subject) {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return &entries_[found->second];
     std::vector<std::string_view> names;
@@ -158,7 +158,7 @@ class GraphWriter {
   std::vector<std::string> output_names_;
   std::vector<std::size_t> arg_nodes_;
   std::vector<std::size_t> row_ptr_ = {0};
-  std::vector<Entry> entries_;
+  std::vector<DescribedEntry> entries_;
   std::map<std::string, std::size_t> by_name_;
 };
 

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"NoArguments",
                    {},
                    "gantry: a command is required; commands: inspect, run, bench, plugins, "
-                   "devices, pack, repack, version, help\n  see: gantry --help\n"},
+                   "devices, pack, repack, mlf, version, help\n  see: gantry --help\n"},
         WrongUsage{
             "NoFile", {"inspect"}, "gantry: FILE is required\n  see: gantry inspect --help\n"},
         WrongUsage{"UnknownOption",
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"UnknownCommand",
                    {"explain"},
                    "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
-                   "devices, pack, repack, version, help\n  see: gantry --help\n"},
+                   "devices, pack, repack, mlf, version, help\n  see: gantry --help\n"},
         WrongUsage{
             "UnknownCommandOfPlugins",
             {"plugins", "frobnicate"},

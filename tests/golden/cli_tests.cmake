@@ -29,6 +29,8 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays)
+  gantry_add_test(cli_mlf LABELS golden SOURCES cli_mlf_test.cpp
+    LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)
   gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
     LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
   gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
@@ -66,7 +68,7 @@ if(TARGET gantry_cli)
       add_dependencies(${program} gantry_cli gantry_plugin_relax)
     endforeach()
   endif()
-  foreach(program cli_inspect cli_install cli_load cli_lock cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_repack cli_description cli_script cli_signals)
+  foreach(program cli_inspect cli_mlf cli_install cli_load cli_lock cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_repack cli_description cli_script cli_signals)
     add_dependencies(${program} gantry_cli)
   endforeach()
   foreach(program cli_install cli_lock cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)

@@ -67,6 +67,11 @@ void add_plugins_clear(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_repack(CLI::App& app, Invocation& invocation);
+// Adds `mlf` and its commands.
+void add_mlf(CLI::App& app, Invocation& invocation);
+void add_mlf_export(CLI::App& mlf, Invocation& invocation);
+void add_mlf_show(CLI::App& mlf, Invocation& invocation);
+void add_mlf_validate(CLI::App& mlf, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
 // Adds `help`, after all other commands.
 void add_help(CLI::App& app, Invocation& invocation);

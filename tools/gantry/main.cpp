@@ -72,9 +72,9 @@ constexpr struct {
   std::string_view name;
   void (*add)(CLI::App& app, Invocation& invocation);
 } kCommands[] = {
-    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
-    {"plugins", add_plugins}, {"devices", add_devices}, {"pack", add_pack},
-    {"repack", add_repack},   {"version", add_version}, {"help", add_help},
+    {"inspect", add_inspect}, {"run", add_run},   {"bench", add_bench},   {"plugins", add_plugins},
+    {"devices", add_devices}, {"pack", add_pack}, {"repack", add_repack}, {"mlf", add_mlf},
+    {"version", add_version}, {"help", add_help},
 };
 
 // Adds the command that the first word names, or all commands if it names none or `help`. Adding the

@@ -232,8 +232,9 @@ TEST(MlfMetadata, IsWrittenInVersion5ForOneModel) {
   metadata.models[0].targets.push_back({"", "cuda"});
   const auto second = write_mlf_metadata(metadata, 5);
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().message,
-            "target 1 \"cuda\" has no device type, which version 5 requires; write version 7");
+  EXPECT_EQ(
+      second.error().message,
+      "target 0 \"c -keys=cpu \" has no device type, which version 5 requires; write version 7");
   metadata.models.push_back(metadata.models[0]);
   const auto two = write_mlf_metadata(metadata, 5);
   ASSERT_FALSE(two.ok());

@@ -42,6 +42,7 @@ constexpr Entry variables[] = {
     {"PATH", "where compilers of gantry pack are searched"},
     {"CC", "C compiler of gantry pack"},
     {"GLSLANG", "compiler of shaders of gantry pack"},
+    {"SOURCE_DATE_EPOCH", "time that gantry mlf export writes, in seconds since 1970"},
     {"LD_BIND_NOW", "if set, functions of artifacts are bound when they are loaded"},
     {"NO_COLOR", "if set and not empty, no colours on terminals"},
 };

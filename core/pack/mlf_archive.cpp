@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/mlf_archive.hpp"
+
+#include "core/arrays/params.hpp"
+#include "core/base/near_name.hpp"
+#include "core/base/text.hpp"
+#include "core/format/model_signature.hpp"
+#include "core/mlf/memory_map.hpp"
+#include "core/pack/graph_requirements.hpp"
+#include "core/pack/mlf_graph.hpp"
+#include "core/pack/tar_archive.hpp"
+#include "core/trust/digest.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+constexpr std::string_view readme_file = "README.md";
+constexpr std::string_view first_time = "1970-01-01 00:00:00Z";
+// Type keys that are also kinds of targets, with their device types.
+struct TargetKey {
+  std::string_view name, device_type;
+};
+constexpr std::string_view host_device_type = "1";
+constexpr TargetKey target_keys[] = {
+    {"cuda", "2"}, {"opencl", "4"}, {"vulkan", "7"}, {"metal", "8"}, {"rocm", "10"}};
+
+Pieces pieces_of_text(std::string_view text) {
+  Pieces pieces;
+  pieces.Write(text.data(), text.size());
+  return pieces;
+}
+
+// view     [in]   of the file's bytes
+Pieces pieces_of_file(const std::shared_ptr<const MappedFile>& file,
+                      std::span<const std::uint8_t> view) {
+  Pieces pieces;
+  pieces.append(
+      FileRange{file, static_cast<std::uint64_t>(view.data() - file->bytes().data()), view.size()});
+  return pieces;
+}
+
+Status check_model_name(std::string_view name) {
+  if (is_model_name(name)) return {};
+  return invalid("name of the model is ", quoted(name),
+                 ", expected letters, digits, \"_\", \"-\" and \".\"");
+}
+
+// Replaces what cannot be part of a file name.
+std::string directory_of(std::string_view type_key) {
+  std::string name(type_key);
+  for (char& c : name) c = is_identifier_character(c) ? c : '_';
+  return name;
+}
+
+std::string readme_text(const MlfModel& model, std::uint64_t version, const TarContents& contents) {
+  std::string text = concat("# ", model.name, "\n\nModel Library Format, version ", version,
+                            ", written by gantry.\n\n");
+  text +=
+      "`metadata.json` describes the model. `gantry run` runs this archive, `gantry mlf show` "
+      "lists it.\n\n";
+  for (const auto& [name, content] : contents) {
+    text += concat("- `", name, "`, ", content.size(), " bytes\n");
+  }
+  return text;
+}
+
+// The targets that a library shows: its compiler and the device code that it carries.
+std::vector<MlfTarget> targets_of(const Container& container, bool is_llvm) {
+  std::vector<MlfTarget> targets = {{std::string(host_device_type), is_llvm ? "llvm" : "c"}};
+  std::set<std::string_view> keys;
+  for (const Entry& entry : container.entries) keys.insert(entry.type_key);
+  for (const TargetKey& key : target_keys) {
+    if (keys.contains(key.name)) {
+      targets.push_back({std::string(key.device_type), std::string(key.name)});
+    }
+  }
+  return targets;
+}
+
+// Sets what the graph determines.
+void describe_graph(const MlfGraph& graph, MlfModel& model) {
+  std::set<std::string> parameters;
+  for (const Param& parameter : graph.parameters) parameters.emplace(parameter.name);
+  model.sids = storage_of(graph.graph);
+  if (model.main.empty()) model.main = main_memory_of(graph.graph, parameters);
+  if (!model.functions.empty()) return;
+  for (std::string& function : called_functions(graph.graph)) {
+    model.functions.push_back({std::move(function), {}});
+  }
+}
+
+Result<Pieces> finish(MlfMetadata& metadata, std::uint64_t version, TarContents& contents) {
+  GANTRY_TRY(const std::string text, write_mlf_metadata(metadata, version));
+  contents[std::string(metadata_file)] = pieces_of_text(text);
+  if (!contents.contains(std::string(readme_file))) {
+    contents[std::string(readme_file)] =
+        pieces_of_text(readme_text(metadata.models.front(), version, contents));
+  }
+  return write_tar(std::move(contents));
+}
+
+// Moves members to the names that the version gives them.
+class RenamedMembers {
+ public:
+  RenamedMembers(const std::shared_ptr<const MappedFile>& file, const TarFiles& files)
+      : file_(file), files_(files) {}
+
+  // No effect if the archive has no such member.
+  Status move(const std::string& from, std::string to) {
+    const ArchiveMember* member = from.empty() ? nullptr : files_.find(from);
+    if (member == nullptr) return {};
+    moved_.insert(from);
+    return add(std::move(to), *member);
+  }
+
+  // Adds the other members under their names.
+  Result<TarContents> finish() && {
+    for (const auto& [name, member] : files_.all()) {
+      if (!moved_.contains(name) && name != metadata_file) GANTRY_CHECK(add(name, member));
+    }
+    return std::move(contents_);
+  }
+
+ private:
+  Status add(std::string name, const ArchiveMember& member) {
+    const auto [at, is_new] =
+        contents_.try_emplace(std::move(name), pieces_of_file(file_, member.content));
+    if (is_new) return {};
+    return invalid("members ", quoted(member.name), " and another would both be ",
+                   quoted(at->first));
+  }
+
+  const std::shared_ptr<const MappedFile>& file_;
+  const TarFiles& files_;
+  TarContents contents_;
+  std::set<std::string, std::less<>> moved_;
+};
+
+// "codegen/host/lib/lib0.o" -> "codegen/host/lib/m_lib0.o"
+std::string code_member(std::string_view member, std::string_view model) {
+  const std::size_t slash = member.rfind('/') + 1;
+  return concat(member.substr(0, slash), model, "_", member.substr(member.find("lib", slash)));
+}
+
+}  // namespace
+
+Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
+                               const Container& container, const MlfExportOptions& options) {
+  GANTRY_TRY(const MlfGraph graph, read_factory(container));
+  MlfModel model;
+  model.name = options.name.empty() ? graph.module_name : options.name;
+  GANTRY_CHECK(check_model_name(model.name));
+  model.model_name = model.name;
+  model.export_datetime =
+      options.export_datetime.empty() ? std::string(first_time) : options.export_datetime;
+  model.executors = {"graph"};
+  for (const std::string& text : options.targets) model.targets.push_back({"", text});
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(library));
+  // compiler-rt, which LLVM adds
+  const bool is_llvm = elf.find("__truncsfhf2") != nullptr;
+  if (model.targets.empty()) model.targets = targets_of(container, is_llvm);
+  describe_graph(graph, model);
+
+  TarContents contents;
+  contents[graph_member(model.name, options.version)] = pieces_of_file(
+      library, {reinterpret_cast<const std::uint8_t*>(graph.text.data()), graph.text.size()});
+  contents[parameters_member(model.name)] = params_of(library, graph.parameters);
+  model.library =
+      MlfFile{concat("codegen/", model.name, ".so"), "", hex_text(sha256(library->bytes()))};
+  contents[model.library->path] = pieces_of_file(library, library->bytes());
+  for (const Entry& entry : container.entries) {
+    const bool is_payload = !entry.is_library() && entry.boundary != Boundary::unknown &&
+                            entry.type_key != graph_factory_key &&
+                            entry.type_key != old_graph_factory_key;
+    if (!is_payload) continue;
+    const std::string path = concat("codegen/", directory_of(entry.type_key), "/", model.name, "_",
+                                    model.blobs.size(), ".bin");
+    model.blobs.push_back({path, std::string(entry.type_key), hex_text(sha256(entry.payload))});
+    contents[path] = pieces_of_file(library, entry.payload);
+  }
+  MlfMetadata metadata;
+  metadata.models.push_back(std::move(model));
+  return finish(metadata, options.version, contents);
+}
+
+Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
+                              const ModelLibrary& archive, const MlfExportOptions& options) {
+  MlfMetadata metadata = archive.metadata;
+  if (!options.name.empty() && metadata.models.size() != 1) {
+    return invalid("archive has ", metadata.models.size(), " models, only one can be renamed");
+  }
+  RenamedMembers members(file, archive.files);
+  for (std::size_t i = 0; i < metadata.models.size(); ++i) {
+    MlfModel& model = metadata.models[i];
+    const MlfModelFiles& files = archive.model_files[i];
+    if (!options.name.empty()) model.name = model.model_name = options.name;
+    GANTRY_CHECK(check_model_name(model.name));
+    if (!options.export_datetime.empty()) model.export_datetime = options.export_datetime;
+    if (!options.targets.empty()) model.targets.clear();
+    for (const std::string& text : options.targets) model.targets.push_back({"", text});
+    if (model.is_operator()) continue;
+    GANTRY_CHECK(members.move(files.graph, graph_member(model.name, options.version)));
+    GANTRY_CHECK(members.move(files.parameters, parameters_member(model.name)));
+    GANTRY_CHECK(members.move(files.relay, relay_member(model.name, options.version)));
+    for (const auto* code : {&files.objects, &files.sources}) {
+      for (const std::string& name : *code) {
+        GANTRY_CHECK(members.move(name, code_member(name, model.name)));
+      }
+    }
+    if (archive.files.find(files.graph) == nullptr) continue;
+    GANTRY_TRY(const MlfGraph graph, read_archived_graph(archive, i));
+    describe_graph(graph, model);
+  }
+  GANTRY_TRY(TarContents contents, std::move(members).finish());
+  return finish(metadata, options.version, contents);
+}
+
+}  // namespace gantry

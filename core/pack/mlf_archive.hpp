@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Describes Model Library Format archives to be written: of an artifact with a graph, or of another
+// archive in a newer version. core/mlf/MLF.md describes the format.
+//
+//     model.so     -> graph, parameters, metadata, README.md, the library and its device payloads
+//     model.tar    -> the same members under the names of the version, metadata with the memory that
+//                     the graph requires
+#pragma once
+
+#include "core/format/container.hpp"
+#include "core/mlf/model_library.hpp"
+#include "core/pack/pieces.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gantry {
+
+struct MlfExportOptions {
+  // 5 or 7
+  std::uint64_t version = max_mlf_version;
+  // name of the model; empty: as the artifact or the archive names it
+  std::string name;
+  // "2026-11-20 13:35:47Z"; empty: that of the archive, or the beginning of 1970 for an artifact
+  std::string export_datetime;
+  // texts of the targets; empty: those of the archive; for an artifact those that its symbols and
+  // type keys show
+  std::vector<std::string> targets;
+};
+
+// Describes an archive of an artifact. The same artifact and options give the same bytes.
+//
+// library    [in]   the artifact
+// container  [in]   its container
+// returns    not_found    no module is a graph factory; lists the modules
+//            invalid      the name cannot be part of a file name, or another version than 5 and 7
+//            malformed, unsupported  the graph or its parameters
+// costs      digests the library; the parameters stay in the file
+Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
+                               const Container& container, const MlfExportOptions& options);
+
+// Describes an archive with the members of another.
+//
+// archive  [in]   of the bytes of `file`, without errors among its findings
+// returns  invalid  as above; version 5 and several models; a name and several models; a member has
+//                   a name that the version gives to another one
+//          the failures of reading the graphs and parameters
+Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
+                              const ModelLibrary& archive, const MlfExportOptions& options);
+
+}  // namespace gantry

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/output_file.hpp"
+#include "core/base/text.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
+#include "core/kind/file_kind.hpp"
+#include "core/pack/mlf_archive.hpp"
+#include "core/runtime/environment.hpp"
+#include "core/runtime/installed_plugins.hpp"
+
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/session.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+namespace gantry::cli {
+namespace {
+
+struct MlfExportCommand {
+  std::string file;
+  std::string output;
+  MlfExportOptions how;
+};
+
+// "2026-11-20 13:35:47Z"
+Result<std::string> time_of_epoch(const std::string& text) {
+  // of the last second of the year 9999
+  constexpr std::int64_t max_seconds = 253402300799;
+  const auto seconds = parse_number<std::int64_t>(text);
+  if (!seconds || *seconds < 0 || *seconds > max_seconds) {
+    return invalid("SOURCE_DATE_EPOCH is ", quoted(text), ", range is 0 to ", max_seconds);
+  }
+  const std::time_t time = *seconds;
+  std::tm parts{};
+  char form[32];
+  ::gmtime_r(&time, &parts);
+  return std::string(form, std::strftime(form, sizeof form, "%Y-%m-%d %H:%M:%SZ", &parts));
+}
+
+Result<Pieces> export_artifact(const std::shared_ptr<const MappedFile>& file,
+                               const MlfExportOptions& how, const Globals& globals) {
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
+  GANTRY_CHECK(elf.check_complete());
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  const InstalledPlugins plugins(runtime);
+  GANTRY_TRY(const Container container, read_container(elf, plugins.layouts()));
+  MlfExportOptions options = how;
+  const auto epoch = read_environment().variable("SOURCE_DATE_EPOCH");
+  if (options.export_datetime.empty() && epoch) {
+    GANTRY_TRY(options.export_datetime, time_of_epoch(*epoch));
+  }
+  return mlf_of_artifact(file, container, options);
+}
+
+Result<Pieces> export_archive(const std::shared_ptr<const MappedFile>& file,
+                              const MlfExportOptions& how) {
+  GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
+  return mlf_of_archive(file, archive, how);
+}
+
+Result<Pieces> exported(const std::shared_ptr<const MappedFile>& file, const MlfExportOptions& how,
+                        const Globals& globals) {
+  const FileKind kind = kind_of(file->bytes());
+  if (kind == FileKind::shared_library) return export_artifact(file, how, globals);
+  if (kind == FileKind::model_library) return export_archive(file, how);
+  return invalid(
+      quoted(file->path().native()), " is ",
+      kind == FileKind::unknown ? first_bytes_text(file->bytes()) : std::string(words_for(kind)),
+      ", expected a shared library or a model library archive");
+}
+
+// A file of another kind is more likely one that was named by mistake than one to replace.
+Status check_replaced(const OutputFile& output) {
+  if (output.is_terminal()) {
+    return invalid("cannot write ", quoted(output.path().native()),
+                   ": it is a terminal; redirect it, or name a file");
+  }
+  if (output.is_stream()) return {};
+  const auto old = MappedFile::open(output.path());
+  if (!old.ok()) return {};
+  const FileKind kind = kind_of((*old)->bytes());
+  if (kind == FileKind::tar || kind == FileKind::model_library) return {};
+  return invalid("cannot write ", quoted(output.path().native()),
+                 ": it exists and is not a tar archive; remove it or choose another output");
+}
+
+Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& globals) {
+  const InputFiles inputs = input_files(globals, {options.file});
+  GANTRY_TRY(OutputFile output, OutputFile::open(options.output, inputs));
+  GANTRY_CHECK(check_replaced(output));
+  GANTRY_TRY(const auto file, MappedFile::open(options.file));
+  auto archive = exported(file, options.how, globals);
+  if (!archive.ok()) return std::move(archive).error().at("in ", options.file);
+  GANTRY_CHECK(output.start());
+  DescriptorStream stream(::fileno(output.stream()), options.output);
+  GANTRY_CHECK(archive->write_to(stream));
+  GANTRY_CHECK(stream.status());
+  GANTRY_CHECK(output.commit());
+  return kDone;
+}
+
+}  // namespace
+
+void add_mlf_export(CLI::App& mlf, Invocation& invocation) {
+  auto options = std::make_shared<MlfExportCommand>();
+  CLI::App* command = mlf.add_subcommand(
+      "export", "write an archive from an artifact with a graph, or from another archive");
+  command
+      ->add_option("FILE", options->file, "shared library with a graph, or archive of any version")
+      ->required()
+      ->check(not_empty());
+  add_text(*command, "-o,--output", "FILE.tar", options->output,
+           "write the archive to this file, to a pipe, or to standard output (-)")
+      ->required();
+  command->add_option("--version", options->how.version, "version of the format: 7 (default) or 5")
+      ->type_name("N")
+      ->check(CLI::IsMember({5, 7}));
+  add_text(*command, "--name", "NAME", options->how.name,
+           "name of the model; default: that of the factory function or the archive");
+  add_repeatable(*command, "--target", "TEXT", options->how.targets,
+                 "target of the code; default: as symbols and type keys show, or the archive's");
+  add_text(*command, "--time", "TIME", options->how.export_datetime,
+           "time of the export: \"2026-11-20 13:35:47Z\"; default: SOURCE_DATE_EPOCH, else 1970, "
+           "or the archive's");
+  command->footer(
+      "The same input and options give the same bytes.\n\n"
+      "Examples:\n"
+      "  gantry mlf export digits.so --name digits -o digits.tar\n"
+      "  gantry mlf export old.tar -o new.tar");
+  set_action(*command, invocation, options, export_model);
+}
+
+}  // namespace gantry::cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/mlf_file.hpp"
+
+#include "core/kind/file_kind.hpp"
+#include "tools/gantry/option_checks.hpp"
+
+#include <gantry/quoted.hpp>
+
+namespace gantry::cli {
+
+void add_mlf_file(CLI::App& command, MlfFileOptions& options) {
+  command.add_option("FILE", options.file, "the archive, a tar file")
+      ->required()
+      ->check(not_empty());
+  command.add_flag("--json", options.json, "print one JSON document");
+}
+
+Result<std::shared_ptr<const MappedFile>> open_mlf_file(const std::string& path) {
+  GANTRY_TRY(auto file, MappedFile::open(path));
+  const FileKind kind = kind_of(file->bytes());
+  if (kind == FileKind::tar || kind == FileKind::model_library) return file;
+  return malformed(
+      no_offset, quoted(path), " is ",
+      kind == FileKind::unknown ? first_bytes_text(file->bytes()) : std::string(words_for(kind)),
+      ", expected a tar archive with metadata.json");
+}
+
+}  // namespace gantry::cli
