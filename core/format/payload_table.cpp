@@ -4,6 +4,8 @@
 // keys; the rows of a key are tried from top to bottom. The releases are in FORMAT.md.
 #include "core/format/payload_layout.hpp"
 
+#include "core/base/text.hpp"
+
 #include <cassert>
 
 namespace gantry {
@@ -64,16 +66,6 @@ constexpr Row rows[] = {
     // development builds of December 2019 wrote an empty payload
     {"c", ""},
 };
-
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = text.find(' ');
-    words.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
-  return words;
-}
 
 }  // namespace
 
