@@ -72,4 +72,9 @@ std::vector<std::string_view> TarFiles::names_below(std::string_view prefix) con
   return names;
 }
 
+bool TarFiles::has_below(std::string_view prefix) const {
+  const auto at = files_.lower_bound(prefix);
+  return at != files_.end() && at->first.starts_with(prefix);
+}
+
 }  // namespace gantry

@@ -44,6 +44,8 @@ class TarFiles {
   const ArchiveMember* find(std::string_view name) const;
   // Returns the names that begin with `prefix`, in bytewise order.
   std::vector<std::string_view> names_below(std::string_view prefix) const;
+  // True if names_below() is not empty.
+  bool has_below(std::string_view prefix) const;
 
  private:
   Files files_;

@@ -6,12 +6,15 @@
 #include <gantry/json_tree.hpp>
 
 #include <algorithm>
-#include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
 namespace gantry {
 namespace {
+
+// Each takes several hundred bytes of memory.
+constexpr std::size_t max_models = 1024;
 
 // A list of records that one member of T receives.
 template <class T, class Record, auto Member, const auto& Fields>
@@ -253,6 +256,10 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
                      modules->is(JsonKind::object) ? "empty" : name_of(modules->kind()),
                      ", expected an object with a member for each model");
   }
+  if (modules->size() > max_models) {
+    return malformed(modules->offset(), modules_path, " has ", modules->size(),
+                     " models, limit is ", max_models);
+  }
   if (metadata.version != max_mlf_version) {
     findings.warning(modules_path, "is a key of version ", max_mlf_version,
                      ", the archive has version ", metadata.version);
@@ -262,10 +269,15 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
       findings.warning(metadata_path("", member.key()), "is an unknown key");
     }
   }
+  std::set<std::string_view> names;
   for (const JsonValue member : *modules) {
     const std::string path = metadata_path(modules_path, member.key());
     if (!member.is(JsonKind::object)) {
       report_kind(member, path, name_of(JsonKind::object), findings);
+      continue;
+    }
+    if (!names.insert(member.key()).second) {
+      findings.error(path, "is given twice");
       continue;
     }
     MlfModel model = read_model(member, path, max_mlf_version, module_fields, findings);

@@ -104,7 +104,8 @@ void read_metadata_object(JsonValue object, const std::string& path, std::uint64
   }
 }
 
-// Reads a list of objects, or an object whose values are objects if `read_key` stores their keys.
+// Reads a list of objects, or an object whose values are objects if `key` receives their keys. Items
+// with errors are left out.
 template <class T>
 std::vector<T> read_metadata_objects(JsonValue list, const std::string& path, std::uint64_t version,
                                      std::span<const MetadataField<T>> fields, Findings& findings,
@@ -121,8 +122,9 @@ std::vector<T> read_metadata_objects(JsonValue list, const std::string& path, st
     }
     T one;
     if (key != nullptr) one.*key = item.key();
+    const std::size_t errors = findings.errors();
     read_metadata_object(item, here, version, fields, one, findings);
-    all.push_back(std::move(one));
+    if (findings.errors() == errors) all.push_back(std::move(one));
   }
   return all;
 }

@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view known_executors[] = {"graph", "aot"};
 constexpr std::string_view known_styles[] = {full_model_style, operator_style};
 // Suggestions of a file; each takes time for every known name.
-constexpr std::size_t max_suggestions = 8;
+constexpr std::size_t max_suggestions = 4;
 // "2026-11-20 13:35:47Z"
 constexpr std::string_view time_form = "dddd-dd-dd dd:dd:ddZ";
 
@@ -34,12 +34,27 @@ bool is_time(std::string_view text) {
   });
 }
 
+// Facts about members, which several models can name.
+struct MemberFacts {
+  MlfFunctions functions;
+  // hex digits, by name of the member
+  std::map<std::string_view, std::string> digests;
+
+  const std::string& digest_of(const ArchiveMember& member) {
+    std::string& digest = digests[member.name];
+    if (digest.empty()) digest = hex_text(sha256(member.content));
+    return digest;
+  }
+};
+
 // Checks one model of an archive.
 class ModelValidator {
  public:
-  ModelValidator(const ModelLibrary& archive, std::size_t index, Findings& findings)
+  ModelValidator(const ModelLibrary& archive, std::size_t index, MemberFacts& facts,
+                 Findings& findings)
       : archive_(archive),
         index_(index),
+        facts_(facts),
         model_(archive.metadata.models[index]),
         files_(archive.model_files[index]),
         findings_(findings) {}
@@ -76,6 +91,7 @@ class ModelValidator {
 
   const ModelLibrary& archive_;
   std::size_t index_;
+  MemberFacts& facts_;
   const MlfModel& model_;
   const MlfModelFiles& files_;
   Findings& findings_;
@@ -135,7 +151,7 @@ void ModelValidator::check_files() {
     if (dependency.url_type != "mlf_path") continue;
     std::string_view prefix = dependency.url;
     if (prefix.starts_with("./")) prefix.remove_prefix(2);
-    if (archive_.files.names_below(prefix).empty()) {
+    if (!archive_.files.has_below(prefix)) {
       findings_.error(key("external_dependencies"), "has the path ", quoted(dependency.url),
                       ", which the archive does not contain");
     }
@@ -147,7 +163,7 @@ void ModelValidator::check_file(const MlfFile& file, const std::string& path) {
   if (member == nullptr) {
     findings_.error(path, "has the path ", quoted(file.path),
                     ", which the archive does not contain");
-  } else if (const std::string digest = hex_text(sha256(member->content)); digest != file.sha256) {
+  } else if (const std::string& digest = facts_.digest_of(*member); digest != file.sha256) {
     findings_.error(file.path, "has the digest ", digest, ", ", path, " has ", quoted(file.sha256));
   }
 }
@@ -168,7 +184,7 @@ void ModelValidator::check_operators() {
 
 // The packed and the C interface of ahead-of-time compiled models have different entry functions.
 void ModelValidator::check_entry() {
-  const MlfFunctionNames names = function_names_of(archive_, index_, findings_);
+  const MlfFunctionNames names = facts_.functions.of(index_);
   const std::string packed = concat("tvmgen_", model_.name, "___tvm_main__");
   const std::string plain = concat("tvmgen_", model_.name, "_run");
   if (!names.is_complete || names.defined.contains(packed) || names.defined.contains(plain)) return;
@@ -262,7 +278,7 @@ std::set<std::string> ModelValidator::called_by(const Graph& graph) {
 }
 
 void ModelValidator::check_functions(const std::set<std::string>& called, const std::string& path) {
-  const MlfFunctionNames names = function_names_of(archive_, index_, findings_);
+  const MlfFunctionNames names = facts_.functions.of(index_);
   std::set<std::string_view> listed;
   for (const MlfFunction& function : model_.functions) listed.insert(function.function_name);
   std::vector<std::string_view> known(names.defined.begin(), names.defined.end());
@@ -282,8 +298,9 @@ void ModelValidator::check_functions(const std::set<std::string>& called, const 
 }  // namespace
 
 void validate(const ModelLibrary& archive, Findings& findings) {
+  MemberFacts facts{MlfFunctions(archive, findings), {}};
   for (std::size_t i = 0; i < archive.metadata.models.size(); ++i) {
-    ModelValidator(archive, i, findings).run();
+    ModelValidator(archive, i, facts, findings).run();
   }
 }
 

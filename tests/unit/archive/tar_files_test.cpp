@@ -29,6 +29,8 @@ TEST(TarFiles, AreFoundByTheirNormalizedNames) {
   EXPECT_EQ(files->find("./b/x.o"), nullptr);
   EXPECT_THAT(files->names_below("b/"), ElementsAre("b/a.o", "b/x.o"));
   EXPECT_THAT(files->names_below("c/"), ElementsAre());
+  EXPECT_TRUE(files->has_below("b/"));
+  EXPECT_FALSE(files->has_below("c/"));
 }
 
 TEST(TarFiles, ReadsGoldenArchives) {

@@ -192,6 +192,16 @@ TEST(MlfMetadata, IsRefusedWithoutAVersionThatIsKnown) {
   }
 }
 
+TEST(MlfMetadata, NamesEachModelOnceAndLimitsTheirNumber) {
+  EXPECT_THAT(findings_in(R"({"version": 7, "modules": {"a": 1, "b": {}, "b": {}}})"),
+              ::testing::HasSubstr("error metadata.json: modules.b is given twice\n"));
+
+  std::string many;
+  for (int i = 0; i < 1025; ++i) many += concat(i == 0 ? "" : ",", "\"", i, "\":{}");
+  EXPECT_EQ(findings_in(concat("{\"version\":7,\"modules\":{", many, "}}")),
+            "metadata.json: modules has 1025 models, limit is 1024");
+}
+
 TEST(MlfMetadata, IsNamedByModulesInAnyVersion) {
   Findings findings;
   const std::string text = with(golden_archive("digits_cpp_graph_c.tar")["metadata.json"],
