@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view marker = "// Function: ";
 constexpr std::string_view spirv_magic("\x03\x02\x23\x07", 4);
 
-void write_kernel(const KernelSource& kernel, Pieces& out) {
+void write_kernel(const KernelSource& kernel, ContainerForm generation, Pieces& out) {
   out.write_text(kernel.name);
   // the name in FunctionInfo
   out.write_text("");
@@ -25,6 +25,9 @@ void write_kernel(const KernelSource& kernel, Pieces& out) {
     out.Write<std::uint16_t>(dtype.lanes);
   }
   out.Write(kernel.launch);
+  if (generation >= ContainerForm::g4) {
+    out.Write(std::vector<std::int32_t>(kernel.arguments.size()));
+  }
 }
 
 std::string_view text_of(const MappedFile& file) {
@@ -90,8 +93,8 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
 
 }  // namespace
 
-Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools,
-                            Pieces& out) {
+Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools, Pieces& out,
+                            ContainerForm generation) {
   const bool shaders = module.data.empty() && module.format == "vulkan";
   Pieces code;
   if (!module.data.empty()) {
@@ -112,7 +115,7 @@ Status write_device_payload(const DeviceModuleSource& module, const ShaderTools&
   if (!module.format.empty()) {
     out.write_text(module.format);
     out.Write<std::uint64_t>(module.kernels.size());
-    for (const KernelSource& kernel : module.kernels) write_kernel(kernel, out);
+    for (const KernelSource& kernel : module.kernels) write_kernel(kernel, generation, out);
     out.Write<std::uint64_t>(shaders ? module.kernels.size() : code.size());
   }
   out.append(std::move(code));

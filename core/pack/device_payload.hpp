@@ -5,12 +5,14 @@
 //
 //     str format | u64 n | n times: str kernel, FunctionInfo | str data
 //     FunctionInfo: str "" | vec<dtype> arguments | vec<str> launch tags
+//                   | generations G4 and G5: vec<i32> argument tags, all 0
 //
 //     "opencl" of sources: data is, for each kernel, a line "// Function: <kernel>" and its program
 //     "vulkan" of sources, instead of data: u64 n | n times: str kernel, u32 0, vec<u32> SPIR-V
 #pragma once
 
 #include "core/base/find_program.hpp"
+#include "core/pack/container.hpp"
 #include "core/pack/pieces.hpp"
 #include "core/pack/recipe.hpp"
 
@@ -35,9 +37,9 @@ struct ShaderTools {
 //          unavailable  a file cannot be read, or glslang cannot run or produces no SPIR-V
 //          invalid      an OpenCL program without its kernel; COMPILE_FAILED with diagnostics
 //          errors of a source include its kernel's location in the recipe
-// source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.20), where FunctionInfo's name is empty;
+// source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), where FunctionInfo's name is empty;
 //          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h (v0.8 to v0.23)
-Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools,
-                            Pieces& out);
+Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools, Pieces& out,
+                            ContainerForm generation = ContainerForm::g3);
 
 }  // namespace gantry

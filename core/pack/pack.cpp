@@ -3,15 +3,18 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/output_file.hpp"
-#include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container.hpp"
+#include "core/pack/appended_container.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/container_names.hpp"
+#include "core/pack/container_source.hpp"
 #include "core/pack/device_payload.hpp"
 #include "core/pack/elf_object.hpp"
 #include "core/pack/graph_payload.hpp"
 #include "core/pack/graph_requirements.hpp"
+#include "core/pack/host_code.hpp"
 #include "core/pack/parameter_file.hpp"
 #include "core/toolchain/link.hpp"
 
@@ -19,12 +22,11 @@
 #include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -58,13 +60,32 @@ InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
   return files;
 }
 
-// Checks that an existing output is an ELF file. Others are more likely files that the recipe does
-// not name, for example headers, than artifacts to replace.
-Status check_overwritten(const fs::path& output) {
+bool begins_with(std::span<const std::uint8_t> bytes, std::string_view text) {
+  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
+}
+
+// The files that a form may replace. Others are more likely files that the recipe does not name,
+// for example headers, than artifacts to replace.
+struct Replaceable {
+  PackForm form;
+  bool (*accepts)(std::span<const std::uint8_t> bytes);
+  std::string_view kind;
+};
+constexpr Replaceable replaceable[] = {
+    {PackForm::library, has_elf_magic, "an ELF file"},
+    {PackForm::object, has_elf_magic, "an ELF file"},
+    {PackForm::source,
+     [](std::span<const std::uint8_t> bytes) { return begins_with(bytes, container_source_mark); },
+     "the source of a container"},
+    {PackForm::container, looks_like_container, "a container"},
+};
+
+Status check_overwritten(const fs::path& output, PackForm form) {
   const auto file = MappedFile::open(output);
-  if (!file.ok() || has_elf_magic((*file)->bytes())) return {};
-  return invalid("cannot write ", quoted(output.native()),
-                 ": it exists and is not an ELF file; remove it or choose another output");
+  const Replaceable& expected = *std::ranges::find(replaceable, form, &Replaceable::form);
+  if (!file.ok() || expected.accepts((*file)->bytes())) return {};
+  return invalid("cannot write ", quoted(output.native()), ": it exists and is not ", expected.kind,
+                 "; remove it or choose another output");
 }
 
 Status check_sources(const Recipe& recipe) {
@@ -117,7 +138,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
 // device modules. A container lists the imports of a module from the last to the first, so they are
 // reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
-                                          const ShaderTools& tools) {
+                                          const ShaderTools& tools, ContainerForm generation) {
   std::vector<ContainerModule> modules;
   if (graph != nullptr) {
     modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
@@ -128,48 +149,27 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
   modules.push_back({});
   for (const DeviceModuleSource& source : recipe.device_modules) {
     modules[host_code].imports.push_back(modules.size());
-    modules.push_back({source.type_key, {}, [&source, &tools](Pieces& out) {
-                         return write_device_payload(source, tools, out);
+    modules.push_back({source.type_key, {}, [&source, &tools, generation](Pieces& out) {
+                         return write_device_payload(source, tools, out, generation);
                        }});
   }
   std::reverse(modules[host_code].imports.begin(), modules[host_code].imports.end());
   return modules;
 }
 
-Status write_file(const fs::path& path, const Pieces& pieces) {
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
-    return unavailable(path.native(), ": ", std::strerror(errno), " while creating it")
-        .native("errno", errno);
-  }
-  DescriptorStream stream(descriptor, path.native());
-  Status written = pieces.write_to(stream);
-  ::close(descriptor);
-  if (!written.ok()) return written;
-  return stream.status();
-}
-
-// Writes the container as an object file and adds it to the sources.
-Status write_container_object(Pieces container, const TempDirectory& directory, LinkJob& job) {
-  const fs::path file = directory / "container.o";
-  ElfObject object;
-  object.symbol = container_symbol;
-  GANTRY_TRY(const Pieces bytes, write_elf_object(object, std::move(container)));
-  GANTRY_CHECK(write_file(file, bytes));
-  job.sources.push_back(file.native());
-  return {};
-}
-
 // Checks that the library has every function that the graph calls, because the linker does not see
 // these calls.
 Status check_functions(const ElfFile& library, const std::vector<std::string>& functions,
-                       const Recipe& recipe) {
+                       const Recipe& recipe, ContainerForm generation) {
+  const std::string prefix = function_symbol("", generation);
   for (const std::string& function : functions) {
-    const ElfSymbol* symbol = library.find(function);
+    const ElfSymbol* symbol = library.find(function_symbol(function, generation));
     if (symbol != nullptr && symbol->defined()) continue;
     std::vector<std::string_view> defined;
     for (const ElfSymbol& other : library.symbols()) {
-      if (other.defined() && !other.name.starts_with('_')) defined.push_back(other.name);
+      if (!other.defined() || !other.name.starts_with(prefix)) continue;
+      const std::string_view name = other.name.substr(prefix.size());
+      if (!name.starts_with('_')) defined.push_back(name);
     }
     Error error = not_found(
         "graph calls function ", quoted(function), did_you_mean(function, defined),
@@ -184,27 +184,60 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
   return {};
 }
 
-Status check_library(const fs::path& file, std::uint64_t container_bytes, const GraphPart* graph,
-                     const Recipe& recipe) {
-  GANTRY_TRY(const auto mapped, MappedFile::open(file));
-  GANTRY_TRY(const ElfFile library, ElfFile::parse(mapped));
-  if (library.type() != ElfType::shared) {
-    return invalid("C compiler produces no shared library; remove flags such as -c from the recipe")
-        .with_reason("FILE_KIND");
-  }
-  const ElfSymbol* container = library.find(container_symbol);
-  if (container_bytes != 0 && (container == nullptr || container->size != container_bytes)) {
-    return unavailable("C compiler produces a library with a container of ",
-                       ByteCount(container == nullptr ? 0 : container->size), ", expected ",
-                       ByteCount(container_bytes));
-  }
-  if (graph == nullptr) return {};
-  // A payload without a format may define functions that only its plugin can list.
-  for (const DeviceModuleSource& module : recipe.device_modules) {
-    if (module.format.empty()) return {};
-  }
-  return check_functions(library, graph->functions, recipe);
+// A payload without a format may define functions that only its plugin can list.
+bool has_unknown_functions(const Recipe& recipe) {
+  return std::ranges::any_of(recipe.device_modules, [](const DeviceModuleSource& module) {
+    return module.format.empty();
+  });
 }
+
+// Writes the result. Nothing is written before everything but the data of the container is known.
+class Writer {
+ public:
+  Writer(OutputFile& file, const PackOptions& options) : file_(file), options_(options) {}
+
+  // A library with this container; NULL: with its own, or none.
+  Status write_library(const HostCodeLibrary& library, const Pieces* container) {
+    if (container == nullptr) {
+      Pieces bytes;
+      bytes.append(FileRange{library.file, 0, library.file->bytes().size()});
+      return write([&](dmlc::Stream& out) { return bytes.write_to(out); });
+    }
+    const std::string_view symbol = container_names(options_.generation).symbol;
+    return write(
+        [&](dmlc::Stream& out) { return append_container(library.file, symbol, *container, out); });
+  }
+
+  // The container alone.
+  Status write_container_alone(Pieces container, ElfMachine machine) {
+    const std::string_view symbol = container_names(options_.generation).symbol;
+    if (options_.form == PackForm::source) {
+      return write([&](dmlc::Stream& out) {
+        return write_container_source({symbol, {}}, container, out);
+      });
+    }
+    if (options_.form == PackForm::object) {
+      ElfObject object;
+      object.machine = machine;
+      object.symbol = symbol;
+      GANTRY_TRY(container, write_elf_object(object, std::move(container)));
+    }
+    return write([&](dmlc::Stream& out) { return container.write_to(out); });
+  }
+
+ private:
+  template <class Write>
+  Status write(const Write& write_to) {
+    GANTRY_CHECK(file_.start());
+    DescriptorStream out(::fileno(file_.stream()), file_.path().native());
+    GANTRY_CHECK(write_to(out));
+    GANTRY_CHECK(out.status());
+    return file_.commit();
+  }
+
+  OutputFile& file_;
+  const PackOptions& options_;
+};
 
 }  // namespace
 
@@ -213,13 +246,12 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const auto report = [&](const auto&... words) {
       if (options.progress) options.progress(concat(words...));
     };
-    const InputFiles inputs = input_files(recipe, options.inputs);
-    GANTRY_TRY(OutputFile file, OutputFile::open(output, inputs));
+    GANTRY_TRY(OutputFile file, OutputFile::open(output, input_files(recipe, options.inputs)));
     if (file.is_terminal()) {
       return invalid("cannot write ", quoted(output.native()),
                      ": it is a terminal; redirect it, or name a file");
     }
-    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output));
+    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output, options.form));
     GANTRY_CHECK(check_sources(recipe));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
@@ -231,30 +263,50 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const fs::path target = file.is_stream() ? options.temporary / "gantry-pack.so" : output;
     GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
     const ShaderTools tools{options.glslang, recipe.directory, directory.path(), options.search};
-    const std::vector<ContainerModule> modules = module_graph(recipe, graph_part, tools);
-    const fs::path library = directory / "library.so";
-    LinkJob job{options.compiler, recipe.directory, directory.path(), recipe.sources,
-                recipe.flags,     recipe.libraries, library.native(), options.search};
-    std::uint64_t container_bytes = 0;
+    const std::vector<ContainerModule> modules =
+        module_graph(recipe, graph_part, tools, options.generation);
     // Host code alone needs no container.
+    std::optional<Pieces> container;
     if (modules.size() > 1) {
-      GANTRY_TRY(Pieces container, write_container(modules));
-      container_bytes = container.size();
-      report("writing a container of ", human_size(container_bytes), ", ", modules.size(),
-             " modules");
-      GANTRY_CHECK(write_container_object(std::move(container), directory, job));
-    } else {
-      job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
+      GANTRY_TRY(container, write_container(modules, options.generation));
     }
+    const auto report_container = [&] {
+      if (!container) return;
+      report("writing a container of ", human_size(container->size()), ", ", modules.size(),
+             " modules");
+    };
+    Writer writer(file, options);
+    if (options.form != PackForm::library) {
+      if (!container) {
+        return invalid(
+            "recipe has host code only, which needs no container; expected a graph or "
+            "device_modules");
+      }
+      std::vector<std::string> words = options.compiler;
+      words.insert(words.end(), recipe.flags.begin(), recipe.flags.end());
+      { const TempDirectory removed = std::move(directory); }
+      report_container();
+      return writer.write_container_alone(std::move(*container), target_machine(words));
+    }
+
     report("compiling ", recipe.sources.size(), " sources");
-    GANTRY_CHECK(link_library(job));
-    GANTRY_CHECK(check_library(library, container_bytes, graph_part, recipe));
-    if (!file.is_stream()) return move_into_place(library, output, inputs);
-    GANTRY_TRY(const auto mapped, MappedFile::open(library));
+    const LinkJob job{options.compiler,
+                      recipe.directory,
+                      directory.path(),
+                      recipe.sources,
+                      recipe.flags,
+                      recipe.libraries,
+                      (directory / "library.so").native(),
+                      options.search};
+    GANTRY_TRY(const HostCodeLibrary library,
+               container ? link_host_code(job, options.generation) : link_plain_code(job));
+    if (graph_part != nullptr && !has_unknown_functions(recipe)) {
+      GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe, options.generation));
+    }
     // Before the first byte is written, because SIGPIPE may end the process then.
     { const TempDirectory removed = std::move(directory); }
-    const std::span<const std::uint8_t> bytes = mapped->bytes();
-    return file.finish({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    report_container();
+    return writer.write_library(library, container ? &*container : nullptr);
   });
 }
 

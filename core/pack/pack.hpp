@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds an artifact from a recipe. This project's runtime can load it, and so can TVM v0.8 to
-// v0.19.
+// Builds an artifact from a recipe.
 //
-//     recipe -> graph and parameters -> container -> object file --+
-//               host code sources ---------------------------------+--> shared library -> output
+//     host code sources + placeholder -> compiler, linker -> shared library --+
+//     recipe -> graph, parameters, device modules -> container ---------------+-> output
 //
-// The container has generation G3, the host code has the packed dialect.
+// The container is written once, from the files of the recipe to the output: no compiler reads it,
+// and its size does not matter for the memory that is used.
 #pragma once
 
 #include "core/base/find_program.hpp"
 #include "core/base/input_files.hpp"
+#include "core/pack/container.hpp"
 #include "core/pack/recipe.hpp"
 
+#include <cstdint>
 #include <functional>
 
 namespace gantry {
@@ -20,7 +22,21 @@ namespace gantry {
 // Symbol of packed libraries without a container, which have no other mark of a compiler.
 constexpr std::string_view packed_mark = "__gantry_packed";
 
+enum class PackForm : std::uint8_t {
+  // host code and container: a shared library
+  library,
+  // the container alone: an object file, C source, or its bytes
+  object,
+  source,
+  container,
+};
+
 struct PackOptions {
+  PackForm form = PackForm::library;
+  // g3: TVM 0.8 to 0.19 can load the artifact; g4: 0.21; g5: 0.22 or newer. Host code must have the
+  // dialect of the generation.
+  ContainerForm generation = ContainerForm::g3;
+
   // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};
   // the same for GLSL
@@ -41,12 +57,12 @@ struct PackOptions {
 //
 // returns  not_found    a file, a member, the output's directory or a function that the graph
 //                       calls does not exist
-//          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics; the
-//                       output is the recipe, a file that it names, no ELF file, or a terminal
+//          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics;
+//                       HOST_DIALECT: host code of another generation; the output is the recipe, a
+//                       file that it names, a file of another kind, or a terminal
 //          malformed    a file has a wrong format
 //          unavailable  a compiler cannot run, the output cannot be written
-// costs    seconds for the compilers; memory O(graph) and one compressed parameter in this process,
-//          the container in the assembler
+// costs    seconds for the compilers; memory O(graph) and one compressed parameter
 Status pack(const Recipe& recipe, const std::filesystem::path& output,
             const PackOptions& options = {});
 

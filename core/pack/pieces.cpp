@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/pieces.hpp"
 
+#include <gantry/descriptor.hpp>
+
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +105,17 @@ void DescriptorStream::Write(const void* data, std::size_t size) {
     next += written;
     size -= static_cast<std::size_t>(written);
   }
+}
+
+Status write_new_file(const std::filesystem::path& path, const Pieces& pieces) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file) {
+    return unavailable(path.native(), ": ", std::strerror(errno), " while creating it")
+        .native("errno", errno);
+  }
+  DescriptorStream stream(file.get(), path.native());
+  GANTRY_CHECK(pieces.write_to(stream));
+  return stream.status();
 }
 
 }  // namespace gantry

@@ -14,6 +14,7 @@
 #include <dmlc/io.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -92,5 +93,11 @@ class DescriptorStream : public dmlc::Stream {
   std::string what_;
   Status status_;
 };
+
+// Creates a file with these bytes.
+//
+// returns  unavailable  it exists, or cannot be created or written
+//          the failures of Pieces::write_to()
+Status write_new_file(const std::filesystem::path& path, const Pieces& pieces);
 
 }  // namespace gantry

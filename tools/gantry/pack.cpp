@@ -10,7 +10,9 @@
 #include "core/base/text.hpp"
 #include "core/runtime/environment.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
@@ -19,11 +21,33 @@ namespace {
 struct RecipeOptions {
   std::string recipe;
   std::string output;
+  std::string form = "library";
+  std::string generation = "g3";
 };
+
+struct NamedForm {
+  std::string_view name;
+  PackForm form;
+};
+constexpr NamedForm forms[] = {{"library", PackForm::library},
+                               {"object", PackForm::object},
+                               {"source", PackForm::source},
+                               {"container", PackForm::container}};
+
+struct NamedGeneration {
+  std::string_view name;
+  ContainerForm generation;
+};
+constexpr NamedGeneration generations[] = {
+    {"g3", ContainerForm::g3}, {"g4", ContainerForm::g4}, {"g5", ContainerForm::g5}};
 
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how;
+  // The parser accepts no other names.
+  how.form = std::ranges::find(forms, options.form, &NamedForm::name)->form;
+  how.generation =
+      std::ranges::find(generations, options.generation, &NamedGeneration::name)->generation;
   how.inputs = input_files(globals, {});
   const Environment environment = read_environment();
   const std::vector<std::string> compiler = words_of(environment.compiler);
@@ -48,12 +72,27 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   command->add_option("RECIPE", options->recipe, "the recipe, a YAML file")
       ->required()
       ->check(not_empty());
-  add_text(*command, "-o,--output", "FILE.so", options->output,
+  add_text(*command, "-o,--output", "FILE", options->output,
            "write the artifact to this file, to a pipe, or to standard output (-)")
       ->required();
+  command
+      ->add_option("--form", options->form,
+                   "write a library, or the container alone: library, object, source (C) or "
+                   "container")
+      ->type_name("FORM")
+      ->check(CLI::IsMember({"library", "object", "source", "container"}))
+      ->capture_default_str();
+  command
+      ->add_option("--generation", options->generation,
+                   "releases of TVM that can load it: g3 (0.8 to 0.19), g4 (0.21), g5 (0.22 or "
+                   "newer)")
+      ->type_name("GENERATION")
+      ->check(CLI::IsMember({"g3", "g4", "g5"}))
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
       "  gantry pack digits.yaml -o digits.so\n"
+      "  gantry pack digits.yaml --form object -o container.o\n"
       "  gantry pack digits.yaml -o - | ssh board 'cat > digits.so'");
   set_action(*command, invocation, options, pack_recipe);
 }

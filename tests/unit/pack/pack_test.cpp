@@ -150,8 +150,8 @@ TEST_F(Pack, ReportsItsProgress) {
 
   ASSERT_TRUE(pack_text(recipe_text, options).ok());
 
-  EXPECT_THAT(lines, ElementsAre("reading the graph and 1 parameters",
-                                 StartsWith("writing a container of "), "compiling 1 sources"));
+  EXPECT_THAT(lines, ElementsAre("reading the graph and 1 parameters", "compiling 1 sources",
+                                 StartsWith("writing a container of ")));
 }
 
 TEST_F(Pack, OfSourcesAloneHasNoContainer) {

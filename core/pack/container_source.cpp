@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/container_source.hpp"
+
+#include <gantry/concat.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace gantry {
+namespace {
+
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+Status check_identifier(std::string_view what, std::string_view name) {
+  if (is_identifier(name)) return {};
+  return invalid(what, " is ", quoted(name), ", expected an identifier of C");
+}
+
+// Writes bytes as hexadecimal numbers.
+class HexStream : public dmlc::Stream {
+ public:
+  explicit HexStream(dmlc::Stream& out) : out_(out) {}
+
+  void Write(const void* data, std::size_t size) override {
+    constexpr char digits[] = "0123456789abcdef";
+    const auto* const bytes = static_cast<const std::uint8_t*>(data);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (column_ == 0) text_ += "  ";
+      text_ += {'0', 'x', digits[bytes[i] >> 4], digits[bytes[i] & 15], ','};
+      column_ = (column_ + 1) % values_in_line;
+      if (column_ == 0) text_ += '\n';
+      if (text_.size() >= buffer_bytes) flush();
+    }
+  }
+  std::size_t Read(void*, std::size_t) override { return 0; }
+
+  void finish() {
+    if (column_ != 0) text_ += '\n';
+    flush();
+  }
+
+ private:
+  static constexpr int values_in_line = 20;
+  static constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
+
+  void flush() {
+    out_.Write(text_.data(), text_.size());
+    text_.clear();
+  }
+
+  dmlc::Stream& out_;
+  std::string text_;
+  int column_ = 0;
+};
+
+std::string beginning(const ContainerSource& source, std::uint64_t size) {
+  std::string text(container_source_mark);
+  text +=
+      "#if defined(_WIN32)\n"
+      "#define TVM_EXPORT __declspec(dllexport)\n"
+      "#else\n"
+      "#define TVM_EXPORT __attribute__((visibility(\"default\")))\n"
+      "#endif\n"
+      "#ifdef __cplusplus\n"
+      "extern \"C\" {\n"
+      "#endif\n";
+  if (!source.register_function.empty()) {
+    text += concat("int ", source.register_function, "(const char* name, void* address);\n");
+  }
+  text += concat("TVM_EXPORT extern const unsigned char ", source.symbol, "[];\n",
+                 "const unsigned char ", source.symbol, "[", size, "] = {\n");
+  return text;
+}
+
+std::string ending(const ContainerSource& source) {
+  std::string text = "};\n";
+  if (!source.register_function.empty()) {
+    text += concat("__attribute__((constructor)) static void register_", source.symbol,
+                   "(void) {\n  ", source.register_function, "(\"", source.symbol, "\", (void*)",
+                   source.symbol, ");\n}\n");
+  }
+  return text + "#ifdef __cplusplus\n}\n#endif\n";
+}
+
+}  // namespace
+
+Status write_container_source(const ContainerSource& source, const Pieces& container,
+                              dmlc::Stream& out) {
+  GANTRY_CHECK(check_identifier("symbol of the container", source.symbol));
+  if (!source.register_function.empty()) {
+    GANTRY_CHECK(
+        check_identifier("function that registers the container", source.register_function));
+  }
+  const std::string first = beginning(source, container.size());
+  out.Write(first.data(), first.size());
+  HexStream hex(out);
+  GANTRY_CHECK(container.write_to(hex));
+  hex.finish();
+  const std::string last = ending(source);
+  out.Write(last.data(), last.size());
+  return {};
+}
+
+}  // namespace gantry

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/host_code.hpp"
+
+#include "core/format/container_symbols.hpp"
+#include "core/format/function_symbol.hpp"
+#include "core/pack/container_names.hpp"
+#include "core/pack/elf_object.hpp"
+#include "core/pack/pack.hpp"
+
+#include <gantry/byte_count.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The empty container of layout one.
+constexpr std::uint64_t placeholder[] = {8, 0};
+
+struct MachineName {
+  std::string_view name;
+  ElfMachine machine;
+};
+constexpr MachineName machine_names[] = {{"x86_64-", ElfMachine::x86_64},
+                                         {"aarch64-", ElfMachine::aarch64},
+                                         {"arm64-", ElfMachine::aarch64}};
+
+Status write_placeholder(const fs::path& file, ElfMachine machine, std::string_view symbol) {
+  ElfObject object;
+  object.machine = machine;
+  object.symbol = symbol;
+  object.reserve_header = true;
+  Pieces content;
+  content.Write(placeholder, sizeof placeholder);
+  GANTRY_TRY(const Pieces bytes, write_elf_object(object, std::move(content)));
+  return write_new_file(file, bytes);
+}
+
+Result<HostCodeLibrary> read_library(const std::string& path) {
+  GANTRY_TRY(auto mapped, MappedFile::open(path));
+  GANTRY_TRY(ElfFile elf, ElfFile::parse(mapped));
+  if (elf.type() != ElfType::shared) {
+    return invalid("C compiler produces no shared library; remove flags such as -c from the recipe")
+        .with_reason("FILE_KIND");
+  }
+  return HostCodeLibrary{std::move(mapped), std::move(elf)};
+}
+
+Status check_placeholder(const ElfFile& elf, std::string_view symbol) {
+  const ElfSymbol* const found = elf.find(symbol);
+  const std::uint64_t size = found == nullptr ? 0 : found->size;
+  if (size == sizeof placeholder) return {};
+  return unavailable("C compiler produces a library with a container of ", ByteCount(size),
+                     ", expected ", ByteCount(sizeof placeholder));
+}
+
+// What the symbols other than the container's show of the host code.
+struct HostCode {
+  Dialect dialect = Dialect::unknown;
+  // the code of v0.21, whose functions have no prefix
+  bool is_first_ffi = false;
+  // a symbol that shows the dialect
+  std::string_view evidence;
+  // a function; empty: there is none
+  std::string_view function;
+};
+
+HostCode host_code_of(const ElfFile& elf, std::string_view container) {
+  std::vector<HostSymbol> symbols;
+  HostCode code;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    if (symbol.name == container) continue;
+    symbols.push_back({symbol.name, symbol.size, symbol.defined()});
+    if (symbol.defined() && symbol.type == SymbolType::function &&
+        !is_compiler_helper(symbol.name)) {
+      code.function = symbol.name;
+    }
+  }
+  const ContainerSymbols chosen = choose_symbols(symbols);
+  code.dialect = chosen.dialect;
+  code.is_first_ffi = chosen.is_first_ffi;
+  code.evidence = chosen.dialect_symbol;
+  return code;
+}
+
+// Checks that a runtime can call the code as the generation of its container requires.
+Status check_dialect(const ElfFile& elf, ContainerForm form) {
+  const HostCode code = host_code_of(elf, container_names(form).symbol);
+  const auto refuse = [](const auto&... words) {
+    return invalid("host code ", words...).with_reason("HOST_DIALECT");
+  };
+  if (form == ContainerForm::g5) {
+    if (code.dialect == Dialect::ffi && !code.is_first_ffi) return {};
+    if (code.dialect == Dialect::unknown && code.function.empty()) return {};
+    return refuse(
+        "has no function of the ffi dialect of TVM 0.22 or newer, generation G5 "
+        "requires it: functions whose symbols begin with \"__tvm_ffi_\"");
+  }
+  if (form == ContainerForm::g4) {
+    if (code.dialect == Dialect::packed) {
+      return refuse("has the packed dialect, generation G4 requires the ffi dialect");
+    }
+    if (code.dialect == Dialect::unknown || code.is_first_ffi) return {};
+    return refuse("has symbol ", quoted(code.evidence),
+                  " of TVM 0.22 or newer, generation G4 requires code of TVM 0.21");
+  }
+  if (code.dialect != Dialect::ffi) return {};
+  return refuse("has the ffi dialect, by symbol ", quoted(code.evidence),
+                "; generation G3 requires the packed dialect");
+}
+
+}  // namespace
+
+ElfMachine target_machine(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    std::string_view name(word);
+    if (const auto slash = name.rfind('/'); slash != name.npos) name.remove_prefix(slash + 1);
+    constexpr std::string_view option = "--target=";
+    if (name.starts_with(option)) name.remove_prefix(option.size());
+    for (const MachineName& known : machine_names) {
+      if (name.starts_with(known.name)) return known.machine;
+    }
+  }
+  return host_machine();
+}
+
+Result<HostCodeLibrary> link_host_code(LinkJob job, ContainerForm form) {
+  const std::string_view symbol = container_names(form).symbol;
+  const fs::path object = job.scratch / "container.o";
+  std::vector<std::string> words = job.compiler;
+  words.insert(words.end(), job.flags.begin(), job.flags.end());
+  GANTRY_CHECK(write_placeholder(object, target_machine(words), symbol));
+  job.sources.push_back(object.native());
+  GANTRY_CHECK(link_library(job));
+  GANTRY_TRY(HostCodeLibrary library, read_library(job.output));
+  GANTRY_CHECK(check_placeholder(library.elf, symbol));
+  GANTRY_CHECK(check_dialect(library.elf, form));
+  return library;
+}
+
+Result<HostCodeLibrary> link_plain_code(LinkJob job) {
+  job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
+  GANTRY_CHECK(link_library(job));
+  return read_library(job.output);
+}
+
+std::string function_symbol(std::string_view function, ContainerForm form) {
+  return concat(form == ContainerForm::g5 ? "__tvm_ffi_" : "", function);
+}
+
+}  // namespace gantry

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/child_process.hpp"
+#include "core/elf/elf_file.hpp"
+#include "core/elf/elf_link.hpp"
+#include "core/format/container.hpp"
+#include "core/pack/container_names.hpp"
+#include "core/pack/container_source.hpp"
+#include "core/pack/host_code.hpp"
+#include "tests/unit/pack/packed.hpp"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::recipe_text;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class PackForms : public test::PackTest {
+ protected:
+  Status write(PackForm form, ContainerForm generation = ContainerForm::g3,
+               std::string_view text = recipe_text) const {
+    PackOptions options;
+    options.form = form;
+    options.generation = generation;
+    return pack_text(text, options);
+  }
+  // Returns the bytes of the container of a library.
+  static std::vector<std::uint8_t> container_in(const fs::path& library,
+                                                std::string_view symbol = container_symbol) {
+    const ElfFile elf = ElfFile::parse(MappedFile::open(library).value()).value();
+    const auto bytes = elf.bytes_of(*elf.find(symbol)).value();
+    return {bytes.begin(), bytes.end()};
+  }
+};
+
+TEST_F(PackForms, OfALibraryHasTheContainerInASegmentOfItsOwn) {
+  ASSERT_TRUE(write(PackForm::library).ok());
+
+  const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
+  const Status links = check_link(elf);
+  EXPECT_TRUE(links.ok()) << links.error().message;
+  const ElfSymbol& symbol = *elf.find(container_symbol);
+  EXPECT_EQ(elf.offset_in_file(elf.bytes_of(symbol).value()) % 4096, 0u);
+  EXPECT_EQ(elf.offset_in_file(elf.bytes_of(symbol).value()) + symbol.size, elf.bytes().size());
+}
+
+// The object, the source and the bytes contain what the library contains.
+TEST_F(PackForms, OfAContainerAloneHaveTheBytesOfTheLibrary) {
+  ASSERT_TRUE(write(PackForm::library).ok());
+  const std::vector<std::uint8_t> expected = container_in(target());
+  fs::remove(target());
+
+  ASSERT_TRUE(write(PackForm::container).ok());
+  EXPECT_EQ(test::read_file(target()), expected);
+  fs::remove(target());
+
+  ASSERT_TRUE(write(PackForm::object).ok());
+  const ElfFile object = ElfFile::parse(MappedFile::open(target()).value()).value();
+  EXPECT_EQ(object.type(), ElfType::relocatable);
+  EXPECT_EQ(container_in(target()), expected);
+  fs::remove(target());
+
+  ASSERT_TRUE(write(PackForm::source).ok());
+  const auto built = run_program(
+      {"cc", "-shared", "-o", (out() / "source.so").native(), "-x", "c", target().native()}, out(),
+      1 << 16);
+  ASSERT_EQ(built->exit_status, 0) << built->output;
+  EXPECT_EQ(container_in(out() / "source.so"), expected);
+}
+
+// No compiler runs, and the sources are not needed.
+TEST_F(PackForms, OfAContainerAloneNeedNoCompiler) {
+  PackOptions options;
+  options.form = PackForm::object;
+  options.compiler = {"no-such-compiler"};
+
+  EXPECT_TRUE(pack_text(recipe_text, options).ok());
+  EXPECT_THAT(files_out(), ElementsAre("model.so"));
+}
+
+TEST_F(PackForms, OfAContainerAloneRequireOne) {
+  for (const PackForm form : {PackForm::object, PackForm::source, PackForm::container}) {
+    const Status packed = write(form, ContainerForm::g3, "schema: \"1.0\"\nsources: [twice.c]\n");
+
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().code, Code::invalid);
+    EXPECT_EQ(packed.error().message,
+              "recipe has host code only, which needs no container; expected a graph or "
+              "device_modules");
+    EXPECT_THAT(files_out(), ::testing::IsEmpty());
+  }
+}
+
+// A file of the same form is replaced, every other one is not.
+TEST_F(PackForms, ReplaceTheirOwnKindOfFile) {
+  struct Case {
+    PackForm form;
+    std::string kind;
+  };
+  for (const auto& [form, kind] : {Case{PackForm::library, "an ELF file"},
+                                   {PackForm::object, "an ELF file"},
+                                   {PackForm::source, "the source of a container"},
+                                   {PackForm::container, "a container"}}) {
+    test::write_file(target(), "#include <header.h>\n");
+    const Status refused = write(form);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message,
+              concat("cannot write \"", target().native(), "\": it exists and is not ", kind,
+                     "; remove it or choose another output"));
+
+    fs::remove(target());
+    EXPECT_TRUE(write(form).ok());
+    EXPECT_TRUE(write(form).ok());
+  }
+}
+
+TEST_F(PackForms, OfAnObjectAreForTheMachineOfTheCompiler) {
+  PackOptions options;
+  options.form = PackForm::object;
+  options.compiler = {"aarch64-linux-gnu-gcc"};
+
+  ASSERT_TRUE(pack_text(recipe_text, options).ok());
+
+  EXPECT_EQ(ElfFile::parse(MappedFile::open(target()).value())->machine(), ElfMachine::aarch64);
+}
+
+TEST(TargetMachine, IsInTheNameOfTheCompilerOrItsOption) {
+  EXPECT_EQ(target_machine({"cc", "-O2"}), host_machine());
+  EXPECT_EQ(target_machine({"ccache", "/opt/x/aarch64-linux-gnu-gcc-12"}), ElfMachine::aarch64);
+  EXPECT_EQ(target_machine({"x86_64-linux-gnu-gcc"}), ElfMachine::x86_64);
+  EXPECT_EQ(target_machine({"clang", "--target=arm64-linux-android"}), ElfMachine::aarch64);
+  EXPECT_EQ(target_machine({"cc", "-DNAME=aarch64"}), host_machine());
+}
+
+constexpr std::string_view ffi_code =
+    "int __tvm_ffi_twice(void* self, const void* args, int count, void* result) {\n"
+    "  return self && args && count && result;\n}\n";
+
+TEST_F(PackForms, OfGeneration5HaveLayoutTwo) {
+  test::write_file(in() / "twice.c", ffi_code);
+
+  const Status packed = write(PackForm::library, ContainerForm::g5);
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
+  const Container found = read_container(elf, PayloadLayouts::built_in()).value();
+  EXPECT_EQ(found.facts.generation, Generation::g5);
+  EXPECT_EQ(found.blob_symbol, "__tvm_ffi__library_bin");
+  EXPECT_EQ(found.facts.dialect, Dialect::ffi);
+  ASSERT_EQ(found.entries.size(), 2u);
+  EXPECT_EQ(found.entries[0].type_key, "GraphExecutorFactory");
+  EXPECT_TRUE(found.entries[1].is_library());
+}
+
+// The name of the missing function is that of the graph, without the prefix of its symbol.
+TEST_F(PackForms, OfGeneration5RequireFunctionsWithThePrefix) {
+  test::write_file(in() / "twice.c", ffi_code);
+
+  const Status packed =
+      write(PackForm::library, ContainerForm::g5, with("function: twice", "function: thrice"));
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_THAT(std::string(packed.error().message),
+              StartsWith("graph calls function \"thrice\", did you mean \"twice\", the host code "
+                         "has twice\n"));
+}
+
+TEST_F(PackForms, OfGeneration4HaveTheNamesOfThatRelease) {
+  ASSERT_TRUE(write(PackForm::library, ContainerForm::g4).ok());
+
+  const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
+  const Container found = read_container(elf, PayloadLayouts::built_in()).value();
+  EXPECT_EQ(found.facts.generation, Generation::g4);
+  EXPECT_EQ(found.blob_symbol, "__tvm_ffi_library_bin");
+}
+
+// Kernel records of the ffi generations have an argument tag for each argument.
+TEST_F(PackForms, OfGeneration5HaveArgumentTagsInKernelRecords) {
+  test::write_file(in() / "k.ptx", "//ptx");
+  constexpr std::string_view text =
+      "schema: \"1.0\"\ndevice_modules: [{type_key: cuda, data: k.ptx, format: ptx, kernels: {k: "
+      "{arguments: [handle, int32], launch: [blockIdx.x]}}}]\n";
+  std::vector<std::size_t> sizes;
+  for (const ContainerForm generation : {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}) {
+    fs::remove(target());
+    const Status packed = write(PackForm::container, generation, text);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    const std::vector<std::uint8_t> bytes = test::read_file(target());
+
+    const Result<Container> found = read_container_bytes(bytes, PayloadLayouts::built_in());
+
+    ASSERT_TRUE(found.ok()) << found.error().message;
+    ASSERT_EQ(found->entries.size(), 2u);
+    EXPECT_EQ(found->entries[1].type_key, "cuda");
+    EXPECT_NE(found->entries[1].boundary, Boundary::unknown);
+    sizes.push_back(found->entries[1].payload.size());
+  }
+  EXPECT_EQ(sizes[1], sizes[0] + 8 + 2 * 4);
+  EXPECT_EQ(sizes[2], sizes[1]);
+}
+
+struct WrongDialect {
+  std::string name;
+  ContainerForm generation;
+  std::string_view code;
+  std::string message;
+};
+class HostDialect : public PackForms, public ::testing::WithParamInterface<WrongDialect> {};
+
+TEST_P(HostDialect, MustBeThatOfTheGeneration) {
+  test::write_file(in() / "twice.c", concat("int twice(void) { return 2; }\n", GetParam().code));
+
+  const Status packed = write(PackForm::library, GetParam().generation);
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::invalid);
+  EXPECT_EQ(packed.error().reason, "HOST_DIALECT");
+  EXPECT_EQ(packed.error().message, GetParam().message);
+  EXPECT_THAT(files_out(), ::testing::IsEmpty());
+}
+
+constexpr std::string_view packed_code = "void* __TVMFuncCall;\n";
+constexpr std::string_view first_ffi_code = "void* __TVMFFIFunctionCall;\n";
+const std::string prefix_is_missing =
+    "host code has no function of the ffi dialect of TVM 0.22 or newer, generation G5 requires it: "
+    "functions whose symbols begin with \"__tvm_ffi_\"";
+INSTANTIATE_TEST_SUITE_P(
+    Of, HostDialect,
+    ::testing::Values(
+        WrongDialect{
+            "FfiInG3", ContainerForm::g3, first_ffi_code,
+            "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
+            "G3 requires the packed dialect"},
+        WrongDialect{"PackedInG4", ContainerForm::g4, packed_code,
+                     "host code has the packed dialect, generation G4 requires the ffi dialect"},
+        WrongDialect{"LaterFfiInG4", ContainerForm::g4, ffi_code,
+                     "host code has symbol \"__tvm_ffi_twice\" of TVM 0.22 or newer, generation G4 "
+                     "requires code of TVM 0.21"},
+        WrongDialect{"PackedInG5", ContainerForm::g5, packed_code, prefix_is_missing},
+        WrongDialect{"FirstFfiInG5", ContainerForm::g5, first_ffi_code, prefix_is_missing},
+        WrongDialect{"UnknownInG5", ContainerForm::g5, "", prefix_is_missing}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace gantry
