@@ -5,6 +5,7 @@
 #include "core/manifest/drop_in.hpp"
 #include "core/manifest/manifest_fields.hpp"
 #include "core/manifest/reason.hpp"
+#include "core/manifest/target_kinds.hpp"
 #include "core/yaml/yaml_record.hpp"
 
 #include <algorithm>
@@ -303,6 +304,7 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
   const YamlRecord targets = root.record("targets");
   manifest.targets = {targets.texts("arch"), targets.texts("os"), targets.texts("libc"),
                       targets.text("isa")};
+  GANTRY_TRY(manifest.target_kinds, read_target_kinds(document, root, manifest));
   read_requires(root, manifest);
   // GPU drivers take seconds to start.
   const auto is_gpu = [](const ManifestDevice& device) { return device.kind == "gpu"; };

@@ -6,6 +6,7 @@
 #include "core/format/payload_layout.hpp"
 #include "core/manifest/config_option.hpp"
 #include "core/manifest/version.hpp"
+#include "core/target/target_kind.hpp"
 
 #include <gantry/result.hpp>
 
@@ -89,6 +90,7 @@ struct Manifest {
   // names of functions for compiled code; a trailing * matches any rest
   std::vector<std::string> globals;
   ManifestTargets targets;
+  std::vector<TargetKind> target_kinds;
   // key `requires`, which is a keyword of C++
   ManifestRequires needs;
   bool enabled = true;

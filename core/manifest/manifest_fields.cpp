@@ -70,6 +70,15 @@ std::string check_global(const YamlValue& value) {
 
 constexpr std::string_view kProbe[] = {"auto", "always", "never"};
 constexpr std::string_view kIsa[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"};
+std::string check_target_kind(const YamlValue& value) {
+  return is_target_kind_name(value.text) ? "" : "the name of a target kind, [a-z][a-z0-9_-]*";
+}
+
+std::string check_spelling(const YamlValue& value) {
+  return std::ranges::count(value.text, '*') == 1 ? "" : "a text with one *";
+}
+
+constexpr std::string_view kTargetTypes[] = {"bool", "int", "string", "list"};
 constexpr std::string_view kOptionTypes[] = {"bool", "int", "float", "string", "path", "enum"};
 
 constexpr YamlField kAbi[] = {
@@ -128,6 +137,29 @@ constexpr YamlField kOption[] = {
     {.name = "live", .type = YamlType::boolean},
     {.name = "secret", .type = YamlType::boolean},
 };
+constexpr YamlField kTargetOption[] = {
+    {.name = "type", .type = YamlType::choice, .required = true, .choices = kTargetTypes},
+    {.name = "default", .type = YamlType::any},
+    {.name = "doc", .required = true, .longest = kMaxLengthText},
+    {.name = "attribute", .longest = 64, .check = check_device_name},
+    {.name = "spelling", .longest = 64, .check = check_spelling},
+};
+constexpr YamlField kTargetKind[] = {
+    {.name = "name", .required = true, .longest = 64, .check = check_target_kind},
+    {.name = "device", .longest = 64, .check = check_device_name},
+    {.name = "keys", .type = YamlType::list, .longest = kMaxItems, .check_item = check_type_key},
+    {.name = "type_key", .longest = kMaxLengthKey, .check = check_type_key},
+    {.name = "languages",
+     .type = YamlType::list,
+     .longest = kMaxItems,
+     .check_item = check_type_key},
+    {.name = "options",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .longest = kMaxItems,
+     .fields = kTargetOption},
+    {.name = "tags", .type = YamlType::map, .items = YamlType::any, .longest = kMaxItems},
+};
 
 // A drop-in may set the last six.
 constexpr YamlField kFields[] = {
@@ -168,6 +200,11 @@ constexpr YamlField kFields[] = {
      .items = YamlType::record,
      .longest = kMaxItems,
      .fields = kOption},
+    {.name = "target_kinds",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .longest = 16,
+     .fields = kTargetKind},
     {.name = "annotations", .type = YamlType::any},
     {.name = "enabled", .type = YamlType::boolean},
     {.name = "required", .type = YamlType::boolean},

@@ -21,6 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = expect_end("cuda", blob, consumed, payload->kernels);
   expect_kept(payload->kept, bytes);
   expect(payload->calls.size() == payload->kernels.size(), "every kernel has a call");
+  if (payload->is_source()) {
+    expect_lies_in(bytes, reinterpret_cast<const std::uint8_t*>(payload->source.data()),
+                   payload->source.size(), "the source is inside the payload");
+    expect(payload->source.find('\0') == std::string_view::npos, "source has no NUL");
+    return 0;
+  }
   const cuda::Image& image = payload->image;
   expect_lies_in(bytes, image.code.data(), image.code.size(), "the code is inside the payload");
   expect(image.kind == cuda::Image::Kind::fatbin || image.parts.size() == 1,
