@@ -7,6 +7,9 @@
 #include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace gantry {
 
 PluginSet& InstalledPlugins::set() const { return *state_->plugins; }
@@ -28,6 +31,21 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
 Result<std::vector<ConfigValue>> InstalledPlugins::options_of(
     const Manifest& manifest, std::vector<Message>& warnings) const {
   return plugin_options(*state_, manifest, warnings);
+}
+
+TargetKinds InstalledPlugins::target_kinds() const {
+  std::vector<Manifest> manifests;
+  for (Candidate& candidate : set().candidates()) {
+    if (candidate.manifest && !candidate.stopped()) {
+      manifests.push_back(std::move(*candidate.manifest));
+    }
+  }
+  std::stable_sort(manifests.begin(), manifests.end(), comes_first);
+  TargetKinds kinds;
+  for (Manifest& manifest : manifests) {
+    for (TargetKind& kind : manifest.target_kinds) kinds.add(std::move(kind), manifest.id);
+  }
+  return kinds;
 }
 
 Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(

@@ -6,6 +6,7 @@
 #include "core/module/artifact.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
+#include "core/target/target_kinds.hpp"
 #include "core/trace/span.hpp"
 
 #include <gantry/runtime.hpp>
@@ -35,6 +36,9 @@ class InstalledPlugins {
   // See plugin_options.hpp.
   Result<std::vector<ConfigValue>> options_of(const Manifest& manifest,
                                               std::vector<Message>& warnings) const;
+  // The target kinds of the host and of the plugins that can be used according to their manifests,
+  // in order of preference.
+  TargetKinds target_kinds() const;
   // Reads a file and its container with these layouts. Loads nothing.
   //
   // returns  errors of opening the file; malformed or unsupported from the ELF and container

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"NoArguments",
                    {},
                    "gantry: a command is required; commands: inspect, run, bench, plugins, "
-                   "devices, pack, repack, mlf, version, help\n  see: gantry --help\n"},
+                   "devices, targets, pack, repack, mlf, version, help\n  see: gantry --help\n"},
         WrongUsage{
             "NoFile", {"inspect"}, "gantry: FILE is required\n  see: gantry inspect --help\n"},
         WrongUsage{"UnknownOption",
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"UnknownCommand",
                    {"explain"},
                    "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
-                   "devices, pack, repack, mlf, version, help\n  see: gantry --help\n"},
+                   "devices, targets, pack, repack, mlf, version, help\n  see: gantry --help\n"},
         WrongUsage{
             "UnknownCommandOfPlugins",
             {"plugins", "frobnicate"},
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Help, IsPrintedToStdoutWithStatus0) {
   for (const char* command :
-       {"inspect", "run", "bench", "plugins", "devices", "pack", "repack", "version"}) {
+       {"inspect", "run", "bench", "plugins", "devices", "targets", "pack", "repack", "version"}) {
     const Outcome help = run_gantry({command, "--help"});
 
     EXPECT_EQ(help.status, 0) << command;

@@ -24,6 +24,8 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command gantry_pack)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
   gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_targets LABELS cli SOURCES cli_targets_test.cpp
+    LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)

@@ -65,6 +65,7 @@ void add_plugins_verify(CLI::App& plugins, Invocation& invocation);
 // Adds `plugins clear`.
 void add_plugins_clear(CLI::App& plugins, Invocation& invocation);
 void add_devices(CLI::App& app, Invocation& invocation);
+void add_targets(CLI::App& app, Invocation& invocation);
 void add_pack(CLI::App& app, Invocation& invocation);
 void add_repack(CLI::App& app, Invocation& invocation);
 // Adds `mlf` and its commands.

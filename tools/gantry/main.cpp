@@ -72,8 +72,9 @@ constexpr struct {
   std::string_view name;
   void (*add)(CLI::App& app, Invocation& invocation);
 } kCommands[] = {
-    {"inspect", add_inspect}, {"run", add_run},   {"bench", add_bench},   {"plugins", add_plugins},
-    {"devices", add_devices}, {"pack", add_pack}, {"repack", add_repack}, {"mlf", add_mlf},
+    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
+    {"plugins", add_plugins}, {"devices", add_devices}, {"targets", add_targets},
+    {"pack", add_pack},       {"repack", add_repack},   {"mlf", add_mlf},
     {"version", add_version}, {"help", add_help},
 };
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry targets: kinds of compilation targets, and targets in both forms.
+#include "tests/golden/cli_command.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace gantry::test {
+namespace {
+
+using ::testing::HasSubstr;
+using json = nlohmann::json;
+
+// A plugin whose manifest declares a kind; its library does not exist.
+class TargetsCommand : public ::testing::Test {
+ protected:
+  TargetsCommand() {
+    write_file(temp_ / "acme.yaml", R"(schema: "1.0"
+id: acme.npu
+version: "1.0.0"
+library: libacme.so
+abi: {major: 1, min_minor: 0, max_minor: 0}
+keys: [{key: acme.npu}]
+devices: [{name: acme_npu, kind: npu, dlpack: 20}]
+target_kinds:
+  - name: acme
+    device: acme_npu
+    keys: [npu]
+    type_key: acme.npu
+    languages: [npu-c]
+    options:
+      cores: {type: int, default: 4, doc: "number of cores", attribute: multiprocessors}
+      isa: {type: string, doc: "instruction set"}
+      fast: {type: bool, default: true, doc: "inexact"}
+      mattr: {type: list, doc: "features"}
+    tags:
+      acme/edge: {cores: 2, isa: v21, fast: false, mattr: ["+a"]}
+)");
+  }
+  Outcome targets(std::vector<std::string> args) {
+    args.insert(args.begin(), {"--plugins", temp_.path().string(), "targets"});
+    return run_gantry(args);
+  }
+
+ private:
+  const TempDir temp_;
+};
+
+TEST_F(TargetsCommand, ListsKindsOfTheHostAndOfPlugins) {
+  const Outcome listed = targets({"--json"});
+
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  const json kinds = json::parse(listed.out)["kinds"];
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[1]["name"], "c");
+  EXPECT_EQ(kinds[1]["plugin"], nullptr);
+  EXPECT_EQ(kinds[1]["devices"], json({"cpu:0"}));
+  const json& acme = kinds[0];
+  EXPECT_EQ(acme["name"], "acme");
+  EXPECT_EQ(acme["plugin"], "acme.npu");
+  EXPECT_EQ(acme["device"], "acme_npu");
+  EXPECT_EQ(acme["device_type"], 20);
+  EXPECT_EQ(acme["devices"], json::array());
+  EXPECT_EQ(acme["keys"], json({"npu"}));
+  EXPECT_EQ(acme["type_key"], "acme.npu");
+  EXPECT_EQ(acme["languages"], json({"npu-c"}));
+  EXPECT_EQ(acme["options"][0], json::parse(R"({"name": "cores", "type": "int", "default": 4,
+      "doc": "number of cores", "attribute": "multiprocessors"})"));
+  EXPECT_EQ(acme["options"][3], json::parse(R"({"name": "mattr", "type": "list", "default": null,
+      "doc": "features", "attribute": null})"));
+  EXPECT_EQ(acme["tags"], json::parse(R"({"acme/edge": {"cores": 2, "isa": "v21", "fast": false,
+      "mattr": ["+a"]}})"));
+  EXPECT_EQ(json::parse(listed.out)["options"][0]["name"], "device");
+}
+
+TEST_F(TargetsCommand, ListsOptionsDevicesAndTagsAsText) {
+  const Outcome listed = targets({});
+
+  ASSERT_EQ(listed.status, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("acme  acme.npu\n"
+                                    "  device  acme_npu: none on this host\n"
+                                    "  keys  npu\n"
+                                    "  builds  payloads \"acme.npu\" from npu-c\n"
+                                    "  options\n"
+                                    "    cores  int, default 4, of the device  number of cores\n"
+                                    "    isa  string  instruction set\n"
+                                    "    fast  bool, default true  inexact\n"
+                                    "    mattr  list  features\n"
+                                    "  tags  acme/edge\n"));
+  EXPECT_THAT(listed.out, HasSubstr("llvm  built in\n  device  cpu: cpu:0\n"));
+  EXPECT_THAT(listed.out, HasSubstr("options of every kind\n  device  string  "));
+}
+
+TEST_F(TargetsCommand, ReadsATargetInBothForms) {
+  const Outcome from_text = targets({"acme -isa=v3 -host=llvm"});
+  const Outcome as_text = targets({"--text", from_text.out});
+  const Outcome again = targets({"--json", as_text.out});
+
+  ASSERT_EQ(from_text.status, 0) << from_text.err;
+  EXPECT_EQ(json::parse(from_text.out), json::parse(R"({"kind": "acme", "tag": "", "keys": ["npu"],
+      "host": {"kind": "llvm", "tag": "", "keys": ["cpu"]}, "cores": 4, "fast": true, "isa": "v3"})"));
+  ASSERT_EQ(as_text.status, 0) << as_text.err;
+  EXPECT_EQ(as_text.out, "acme -keys=npu -host=\"llvm -keys=cpu\" -cores=4 -fast=1 -isa=v3\n");
+  EXPECT_EQ(again.out, from_text.out);
+}
+
+TEST_F(TargetsCommand, ReportsAWrongTarget) {
+  const Outcome wrong = targets({"acme -core=3"});
+
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(wrong.err,
+            "gantry: option \"core\" is unknown to target kind \"acme\", did you mean \"cores\"; "
+            "options: cores, isa, fast, mattr, device, from_device, libs, model, "
+            "target_device_type (offset 0x5)\n");
+}
+
+TEST_F(TargetsCommand, ReadsAttributesOfADevice) {
+  const Outcome cpu = targets({"llvm -from_device=0"});
+  const Outcome missing = targets({"acme -from_device=1"});
+
+  EXPECT_EQ(cpu.status, 0) << cpu.err;
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err,
+              HasSubstr("device acme_npu:1 of from_device is not there; this host has 0 devices "
+                        "\"acme_npu\""));
+}
+
+}  // namespace
+}  // namespace gantry::test

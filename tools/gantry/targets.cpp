@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/json_document.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/driver_guard.hpp"
+#include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/session.hpp"
+#include "tools/gantry/target_devices.hpp"
+
+#include "core/base/text.hpp"
+#include "core/target/target.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry::cli {
+namespace {
+
+// A kind and the devices of this host that run its code.
+struct ListedKind {
+  KnownTargetKind known;
+  // "cuda:0"
+  std::vector<std::string> devices;
+};
+
+std::string value_text(const TargetValue& value) {
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+  if (const auto* items = std::get_if<std::vector<std::string>>(&value)) return join(*items, ",");
+  return std::get<std::string>(value);
+}
+
+// "int, default 32, of the device"
+std::string type_text(const TargetOption& option) {
+  std::string text(name_of(option.type));
+  if (option.fallback) text += concat(", default ", value_text(*option.fallback));
+  if (!option.attribute.empty()) text += ", of the device";
+  return text;
+}
+
+std::string kinds_text(const std::vector<ListedKind>& kinds) {
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  std::string text;
+  for (const ListedKind& listed : kinds) {
+    const TargetKind& kind = listed.known.kind;
+    text += terminal.paint({escaped(kind.name)}, Tone::heading);
+    text +=
+        text_line("  ", listed.known.plugin.empty() ? "built in" : escaped(listed.known.plugin));
+    text += text_line("  device  ", escaped(kind.device), ": ",
+                      listed.devices.empty() ? "none on this host" : join(listed.devices));
+    if (!kind.keys.empty()) text += text_line("  keys  ", escaped(join(kind.keys)));
+    if (!kind.languages.empty()) {
+      text += text_line("  builds  payloads ", escaped(quoted(kind.type_key)), " from ",
+                        escaped(join(kind.languages)));
+    }
+    text += text_line("  options");
+    for (const TargetOption& option : kind.options) {
+      text += text_line("    ", escaped(option.name), "  ", escaped(type_text(option)), "  ",
+                        escaped(option.doc));
+    }
+    if (!kind.tags.empty()) {
+      text += text_line("  tags  ", escaped(join(kind.tags, ", ", &TargetTag::name)));
+    }
+  }
+  text += text_line("options of every kind");
+  for (const TargetOption& option : common_target_options()) {
+    text += text_line("  ", option.name, "  ", type_text(option), "  ", option.doc);
+  }
+  return text;
+}
+
+void write_value(const TargetValue& value, JsonWriter& json) {
+  if (const auto* text = std::get_if<std::string>(&value)) return json.value(json_text(*text));
+  if (const auto* items = std::get_if<std::vector<std::string>>(&value)) {
+    json.begin_list();
+    for (const std::string& item : *items) json.value(json_text(item));
+    return json.end();
+  }
+  if (const auto* truth = std::get_if<bool>(&value)) return json.value(*truth);
+  json.value(std::get<std::int64_t>(value));
+}
+
+void write_option(const TargetOption& option, JsonWriter& json) {
+  json.field("name", json_text(option.name));
+  json.field("type", name_of(option.type));
+  json.key("default");
+  option.fallback ? write_value(*option.fallback, json) : json.value(nullptr);
+  json.field("doc", json_text(option.doc));
+  json.field("attribute", text_or_null(option.attribute));
+}
+
+void write_kind(const ListedKind& listed, JsonWriter& json) {
+  const TargetKind& kind = listed.known.kind;
+  json.field("name", json_text(kind.name));
+  json.field("plugin", text_or_null(listed.known.plugin));
+  json.field("device", json_text(kind.device));
+  json.field("device_type", kind.device_type);
+  write_texts("devices", listed.devices, json);
+  write_texts("keys", kind.keys, json);
+  json.field("type_key", text_or_null(kind.type_key));
+  write_texts("languages", kind.languages, json);
+  write_objects("options", kind.options, json, write_option);
+  json.begin_object("tags");
+  for (const TargetTag& tag : kind.tags) {
+    json.begin_object(json_text(tag.name));
+    for (const auto& [name, value] : tag.values) {
+      json.key(json_text(name));
+      write_value(value, json);
+    }
+    json.end();
+  }
+  json.end();
+}
+
+std::string kinds_json(const std::vector<ListedKind>& kinds, const std::vector<Message>& problems) {
+  return json_document([&](JsonWriter& json) {
+    write_objects("kinds", kinds, json, write_kind);
+    write_objects("options", common_target_options(), json, write_option);
+    write_texts("problems", problems, json);
+  });
+}
+
+struct TargetsOptions {
+  std::string target;
+  int timeout_seconds = default_driver_seconds;
+  bool text = false;
+  bool json = false;
+};
+
+Result<ExitStatus> list_kinds(TargetDevices& devices, const TargetKinds& kinds,
+                              const TargetsOptions& options, const Globals& globals) {
+  GANTRY_TRY(const std::vector<DeviceInfo> found, devices.all());
+  std::vector<ListedKind> listed;
+  for (const KnownTargetKind& known : kinds.all()) {
+    listed.push_back({known, {}});
+    for (const DeviceInfo& device : found) {
+      if (device.name != known.kind.device) continue;
+      listed.back().devices.push_back(concat(device.name, ':', device.index));
+    }
+  }
+  print(options.json ? kinds_json(listed, devices.problems()) : kinds_text(listed));
+  for (const Message& problem : devices.problems()) {
+    if (!globals.quiet) warn(problem);
+  }
+  return kDone;
+}
+
+Result<ExitStatus> targets(const TargetsOptions& options, const Globals& globals) {
+  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  TargetDevices devices(runtime, std::chrono::seconds(options.timeout_seconds));
+  const TargetKinds kinds = InstalledPlugins(runtime).target_kinds();
+  if (options.target.empty()) return list_kinds(devices, kinds, options, globals);
+  GANTRY_TRY(const Target target, parse_target(options.target, kinds, devices.attributes()));
+  print(options.text ? text_line(target_text(target)) : target_json(target, json_style));
+  return kDone;
+}
+
+}  // namespace
+
+void add_targets(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<TargetsOptions>();
+  CLI::App* command =
+      app.add_subcommand("targets", "list the kinds of compilation targets, or read a target");
+  command
+      ->add_option("TARGET", options->target, "print this target, given as text or JSON, as JSON")
+      ->check(not_empty());
+  command->add_flag("--text", options->text, "print TARGET in the form of text");
+  add_driver_timeout(*command, options->timeout_seconds);
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->footer(
+      "Examples:\n"
+      "  gantry targets\n"
+      "  gantry targets 'cuda -arch=sm_90'\n"
+      "  gantry targets --text '{\"kind\": \"opencl\", \"from_device\": 0}'");
+  set_action(*command, invocation, options, targets);
+}
+
+}  // namespace gantry::cli
