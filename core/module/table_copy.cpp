@@ -124,6 +124,10 @@ const Location kGlobals[] = {
     GANTRY_REQUIRED(gantry_globals, "globals", get_global),
 };
 
+const Location kGenerator[] = {
+    GANTRY_REQUIRED(gantry_generator, "generator", build),
+};
+
 // A device that creates streams, events or graphs must be able to destroy them, and one with
 // streams must have synchronize.
 const Location kDevice[] = {
@@ -245,6 +249,9 @@ Result<gantry_device_table> copy_table(const gantry_device_table* table, std::st
 }
 Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject) {
   return copy_any(table, "gantry_globals", kGlobals, subject);
+}
+Result<gantry_generator> copy_table(const gantry_generator* table, std::string_view subject) {
+  return copy_any(table, "gantry_generator", kGenerator, subject);
 }
 
 Result<gantry_function_info> copy_record(const gantry_function_info* info,

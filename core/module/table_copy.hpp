@@ -13,6 +13,7 @@
 // completes all work before a call returns.
 #pragma once
 
+#include <gantry/generator.h>
 #include <gantry/globals.h>
 #include <gantry/plugin.h>
 #include <gantry/result.hpp>
@@ -41,6 +42,8 @@ template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_generator> = 16;
 // A record that a plugin fills. It grows like a table.
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
@@ -64,6 +67,7 @@ Result<gantry_function_table> copy_table(const gantry_function_table* table,
                                          std::string_view subject);
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
 Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject);
+Result<gantry_generator> copy_table(const gantry_generator* table, std::string_view subject);
 // Copies a record that list_functions passes to its visitor. Its texts are the plugin's, valid as
 // long as the record.
 Result<gantry_function_info> copy_record(const gantry_function_info* info,

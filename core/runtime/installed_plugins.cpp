@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/installed_plugins.hpp"
 
+#include "core/base/process_end.hpp"
+#include "core/module/table_copy.hpp"
 #include "core/runtime/config_check.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/payload_text.hpp"
@@ -31,6 +33,20 @@ std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) 
 Result<std::vector<ConfigValue>> InstalledPlugins::options_of(
     const Manifest& manifest, std::vector<Message>& warnings) const {
   return plugin_options(*state_, manifest, warnings);
+}
+
+Result<Generator> InstalledPlugins::generator(std::string_view plugin) const {
+  GANTRY_TRY(const auto active, set().open(plugin));
+  const std::string subject = concat("plugin ", active->plugin->id);
+  if (!plugins_may_run()) return process_end_error(subject);
+  void* const self = instance_of(*active).self();
+  GANTRY_TRY(const gantry_generator table,
+             copy_table(static_cast<const gantry_generator*>(
+                            active->plugin->table.get_extension(self, GANTRY_GENERATOR_1)),
+                        subject));
+  // The plugin is released before the runtime.
+  using Life = std::pair<std::shared_ptr<RuntimeState>, std::shared_ptr<const ActivePlugin>>;
+  return Generator{active->plugin->id, table, self, std::make_shared<const Life>(state_, active)};
 }
 
 TargetKinds InstalledPlugins::target_kinds() const {

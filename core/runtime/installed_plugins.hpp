@@ -4,6 +4,7 @@
 #include "core/format/payload_layout.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/module/artifact.hpp"
+#include "core/module/generator.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
 #include "core/target/target_kinds.hpp"
@@ -39,6 +40,12 @@ class InstalledPlugins {
   // The target kinds of the host and of the plugins that can be used according to their manifests,
   // in order of preference.
   TargetKinds target_kinds() const;
+  // Opens the code generator of a plugin (gantry/generator.h), which keeps the runtime.
+  //
+  // plugin   [in]   an id
+  // returns  the errors of PluginSet::open(); malformed: the plugin does not have the extension, or
+  //          its table is wrong
+  Result<Generator> generator(std::string_view plugin) const;
   // Reads a file and its container with these layouts. Loads nothing.
   //
   // returns  errors of opening the file; malformed or unsupported from the ELF and container

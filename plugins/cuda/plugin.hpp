@@ -25,6 +25,14 @@ struct Plugin {
 
   explicit Plugin(Host given) : host(given), gpus(given), compiler(given) {}
 
+  // Compiles CUDA C++ to PTX with NVRTC, for the target's architecture.
+  //
+  // returns  UNSUPPORTED  the source does not compile (KERNEL_BUILD), or does not have a kernel
+  //                       (KERNEL)
+  //          UNAVAILABLE  NVRTC or a header is missing (CUDA_SOURCE, HEADER_MISSING)
+  //          INVALID      the target's arch is no architecture (ARCH)
+  Status build(const Build& what, const Sink& sink);
+
   Host host;
   cuda::Devices gpus;
   SourceCompiler compiler;

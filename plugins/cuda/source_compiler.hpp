@@ -41,6 +41,7 @@ class SourceCompiler {
   // Compiles to PTX for an architecture: "sm_90a". Not cached.
   //
   // name     [in]   the file's name in diagnostics
+  // returns  as nvrtc() and Nvrtc::compile()
   Result<std::string> compile_ptx(std::string_view source, std::string_view name,
                                   std::string_view architecture);
 

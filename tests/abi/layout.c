@@ -221,6 +221,39 @@ AT(gantry_loader_table, device, 16);
 AT(gantry_loader_table, load_binary, 24);
 AT(gantry_loader_table, check_binary, 32);
 
+// gantry/generator.h
+SIZE(gantry_source, 48);
+AT(gantry_source, name, 0);
+AT(gantry_source, language, 16);
+AT(gantry_source, text, 32);
+
+SIZE(gantry_kernel_record, 56);
+AT(gantry_kernel_record, name, 0);
+AT(gantry_kernel_record, source, 16);
+AT(gantry_kernel_record, arguments, 24);
+AT(gantry_kernel_record, argument_count, 32);
+AT(gantry_kernel_record, launch_tags, 40);
+AT(gantry_kernel_record, launch_tag_count, 48);
+
+SIZE(gantry_build, 96);
+AT(gantry_build, struct_size, 0);
+AT(gantry_build, flags, 4);
+AT(gantry_build, kind, 8);
+AT(gantry_build, target, 24);
+AT(gantry_build, sources, 40);
+AT(gantry_build, source_count, 48);
+AT(gantry_build, kernels, 56);
+AT(gantry_build, kernel_count, 64);
+AT(gantry_build, argument_tags, 72);
+AT(gantry_build, zero, 76);
+AT(gantry_build, self, 80);
+AT(gantry_build, diagnostic, 88);
+
+SIZE(gantry_generator, 16);
+AT(gantry_generator, struct_size, 0);
+AT(gantry_generator, zero, 4);
+AT(gantry_generator, build, 8);
+
 // gantry/device.h
 SIZE(gantry_alloc, 56);
 AT(gantry_alloc, struct_size, 0);

@@ -9,6 +9,8 @@
 #include <gantry/quoted.hpp>
 
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace gantry::kit {
 namespace {
@@ -91,10 +93,14 @@ Status keeps_to_struct_size(Subject& subject) {
 Status refuses_unknown_extensions(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
-  const std::string known = GANTRY_GLOBALS_1;
-  for (const std::string& id :
-       {std::string(), std::string("vendor.unknown/1"), known + "x", known + "/1", known + " ",
-        known.substr(0, known.size() - 1), std::string(65536, 'x')}) {
+  std::vector<std::string> unknown{"", "vendor.unknown/1", std::string(65536, 'x')};
+  for (const std::string known : {GANTRY_GLOBALS_1, GANTRY_GENERATOR_1}) {
+    for (const std::string& id :
+         {known + "x", known + "/1", known + " ", known.substr(0, known.size() - 1)}) {
+      unknown.push_back(id);
+    }
+  }
+  for (const std::string& id : unknown) {
     if (instance.plugin().table.get_extension(instance.self(), id.c_str()) != nullptr)
       return bug("get_extension(", quoted(id), ") returns a table, expected NULL");
   }

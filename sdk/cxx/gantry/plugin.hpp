@@ -16,13 +16,15 @@
 //
 // One object is created for each runtime: by `static Result<std::unique_ptr<Plugin>> create(Host)`
 // if the class has it, otherwise by the constructor. If the class has `functions()` or `find()`, as
-// in module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1.
+// in module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1. With
+// `build()`, as in generator.hpp, it has gantry.generator/1.
 #pragma once
 
 #include <gantry/globals.h>
 #include <gantry/note.h>
 #include <gantry/plugin.h>
 #include <gantry/device.hpp>
+#include <gantry/generator.hpp>
 #include <gantry/loader.hpp>
 #include <gantry/method.hpp>
 
@@ -100,9 +102,16 @@ consteval gantry_plugin_table make_plugin_table() {
   if constexpr (requires { typename P::Devices; }) set_devices<P>(table, typename P::Devices());
   table.create = create<P>;
   table.destroy = [](void* self) { delete static_cast<P*>(self); };
-  if constexpr (HasMethods<P> || HasNamedFunctions<P>) {
+  if constexpr (HasMethods<P> || HasNamedFunctions<P> || HasBuild<P>) {
     table.get_extension = [](void*, const char* id) -> const void* {
-      return std::string_view(id) == GANTRY_GLOBALS_1 ? &globals_table<P> : nullptr;
+      const std::string_view name(id);
+      if constexpr (HasMethods<P> || HasNamedFunctions<P>) {
+        if (name == GANTRY_GLOBALS_1) return &globals_table<P>;
+      }
+      if constexpr (HasBuild<P>) {
+        if (name == GANTRY_GENERATOR_1) return &generator_table<P>;
+      }
+      return nullptr;
     };
   }
   return table;

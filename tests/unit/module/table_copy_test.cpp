@@ -95,6 +95,7 @@ TEST(TableCopy, HasTheSizesOfAbiOneZero) {
   EXPECT_EQ(kMinTableSize<gantry_function_table>, sizeof(gantry_function_table));
   EXPECT_EQ(kMinTableSize<gantry_device_table>, sizeof(gantry_device_table));
   EXPECT_EQ(kMinTableSize<gantry_globals>, sizeof(gantry_globals));
+  EXPECT_EQ(kMinTableSize<gantry_generator>, sizeof(gantry_generator));
   EXPECT_EQ(kMinTableSize<gantry_function_info>, sizeof(gantry_function_info));
 }
 

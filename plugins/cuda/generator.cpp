@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds a payload of CUDA C++ sources. Later devices run the PTX, too.
+#include "plugin.hpp"
+
+#include <gantry/payload_writer.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace gantry::cuda {
+namespace {
+
+// For targets without an architecture: every NVRTC of CUDA 11 to 13 supports it.
+constexpr std::string_view default_architecture = "sm_75";
+
+// Returns the target's architecture: "sm_90a".
+Result<std::string> architecture_of_target(const Build& what) {
+  GANTRY_TRY(const JsonTree target, what.target());
+  const auto arch = target.root().find("arch");
+  const std::string_view text =
+      arch && arch->is(JsonKind::text) ? arch->text() : default_architecture;
+  constexpr std::string_view prefix = "sm_";
+  const std::string_view number =
+      text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view();
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const bool has_variant = number.ends_with('a') || number.ends_with('f');
+  const std::string_view digits = number.substr(0, number.size() - (has_variant ? 1 : 0));
+  if (digits.size() >= 2 && digits.size() <= 4 && std::ranges::all_of(digits, is_digit)) {
+    return std::string(text);
+  }
+  return invalid("arch of the target is ", quoted(text), ", expected sm_75, sm_90a or the like")
+      .with_reason("ARCH");
+}
+
+// NVRTC compiles one text; #line keeps the files and lines of diagnostics.
+std::string joined(const std::vector<BuildSource>& sources) {
+  std::string text;
+  for (const BuildSource& source : sources) {
+    text += concat("#line 1 ", quoted(source.name), "\n");
+    text += source.text;
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Status Plugin::build(const Build& what, const Sink& sink) {
+  GANTRY_TRY(const std::string architecture, architecture_of_target(what));
+  GANTRY_TRY(const KernelTable kernels, what.kernels());
+  const std::vector<BuildSource> sources = what.sources();
+  for (const BuildSource& source : sources) {
+    if (source.language != "cuda") {
+      return unsupported("source ", quoted(source.name), " is ", quoted(source.language),
+                         ", gantry.cuda compiles cuda")
+          .with_reason("KERNEL_BUILD");
+    }
+    if (const std::size_t nul = source.text.find('\0'); nul != source.text.npos) {
+      return malformed(nul, "source ", quoted(source.name), " contains a NUL, expected text");
+    }
+  }
+  if (sources.empty()) return invalid("there is no source, expected one at least");
+  GANTRY_TRY(const std::string ptx,
+             compiler.compile_ptx(joined(sources), sources.front().name, architecture));
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::string& name = kernels.kernels()[i].name;
+    if (ptx.find(concat(".entry ", name, "(")) != ptx.npos) continue;
+    return unsupported("source ", quoted(sources[what.source_of(i)].name), " has no kernel ",
+                       quoted(name), ", expected: extern \"C\" __global__ void ", name, "(...)")
+        .with_reason("KERNEL");
+  }
+  PayloadWriter out;
+  out.Write("ptx");
+  write_kernel_table(out, kernels);
+  out.Write(ptx);
+  return sink.write(out.bytes());
+}
+
+}  // namespace gantry::cuda

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/generator.h - plugin extension "gantry.generator/1": builds a payload from sources.
+//
+//     manifest   target_kinds: [{name: cuda, type_key: cuda, languages: [cuda], ...}]
+//     plugin     get_extension(self, GANTRY_GENERATOR_1) -> {build}
+//
+//     host                                              plugin
+//     ---- build(target, sources, kernels, sink) ---->  compiles, writes the payload
+//     <--- diagnostic(text) --------------------------  any number of times
+//
+// `gantry pack` finds the plugin by the type key of a module in its recipe.
+#ifndef GANTRY_GENERATOR_H
+#define GANTRY_GENERATOR_H
+
+#include "loader.h"
+GANTRY_BEGIN
+
+#define GANTRY_GENERATOR_1 "gantry.generator/1"
+
+// Frozen record: one source.
+typedef struct gantry_source {
+  // The file's name, for diagnostics: "dense.cu".
+  gantry_bytes name;
+  // One of the languages of the target kind in the manifest: "cuda".
+  gantry_bytes language;
+  gantry_bytes text;
+} gantry_source;
+
+// Frozen record: one kernel, an entry of the payload's kernel table.
+typedef struct gantry_kernel_record {
+  gantry_bytes name;
+  // Index of the source with its code.
+  uint64_t source;
+  const gantry_dtype* arguments;
+  uint64_t argument_count;
+  const gantry_bytes* launch_tags;
+  uint64_t launch_tag_count;
+} gantry_kernel_record;
+
+// What build compiles. Borrowed: valid during the call.
+typedef struct gantry_build {
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // Name of the target kind: "cuda".
+  gantry_bytes kind;
+  // The target as canonical JSON: checked against the manifest, with defaults.
+  gantry_bytes target;
+  const gantry_source* sources;
+  uint64_t source_count;
+  const gantry_kernel_record* kernels;
+  uint64_t kernel_count;
+  // GANTRY_ARGUMENT_TAGS_NO or _YES (loader.h): the layout of kernel records to write.
+  uint32_t argument_tags;
+  uint32_t zero;
+  void* self;
+
+  // Receives warnings and notes of compilers, and the complete log of a failed compilation, of which
+  // a status holds only the beginning. Never NULL.
+  //
+  // level    [in]   GANTRY_LOG_* (host.h)
+  // text     [in]   lines, copied
+  void (*diagnostic)(void* self, int32_t level, gantry_bytes text);
+} gantry_build;
+
+// A published table never changes. Additions require a new table, "gantry.generator/2".
+typedef struct gantry_generator {
+  uint32_t struct_size;
+  uint32_t zero;
+
+  // Builds one payload that load_binary of the same plugin loads under the kind's type key.
+  //
+  // plugin   [in]   self of the plugin, as create returned it
+  // sink     [in]   receives the payload; alignment is 0
+  // returns  UNSUPPORTED  a compiler rejects a source; the text contains file, line and the
+  //                       compiler's words
+  //          UNAVAILABLE  this host has no compiler; the text states what to install. The host may
+  //                       then store the sources
+  //          others       on failure, the bytes that the sink has received are discarded
+  // thread   any, in parallel
+  // costs    up to minutes
+  gantry_code (*build)(void* plugin, const gantry_build* what, const gantry_sink* sink,
+                       gantry_status* status);
+} gantry_generator;
+
+GANTRY_END
+#endif
