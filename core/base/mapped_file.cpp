@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -83,6 +84,12 @@ Failure open_error(const fs::path& path, int number) {
   return unavailable(path.native(), " cannot be opened: ", why).native("errno", number);
 }
 
+Failure map_error(const fs::path& path, int number) {
+  const Code code = number == ENOMEM ? Code::exhausted : Code::unavailable;
+  return fail(code, path.native(), " cannot be mapped: ", std::generic_category().message(number))
+      .native("errno", number);
+}
+
 }  // namespace
 
 FileIdentity identity_of(const struct stat& file) {
@@ -106,10 +113,11 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
 Result<std::shared_ptr<const MappedFile>> MappedFile::copy(const fs::path& name,
                                                            std::span<const std::uint8_t> bytes) {
   GANTRY_TRY(Descriptor memory, sealed_memory(name.filename().native(), bytes));
-  return adopt(std::move(memory), name);
+  return adopt(std::move(memory), name, true);
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, const fs::path& path) {
+Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, const fs::path& path,
+                                                            bool is_copy) {
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return open_error(path, errno);
   if (!S_ISREG(info.st_mode)) return wrong_kind(path, info.st_mode);
@@ -117,21 +125,57 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, con
   // Allocated before it owns the descriptor, so that a failed allocation leaks nothing.
   const std::shared_ptr<MappedFile> made(new MappedFile(path, identity_of(info)));
   made->descriptor_ = std::move(file);
+  made->is_copy_ = is_copy;
 
   const auto size = static_cast<std::size_t>(info.st_size);
   void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, made->descriptor(), 0);
-  if (at == MAP_FAILED) {
-    const int why = errno;
-    const Code code = why == ENOMEM ? Code::exhausted : Code::unavailable;
-    return fail(code, path.native(), " cannot be mapped: ", std::generic_category().message(why))
-        .native("errno", why);
-  }
+  if (at == MAP_FAILED) return map_error(path, errno);
   made->bytes_ = {static_cast<const std::uint8_t*>(at), size};
+  made->mapping_ = at;
+  made->mapping_bytes_ = size;
+  return std::shared_ptr<const MappedFile>(made);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& path,
+                                                             std::span<const std::uint8_t> before,
+                                                             const MappedFile& file,
+                                                             std::uint64_t at,
+                                                             std::span<const std::uint8_t> after) {
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::span<const std::uint8_t> tail = file.bytes().subspan(at);
+  // The file's bytes have the same offset in their pages as in the file.
+  const std::uint64_t start = (at % page + page - before.size() % page) % page;
+  const std::uint64_t size = before.size() + tail.size() + after.size();
+
+  const std::shared_ptr<MappedFile> made(new MappedFile(path, {}));
+  constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const all = ::mmap(nullptr, start + size, PROT_READ | PROT_WRITE, reserved, -1, 0);
+  if (all == MAP_FAILED) return map_error(path, errno);
+  made->mapping_ = all;
+  made->mapping_bytes_ = start + size;
+  auto* const bytes = static_cast<std::uint8_t*>(all) + start;
+  made->bytes_ = {bytes, size};
+
+  // Whole pages: the first and the last one also have other bytes.
+  const std::uint64_t first = std::min((at + page - 1) / page * page - at, tail.size());
+  const std::uint64_t last_page = file.bytes().size() / page * page;
+  const std::uint64_t end = last_page > at + first ? last_page - at : first;
+  if (end > first) {
+    void* const pages =
+        ::mmap(bytes + before.size() + first, end - first, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+               file.descriptor(), static_cast<off_t>(at + first));
+    if (pages == MAP_FAILED) return map_error(path, errno);
+  }
+  std::ranges::copy(before, bytes);
+  std::ranges::copy(tail.first(first), bytes + before.size());
+  std::ranges::copy(tail.subspan(end), bytes + before.size() + end);
+  std::ranges::copy(after, bytes + before.size() + tail.size());
+  ::mprotect(all, start + size, PROT_READ);
   return std::shared_ptr<const MappedFile>(made);
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
+  if (mapping_ != nullptr) ::munmap(mapping_, mapping_bytes_);
 }
 
 }  // namespace gantry

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
 
 struct stat;
 
@@ -41,13 +42,27 @@ class MappedFile {
   //
   // path     [in]   for messages and path()
   static Result<std::shared_ptr<const MappedFile>> adopt(Descriptor file,
-                                                         const std::filesystem::path& path);
+                                                         const std::filesystem::path& path) {
+    return adopt(std::move(file), path, false);
+  }
   // A sealed copy of bytes in memory. Each has an identity of its own.
   //
   // name     [in]   for messages and path(): "model.so"
   // returns  as sealed_memory(); malformed: no bytes
   static Result<std::shared_ptr<const MappedFile>> copy(const std::filesystem::path& name,
                                                         std::span<const std::uint8_t> bytes);
+
+  // Bytes before and after those of a file from `at` on, in one range. Pages of the file stay mapped
+  // and are not copied.
+  //
+  // path     [in]   for messages and path()
+  // at       [in]   in the file
+  // returns  exhausted; unavailable: the file cannot be mapped. No descriptor, no identity
+  // costs    a copy of `before`, `after` and at most two pages of the file
+  static Result<std::shared_ptr<const MappedFile>> joined(const std::filesystem::path& path,
+                                                          std::span<const std::uint8_t> before,
+                                                          const MappedFile& file, std::uint64_t at,
+                                                          std::span<const std::uint8_t> after);
 
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -57,10 +72,15 @@ class MappedFile {
   // as passed to the function that created the object
   const std::filesystem::path& path() const { return path_; }
   FileIdentity identity() const { return identity_; }
+  // True if copy() has created it: path() leads to no file.
+  bool is_copy() const { return is_copy_; }
   // The open descriptor, for pread and /proc/self/fd; owned by this object.
   int descriptor() const { return descriptor_.get(); }
 
  private:
+  static Result<std::shared_ptr<const MappedFile>> adopt(Descriptor file,
+                                                         const std::filesystem::path& path,
+                                                         bool is_copy);
   MappedFile(std::filesystem::path path, FileIdentity identity)
       : path_(std::move(path)), identity_(identity) {}
 
@@ -68,6 +88,10 @@ class MappedFile {
   FileIdentity identity_;
   Descriptor descriptor_{-1};
   std::span<const std::uint8_t> bytes_;
+  // of which bytes() is a part
+  void* mapping_ = nullptr;
+  std::size_t mapping_bytes_ = 0;
+  bool is_copy_ = false;
 };
 
 }  // namespace gantry

@@ -12,8 +12,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace gantry {
 namespace {
@@ -163,6 +165,47 @@ TEST(MappedFile, IsNoCopyOfNothing) {
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().reason, "FILE_EMPTY");
   EXPECT_EQ(file.error().message, "model.so is empty");
+}
+
+// Offsets and sizes around the boundaries of pages.
+TEST(MappedFile, JoinsItsBytesWithOthers) {
+  const test::TempDir directory;
+  std::vector<std::uint8_t> content(3 * 4096 + 100);
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::uint8_t>(i * 7);
+  for (const std::size_t size : {100u, 4096u, 2 * 4096u, 3 * 4096u + 100u}) {
+    test::write_file(directory / "a", std::span(content).first(size));
+    const auto file = MappedFile::open(directory / "a").value();
+    for (const std::size_t at : {0u, 1u, 99u, 100u, 4095u, 4096u, 4097u}) {
+      if (at > size) continue;
+      for (const std::size_t head : {0u, 1u, 5000u}) {
+        const std::vector<std::uint8_t> before(head, 1), after(3, 2);
+        std::vector<std::uint8_t> expected = before;
+        expected.insert(expected.end(), content.begin() + static_cast<std::ptrdiff_t>(at),
+                        content.begin() + static_cast<std::ptrdiff_t>(size));
+        expected.insert(expected.end(), after.begin(), after.end());
+
+        const auto joined = MappedFile::joined("b", before, *file, at, after).value();
+
+        EXPECT_TRUE(std::ranges::equal(joined->bytes(), expected))
+            << size << " bytes from " << at << " after " << head;
+      }
+    }
+  }
+}
+
+TEST(MappedFile, KeepsThePagesOfAJoinedFile) {
+  const test::TempDir directory;
+  test::write_file(directory / "a", std::vector<std::uint8_t>(64 * 4096, 1));
+  const auto file = MappedFile::open(directory / "a").value();
+  const std::vector<std::uint8_t> before(10, 2);
+
+  const auto joined = MappedFile::joined("b", before, *file, 100, before).value();
+
+  // A page of the file: what is written to the file is seen.
+  const int writable = ::open((directory / "a").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::pwrite(writable, "x", 1, 8 * 4096), 1);
+  ::close(writable);
+  EXPECT_EQ(joined->bytes()[10 + 8 * 4096 - 100], 'x');
 }
 
 TEST(MappedFile, ReportsTheExistingPartOfAMissingPath) {
