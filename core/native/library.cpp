@@ -6,6 +6,7 @@
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
 #include "core/elf/elf_link.hpp"
+#include "core/format/function_symbol.hpp"
 #include "core/native/library_imports.hpp"
 
 #include <gantry/join.hpp>
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -117,9 +119,9 @@ Status HostLibrary::open_file(const ImportBinding& binding) {
   }
   // The linker would also expand the $ of a path.
   const bool is_literal = path().native().find('$') == std::string::npos;
-  GANTRY_CHECK(searches_origin(*elf_) && !is_private_copy() && is_literal
-                   ? open_path(binding)
-                   : open_descriptor(binding));
+  const bool has_path = !is_private_copy() && !file_->is_copy();
+  GANTRY_CHECK(searches_origin(*elf_) && has_path && is_literal ? open_path(binding)
+                                                                : open_descriptor(binding));
   if (binding.is_lazy()) binding.bind(link_map_of(handle_)->l_addr);
   return {};
 }
@@ -150,7 +152,8 @@ Status HostLibrary::open_descriptor(const ImportBinding& binding) {
     if (text.starts_with(opened)) text.replace(0, opened.size(), path().native());
     Error error = explain_open_failure(*elf_, binding, path().native(), text);
     if (searches_origin(*elf_)) {
-      error.at(is_private_copy() ? "in a private copy of it" : "without its path, which contains $",
+      error.at(is_private_copy() || file_->is_copy() ? "in a private copy of it"
+                                                     : "without its path, which contains $",
                ", where $ORIGIN in its search path does not lead to its directory");
     }
     return error;
@@ -190,6 +193,39 @@ void** HostLibrary::pointer_variable(std::string_view name) const {
   if (symbol->size != sizeof(void*) || symbol->value % alignof(void*) != 0) return nullptr;
   if (!may_be_written(*elf_, symbol->value, sizeof(void*))) return nullptr;
   return static_cast<void**>(address_of(*symbol));
+}
+
+std::vector<std::string> HostLibrary::function_names() const {
+  return exported_functions(*elf_, facts());
+}
+
+Result<std::string_view> HostLibrary::entry_name() const {
+  const ElfSymbol* symbol = elf().find(main_symbol);
+  if (symbol == nullptr || !symbol->exported()) return std::string_view();
+  if (symbol->type != SymbolType::object) return main_symbol;
+  GANTRY_TRY(const auto bytes, elf().bytes_of(*symbol));
+  const auto end = std::find(bytes.begin(), bytes.end(), std::uint8_t{0});
+  if (end == bytes.end()) {
+    return malformed(elf().offset_in_file(bytes), "__tvm_main__ has no terminator in its ",
+                     bytes.size(), " bytes");
+  }
+  const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
+                              static_cast<std::size_t>(end - bytes.begin()));
+  if (function(name) == nullptr) {
+    return malformed(elf().offset_in_file(bytes), "__tvm_main__ names ", quoted(name),
+                     ", which is not a function of the file");
+  }
+  return name;
+}
+
+std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts) {
+  std::vector<std::string> names;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    if (!symbol.exported() || symbol.type != SymbolType::function) continue;
+    const std::string_view name = function_of_symbol(symbol.name, facts);
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace gantry

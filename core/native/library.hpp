@@ -18,16 +18,17 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/exporter_facts.hpp"
 #include "core/native/context.hpp"
+#include "core/native/host_code.hpp"
 #include "core/native/import_binding.hpp"
 #include "core/native/linker_file.hpp"
 
 #include <gantry/result.hpp>
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -42,7 +43,7 @@ namespace gantry {
 Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
                                       std::string_view location);
 
-class HostLibrary {
+class HostLibrary final : public HostCode {
  public:
   // Opens a library. Only its constructors run; what they change of a ProcessState is restored and
   // logged.
@@ -61,12 +62,10 @@ class HostLibrary {
                                                    const HostServices& services);
 
   // Closes the library. Precondition: no function, tensor or module of the library exists.
-  ~HostLibrary();
-  HostLibrary(const HostLibrary&) = delete;
-  HostLibrary& operator=(const HostLibrary&) = delete;
+  ~HostLibrary() override;
 
   const ElfFile& elf() const { return *elf_; }
-  const ExporterFacts& facts() const { return facts_; }
+  std::string name() const override { return path().native(); }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
   // True if this process already had the file open, or its imports are bound in a copy.
@@ -74,17 +73,21 @@ class HostLibrary {
 
   // Returns the function that this library itself exports under that name, or NULL. Functions of
   // its dependencies are not found.
-  void* function(std::string_view name) const;
+  void* function(std::string_view name) const override;
   // Returns the writable pointer variable that it exports under that name, or NULL.
-  void** pointer_variable(std::string_view name) const;
-
-  // Returns true for the first caller only, because the library has variables for one module.
-  bool claim() { return !claimed_.exchange(true); }
+  void** pointer_variable(std::string_view name) const override;
+  // In the order of its symbol table.
+  std::vector<std::string> function_names() const override;
+  // In files from LLVM `__tvm_main__` is a text that contains the name, in files from C it is the
+  // function itself.
+  //
+  // returns  malformed: the text does not end, or names no function
+  Result<std::string_view> entry_name() const override;
 
  private:
   HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
               const ExporterFacts& facts)
-      : file_(std::move(file)), elf_(std::move(elf)), facts_(facts) {}
+      : HostCode(facts), file_(std::move(file)), elf_(std::move(elf)) {}
   Status open_file(const ImportBinding& binding);
   // Opens by the file's own path.
   Status open_path(const ImportBinding& binding);
@@ -94,13 +97,15 @@ class HostLibrary {
 
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const ElfFile> elf_;
-  ExporterFacts facts_;
   LinkerFile opened_;
   void* handle_ = nullptr;
   // The path that debuggers and dladdr() show, and the linker's own, which it frees.
   std::string shown_path_;
   char* linker_path_ = nullptr;
-  std::atomic<bool> claimed_{false};
 };
+
+// Returns the names of the functions that an artifact's library exports, in the order of its symbol
+// table.
+std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts);
 
 }  // namespace gantry

@@ -10,13 +10,10 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <string_view>
 
 namespace gantry {
 namespace {
-
-constexpr std::string_view kMain = "__tvm_main__";
 
 // The variable in which host code finds its context: of TVM up to 0.20, of 0.21, of 0.22 and newer.
 constexpr std::string_view context_symbols[] = {"__tvm_module_ctx", "__tvm_ffi_library_ctx",
@@ -24,7 +21,7 @@ constexpr std::string_view context_symbols[] = {"__tvm_module_ctx", "__tvm_ffi_l
 
 struct LibraryModule {
   // Destroyed last: its code may use the context's handles until then.
-  std::shared_ptr<HostLibrary> library;
+  std::shared_ptr<HostCode> library;
   // of function names; empty except for prefixed system libraries
   std::string prefix;
   const HostServices* services;
@@ -32,39 +29,16 @@ struct LibraryModule {
   LibraryContext context;
 };
 
-// Returns the name of the function that `__tvm_main__` denotes. In files from LLVM it is a text
-// that contains the name, in files from C it is the function itself.
-//
-// returns  an empty view if the file has no entry
-Result<std::string_view> entry_name(const HostLibrary& library) {
-  const ElfSymbol* symbol = library.elf().find(kMain);
-  if (symbol == nullptr || !symbol->exported()) return std::string_view();
-  if (symbol->type != SymbolType::object) return kMain;
-  GANTRY_TRY(const auto bytes, library.elf().bytes_of(*symbol));
-  const auto end = std::find(bytes.begin(), bytes.end(), std::uint8_t{0});
-  if (end == bytes.end()) {
-    return malformed(library.elf().offset_in_file(bytes), "__tvm_main__ has no terminator in its ",
-                     bytes.size(), " bytes");
-  }
-  const std::string_view name(reinterpret_cast<const char*>(bytes.data()),
-                              static_cast<std::size_t>(end - bytes.begin()));
-  if (library.function(name) == nullptr) {
-    return malformed(library.elf().offset_in_file(bytes), "__tvm_main__ names ", quoted(name),
-                     ", which is not a function of the file");
-  }
-  return name;
-}
-
 // Returns the address of a function; NULL if there is none of that name.
 //
 // name     [in,out]  the entry's name replaces `__tvm_main__`
 Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
-  const HostLibrary& library = *module.library;
+  const HostCode& library = *module.library;
   const std::string_view symbol_prefix = function_symbol_prefix(library.facts());
-  if (name == kMain && !symbol_prefix.empty()) {
+  if (name == main_symbol && !symbol_prefix.empty()) {
     name = "main";
-  } else if (name == kMain) {
-    auto entry = entry_name(library);
+  } else if (name == main_symbol) {
+    auto entry = library.entry_name();
     if (!entry.ok())
       return std::move(entry).failure().at("while looking for the entry of ",
                                            location_of(*module.node));
@@ -121,8 +95,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 
 gantry_code visit_functions(void* self, const gantry_visitor* visitor, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    const HostLibrary& library = *static_cast<LibraryModule*>(self)->library;
-    for (const std::string& name : exported_functions(library.elf(), library.facts())) {
+    for (const std::string& name : static_cast<LibraryModule*>(self)->library->function_names()) {
       const gantry_function_info info{sizeof info, 0, {name.data(), name.size()}, {}};
       if (const gantry_code code = visitor->visit(visitor->self, &info, status)) return code;
     }
@@ -146,22 +119,11 @@ constexpr gantry_module_table library_table{
 
 }  // namespace
 
-std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts) {
-  std::vector<std::string> names;
-  for (const ElfSymbol& symbol : elf.symbols()) {
-    if (!symbol.exported() || symbol.type != SymbolType::function) continue;
-    const std::string_view name = function_of_symbol(symbol.name, facts);
-    if (!name.empty()) names.emplace_back(name);
-  }
-  return names;
-}
-
-Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
+Result<gantry_module> new_library_module(std::shared_ptr<HostCode> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix) {
   if (!library->claim()) {
-    return invalid(location_of(node), ": ", library->path().native(),
-                   " already belongs to another module");
+    return invalid(location_of(node), ": ", library->name(), " already belongs to another module");
   }
   for (const RuntimeFunction& function : runtime_functions()) {
     if (function.variable.empty() || !function.fits(library->facts())) continue;
@@ -184,7 +146,14 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
     if (!module->prefix.empty())
       slot = module->library->pointer_variable(concat(module->prefix, name));
     if (slot == nullptr) slot = module->library->pointer_variable(name);
-    if (slot != nullptr) *slot = &module->context;
+    if (slot == nullptr) continue;
+    // Its static variables still hold functions of the module to which it belonged.
+    if (*slot != nullptr && module->library->outlives_module()) {
+      return invalid(location_of(own), ": ", module->library->name(),
+                     " already belongs to another module, until this process ends")
+          .with_reason("LINKED_TWICE");
+    }
+    *slot = &module->context;
   }
   return {};
 }

@@ -6,7 +6,8 @@
 #pragma once
 
 #include "core/module/module.hpp"
-#include "core/native/library.hpp"
+#include "core/native/context.hpp"
+#include "core/native/host_code.hpp"
 
 #include <gantry/module.h>
 
@@ -18,7 +19,7 @@ namespace gantry {
 
 // Creates the module and sets each context pointer that the library defines.
 //
-// library  [in]   retained until the module is destroyed
+// library  [in]   retained until the module is destroyed: a HostLibrary or LinkedCode
 // services [in]   borrowed, outlives the module
 // node     [in]   the node that the module will be bound to; borrowed
 // prefix   [in]   of the names in a prefixed system library: names are looked up with it, then
@@ -28,7 +29,7 @@ namespace gantry {
 // get_function finds the functions that the library itself exports, and the entry under the name
 // `__tvm_main__` (in the file a text with the entry's name, or the entry itself). visit_functions
 // omits the names that are reserved for the compiler.
-Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
+Result<gantry_module> new_library_module(std::shared_ptr<HostCode> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix = {});
 
@@ -38,11 +39,8 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostLibrary> library,
 //
 // own      [in]   a node bound to a module of new_library_module()
 // root     [in]   generations 1 and 2: the artifact's root; later ones: NULL
-// returns  invalid if `own` is not a library module
+// returns  invalid  `own` is not a library module; LINKED_TWICE: code that is linked into the program
+//                   belongs to another one
 Status set_module_context(ModuleNode& own, ModuleNode* root);
-
-// Returns the names of the functions that an artifact's library exports, in the order of its symbol
-// table.
-std::vector<std::string> exported_functions(const ElfFile& elf, const ExporterFacts& facts);
 
 }  // namespace gantry

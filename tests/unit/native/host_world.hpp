@@ -6,6 +6,7 @@
 #include "core/format/container_location.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/native/context.hpp"
+#include "core/native/library.hpp"
 #include "core/native/library_module.hpp"
 #include "core/native/thread_pool.hpp"
 #include "core/native/workspace.hpp"
