@@ -73,9 +73,7 @@ Opened open_container(RuntimeState& state, File file) {
 
 struct KindLoader {
   FileKind kind;
-  // NULL: the kind is refused
   Opened (*open)(RuntimeState&, File);
-  std::string_view advice = {};
 };
 
 // Other kinds are opened as a library, which refuses them with a text that depends on their bytes.
@@ -84,19 +82,15 @@ constexpr KindLoader kind_loaders[] = {
     {FileKind::archive, open_ar},
     {FileKind::tar, open_tar},
     {FileKind::container, open_container},
-    {FileKind::parameters, nullptr,
-     "load it together with the library and the graph that belong to it"},
 };
 
 }  // namespace
 
 Opened open_artifact_file(RuntimeState& state, File file) {
-  const FileKind kind = kind_of(file->bytes());
-  const auto* const found = std::ranges::find(kind_loaders, kind, &KindLoader::kind);
-  if (found == std::end(kind_loaders)) return open_library(state, std::move(file));
-  if (found->open != nullptr) return found->open(state, std::move(file));
-  return unsupported(file->path().native(), " is ", words_for(kind), "; ", found->advice)
-      .with_reason("FILE_KIND");
+  const auto* const found =
+      std::ranges::find(kind_loaders, kind_of(file->bytes()), &KindLoader::kind);
+  const bool is_library = found == std::end(kind_loaders);
+  return is_library ? open_library(state, std::move(file)) : found->open(state, std::move(file));
 }
 
 Result<ContainerLocation> container_location(const Artifact& artifact) {

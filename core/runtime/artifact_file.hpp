@@ -5,7 +5,7 @@
 //     shared library                      itself
 //     object, ar archive, tar archive     linked with the system's compiler (core/toolchain)
 //     bare container                      itself, without host code
-//     other kinds                         refused, with what can be done
+//     other kinds                         refused
 #pragma once
 
 #include "core/base/mapped_file.hpp"

@@ -3,28 +3,48 @@
 
 #include "core/base/process_end.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/kind/file_kind.hpp"
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
+#include "core/native/library.hpp"
 #include "core/native/library_module.hpp"
+#include "core/native/linked_code.hpp"
 #include "core/runtime/artifact_file.hpp"
+#include "core/runtime/graph_files.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
 #include "core/runtime/type_keys.hpp"
 
+#include <gantry/runtime/linked_symbols.h>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace gantry {
 namespace {
 
-// Loads one file.
+// Code that is linked into the program, in place of a file.
+struct Linked {
+  std::vector<LinkedSymbol> symbols;
+  std::string prefix;
+};
+
+// Loads one artifact.
 class Loading {
  public:
-  Loading(RuntimeState& state, std::shared_ptr<Artifact> artifact, const LoadOptions& options)
-      : state_(state), options_(options), artifact_(std::move(artifact)) {}
+  // facts    [in]   see load_artifact()
+  // linked   [in]   the artifact's code; NULL: it is in the artifact's file
+  Loading(RuntimeState& state, std::shared_ptr<Artifact> artifact, const LoadOptions& options,
+          const ExporterFacts* facts, const Linked* linked = nullptr)
+      : state_(state),
+        options_(options),
+        facts_(facts),
+        linked_(linked),
+        artifact_(std::move(artifact)) {}
 
   Result<Ref<ModuleNode>> run() {
     GANTRY_CHECK(read());
@@ -50,7 +70,9 @@ class Loading {
   // determines the length of a payload (container layout one, no layout in the plugin's manifest),
   // its plugin loads it now and reports how many bytes it has read.
   Status read() {
-    GANTRY_TRY(const ContainerLocation location, container_location(*artifact_));
+    GANTRY_TRY(const ContainerLocation location,
+               linked_ != nullptr ? linked_location(linked_->symbols, linked_->prefix)
+                                  : container_location(*artifact_));
     GANTRY_TRY(ContainerReader reader, ContainerReader::open(location, state_.layouts));
     artifact_->container = reader.container();
     for (;;) {
@@ -66,6 +88,7 @@ class Loading {
       loaded_.emplace(entry.at, std::move(node));
     }
     GANTRY_TRY(artifact_->container, std::move(reader).finish());
+    if (facts_ != nullptr) artifact_->container.facts = *facts_;
     return {};
   }
 
@@ -131,14 +154,22 @@ class Loading {
     return {};
   }
 
+  Result<std::shared_ptr<HostCode>> open_host_code() {
+    if (linked_ != nullptr) {
+      return std::make_shared<LinkedCode>(linked_->symbols, container().facts, artifact_->name);
+    }
+    const Span span(state_.trace.get(), "dlopen", "load");
+    GANTRY_TRY(std::shared_ptr<HostCode> library,
+               HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host));
+    return library;
+  }
+
   // Opens the artifact's own code. Each of several `_lib` entries (G2) has its own mapping.
   Status bind_libraries() {
     if (!has_host_code()) return {};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;
-      const Span span(state_.trace.get(), "dlopen", "load");
-      GANTRY_TRY(auto library, HostLibrary::open(artifact_->file, artifact_->elf, container().facts,
-                                                 state_.host));
+      GANTRY_TRY(std::shared_ptr<HostCode> library, open_host_code());
       GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host,
                                                               *nodes_[i], container().prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
@@ -174,7 +205,7 @@ class Loading {
   }
 
   // A bare container has none; functions of its other modules are found through the unbound `_lib`.
-  bool has_host_code() const { return artifact_->elf != nullptr; }
+  bool has_host_code() const { return artifact_->elf != nullptr || linked_ != nullptr; }
 
   bool looks_up_from_root() const { return container().facts.look_up_start == LookUpStart::root; }
 
@@ -190,6 +221,8 @@ class Loading {
 
   RuntimeState& state_;
   const LoadOptions options_;
+  const ExporterFacts* const facts_;
+  const Linked* const linked_;
   const std::shared_ptr<Artifact> artifact_;
   // set when the container is read
   std::optional<TypeKeys> keys_;
@@ -200,7 +233,46 @@ class Loading {
   std::vector<Ref<ModuleNode>> nodes_;
 };
 
+// Returns the modules of a key, or of what `load` creates for it.
+//
+// name     [in]   for messages: the path of a file
+Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& key,
+                                  std::string_view name, const LoadOptions& options,
+                                  const std::function<Result<Ref<ModuleNode>>()>& load) {
+  bool is_new = false;
+  auto root = state.files.get(key, [&] {
+    is_new = true;
+    return load();
+  });
+  if (!root.ok()) {
+    Error error = std::move(root).error();
+    // Its first line names the file.
+    if (error.reason == "NO_PLUGIN") return error;
+    return std::move(error).at("while loading ", name);
+  }
+  watch_process_end();
+  state.log.info(Message("loaded ", name, ": module ", quoted((*root)->type_key), ", imports ",
+                         (*root)->imports.size()));
+  // An earlier load may have allowed missing modules.
+  if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root));
+  return root;
+}
+
+Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
+                                    const std::shared_ptr<const MappedFile>& file,
+                                    std::string_view name, const LoadOptions& options) {
+  return load_once(state, {file->identity(), {}}, name, options, [&]() -> Result<Ref<ModuleNode>> {
+    GANTRY_TRY(auto artifact, open_artifact_file(state, file));
+    return load_artifact(state, std::move(artifact), options);
+  });
+}
+
 }  // namespace
+
+Result<Ref<ModuleNode>> load_artifact(RuntimeState& state, std::shared_ptr<Artifact> artifact,
+                                      const LoadOptions& options, const ExporterFacts* facts) {
+  return Loading(state, std::move(artifact), options, facts).run();
+}
 
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
@@ -211,24 +283,55 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).failure().at("while loading ", path);
-  bool is_new = false;
-  auto root = state.files.get(**file, [&]() -> Result<Ref<ModuleNode>> {
-    is_new = true;
-    GANTRY_TRY(auto artifact, open_artifact_file(state, *file));
-    return Loading(state, std::move(artifact), options).run();
-  });
-  if (!root.ok()) {
-    Error error = std::move(root).error();
-    // Its first line names the file.
-    if (error.reason == "NO_PLUGIN") return error;
-    return std::move(error).at("while loading ", path);
+  // A graph's parameters are a model together with the files beside them.
+  if (kind_of((*file)->bytes()) == FileKind::parameters) {
+    auto files = graph_files_beside((*file)->path());
+    if (files.ok()) {
+      state.log.info(Message("loading ", path, " as the parameters of graph ", files->graph,
+                             " and library ", files->library));
+      return load_graph_files(state, *files, options);
+    }
+    return unsupported(path, " is ", words_for(FileKind::parameters), ", and ",
+                       files.error().message, "; load it with its graph and its library")
+        .with_reason("FILE_KIND");
   }
-  watch_process_end();
-  state.log.info(Message("loaded ", path, ": module ", quoted((*root)->type_key), ", imports ",
-                         (*root)->imports.size()));
-  // An earlier load may have allowed missing modules.
-  if (!options.allow_missing && !is_new) GANTRY_CHECK(bind_missing(state, **root));
-  return root;
+  return load_mapped(state, *file, path, options);
+}
+
+Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uint8_t> bytes,
+                                   std::string_view name, const LoadOptions& options) {
+  const Span span(state.trace.get(), "load bytes", "load");
+  auto file = MappedFile::copy(std::filesystem::path(name), bytes);
+  if (!file.ok()) return std::move(file).failure().at("while loading ", name);
+  return load_mapped(state, *file, name, options);
+}
+
+Result<Ref<ModuleNode>> load_linked_code(RuntimeState& state, const gantry_linked_symbols& symbols,
+                                         std::string_view prefix, const LoadOptions& options) {
+  const Span span(state.trace.get(), "load linked code", "load");
+  if (symbols.count == 0) {
+    return not_found(
+        "no symbol is registered: the program contains no system library, or the linker has left "
+        "it out of an archive; link its objects as objects");
+  }
+  Linked linked{{}, std::string(prefix)};
+  for (const gantry_linked_symbol& symbol : std::span(symbols.symbols, symbols.count)) {
+    linked.symbols.push_back(
+        {symbol.name, symbol.address,
+         symbol.dialect == GANTRY_DIALECT_FFI ? Dialect::ffi : Dialect::packed});
+  }
+  const std::string name =
+      prefix.empty() ? "system library" : concat("system library ", quoted(prefix));
+  // Not of a file: no device has the number 0 and the table's address as an inode.
+  const FileIdentity identity{0, reinterpret_cast<std::uintptr_t>(symbols.image)};
+  return load_once(state, {identity, linked.prefix}, name, options,
+                   [&]() -> Result<Ref<ModuleNode>> {
+                     auto artifact = std::make_shared<Artifact>(state.new_artifact());
+                     // The program's memory needs no pin to live; loaders expect one.
+                     GANTRY_TRY(artifact->pin, new_pin(nullptr));
+                     artifact->name = name;
+                     return Loading(state, std::move(artifact), options, nullptr, &linked).run();
+                   });
 }
 
 }  // namespace gantry

@@ -12,13 +12,13 @@ bool LoadedFiles::is_released(const std::shared_ptr<File>& file) {
   return file->root.expired();
 }
 
-Result<Ref<ModuleNode>> LoadedFiles::get(const MappedFile& file,
+Result<Ref<ModuleNode>> LoadedFiles::get(const Key& key,
                                          const std::function<Result<Ref<ModuleNode>>()>& load) {
   std::shared_ptr<File> entry;
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(files_, [](const auto& known) { return is_released(known.second); });
-    std::shared_ptr<File>& known = files_[file.identity()];
+    std::shared_ptr<File>& known = files_[key];
     if (known == nullptr) known = std::make_shared<File>();
     entry = known;
   }

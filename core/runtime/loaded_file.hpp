@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace gantry {
 
@@ -15,13 +16,19 @@ namespace gantry {
 // is alive (core/decisions/0002-one-file-loaded-twice.md).
 class LoadedFiles {
  public:
+  struct Key {
+    // device and inode are not reused while the artifact maps the file
+    FileIdentity file;
+    // of a system library; else empty
+    std::string prefix;
+    auto operator<=>(const Key&) const = default;
+  };
+
   // Returns the root of the file's import graph if it is alive, otherwise the result of `load`.
   //
-  // file     [in]   identified by device and inode, which are not reused while its artifact maps it
   // load     [in]   called at most once, while a lock for this file is held
   // thread   any; waits while another thread loads the same file
-  Result<Ref<ModuleNode>> get(const MappedFile& file,
-                              const std::function<Result<Ref<ModuleNode>>()>& load);
+  Result<Ref<ModuleNode>> get(const Key& key, const std::function<Result<Ref<ModuleNode>>()>& load);
 
  private:
   struct File {
@@ -33,7 +40,7 @@ class LoadedFiles {
   static bool is_released(const std::shared_ptr<File>& file);
 
   std::mutex mutex_;
-  std::map<FileIdentity, std::shared_ptr<File>> files_;
+  std::map<Key, std::shared_ptr<File>> files_;
 };
 
 }  // namespace gantry

@@ -178,7 +178,6 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
 }
 
 Status bind_missing(RuntimeState& state, ModuleNode& root) {
-  const Artifact& artifact = *root.artifact;
   std::vector<Requirement> unserved;
   // first error of a plugin
   std::optional<Error> failure;
@@ -195,6 +194,8 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
       continue;
     }
     const auto bind_one = [&]() -> Status {
+      // A graph imports the library of another file.
+      const Artifact& artifact = *node->artifact;
       GANTRY_CHECK(
           add_ext_dev(root, *node, ext_dev_of(state, **server, node->type_key), state.devices));
       PayloadLoader loader(state, *server, artifact, node->type_key);
@@ -211,7 +212,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
   // A plugin looks up its own type key while it is created.
   if (explanation.all_served()) return std::move(*failure);
   add_changes(*state.plugins, explanation);
-  return unserved_error(explanation, artifact.name);
+  return unserved_error(explanation, root.artifact->name);
 }
 
 }  // namespace gantry

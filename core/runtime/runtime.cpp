@@ -2,6 +2,7 @@
 #include "core/base/process_end.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/runtime/graph_files.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/model_state.hpp"
 #include "core/runtime/payload.hpp"
@@ -26,6 +27,29 @@ Result<Runtime> Runtime::create(RuntimeOptions options) {
 Result<Module> Runtime::load(const std::string& path, const LoadOptions& options) {
   return guard([&]() -> Result<Module> {
     GANTRY_TRY(Ref<ModuleNode> root, load_file(*state_, path, options));
+    return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
+  });
+}
+
+Result<Module> Runtime::load_bytes(std::span<const std::uint8_t> bytes, std::string_view name,
+                                   const LoadOptions& options) {
+  return guard([&]() -> Result<Module> {
+    GANTRY_TRY(Ref<ModuleNode> root, gantry::load_bytes(*state_, bytes, name, options));
+    return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
+  });
+}
+
+Result<Module> Runtime::load_graph(const GraphFiles& files, const LoadOptions& options) {
+  return guard([&]() -> Result<Module> {
+    GANTRY_TRY(Ref<ModuleNode> root, load_graph_files(*state_, files, options));
+    return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
+  });
+}
+
+Result<Module> Runtime::load_linked(const gantry_linked_symbols& symbols, std::string_view prefix,
+                                    const LoadOptions& options) {
+  return guard([&]() -> Result<Module> {
+    GANTRY_TRY(Ref<ModuleNode> root, load_linked_code(*state_, symbols, prefix, options));
     return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
   });
 }

@@ -141,7 +141,7 @@ TEST(LoadedFiles, KeepAFileWhileItsRootIsAlive) {
   std::shared_ptr<const MappedFile> file = MappedFile::open(directory / "a").value();
   const std::weak_ptr<const MappedFile> watched = file;
   LoadedFiles files;
-  auto root = files.get(*file, [&] {
+  auto root = files.get({file->identity(), {}}, [&] {
     const auto artifact = test::artifact_of({"key"});
     artifact->file = file;
     return new_module_node(artifact, "key", 0);

@@ -134,9 +134,10 @@ TEST_F(LoadKind, RefusesParametersAlone) {
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::unsupported);
   EXPECT_EQ(module.error().reason, "FILE_KIND");
-  EXPECT_THAT(module.error().message,
-              StartsWith(file + " is a parameter file; load it together with the library and the "
-                                "graph that belong to it"));
+  EXPECT_EQ(module.error().message,
+            file +
+                " is a parameter file, and \"deploy.so\" and \"deploy.json\" are not beside it; "
+                "load it with its graph and its library");
 }
 
 TEST_F(LoadKind, ListsTheMembersOfAnArchiveWithoutAnObject) {

@@ -38,6 +38,9 @@
 #include <utility>
 #include <vector>
 
+// gantry/runtime/linked_symbols.h
+struct gantry_linked_symbols;
+
 namespace gantry {
 
 // core/runtime/state.hpp
@@ -54,12 +57,42 @@ class GANTRY_EXPORT Runtime {
   // Loads an artifact: its own library, and each of its modules with the plugin that serves its
   // type key. Loading a file again returns the same module while its root is alive.
   //
+  // path     [in]   recognized by its content: a shared library; an object, or an ar or tar archive of
+  //                 objects and C sources, which the system's compiler links into the user's cache
+  //                 directory; a container without its library, whose host code is missing(); a
+  //                 parameter file with its graph and library beside it, as for load_graph()
   // returns  malformed, unsupported  the file
+  //          unavailable, reason COMPILER_MISSING; invalid, reason COMPILE_FAILED
   //          unavailable, reason NO_PLUGIN  lists all type keys without a usable plugin, what was
   //                       searched and what would serve them
   //          the error of a plugin
-  // costs    dlopen plus microseconds; payloads are not copied
+  // costs    dlopen plus microseconds; payloads are not copied. Seconds when a file is linked first
   Result<Module> load(const std::string& path, const LoadOptions& options = {});
+
+  // Loads an artifact that is in memory. Each call returns another module with its own variables.
+  //
+  // bytes    [in]   as the file of load(); copied once, into sealed memory
+  // name     [in]   for messages: "model.so"
+  // returns  as load(); exhausted; unavailable: the system permits no files in memory
+  Result<Module> load_bytes(std::span<const std::uint8_t> bytes,
+                            std::string_view name = "artifact in memory",
+                            const LoadOptions& options = {});
+
+  // Loads a graph whose library and parameters are in files of their own. Its module is a
+  // GraphExecutorFactory, as in an artifact in one file. The parameters are not copied.
+  //
+  // returns  as load(), for each of the files
+  Result<Module> load_graph(const GraphFiles& files, const LoadOptions& options = {});
+
+  // Loads code that is linked into the program; gantry::system_library() of
+  // gantry/system_library.hpp calls it. The same module is returned while it is alive.
+  //
+  // symbols  [in]   valid as long as the runtime
+  // prefix   [in]   of the system library
+  // returns  not_found: no symbol is registered; invalid, reason LINKED_TWICE: the code belongs to a
+  //          module of another runtime, or to one that has ended; else as load()
+  Result<Module> load_linked(const gantry_linked_symbols& symbols, std::string_view prefix = {},
+                             const LoadOptions& options = {});
 
   // Creates a model: the virtual machine of a module, or the executors of its graphs.
   //

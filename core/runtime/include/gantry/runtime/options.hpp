@@ -14,6 +14,16 @@ struct LoadOptions {
   bool allow_missing = false;
 };
 
+// A model in three files, as TVM before 0.7 exports it.
+struct GraphFiles {
+  // anything that Runtime::load() loads: "deploy.so"
+  std::string library;
+  // JSON: "deploy.json"
+  std::string graph;
+  // "deploy.params"; empty: the graph has no parameters
+  std::string params;
+};
+
 struct RuntimeOptions {
   // empty: the configuration of the system, see configs/README.md; "/dev/null": none
   std::string config_file;

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/graph_files.hpp"
+
+#include "tests/support/three_files.hpp"
+#include "tests/unit/runtime/digits.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Digits;
+using test::make_runtime;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ThreeFiles : public ::testing::Test {
+ protected:
+  ThreeFiles() { test::write_three_files(temp_.path()); }
+  std::string path(std::string_view name) const { return (temp_ / name).native(); }
+  GraphFiles files() const {
+    return {path("deploy.so"), path("deploy.json"), path("deploy.params")};
+  }
+  void expect_digits(const Module& module) {
+    Executor executor = runtime_.executor(module, {"cpu"}).value();
+    const Digits digits(runtime_);
+    for (const std::int64_t i : {0, 7, 359}) EXPECT_TRUE(digits.run(executor, i));
+  }
+
+  test::TempDir temp_;
+  Runtime runtime_ = make_runtime();
+};
+
+TEST_F(ThreeFiles, AreOneModel) {
+  const auto module = runtime_.load_graph(files());
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
+  ASSERT_EQ(module->imports().size(), 1u);
+  EXPECT_EQ(module->imports().front().type_key(), "_lib");
+  expect_digits(*module);
+}
+
+TEST_F(ThreeFiles, OutliveTheirPaths) {
+  const Module module = runtime_.load_graph(files()).value();
+  fs::remove(path("deploy.params"));
+  fs::remove(path("deploy.so"));
+
+  expect_digits(module);
+}
+
+TEST_F(ThreeFiles, AreFoundByTheParametersAlone) {
+  const auto module = runtime_.load(path("deploy.params"));
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  expect_digits(*module);
+}
+
+TEST_F(ThreeFiles, AreNotFoundWithoutTheGraph) {
+  fs::remove(path("deploy.json"));
+
+  const auto module = runtime_.load(path("deploy.params"));
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().code, Code::unsupported);
+  EXPECT_EQ(module.error().reason, "FILE_KIND");
+  EXPECT_EQ(
+      module.error().message,
+      path("deploy.params") +
+          " is a parameter file, and \"deploy.json\" is not beside it; load it with its graph "
+          "and its library");
+}
+
+TEST_F(ThreeFiles, NeedTheirPlugin) {
+  const test::TempDir none;
+  RuntimeOptions options;
+  options.plugin_dirs = {none.path()};
+  options.only_these_plugins = true;
+  Runtime runtime = Runtime::create(options).value();
+
+  const auto module = runtime.load_graph(files());
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().reason, "NO_PLUGIN");
+  EXPECT_THAT(module.error().message, HasSubstr("GraphExecutorFactory"));
+}
+
+TEST_F(ThreeFiles, ReportTheWrongOne) {
+  GraphFiles wrong = files();
+  wrong.params = path("deploy.so");
+
+  const auto module = runtime_.load_graph(wrong);
+
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().code, Code::malformed);
+  EXPECT_EQ(module.error().reason, "PARAMS");
+  EXPECT_EQ(module.error().offset, 0u);
+  EXPECT_THAT(module.error().message,
+              AllOf(StartsWith("params magic is "), HasSubstr("in " + path("deploy.so")),
+                    HasSubstr("while loading graph " + path("deploy.json"))));
+}
+
+TEST_F(ThreeFiles, MayHaveNoParameters) {
+  GraphFiles two = files();
+  two.params.clear();
+
+  const auto module = runtime_.load_graph(two);
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_THAT(module->function("get_graph_json").value()()->text().value(), HasSubstr("nodes"));
+}
+
+// The parameters' data stay in the file.
+TEST_F(ThreeFiles, KeepTheParametersMapped) {
+  const auto graph = MappedFile::open(path("deploy.json")).value();
+  const auto params = MappedFile::open(path("deploy.params")).value();
+
+  const auto container = graph_container(*graph, params.get()).value();
+
+  const Container read =
+      read_container_bytes(container->bytes(), PayloadLayouts::built_in()).value();
+  ASSERT_EQ(read.entries.size(), 1u);
+  const auto golden = MappedFile::open(test::golden("tvm-0.12/digits_mlp_llvm.so")).value();
+  const Container original =
+      read_container(ElfFile::parse(golden).value(), PayloadLayouts::built_in()).value();
+  EXPECT_TRUE(std::ranges::equal(read.entries.front().payload, original.entries.front().payload));
+}
+
+}  // namespace
+}  // namespace gantry
