@@ -47,6 +47,9 @@ gantry_install_pkg_config(gantry ${CMAKE_INSTALL_LIBDIR}/pkgconfig dev)
 install(DIRECTORY core/runtime/include/ DESTINATION include COMPONENT dev)
 install(TARGETS gantry EXPORT gantryTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core NAMELINK_COMPONENT dev)
+install(TARGETS gantry_system_library EXPORT gantryTargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+gantry_install_pkg_config(gantry-system-library ${CMAKE_INSTALL_LIBDIR}/pkgconfig dev)
 install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${dev_package} COMPONENT dev)
 
 install(FILES LICENSE DESTINATION share/doc/gantry COMPONENT core)
