@@ -3,6 +3,7 @@
 // `gantry run` of files that are not shared libraries.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/three_files.hpp"
 
 #include <gmock/gmock.h>
 
@@ -154,6 +155,49 @@ TEST_F(RunKind, LinksWithoutACache) {
   EXPECT_FALSE(fs::exists(path("cache")));
   for (const auto& entry : fs::directory_iterator(path(".")))
     EXPECT_EQ(entry.path().filename(), "runtime.yaml");
+}
+
+class RunGraph : public RunKind {
+ protected:
+  RunGraph() { write_three_files(temp_.path()); }
+  // Runs the digits and compares them with TVM's results.
+  Outcome run_digits(std::vector<std::string> model) const {
+    for (const char* word : {"--each", "--input", "tvm-0.12/digits_mlp.input.npz", "--expect",
+                             "tvm-0.12/digits_mlp_llvm.expected.npz", "--rtol", "1e-6"})
+      model.emplace_back(word);
+    model.insert(model.begin(), {"--plugins", built_plugins("graph"), "run"});
+    return run(model);
+  }
+};
+
+TEST_F(RunGraph, HasThePartsOfThreeFiles) {
+  const Outcome ran = run_digits(
+      {path("deploy.so"), "--graph", path("deploy.json"), "--params", path("deploy.params")});
+
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("within tolerance of"));
+}
+
+TEST_F(RunGraph, IsFoundByItsParameters) {
+  const Outcome ran = run_digits({path("deploy.params")});
+
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("within tolerance of"));
+}
+
+TEST_F(RunGraph, IsNeededByItsParameters) {
+  const Outcome ran = run({"run", path("deploy.so"), "--params", path("deploy.params")});
+
+  EXPECT_EQ(ran.status, 2);
+  EXPECT_THAT(ran.err, HasSubstr("--params requires --graph"));
+}
+
+TEST_F(RunGraph, IsNoOutput) {
+  const Outcome ran = run(
+      {"run", path("deploy.so"), "--graph", path("deploy.json"), "--output", path("deploy.json")});
+
+  EXPECT_NE(ran.status, 0);
+  EXPECT_TRUE(fs::file_size(path("deploy.json")) > 1000);
 }
 
 }  // namespace

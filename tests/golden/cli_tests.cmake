@@ -23,7 +23,8 @@ if(TARGET gantry_cli)
   gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
     LIBRARIES gantry_cli_command gantry_pack)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
-  gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp
+    LIBRARIES gantry_cli_command gantry_format gantry_elf)
   gantry_add_test(cli_targets LABELS cli SOURCES cli_targets_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
@@ -73,7 +74,7 @@ if(TARGET gantry_cli)
   foreach(program cli_inspect cli_mlf cli_install cli_load cli_lock cli_status cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins cli_repack cli_description cli_script cli_signals)
     add_dependencies(${program} gantry_cli)
   endforeach()
-  foreach(program cli_install cli_lock cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)
+  foreach(program cli_install cli_load cli_lock cli_run cli_model cli_names cli_options cli_output cli_pages cli_plugins)
     add_dependencies(${program} gantry_plugin_graph)
   endforeach()
   add_dependencies(cli_plugins gantry_fake_plugins gantry_probe_program)

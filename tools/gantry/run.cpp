@@ -104,7 +104,8 @@ struct RunFiles {
   std::optional<WeightDirectory> weights;
 
   static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
-    InputFiles inputs = input_files(globals, {options.file, options.expect});
+    InputFiles inputs =
+        input_files(globals, {options.file, options.graph, options.params, options.expect});
     for (const std::string& input : options.inputs) {
       GANTRY_TRY(const InputSpec spec, parse_input(input));
       inputs.add(spec.path);
@@ -173,8 +174,11 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
     GANTRY_CHECK(check_called_library(runtime, options.file, options.function));
   Finished done;
   const Stopwatch load;
+  const LoadOptions how{.allow_missing = options.allow_missing};
   GANTRY_TRY(const Module model,
-             load_model(runtime, options.file, {.allow_missing = options.allow_missing}));
+             options.graph.empty()
+                 ? load_model(runtime, options.file, how)
+                 : runtime.load_graph({options.file, options.graph, options.params}, how));
   done.load_ns = load.nanoseconds();
   done.missing = model.missing();
   for (const std::string& reason : done.missing) {
@@ -221,6 +225,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "load a model or a library and run it");
   command->add_option("FILE", options->file, "the artifact")->required()->check(not_empty());
+  CLI::Option* graph = add_text(*command, "--graph", "FILE.json", options->graph,
+                                "the graph whose functions the artifact, a library, has");
+  add_text(*command, "--params", "FILE.params", options->params, "the parameters of --graph")
+      ->needs(graph);
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
                  "repeated");
@@ -236,7 +244,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
           ->needs(function);
   CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,
                                  "play a call script and compare with its results")
-                            ->excludes(function);
+                            ->excludes(function)
+                            ->excludes(graph);
   add_text(*command, "--record", "FILE.json", options->record,
            "write the script with the results of this run, and FILE.npz beside it")
       ->check(script_output())
@@ -300,6 +309,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       "  gantry run lm.so --function embed --weights lm.weights --input ids=ids.npy --output "
       "y.npz\n"
       "  gantry run axpy2.so --function axpy2 --arg a.npy --arg b.npy --arg zeros:float32[16]\n"
+      "  gantry run deploy.so --graph deploy.json --params deploy.params --input x=x.npy\n"
       "  gantry run model.so --script calls.json --record results.json");
   set_action(*command, invocation, options, run_and_report);
 }

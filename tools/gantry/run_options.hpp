@@ -18,6 +18,8 @@ namespace gantry::cli {
 
 struct RunOptions {
   std::string file;
+  // the graph that belongs to the file, a library, and its parameters; empty: it contains them
+  std::string graph, params;
   // empty: those that the artifact names
   std::vector<std::string> devices;
   // see InputSpec in arg_spec.hpp
