@@ -8,7 +8,9 @@
 
 #include <gmock/gmock.h>
 
+#include <spawn.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -51,32 +53,79 @@ TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
   EXPECT_THAT(run.err, HasSubstr("File too large"));
 }
 
-// The limits stop pack while it writes the container, in the compiler, or while it writes the
-// result.
+// The limits stop pack in the compiler, or while it writes the library, the container behind it, or
+// the object file.
 TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
   Scene scene;
-  int refused = 0;
-  for (rlim_t max = 64;; max *= 2) {
-    SCOPED_TRACE(concat("files of up to ", max, " bytes"));
-    ASSERT_LT(max, 1u << 30);
-    const Ending run = test::run_with(with(scene.pack(),
-                                           [max] {
-                                             signal(SIGXFSZ, SIG_IGN);
-                                             limit(RLIMIT_FSIZE, max);
-                                           }),
-                                      {});
+  for (const Job& job : {scene.pack(), scene.pack_object()}) {
+    int refused = 0;
+    for (rlim_t max = 64;; max *= 2) {
+      SCOPED_TRACE(concat("files of up to ", max, " bytes"));
+      ASSERT_LT(max, 1u << 30);
+      const Ending run = test::run_with(with(job,
+                                             [max] {
+                                               signal(SIGXFSZ, SIG_IGN);
+                                               limit(RLIMIT_FSIZE, max);
+                                             }),
+                                        {});
 
-    const bool done = run.status == 0;
-    if (done) {
-      EXPECT_TRUE(scene.is_whole());
-    } else {
-      ++refused;
-      expect_refused(scene, run);
+      const bool done = run.status == 0;
+      if (done) {
+        EXPECT_TRUE(scene.is_whole());
+      } else {
+        ++refused;
+        expect_refused(scene, run);
+      }
+      scene.reset();
+      if (done) break;
     }
-    scene.reset();
-    if (done) break;
+    EXPECT_GT(refused, 3);
   }
-  EXPECT_GT(refused, 3);
+}
+
+// The signal arrives while the container is written, since the library is smaller than the limit.
+TEST(DiskFull, EndsPackBySignalWithoutAHalfWrittenOutput) {
+  const Scene scene;
+  for (const Job& job : {scene.pack(), scene.pack_object()}) {
+    const Ending run = test::run_with(with(job, [] { limit(RLIMIT_FSIZE, 40'000); }), {});
+
+    EXPECT_EQ(run.status, 128 + SIGXFSZ) << run.err;
+    EXPECT_TRUE(scene.is_untouched());
+    EXPECT_TRUE(scene.has_nothing_else()) << scene.listing();
+  }
+}
+
+// The parameters are a file of holes, larger than the memory that the program and the compiler may
+// have.
+TEST(ResidentMemory, OfPackDoesNotGrowWithTheParameters) {
+  constexpr std::int64_t side = 6144;
+  const test::TempDir directory;
+  std::string header =
+      concat("{'descr': '<f4', 'fortran_order': False, 'shape': (", side, ", ", side, "), }");
+  header.resize(128 - 10 - 1, ' ');
+  std::string file("\x93NUMPY\1\0\x76\0", 10);
+  test::write_file(directory / "w.npy", file + header + '\n');
+  std::filesystem::resize_file(directory / "w.npy", 128 + side * side * 4);
+  test::write_file(directory / "f.c", "int f(void) { return 0; }\n");
+  test::write_file(directory / "r.yaml",
+                   concat("schema: \"1.0\"\nsources: [f.c]\ngraph:\n  operators:\n    - "
+                          "{function: f, inputs: [w], outputs: {out: \"float32[1]\"}}\n  outputs: "
+                          "[out]\nparameters:\n  w: {file: w.npy}\n"));
+  const std::string program = (test::build_tree() / "bin/gantry").string();
+  const std::string recipe = directory / "r.yaml", output = directory / "out.so";
+  const char* words[] = {program.c_str(), "pack", recipe.c_str(), "-o", output.c_str(), nullptr};
+  ::pid_t child = 0;
+  ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr,
+                          const_cast<char* const*>(words), ::environ),
+            0);
+  int status = -1;
+  // of the program and of all programs that it waits for
+  ::rusage used{};
+  ASSERT_EQ(::wait4(child, &status, 0, &used), child);
+
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(std::filesystem::file_size(output), std::uint64_t{side * side * 4});
+  EXPECT_LT(used.ru_maxrss, 64 * 1024) << "KiB";
 }
 
 TEST(DiskFull, IsReportedForStandardOutput) {

@@ -21,6 +21,8 @@ class Scene {
   // gantry pack: writes the output; its compiler copies a file that the real one wrote once
   Job pack() const;
   Job pack_for_real() const;
+  // the same for the container alone, which no compiler reads
+  Job pack_object() const;
   // gantry inspect and gantry plugins list with --json; they write no file
   Job inspect() const;
   Job list() const;
@@ -48,6 +50,7 @@ class Scene {
   TempDir dir_;
   // outputs of runs without a fault
   std::vector<std::uint8_t> packed_;
+  std::vector<std::uint8_t> object_;
   std::vector<std::uint8_t> array_;
 };
 

@@ -100,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"AllocationsOfList", &Scene::list, Fault::allocation, 67, false},
         Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 1},
         Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
+        Sweep{"SystemCallsOfPackObject", &Scene::pack_object, Fault::system_call, 1},
         Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
     [](const auto& test) { return test.param.name; });
 
