@@ -5,16 +5,20 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <sstream>
 
 namespace gantry::bench {
 namespace {
 
 // Starts a program whose standard output is `output`, and waits for it.
-void run(const std::vector<std::string>& words, int output) {
+//
+// returns  its resources and those of its children
+rusage run(const std::vector<std::string>& words, int output) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -26,15 +30,26 @@ void run(const std::vector<std::string>& words, int output) {
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) throw Failed(words[0] + " cannot be started");
   int status = 0;
-  waitpid(child, &status, 0);
+  rusage used{};
+  wait4(child, &status, 0, &used);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw Failed(words[0] + " fails");
+  return used;
+}
+
+int nowhere() {
+  static const int descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  return descriptor;
 }
 
 }  // namespace
 
-void run_child(const std::vector<std::string>& words) {
-  static const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  run(words, nowhere);
+void run_child(const std::vector<std::string>& words) { run(words, nowhere()); }
+
+ChildCost cost_of(const std::vector<std::string>& words) {
+  const auto begin = std::chrono::steady_clock::now();
+  const rusage used = run(words, nowhere());
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  return {passed.count(), static_cast<double>(used.ru_maxrss) * 1024};
 }
 
 std::vector<double> numbers_of(const std::vector<std::string>& words) {

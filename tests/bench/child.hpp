@@ -13,6 +13,17 @@ namespace gantry::bench {
 // throws   Failed if it cannot be started or its status is not 0
 void run_child(const std::vector<std::string>& words);
 
+// What a program and all programs that it waits for have used.
+struct ChildCost {
+  // wall clock
+  double seconds = 0;
+  // resident memory of the largest of them
+  double peak_bytes = 0;
+};
+
+// throws   Failed like run_child()
+ChildCost cost_of(const std::vector<std::string>& words);
+
 // Returns the numbers that a program prints, separated by white space.
 //
 // throws   Failed like run_child()

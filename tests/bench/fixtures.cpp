@@ -9,6 +9,7 @@
 //     chain<n>.so         a chain of n operators on one element
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
+//     big.yaml, big.npy   (--big) its recipe and its parameters
 //     manifests<n>/       n manifests of plugins without libraries
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
@@ -74,6 +75,19 @@ Status write_stubs(const fs::path& directory, std::size_t count) {
   return move_into_place(job.output, output, {});
 }
 
+// The same artifact as a recipe, for pack_bench.cpp.
+void write_big_recipe(const fs::path& directory) {
+  std::ofstream out(directory / "big.yaml");
+  out << "schema: \"1.0\"\nsources: [" << GANTRY_BENCH_SOURCE << "/kernels.c]\n"
+      << "graph:\n  inputs: {t0: \"float32[1]\"}\n  operators:\n";
+  for (std::size_t i = 0; i < kParameters; ++i) {
+    out << "    - {function: add_first, inputs: [t" << i << ", p" << i << "], outputs: {t" << i + 1
+        << ": \"float32[1]\"}}\n";
+  }
+  out << "  outputs: [t" << kParameters << "]\nparameters:\n";
+  for (std::size_t i = 0; i < kParameters; ++i) out << "  p" << i << ": {file: big.npy}\n";
+}
+
 // All 16 parameters use one array on disk; the artifact contains 16 copies.
 Status write_big(const fs::path& directory) {
   const fs::path array = directory / "big.npy";
@@ -104,9 +118,8 @@ Status write_big(const fs::path& directory) {
   }
   graph.outputs = {concat("t", kParameters)};
   recipe.graph = std::move(graph);
-  const Status packed = pack(recipe, directory / "big.so");
-  fs::remove(array);
-  return packed;
+  write_big_recipe(directory);
+  return pack(recipe, directory / "big.so");
 }
 
 void write_manifests(const fs::path& directory, int count) {

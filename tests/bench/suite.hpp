@@ -78,6 +78,7 @@ void add_calls(Suite& suite);
 void add_ffi_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_pool(Suite& suite);
+void add_packing(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
 // only if the plugin is built
