@@ -210,16 +210,20 @@ class Writer {
 
   // The container alone.
   Status write_container_alone(Pieces container, ElfMachine machine) {
-    const std::string_view symbol = container_names(options_.generation).symbol;
+    const ContainerNames names = container_names(options_.generation);
+    const std::string symbol = concat(options_.system_library.value_or(""), names.symbol);
+    const std::string_view register_function =
+        options_.system_library ? names.register_function : std::string_view();
     if (options_.form == PackForm::source) {
       return write([&](dmlc::Stream& out) {
-        return write_container_source({symbol, {}}, container, out);
+        return write_container_source({symbol, register_function}, container, out);
       });
     }
     if (options_.form == PackForm::object) {
       ElfObject object;
       object.machine = machine;
       object.symbol = symbol;
+      object.register_function = register_function;
       GANTRY_TRY(container, write_elf_object(object, std::move(container)));
     }
     return write([&](dmlc::Stream& out) { return container.write_to(out); });
@@ -246,6 +250,10 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     const auto report = [&](const auto&... words) {
       if (options.progress) options.progress(concat(words...));
     };
+    if (options.system_library && options.form != PackForm::object &&
+        options.form != PackForm::source) {
+      return invalid("a system library is linked into a program; expected form object or source");
+    }
     GANTRY_TRY(OutputFile file, OutputFile::open(output, input_files(recipe, options.inputs)));
     if (file.is_terminal()) {
       return invalid("cannot write ", quoted(output.native()),

@@ -16,6 +16,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace gantry {
 
@@ -36,6 +38,9 @@ struct PackOptions {
   // g3: TVM 0.8 to 0.19 can load the artifact; g4: 0.21; g5: 0.22 or newer. Host code must have the
   // dialect of the generation.
   ContainerForm generation = ContainerForm::g3;
+  // With forms object and source: the container is that of a system library, which code in the
+  // program itself registers before main(). The text is the prefix of its symbols; may be empty.
+  std::optional<std::string> system_library;
 
   // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};

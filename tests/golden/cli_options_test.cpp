@@ -292,6 +292,52 @@ TEST_F(CompilerOfPath, MayNotBeRelativeInASecureProcess) {
 }
 
 // The longest file name of most file systems.
+// A device module alone: no compiler runs.
+class PackedContainer : public ::testing::Test {
+ protected:
+  PackedContainer() {
+    write_file(temp / "payload", "p");
+    write_file(temp / "f.yaml",
+               "schema: \"1.0\"\ndevice_modules: [{type_key: npu, data: payload}]\n");
+  }
+  Outcome pack(Args options) {
+    options.insert(options.begin(),
+                   {"pack", (temp / "f.yaml").string(), "-o", (temp / "out").string()});
+    return run_gantry(options, {"CC=no-such-compiler"});
+  }
+
+  const TempDir temp;
+};
+
+TEST_F(PackedContainer, HasTheFormAndTheGenerationOfTheOptions) {
+  const Outcome packed = pack({"--form", "container", "--generation", "g5"});
+  const Outcome bytes = run_gantry({"inspect", (temp / "out").string()});
+  std::filesystem::remove(temp / "out");
+  const Outcome object = pack({"--form", "object", "--system-library", "--symbol-prefix", "a_"});
+  const Outcome linked = run_gantry({"inspect", (temp / "out").string()});
+
+  EXPECT_EQ(packed.status, 0) << packed.err;
+  EXPECT_THAT(bytes.out, HasSubstr("G5"));
+  EXPECT_THAT(bytes.out, HasSubstr("npu"));
+  EXPECT_EQ(object.status, 0) << object.err;
+  EXPECT_THAT(linked.out, HasSubstr("a___tvm_dev_mblob"));
+}
+
+TEST_F(PackedContainer, RequiresOptionsThatFitEachOther) {
+  const Outcome form = pack({"--form", "library", "--system-library"});
+  const Outcome prefix = pack({"--symbol-prefix", "a_"});
+  const Outcome generation = pack({"--generation", "g2"});
+
+  EXPECT_EQ(form.status, 1);
+  EXPECT_THAT(form.err, HasSubstr("a system library is linked into a program; expected form object "
+                                  "or source"));
+  EXPECT_EQ(prefix.status, 2);
+  EXPECT_THAT(prefix.err, HasSubstr("--symbol-prefix requires --system-library"));
+  EXPECT_EQ(generation.status, 2);
+  EXPECT_THAT(generation.err, HasSubstr("--generation"));
+  EXPECT_FALSE(std::filesystem::exists(temp / "out"));
+}
+
 TEST(Pack, WritesAFileNameOf255Bytes) {
   const TempDir temp;
   write_file(temp / "f.c", "int f(void) { return 0; }\n");

@@ -23,6 +23,8 @@ struct RecipeOptions {
   std::string output;
   std::string form = "library";
   std::string generation = "g3";
+  bool system_library = false;
+  std::string prefix;
 };
 
 struct NamedForm {
@@ -48,6 +50,7 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   how.form = std::ranges::find(forms, options.form, &NamedForm::name)->form;
   how.generation =
       std::ranges::find(generations, options.generation, &NamedGeneration::name)->generation;
+  if (options.system_library) how.system_library = options.prefix;
   how.inputs = input_files(globals, {});
   const Environment environment = read_environment();
   const std::vector<std::string> compiler = words_of(environment.compiler);
@@ -76,19 +79,26 @@ void add_pack(CLI::App& app, Invocation& invocation) {
            "write the artifact to this file, to a pipe, or to standard output (-)")
       ->required();
   command
-      ->add_option("--form", options->form,
-                   "write a library, or the container alone: library, object, source (C) or "
-                   "container")
+      ->add_option(
+          "--form", options->form,
+          "write a library, or the container alone:\nlibrary, object, source (C) or container")
       ->type_name("FORM")
       ->check(CLI::IsMember({"library", "object", "source", "container"}))
       ->capture_default_str();
   command
-      ->add_option("--generation", options->generation,
-                   "releases of TVM that can load it: g3 (0.8 to 0.19), g4 (0.21), g5 (0.22 or "
-                   "newer)")
+      ->add_option(
+          "--generation", options->generation,
+          "releases of TVM that can load it: g3 (0.8 to 0.19),\ng4 (0.21), g5 (0.22 or newer)")
       ->type_name("GENERATION")
       ->check(CLI::IsMember({"g3", "g4", "g5"}))
       ->capture_default_str();
+  CLI::Option* const system_library =
+      command->add_flag("--system-library", options->system_library,
+                        "with --form object or source: add code that registers\nthe container in "
+                        "the program that links it");
+  add_text(*command, "--symbol-prefix", "PREFIX", options->prefix,
+           "prefix of the symbols of the system library")
+      ->needs(system_library);
   command->footer(
       "Examples:\n"
       "  gantry pack digits.yaml -o digits.so\n"

@@ -132,6 +132,57 @@ TEST_F(PackForms, OfAnObjectAreForTheMachineOfTheCompiler) {
   EXPECT_EQ(ElfFile::parse(MappedFile::open(target()).value())->machine(), ElfMachine::aarch64);
 }
 
+// The object and the source register the container under its name with the prefix.
+TEST_F(PackForms, OfASystemLibraryRegisterTheContainer) {
+  struct Case {
+    ContainerForm generation;
+    std::string function, symbol;
+  };
+  for (const auto& [generation, function, symbol] :
+       {Case{ContainerForm::g3, "TVMBackendRegisterSystemLibSymbol", "digits___tvm_dev_mblob"},
+        Case{ContainerForm::g5, "TVMFFIEnvModRegisterSystemLibSymbol",
+             "digits___tvm_ffi__library_bin"}}) {
+    test::write_file(out() / "main.c",
+                     concat("#include <stdio.h>\nextern const char ", symbol, "[];\nint ", function,
+                            "(const char* name, void* address) {\n"
+                            "  printf(\"%s %d\\n\", name, address == (void*)",
+                            symbol, ");\n  return 0;\n}\nint main(void) { return 0; }\n"));
+    for (const PackForm form : {PackForm::object, PackForm::source}) {
+      PackOptions options;
+      options.form = form;
+      options.generation = generation;
+      options.system_library = "digits_";
+      const std::string file = out() / (form == PackForm::object ? "blob.o" : "blob.c");
+      fs::remove(file);
+      const Status packed = pack(parse_recipe(recipe_text, "r.yaml", in()).value(), file, options);
+      ASSERT_TRUE(packed.ok()) << packed.error().message;
+      const auto built =
+          run_program({"cc", "-o", (out() / "main").native(), "main.c", file}, out(), 1 << 16);
+      ASSERT_EQ(built->exit_status, 0) << built->output;
+
+      const auto end = run_program({(out() / "main").native()}, out(), 1 << 16);
+
+      EXPECT_EQ(end->output, symbol + " 1\n");
+    }
+  }
+}
+
+TEST_F(PackForms, OfASystemLibraryAreObjectAndSource) {
+  for (const PackForm form : {PackForm::library, PackForm::container}) {
+    PackOptions options;
+    options.form = form;
+    options.system_library = "";
+
+    const Status packed = pack_text(recipe_text, options);
+
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().code, Code::invalid);
+    EXPECT_EQ(packed.error().message,
+              "a system library is linked into a program; expected form object or source");
+    EXPECT_THAT(files_out(), ::testing::IsEmpty());
+  }
+}
+
 TEST(TargetMachine, IsInTheNameOfTheCompilerOrItsOption) {
   EXPECT_EQ(target_machine({"cc", "-O2"}), host_machine());
   EXPECT_EQ(target_machine({"ccache", "/opt/x/aarch64-linux-gnu-gcc-12"}), ElfMachine::aarch64);
