@@ -197,7 +197,7 @@ TEST_F(Pack, AcceptsAFileOfGraphJson) {
 }
 
 // After a failure the target is unchanged and no other file exists in its directory.
-struct Failure {
+struct FailedPack {
   std::string name;
   // in the recipe
   std::string before;
@@ -207,10 +207,10 @@ struct Failure {
   // a part of it
   std::string message;
 };
-class PackFails : public Pack, public ::testing::WithParamInterface<Failure> {};
+class PackFails : public Pack, public ::testing::WithParamInterface<FailedPack> {};
 
 TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
-  const Failure& failure = GetParam();
+  const FailedPack& failure = GetParam();
   test::write_file(in() / "bad.c", "int f(void) { return missing; }\n");
   test::write_file(target(),
                    "\x7f"
@@ -230,46 +230,47 @@ TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, PackFails,
     ::testing::Values(
-        Failure{"NoCompiler",
-                "",
-                "",
-                {"no-such-compiler"},
-                Code::unavailable,
-                "program \"no-such-compiler\" cannot be started: No such file or directory"},
-        Failure{"CompileError", "twice.c", "bad.c", {}, Code::invalid, "\n  bad.c:1:22: error: "},
-        Failure{"MissingSource",
-                "twice.c",
-                "none.c",
-                {},
-                Code::not_found,
-                "none.c\" does not exist\n  for r.yaml:2:10: sources"},
-        Failure{"MissingFunction",
-                "function: twice",
-                "function: thrice",
-                {},
-                Code::not_found,
-                "graph calls function \"thrice\", did you mean \"twice\", the host code has "
-                "twice\n  for r.yaml:6:18: graph.operators[0].function"},
-        Failure{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
-        Failure{"MissingMember",
-                "member: w",
-                "member: v",
-                {},
-                Code::not_found,
-                "file has no member \"v\"; members: \"w\""},
-        Failure{"ParameterNotOfItsType",
-                "member: w",
-                "member: w, type: \"float32[4]\"",
-                {},
-                Code::invalid,
-                "array is float32[3], the recipe requires float32[4]"},
-        Failure{"UnknownTensor",
-                "inputs: [x, w]",
-                "inputs: [x, v]",
-                {},
-                Code::not_found,
-                "operator 0 names tensor \"v\", defined before it are w, x"},
-        Failure{
+        FailedPack{"NoCompiler",
+                   "",
+                   "",
+                   {"no-such-compiler"},
+                   Code::unavailable,
+                   "program \"no-such-compiler\" cannot be started: No such file or directory"},
+        FailedPack{
+            "CompileError", "twice.c", "bad.c", {}, Code::invalid, "\n  bad.c:1:22: error: "},
+        FailedPack{"MissingSource",
+                   "twice.c",
+                   "none.c",
+                   {},
+                   Code::not_found,
+                   "none.c\" does not exist\n  for r.yaml:2:10: sources"},
+        FailedPack{"MissingFunction",
+                   "function: twice",
+                   "function: thrice",
+                   {},
+                   Code::not_found,
+                   "graph calls function \"thrice\", did you mean \"twice\", the host code has "
+                   "twice\n  for r.yaml:6:18: graph.operators[0].function"},
+        FailedPack{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
+        FailedPack{"MissingMember",
+                   "member: w",
+                   "member: v",
+                   {},
+                   Code::not_found,
+                   "file has no member \"v\"; members: \"w\""},
+        FailedPack{"ParameterNotOfItsType",
+                   "member: w",
+                   "member: w, type: \"float32[4]\"",
+                   {},
+                   Code::invalid,
+                   "array is float32[3], the recipe requires float32[4]"},
+        FailedPack{"UnknownTensor",
+                   "inputs: [x, w]",
+                   "inputs: [x, v]",
+                   {},
+                   Code::not_found,
+                   "operator 0 names tensor \"v\", defined before it are w, x"},
+        FailedPack{
             "CompilerThatLosesTheContainer",
             "",
             "",
@@ -277,16 +278,17 @@ INSTANTIATE_TEST_SUITE_P(
              "while [ \"$1\" != -o ]; do shift; done; cc -shared -x c -o \"$2\" /dev/null", "sh"},
             Code::unavailable,
             "C compiler produces a library with a container of 0 bytes, expected "},
-        Failure{"CompilerThatCutsTheContainer",
-                "",
-                "",
-                {"sh", "-c",
-                 "while [ \"$1\" != -o ]; do shift; done; echo 'const char __tvm_dev_mblob[3];' | "
-                 "cc -shared -x c -o \"$2\" -",
-                 "sh"},
-                Code::unavailable,
-                "C compiler produces a library with a container of 3 bytes, expected "},
-        Failure{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
+        FailedPack{
+            "CompilerThatCutsTheContainer",
+            "",
+            "",
+            {"sh", "-c",
+             "while [ \"$1\" != -o ]; do shift; done; echo 'const char __tvm_dev_mblob[3];' | "
+             "cc -shared -x c -o \"$2\" -",
+             "sh"},
+            Code::unavailable,
+            "C compiler produces a library with a container of 3 bytes, expected "},
+        FailedPack{"CompilerThatMakesNothing", "", "", {"true"}, Code::not_found, "library.so"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(Pack, RejectsAFileThatIsNotAGraph) {
