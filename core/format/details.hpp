@@ -27,7 +27,7 @@ struct PayloadDetails {
 //   graph, AOT      module_name; params: {dtype, shape, bytes}; graph_json bytes
 //   constants       constants: {dtype, shape, bytes}; symbols
 //   JSON runtimes   symbol; constants; graph_json bytes
-//   VMs             version; functions; constants
+//   VMs             version; functions; constants; fillers: indices of constants
 //   any bytes       for a field `data` also data_format, if it is detected (data_format.hpp)
 PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
                                 const PayloadLayouts& layouts);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/vm_details.hpp"
 
+#include "core/format/relax_code.hpp"
 #include "core/format/relay_code.hpp"
 #include "core/format/vm_constants.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <initializer_list>
@@ -246,6 +248,43 @@ Status describe_relax(Numbering numbering, ByteReader& in, bool scopes, DetailSi
   return describe_relax_as(Numbering::packed, in, scopes, sink);
 }
 
+bool may_be_filler_detail(const Detail& constant) {
+  const Detail* const dtype = constant.find("dtype");
+  const Detail* const shape = constant.find("shape");
+  return dtype != nullptr && shape != nullptr && dtype->value == "uint8" &&
+         shape->children.size() == 1;
+}
+
+// Adds the list `fillers`: the indices of constants that only align others.
+//
+// costs    that of reading the code again, if a constant may be a filler
+void add_fillers(std::string_view type_key, const ByteReader& code, Numbering numbering,
+                 DetailSink& sink) {
+  const Detail* const constants = sink.root.find("constants");
+  if (sink.cut || constants == nullptr ||
+      std::ranges::none_of(constants->children, may_be_filler_detail)) {
+    return;
+  }
+  const BytesAt bytes{code.rest(), code.offset()};
+  std::vector<bool> is_filler;
+  if (type_key == "VMExecutable") {
+    const auto read = read_relay_code(bytes);
+    if (read.ok()) is_filler = find_fillers(read->constants, read->whole);
+  } else {
+    const auto read = read_relax_code(bytes, numbering);
+    if (read.ok()) is_filler = find_fillers(read->constants, read->whole);
+  }
+  if (std::ranges::find(is_filler, true) == is_filler.end()) return;
+  Detail fillers{Detail::Kind::list, "fillers", {}, {}};
+  for (std::size_t i = 0; i < is_filler.size(); ++i) {
+    if (!is_filler[i]) continue;
+    Detail* const index = sink.add(fillers);
+    if (index == nullptr) break;
+    *index = {Detail::Kind::number, {}, concat(i), {}};
+  }
+  sink.root.children.push_back(std::move(fillers));
+}
+
 }  // namespace
 
 bool is_virtual_machine(std::string_view type_key) {
@@ -256,6 +295,7 @@ bool is_virtual_machine(std::string_view type_key) {
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                                 ExporterFacts::Numbering numbering, DetailSink& sink) {
   const std::uint64_t at = code.offset();
+  const ByteReader whole = code;
   GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
   if (magic != vm_magic_first && magic != vm_magic_second) {
     return malformed(at, "virtual machine code begins with ", Hex{magic}, ", expected ",
@@ -270,6 +310,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
     return malformed(code.offset(), "virtual machine code has ", code.left(),
                      " bytes after its last field");
   }
+  add_fillers(type_key, whole, numbering, sink);
   return {};
 }
 

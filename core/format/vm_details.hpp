@@ -15,7 +15,8 @@ namespace gantry {
 bool is_virtual_machine(std::string_view type_key);
 
 // Adds `version`, `functions`, `constants` and other fields to the sink, as far as they can be
-// decoded.
+// decoded. The list `fillers` has the indices of constants that only align others; it is absent if
+// there are none.
 //
 // code       the payload from its magic number on
 // numbering  numbering of the constants; unknown: the one with which the code ends at its last

@@ -64,9 +64,10 @@ if(TARGET gantry_cli)
     add_dependencies(cli_model gantry_plugin_relax)
     add_dependencies(cli_lock gantry_plugin_relax)
     gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
-      LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
+      LIBRARIES gantry_cli_command gantry_arrays gantry_pack nlohmann_json::nlohmann_json)
     gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp cli_weight_tuples_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
+    target_compile_definitions(cli_vm PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     foreach(program cli_vm cli_weights)
       add_dependencies(${program} gantry_cli gantry_plugin_relax)
     endforeach()

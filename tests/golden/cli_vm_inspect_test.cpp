@@ -2,7 +2,10 @@
 //
 // What `gantry inspect` prints about Relax executables.
 #include "tests/golden/cli_command.hpp"
+#include "tests/support/aligned_bytes.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/relax_assembler.hpp"
+#include "tests/unit/runtime/linked_release.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -53,6 +56,36 @@ TEST(InspectVm, ListsFunctionsWithAnnotationsAndThenWhatTheyCall) {
           "    vm.builtin.null_value, add, relu, max_pool2d, conv2d1, add1, relu1, max_pool2d1,",
           "    vm.builtin.reshape, matmul, add2, softmax",
           "  constants  11, with 6 arrays of 7.4 KiB"));
+}
+
+// Two constants, one of them with a filler.
+TEST(InspectVm, CountsConstantsWithoutFillers) {
+  const LinkedRelease& release = linked_releases[6];
+  RelaxAssembler code(release.relax);
+  const auto copy = code.packed("vm.builtin.copy");
+  code.function("main", {}, 1);
+  code.text("odd");
+  code.call(0, copy, {code.floats({2}, {1, 2})});
+  code.ret(0);
+  RelaxPayload payload = code.payload();
+  const auto bytes =
+      aligned("relax.VMExecutable", payload.bytes.bytes(), ExporterFacts::Numbering::ffi);
+  ASSERT_TRUE(bytes.ok());
+  payload.bytes = Words().bytes(*bytes);
+  const std::string file =
+      link_release(release, "relax.c", relax_container(release, payload).bytes());
+
+  const Outcome brief = with_relax({"inspect", file});
+  const Outcome listed = with_relax({"inspect", file, "--code"});
+  const Outcome parsed = with_relax({"inspect", file, "--json"});
+
+  EXPECT_THAT(brief.out, HasSubstr("\n  constants  2, with 1 array of 8 B\n")) << brief.err;
+  EXPECT_THAT(brief.out, Not(HasSubstr("filler")));
+  EXPECT_THAT(lines_from(listed.out, "  constants (3)"),
+              ::testing::Contains(
+                  ::testing::MatchesRegex("    c\\[1\\]  uint8\\[[0-9]+\\], [0-9]+ B, filler")));
+  EXPECT_THAT(listed.out, HasSubstr("    c[2]  float32[2], 8 B\n"));
+  EXPECT_EQ(json::parse(parsed.out)["modules"][0]["details"]["fillers"], json({1}));
 }
 
 TEST(InspectVm, ListsCompiledFunctions) {

@@ -157,10 +157,12 @@ class Writer {
   void write_details() {
     for (std::size_t i = 0; i < report_.container.entries.size(); ++i) {
       Detail details = details_of(report_, i, warnings_);
-      if (!options_.verbose) drop_fillers(details);
+      const bool is_relax = is_executable(report_.container.entries[i].type_key, details);
+      // The text of an executable numbers its constants.
+      if (!options_.verbose && !is_relax) drop_fillers(details);
       if (details.children.empty()) continue;
       section({"[", i, "] ", escaped(report_.container.entries[i].type_key)});
-      if (is_executable(report_.container.entries[i].type_key, details)) {
+      if (is_relax) {
         write_executable(details, report_.code_of(i), sink_);
         continue;
       }
@@ -169,9 +171,17 @@ class Writer {
   }
 
   static void drop_fillers(Detail& details) {
+    const std::vector<bool> is_unused = fillers_of(details);
+    std::erase_if(details.children, [](const Detail& child) { return child.name == "fillers"; });
     for (Detail& child : details.children) {
-      if (child.name != "params") continue;
-      std::erase_if(child.children, [](const Detail& each) { return is_filler(each.name); });
+      if (child.name != "params" && child.name != "constants") continue;
+      std::vector<Detail> kept;
+      for (std::size_t i = 0; i < child.children.size(); ++i) {
+        const bool is_vm_filler = i < is_unused.size() && is_unused[i];
+        if (!is_vm_filler && !is_filler(child.children[i].name))
+          kept.push_back(std::move(child.children[i]));
+      }
+      child.children = std::move(kept);
     }
   }
 

@@ -93,17 +93,18 @@ void write_functions(const Detail& functions, const TextSink& sink) {
   write_list(packed, 4, 4, sink);
 }
 
-// "constants  18, with 6 arrays of 8.1 KiB"
-void write_count(const Detail& constants, const TextSink& sink) {
+// "constants  18, with 6 arrays of 8.1 KiB", without fillers
+void write_count(const Detail& constants, const std::vector<bool>& is_filler,
+                 const TextSink& sink) {
   std::size_t arrays = 0;
   std::uint64_t bytes = 0;
-  for (const Detail& constant : constants.children) {
-    const Detail* const size = constant.find("size");
-    if (size == nullptr) continue;
+  for (std::size_t i = 0; i < constants.children.size(); ++i) {
+    const Detail* const size = constants.children[i].find("size");
+    if (size == nullptr || is_filler[i]) continue;
     ++arrays;
     bytes += parse_number<std::uint64_t>(size->value).value_or(0);
   }
-  sink(text_line("  constants  ", constants.children.size(),
+  sink(text_line("  constants  ", std::ranges::count(is_filler, false),
                  arrays == 0 ? std::string()
                              : concat(", with ", arrays, arrays == 1 ? " array of " : " arrays of ",
                                       human_size(bytes))));
@@ -112,11 +113,13 @@ void write_count(const Detail& constants, const TextSink& sink) {
 // Instructions name constants by their position.
 std::string constant_name(std::string_view position) { return concat("c[", position, "]"); }
 
-void write_constants(const Detail& constants, const TextSink& sink) {
+void write_constants(const Detail& constants, const std::vector<bool>& is_filler,
+                     const TextSink& sink) {
   sink(text_line("  constants (", constants.children.size(), ")"));
   for (std::size_t i = 0; i < constants.children.size(); ++i) {
-    write_divided(concat(constant_name(concat(i)), "  ", inline_text(constants.children[i])), 4, 8,
-                  sink);
+    write_divided(concat(constant_name(concat(i)), "  ", inline_text(constants.children[i]),
+                         is_filler[i] ? ", filler" : ""),
+                  4, 8, sink);
   }
 }
 
@@ -140,6 +143,19 @@ void write_code(std::span<const std::string> lines, const TextSink& sink) {
 
 }  // namespace
 
+std::vector<bool> fillers_of(const Detail& details) {
+  std::vector<bool> is_filler;
+  const Detail* const constants = details.find("constants");
+  const Detail* const fillers = details.find("fillers");
+  if (constants != nullptr) is_filler.resize(constants->children.size());
+  if (fillers == nullptr) return is_filler;
+  for (const Detail& each : fillers->children) {
+    const auto index = parse_number<std::size_t>(each.value);
+    if (index && *index < is_filler.size()) is_filler[*index] = true;
+  }
+  return is_filler;
+}
+
 bool is_executable(std::string_view type_key, const Detail& details) {
   const Detail* const functions = details.find("functions");
   return is_virtual_machine(type_key) && functions != nullptr &&
@@ -150,11 +166,15 @@ bool is_executable(std::string_view type_key, const Detail& details) {
 
 void write_executable(const Detail& details, const std::vector<std::string>* code,
                       const TextSink& sink) {
+  const std::vector<bool> is_filler = fillers_of(details);
   for (const Detail& child : details.children) {
     if (child.name == "functions") {
       write_functions(child, sink);
     } else if (child.name == "constants") {
-      code != nullptr ? write_constants(child, sink) : write_count(child, sink);
+      code != nullptr ? write_constants(child, is_filler, sink)
+                      : write_count(child, is_filler, sink);
+    } else if (child.name == "fillers") {
+      // shown with the constants
     } else if (child.name == "scopes") {
       if (!child.children.empty()) write_scopes(child, sink);
     } else {

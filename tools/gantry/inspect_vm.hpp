@@ -17,6 +17,10 @@ namespace gantry::cli {
 // True if this text is that of the module with these details.
 bool is_executable(std::string_view type_key, const Detail& details);
 
+// Returns for each constant of a virtual machine whether it only aligns others; empty if the
+// details have no constants.
+std::vector<bool> fillers_of(const Detail& details);
+
 // details  [in]   of the module, see core/format/details.hpp
 // code     [in]   lines; NULL: neither code nor constants are written
 void write_executable(const Detail& details, const std::vector<std::string>* code,

@@ -2,6 +2,7 @@
 //
 // Aligned executables of virtual machines. What is expected is assembled with fillers, whose sizes
 // follow from the offsets of the data after fillers of one byte.
+#include "core/format/details.hpp"
 #include "core/format/relay_code.hpp"
 #include "tests/support/aligned_bytes.hpp"
 #include "tests/support/relax_assembler.hpp"
@@ -29,6 +30,21 @@ constexpr gantry_dtype uint8_dtype{1, 8, 1};
 VmNumbering numbering_of_release(RelaxRelease release) {
   if (release == RelaxRelease::v0_16) return VmNumbering::packed;
   return release == RelaxRelease::v0_21 ? VmNumbering::ffi_0_21 : VmNumbering::ffi;
+}
+
+PayloadDetails describe_vm(std::string_view key, const Words& payload, VmNumbering numbering) {
+  ExporterFacts facts;
+  facts.numbering = numbering;
+  return describe_payload({key, 0, payload.bytes(), Boundary::exact}, facts,
+                          PayloadLayouts::built_in());
+}
+
+std::vector<std::string> filler_texts(const PayloadDetails& details) {
+  std::vector<std::string> texts;
+  const Detail* const fillers = details.root.find("fillers");
+  if (fillers == nullptr) return texts;
+  for (const Detail& each : fillers->children) texts.push_back(each.value);
+  return texts;
 }
 
 constexpr RelaxRelease all_releases[] = {RelaxRelease::v0_16, RelaxRelease::v0_21,
@@ -297,6 +313,22 @@ TEST(AlignedRelax, IsRefusedWithBytesAfterItsCode) {
   EXPECT_EQ(of_sized.message, "payload has 1 bytes after its last field");
 }
 
+TEST(AlignedRelax, HasItsFillersAmongTheDetails) {
+  for (const RelaxRelease release : all_releases) {
+    const auto payload = expected(release, 0);
+    for (const VmNumbering numbering : {numbering_of_release(release), VmNumbering::unknown}) {
+      const PayloadDetails details = describe_vm("relax.VMExecutable", payload.bytes, numbering);
+
+      EXPECT_THAT(details.warnings, ::testing::IsEmpty());
+      EXPECT_THAT(filler_texts(details), ::testing::ElementsAre("1", "4", "6"));
+    }
+    EXPECT_EQ(describe_vm("relax.VMExecutable", executable(release, {}).payload().bytes,
+                          numbering_of_release(release))
+                  .root.find("fillers"),
+              nullptr);
+  }
+}
+
 // ---- Relay -------------------------------------------------------------------------------------
 
 // An executable of a release with two arrays among its constants.
@@ -404,6 +436,16 @@ TEST(AlignedRelay, HasAFillerBeforeEachArrayAndNewIndicesHashesAndDevices) {
       EXPECT_EQ(aligned("VMExecutable", *bytes, VmNumbering::packed, position).value(), *bytes);
     }
   }
+}
+
+TEST(AlignedRelay, HasItsFillersAmongTheDetails) {
+  const PayloadDetails details =
+      describe_vm("VMExecutable", assembled({.fillers = {3, 4}}), VmNumbering::packed);
+
+  EXPECT_THAT(details.warnings, ::testing::IsEmpty());
+  EXPECT_THAT(filler_texts(details), ::testing::ElementsAre("0", "3"));
+  EXPECT_EQ(describe_vm("VMExecutable", assembled({}), VmNumbering::packed).root.find("fillers"),
+            nullptr);
 }
 
 TEST(AlignedRelay, IsRefusedIfItIsTruncated) {

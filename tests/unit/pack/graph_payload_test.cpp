@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_payload.hpp"
+#include "tests/support/aligned_bytes.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
 
@@ -115,6 +116,24 @@ TEST(GraphPayload, PlacesDataOf64KiBAtAPage) {
     EXPECT_LE(records[0].data.size(), 128u);
     EXPECT_EQ(records[3].data_at % 4096, 0u);
     EXPECT_LE(records[2].data.size(), 4096u);
+  }
+}
+
+// As core/format aligns the same payload without fillers.
+TEST(GraphPayload, IsThatOfTheWriterOfAlignedPayloads) {
+  const std::vector<Parameter> parameters = {parameter("w", {3, 1}, float32), parameter("s", {}),
+                                             parameter("large", {70000})};
+  Words without = Words().str("{}").u64(3).strs({"w", "s", "large"});
+  for (const Parameter& each : parameters)
+    without.bytes(record(each.dtype, each.shape, std::get<std::string>(each.data)).bytes());
+  without.str("m");
+  for (const std::uint64_t base : {44, 1000}) {
+    Pieces out(base);
+    ASSERT_TRUE(write_graph_payload({"{}", parameters, "m"}, out).ok());
+
+    EXPECT_EQ(bytes_of(out), test::aligned("GraphExecutorFactory", without.bytes(),
+                                           ExporterFacts::Numbering::packed, base)
+                                 .value());
   }
 }
 
