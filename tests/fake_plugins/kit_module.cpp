@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cstdio>
 #include <cstdlib>
@@ -187,9 +188,18 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
   const Module* const module = static_cast<const Module*>(self);
   std::uint64_t size = module->size;
   if (has("saves_other_bytes")) ++size;
+  const std::uint8_t more = 'o';
+  const bool is_aligned = sink->alignment != 0;
+  if (is_aligned && has("refuses_an_alignment"))
+    return fail(status, GANTRY_INVALID, "ALIGNMENT", "kit plugin: the sink has an alignment");
+  const bool is_longer = is_aligned && has("saves_longer_each_time");
+  if (is_longer || (is_aligned && has("saves_wrong_aligned_bytes"))) ++size;
+  if (is_aligned && has("aligns_other_results")) size = 4;
   const gantry_code code = sink->write(sink->self, &size, sizeof size, status);
   if (code != GANTRY_OK && !has("ignores_the_sink")) return code;
-  const gantry_code rest = sink->write(sink->self, module->bytes, module->size, status);
+  const std::uint64_t kept = std::min(size, module->size);
+  gantry_code rest = sink->write(sink->self, module->bytes, kept, status);
+  if (rest == GANTRY_OK && is_longer) rest = sink->write(sink->self, &more, 1, status);
   return has("ignores_the_sink") ? GANTRY_OK : rest;
 }
 

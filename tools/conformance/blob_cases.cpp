@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kTruncations = 64;
 constexpr int kLoads = 100;
 constexpr int kLoadThreads = 16;
+// File offset of an aligned payload: a multiple of no alignment.
+constexpr std::uint64_t kSavedPosition = 1001;
 
 // 51
 Status gives_golden_results(Subject& subject) {
@@ -221,13 +223,16 @@ gantry_code write_to_disk(void* self, const void* data, std::uint64_t size, gant
 }
 
 Result<std::optional<std::vector<std::uint8_t>>> save(const LoadedModule& module, std::size_t max,
-                                                      gantry_code* code) {
+                                                      gantry_code* code,
+                                                      std::uint32_t alignment = 0) {
   const gantry_module_table* const table = module.pair.table;
   if (!GANTRY_HAS(table, save_binary) || table->save_binary == nullptr)
     return skipped("the module has no save_binary");
   Disk disk{{}, max};
   gantry_sink sink{};
   sink.struct_size = sizeof sink;
+  sink.alignment = alignment;
+  sink.position = alignment == 0 ? 0 : kSavedPosition;
   sink.self = &disk;
   sink.write = write_to_disk;
   StatusBuffer status;
@@ -235,6 +240,33 @@ Result<std::optional<std::vector<std::uint8_t>>> save(const LoadedModule& module
       [&](gantry_status* failure) { return table->save_binary(module.pair.self, &sink, failure); });
   if (*code != GANTRY_OK) return std::optional<std::vector<std::uint8_t>>();
   return std::optional(std::move(disk.bytes));
+}
+
+// Saves with an alignment, loads the result and makes the golden calls.
+Status check_aligned(Stage& stage, const Payload& payload, const LoadedModule& module) {
+  constexpr std::uint32_t alignment = 128;
+  gantry_code code = GANTRY_OK;
+  GANTRY_TRY(const auto saved, save(module, SIZE_MAX, &code, alignment));
+  // Not every payload can be aligned.
+  if (code == GANTRY_UNSUPPORTED) return {};
+  if (code != GANTRY_OK)
+    return bug("save_binary fails with code ", code, " for an alignment of ", alignment);
+  const PinnedBytes given = pinned(*saved);
+  const auto again = stage.load(payload, given.bytes->bytes(), given.pin.get());
+  if (!again.ok()) {
+    return bug("load_binary refuses what save_binary writes with an alignment of ", alignment, ": ",
+               first_line(again.error()));
+  }
+  GANTRY_TRY(const auto twice, save(*again, SIZE_MAX, &code, alignment));
+  if (code != GANTRY_OK || *twice != *saved) {
+    return bug("save_binary writes other bytes for a module that it wrote with an alignment of ",
+               alignment);
+  }
+  const auto device = stage.device_for(payload);
+  if (!device.ok()) return {};
+  Status called = check_calls(stage, **device, *again, payload);
+  if (called.ok()) return {};
+  return std::move(called).error().at("after saving with an alignment of ", alignment);
 }
 
 // 61
@@ -260,7 +292,7 @@ Status saves_what_it_loads(Subject& subject) {
         return bug("save_binary returns code ", code, ", its sink returned ",
                    gantry_code{GANTRY_EXHAUSTED});
     }
-    return {};
+    return check_aligned(stage, payload, module);
   });
 }
 
@@ -320,7 +352,9 @@ constexpr Case kBlobCases[] = {
      "100 loads leave no memory; with GANTRY_LOADER_PARALLEL also loads on 16 threads succeed",
      "free the module in destroy(); guard what loads share", loads_repeatedly},
     {61, Level::D, Weight::must, "saves-what-it-loads",
-     "save_binary writes the payload's bytes, and returns the code of a sink that fails",
+     "save_binary writes the payload's bytes, or with an alignment a payload with the same "
+     "results; it "
+     "returns the code of a sink that fails",
      "write what was read, in the same order, and return the code of write()", saves_what_it_loads},
     {62, Level::D, Weight::must, "checks-as-it-loads",
      "check_binary accepts a payload if and only if load_binary does",
