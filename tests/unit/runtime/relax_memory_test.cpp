@@ -2,8 +2,10 @@
 //
 // The memory of large constants of Relax executables: the file's own pages where they are aligned,
 // else one copy for all machines.
+#include "tests/support/aligned_bytes.hpp"
 #include "tests/support/anonymous_bytes.hpp"
 #include "tests/unit/runtime/digits.hpp"
+#include "tests/unit/runtime/large_memory.hpp"
 #include "tests/unit/runtime/linked_release.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -90,6 +92,52 @@ TEST(RelaxConstants, AreCopiedOnceForAllMachinesWhereTheyAreNot) {
 
   EXPECT_GE(bytes, constant_bytes);
   EXPECT_LT(bytes, bytes_of_copy + room);
+}
+
+// Returns the anonymous memory from the load of an executable with 46 MB of constants to its first
+// output.
+std::int64_t bytes_to_first_result(bool is_aligned) {
+  const LinkedRelease& release =
+      *std::ranges::find(linked_releases, "v0_24_LLVM", &LinkedRelease::name);
+  test::RelaxAssembler code(release.relax);
+  const auto copy = code.packed("vm.builtin.copy");
+  code.function("main", {}, 1);
+  code.text("odd");
+  const std::vector<float> data(test::large_array_floats, 0.5f);
+  for (std::int64_t i = 0; i < test::large_array_count; ++i)
+    code.call(0, copy, {code.floats({test::large_array_floats}, data)});
+  code.ret(0);
+  test::RelaxPayload payload = code.payload();
+  if (is_aligned) {
+    // `_lib` and its length follow the payload.
+    const std::uint64_t at =
+        test::relax_container(release, payload).size() - payload.bytes.size() - 8 - 4;
+    payload.bytes = test::Words().bytes(
+        test::aligned(release.type_key, payload.bytes.bytes(), ExporterFacts::Numbering::ffi, at)
+            .value());
+  }
+  const std::string file =
+      test::link_release(release, "relax.c", test::relax_container(release, payload).bytes());
+  Runtime runtime = test::new_runtime(test::built_plugins_only("relax"));
+
+  const std::int64_t before = test::anonymous_bytes_in_use();
+  const Module model = runtime.load(file).value();
+  const auto vm = (*model.function("vm_load_executable"))(gantry_device_id{1, 0})->module();
+  const auto result = (*vm->function("main"))();
+  EXPECT_TRUE(result.ok());
+  EXPECT_EQ(static_cast<const float*>(result->tensor().value().data())[1], 0.5f);
+  const std::int64_t bytes = anonymous_bytes() - before;
+  std::printf("[          ] %lld bytes of anonymous memory, constants have %lld\n",
+              static_cast<long long>(bytes), static_cast<long long>(test::large_model_bytes));
+  return bytes;
+}
+
+TEST(RelaxConstants, AreNotCopiedFromAnAlignedPayload) {
+  EXPECT_LT(bytes_to_first_result(true), test::max_bytes_in_place);
+}
+
+TEST(RelaxConstants, AreCopiedFromAPayloadThatIsNotAligned) {
+  EXPECT_GE(bytes_to_first_result(false), test::min_bytes_of_copies);
 }
 
 }  // namespace
