@@ -121,7 +121,7 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
       ->excludes(tree);
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer(
-      "-v adds digests of the payloads and the fillers that align parameters.\n\n"
+      "-v adds digests of the payloads and the fillers that align arrays.\n\n"
       "Example:\n  gantry inspect model.so --tree mermaid");
   set_action(*command, invocation, options, inspect);
 }
