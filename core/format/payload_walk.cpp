@@ -12,29 +12,50 @@ namespace {
 
 using Kind = PayloadField::Kind;
 
+bool has_dtype(const PayloadField& field) {
+  return field.kind == Kind::dtype || std::ranges::any_of(field.children, has_dtype);
+}
+
 class Walk {
  public:
-  Walk(ByteReader& in, bool has_argument_tags, DetailSink* sink)
-      : in_(in), walk_{in, has_argument_tags, sink} {}
+  Walk(ByteReader& in, bool has_argument_tags, DetailSink* sink, PayloadParts* parts)
+      : in_(in), walk_{in, has_argument_tags, sink}, parts_(parts) {}
 
-  Status fields(std::span<const PayloadField> all, Detail* out) {
-    const std::size_t outside = counts_.size();
-    for (const PayloadField& field : all) {
-      Detail* shown = nullptr;
-      if (out != nullptr && !field.label.empty()) {
-        shown = add(*out);
-        if (shown != nullptr) shown->name = field.label;
-      }
-      GANTRY_CHECK(one(field, shown));
-      if (shown != nullptr && field.kind == Kind::bytes && !data_format_.empty()) {
-        add_data_format(field, *out);
-      }
+  // Walks over the fields of a layout.
+  Status all(std::span<const PayloadField> fields, Detail* out) {
+    for (const PayloadField& field : fields) {
+      GANTRY_CHECK(labelled(field, out));
+      if (parts_ != nullptr) parts_->field_ends.push_back(in_.offset());
     }
-    if (counts_.size() != outside) counts_.resize(outside);
     return {};
   }
 
  private:
+  Status group(std::span<const PayloadField> fields, Detail* out) {
+    const std::size_t outside = counts_.size();
+    for (const PayloadField& field : fields) GANTRY_CHECK(labelled(field, out));
+    if (counts_.size() != outside) counts_.resize(outside);
+    return {};
+  }
+
+  Status labelled(const PayloadField& field, Detail* out) {
+    Detail* shown = nullptr;
+    if (out != nullptr && !field.label.empty()) {
+      shown = add(*out);
+      if (shown != nullptr) shown->name = field.label;
+    }
+    GANTRY_CHECK(one(field, shown));
+    if (shown != nullptr && field.kind == Kind::bytes && !data_format_.empty()) {
+      add_data_format(field, *out);
+    }
+    return {};
+  }
+
+  // Adds the bytes from `at` to here to the parts.
+  void add_part(PayloadPart::Kind kind, std::uint64_t at) {
+    if (parts_ != nullptr) parts_->parts.push_back({kind, at, in_.offset() - at, sized_ != 0});
+  }
+
   struct Count {
     std::string_view label;
     std::uint64_t value;
@@ -68,6 +89,7 @@ class Walk {
 
   Status one(const PayloadField& field, Detail* out) {
     const auto named = [&](const char* otherwise) { return name_of_field(field, otherwise); };
+    const std::uint64_t at = in_.offset();
     switch (field.kind) {
       case Kind::u8:
         return number(field, in_.read_u8(named("u8")), out);
@@ -84,6 +106,7 @@ class Walk {
       case Kind::dtype: {
         GANTRY_TRY(const std::string text, walk_dtype(walk_, named("dtype")));
         set_text(out, text);
+        add_part(PayloadPart::Kind::dtype, at);
         return {};
       }
       case Kind::dev: {
@@ -108,15 +131,19 @@ class Walk {
       case Kind::literal:
         return walk_text(walk_, named("text"), field.text, out);
       case Kind::ndarray:
-        return walk_array(walk_, named("array"), out);
+        GANTRY_CHECK(walk_array(walk_, named("array"), out));
+        add_part(PayloadPart::Kind::array, at);
+        return {};
       case Kind::funcinfo:
-        return walk_kernel(walk_, out);
+        GANTRY_CHECK(walk_kernel(walk_, out));
+        add_part(PayloadPart::Kind::kernel, at);
+        return {};
       case Kind::vec:
         return list(field, out);
       case Kind::map:
         return map(field, out);
       case Kind::group:
-        return fields(field.children, out);
+        return group(field.children, out);
       case Kind::repeat:
         return repeat(field, out);
       case Kind::sized: {
@@ -133,7 +160,9 @@ class Walk {
   Status within(const PayloadField& field, std::uint64_t size, Detail* out) {
     GANTRY_TRY(ByteReader inside, in_.sub_reader(size, name_of_field(field, "sized")));
     std::swap(in_, inside);
+    ++sized_;
     Status walked = one(field.children[0], out);
+    --sized_;
     std::swap(in_, inside);
     if (walked.ok() && !inside.at_end()) {
       return malformed(inside.offset(), name_of_field(field, "sized"), " has ", size, " bytes, ",
@@ -166,7 +195,8 @@ class Walk {
   Status items(const PayloadField& field, std::uint64_t count, Detail* out) {
     const PayloadField& item = field.children[0];
     if (out != nullptr) out->kind = Detail::Kind::list;
-    if (const std::uint64_t size = fixed_bytes(item); size != 0 && out == nullptr) {
+    const bool is_skipped = out == nullptr && (parts_ == nullptr || !has_dtype(item));
+    if (const std::uint64_t size = fixed_bytes(item); size != 0 && is_skipped) {
       return in_.skip(count * size, name_of_field(field, "array"));
     }
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -182,6 +212,10 @@ class Walk {
   Status map(const PayloadField& field, Detail* out) {
     const PayloadField& key = field.children[0];
     const PayloadField& value = field.children[1];
+    const std::uint64_t at = in_.offset();
+    // The records of a table are no parts of their own.
+    const bool is_table = key.kind == Kind::str && value.kind == Kind::funcinfo;
+    PayloadParts* const parts = is_table ? std::exchange(parts_, nullptr) : parts_;
     GANTRY_TRY(const std::uint64_t count,
                in_.read_count(min_bytes(key) + min_bytes(value), name_of_field(field, "map")));
     if (out != nullptr) out->kind = Detail::Kind::list;
@@ -194,11 +228,17 @@ class Walk {
       if (counts_.size() != outside) counts_.resize(outside);
       if (shown != nullptr) shown->name = std::move(name.value);
     }
+    parts_ = parts;
+    if (is_table) add_part(PayloadPart::Kind::kernel_table, at);
     return {};
   }
 
   ByteReader& in_;
   PayloadWalk walk_;
+  // may be NULL
+  PayloadParts* parts_;
+  // number of `sized` fields around the current one
+  int sized_ = 0;
   // format of the last `bytes` field that was added to the sink; may be empty
   std::string_view data_format_;
   // unsigned numbers with a label, innermost group last
@@ -208,9 +248,16 @@ class Walk {
 }  // namespace
 
 Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
-                    DetailSink* sink) {
-  return Walk(in, has_argument_tags, sink)
-      .fields(layout.fields(), sink == nullptr ? nullptr : &sink->root);
+                    DetailSink* sink, PayloadParts* parts) {
+  return Walk(in, has_argument_tags, sink, parts)
+      .all(layout.fields(), sink == nullptr ? nullptr : &sink->root);
+}
+
+Result<PayloadParts> find_parts(std::span<const std::uint8_t> payload, const Measured& measured) {
+  PayloadParts parts;
+  ByteReader in(payload);
+  GANTRY_CHECK(walk_payload(in, *measured.layout, measured.has_argument_tags, nullptr, &parts));
+  return parts;
 }
 
 }  // namespace gantry

@@ -5,6 +5,7 @@
 
 #include "core/format/detail_sink.hpp"
 #include "core/format/payload_layout.hpp"
+#include "core/format/payload_parts.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
@@ -17,11 +18,12 @@ namespace gantry {
 //
 // has_argument_tags  kernel records end with argument tags
 // sink     labelled fields are added to it; may be NULL
+// parts    see payload_parts.hpp; may be NULL
 // returns  malformed at the first invalid field; the offset of `in` is unspecified then
 // costs    O(items); the content of texts and arrays of numbers is skipped. The recursion depth is
 //          that of the layout and does not depend on the payload
 Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
-                    DetailSink* sink = nullptr);
+                    DetailSink* sink = nullptr, PayloadParts* parts = nullptr);
 
 // The minimum size of a field, and its exact size if that is fixed, else 0.
 std::uint64_t min_bytes(const PayloadField& field);
