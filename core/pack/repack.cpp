@@ -3,7 +3,10 @@
 
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/format/aligned_payload.hpp"
 #include "core/pack/appended_container.hpp"
+#include "core/pack/carrying_stream.hpp"
+#include "core/pack/moved_container.hpp"
 #include "core/pack/saved_container.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -54,6 +57,11 @@ class ComparingStream : public dmlc::Stream {
   bool equal_ = true;
 };
 
+// Generations whose libraries name their container alike.
+int family_of(ContainerForm form) {
+  return form <= ContainerForm::g3 ? 0 : form == ContainerForm::g4 ? 1 : 2;
+}
+
 // Writes a new file with the permissions of another one.
 Status write_like(const fs::path& path, int like,
                   const std::function<Status(dmlc::Stream&)>& write) {
@@ -74,18 +82,23 @@ class Repacking {
       : source_(source), layouts_(layouts), options_(options) {}
 
   Status build() {
-    GANTRY_CHECK(find_form());
-    GANTRY_CHECK(check_output_form());
+    GANTRY_CHECK(find_forms());
     GANTRY_TRY(auto listed, listed_modules(source_.container, source_.file));
     GANTRY_TRY(std::vector<EditedModule> edited, edit_modules(std::move(listed), options_.edits));
     GANTRY_CHECK(check_host_code(edited));
+    for (const EditedModule& each : edited) GANTRY_CHECK(check_given(each));
+    if (options_.generation) {
+      GANTRY_TRY(edited, moved_modules(std::move(edited), source_.container, source_.file, layouts_,
+                                       report_.to, report_.warnings));
+    }
+    GANTRY_CHECK(check_output_form());
     for (EditedModule& each : edited) {
-      GANTRY_CHECK(check_given(each));
+      if (options_.is_aligned) align(each);
       const std::string& key = each.module.type_key;
       report_.modules.push_back({key.empty() ? std::string(library_key) : key, each.entry, 0});
       modules_.push_back(std::move(each.module));
     }
-    GANTRY_TRY(container_, write_listed_container(modules_, report_.form));
+    GANTRY_TRY(container_, write_listed_container(modules_, report_.to));
     report_.bytes = container_.size();
     return {};
   }
@@ -107,12 +120,18 @@ class Repacking {
   RepackReport report() && { return std::move(report_); }
 
  private:
-  Status find_form() {
+  Status find_forms() {
     auto form = form_of(source_.container);
     if (!form.ok()) {
       return std::move(form).error().at("in ", quoted(source_.file->path().native()));
     }
-    report_.form = *form;
+    report_.from = *form;
+    report_.to = options_.generation.value_or(*form);
+    if (options_.is_aligned && !have_same_payloads(report_.from, report_.to)) {
+      return invalid("payloads are not moved from ", payload_form(report_.from).name, " to ",
+                     payload_form(report_.to).name,
+                     " and aligned at once; align the result in a second step");
+    }
     return {};
   }
 
@@ -128,10 +147,29 @@ class Repacking {
   }
 
   Status check_output_form() const {
-    if (options_.is_bare || source_.is_library()) return {};
-    return unsupported(quoted(source_.file->path().native()),
-                       source_.elf ? " is no shared library" : " has no library",
-                       ", so that only its container can be written: --form container");
+    if (options_.is_bare) return {};
+    if (!source_.is_library()) {
+      return unsupported(quoted(source_.file->path().native()),
+                         source_.elf ? " is no shared library" : " has no library",
+                         ", so that only its container can be written: --form container");
+    }
+    if (family_of(report_.from) == family_of(report_.to)) return {};
+    return unsupported("the library has its container at ", source_.container.blob_symbol,
+                       ", where ", payload_form(report_.to).name,
+                       " does not read it, so that only the container can be written: --form "
+                       "container");
+  }
+
+  void align(EditedModule& edited) const {
+    if (edited.module.type_key.empty()) return;
+    const auto file = edited.given != nullptr ? edited.given : source_.file;
+    const std::span<const std::uint8_t> payload =
+        edited.given != nullptr ? file->bytes() : source_.container.entries[*edited.entry].payload;
+    edited.module.write_payload = [file, payload, key = edited.module.type_key,
+                                   facts = source_.container.facts](Pieces& out) -> Status {
+      CarryingStream stream(file, out);
+      return write_aligned_payload(key, payload, facts, {stream, out.offset()});
+    };
   }
 
   Status check_host_code(const std::vector<EditedModule>& edited) const {

@@ -42,6 +42,11 @@ struct ContainerFile {
 
 struct RepackOptions {
   ModuleEdits edits;
+  // absent: that of the source. Given payloads must have its form
+  std::optional<ContainerForm> generation;
+  // align the data of parameters and constants in the file; not together with a generation whose
+  // payloads have another form
+  bool is_aligned = false;
   // write only the container, without the library
   bool is_bare = false;
   // the files that the output must not replace: `source`, and those that the edits name
@@ -64,10 +69,11 @@ struct RepackedModule {
 };
 
 struct RepackReport {
-  ContainerForm form = ContainerForm::g3;
+  ContainerForm from = ContainerForm::g3, to = ContainerForm::g3;
   // of the container
   std::uint64_t bytes = 0;
   std::vector<RepackedModule> modules;
+  std::vector<Message> warnings;
 };
 
 // Writes `output`. After a failure the output is unchanged, and
@@ -78,10 +84,12 @@ struct RepackReport {
 // output   [in]   not started
 // returns  invalid      the edits; the output is an input, a terminal, or exists and is neither an
 //                       ELF file nor a container
-//          unsupported  the source has no container; it is an object and the output is not bare
+//          unsupported  the source has no container; it is an object and the output is not bare;
+//                       the library names its container as another generation
 //          malformed    a given payload does not match the layout of its type key
 //          unavailable  the output cannot be written
-//          the failures of edit_modules(), append_container() and `verify`
+//          the failures of edit_modules(), moved_modules(), write_aligned_payload(),
+//          append_container() and `verify`
 // costs    O(bytes); memory O(modules) and 1 MiB
 Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& layouts,
                             OutputFile& output, const RepackOptions& options);

@@ -4,6 +4,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -61,6 +62,23 @@ class Repack : public ::testing::Test {
                              " ", module["size"].get<int>(), " ", module["imports"].dump()));
     }
     return lines;
+  }
+  // Returns a container of the second module alone, in the layout of the file.
+  std::vector<std::uint8_t> container_of_second_module(const std::string& file) const {
+    const json report = inspected(file);
+    const json& module = report["modules"][1];
+    const std::string key = module["type_key"].get<std::string>();
+    const std::vector<std::uint8_t> all = read_file(golden(file));
+    const std::span payload = std::span(all).subspan(module["file_offset"].get<std::size_t>(),
+                                                     module["size"].get<std::size_t>());
+    Words content;
+    if (report["generation"] == "G5") {
+      content.u64s({0, 0}).u64s({}).str(key).u64(payload.size()).bytes(payload);
+    } else {
+      content.u64(2).str(key).bytes(payload).str("_import_tree").u64s({0, 0}).u64s({});
+    }
+    const Words container = Words().u64(content.size()).bytes(content.bytes());
+    return {container.bytes().begin(), container.bytes().end()};
   }
   // Extracts the payloads of a file; returns the path of one of them.
   std::string payload(const std::string& file, const std::string& name) const {
@@ -296,6 +314,105 @@ TEST_F(Repack, ReplacesOnlyArtifactsAndNoInput) {
 TEST_F(Repack, RefusesTwoDocumentsOnStandardOutput) {
   expect_refused(repack("tvm-0.12/axpy2_opencl.so", "-", {"--json"}),
                  "gantry: standard output is used twice, by --output and --json\n");
+}
+
+TEST_F(Repack, MovesALibraryBetweenGenerationsOfOneAbi) {
+  const Outcome moved =
+      repack("tvm-0.12/resnet20_llvm.so", "g2.so", {"--generation", "g2", "--json"});
+  ASSERT_EQ(moved.status, 0) << moved.err;
+  const json report = json::parse(moved.out);
+  EXPECT_EQ(report["from_generation"], "G3");
+  EXPECT_EQ(report["generation"], "G2");
+  EXPECT_EQ(report["modules"][0]["type_key"], "GraphRuntimeFactory");
+
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins("graph"), "run", path("out/g2.so"), "--input",
+                  "data=tvm-0.12/resnet20.input.npz", "--each", "--expect",
+                  "tvm-0.12/resnet20_llvm.expected.npz", "--atol", "1e-6"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+}
+
+TEST_F(Repack, RefusesToMoveHostCodeOfAnotherAbi) {
+  expect_refused(repack("tvm-0.12/resnet20_llvm.so", "a.so", {"--generation", "g5"}),
+                 "gantry: host code has the packed dialect (TVMValue), G5 (v0.22 and later) "
+                 "requires the ffi dialect (TVMFFIAny)\n");
+  expect_refused(repack("tvm-0.25/digits_mlp_relax_llvm.so", "a.so", {"--generation", "g3"}),
+                 "gantry: host code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires "
+                 "the packed dialect (TVMValue)\n");
+}
+
+// Without host code, what TVM wrote is the same after a way through all generations.
+TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
+  struct {
+    const char* file;
+    std::vector<const char*> generations;
+  } const artifacts[] = {
+      {"tvm-0.25/digits_mlp_relax_opencl.so", {"g4", "g3", "g4", "g5"}},
+      {"tvm-0.25/axpy2_vulkan.so", {"g4", "g2", "g5"}},
+      {"tvm-0.25/axpy2_cuda_ptx75.so", {"g3", "g4", "g2", "g5"}},
+      {"tvm-0.12/axpy2_vulkan.so", {"g5", "g4", "g3"}},
+      {"tvm-0.12/axpy2_cuda_ptx75.so", {"g4", "g5", "g3"}},
+  };
+  for (const auto& artifact : artifacts) {
+    // The root is host code: its module takes its place.
+    const bool is_relax = std::string_view(artifact.file).find("relax") != std::string::npos;
+    if (is_relax) {
+      ASSERT_EQ(repack(artifact.file, "0.bin",
+                       {"--form", "container", "--drop", "_lib", "--drop", "opencl", "-q"})
+                    .status,
+                0);
+    } else {
+      write_file(temp_ / "out/0.bin", container_of_second_module(artifact.file));
+    }
+    std::string from = "0.bin";
+    for (const char* generation : artifact.generations) {
+      const std::string to = concat(from, ".", generation);
+      const Outcome moved = repack(path("out/" + from), to, {"--generation", generation, "-q"});
+      ASSERT_EQ(moved.status, 0) << artifact.file << ": " << moved.err;
+      EXPECT_NE(read_file(temp_ / ("out/" + to)), read_file(temp_ / ("out/" + from)))
+          << artifact.file << " " << to;
+      from = to;
+    }
+    EXPECT_EQ(read_file(temp_ / ("out/" + from)), read_file(temp_ / "out/0.bin")) << artifact.file;
+  }
+}
+
+TEST_F(Repack, RefusesALibraryThatNamesItsContainerAsAnotherGeneration) {
+  // a library whose container has no host code
+  write_file(
+      temp_ / "model.so",
+      ElfBuilder()
+          .function("other")
+          .object("__tvm_dev_mblob", container_of_second_module("tvm-0.12/axpy2_cuda_ptx75.so"))
+          .build());
+
+  expect_refused(repack(path("model.so"), "a.so", {"--generation", "g5"}),
+                 "gantry: the library has its container at __tvm_dev_mblob, where G5 does not read "
+                 "it, so that only the container can be written: --form container\n");
+  EXPECT_EQ(repack(path("model.so"), "a.bin", {"--generation", "g5", "--form", "container"}).status,
+            0);
+}
+
+TEST_F(Repack, AlignsTheParametersOfAModel) {
+  ASSERT_EQ(repack("tvm-0.12/resnet20_llvm.so", "a.so", {"--align"}).status, 0);
+  ASSERT_EQ(repack(path("out/a.so"), "b.so", {"--align"}).status, 0);
+
+  EXPECT_EQ(read_file(temp_ / "out/a.so"), read_file(temp_ / "out/b.so"));
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins("graph"), "run", path("out/a.so"), "--input",
+                  "data=tvm-0.12/resnet20.input.npz", "--each", "--expect",
+                  "tvm-0.12/resnet20_llvm.expected.npz", "--atol", "1e-6"});
+  EXPECT_EQ(run.status, 0) << run.err;
+  const std::string report = run_gantry({"inspect", path("out/a.so"), "-v"}).out;
+  EXPECT_THAT(report, HasSubstr("__gantry_fill_"));
+}
+
+TEST_F(Repack, AlignsAndMovesInTwoSteps) {
+  expect_refused(repack("tvm-0.12/digits_mlp_llvm.so", "a.bin",
+                        {"--align", "--generation", "g5", "--form", "container"}),
+                 "gantry: payloads are not moved from G3 to G5 and aligned at once; align the "
+                 "result in a second step\n");
 }
 
 }  // namespace

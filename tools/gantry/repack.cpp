@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/repack.hpp"
+#include "core/pack/payload_form.hpp"
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
@@ -17,7 +18,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gantry::cli {
@@ -29,17 +32,21 @@ struct RepackCommand {
   std::vector<std::string> drop;
   std::vector<std::string> replace;
   std::vector<std::string> add;
+  // empty: that of the file
+  std::string generation;
+  bool is_aligned = false;
   // "library" or "container"; empty: that of the file
   std::string form;
   bool no_load = false;
   bool json = false;
 };
 
-constexpr std::string_view generation_names[] = {"G1", "G2", "G3", "G4", "G5"};
-
-std::string_view name_of(ContainerForm form) {
-  return generation_names[static_cast<std::size_t>(form)];
-}
+constexpr std::pair<std::string_view, ContainerForm> generations[] = {
+    {"g2", ContainerForm::g2},
+    {"g3", ContainerForm::g3},
+    {"g4", ContainerForm::g4},
+    {"g5", ContainerForm::g5},
+};
 
 // Prints a warning, and keeps it for the document.
 struct Warnings {
@@ -87,7 +94,8 @@ void write_report(const RepackCommand& command, const ContainerFile& source,
     json.field("file", json_text(command.file));
     json.field("output", json_text(command.output));
     json.field("form", is_bare ? "container" : "library");
-    json.field("generation", name_of(report.form));
+    json.field("from_generation", payload_form(report.from).name);
+    json.field("generation", payload_form(report.to).name);
     json.field("bytes", report.bytes);
     json.begin_list("modules");
     for (std::size_t m = 0; m < report.modules.size(); ++m) {
@@ -154,6 +162,10 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   const InstalledPlugins plugins(runtime);
   GANTRY_TRY(const ContainerFile source, ContainerFile::open(command.file, plugins.layouts()));
+  const auto generation = std::ranges::find(generations, command.generation,
+                                            &std::pair<std::string_view, ContainerForm>::first);
+  if (generation != std::end(generations)) how.generation = generation->second;
+  how.is_aligned = command.is_aligned;
   how.is_bare = command.form.empty() ? !source.elf : command.form == "container";
   Warnings warnings{globals.quiet};
   StatusLine line(globals.quiet);
@@ -168,6 +180,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   }
   GANTRY_TRY(const RepackReport report, repack(source, plugins.layouts(), output, how));
   line.erase();
+  for (const Message& text : report.warnings) warnings.add(text);
   if (command.json) {
     write_report(command, source, report, how.is_bare, is_loaded, warnings);
   } else if (!is_printed) {
@@ -180,8 +193,8 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
 
 void add_repack(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RepackCommand>();
-  CLI::App* command =
-      app.add_subcommand("repack", "rewrite the container of an artifact with other modules");
+  CLI::App* command = app.add_subcommand(
+      "repack", "rewrite an artifact: other modules, another generation,\naligned data");
   command->add_option("FILE", options->file, "shared library, object or container")
       ->required()
       ->check(not_empty());
@@ -196,6 +209,14 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                  "add a module with this payload, as an import of MODULE; default: the host code",
                  accepted_by(parse_addition));
   command
+      ->add_option("--generation", options->generation,
+                   "of the container: g2 (v0.7), g3 (v0.8 to v0.20), g4 (v0.21) or g5 (v0.22 and "
+                   "later)")
+      ->type_name("GENERATION")
+      ->check(CLI::IsMember({"g2", "g3", "g4", "g5"}));
+  command->add_flag("--align", options->is_aligned,
+                    "align parameters and constants in the file, so that they are used in place");
+  command
       ->add_option("--form", options->form,
                    "library, or container: only the container, without host code; default: that "
                    "of FILE")
@@ -207,8 +228,11 @@ void add_repack(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Indices and type keys are those of `gantry inspect FILE`. The result is loaded before it is "
       "put into its place, which runs initializers of its host code.\n\n"
+      "Host code moves only between generations of one calling convention, g2 and g3; without host "
+      "code, payloads are written in the form of the generation.\n\n"
       "Examples:\n"
       "  gantry repack model.so --drop opencl -o cpu.so\n"
+      "  gantry repack model.so --align -o aligned.so\n"
       "  gantry repack model.so --replace 2=tuned.bin --add cuda=cuda.bin -o both.so");
   set_action(*command, invocation, options, repack_file);
 }
