@@ -132,8 +132,8 @@ TEST_F(Repack, WritesTheContainerThatTvmWrote) {
 
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.err,
-            "gantry: warning: a container without a library is not loaded; it was only read "
-            "again\n");
+            "gantry: warning: not loaded: entry 1 \"_lib\" of c.bin is not bound: the file is a "
+            "container without it\n");
   const json report = inspected("tvm-0.12/digits_mlp_opencl.so");
   const json& opencl = report["modules"][2];
   const std::size_t begin =
@@ -168,8 +168,8 @@ TEST_F(Repack, AddsAndReplacesModulesOfABareContainer) {
   EXPECT_EQ(report["modules"][2]["from"], nullptr);
   EXPECT_EQ(report["modules"][4]["size"], 2008);
   EXPECT_EQ(report["dropped"], json::parse(R"([{"index": 2, "type_key": "opencl"}])"));
-  EXPECT_EQ(report["loaded"], false);
-  EXPECT_EQ(report["warnings"].size(), 1u);
+  EXPECT_EQ(report["loaded"], true);
+  EXPECT_THAT(report["warnings"].dump(), HasSubstr("entry 1 \\\"_lib\\\" of b.bin is not bound"));
 }
 
 TEST_F(Repack, ReportsWhatWasLoadedAndWhatHasNoPlugin) {

@@ -64,11 +64,7 @@ struct Warnings {
 // returns  false: nothing was loaded, which a warning reports
 Result<bool> load_result(Runtime& runtime, const ContainerFile& source, bool is_bare,
                          const std::filesystem::path& path, Warnings& warnings) {
-  if (is_bare) {
-    warnings.add("a container without a library is not loaded; it was only read again");
-    return false;
-  }
-  if (source.elf->machine() != host_machine()) {
+  if (!is_bare && source.elf->machine() != host_machine()) {
     warnings.add(Message("the host code is for ", name_of(source.elf->machine()),
                          ", so that the result is not loaded on this machine"));
     return false;
