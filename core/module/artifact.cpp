@@ -10,6 +10,16 @@ Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
   return open_bare_artifact(std::move(made), std::move(file));
 }
 
+Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
+                                                std::shared_ptr<const MappedFile> library,
+                                                std::shared_ptr<const MappedFile> container) {
+  GANTRY_TRY(auto artifact, open_artifact(std::move(made), std::move(library)));
+  GANTRY_TRY(artifact->pin,
+             new_pin(std::make_shared<std::pair<Pin, Pin>>(artifact->file, container)));
+  artifact->container_file = std::move(container);
+  return artifact;
+}
+
 Result<std::shared_ptr<Artifact>> open_bare_artifact(Artifact made,
                                                      std::shared_ptr<const MappedFile> file) {
   GANTRY_TRY(made.pin, new_pin(file));

@@ -38,7 +38,9 @@ struct Artifact {
 
   // NULL if the modules were created at run time; the members below are then empty
   std::shared_ptr<const MappedFile> file;
-  // The file that was loaded, if `file` was linked from it; else NULL. Mapped as long as the artifact,
+  // The container, if it is not in `file`; else NULL.
+  std::shared_ptr<const MappedFile> container_file;
+  // The file that was loaded, if `file` was made from it; else NULL. Mapped as long as the artifact,
   // so that its identity is not reused.
   std::shared_ptr<const MappedFile> origin;
   // NULL: a bare container
@@ -59,6 +61,10 @@ struct Artifact {
 // returns  as ElfFile::parse(); exhausted
 Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
                                                 std::shared_ptr<const MappedFile> file);
+// The same with a container that is beside the library.
+Result<std::shared_ptr<Artifact>> open_artifact(Artifact made,
+                                                std::shared_ptr<const MappedFile> library,
+                                                std::shared_ptr<const MappedFile> container);
 // Creates the artifact of a file that is a container without a library.
 //
 // returns  exhausted

@@ -4,6 +4,7 @@
 #include "core/archive/tar_files.hpp"
 #include "core/base/near_name.hpp"
 #include "core/kind/file_kind.hpp"
+#include "core/runtime/archived_model.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
 
@@ -82,6 +83,7 @@ constexpr KindLoader kind_loaders[] = {
     {FileKind::archive, open_ar},
     {FileKind::tar, open_tar},
     {FileKind::container, open_container},
+    {FileKind::model_library, open_archived_model},
 };
 
 }  // namespace
@@ -94,8 +96,16 @@ Opened open_artifact_file(RuntimeState& state, File file) {
 }
 
 Result<ContainerLocation> container_location(const Artifact& artifact) {
-  if (artifact.elf != nullptr) return locate_container(*artifact.elf);
-  return bare_location(artifact.file->bytes());
+  if (artifact.elf == nullptr) return bare_location(artifact.file->bytes());
+  GANTRY_TRY(ContainerLocation location, locate_container(*artifact.elf));
+  if (artifact.container_file == nullptr) return location;
+  // The code was linked from what TVM before 0.19 writes, which need not show its dialect.
+  ContainerLocation beside = bare_location(artifact.container_file->bytes());
+  beside.context_symbol = location.context_symbol;
+  beside.symbols.context = location.symbols.context;
+  beside.symbols.dialect = Dialect::packed;
+  beside.symbols.family = ContainerSymbols::Family::legacy;
+  return beside;
 }
 
 }  // namespace gantry

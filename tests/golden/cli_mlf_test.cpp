@@ -242,6 +242,54 @@ TEST(MlfExport, LeavesNothingAfterAFailure) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
 }
 
+class MlfRun : public ::testing::Test {
+ protected:
+  Outcome run(const std::string& file, const std::string& expected) const {
+    return run_gantry({"--plugins", built_plugins("graph"), "run", file, "--each", "--input",
+                       "tvm-0.12/digits_mlp.input.npz", "--expect", expected},
+                      {"XDG_CACHE_HOME=" + (directory_ / "cache").string()});
+  }
+  TempDir directory_;
+};
+
+TEST_F(MlfRun, HasTheOutputsOfTvmFromObjectsAndFromSources) {
+  const Outcome objects = run(archive, "tvm-0.12/digits_mlp_llvm.expected.npz");
+  const Outcome sources =
+      run("tvm-0.12/digits_cpp_graph_c.tar", "tvm-0.12/digits_mlp_c.expected.npz");
+
+  EXPECT_EQ(objects.status, 0) << objects.err;
+  EXPECT_THAT(objects.out, HasSubstr("equal to tvm-0.12/digits_mlp_llvm.expected.npz"));
+  EXPECT_EQ(sources.status, 0) << sources.err;
+  EXPECT_THAT(sources.out, HasSubstr("equal to tvm-0.12/digits_mlp_c.expected.npz"));
+}
+
+TEST_F(MlfRun, HasTheOutputsOfTheExportedLibraryUnderAnySuffix) {
+  const std::string path = directory_ / "digits.model-lib";
+  ASSERT_EQ(run_gantry({"mlf", "export", "tvm-0.12/digits_mlp_llvm.so", "-o", path}).status, 0);
+
+  const Outcome outcome = run(path, "tvm-0.12/digits_mlp_llvm.expected.npz");
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("equal to tvm-0.12/digits_mlp_llvm.expected.npz"));
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "cache/gantry/linked"));
+}
+
+// Other names of members, and code without a model's name.
+TEST_F(MlfRun, HasTheOutputsOfAnArchiveOfVersion5) {
+  const std::string path = directory_ / "5.tar";
+  ASSERT_EQ(run_gantry({"mlf", "export", archive, "-o", path, "--version", "5"}).status, 0);
+
+  EXPECT_EQ(run(path, "tvm-0.12/digits_mlp_llvm.expected.npz").status, 0);
+}
+
+TEST_F(MlfRun, RefusesAheadOfTimeCode) {
+  const Outcome outcome =
+      run("tvm-0.12/digits_cpp_aot_llvm.tar", "tvm-0.12/digits_mlp_llvm.expected.npz");
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, StartsWith("gantry: model \"digits\" is compiled ahead of time"));
+}
+
 TEST(Mlf, CompletesItsCommands) {
   const Outcome outcome = run_gantry({"__complete", "--", "mlf", ""});
 
