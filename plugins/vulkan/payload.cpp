@@ -4,7 +4,6 @@
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <cstring>
 
 namespace gantry::vulkan {
@@ -111,49 +110,18 @@ Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {
   GANTRY_CHECK(call.needs_grid_and_block_only("vulkan"));
   GANTRY_TRY(ShaderFacts facts, read_shader(shader.words, shader.words_at, info.name));
   Kernel kernel(std::move(call), std::move(facts), shader.words);
-  const auto refuse = [&](const auto&... why) {
-    return malformed(shader.words_at, "shader of kernel ", quoted(info.name), ": ", why...)
-        .with_reason("SHADER");
-  };
-
-  std::vector<std::uint32_t> scalar_sizes;
+  ShaderInterface interface { .kernel = info.name, .at = shader.words_at };
   for (std::size_t i = 0; i < kernel.call.parameter_count(); ++i) {
     const ParameterKind kind = kernel.call.parameter(i);
     if (kind == ParameterKind::pointer) {
       ++kernel.buffer_count;
     } else {
-      scalar_sizes.push_back(scalar_bytes(kind));
+      interface.scalar_sizes.push_back(scalar_bytes(kind));
     }
   }
-  for (const std::uint32_t binding : kernel.shader.storage_bindings) {
-    if (binding >= kernel.buffer_count) {
-      return refuse("binds a buffer at ", binding, ", the kernel has ", kernel.buffer_count);
-    }
-  }
-  const auto& offsets = kernel.shader.scalar_offsets;
-  if (offsets.size() != scalar_sizes.size()) {
-    return refuse("has ", offsets.size(), " scalars, the kernel has ", scalar_sizes.size());
-  }
-  const bool uniform = (shader.flags & scalars_in_uniform_buffer) != 0;
-  if (kernel.shader.scalar_location != ScalarLocation::none &&
-      uniform != (kernel.shader.scalar_location == ScalarLocation::uniform_buffer)) {
-    return refuse("reads its scalars from ", uniform ? "push constants" : "a uniform buffer",
-                  ", its flags state ", uniform ? "a uniform buffer" : "push constants");
-  }
-  if (uniform && kernel.shader.scalar_location != ScalarLocation::none &&
-      kernel.shader.scalar_binding != kernel.buffer_count) {
-    return refuse("binds its scalars at ", kernel.shader.scalar_binding, ", expected ",
-                  kernel.buffer_count);
-  }
-  // maxUniformBufferRange is at least this on every device.
-  constexpr std::uint32_t max_bytes = 1 << 14;
-  for (std::size_t i = 0; i < offsets.size(); ++i) {
-    if (offsets[i] > max_bytes - 8 || offsets[i] % 4 != 0) {
-      return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", max_bytes - 8,
-                    " in steps of 4");
-    }
-    kernel.scalar_bytes = std::max(kernel.scalar_bytes, offsets[i] + scalar_sizes[i]);
-  }
+  interface.buffer_count = kernel.buffer_count;
+  interface.uniform = (shader.flags & scalars_in_uniform_buffer) != 0;
+  GANTRY_TRY(kernel.scalar_bytes, match_shader(kernel.shader, interface));
   return kernel;
 }
 

@@ -97,7 +97,7 @@ TEST_F(DemoPayloads, OfVulkanHaveShadersThatMatchTheirKernels) {
     EXPECT_EQ(kernel->shader.entry_point, wanted.name);
     EXPECT_THAT(kernel->shader.local_size, ElementsAre(32, 1, 1));
     EXPECT_EQ(kernel->shader.storage_bindings, wanted.bindings);
-    EXPECT_EQ(kernel->shader.scalar_location, vulkan::ScalarLocation::push_constants);
+    EXPECT_EQ(kernel->shader.scalar_location, ScalarLocation::push_constants);
     EXPECT_EQ(kernel->shader.scalar_offsets, wanted.offsets);
     EXPECT_EQ(kernel->buffer_count, wanted.bindings.size());
   }

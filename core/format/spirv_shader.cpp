@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shader.hpp"
+#include "core/format/spirv_shader.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -10,11 +10,11 @@
 #include <set>
 #include <utility>
 
-namespace gantry::vulkan {
+namespace gantry {
 namespace {
 
 // Numbers of the SPIR-V specification.
-enum Opcode : std::uint32_t {
+enum SpirvOpcode : std::uint32_t {
   op_entry_point = 15,
   op_execution_mode = 16,
   op_capability = 17,
@@ -275,8 +275,45 @@ Result<ShaderFacts> read_shader(ShaderBytes bytes, std::uint64_t at, std::string
   return ShaderReader(bytes, at, kernel).read();
 }
 
+Result<std::uint32_t> match_shader(const ShaderFacts& facts, const ShaderInterface& kernel) {
+  const auto refuse = [&](const auto&... why) {
+    return malformed(kernel.at, "shader of kernel ", quoted(kernel.kernel), ": ", why...)
+        .with_reason("SHADER");
+  };
+  for (const std::uint32_t binding : facts.storage_bindings) {
+    if (binding >= kernel.buffer_count) {
+      return refuse("binds a buffer at ", binding, ", the kernel has ", kernel.buffer_count);
+    }
+  }
+  const auto& offsets = facts.scalar_offsets;
+  if (offsets.size() != kernel.scalar_sizes.size()) {
+    return refuse("has ", offsets.size(), " scalars, the kernel has ", kernel.scalar_sizes.size());
+  }
+  const bool has_scalars = facts.scalar_location != ScalarLocation::none;
+  const bool is_uniform = facts.scalar_location == ScalarLocation::uniform_buffer;
+  if (has_scalars && kernel.uniform != is_uniform) {
+    return refuse("reads its scalars from ", kernel.uniform ? "push constants" : "a uniform buffer",
+                  ", its flags state ", kernel.uniform ? "a uniform buffer" : "push constants");
+  }
+  if (kernel.uniform && has_scalars && facts.scalar_binding != kernel.buffer_count) {
+    return refuse("binds its scalars at ", facts.scalar_binding, ", expected ",
+                  kernel.buffer_count);
+  }
+  // maxUniformBufferRange is at least this on every device.
+  constexpr std::uint32_t max_bytes = 1 << 14;
+  std::uint32_t bytes = 0;
+  for (std::size_t i = 0; i < offsets.size(); ++i) {
+    if (offsets[i] > max_bytes - 8 || offsets[i] % 4 != 0) {
+      return refuse("scalar ", i, " is at ", offsets[i], ", range is 0 to ", max_bytes - 8,
+                    " in steps of 4");
+    }
+    bytes = std::max(bytes, offsets[i] + kernel.scalar_sizes[i]);
+  }
+  return bytes;
+}
+
 std::string spirv_version_text(std::uint32_t version) {
   return concat(version >> 16, '.', version >> 8 & 0xff);
 }
 
-}  // namespace gantry::vulkan
+}  // namespace gantry

@@ -5,7 +5,7 @@
 //   u32  magic 0x07230203 ; version ; generator ; id bound ; 0
 //   then instructions: u32 (words << 16 | opcode), operands
 //
-// The input is untrusted: a shader with a broken header, instruction length or declaration never
+// Plugins read the shaders of payloads with it, and core/pack those that it writes. The input is untrusted: a shader with a broken header, instruction length or declaration never
 // reaches a driver. The computation itself is not validated; it is trusted like the host code in
 // the same artifact.
 #pragma once
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::vulkan {
+namespace gantry {
 
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
@@ -60,7 +60,25 @@ struct ShaderFacts {
 //          (writer)
 Result<ShaderFacts> read_shader(ShaderBytes bytes, std::uint64_t at, std::string_view kernel);
 
+// What a kernel's record in a payload or a recipe requires of its shader.
+struct ShaderInterface {
+  // for messages
+  std::string_view kernel;
+  // offset of the shader in the payload
+  std::uint64_t at = 0;
+  std::uint32_t buffer_count = 0;
+  // bytes of each scalar: 4 or 8
+  std::vector<std::uint32_t> scalar_sizes;
+  // scalars are in a uniform buffer, not in push constants
+  bool uniform = false;
+};
+
+// Checks that a shader has the bindings and scalars of its kernel.
+//
+// returns  the size of the block of scalars; MALFORMED: they differ (SHADER)
+Result<std::uint32_t> match_shader(const ShaderFacts& facts, const ShaderInterface& kernel);
+
 // Returns "1.3" for 0x00010300.
 std::string spirv_version_text(std::uint32_t version);
 
-}  // namespace gantry::vulkan
+}  // namespace gantry
