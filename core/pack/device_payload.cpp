@@ -3,16 +3,23 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/format/spirv_shader.hpp"
+#include "core/pack/generated_payload.hpp"
 #include "core/toolchain/link.hpp"
 
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
 #include <cerrno>
+#include <cstring>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace gantry {
 namespace {
 
 constexpr std::string_view marker = "// Function: ";
-constexpr std::string_view spirv_magic("\x03\x02\x23\x07", 4);
 
 void write_kernel(const KernelSource& kernel, ContainerForm generation, Pieces& out) {
   out.write_text(kernel.name);
@@ -64,8 +71,10 @@ Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFi
   return {};
 }
 
-// Loaders require an entry point with the kernel's name, so `main` is renamed.
-Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Pieces& out) {
+// The SPIR-V of a GLSL file. Loaders require an entry point with the kernel's name, so `main` is
+// renamed.
+Result<std::shared_ptr<const MappedFile>> compiled_shader(const KernelSource& kernel,
+                                                          const KernelCompilers& tools) {
   const std::filesystem::path made = tools.scratch / concat(kernel.name, ".spv");
   std::vector<std::string> words = tools.glslang;
   words.insert(words.end(), {"-V", "-S", "comp", "-e", kernel.name, "--source-entrypoint", "main",
@@ -78,47 +87,195 @@ Status append_shader(const KernelSource& kernel, const ShaderTools& tools, Piece
     return error;
   }
   GANTRY_TRY(auto file, MappedFile::open(made));
-  const std::string_view spirv = text_of(*file);
-  if (!spirv.starts_with(spirv_magic) || spirv.size() % 4 != 0) {
-    return unavailable("GLSL compiler ", quoted(words.front()), " produces ", spirv.size(),
+  std::uint32_t magic = 0;
+  if (file->bytes().size() >= sizeof magic) {
+    std::memcpy(&magic, file->bytes().data(), sizeof magic);
+  }
+  if (magic != spirv_magic || file->bytes().size() % 4 != 0) {
+    return unavailable("GLSL compiler ", quoted(words.front()), " produces ", file->bytes().size(),
                        " bytes that are not SPIR-V");
   }
+  return file;
+}
+
+// Loaders check the same when the kernel is first called.
+Status check_shader(const KernelSource& kernel, const MappedFile& file) {
+  GANTRY_TRY(const ShaderFacts facts, read_shader(file.bytes(), 0, kernel.name));
+  if (facts.entry_point != kernel.name) {
+    return invalid("shader ", quoted(kernel.source), " has entry point ", quoted(facts.entry_point),
+                   ", expected the kernel's name");
+  }
+  ShaderInterface interface { .kernel = kernel.name };
+  for (const gantry_dtype& dtype : kernel.arguments) {
+    if (dtype.code == 3) {
+      ++interface.buffer_count;
+    } else {
+      interface.scalar_sizes.push_back(dtype.bits > 32 ? 8 : 4);
+    }
+  }
+  const auto matched = match_shader(facts, interface);
+  return matched.ok() ? Status() : Status(matched.error());
+}
+
+Status append_shader(const KernelSource& kernel, const KernelCompilers& tools, Pieces& out) {
+  std::shared_ptr<const MappedFile> file;
+  if (language_of(kernel.source) == "spirv") {
+    GANTRY_TRY(file, MappedFile::open(tools.directory / kernel.source));
+    if (file->bytes().size() % 4 != 0) {
+      return malformed(0, "shader ", quoted(kernel.source), " has ", file->bytes().size(),
+                       " bytes, expected a multiple of 4");
+    }
+  } else {
+    GANTRY_TRY(file, compiled_shader(kernel, tools));
+  }
+  GANTRY_CHECK(check_shader(kernel, *file));
+  const std::uint64_t size = file->bytes().size();
   out.write_text(kernel.name);
   // flags: 0, scalars are push constants
   out.Write<std::uint32_t>(0);
-  out.Write<std::uint64_t>(spirv.size() / 4);
-  out.append(FileRange{std::move(file), 0, spirv.size()});
+  out.Write<std::uint64_t>(size / 4);
+  out.append(FileRange{std::move(file), 0, size});
+  return {};
+}
+
+// format, kernel table, code
+void write_payload(std::string_view format, const DeviceModuleSource& module,
+                   ContainerForm generation, std::uint64_t count, Pieces&& code, Pieces& out) {
+  out.write_text(format);
+  out.Write<std::uint64_t>(module.kernels.size());
+  for (const KernelSource& kernel : module.kernels) write_kernel(kernel, generation, out);
+  out.Write<std::uint64_t>(count);
+  out.append(std::move(code));
+}
+
+void write_text_payload(std::string_view format, const DeviceModuleSource& module,
+                        ContainerForm generation, std::string_view text, Pieces& out) {
+  Pieces code;
+  code.Write(text.data(), text.size());
+  write_payload(format, module, generation, text.size(), std::move(code), out);
+}
+
+// The payload of kernels of which each has its own piece of code.
+Status write_pieces(const DeviceModuleSource& module, const KernelCompilers& tools,
+                    ContainerForm generation, Pieces& out) {
+  const bool shaders = module.type_key == "vulkan";
+  Pieces code;
+  for (const KernelSource& kernel : module.kernels) {
+    const auto append = [&]() -> Status {
+      GANTRY_TRY(auto file, MappedFile::open(tools.directory / kernel.source));
+      return shaders ? append_shader(kernel, tools, code)
+                     : append_program(kernel, std::move(file), code);
+    };
+    if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.location);
+  }
+  const std::uint64_t count = shaders ? module.kernels.size() : code.size();
+  write_payload(module.format, module, generation, count, std::move(code), out);
+  return {};
+}
+
+// The sources of a module as one text; #line keeps the files and lines of diagnostics.
+std::string source_text(const KernelFiles& files) {
+  std::string text;
+  for (const KernelFile& file : files.files) {
+    text += concat("#line 1 ", quoted(file.name), "\n", file.text(), "\n");
+  }
+  return text;
+}
+
+bool is_missing_compiler(const Error& error) {
+  return error.code == Code::unavailable || error.native_code == ENOENT;
+}
+
+// CUDA C++: compiled by the plugin, which opens NVRTC, else by nvcc, else stored as source.
+Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
+                  const std::optional<KernelTarget>& target, const KernelCompilers& tools,
+                  ContainerForm generation, Pieces& out) {
+  for (const KernelFile& file : files.files) {
+    if (file.language == "cuda") continue;
+    return unsupported("source ", quoted(file.name), " is of language ", quoted(file.language),
+                       ", payloads of \"cuda\" are built from CUDA C++, a file *.cu")
+        .at(module.location);
+  }
+  if (module.code != KernelCode::source) {
+    Error missing = unavailable("no plugin compiles CUDA C++");
+    if (target && !target->kind->plugin.empty()) {
+      Result<std::string> payload = generated_payload(module, files, *target, tools, generation);
+      if (payload.ok()) {
+        out.Write(payload->data(), payload->size());
+        return {};
+      }
+      if (!is_missing_compiler(payload.error())) return std::move(payload).failure();
+      missing = std::move(payload).error();
+    }
+    Result<std::string> ptx = nvcc_ptx(module, files, target ? target->arch : "", tools);
+    if (ptx.ok()) {
+      write_text_payload("ptx", module, generation, *ptx, out);
+      return {};
+    }
+    if (!is_missing_compiler(ptx.error())) return std::move(ptx).failure().at(module.location);
+    if (module.code == KernelCode::compiled) {
+      missing.at("nvcc: ", ptx.error().message);
+      return std::move(missing).at("code: compiled requires a compiler; for ", module.location);
+    }
+    if (tools.warn) {
+      Message text(
+          "CUDA C++ is stored as source, which the host that loads the artifact compiles "
+          "with NVRTC: this host has neither NVRTC nor nvcc");
+      tools.warn(text.at(module.location));
+    }
+  }
+  write_text_payload("cuda", module, generation, source_text(files), out);
+  return {};
+}
+
+Status write_sources(const DeviceModuleSource& module, const KernelCompilers& tools,
+                     ContainerForm generation, Pieces& out) {
+  const TargetKinds host_kinds;
+  const TargetKinds& kinds = tools.kinds == nullptr ? host_kinds : *tools.kinds;
+  GANTRY_TRY(const std::optional<KernelTarget> target, target_of(module, kinds));
+  const bool is_source = module.code != KernelCode::compiled;
+  if (module.type_key == "opencl" && is_source) return write_pieces(module, tools, generation, out);
+  if (module.type_key == "vulkan" && module.code != KernelCode::source) {
+    return write_pieces(module, tools, generation, out);
+  }
+  GANTRY_TRY(const KernelFiles files, open_kernel_files(module, tools.directory));
+  if (module.type_key == "cuda") return write_cuda(module, files, target, tools, generation, out);
+  if (module.code == KernelCode::source) {
+    return unsupported("payloads of type key ", quoted(module.type_key),
+                       " contain no source, code: source requires cuda or opencl")
+        .at(module.location);
+  }
+  if (!target) {
+    std::set<std::string_view> keys{"cuda", "opencl", "vulkan"};
+    for (const KnownTargetKind& known : kinds.all()) {
+      if (!known.kind.languages.empty()) keys.insert(known.kind.type_key);
+    }
+    return not_found("no code generator builds payloads of type key ", quoted(module.type_key),
+                     did_you_mean(module.type_key, {keys.begin(), keys.end()}),
+                     "; known type keys: ", join(keys))
+        .at(module.location);
+  }
+  GANTRY_TRY(const std::string payload,
+             generated_payload(module, files, *target, tools, generation));
+  out.Write(payload.data(), payload.size());
   return {};
 }
 
 }  // namespace
 
-Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools, Pieces& out,
-                            ContainerForm generation) {
-  const bool shaders = module.data.empty() && module.format == "vulkan";
+Status write_device_payload(const DeviceModuleSource& module, const KernelCompilers& tools,
+                            Pieces& out, ContainerForm generation) {
+  if (module.data.empty()) return write_sources(module, tools, generation, out);
+  auto file = MappedFile::open(module.data);
+  if (!file.ok()) return std::move(file).failure().at(module.location);
+  const std::uint64_t size = (*file)->bytes().size();
   Pieces code;
-  if (!module.data.empty()) {
-    auto file = MappedFile::open(module.data);
-    if (!file.ok()) return std::move(file).failure().at(module.location);
-    const std::uint64_t size = (*file)->bytes().size();
-    code.append(FileRange{std::move(*file), 0, size});
+  code.append(FileRange{std::move(*file), 0, size});
+  if (module.format.empty()) {
+    out.append(std::move(code));
   } else {
-    for (const KernelSource& kernel : module.kernels) {
-      const auto append = [&]() -> Status {
-        GANTRY_TRY(auto file, MappedFile::open(tools.directory / kernel.source));
-        return shaders ? append_shader(kernel, tools, code)
-                       : append_program(kernel, std::move(file), code);
-      };
-      if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.location);
-    }
+    write_payload(module.format, module, generation, size, std::move(code), out);
   }
-  if (!module.format.empty()) {
-    out.write_text(module.format);
-    out.Write<std::uint64_t>(module.kernels.size());
-    for (const KernelSource& kernel : module.kernels) write_kernel(kernel, generation, out);
-    out.Write<std::uint64_t>(shaders ? module.kernels.size() : code.size());
-  }
-  out.append(std::move(code));
   return {};
 }
 

@@ -7,39 +7,30 @@
 //     FunctionInfo: str "" | vec<dtype> arguments | vec<str> launch tags
 //                   | generations G4 and G5: vec<i32> argument tags, all 0
 //
+//     "cuda" of sources: data is PTX, and the format "ptx"; or the sources, and the format "cuda"
 //     "opencl" of sources: data is, for each kernel, a line "// Function: <kernel>" and its program
 //     "vulkan" of sources, instead of data: u64 n | n times: str kernel, u32 0, vec<u32> SPIR-V
 #pragma once
 
-#include "core/base/find_program.hpp"
 #include "core/pack/container.hpp"
+#include "core/pack/kernel_compilers.hpp"
 #include "core/pack/pieces.hpp"
 #include "core/pack/recipe.hpp"
 
 namespace gantry {
 
-// The compiler of GLSL.
-struct ShaderTools {
-  // a program and its first arguments
-  std::vector<std::string> glslang;
-  // base of relative paths of sources
-  std::filesystem::path directory;
-  // directory for SPIR-V files; its path does not affect the payload
-  std::filesystem::path scratch;
-  // finds the program
-  ProgramSearch search = {};
-};
-
 // Appends the payload of one device module. Data are read from their files when the pieces are
 // written. The payload of a module without a format is its data file.
 //
-// returns  not_found    a data file or source does not exist
-//          unavailable  a file cannot be read, or glslang cannot run or produces no SPIR-V
+// returns  not_found    a data file or source does not exist; no compiler is known for the type key
+//          unavailable  a file cannot be read, or a compiler cannot run or produces no SPIR-V
 //          invalid      an OpenCL program without its kernel; COMPILE_FAILED with diagnostics
+//          malformed    a shader is damaged, or its bindings and scalars are not those of the recipe
+//          the errors of a plugin's generator (generated_payload.hpp)
 //          errors of a source include its kernel's location in the recipe
 // source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), where FunctionInfo's name is empty;
 //          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h (v0.8 to v0.23)
-Status write_device_payload(const DeviceModuleSource& module, const ShaderTools& tools, Pieces& out,
-                            ContainerForm generation = ContainerForm::g3);
+Status write_device_payload(const DeviceModuleSource& module, const KernelCompilers& tools,
+                            Pieces& out, ContainerForm generation = ContainerForm::g3);
 
 }  // namespace gantry

@@ -26,6 +26,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -52,7 +53,9 @@ InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
     for (const std::string& name : *names) files.add(recipe.directory / name);
   }
   if (const auto* graph = std::get_if<fs::path>(&recipe.graph)) files.add(*graph);
-  for (const ParameterSource& source : recipe.parameters) files.add(source.file);
+  for (const auto* sources : {&recipe.parameters, &recipe.parameter_files}) {
+    for (const ParameterSource& source : *sources) files.add(source.file);
+  }
   for (const DeviceModuleSource& module : recipe.device_modules) {
     files.add(module.data);
     for (const KernelSource& kernel : module.kernels) files.add(recipe.directory / kernel.source);
@@ -110,7 +113,17 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   GraphPart part;
   ParameterFiles files;
   std::vector<GraphTensor> parameters;
-  for (const ParameterSource& source : recipe.parameters) {
+  std::vector<ParameterSource> sources = recipe.parameters;
+  for (const ParameterSource& file : recipe.parameter_files) {
+    GANTRY_TRY(const std::vector<ParameterSource> more, files.all_of(file));
+    sources.insert(sources.end(), more.begin(), more.end());
+  }
+  std::set<std::string_view> names;
+  for (const ParameterSource& source : sources) {
+    if (!names.insert(source.name).second) {
+      return invalid("parameter ", quoted(source.name), " is given twice, expected once")
+          .at("for ", source.location);
+    }
     GANTRY_TRY(Parameter parameter, files.find(source));
     parameters.push_back({parameter.name, {parameter.dtype, parameter.shape}});
     part.payload.parameters.push_back(std::move(parameter));
@@ -126,7 +139,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Status checked = check_parameter(*graph, parameters[i]);
     if (!checked.ok()) {
-      return std::move(checked).error().at("for ", recipe.parameters[i].location);
+      return std::move(checked).error().at("for ", sources[i].location);
     }
   }
   part.payload.module_name = recipe.module_name;
@@ -138,7 +151,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
 // device modules. A container lists the imports of a module from the last to the first, so they are
 // reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
-                                          const ShaderTools& tools, ContainerForm generation) {
+                                          const KernelCompilers& tools, ContainerForm generation) {
   std::vector<ContainerModule> modules;
   if (graph != nullptr) {
     modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
@@ -270,7 +283,14 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
 
     const fs::path target = file.is_stream() ? options.temporary / "gantry-pack.so" : output;
     GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
-    const ShaderTools tools{options.glslang, recipe.directory, directory.path(), options.search};
+    const KernelCompilers tools{.glslang = options.glslang,
+                                .directory = recipe.directory,
+                                .scratch = directory.path(),
+                                .search = options.search,
+                                .nvcc = options.nvcc,
+                                .kinds = options.kinds,
+                                .open_generator = options.open_generator,
+                                .warn = options.warn};
     const std::vector<ContainerModule> modules =
         module_graph(recipe, graph_part, tools, options.generation);
     // Host code alone needs no container.

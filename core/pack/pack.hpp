@@ -11,8 +11,10 @@
 
 #include "core/base/find_program.hpp"
 #include "core/base/input_files.hpp"
+#include "core/module/generator.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/recipe.hpp"
+#include "core/target/target_kinds.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -46,8 +48,17 @@ struct PackOptions {
   std::vector<std::string> compiler = {"cc"};
   // the same for GLSL
   std::vector<std::string> glslang = {"glslangValidator"};
-  // finds both
+  // the same for CUDA C++, used where no plugin compiles it
+  std::vector<std::string> nvcc = {"nvcc"};
+  // finds all of them
   ProgramSearch search;
+  // Target kinds; NULL: those of the host. Borrowed.
+  const TargetKinds* kinds = nullptr;
+  // Opens the code generator of a plugin that declares a kind; empty: there are no plugins.
+  std::function<Result<Generator>(std::string_view plugin)> open_generator;
+  // Receives what a person should know about an artifact that is written, for example that it
+  // contains source because this host has no compiler. May be empty.
+  std::function<void(const Message&)> warn;
   // Receives a line at the start of each step: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
   // further files that the output must not replace

@@ -102,6 +102,25 @@ Result<Parameter> ParameterFiles::find_member(const std::shared_ptr<const File>&
   return parameter;
 }
 
+Result<std::vector<ParameterSource>> ParameterFiles::all_of(const ParameterSource& source) {
+  const auto list = [&]() -> Result<std::vector<ParameterSource>> {
+    GANTRY_TRY(const auto file, open(source.file));
+    if (file->arrays.format() == ArrayFormat::npy) {
+      return invalid("an .npy file has an array without a name; list it under parameters");
+    }
+    std::vector<ParameterSource> all;
+    for (const std::string_view name : file->arrays.names()) {
+      ParameterSource each = source;
+      each.name = each.member = name;
+      all.push_back(std::move(each));
+    }
+    return all;
+  };
+  auto all = list();
+  if (!all.ok()) all.error().at("in ", source.file.native()).at("for ", source.location);
+  return all;
+}
+
 Result<Parameter> ParameterFiles::find(const ParameterSource& source) {
   const auto find_and_check = [&]() -> Result<Parameter> {
     GANTRY_TRY(const auto file, open(source.file));

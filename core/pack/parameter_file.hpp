@@ -21,6 +21,12 @@ class ParameterFiles {
   //          written
   Result<Parameter> find(const ParameterSource& source);
 
+  // Returns a source for each array of a file, by its name.
+  //
+  // returns  invalid  the file is an .npy file, whose array has no name
+  //          others   as find()
+  Result<std::vector<ParameterSource>> all_of(const ParameterSource& source);
+
  private:
   struct File;
   Result<std::shared_ptr<const File>> open(const std::filesystem::path& path);

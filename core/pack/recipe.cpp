@@ -46,10 +46,14 @@ constexpr YamlField kernel_fields[] = {
     {.name = "arguments", .type = YamlType::list, .required = true, .items = YamlType::text},
     {.name = "launch", .type = YamlType::list, .required = true, .items = YamlType::text},
 };
+// In the order of KernelCode.
+constexpr std::string_view code_choices[] = {"auto", "source", "compiled"};
 constexpr YamlField device_module_fields[] = {
     {.name = "type_key", .type = YamlType::text, .required = true},
     {.name = "format", .type = YamlType::text},
     {.name = "data", .type = YamlType::text},
+    {.name = "target", .type = YamlType::text},
+    {.name = "code", .type = YamlType::choice, .choices = code_choices},
     {.name = "kernels", .type = YamlType::map, .items = YamlType::record, .fields = kernel_fields},
 };
 constexpr YamlField all_fields[] = {
@@ -63,6 +67,7 @@ constexpr YamlField all_fields[] = {
      .type = YamlType::map,
      .items = YamlType::record,
      .fields = parameter_fields},
+    {.name = "parameter_files", .type = YamlType::list, .items = YamlType::text},
     {.name = "device_modules",
      .type = YamlType::list,
      .items = YamlType::record,
@@ -124,8 +129,12 @@ class RecipeReader {
     }
     GANTRY_CHECK(read_parameters(root, recipe));
     GANTRY_CHECK(read_device_modules(root, recipe));
-    if (!recipe.parameters.empty() && std::holds_alternative<std::monostate>(recipe.graph)) {
-      return root.error("parameters", "parameters require a graph, and there is no graph");
+    for (const std::string_view key : {"parameters", "parameter_files"}) {
+      const bool has_any =
+          key == "parameters" ? !recipe.parameters.empty() : !recipe.parameter_files.empty();
+      if (has_any && std::holds_alternative<std::monostate>(recipe.graph)) {
+        return root.error(key, "parameters require a graph, and there is no graph");
+      }
     }
     if (recipe.sources.empty() && recipe.device_modules.empty() &&
         std::holds_alternative<std::monostate>(recipe.graph)) {
@@ -191,6 +200,14 @@ class RecipeReader {
       }
       recipe.parameters.push_back(std::move(source));
     }
+    const std::vector<std::string> files = root.texts("parameter_files");
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      ParameterSource source;
+      source.file = directory_ / files[i];
+      const std::string path = yaml_path("parameter_files", i);
+      source.location = location_of(root.find("parameter_files")->items[i], path);
+      recipe.parameter_files.push_back(std::move(source));
+    }
     return {};
   }
 
@@ -216,12 +233,8 @@ class RecipeReader {
               "data", "without data, each kernel requires a source and format must be absent");
         }
         module.format = module.type_key == "opencl" ? "cl" : module.type_key;
-        if (module.type_key != "opencl" && module.type_key != "vulkan") {
-          constexpr std::string_view keys[] = {"opencl", "vulkan"};
-          return fields.error("type_key", "kernels with a source require opencl or vulkan",
-                              near(module.type_key, keys));
-        }
       }
+      GANTRY_CHECK(read_build(fields, module));
       for (const YamlEntry& entry : fields.entries("kernels")) {
         const std::string path = yaml_path(fields.path_of("kernels"), entry.key);
         const YamlRecord kernel(document_, entry.value, path);
@@ -245,6 +258,22 @@ class RecipeReader {
       }
       recipe.device_modules.push_back(std::move(module));
     }
+    return {};
+  }
+
+  // Reads how the sources of a module are compiled.
+  Status read_build(const YamlRecord& fields, DeviceModuleSource& module) const {
+    for (const std::string_view key : {"target", "code"}) {
+      if (fields.has(key) && fields.has("data")) {
+        return fields.error(key, key, " requires kernels with sources, and the module has data");
+      }
+    }
+    module.target = fields.text("target");
+    if (const YamlValue* target = fields.find("target")) {
+      module.target_location = location_of(*target, fields.path_of("target"));
+    }
+    const auto* const code = std::ranges::find(code_choices, fields.text("code", code_choices[0]));
+    module.code = static_cast<KernelCode>(code - code_choices);
     return {};
   }
 

@@ -36,22 +36,32 @@ struct KernelSource {
   std::vector<gantry_dtype> arguments;
   // launch tags, one packed argument each: "blockIdx.x"
   std::vector<std::string> launch;
-  // file of OpenCL C or GLSL, as written in the recipe; empty: the code is in the module's data
+  // file of kernel code, as written in the recipe; empty: the code is in the module's data
   std::string source;
   // "digits.yaml:40:7: device_modules[0].kernels.dense"
   std::string location;
 };
 
+// What a payload of kernels with sources contains: compiled code if this host has a compiler (of
+// OpenCL C always the source), else the source; the source; compiled code.
+enum class KernelCode { automatic, source, compiled };
+
 // A module for a device loader: a kernel table and code, or, without a format, a complete payload.
 struct DeviceModuleSource {
   std::string type_key;
-  // "ptx", "cl", "vulkan"; empty: `data` is the whole payload
+  // "ptx", "cl", "vulkan"; empty: `data` is the whole payload. Of kernels with sources: "cl" or the
+  // type key
   std::string format;
   // empty: each kernel has a source
   std::filesystem::path data;
   std::vector<KernelSource> kernels;
   // "digits.yaml:38:15: device_modules[0].type_key"
   std::string location;
+  // what the sources are compiled for, see core/target/target.hpp; empty: the kind of the type key
+  std::string target = {};
+  // "digits.yaml:39:13: device_modules[0].target"
+  std::string target_location = {};
+  KernelCode code = KernelCode::automatic;
 };
 
 // A graph described in the recipe, a file of graph JSON, or no graph: a library of functions.
@@ -72,6 +82,8 @@ struct Recipe {
   // "digits.yaml:5:3: graph"; empty: no graph
   std::string graph_location;
   std::vector<ParameterSource> parameters;
+  // .npz and .params files, each array of which is a parameter; without a name
+  std::vector<ParameterSource> parameter_files;
   std::vector<DeviceModuleSource> device_modules;
 };
 

@@ -30,7 +30,7 @@ class Completion {
   Completion(const GivenTarget& given, const DeviceAttributes& attributes)
       : given_(given), kind_(*given.kind), attributes_(attributes) {}
 
-  Result<Target> run() {
+  Result<CompileTarget> run() {
     target_.kind = kind_.name;
     GANTRY_CHECK(add_tag());
     for (const GivenOption& given : given_.options) {
@@ -43,7 +43,7 @@ class Completion {
     add_keys();
     GANTRY_CHECK(set_device_type());
     for (const GivenTarget& host : given_.host) {
-      GANTRY_TRY(Target completed, Completion(host, attributes_).run());
+      GANTRY_TRY(CompileTarget completed, Completion(host, attributes_).run());
       target_.host.push_back(std::move(completed));
     }
     return std::move(target_);
@@ -117,14 +117,14 @@ class Completion {
   const GivenTarget& given_;
   const TargetKind& kind_;
   const DeviceAttributes& attributes_;
-  Target target_;
+  CompileTarget target_;
 };
 
-void write_target(const Target& target, JsonWriter& json) {
+void write_target(const CompileTarget& target, JsonWriter& json) {
   json.field("kind", target.kind);
   json.field("tag", target.tag);
   json.field("keys", target.keys);
-  for (const Target& host : target.host) {
+  for (const CompileTarget& host : target.host) {
     json.begin_object("host");
     write_target(host, json);
     json.end();
@@ -146,7 +146,7 @@ std::string value_in_text(const TargetValue& value) {
 
 }  // namespace
 
-std::string Target::text(std::string_view option) const {
+std::string CompileTarget::text(std::string_view option) const {
   const auto found = values.find(option);
   if (found == values.end()) return {};
   const auto* text = std::get_if<std::string>(&found->second);
@@ -187,8 +187,8 @@ Result<const TargetOption*> find_target_option(const TargetKind& kind, std::stri
                    "; options: ", join(names, ", ", std::identity(), max_listed_names));
 }
 
-Result<Target> parse_target(std::string_view text, const TargetKinds& kinds,
-                            const DeviceAttributes& attributes) {
+Result<CompileTarget> parse_target(std::string_view text, const TargetKinds& kinds,
+                                   const DeviceAttributes& attributes) {
   if (text.size() > max_target_bytes) {
     return malformed(0, "target has ", text.size(), " bytes, maximum is ", max_target_bytes);
   }
@@ -199,7 +199,7 @@ Result<Target> parse_target(std::string_view text, const TargetKinds& kinds,
   return Completion(given, attributes).run();
 }
 
-std::string target_json(const Target& target, const JsonStyle& style) {
+std::string target_json(const CompileTarget& target, const JsonStyle& style) {
   std::string text;
   JsonWriter json([&](std::string_view piece) { text += piece; }, style);
   json.begin_object();
@@ -208,11 +208,11 @@ std::string target_json(const Target& target, const JsonStyle& style) {
   return text;
 }
 
-std::string target_text(const Target& target) {
+std::string target_text(const CompileTarget& target) {
   std::string text = target.kind;
   if (!target.tag.empty()) text += concat(" -tag=", quoted_target_value(target.tag));
   text += concat(" -keys=", quoted_target_items(target.keys));
-  for (const Target& host : target.host) {
+  for (const CompileTarget& host : target.host) {
     text += concat(" -host=", quoted_target_value(target_text(host)));
   }
   for (const auto& [name, value] : target.values) {

@@ -28,20 +28,20 @@
 
 namespace gantry {
 
-struct Target {
+struct CompileTarget {
   std::string kind;
   // the tag whose values it has; empty: none
   std::string tag;
   std::vector<std::string> keys;
   // of the host code: none or one, which has no host
-  std::vector<Target> host;
+  std::vector<CompileTarget> host;
   std::map<std::string, TargetValue, std::less<>> values;
   // 0: the runtime assigns one
   std::int32_t device_type = 0;
 
   // "" if the option is absent or not a text.
   std::string text(std::string_view option) const;
-  friend bool operator==(const Target&, const Target&) = default;
+  friend bool operator==(const CompileTarget&, const CompileTarget&) = default;
 };
 
 // Returns an attribute of a device on this host; nullopt: the device does not have it.
@@ -64,14 +64,14 @@ constexpr std::size_t max_target_bytes = 64 * 1024;
 //                       similar names; a wrong type; an option that is given twice
 //            the errors of `attributes`
 // source     apache/tvm src/target/target.cc, FromConfig and FromRawString
-Result<Target> parse_target(std::string_view text, const TargetKinds& kinds,
-                            const DeviceAttributes& attributes = {});
+Result<CompileTarget> parse_target(std::string_view text, const TargetKinds& kinds,
+                                   const DeviceAttributes& attributes = {});
 
 // Prints the canonical JSON: kind, tag, keys, host, then the options sorted bytewise.
 //
-std::string target_json(const Target& target, const JsonStyle& style = {.lines = false});
+std::string target_json(const CompileTarget& target, const JsonStyle& style = {.lines = false});
 
 // Prints the text form, which parse_target() reads as the same target.
-std::string target_text(const Target& target);
+std::string target_text(const CompileTarget& target);
 
 }  // namespace gantry

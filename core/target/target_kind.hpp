@@ -66,7 +66,7 @@ struct TargetKind {
   const TargetOption* find(std::string_view option) const;
 };
 
-// Options of every kind, without `keys`, `tag` and `host`, which are members of a Target.
+// Options of every kind, without `keys`, `tag` and `host`, which are members of a CompileTarget.
 //
 // source   apache/tvm src/target/target_kind.cc
 std::span<const TargetOption> common_target_options();

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                          std::string_view) -> Result<std::optional<std::string>> {
     return std::optional<std::string>(std::to_string(index));
   };
-  const Result<Target> target = parse_target(text_of(data, size), kinds, attributes);
+  const Result<CompileTarget> target = parse_target(text_of(data, size), kinds, attributes);
   if (!target.ok()) return expect_refusal(target.error(), size);
 
   expect(kinds.find(target->kind) != nullptr, "the kind is known");
@@ -45,11 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string json = target_json(*target);
   // The printed forms contain defaults and escapes, and may exceed the limit.
   if (text.size() <= max_target_bytes) {
-    const Result<Target> read_back = parse_target(text, kinds);
+    const Result<CompileTarget> read_back = parse_target(text, kinds);
     expect(read_back.ok() && *read_back == *target, "the text form reads back as the same target");
   }
   if (json.size() <= max_target_bytes) {
-    const Result<Target> read_back = parse_target(json, kinds);
+    const Result<CompileTarget> read_back = parse_target(json, kinds);
     expect(read_back.ok() && target_json(*read_back) == json, "the JSON reads back as the same");
   }
   return 0;

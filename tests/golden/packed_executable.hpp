@@ -21,7 +21,7 @@ namespace gantry::test {
 inline Result<std::filesystem::path> pack_executable(const std::filesystem::path& directory,
                                                      const RelaxAssembler& code,
                                                      const DeviceModuleSource& kernels) {
-  const ShaderTools tools{{"glslangValidator"}, directory, directory};
+  const KernelCompilers tools{{"glslangValidator"}, directory, directory};
   const ContainerModule modules[] = {{"relax.Executable",
                                       {1},
                                       [&](Pieces& out) -> Status {

@@ -9,8 +9,10 @@
 
 #include "core/base/text.hpp"
 #include "core/runtime/environment.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +62,24 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   if (!environment.program_path.empty()) how.search.path = environment.program_path;
   if (!environment.temporary_directory.empty()) how.temporary = environment.temporary_directory;
   how.search.allow_relative = !environment.elevated;
+  // Only kernels with sources require plugins, which may compile them.
+  std::optional<Runtime> runtime;
+  TargetKinds kinds;
+  const auto is_built = [](const DeviceModuleSource& module) { return module.data.empty(); };
+  if (std::ranges::any_of(recipe.device_modules, is_built)) {
+    GANTRY_TRY(runtime, open_runtime(globals));
+    kinds = InstalledPlugins(*runtime).target_kinds();
+    how.kinds = &kinds;
+    how.open_generator = [&runtime](std::string_view plugin) {
+      return InstalledPlugins(*runtime).generator(plugin);
+    };
+  }
   StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
+  how.warn = [&](const Message& text) {
+    line.erase();
+    if (!globals.quiet) warn(text);
+  };
   GANTRY_CHECK(pack(recipe, options.output, how));
   return kDone;
 }

@@ -156,7 +156,7 @@ Result<ExitStatus> targets(const TargetsOptions& options, const Globals& globals
   TargetDevices devices(runtime, std::chrono::seconds(options.timeout_seconds));
   const TargetKinds kinds = InstalledPlugins(runtime).target_kinds();
   if (options.target.empty()) return list_kinds(devices, kinds, options, globals);
-  GANTRY_TRY(const Target target, parse_target(options.target, kinds, devices.attributes()));
+  GANTRY_TRY(const CompileTarget target, parse_target(options.target, kinds, devices.attributes()));
   print(options.text ? text_line(target_text(target)) : target_json(target, json_style));
   return kDone;
 }

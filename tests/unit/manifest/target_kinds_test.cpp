@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Target kinds in manifests, and those of this project's plugins, compared with targets that TVM
+// CompileTarget kinds in manifests, and those of this project's plugins, compared with targets that TVM
 // wrote.
 #include "core/manifest/manifest.hpp"
 #include "core/target/target.hpp"
@@ -204,7 +204,7 @@ TEST(TargetKindsOfOurPlugins, ReadTheTargetsThatTvmWrote) {
     if (!script.is_object() || !script.contains("target")) continue;
     const std::string written = script.at("target");
 
-    const Result<Target> target = parse_target(written, kinds);
+    const Result<CompileTarget> target = parse_target(written, kinds);
 
     ASSERT_TRUE(target.ok()) << written << ": " << target.error().message;
     kinds_seen.insert(target->kind);

@@ -17,7 +17,8 @@ std::int64_t handle_of(const Matrix& matrix) {
 }
 
 TEST_F(DemoKernels, CallTheKernelOfTheirTensorsDevice) {
-  for (const auto& [type, name] : {std::pair{4, "dense_opencl"}, {7, "dense_vulkan"}}) {
+  for (const auto& [type, name] :
+       {std::pair{2, "dense_cuda"}, {4, "dense_opencl"}, {7, "dense_vulkan"}}) {
     launched.clear();
     Matrix x({2, 3}), weight({5, 3}), bias({5}), out({2, 5});
     put_on({type, 1}, {&x, &weight, &bias, &out});
@@ -70,10 +71,11 @@ TEST_F(DemoKernels, LaunchNothingForNoElements) {
 
 TEST_F(DemoKernels, RejectUnknownDevicesAndByteOffsetsOnDevices) {
   Matrix x({1, 2}), out({1, 2});
-  put_on({2, 0}, {&x, &out});
+  put_on({8, 0}, {&x, &out});
   EXPECT_EQ(call("softmax", {&x, &out}), -1);
   EXPECT_EQ(last_error,
-            "softmax: argument 0 is on device type 2, known are 1 (cpu), 4 (opencl), 7 (vulkan)");
+            "softmax: argument 0 is on device type 8, known are 1 (cpu), 2 (cuda), 4 (opencl), "
+            "7 (vulkan)");
 
   put_on({4, 0}, {&x, &out});
   out.tensor.byte_offset = 4;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
+#include "core/format/spirv_shader.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -15,27 +16,33 @@ using test::Words;
 using ::testing::ElementsAreArray;
 using ::testing::EndsWith;
 
-constexpr std::string_view spirv = "\x03\x02\x23\x07 a shader...";
+// A shader without bindings and scalars.
+std::string shader_with(std::string_view entry) {
+  // OpEntryPoint GLCompute %1 of the name in one word
+  const Words words = Words().u32(spirv_magic).u32(0x00010000).u32(0).u32(10).u32(0);
+  const Words rest = Words().u32(4u << 16 | 15).u32(5).u32(1).text(entry).u8(0);
+  std::string bytes(words.bytes().begin(), words.bytes().end());
+  bytes.append(rest.bytes().begin(), rest.bytes().end());
+  return bytes;
+}
 
-// A substitute for glslang that writes the first word of SPIR-V and its own arguments.
-const std::vector<std::string> echoing = {"sh", "-c",
-                                          R"(while [ "$1" != -o ]; do all="$all$1 "; shift; done
-printf '\003\002#\007%s%s.....' "$all" "$3" > "$2")",
-                                          "sh"};
-const std::vector<std::string> good = {
-    "sh", "-c",
-    R"(while [ "$1" != -o ]; do shift; done; printf '\003\002#\007 a shader...' > "$2")", "sh"};
+// A substitute for glslang that writes a shader, and its own arguments to the file "args".
+const std::vector<std::string> good = {"sh", "-c",
+                                       R"(while [ "$1" != -o ]; do all="$all$1 "; shift; done
+printf '%s%s' "$all" "$3" > args; cp valid.spv "$2")",
+                                       "sh"};
 
 class DevicePayload : public ::testing::Test {
  protected:
   DevicePayload() {
     file("add.cl", "void add() {}\n");
     file("add.comp", "void main() {}\n");
+    file("valid.spv", shader_with("add"));
   }
   void file(std::string_view name, std::string_view text) const {
     test::write_file(directory_ / name, text);
   }
-  ShaderTools tools(std::vector<std::string> glslang = good) const {
+  KernelCompilers tools(std::vector<std::string> glslang = good) const {
     return {std::move(glslang), directory_.path(), directory_.path()};
   }
   // Returns a module of one kernel with one tensor argument.
@@ -59,7 +66,7 @@ class DevicePayload : public ::testing::Test {
         .u64(1)
         .str("blockIdx.x");
   }
-  Error refused(const DeviceModuleSource& module, const ShaderTools& tools) const {
+  Error refused(const DeviceModuleSource& module, const KernelCompilers& tools) const {
     Pieces out;
     const Status written = write_device_payload(module, tools, out);
     EXPECT_FALSE(written.ok());
@@ -96,17 +103,47 @@ TEST_F(DevicePayload, OfVulkanHasTheSpirvOfEachKernel) {
   EXPECT_THAT(
       test::bytes_of(out),
       ElementsAreArray(
-          table("vulkan").u64(1).str("add").u32(0).u64(spirv.size() / 4).text(spirv).bytes()));
+          table("vulkan").u64(1).str("add").u32(0).u64(9).text(shader_with("add")).bytes()));
 }
 
 TEST_F(DevicePayload, RenamesTheEntryPointToTheKernelsName) {
   Pieces out;
 
-  ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(echoing), out).ok());
+  ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(), out).ok());
 
-  const std::vector<std::uint8_t> bytes = test::bytes_of(out);
-  EXPECT_THAT(std::string(bytes.begin(), bytes.end()),
-              EndsWith("-V -S comp -e add --source-entrypoint main add.comp....."));
+  const std::vector<std::uint8_t> bytes = test::read_file(directory_ / "args");
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()),
+            "-V -S comp -e add --source-entrypoint main add.comp");
+}
+
+TEST_F(DevicePayload, TakesSpirvFromAFile) {
+  Pieces compiled, taken;
+
+  ASSERT_TRUE(write_device_payload(module("vulkan", "add.comp"), tools(), compiled).ok());
+  ASSERT_TRUE(write_device_payload(module("vulkan", "valid.spv"), tools({"false"}), taken).ok());
+
+  EXPECT_EQ(test::bytes_of(taken), test::bytes_of(compiled));
+}
+
+TEST_F(DevicePayload, RejectsAShaderThatDoesNotFitItsKernel) {
+  file("sub.spv", shader_with("sub"));
+  file("odd.spv", shader_with("add") + "x");
+  file("short.spv", shader_with("add").substr(0, 24));
+  file("words.spv", "1234");
+  DeviceModuleSource with_scalar = module("vulkan", "valid.spv");
+  with_scalar.kernels[0].arguments.push_back({0, 32, 1});
+  const std::string place = "\n  r.yaml:4:7: kernels.add";
+
+  EXPECT_EQ(refused(module("vulkan", "sub.spv"), tools()).message,
+            "shader \"sub.spv\" has entry point \"sub\", expected the kernel's name" + place);
+  EXPECT_EQ(refused(module("vulkan", "odd.spv"), tools()).message,
+            "shader \"odd.spv\" has 37 bytes, expected a multiple of 4" + place);
+  EXPECT_EQ(refused(module("vulkan", "short.spv"), tools()).message,
+            "shader of kernel \"add\": instruction is 4 words long, range is 1 to 1" + place);
+  EXPECT_EQ(refused(module("vulkan", "words.spv"), tools()).message,
+            "shader of kernel \"add\": has 1 words, minimum is 5" + place);
+  EXPECT_EQ(refused(with_scalar, tools()).message,
+            "shader of kernel \"add\": has 0 scalars, the kernel has 1" + place);
 }
 
 TEST_F(DevicePayload, RejectsAProgramWithoutTheKernel) {

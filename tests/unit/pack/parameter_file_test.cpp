@@ -53,6 +53,13 @@ class ParameterFile : public ::testing::Test {
     return ParameterFiles().find(source);
   }
 
+  Result<std::vector<ParameterSource>> all_of(std::string_view file) {
+    ParameterSource source;
+    source.file = directory / file;
+    source.location = "r.yaml:1:1: parameters.w";
+    return ParameterFiles().all_of(source);
+  }
+
   std::string error_of(std::string file, std::string member, bool transpose = false) {
     return find(std::move(file), std::move(member), transpose).error().message;
   }
@@ -194,6 +201,31 @@ TEST_F(ParameterFile, IsOpenedOnceForSeveralParameters) {
 }
 
 TEST_F(ParameterFile, MustExist) { EXPECT_EQ(find("none.npy", "").error().code, Code::not_found); }
+
+TEST_F(ParameterFile, HasAParameterForEachOfItsArrays) {
+  const auto of_npz = all_of("m.npz");
+  const auto of_params = all_of("m.params");
+
+  ASSERT_TRUE(of_npz.ok()) << of_npz.error().message;
+  ASSERT_EQ(of_npz->size(), 2u);
+  EXPECT_EQ((*of_npz)[1].name, "other");
+  EXPECT_EQ((*of_npz)[1].member, "other");
+  EXPECT_EQ((*of_npz)[1].file, directory / "m.npz");
+  ASSERT_TRUE(of_params.ok()) << of_params.error().message;
+  ASSERT_EQ(of_params->size(), 1u);
+  EXPECT_EQ((*of_params)[0].name, "m");
+}
+
+TEST_F(ParameterFile, WithoutNamesIsNoSetOfParameters) {
+  const auto of_npy = all_of("m.npy");
+  const auto missing = all_of("none.npz");
+
+  ASSERT_FALSE(of_npy.ok());
+  EXPECT_EQ(of_npy.error().message,
+            "an .npy file has an array without a name; list it under parameters" + below("m.npy"));
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code, Code::not_found);
+}
 
 }  // namespace
 }  // namespace gantry

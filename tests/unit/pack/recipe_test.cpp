@@ -62,8 +62,9 @@ TEST(Recipe, ReadsParametersInOrderWithPathsRelativeToIt) {
 TEST(Recipe, ReadsDeviceModules) {
   const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
-  ASSERT_EQ(recipe.device_modules.size(), 4u);
-  const DeviceModuleSource& cuda = recipe.device_modules[2];
+  ASSERT_EQ(recipe.device_modules.size(), 5u);
+  EXPECT_EQ(recipe.device_modules[2].target, "cuda -arch=sm_80");
+  const DeviceModuleSource& cuda = recipe.device_modules[3];
   EXPECT_EQ(cuda.type_key, "cuda");
   EXPECT_EQ(cuda.format, "ptx");
   EXPECT_EQ(cuda.data, "/models/kernels.ptx");
@@ -73,7 +74,7 @@ TEST(Recipe, ReadsDeviceModules) {
   ASSERT_EQ(cuda.kernels[0].arguments.size(), 2u);
   EXPECT_EQ(dtype_text(cuda.kernels[0].arguments[0]), "handle");
   EXPECT_THAT(cuda.kernels[0].launch, ElementsAre("blockIdx.x", "threadIdx.x"));
-  EXPECT_EQ(recipe.device_modules[3].format, "");
+  EXPECT_EQ(recipe.device_modules[4].format, "");
 }
 
 TEST(Recipe, ReadsKernelsThatHaveASource) {
@@ -86,6 +87,40 @@ TEST(Recipe, ReadsKernelsThatHaveASource) {
   EXPECT_EQ(opencl.kernels[0].source, "add.cl");
   EXPECT_EQ(opencl.kernels[0].location, "r.yaml:23:7: device_modules[0].kernels.add_opencl");
   EXPECT_EQ(recipe.device_modules[1].format, "vulkan");
+}
+
+TEST(Recipe, ReadsHowSourcesAreCompiled) {
+  const Recipe recipe = parse_recipe(
+                            "schema: \"1.0\"\ndevice_modules:\n"
+                            "  - type_key: cuda\n    target: cuda -arch=sm_90\n    code: compiled\n"
+                            "    kernels: {k: {source: k.cu, arguments: [], launch: []}}\n"
+                            "  - type_key: opencl\n    code: source\n"
+                            "    kernels: {l: {source: l.cl, arguments: [], launch: []}}\n"
+                            "  - type_key: npu\n"
+                            "    kernels: {m: {source: m.npu, arguments: [], launch: []}}\n",
+                            "r.yaml", "/models")
+                            .value();
+
+  ASSERT_EQ(recipe.device_modules.size(), 3u);
+  EXPECT_EQ(recipe.device_modules[0].target, "cuda -arch=sm_90");
+  EXPECT_EQ(recipe.device_modules[0].target_location, "r.yaml:4:13: device_modules[0].target");
+  EXPECT_EQ(recipe.device_modules[0].code, KernelCode::compiled);
+  EXPECT_EQ(recipe.device_modules[1].code, KernelCode::source);
+  EXPECT_EQ(recipe.device_modules[1].target, "");
+  EXPECT_EQ(recipe.device_modules[2].code, KernelCode::automatic);
+  EXPECT_EQ(recipe.device_modules[2].format, "npu");
+}
+
+TEST(Recipe, ReadsFilesOfParameters) {
+  const Recipe recipe = parse_recipe(
+                            "schema: \"1.0\"\ngraph: {file: g.json}\n"
+                            "parameter_files: [a.params, sub/b.npz]\n",
+                            "r.yaml", "/models")
+                            .value();
+
+  ASSERT_EQ(recipe.parameter_files.size(), 2u);
+  EXPECT_EQ(recipe.parameter_files[1].file, "/models/sub/b.npz");
+  EXPECT_EQ(recipe.parameter_files[1].location, "r.yaml:3:29: parameter_files[1]");
 }
 
 TEST(Recipe, AcceptsAFileOfGraphJson) {
@@ -197,11 +232,16 @@ INSTANTIATE_TEST_SUITE_P(
             "r.yaml:2:18: device_modules[0].data: without data, each kernel requires a source "
             "and format must be absent"},
         RefusedRecipe{
-            "SourceForAnotherLoader",
-            "device_modules: [{type_key: cuda, kernels: {k: {source: k.cu, arguments: [], "
-            "launch: []}}}]\n",
-            "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
-            "vulkan"},
+            "TargetBesideData", "device_modules: [{type_key: cuda, data: k, target: cuda}]\n",
+            "r.yaml:2:52: device_modules[0].target: target requires kernels with sources, "
+            "and the module has data"},
+        RefusedRecipe{
+            "CodeBesideData", "device_modules: [{type_key: cuda, data: k, code: source}]\n",
+            "r.yaml:2:50: device_modules[0].code: code requires kernels with sources, and "
+            "the module has data"},
+        RefusedRecipe{"ParameterFilesWithoutGraph", "sources: [a.c]\nparameter_files: [w.npz]\n",
+                      "r.yaml:3:18: parameter_files: parameters require a graph, and there is no "
+                      "graph"},
         RefusedRecipe{
             "SourceBesideData",
             "device_modules: [{type_key: opencl, data: k, format: cl, kernels: {k: {source: "
@@ -257,12 +297,6 @@ INSTANTIATE_TEST_SUITE_P(
             "r.yaml:2:101: device_modules[0].kernels.k.launch[1]: kernel \"k\": launch tag "
             "\"threadidx.x\" is unknown, did you mean \"threadIdx.x\" or \"threadIdx.y\" or "
             "\"threadIdx.z\""},
-        RefusedRecipe{
-            "NearTypeKey",
-            "device_modules: [{type_key: openlc, kernels: {k: {source: k.cl, arguments: [], "
-            "launch: []}}}]\n",
-            "r.yaml:2:29: device_modules[0].type_key: kernels with a source require opencl or "
-            "vulkan, did you mean \"opencl\""},
         RefusedRecipe{
             "ReservedTypeKey", "device_modules: [{type_key: _lib, data: k}]\n",
             "r.yaml:2:29: device_modules[0].type_key: \"_lib\" is reserved by the container"},

@@ -31,7 +31,7 @@ TargetKinds known() {
 }
 
 std::string json_of(std::string_view text) {
-  const Result<Target> target = parse_target(text, known());
+  const Result<CompileTarget> target = parse_target(text, known());
   if (!target.ok()) return target.error().message.text();
   return target_json(*target);
 }
@@ -157,13 +157,13 @@ TEST(TargetForms, ArePrintedSoThatTheyReadBack) {
         R"({"kind":"npu","arch":"","model":"a\\b 'c' \"d\"\n"})",
         R"(npu -host="llvm -mcpu=\"x y\" -model='q\\'z'" -libs=cublas,cudnn)",
         R"({"kind":"npu","keys":["a b","c,d"],"host":{"kind":"c","march":"a\"b"}})"}) {
-    const Result<Target> target = parse_target(text, known());
+    const Result<CompileTarget> target = parse_target(text, known());
     ASSERT_TRUE(target.ok()) << text << ": " << target.error().message;
 
     const std::string as_text = target_text(*target);
-    const Result<Target> from_text = parse_target(as_text, known());
-    const Result<Target> from_json = parse_target(target_json(*target), known());
-    const Result<Target> from_lines = parse_target(target_json(*target, {}), known());
+    const Result<CompileTarget> from_text = parse_target(as_text, known());
+    const Result<CompileTarget> from_json = parse_target(target_json(*target), known());
+    const Result<CompileTarget> from_lines = parse_target(target_json(*target, {}), known());
 
     ASSERT_TRUE(from_text.ok()) << as_text << ": " << from_text.error().message;
     ASSERT_TRUE(from_json.ok()) << from_json.error().message;
@@ -253,7 +253,7 @@ TEST(TargetRefuses, TheWrongPart) {
            BadTarget{"{\"kind\":\"npu\",\"host\":{\"kind\":\"c\",\"host\":\"c\"}}", 40,
                      "target of a host has a host, expected none"},
        }) {
-    const Result<Target> target = parse_target(bad.text, known());
+    const Result<CompileTarget> target = parse_target(bad.text, known());
 
     ASSERT_FALSE(target.ok()) << bad.text;
     EXPECT_EQ(target.error().code, Code::malformed) << bad.text;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/generated_payload.hpp"
+
+#include "core/base/near_name.hpp"
+#include "core/base/text_file.hpp"
+#include "core/target/target.hpp"
+#include "core/toolchain/link.hpp"
+
+#include <gantry/host.h>
+#include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
+#include <gantry/value.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// Bytes of a compiler's log in an error.
+constexpr std::size_t max_log_bytes = 16 * 1024;
+
+// The strings and lists to which a gantry_build refers.
+struct BuildRecords {
+  std::vector<gantry_source> sources;
+  std::vector<std::vector<gantry_bytes>> tags;
+  std::vector<gantry_kernel_record> kernels;
+};
+
+BuildRecords records_of(const DeviceModuleSource& module, const KernelFiles& files) {
+  BuildRecords records;
+  for (const KernelFile& file : files.files) {
+    records.sources.push_back(
+        {bytes_of(file.name), bytes_of(file.language), bytes_of(file.text())});
+  }
+  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
+    const KernelSource& kernel = module.kernels[i];
+    std::vector<gantry_bytes>& tags = records.tags.emplace_back();
+    for (const std::string& tag : kernel.launch) tags.push_back(bytes_of(tag));
+    // The list of a vector that is moved stays where it is.
+    records.kernels.push_back({bytes_of(kernel.name), files.of_kernel[i], kernel.arguments.data(),
+                               kernel.arguments.size(), tags.data(), tags.size()});
+  }
+  return records;
+}
+
+// Collects what a generator reports.
+struct Diagnostics {
+  const KernelCompilers& compilers;
+  std::string log;
+
+  static void add(void* self, std::int32_t level, gantry_bytes text) {
+    auto& to = *static_cast<Diagnostics*>(self);
+    const std::string_view shown(text.data, text.size);
+    if (level == GANTRY_LOG_ERROR) {
+      to.log.append(shown.substr(0, max_log_bytes - std::min(max_log_bytes, to.log.size())));
+    } else if (to.compilers.warn) {
+      to.compilers.warn(Message::lines(shown));
+    }
+  }
+};
+
+gantry_code append(void* self, const void* data, std::uint64_t size, gantry_status*) {
+  static_cast<std::string*>(self)->append(static_cast<const char*>(data), size);
+  return GANTRY_OK;
+}
+
+Status check_languages(const KernelFiles& files, const TargetKind& kind) {
+  for (const KernelFile& file : files.files) {
+    if (std::ranges::find(kind.languages, file.language) != kind.languages.end()) continue;
+    return unsupported("source ", quoted(file.name), " is of language ", quoted(file.language),
+                       ", target kind ", quoted(kind.name), " is built from ",
+                       kind.languages.empty() ? "none" : join(kind.languages));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<KernelTarget>> target_of(const DeviceModuleSource& module,
+                                              const TargetKinds& kinds) {
+  const auto found = kinds.for_type_key(module.type_key);
+  if (module.target.empty() && found.empty()) return std::optional<KernelTarget>();
+  const std::string& text = module.target.empty() ? found.front()->kind.name : module.target;
+  Result<CompileTarget> target = parse_target(text, kinds);
+  if (!target.ok()) return std::move(target).failure().at("for ", module.target_location);
+  const KnownTargetKind* const kind = kinds.find(target->kind);
+  if (!kind->kind.type_key.empty() && kind->kind.type_key != module.type_key) {
+    return invalid("target kind ", quoted(target->kind), " builds payloads of type key ",
+                   quoted(kind->kind.type_key), ", the module has ", quoted(module.type_key))
+        .at("for ", module.target_location);
+  }
+  return std::optional(KernelTarget{kind, target_json(*target), target->text("arch")});
+}
+
+Result<std::string> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
+                                      const KernelTarget& target, const KernelCompilers& compilers,
+                                      ContainerForm generation) {
+  const TargetKind& kind = target.kind->kind;
+  if (target.kind->plugin.empty() || kind.type_key.empty() || !compilers.open_generator) {
+    return unsupported("target kind ", quoted(kind.name), " has no code generator of a plugin")
+        .at(module.location);
+  }
+  if (Status checked = check_languages(files, kind); !checked.ok()) {
+    return std::move(checked).error().at(module.location);
+  }
+  Result<Generator> opened = compilers.open_generator(target.kind->plugin);
+  if (!opened.ok()) return std::move(opened).failure().at("for ", module.location);
+  const Generator& generator = *opened;
+
+  const BuildRecords records = records_of(module, files);
+  Diagnostics diagnostics{compilers, {}};
+  gantry_build what{};
+  what.struct_size = sizeof what;
+  what.kind = bytes_of(kind.name);
+  what.target = bytes_of(target.json);
+  what.sources = records.sources.data();
+  what.source_count = records.sources.size();
+  what.kernels = records.kernels.data();
+  what.kernel_count = records.kernels.size();
+  const bool has_tags = generation == ContainerForm::g4 || generation == ContainerForm::g5;
+  what.argument_tags = has_tags ? GANTRY_ARGUMENT_TAGS_YES : GANTRY_ARGUMENT_TAGS_NO;
+  what.self = &diagnostics;
+  what.diagnostic = Diagnostics::add;
+  std::string payload;
+  const gantry_sink sink{sizeof sink, 0, &payload, 0, append};
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* reported) {
+    return generator.table.build(generator.self, &what, &sink, reported);
+  });
+  if (code == GANTRY_OK) return payload;
+  Error error = status.error(code, concat("build of plugin ", generator.plugin));
+  error.message.at_lines(diagnostics.log);
+  return error.at(module.location);
+}
+
+Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles& files,
+                             const std::string& arch, const KernelCompilers& compilers) {
+  const std::filesystem::path all = compilers.scratch / "kernels.cu";
+  const std::filesystem::path ptx = compilers.scratch / "kernels.ptx";
+  std::string includes;
+  for (const KernelFile& file : files.files) {
+    includes += concat("#include \"", (compilers.directory / file.name).native(), "\"\n");
+  }
+  std::ofstream(all, std::ios::binary) << includes;
+  const std::string number = arch.starts_with("sm_") ? arch.substr(3) : "75";
+  std::vector<std::string> words = compilers.nvcc;
+  words.insert(words.end(),
+               {"-ptx", concat("-arch=compute_", number), "-o", ptx.native(), all.native()});
+  GANTRY_CHECK(run_compiler("CUDA compiler", words, compilers.directory, compilers.search));
+  GANTRY_TRY(const auto file, MappedFile::open(ptx));
+  std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  for (const KernelSource& kernel : module.kernels) {
+    if (text.find(concat(".entry ", kernel.name, "(")) != text.npos) continue;
+    return not_found("source ", quoted(kernel.source), " has no kernel ", quoted(kernel.name),
+                     ", expected: extern \"C\" __global__ void ", kernel.name, "(...)")
+        .at(kernel.location);
+  }
+  return text;
+}
+
+}  // namespace gantry

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pack/kernel_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry {
+
+std::string language_of(std::string_view file) {
+  struct Suffix {
+    std::string_view suffix, language;
+  };
+  constexpr Suffix suffixes[] = {
+      {".cu", "cuda"}, {".cl", "opencl"}, {".comp", "glsl"}, {".glsl", "glsl"}, {".spv", "spirv"}};
+  const std::string suffix = std::filesystem::path(file).extension().string();
+  const auto* known = std::ranges::find(suffixes, std::string_view(suffix), &Suffix::suffix);
+  if (known != std::end(suffixes)) return std::string(known->language);
+  return suffix.empty() ? std::string() : suffix.substr(1);
+}
+
+std::string_view KernelFile::text() const {
+  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+}
+
+Result<KernelFiles> open_kernel_files(const DeviceModuleSource& module,
+                                      const std::filesystem::path& directory) {
+  KernelFiles all;
+  for (const KernelSource& kernel : module.kernels) {
+    auto known = std::ranges::find(all.files, kernel.source, &KernelFile::name);
+    if (known == all.files.end()) {
+      auto mapped = MappedFile::open(directory / kernel.source);
+      if (!mapped.ok()) return std::move(mapped).failure().at(kernel.location);
+      all.files.push_back({kernel.source, language_of(kernel.source), std::move(*mapped)});
+      known = std::prev(all.files.end());
+    }
+    all.of_kernel.push_back(static_cast<std::size_t>(known - all.files.begin()));
+  }
+  return all;
+}
+
+}  // namespace gantry

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels whose sources are compiled: by the generator of a plugin, by nvcc, or on the host that
+// loads them.
+#include "core/pack/device_payload.hpp"
+#include "core/pack/kernel_file.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/words.hpp"
+#include "tests/unit/pack/bytes_of.hpp"
+
+#include <gantry/host.h>
+#include <gantry/value.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using test::Words;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A generator that records what it is called with.
+struct FakeGenerator {
+  std::string target, kind;
+  std::vector<std::string> sources, kernels;
+  std::uint32_t argument_tags = 0;
+  int calls = 0;
+  // what it does
+  gantry_code code = GANTRY_OK;
+  std::string text, log;
+
+  static gantry_code build(void* self, const gantry_build* what, const gantry_sink* sink,
+                           gantry_status* status) {
+    auto& to = *static_cast<FakeGenerator*>(self);
+    ++to.calls;
+    to.kind = view_of(what->kind);
+    to.target = view_of(what->target);
+    to.argument_tags = what->argument_tags;
+    for (std::uint64_t i = 0; i < what->source_count; ++i) {
+      const gantry_source& source = what->sources[i];
+      to.sources.push_back(
+          concat(view_of(source.name), ' ', view_of(source.language), ' ', view_of(source.text)));
+    }
+    for (std::uint64_t i = 0; i < what->kernel_count; ++i) {
+      const gantry_kernel_record& kernel = what->kernels[i];
+      to.kernels.push_back(concat(view_of(kernel.name), ' ', kernel.source, ' ',
+                                  kernel.argument_count, ' ', view_of(kernel.launch_tags[0])));
+    }
+    what->diagnostic(what->self, GANTRY_LOG_WARNING, gantry_text("a.npu:2: unused\n"));
+    if (!to.log.empty())
+      what->diagnostic(what->self, GANTRY_LOG_ERROR, gantry_bytes{to.log.data(), to.log.size()});
+    if (to.code != GANTRY_OK) return gantry_fail(status, to.code, "REASON", to.text.c_str());
+    return sink->write(sink->self, "payload", 7, status);
+  }
+};
+
+class GeneratedPayload : public ::testing::Test {
+ protected:
+  GeneratedPayload() {
+    TargetKind npu{.name = "npu", .type_key = "acme.npu", .languages = {"npu"}};
+    npu.options = {{"cores", TargetType::integer, TargetValue(std::int64_t{4}), ""}};
+    TargetKind cuda{.name = "cuda", .type_key = "cuda", .languages = {"cuda"}};
+    cuda.options = {{"arch", TargetType::text, {}, ""}};
+    kinds.add(std::move(npu), "acme.npu");
+    kinds.add(std::move(cuda), "gantry.cuda");
+    file("a.npu", "code of a");
+    file("a.cu", "extern \"C\" __global__ void a() {}");
+    compilers.directory = directory.path();
+    compilers.scratch = directory.path();
+    compilers.kinds = &kinds;
+    compilers.nvcc = {"no-nvcc"};
+    compilers.warn = [this](const Message& text) { warnings.push_back(text); };
+    compilers.open_generator = [this](std::string_view plugin) -> Result<Generator> {
+      opened.emplace_back(plugin);
+      gantry_generator table{sizeof table, 0, FakeGenerator::build};
+      return Generator{std::string(plugin), table, &generator, nullptr};
+    };
+  }
+  void file(std::string_view name, std::string_view text) const {
+    test::write_file(directory / name, text);
+  }
+  static DeviceModuleSource module(std::string type_key, std::string source) {
+    DeviceModuleSource made{
+        type_key,
+        type_key,
+        "",
+        {{"a", {{3, 64, 1}}, {"blockIdx.x"}, std::move(source), "r.yaml:4:7: a"}},
+        "r.yaml:3:1: module"};
+    made.target_location = "r.yaml:3:9: target";
+    return made;
+  }
+  std::vector<std::uint8_t> write(const DeviceModuleSource& module) const {
+    Pieces out;
+    const Status written = write_device_payload(module, compilers, out);
+    EXPECT_TRUE(written.ok()) << written.error().message;
+    return test::bytes_of(out);
+  }
+  Error refused(const DeviceModuleSource& module) const {
+    Pieces out;
+    const Status written = write_device_payload(module, compilers, out);
+    EXPECT_FALSE(written.ok());
+    EXPECT_EQ(out.size(), 0u);
+    return written.ok() ? Error() : written.error();
+  }
+  // A payload of the kernel `a`.
+  static std::vector<std::uint8_t> payload(std::string_view format, std::string_view code) {
+    const Words words = Words()
+                            .str(format)
+                            .u64(1)
+                            .str("a")
+                            .str("")
+                            .u64(1)
+                            .text("\x03\x40")
+                            .u8(1)
+                            .u8(0)
+                            .u64(1)
+                            .str("blockIdx.x")
+                            .str(code);
+    return {words.bytes().begin(), words.bytes().end()};
+  }
+
+  const test::TempDir directory;
+  TargetKinds kinds;
+  FakeGenerator generator;
+  KernelCompilers compilers;
+  std::vector<std::string> opened, warnings;
+};
+
+TEST_F(GeneratedPayload, IsWhatThePluginOfTheTypeKeyWrites) {
+  DeviceModuleSource what = module("acme.npu", "a.npu");
+  what.kernels.push_back(what.kernels[0]);
+  what.kernels[1].name = "b";
+
+  const std::vector<std::uint8_t> bytes = write(what);
+
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "payload");
+  EXPECT_THAT(opened, ElementsAre("acme.npu"));
+  EXPECT_EQ(generator.kind, "npu");
+  EXPECT_EQ(generator.target, R"({"kind":"npu","tag":"","keys":[],"cores":4})");
+  EXPECT_THAT(generator.sources, ElementsAre("a.npu npu code of a"));
+  EXPECT_THAT(generator.kernels, ElementsAre("a 0 1 blockIdx.x", "b 0 1 blockIdx.x"));
+  EXPECT_EQ(generator.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_NO});
+  EXPECT_THAT(warnings, ElementsAre("a.npu:2: unused"));
+}
+
+TEST_F(GeneratedPayload, IsForTheTargetOfTheRecipe) {
+  DeviceModuleSource what = module("acme.npu", "a.npu");
+  what.target = "npu -cores=8";
+
+  write(what);
+
+  EXPECT_EQ(generator.target, R"({"kind":"npu","tag":"","keys":[],"cores":8})");
+}
+
+TEST_F(GeneratedPayload, HasTheWholeLogInItsError) {
+  generator.code = GANTRY_UNSUPPORTED;
+  generator.text = "source does not compile";
+  generator.log = "a.npu:1: error: no\n1 error\n";
+
+  const Error error = refused(module("acme.npu", "a.npu"));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "REASON");
+  EXPECT_EQ(error.message,
+            "source does not compile\n  a.npu:1: error: no\n  1 error\n  r.yaml:3:1: module");
+}
+
+struct WrongModule {
+  std::string type_key, source, target;
+  KernelCode code = KernelCode::automatic;
+  std::string message;
+};
+TEST_F(GeneratedPayload, IsRefusedForAWrongModule) {
+  for (const WrongModule& wrong : {
+           WrongModule{"acme.npv", "a.npu", "", KernelCode::automatic,
+                       "no code generator builds payloads of type key \"acme.npv\", did you mean "
+                       "\"acme.npu\"; known type keys: acme.npu, cuda, opencl, vulkan\n  "
+                       "r.yaml:3:1: module"},
+           WrongModule{"acme.npu", "a.cu", "", KernelCode::automatic,
+                       "source \"a.cu\" is of language \"cuda\", target kind \"npu\" is built from "
+                       "npu\n  r.yaml:3:1: module"},
+           WrongModule{
+               "acme.npu", "a.npu", "npu -core=1", KernelCode::automatic,
+               "option \"core\" is unknown to target kind \"npu\", did you mean \"cores\"; "
+               "options: cores, device, from_device, libs, model, target_device_type\n  for "
+               "r.yaml:3:9: target"},
+           WrongModule{"acme.npu", "a.npu", "cuda", KernelCode::automatic,
+                       "target kind \"cuda\" builds payloads of type key \"cuda\", the module has "
+                       "\"acme.npu\"\n  for r.yaml:3:9: target"},
+           WrongModule{"acme.npu", "a.npu", "llvm", KernelCode::automatic,
+                       "target kind \"llvm\" has no code generator of a plugin\n  r.yaml:3:1: "
+                       "module"},
+           WrongModule{"acme.npu", "a.npu", "", KernelCode::source,
+                       "payloads of type key \"acme.npu\" contain no source, code: source requires "
+                       "cuda or opencl\n  r.yaml:3:1: module"},
+           WrongModule{"vulkan", "a.npu", "", KernelCode::source,
+                       "payloads of type key \"vulkan\" contain no source, code: source requires "
+                       "cuda or opencl\n  r.yaml:3:1: module"},
+           WrongModule{"cuda", "a.npu", "", KernelCode::automatic,
+                       "source \"a.npu\" is of language \"npu\", payloads of \"cuda\" are built "
+                       "from CUDA C++, a file *.cu\n  r.yaml:3:1: module"},
+       }) {
+    DeviceModuleSource what = module(wrong.type_key, wrong.source);
+    what.target = wrong.target;
+    what.code = wrong.code;
+
+    EXPECT_EQ(refused(what).message, wrong.message);
+  }
+  EXPECT_EQ(generator.calls, 0);
+}
+
+TEST_F(GeneratedPayload, OfCudaIsCompiledByThePlugin) {
+  DeviceModuleSource what = module("cuda", "a.cu");
+  what.target = "cuda -arch=sm_90";
+
+  const std::vector<std::uint8_t> bytes = write(what);
+
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "payload");
+  EXPECT_EQ(generator.target, R"({"kind":"cuda","tag":"","keys":[],"arch":"sm_90"})");
+}
+
+TEST_F(GeneratedPayload, OfCudaIsCompiledByNvccIfThePluginHasNoCompiler) {
+  generator.code = GANTRY_UNAVAILABLE;
+  generator.text = "NVRTC is missing";
+  compilers.nvcc = {"sh", "-c",
+                    R"(echo "$@" > args; cat "$5" >> args; printf '.visible .entry a() {}' > "$4")",
+                    "sh"};
+  DeviceModuleSource what = module("cuda", "a.cu");
+  what.target = "cuda -arch=sm_90a";
+
+  EXPECT_EQ(write(what), payload("ptx", ".visible .entry a() {}"));
+
+  const std::vector<std::uint8_t> args = test::read_file(directory / "args");
+  EXPECT_EQ(std::string(args.begin(), args.end()),
+            concat("-ptx -arch=compute_90a -o ", (directory / "kernels.ptx").native(), " ",
+                   (directory / "kernels.cu").native(), "\n#include \"",
+                   (directory / "a.cu").native(), "\"\n"));
+  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry b() {}' > "$4")", "sh"};
+  EXPECT_EQ(refused(what).message,
+            "source \"a.cu\" has no kernel \"a\", expected: extern \"C\" __global__ void "
+            "a(...)\n  r.yaml:4:7: a\n  r.yaml:3:1: module");
+  compilers.nvcc = {"sh", "-c", "echo 'a.cu(1): error: no'; exit 2"};
+  EXPECT_EQ(refused(what).message,
+            "CUDA compiler \"sh\" exits with status 2, expected 0\n  a.cu(1): error: no\n  "
+            "r.yaml:3:1: module");
+}
+
+TEST_F(GeneratedPayload, OfCudaIsTheSourceIfNothingCompilesIt) {
+  generator.code = GANTRY_UNAVAILABLE;
+  generator.text = "NVRTC is missing";
+
+  EXPECT_EQ(write(module("cuda", "a.cu")),
+            payload("cuda", "#line 1 \"a.cu\"\nextern \"C\" __global__ void a() {}\n"));
+
+  EXPECT_EQ(warnings.back(),
+            "CUDA C++ is stored as source, which the host that loads the artifact compiles with "
+            "NVRTC: this host has neither NVRTC nor nvcc\n  r.yaml:3:1: module");
+  kinds = TargetKinds();
+  EXPECT_EQ(write(module("cuda", "a.cu")),
+            payload("cuda", "#line 1 \"a.cu\"\nextern \"C\" __global__ void a() {}\n"));
+}
+
+TEST_F(GeneratedPayload, OfCudaIsTheSourceIfTheRecipeSaysSo) {
+  DeviceModuleSource what = module("cuda", "a.cu");
+  what.code = KernelCode::source;
+
+  EXPECT_EQ(write(what),
+            payload("cuda", "#line 1 \"a.cu\"\nextern \"C\" __global__ void a() {}\n"));
+
+  EXPECT_THAT(warnings, IsEmpty());
+  EXPECT_EQ(generator.calls, 0);
+}
+
+TEST_F(GeneratedPayload, OfCudaFailsWithoutACompilerIfTheRecipeRequiresOne) {
+  generator.code = GANTRY_UNAVAILABLE;
+  generator.text = "NVRTC is missing";
+  DeviceModuleSource what = module("cuda", "a.cu");
+  what.code = KernelCode::compiled;
+
+  const Error error = refused(what);
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(
+      error.message,
+      "NVRTC is missing\n  r.yaml:3:1: module\n  nvcc: program \"no-nvcc\" cannot be started: "
+      "No such file or directory\n  code: compiled requires a compiler; for r.yaml:3:1: "
+      "module");
+}
+
+TEST_F(GeneratedPayload, OfCudaFailsIfItsSourceDoesNotCompile) {
+  generator.code = GANTRY_UNSUPPORTED;
+  generator.text = "a.cu(1): error: no";
+
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message, "a.cu(1): error: no\n  r.yaml:3:1: module");
+}
+
+TEST_F(GeneratedPayload, NamesAMissingSource) {
+  const Error error = refused(module("acme.npu", "none.npu"));
+
+  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_THAT(error.message.text(), HasSubstr((directory / "none.npu").native()));
+  EXPECT_THAT(error.message.text(), ::testing::EndsWith("\n  r.yaml:4:7: a"));
+}
+
+TEST(LanguageOfAFile, IsThatOfItsSuffix) {
+  EXPECT_EQ(language_of("a/b.cu"), "cuda");
+  EXPECT_EQ(language_of("b.comp"), "glsl");
+  EXPECT_EQ(language_of("b.glsl"), "glsl");
+  EXPECT_EQ(language_of("b.spv"), "spirv");
+  EXPECT_EQ(language_of("b.cl"), "opencl");
+  EXPECT_EQ(language_of("b.npu"), "npu");
+  EXPECT_EQ(language_of("b"), "");
+}
+
+}  // namespace
+}  // namespace gantry
