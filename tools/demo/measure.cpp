@@ -23,7 +23,7 @@ std::vector<Device> find_devices(Runtime& runtime) {
   std::vector<Message> problems;
   const std::vector<DeviceInfo> all = runtime.devices(problems);
   std::vector<Device> found;
-  for (const char* kind : {"cpu", "opencl", "vulkan"}) {
+  for (const char* kind : {"cpu", "opencl", "vulkan", "cuda"}) {
     const std::size_t before = found.size();
     for (const DeviceInfo& info : all) {
       if (info.name != kind) continue;

@@ -29,10 +29,14 @@ static int read_device(const char* function, int index, const DLTensor* tensor, 
   if (index == 0) {
     where->type = tensor->device_type;
     where->index = tensor->device_id;
-    if (where->type == DL_CPU || where->type == DL_OPENCL || where->type == DL_VULKAN) return 0;
+    if (where->type == DL_CPU || where->type == DL_CUDA || where->type == DL_OPENCL ||
+        where->type == DL_VULKAN) {
+      return 0;
+    }
     return refuse(
-        "%s: argument 0 is on device type %d, known are %d (cpu), %d (opencl), %d (vulkan)",
-        function, where->type, DL_CPU, DL_OPENCL, DL_VULKAN);
+        "%s: argument 0 is on device type %d, known are %d (cpu), %d (cuda), %d (opencl), "
+        "%d (vulkan)",
+        function, where->type, DL_CPU, DL_CUDA, DL_OPENCL, DL_VULKAN);
   }
   if (tensor->device_type == where->type && tensor->device_id == where->index) return 0;
   return refuse("%s: argument %d is on device %d:%d, argument 0 on %d:%d", function, index,

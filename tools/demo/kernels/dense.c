@@ -4,7 +4,7 @@
 //
 //     dense(x, weight, bias, out)        dense_relu(x, weight, bias, out)   negative results become 0
 //
-// The CPU runs the loops of this file, a device its kernel in dense.cl or dense.comp.
+// The CPU runs the loops of this file, a device its kernel in dense.cu, dense.cl or dense.comp.
 #include "launch.h"
 
 enum { X, WEIGHT, BIAS, OUT, ARGUMENTS };
@@ -70,7 +70,7 @@ static int run(const char* function, const TVMValue* args, const int* type_codes
 
   const int64_t elements = m[OUT].rows * m[OUT].columns;
   if (where.type != DL_CPU) {
-    static kernel dense_kernel = {.opencl = "dense_opencl", .vulkan = "dense_vulkan"};
+    static kernel dense_kernel = {.names = {"dense_cuda", "dense_opencl", "dense_vulkan"}};
     const int64_t numbers[] = {m[X].columns, relu, m[OUT].columns, m[OUT].rows, GROUP_THREADS};
     return elements == 0 ? 0 : launch(&dense_kernel, where, m, ARGUMENTS, numbers, 5);
   }

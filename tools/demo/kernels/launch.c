@@ -33,12 +33,9 @@ static int set_device(device where) {
 
 int launch(kernel* which, device where, const matrix* matrices, int matrix_count,
            const int64_t* numbers, int number_count) {
-  const int vulkan = where.type == DL_VULKAN;
+  const int language = where.type == DL_CUDA ? CUDA : where.type == DL_VULKAN ? VULKAN : OPENCL;
   void* function;
-  if (find(vulkan ? which->vulkan : which->opencl,
-           vulkan ? &which->vulkan_function : &which->opencl_function, &function) != 0) {
-    return -1;
-  }
+  if (find(which->names[language], &which->functions[language], &function) != 0) return -1;
   if (set_device(where) != 0) return -1;
 
   TVMValue args[MAX_ARGUMENTS];

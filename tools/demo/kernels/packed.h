@@ -35,7 +35,7 @@ enum packed_code {
 };
 
 // device types
-enum { DL_CPU = 1, DL_OPENCL = 4, DL_VULKAN = 7 };
+enum { DL_CPU = 1, DL_CUDA = 2, DL_OPENCL = 4, DL_VULKAN = 7 };
 enum { DL_FLOAT = 2 };
 
 typedef struct DLTensor {

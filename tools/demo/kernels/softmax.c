@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // softmax(x, out): out = exp(x) / sum of exp(x), for each row of x. A device runs its kernel in
-// softmax.cl or softmax.comp.
+// softmax.cu, softmax.cl or softmax.comp.
 #include "launch.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ PACKED_FUNCTION(softmax) {
   }
   if (m[0].rows == 0 || m[0].columns == 0) return 0;
   if (where.type != DL_CPU) {
-    static kernel softmax_kernel = {.opencl = "softmax_opencl", .vulkan = "softmax_vulkan"};
+    static kernel softmax_kernel = {.names = {"softmax_cuda", "softmax_opencl", "softmax_vulkan"}};
     const int64_t numbers[] = {m[0].columns, m[0].rows, GROUP_THREADS};
     return launch(&softmax_kernel, where, m, 2, numbers, 3);
   }
