@@ -175,6 +175,25 @@ TEST(AlignedRelax, KeepsZerosThatTheCodeUses) {
   EXPECT_EQ(in.read_u64("constants").value(), 4u);
 }
 
+TEST(AlignedRelax, KeepsZerosWithAMemoryScope) {
+  RelaxAssembler code;
+  const std::uint8_t zeros[4] = {};
+  code.array(uint8_dtype, {4}, zeros);
+  code.floats({1}, {1});
+  code.scopes = {{0, "global.texture"}};
+
+  const auto bytes =
+      aligned("relax.VMExecutable", code.payload().bytes.bytes(), VmNumbering::ffi, 0);
+
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  ByteReader in(*bytes);
+  ASSERT_TRUE(in.skip(code.payload().scopes_at, "").ok());
+  EXPECT_EQ(in.read_u64("scopes").value(), 1u);
+  EXPECT_EQ(in.read_u64("constant").value(), 1u);
+  EXPECT_EQ(in.read_string("scope").value(), "global.texture");
+  EXPECT_EQ(in.read_u64("constants").value(), 4u);
+}
+
 TEST(AlignedRelax, WithoutArraysIsUnchanged) {
   RelaxAssembler code;
   code.vm_tir("main", 1, 2);
@@ -268,6 +287,10 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRelax{"WithACutInstruction", [](auto& code) { code.words.pop_back(); },
                    [](auto& payload) { return payload.word_at(24); },
                    "instruction 4 takes 2 words, words left are 1"},
+        WrongRelax{"WithAnInstructionWithoutWords",
+                   [](auto& code) { code.instruction_offsets.push_back(26); },
+                   [](auto& payload) { return payload.word_at(26); },
+                   "instruction 5 takes 1 words, words left are 0"},
         WrongRelax{"WithTooManyArguments", [](auto& code) { code.words[20] = 6; },
                    [](auto& payload) { return payload.word_at(20); },
                    "instruction 3 has 6 arguments, words left are 5"},
