@@ -67,11 +67,7 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
   if (elf.type() != ElfType::shared || elf.flags().pie) {
     return unsupported(location, " is not a shared library").with_reason("FILE_KIND");
   }
-  if (elf.machine() != host_machine()) {
-    return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
-                       name_of(host_machine()))
-        .with_reason("BLOB_ARCH");
-  }
+  GANTRY_CHECK(check_machine(elf, location));
   if (auto complete = elf.check_complete(); !complete.ok()) {
     return std::move(complete).failure().at("while opening ", location);
   }
@@ -79,6 +75,13 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
     return std::move(linked).failure().at("while opening ", location);
   }
   return ImportBinding::of(elf, facts, location);
+}
+
+Status check_machine(const ElfFile& elf, std::string_view location) {
+  if (elf.machine() == host_machine()) return {};
+  return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
+                     name_of(host_machine()))
+      .with_reason("BLOB_ARCH");
 }
 
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,

@@ -43,6 +43,11 @@ namespace gantry {
 Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
                                       std::string_view location);
 
+// Checks that an object, which is linked before it is opened, is for this machine.
+//
+// returns  unavailable, reason BLOB_ARCH
+Status check_machine(const ElfFile& elf, std::string_view location);
+
 class HostLibrary final : public HostCode {
  public:
   // Opens a library. Only its constructors run; what they change of a ProcessState is restored and

@@ -2,7 +2,9 @@
 #include "core/runtime/installed_plugins.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/kind/file_kind.hpp"
 #include "core/module/table_copy.hpp"
+#include "core/runtime/artifact_file.hpp"
 #include "core/runtime/config_check.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/payload_text.hpp"
@@ -67,8 +69,11 @@ TargetKinds InstalledPlugins::target_kinds() const {
 Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
     const std::string& path) const {
   GANTRY_TRY(auto file, MappedFile::open(path));
-  GANTRY_TRY(auto artifact, open_artifact(state_->new_artifact(), std::move(file)));
-  GANTRY_TRY(artifact->container, read_container(*artifact->elf, layouts()));
+  const bool is_bare = kind_of(file->bytes()) == FileKind::container;
+  GANTRY_TRY(auto artifact, is_bare ? open_bare_artifact(state_->new_artifact(), std::move(file))
+                                    : open_artifact(state_->new_artifact(), std::move(file)));
+  GANTRY_TRY(const ContainerLocation location, container_location(*artifact));
+  GANTRY_TRY(artifact->container, read_container(location, layouts()));
   return std::shared_ptr<const Artifact>(std::move(artifact));
 }
 

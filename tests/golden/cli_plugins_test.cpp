@@ -179,6 +179,44 @@ TEST(DoctorHostCode, OfAProgramIsRejected) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is not a shared library\n"));
 }
 
+TEST(DoctorHostCode, OfAnObjectRunsOnItsMachine) {
+  const TempDir temp;
+  auto bytes = read_file(golden("relax/tir_syslib_llvm.o"));
+  constexpr std::size_t machine_at = 18;
+  constexpr std::uint8_t aarch64 = 183;
+  bytes[machine_at] = aarch64;
+  write_file(temp / "arm.o", bytes);
+
+  const Outcome own = run_gantry({"plugins", "doctor", "--artifact", "relax/tir_syslib_llvm.o"});
+  const Outcome other = run_gantry({"plugins", "doctor", "--artifact", (temp / "arm.o").string()});
+
+  EXPECT_EQ(own.status, 0);
+  EXPECT_THAT(own.out, HasSubstr("  RUNS     x86-64, ffi dialect\n"));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.out, HasSubstr("  REFUSED  BLOB_ARCH  it is aarch64, this host is x86-64\n"));
+}
+
+// `inspect --extract` writes payloads; what is written here is the container of a library.
+TEST(DoctorHostCode, OfABareContainerIsAbsent) {
+  const TempDir temp;
+  // layout two: one module of the key "x", with one byte
+  const std::uint64_t words[] = {8 * 4 + 8 + 1 + 8 + 1, 2, 0, 0, 0, 1};
+  std::string bytes(reinterpret_cast<const char*>(words), sizeof words);
+  const std::uint64_t one = 1;
+  bytes += "x" + std::string(reinterpret_cast<const char*>(&one), sizeof one) + "p";
+  write_file(temp / "bare.bin", bytes);
+  const std::string file = (temp / "bare.bin").string();
+
+  const Outcome text = run_gantry({"plugins", "doctor", "--artifact", file});
+  const Outcome document = run_gantry({"plugins", "doctor", "--json", "--artifact", file});
+
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.out, HasSubstr("required by entry 0 \"x\" of bare.bin"));
+  EXPECT_THAT(text.out,
+              HasSubstr("host code bare.bin\n  ABSENT   the file is a container without it\n"));
+  EXPECT_TRUE(nlohmann::json::parse(document.out)["host_code"].is_null());
+}
+
 TEST(Doctor, EscapesFileNames) {
   const TempDir temp;
   fs::copy_file(golden(model), temp / "x\x1b[31m.so");

@@ -76,8 +76,19 @@ struct Diagnosis {
   }
 };
 
+// An object is linked first; what the library then imports is checked when it is loaded.
+Status host_code_status(const Artifact& artifact) {
+  if (artifact.elf == nullptr) return {};
+  if (artifact.elf->type() == ElfType::relocatable) return check_machine(*artifact.elf, "it");
+  const auto runs = check_host_code(*artifact.elf, artifact.container.facts, "it");
+  return runs.ok() ? Status() : Status(runs.error());
+}
+
 std::string host_code_text(const Artifact& artifact, const Status& runs) {
   const std::string title = "\n" + text_line("host code ", artifact.name);
+  if (artifact.elf == nullptr) {
+    return title + "  ABSENT   the file is a container without it\n";
+  }
   if (runs.ok()) {
     return title + text_line("  RUNS     ", name_of(artifact.elf->machine()), ", ",
                              name_of(artifact.container.facts.dialect), " dialect");
@@ -111,7 +122,9 @@ void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
 }
 
 void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
-  if (!diagnosis.artifact) return json.field("host_code", nullptr);
+  if (!diagnosis.artifact || diagnosis.artifact->elf == nullptr) {
+    return json.field("host_code", nullptr);
+  }
   const Artifact& artifact = *diagnosis.artifact;
   const Error* const why = diagnosis.host_code.ok() ? nullptr : &diagnosis.host_code.error();
   json.begin_object("host_code");
@@ -202,8 +215,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     diagnosis.artifact = *std::move(read);
     const Artifact& artifact = *diagnosis.artifact;
     required = requirements_of(artifact);
-    const auto runs = check_host_code(*artifact.elf, artifact.container.facts, "it");
-    if (!runs.ok()) diagnosis.host_code = runs.error();
+    diagnosis.host_code = host_code_status(artifact);
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = installed.set();

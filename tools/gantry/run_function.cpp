@@ -94,7 +94,7 @@ Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
 Status check_called_library(const Runtime& runtime, const std::string& file,
                             std::string_view function) {
   const auto artifact = InstalledPlugins(runtime).read_artifact(file);
-  if (!artifact.ok()) return {};
+  if (!artifact.ok() || (*artifact)->elf == nullptr) return {};
   const auto is_mark = [](const ElfSymbol& symbol) {
     return symbol.name.starts_with("__tvm") || symbol.name.starts_with("__TVM") ||
            symbol.name.starts_with("TVM") || symbol.name == packed_mark;
