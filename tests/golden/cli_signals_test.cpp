@@ -74,6 +74,30 @@ TEST_P(EndedPack, EndsTheCompilerAndRemovesItsFiles) {
   EXPECT_NE(kill(compiler, 0), 0);
 }
 
+// The same while an object is linked.
+class EndedLink : public EndedPack {};
+
+TEST_P(EndedLink, LeavesNothingInTheCache) {
+  // in the directory of the link
+  write_file(temp / "cc",
+             concat("#!/bin/sh\nmkdir -p include/unfinished && touch library.so\nkill -",
+                    GetParam().number, " $PPID\nsleep 300\n"));
+
+  const Outcome outcome =
+      run_gantry({"run", "relax/tir_syslib_llvm.o", "--function", "axpy"},
+                 {"CC=" + (temp / "cc").native(), "XDG_CACHE_HOME=" + (temp / "cache").native()});
+
+  EXPECT_EQ(outcome.status, 128 + GetParam().number);
+  EXPECT_EQ(outcome.err, GetParam().error);
+  ASSERT_TRUE(std::filesystem::exists(temp / "cache/gantry/linked"));
+  EXPECT_THAT(files_in(temp / "cache/gantry/linked"), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, EndedLink,
+                         ::testing::Values(Ending{SIGINT, "gantry: interrupted (SIGINT)\n"},
+                                           Ending{SIGTERM, "gantry: terminated (SIGTERM)\n"}),
+                         [](const auto& test) { return concat("Number", test.param.number); });
+
 INSTANTIATE_TEST_SUITE_P(
     Signals, EndedPack,
     ::testing::Values(Ending{SIGINT, "gantry: interrupted (SIGINT)\n"},
