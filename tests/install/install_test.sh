@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build tree into an empty prefix and uses only the installed files:
 #   the README's embedding example builds with find_package(gantry) and runs the digits network,
+#   so does the program of core/runtime/LOADING.md, which contains the code of a model,
 #   the plugin template and the example accelerator build, and are found after their directories are
 #   copied,
 #   after the removal of a plugin's directory exactly its type keys are missing,
@@ -49,6 +50,26 @@ c++ -std=c++20 -fsyntax-only "$source/tests/install/embed/digits.cpp" $(pkg-conf
   fail "pkg-config --cflags gantry"
 [ -e "$(pkg-config --variable=libdir gantry)/libgantry.so" ] || fail "pkg-config --variable=libdir gantry"
 [ "$(pkg-config --libs-only-l gantry | tr -d ' ')" = -lgantry ] || fail "pkg-config --libs gantry"
+
+if [ "$(uname -m)" = x86_64 ]; then
+  say "the page on loading contains the program with a model in it that is tested"
+  page=$source/core/runtime/LOADING.md
+  # without the line of its licence
+  tail -n +2 "$source/tests/install/linked/linked.cpp" >"$work/linked.cpp"
+  awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$page" | cmp - "$work/linked.cpp" ||
+    fail "LOADING.md and tests/install/linked/linked.cpp differ"
+  awk '/^```cmake$/ {on = 1; next} /^```$/ {on = 0} on' "$page" | cmp - "$source/tests/install/linked/CMakeLists.txt" ||
+    fail "LOADING.md and tests/install/linked/CMakeLists.txt differ"
+  cp -r "$source/tests/install/linked" "$work/linked"
+  cp "$source/tests/golden/data/relax/tir_syslib_llvm.o" "$work/linked/model.o"
+  cmake -S "$work/linked" -B "$work/linked/build" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/linked.log" 2>&1 &&
+    cmake --build "$work/linked/build" >>"$work/linked.log" 2>&1 || { cat "$work/linked.log"; fail "building the program with a model"; }
+  [ "$("$work/linked/build/linked")" = 4.5 ] || fail "running the program with a model"
+  # shellcheck disable=SC2046
+  c++ -std=c++20 -o "$work/linked/by_hand" "$work/linked/linked.cpp" "$work/linked/model.o" \
+    $(pkg-config --cflags --libs gantry-system-library) || fail "pkg-config gantry-system-library"
+  [ "$(LD_LIBRARY_PATH=$work/prefix/lib "$work/linked/by_hand")" = 4.5 ] || fail "running the program of pkg-config"
+fi
 
 say "the plugin template builds against the installed SDK and is found"
 cp -r "$work/prefix/share/gantry/sdk/template/c" "$work/template"

@@ -74,7 +74,9 @@ gantry-dev:include/gantry/plugin.hpp
 gantry-dev:include/gantry/runtime.hpp
 gantry-dev:lib/$multiarch/libgantry.so
 gantry-dev:lib/$multiarch/cmake/gantry/gantryConfig.cmake
+gantry-dev:lib/$multiarch/libgantry_system_library.a
 gantry-dev:lib/$multiarch/pkgconfig/gantry.pc
+gantry-dev:lib/$multiarch/pkgconfig/gantry-system-library.pc
 gantry-dev:share/cmake/gantry-sdk/gantry-sdkConfig.cmake
 gantry-dev:share/cmake/gantry-sdk/GantryPlugin.cmake
 gantry-dev:share/pkgconfig/gantry-sdk.pc
