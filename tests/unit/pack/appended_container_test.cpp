@@ -520,5 +520,41 @@ TEST_F(Appended, OverlappingTablesAreRefused) {
                                   ", inside another table, which ends at ", Hex{value_at + 16}));
 }
 
+// The dynamic symbols are moved into the container that is replaced.
+TEST_F(Appended, SymbolsInsideTheOldContainerAreRefused) {
+  std::vector<std::uint8_t> bytes =
+      append(file(small_library().note("GNU", 3, {}).build()), std::string(4096, '\0')).value();
+  const ElfFile built = ElfFile::parse(bytes).value();
+  const ElfSymbol symbol = *built.find("blob");
+  const DynamicValue table = *built.dynamic().find(dynamic_tag::symbols);
+  const std::uint64_t container_at = built.offset_in_file(built.bytes_of(symbol).value());
+  constexpr std::uint64_t into = 0x100, null_symbol_bytes = 24;
+  std::memcpy(bytes.data() + container_at + into, bytes.data() + symbol.at - null_symbol_bytes, 48);
+  const std::uint64_t address = symbol.value + into;
+  std::memcpy(bytes.data() + table.at, &address, sizeof address);
+
+  const Error error = refuse(file(bytes));
+
+  const std::uint64_t end = container_at + into + 48;
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_EQ(error.offset, end);
+  EXPECT_EQ(error.message,
+            concat("a symbol table ends at ", Hex{end},
+                   ", inside the old container, which begins at ", Hex{container_at}));
+}
+
+TEST_F(Appended, LibraryThatFillsTheAddressSpaceIsRefused) {
+  constexpr std::uint64_t max_address = std::uint64_t{1} << 47;
+  const std::vector<std::uint8_t> bytes =
+      small_library().note("GNU", 3, {}).memory_behind(max_address - 0x10000 - 0x800).build();
+
+  const Error error = refuse(file(bytes));
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.message,
+            "container of 30 bytes would be at address 0x800000000000, limit of addresses is "
+            "0x800000000000");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -191,5 +191,22 @@ TEST(DescriptorStream, KeepsTheFirstFailure) {
   EXPECT_EQ(stream.status().error().message, "the disk: No space left on device while writing");
 }
 
+TEST(NewFile, ReplacesNoFile) {
+  const test::TempDir directory;
+  Pieces pieces;
+  pieces.Write("text", 4);
+
+  ASSERT_TRUE(write_new_file(directory / "a", pieces).ok());
+  const Status again = write_new_file(directory / "a", pieces);
+  const Status nowhere = write_new_file(directory / "none" / "a", pieces);
+
+  EXPECT_EQ(test::read_file(directory / "a").size(), 4u);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().code, Code::unavailable);
+  EXPECT_EQ(again.error().message, (directory / "a").native() + ": File exists while creating it");
+  ASSERT_FALSE(nowhere.ok());
+  EXPECT_EQ(nowhere.error().code, Code::unavailable);
+}
+
 }  // namespace
 }  // namespace gantry
