@@ -83,14 +83,6 @@ constexpr Replaceable replaceable[] = {
     {PackForm::container, looks_like_container, "a container"},
 };
 
-Status check_overwritten(const fs::path& output, PackForm form) {
-  const auto file = MappedFile::open(output);
-  const Replaceable& expected = *std::ranges::find(replaceable, form, &Replaceable::form);
-  if (!file.ok() || expected.accepts((*file)->bytes())) return {};
-  return invalid("cannot write ", quoted(output.native()), ": it exists and is not ", expected.kind,
-                 "; remove it or choose another output");
-}
-
 Status check_sources(const Recipe& recipe) {
   for (const std::string& name : recipe.sources) {
     const fs::path source = recipe.directory / name;
@@ -257,6 +249,14 @@ class Writer {
 };
 
 }  // namespace
+
+Status check_overwritten(const fs::path& output, PackForm form) {
+  const auto file = MappedFile::open(output);
+  const Replaceable& expected = *std::ranges::find(replaceable, form, &Replaceable::form);
+  if (!file.ok() || expected.accepts((*file)->bytes())) return {};
+  return invalid("cannot write ", quoted(output.native()), ": it exists and is not ", expected.kind,
+                 "; remove it or choose another output");
+}
 
 Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& options) {
   return guard([&]() -> Status {

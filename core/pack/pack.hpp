@@ -17,6 +17,7 @@
 #include "core/target/target_kinds.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,6 +35,11 @@ enum class PackForm : std::uint8_t {
   source,
   container,
 };
+
+// Checks that an existing output has the form, so that no other file is replaced by mistake.
+//
+// returns  invalid; OK if nothing exists or it cannot be read
+Status check_overwritten(const std::filesystem::path& output, PackForm form);
 
 struct PackOptions {
   PackForm form = PackForm::library;

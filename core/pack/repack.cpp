@@ -6,6 +6,9 @@
 #include "core/format/aligned_payload.hpp"
 #include "core/pack/appended_container.hpp"
 #include "core/pack/carrying_stream.hpp"
+#include "core/pack/container_names.hpp"
+#include "core/pack/container_source.hpp"
+#include "core/pack/elf_object.hpp"
 #include "core/pack/moved_container.hpp"
 #include "core/pack/saved_container.hpp"
 
@@ -26,17 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Checks that an existing output is an artifact. Other files are more likely named by mistake.
-Status check_replaced(const fs::path& output) {
-  const auto file = MappedFile::open(output);
-  if (!file.ok() || has_elf_magic((*file)->bytes()) || looks_like_container((*file)->bytes())) {
-    return {};
-  }
-  return invalid("cannot write ", quoted(output.native()),
-                 ": it exists and is neither an ELF file nor a container; remove it or choose "
-                 "another output");
-}
-
 // Compares what is written to it with bytes.
 class ComparingStream : public dmlc::Stream {
  public:
@@ -56,11 +48,6 @@ class ComparingStream : public dmlc::Stream {
   std::span<const std::uint8_t> left_;
   bool equal_ = true;
 };
-
-// Generations whose libraries name their container alike.
-int family_of(ContainerForm form) {
-  return form <= ContainerForm::g3 ? 0 : form == ContainerForm::g4 ? 1 : 2;
-}
 
 // Writes a new file with the permissions of another one.
 Status write_like(const fs::path& path, int like,
@@ -103,11 +90,39 @@ class Repacking {
     return {};
   }
 
-  Status write(const fs::path& path) const {
-    return write_like(path, source_.file->descriptor(), [&](dmlc::Stream& out) -> Status {
-      if (options_.is_bare) return container_.write_to(out);
-      return append_container(source_.file, source_.container.blob_symbol, container_, out);
-    });
+  // Whether the form can be read again; else the bare container is.
+  bool is_read_again() const {
+    return options_.form == PackForm::library || options_.form == PackForm::container;
+  }
+
+  // Writes the bare container.
+  Status write_container_to(const fs::path& path) const {
+    return write_like(path, source_.file->descriptor(),
+                      [&](dmlc::Stream& out) -> Status { return container_.write_to(out); });
+  }
+
+  // Writes the form, the last function that uses the container.
+  Status write(const fs::path& path) {
+    const std::string_view symbol = container_names(report_.to).symbol;
+    const auto write_form = [&](dmlc::Stream& out) -> Status {
+      switch (options_.form) {
+        case PackForm::library:
+          return append_container(source_.file, source_.container.blob_symbol, container_, out);
+        case PackForm::source:
+          return write_container_source({symbol, {}}, container_, out);
+        case PackForm::object: {
+          ElfObject object;
+          if (source_.elf) object.machine = source_.elf->machine();
+          object.symbol = symbol;
+          GANTRY_TRY(const Pieces bytes, write_elf_object(object, std::move(container_)));
+          return bytes.write_to(out);
+        }
+        case PackForm::container:
+          return container_.write_to(out);
+      }
+      return bug("form ", static_cast<int>(options_.form));
+    };
+    return write_like(path, source_.file->descriptor(), write_form);
   }
 
   // Reads the file again.
@@ -147,13 +162,13 @@ class Repacking {
   }
 
   Status check_output_form() const {
-    if (options_.is_bare) return {};
+    if (options_.form != PackForm::library) return {};
     if (!source_.is_library()) {
       return unsupported(quoted(source_.file->path().native()),
                          source_.elf ? " is no shared library" : " has no library",
                          ", so that only its container can be written: --form container");
     }
-    if (family_of(report_.from) == family_of(report_.to)) return {};
+    if (container_names(report_.from).symbol == container_names(report_.to).symbol) return {};
     return unsupported("the library has its container at ", source_.container.blob_symbol,
                        ", where ", payload_form(report_.to).name,
                        " does not read it, so that only the container can be written: --form "
@@ -177,7 +192,7 @@ class Repacking {
     const auto was_host_code = [](const Entry& entry) { return entry.is_library(); };
     const auto kept = std::ranges::count_if(edited, is_host_code);
     const auto all = std::ranges::count_if(source_.container.entries, was_host_code);
-    if (options_.is_bare || kept == all) return {};
+    if (options_.form != PackForm::library || kept == all) return {};
     return invalid(
         "host code cannot be dropped from a library; write only its container with "
         "--form container");
@@ -254,7 +269,7 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
       return invalid("cannot write ", quoted(output.native()),
                      ": it is a terminal; redirect it, or name a file");
     }
-    if (!file.is_stream()) GANTRY_CHECK(check_replaced(output));
+    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output, options.form));
     Repacking repacking(source, layouts, options);
     GANTRY_CHECK(repacking.build());
 
@@ -263,11 +278,14 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
     // Errors of loading it have the name of the output.
     const fs::path written = directory / name.native();
+    const bool is_read_again = repacking.is_read_again();
+    const fs::path checked = is_read_again ? written : fs::path(written.native() + ".container");
     report("writing the container");
-    GANTRY_CHECK(repacking.write(written));
+    GANTRY_CHECK(is_read_again ? repacking.write(checked) : repacking.write_container_to(checked));
     report("checking the result");
-    GANTRY_CHECK(repacking.check(written));
-    if (options.verify) GANTRY_CHECK(options.verify(written));
+    GANTRY_CHECK(repacking.check(checked));
+    if (options.verify) GANTRY_CHECK(options.verify(checked));
+    if (!is_read_again) GANTRY_CHECK(repacking.write(written));
     if (!file.is_stream()) {
       GANTRY_CHECK(move_into_place(written, output, options.inputs));
       return std::move(repacking).report();

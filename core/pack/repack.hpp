@@ -15,6 +15,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/pack/module_edits.hpp"
+#include "core/pack/pack.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -47,15 +48,17 @@ struct RepackOptions {
   // align the data of parameters and constants in the file; not together with a generation whose
   // payloads have another form
   bool is_aligned = false;
-  // write only the container, without the library
-  bool is_bare = false;
+  // library: the container is appended to a copy of the source, which must be one; the others are
+  // the container alone
+  PackForm form = PackForm::library;
   // the files that the output must not replace: `source`, and those that the edits name
   InputFiles inputs;
   // The directory of temporary files if the output is a stream; else the output's directory is.
   std::filesystem::path temporary = "/tmp";
   // Receives a line at the start of each step.
   std::function<void(std::string_view)> progress;
-  // Called with the finished file before it is put into its place; nothing is written if it fails.
+  // Called with the finished file, or with the bare container of an object or a source, before the
+  // output is put into its place; nothing is written if it fails.
   std::function<Status(const std::filesystem::path&)> verify;
 };
 
@@ -82,10 +85,9 @@ struct RepackReport {
 //
 // layouts  [in]   with which `source` was read
 // output   [in]   not started
-// returns  invalid      the edits; the output is an input, a terminal, or exists and is neither an
-//                       ELF file nor a container
-//          unsupported  the source has no container; it is an object and the output is not bare;
-//                       the library names its container as another generation
+// returns  invalid      the edits; the output is an input, a terminal, or exists with another form
+//          unsupported  the source has no container; it is no library and the form is; the library
+//                       names its container as another generation
 //          malformed    a given payload does not match the layout of its type key
 //          unavailable  the output cannot be written
 //          the failures of edit_modules(), moved_modules(), write_aligned_payload(),

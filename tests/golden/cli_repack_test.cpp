@@ -302,8 +302,8 @@ TEST_F(Repack, ReplacesOnlyArtifactsAndNoInput) {
 
   EXPECT_EQ(notes.status, 1);
   EXPECT_EQ(notes.err, "gantry: cannot write " + quoted(path("out/notes.txt")) +
-                           ": it exists and is neither an ELF file nor a container; remove it or "
-                           "choose another output\n");
+                           ": it exists and is not an ELF file; remove it or choose another "
+                           "output\n");
   EXPECT_EQ(input.status, 1);
   EXPECT_THAT(input.err, HasSubstr(": it is an input of this command"));
   EXPECT_EQ(read_file(opencl), before);
@@ -392,6 +392,30 @@ TEST_F(Repack, RefusesALibraryThatNamesItsContainerAsAnotherGeneration) {
                  "it, so that only the container can be written: --form container\n");
   EXPECT_EQ(repack(path("model.so"), "a.bin", {"--generation", "g5", "--form", "container"}).status,
             0);
+}
+
+// The container of a library without host code under the name of another generation.
+TEST_F(Repack, WritesAnObjectAndCSourceOfAContainer) {
+  write_file(temp_ / "cuda.bin", container_of_second_module("tvm-0.12/axpy2_cuda_ptx75.so"));
+
+  const Outcome object =
+      repack(path("cuda.bin"), "cuda.o", {"--generation", "g5", "--form", "object", "--json"});
+  const Outcome source =
+      repack(path("cuda.bin"), "cuda.c", {"--generation", "g5", "--form", "source"});
+  const Outcome bare = repack(path("cuda.bin"), "cuda5.bin", {"--generation", "g5"});
+
+  ASSERT_EQ(object.status, 0) << object.err;
+  EXPECT_EQ(json::parse(object.out)["form"], "object");
+  const json report = inspected(path("out/cuda.o"));
+  EXPECT_EQ(report["generation"], "G5");
+  EXPECT_EQ(report["symbols"]["blob"], "__tvm_ffi__library_bin");
+  EXPECT_EQ(report["modules"][0]["type_key"], "cuda");
+  ASSERT_EQ(source.status, 0) << source.err;
+  ASSERT_EQ(bare.status, 0) << bare.err;
+  const auto text = read_file(temp_ / "out/cuda.c");
+  EXPECT_THAT(std::string(text.begin(), text.end()),
+              HasSubstr(concat("const unsigned char __tvm_ffi__library_bin[",
+                               fs::file_size(temp_ / "out/cuda5.bin"), "]")));
 }
 
 TEST_F(Repack, AlignsTheParametersOfAModel) {

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +35,7 @@ struct RepackCommand {
   // empty: that of the file
   std::string generation;
   bool is_aligned = false;
-  // "library" or "container"; empty: that of the file
+  // a name of `forms`; empty: that of the file
   std::string form;
   bool no_load = false;
   bool json = false;
@@ -47,6 +47,27 @@ constexpr std::pair<std::string_view, ContainerForm> generations[] = {
     {"g4", ContainerForm::g4},
     {"g5", ContainerForm::g5},
 };
+
+// The names are those of `gantry pack`.
+constexpr std::pair<std::string_view, PackForm> forms[] = {
+    {"library", PackForm::library},
+    {"object", PackForm::object},
+    {"source", PackForm::source},
+    {"container", PackForm::container},
+};
+
+template <class Value, std::size_t n>
+std::optional<Value> value_of(const std::pair<std::string_view, Value> (&named)[n],
+                              std::string_view name) {
+  for (const auto& [known, value] : named) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(PackForm form) {
+  return std::ranges::find(forms, form, &std::pair<std::string_view, PackForm>::second)->first;
+}
 
 // Prints a warning, and keeps it for the document.
 struct Warnings {
@@ -62,9 +83,9 @@ struct Warnings {
 // Loads the result as `gantry run` would, with the plugins of this host.
 //
 // returns  false: nothing was loaded, which a warning reports
-Result<bool> load_result(Runtime& runtime, const ContainerFile& source, bool is_bare,
+Result<bool> load_result(Runtime& runtime, const ContainerFile& source, PackForm form,
                          const std::filesystem::path& path, Warnings& warnings) {
-  if (!is_bare && source.elf->machine() != host_machine()) {
+  if (form == PackForm::library && source.elf->machine() != host_machine()) {
     warnings.add(Message("the host code is for ", name_of(source.elf->machine()),
                          ", so that the result is not loaded on this machine"));
     return false;
@@ -79,7 +100,7 @@ Result<bool> load_result(Runtime& runtime, const ContainerFile& source, bool is_
 }
 
 void write_report(const RepackCommand& command, const ContainerFile& source,
-                  const RepackReport& report, bool is_bare, bool is_loaded,
+                  const RepackReport& report, PackForm form, bool is_loaded,
                   const Warnings& warnings) {
   const std::vector<Entry>& before = source.container.entries;
   std::vector<bool> kept(before.size());
@@ -89,7 +110,7 @@ void write_report(const RepackCommand& command, const ContainerFile& source,
   print(json_document([&](JsonWriter& json) {
     json.field("file", json_text(command.file));
     json.field("output", json_text(command.output));
-    json.field("form", is_bare ? "container" : "library");
+    json.field("form", name_of(form));
     json.field("from_generation", payload_form(report.from).name);
     json.field("generation", payload_form(report.to).name);
     json.field("bytes", report.bytes);
@@ -158,11 +179,10 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   const InstalledPlugins plugins(runtime);
   GANTRY_TRY(const ContainerFile source, ContainerFile::open(command.file, plugins.layouts()));
-  const auto generation = std::ranges::find(generations, command.generation,
-                                            &std::pair<std::string_view, ContainerForm>::first);
-  if (generation != std::end(generations)) how.generation = generation->second;
+  how.generation = value_of(generations, command.generation);
   how.is_aligned = command.is_aligned;
-  how.is_bare = command.form.empty() ? !source.elf : command.form == "container";
+  how.form =
+      value_of(forms, command.form).value_or(source.elf ? PackForm::library : PackForm::container);
   Warnings warnings{globals.quiet};
   StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
@@ -170,7 +190,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   if (!command.no_load) {
     how.verify = [&](const std::filesystem::path& path) -> Status {
       line.erase();
-      GANTRY_TRY(is_loaded, load_result(runtime, source, how.is_bare, path, warnings));
+      GANTRY_TRY(is_loaded, load_result(runtime, source, how.form, path, warnings));
       return {};
     };
   }
@@ -178,7 +198,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   line.erase();
   for (const Message& text : report.warnings) warnings.add(text);
   if (command.json) {
-    write_report(command, source, report, how.is_bare, is_loaded, warnings);
+    write_report(command, source, report, how.form, is_loaded, warnings);
   } else if (!is_printed) {
     write_modules(report);
   }
@@ -214,10 +234,10 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                     "align parameters and constants in the file, so that they are used in place");
   command
       ->add_option("--form", options->form,
-                   "library, or container: only the container, without host code; default: that "
-                   "of FILE")
+                   "write the library, or the container alone: object, source (C) or container; "
+                   "default: that of FILE")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"library", "container"}));
+      ->check(CLI::IsMember({"library", "object", "source", "container"}));
   command->add_flag("--no-load", options->no_load,
                     "do not load the result; it is always read again");
   command->add_flag("--json", options->json, "print one JSON document");

@@ -41,7 +41,7 @@ class RepackFile : public ::testing::Test {
 
 TEST_F(RepackFile, ReportsItsModules) {
   RepackOptions options;
-  options.is_bare = true;
+  options.form = PackForm::container;
 
   const auto report = repack(options);
 
@@ -59,7 +59,7 @@ TEST_F(RepackFile, ReportsItsModules) {
 
 TEST_F(RepackFile, IsNotWrittenIfItCannotBeVerified) {
   RepackOptions options;
-  options.is_bare = true;
+  options.form = PackForm::container;
   std::string seen;
   options.verify = [&](const fs::path& path) -> Status {
     seen = path.filename().native();
@@ -77,7 +77,7 @@ TEST_F(RepackFile, IsNotWrittenIfItCannotBeVerified) {
 
 TEST_F(RepackFile, IsNotWrittenIfItsSourceChanges) {
   RepackOptions options;
-  options.is_bare = true;
+  options.form = PackForm::container;
   options.progress = [&](std::string_view step) {
     if (step != "checking the result") return;
     std::fstream file(temp_ / "a.bin", std::ios::in | std::ios::out | std::ios::binary);
