@@ -49,8 +49,8 @@ Opened open_member(RuntimeState& state, const File& file, const ModelLibrary& ar
                      ", which the archive does not contain")
         .with_reason("ARCHIVE_MODEL");
   }
-  GANTRY_TRY(File copied, MappedFile::copy(file->path(), member->content));
-  return open_artifact(state.new_artifact(), std::move(copied));
+  GANTRY_TRY(File copy, state.links.keep(file->path(), library.sha256, member->content));
+  return open_artifact(state.new_artifact(), std::move(copy));
 }
 
 // Links the objects, or else the sources.

@@ -2,7 +2,7 @@
 //
 // The model of a Model Library Format archive (core/mlf/MLF.md). Its code is, in this order:
 //
-//     codegen/<model>.so           an artifact of its own, copied to memory
+//     codegen/<model>.so           an artifact of its own, copied to the cache
 //     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph and
 //                                  the parameters are copied to a container in memory
 #pragma once

@@ -20,6 +20,7 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
+#include <tuple>
 
 namespace gantry {
 
@@ -148,6 +149,44 @@ std::shared_ptr<const MappedFile> find_cached(const CacheDirectory& cache, const
   return *mapped;
 }
 
+// Writes a library to the cache. Returns false if it cannot be written; `log` has the reason.
+bool store(const CacheDirectory& cache, const std::string& path,
+           std::span<const std::uint8_t> library, const LinkCacheOptions& options) {
+  const auto give_up = [&](int number) {
+    if (options.log)
+      options.log({"cache file ", path, " cannot be written: ", std::strerror(number)});
+    return false;
+  };
+  if (const int failed = cache.create(); failed != 0) return give_up(failed);
+  std::string temporary;
+  Descriptor file = cache.new_file(temporary);
+  if (!file) return give_up(errno);
+  int failed = 0;
+  for (std::size_t at = 0; at < library.size() && failed == 0;) {
+    const ssize_t written = ::write(file.get(), library.data() + at, library.size() - at);
+    if (written >= 0) {
+      at += static_cast<std::size_t>(written);
+    } else if (errno != EINTR) {
+      failed = errno;
+    }
+  }
+  const bool is_done = failed == 0 && ::fchmod(file.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
+                       ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
+  if (!is_done) {
+    if (failed == 0) failed = errno;
+    ::unlink(temporary.c_str());
+    return give_up(failed);
+  }
+  cache.make_room(options.max_bytes, concat(".", scratch_name, "."));
+  return true;
+}
+
+bool is_digest(std::string_view text) {
+  return text.size() == 2 * std::tuple_size_v<Sha256> && std::ranges::all_of(text, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
 // Writes the inputs to `scratch` and links them there.
 Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const fs::path& output,
                const LinkCacheOptions& options, const fs::path& compiler) {
@@ -256,6 +295,25 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
     options_.log({"cache file ", path, " cannot be written: ", std::strerror(errno)});
   cache.make_room(options_.max_bytes, concat(".", scratch_name, "."));
   return MappedFile::adopt(std::move(linked), stored ? fs::path(path) : name);
+}
+
+Result<std::shared_ptr<const MappedFile>> LinkCache::keep(
+    const fs::path& name, std::string_view digest, std::span<const std::uint8_t> library) const {
+  const CacheDirectory cache(
+      options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
+      library_suffix);
+  const std::string path = is_digest(digest) ? cache.path_of(digest) : std::string();
+  if (!path.empty()) {
+    if (auto cached = find_cached(cache, path, options_)) return cached;
+  }
+  if (const std::string computed = hex_text(sha256(library)); computed != digest) {
+    return malformed(no_offset, "library of ", quoted(name.filename().native()),
+                     " has the SHA-256 digest ", computed, ", the file states ", quoted(digest));
+  }
+  if (!options_.directory.empty() && store(cache, path, library, options_)) {
+    if (auto cached = find_cached(cache, path, options_)) return cached;
+  }
+  return MappedFile::copy(name, library);
 }
 
 }  // namespace gantry

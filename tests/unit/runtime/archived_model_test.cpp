@@ -114,6 +114,24 @@ TEST_F(ArchivedModel, MustHaveItsMembers) {
                          "contain\n"));
 }
 
+TEST_F(ArchivedModel, MustHaveTheDigestOfItsLibrary) {
+  ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+  archive["codegen/digits.so"] = "abc";
+  const std::string wrong(64, '0');
+  replace_metadata(archive, "\"style\":",
+                   concat("\"x_library\": {\"path\": \"codegen/digits.so\", \"sha256\": \"", wrong,
+                          "\"}, \"style\":"));
+
+  const Error error = refusal(archive);
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_THAT(error.message.text(),
+              StartsWith(concat("library of \"model.tar\" has the SHA-256 digest "
+                                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, "
+                                "the file states \"",
+                                wrong, "\"\n")));
+}
+
 TEST_F(ArchivedModel, MustHaveValidMetadataAndParameters) {
   ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
   replace_metadata(archive, "\"style\": \"full-model\",", "");

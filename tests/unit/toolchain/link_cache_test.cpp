@@ -2,6 +2,7 @@
 #include "core/toolchain/link_cache.hpp"
 
 #include "core/elf/elf_file.hpp"
+#include "core/trust/digest.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -362,6 +363,59 @@ TEST_F(LinkedLibrary, CallsTheRuntimeInBothDialects) {
   ASSERT_TRUE(library.ok()) << library.error().message;
   EXPECT_TRUE(defines(**library, "packed"));
   EXPECT_TRUE(defines(**library, "__tvm_ffi_f"));
+}
+
+class KeptLibrary : public LinkedLibrary {
+ protected:
+  static std::vector<std::uint8_t> library() {
+    return test::read_file(test::golden("tvm-0.12/axpy2_c.so"));
+  }
+  Result<std::shared_ptr<const MappedFile>> keep(const LinkCacheOptions& how,
+                                                 std::string_view digest) const {
+    return LinkCache(how).keep("model.tar", digest, library());
+  }
+};
+
+TEST_F(KeptLibrary, IsCopiedOnceAndHasAModeOfItsOwner) {
+  const std::string digest = hex_text(sha256(library()));
+
+  const auto first = keep(options(), digest).value(), again = keep(options(), digest).value();
+
+  EXPECT_EQ(again->identity(), first->identity());
+  EXPECT_EQ(first->path(), linked() / (digest + ".so"));
+  EXPECT_TRUE(std::ranges::equal(first->bytes(), library()));
+  struct stat info {};
+  ASSERT_EQ(::stat(first->path().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_THAT(files_in(linked()), SizeIs(1));
+  EXPECT_EQ(runs(), 0u);
+}
+
+TEST_F(KeptLibrary, IsInMemoryWithoutACacheAndWhereItCannotBeWritten) {
+  const std::string digest = hex_text(sha256(library()));
+  LinkCacheOptions none = options();
+  none.directory.clear();
+  LinkCacheOptions blocked = options();
+  blocked.directory = (temp_ / "cc").native();
+
+  EXPECT_EQ(keep(none, digest).value()->path(), "model.tar");
+  EXPECT_THAT(log_, IsEmpty());
+  EXPECT_EQ(keep(blocked, digest).value()->path(), "model.tar");
+  EXPECT_THAT(log_, ElementsAre(HasSubstr(" cannot be written: Not a directory")));
+}
+
+TEST_F(KeptLibrary, MustHaveTheDigestThatItsFileStates) {
+  for (const std::string& digest :
+       {std::string(64, '0'), std::string("../x"), std::string(), std::string(64, 'A')}) {
+    const auto kept = keep(options(), digest);
+
+    ASSERT_FALSE(kept.ok()) << digest;
+    EXPECT_EQ(kept.error().code, Code::malformed);
+    EXPECT_EQ(kept.error().message,
+              concat("library of \"model.tar\" has the SHA-256 digest ",
+                     hex_text(sha256(library())), ", the file states \"", digest, "\""));
+    EXPECT_THAT(files_in(linked()), IsEmpty());
+  }
 }
 
 }  // namespace
