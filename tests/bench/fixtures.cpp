@@ -13,10 +13,14 @@
 //     manifests<n>/       n manifests of plugins without libraries
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/elf/elf_file.hpp"
 #include "core/pack/container.hpp"
+#include "core/pack/mlf_archive.hpp"
 #include "core/pack/pack.hpp"
 #include "core/toolchain/link.hpp"
 #include "tests/support/container_object.hpp"
+
+#include <dmlc/memory_io.h>
 
 #include <cstdio>
 #include <cstring>
@@ -135,6 +139,20 @@ void write_manifests(const fs::path& directory, int count) {
   }
 }
 
+// A model with its library, as gantry mlf export writes it.
+Status write_archive(const fs::path& directory) {
+  const fs::path golden = fs::path(GANTRY_BENCH_SOURCE) / "../golden/data/tvm-0.12";
+  GANTRY_TRY(const auto library, MappedFile::open(golden / "resnet20_llvm.so"));
+  GANTRY_TRY(const ElfFile elf, ElfFile::parse(library));
+  GANTRY_TRY(const Container container, read_container(elf, PayloadLayouts::built_in()));
+  GANTRY_TRY(const Pieces archive, mlf_of_artifact(library, container, {.name = "resnet20"}));
+  std::string bytes;
+  dmlc::MemoryStringStream stream(&bytes);
+  GANTRY_CHECK(archive.write_to(stream));
+  std::ofstream(directory / "resnet20.tar", std::ios::binary) << bytes;
+  return {};
+}
+
 Status make_all(const fs::path& directory, bool big) {
   fs::create_directories(directory);
   if (big) return write_big(directory);
@@ -145,6 +163,7 @@ Status make_all(const fs::path& directory, bool big) {
                              .output = directory / "ffi_calls.so"}));
   for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
   for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
+  GANTRY_CHECK(write_archive(directory));
   for (const int count : {20, 500}) write_manifests(directory / concat("manifests", count), count);
   return {};
 }

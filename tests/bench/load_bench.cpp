@@ -72,6 +72,20 @@ void add_resnet(Suite& suite, Runtime& runtime) {
   });
 }
 
+// The library of the archive is in the cache after the first load.
+void add_archive(Suite& suite, Runtime& runtime) {
+  const std::string file = suite.fixtures / "resnet20.tar";
+  bench("load/archive", [runtime, file](benchmark::State& state) mutable {
+    or_fail(runtime.load(file));
+    timed(state, [&] { return or_fail(runtime.load(file)); });
+  })->UseManualTime();
+  suite.figure("load of an archive with resnet20_llvm.so", [](const Times& times) {
+    const double library = times.median("load/resnet20/gantry");
+    return Row{2, times.median("load/archive") / library, "x",
+               format("load of the library %.1f us", library / kUs)};
+  });
+}
+
 void add_big(Suite& suite, Runtime& runtime) {
   const std::string what = "load of 16 parameters of 64 MiB";
   const std::filesystem::path file = suite.fixtures / "big.so";
@@ -111,6 +125,7 @@ void add_stubs(Suite& suite, Runtime& runtime) {
 void add_loads(Suite& suite) {
   Runtime runtime = make_runtime(suite);
   add_resnet(suite, runtime);
+  add_archive(suite, runtime);
   add_big(suite, runtime);
   add_stubs(suite, runtime);
 }
