@@ -2,6 +2,9 @@
 //
 // gantry targets: kinds of compilation targets, and targets in both forms.
 #include "tests/golden/cli_command.hpp"
+#include "tests/support/files.hpp"
+
+#include <gantry/concat.hpp>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -128,6 +131,65 @@ TEST_F(TargetsCommand, ReadsAttributesOfADevice) {
               HasSubstr("device acme_npu:1 of from_device is not there; this host has 0 devices "
                         "\"acme_npu\""));
 }
+
+#ifdef GANTRY_FAKE_NVRTC
+
+// Packs a kernel in CUDA C++ with the plugin gantry.cuda and an imitation of NVRTC.
+class PackCuda : public ::testing::Test {
+ protected:
+  PackCuda() {
+    write_file(temp_ / "twice.cu", "extern \"C\" __global__ void twice(float* x) { *x *= 2; }\n");
+  }
+  Outcome pack(std::string_view module, const std::string& nvrtc) {
+    write_file(temp_ / "r.yaml",
+               concat("schema: \"1.0\"\ndevice_modules:\n  - type_key: cuda\n", module,
+                      "    kernels: {twice: {source: twice.cu, arguments: [handle], "
+                      "launch: [blockIdx.x]}}\n"));
+    return run_gantry({"--plugins", built_plugins("cuda"), "pack", (temp_ / "r.yaml").string(),
+                       "-o", model().string()},
+                      {"GANTRY_CONFIG_GANTRY_CUDA__NVRTC=" + nvrtc});
+  }
+  std::filesystem::path model() const { return temp_ / "model.so"; }
+  // The format of the packed module, and what follows its kernel table.
+  json details() const {
+    const Outcome inspect = run_gantry({"inspect", "--json", model().string()});
+    EXPECT_EQ(inspect.status, 0) << inspect.err;
+    return json::parse(inspect.out)["modules"].back()["details"];
+  }
+
+ private:
+  const TempDir temp_;
+};
+
+TEST_F(PackCuda, StoresPtxForTheTarget) {
+  const Outcome packed = pack("    target: cuda -arch=sm_90\n", GANTRY_FAKE_NVRTC);
+
+  ASSERT_EQ(packed.status, 0) << packed.err;
+  EXPECT_EQ(packed.err, "");
+  EXPECT_EQ(details()["format"], "ptx");
+  const auto bytes = read_file(model());
+  EXPECT_THAT(std::string(bytes.begin(), bytes.end()),
+              HasSubstr(".target sm_90\n.visible .entry twice() { ret; }"));
+}
+
+TEST_F(PackCuda, StoresSourceAndSaysSoWithoutACompiler) {
+  const Outcome packed = pack("", "/nowhere/libnvrtc.so");
+
+  ASSERT_EQ(packed.status, 0) << packed.err;
+  EXPECT_THAT(packed.err, HasSubstr("warning: CUDA C++ is stored as source, which the host that "
+                                    "loads the artifact compiles with NVRTC"));
+  EXPECT_EQ(details()["format"], "cuda");
+}
+
+TEST_F(PackCuda, FailsWithoutACompilerIfTheRecipeRequiresOne) {
+  const Outcome packed = pack("    code: compiled\n", "/nowhere/libnvrtc.so");
+
+  EXPECT_EQ(packed.status, 1);
+  EXPECT_THAT(packed.err, HasSubstr("NVRTC, which compiles CUDA C++ source, is missing"));
+  EXPECT_FALSE(std::filesystem::exists(model()));
+}
+
+#endif
 
 }  // namespace
 }  // namespace gantry::test

@@ -27,6 +27,11 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command gantry_format gantry_elf)
   gantry_add_test(cli_targets LABELS cli SOURCES cli_targets_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
+  add_dependencies(cli_targets gantry_cli)
+  if(TARGET gantry_cuda_objects)
+    target_compile_definitions(cli_targets PRIVATE GANTRY_FAKE_NVRTC="$<TARGET_FILE:gantry_fake_nvrtc>")
+    add_dependencies(cli_targets gantry_plugin_cuda gantry_fake_nvrtc)
+  endif()
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)

@@ -145,6 +145,16 @@ TEST_F(GeneratedPayload, IsWhatThePluginOfTheTypeKeyWrites) {
   EXPECT_THAT(warnings, ElementsAre("a.npu:2: unused"));
 }
 
+TEST_F(GeneratedPayload, HasTheKernelRecordsOfItsGeneration) {
+  for (const ContainerForm generation : {ContainerForm::g4, ContainerForm::g5}) {
+    Pieces out;
+
+    ASSERT_TRUE(write_device_payload(module("acme.npu", "a.npu"), compilers, out, generation).ok());
+
+    EXPECT_EQ(generator.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_YES});
+  }
+}
+
 TEST_F(GeneratedPayload, IsForTheTargetOfTheRecipe) {
   DeviceModuleSource what = module("acme.npu", "a.npu");
   what.target = "npu -cores=8";
