@@ -182,8 +182,13 @@ std::string source_text(const KernelFiles& files) {
   return text;
 }
 
-bool is_missing_compiler(const Error& error) {
-  return error.code == Code::unavailable || error.native_code == ENOENT;
+// NVRTC is missing. Any other failure of the plugin is an error: the payload would depend on it.
+bool lacks_nvrtc(const Error& error) {
+  return error.code == Code::unavailable && error.reason == "CUDA_SOURCE";
+}
+
+bool lacks_nvcc(const Error& error) {
+  return error.code == Code::unavailable && error.native_code == ENOENT;
 }
 
 // CUDA C++: compiled by the plugin, which opens NVRTC, else by nvcc, else stored as source.
@@ -204,7 +209,7 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
         out.Write(payload->data(), payload->size());
         return {};
       }
-      if (!is_missing_compiler(payload.error())) return std::move(payload).failure();
+      if (!lacks_nvrtc(payload.error())) return std::move(payload).failure();
       missing = std::move(payload).error();
     }
     Result<std::string> ptx = nvcc_ptx(module, files, target ? target->arch : "", tools);
@@ -212,7 +217,7 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
       write_text_payload("ptx", module, generation, *ptx, out);
       return {};
     }
-    if (!is_missing_compiler(ptx.error())) return std::move(ptx).failure().at(module.location);
+    if (!lacks_nvcc(ptx.error())) return std::move(ptx).failure().at(module.location);
     if (module.code == KernelCode::compiled) {
       missing.at("nvcc: ", ptx.error().message);
       return std::move(missing).at("code: compiled requires a compiler; for ", module.location);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/generated_payload.hpp"
 
-#include "core/base/near_name.hpp"
-#include "core/base/text_file.hpp"
 #include "core/target/target.hpp"
 #include "core/toolchain/link.hpp"
 
@@ -12,7 +10,6 @@
 #include <gantry/value.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <utility>
 
@@ -144,7 +141,10 @@ Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles
   for (const KernelFile& file : files.files) {
     includes += concat("#include \"", (compilers.directory / file.name).native(), "\"\n");
   }
-  std::ofstream(all, std::ios::binary) << includes;
+  std::ofstream written(all, std::ios::binary);
+  written << includes;
+  written.close();
+  if (!written) return unavailable("cannot write ", all.native());
   const std::string number = arch.starts_with("sm_") ? arch.substr(3) : "75";
   std::vector<std::string> words = compilers.nvcc;
   words.insert(words.end(),

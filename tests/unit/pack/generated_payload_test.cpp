@@ -29,7 +29,7 @@ struct FakeGenerator {
   int calls = 0;
   // what it does
   gantry_code code = GANTRY_OK;
-  std::string text, log;
+  std::string text, log, reason = "CUDA_SOURCE";
 
   static gantry_code build(void* self, const gantry_build* what, const gantry_sink* sink,
                            gantry_status* status) {
@@ -51,7 +51,8 @@ struct FakeGenerator {
     what->diagnostic(what->self, GANTRY_LOG_WARNING, gantry_text("a.npu:2: unused\n"));
     if (!to.log.empty())
       what->diagnostic(what->self, GANTRY_LOG_ERROR, gantry_bytes{to.log.data(), to.log.size()});
-    if (to.code != GANTRY_OK) return gantry_fail(status, to.code, "REASON", to.text.c_str());
+    if (to.code != GANTRY_OK)
+      return gantry_fail(status, to.code, to.reason.c_str(), to.text.c_str());
     return sink->write(sink->self, "payload", 7, status);
   }
 };
@@ -172,7 +173,7 @@ TEST_F(GeneratedPayload, HasTheWholeLogInItsError) {
   const Error error = refused(module("acme.npu", "a.npu"));
 
   EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.reason, "REASON");
+  EXPECT_EQ(error.reason, "CUDA_SOURCE");
   EXPECT_EQ(error.message,
             "source does not compile\n  a.npu:1: error: no\n  1 error\n  r.yaml:3:1: module");
 }
@@ -297,6 +298,21 @@ TEST_F(GeneratedPayload, OfCudaFailsWithoutACompilerIfTheRecipeRequiresOne) {
       "NVRTC is missing\n  r.yaml:3:1: module\n  nvcc: program \"no-nvcc\" cannot be started: "
       "No such file or directory\n  code: compiled requires a compiler; for r.yaml:3:1: "
       "module");
+}
+
+// Stored source instead of code would hide the failure.
+TEST_F(GeneratedPayload, OfCudaFailsIfACompilerFails) {
+  generator.code = GANTRY_UNAVAILABLE;
+  generator.reason = "HEADER_MISSING";
+  generator.text = "a header is missing";
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message, "a header is missing\n  r.yaml:3:1: module");
+
+  generator.reason = "CUDA_SOURCE";
+  compilers.nvcc = {"sh", "-c", "kill -9 $$"};
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message,
+            "CUDA compiler \"sh\" is terminated by signal 9\n  r.yaml:3:1: module");
+  compilers.nvcc = {"true"};
+  EXPECT_THAT(refused(module("cuda", "a.cu")).message.text(), HasSubstr("kernels.ptx"));
 }
 
 TEST_F(GeneratedPayload, OfCudaFailsIfItsSourceDoesNotCompile) {
