@@ -10,6 +10,7 @@
 #include <gantry/library.hpp>
 #include <gantry/message.hpp>
 #include <gantry/opaque.hpp>
+#include <gantry/payload_writer.hpp>
 #include <gantry/plugin.hpp>
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
@@ -211,6 +212,32 @@ Result<LaunchExtents> launch(const KernelInfo& info, std::span<const gantry_valu
   return extents;
 }
 }  // namespace kernels
+
+namespace generators {
+
+// payload_writer.hpp
+gantry::Status save(const gantry::KernelTable& kernels, std::string_view code,
+                    const gantry::Sink& sink) {
+  PayloadWriter out;
+  out.Write("ptx");
+  write_kernel_table(out, kernels);
+  out.Write(code);
+  return sink.write(out.bytes());
+}
+
+// generator.hpp
+class Compiler {
+ public:
+  gantry::Status build(const gantry::Build& what, const gantry::Sink& sink) {
+    GANTRY_TRY(const gantry::JsonTree target, what.target());
+    if (!target.root().is(JsonKind::object)) return invalid("target is no object");
+    PayloadWriter payload;
+    return sink.write(payload.bytes());
+  }
+};
+static_assert(gantry::detail::HasBuild<Compiler>);
+
+}  // namespace generators
 
 namespace recordings {
 Status run(void* stream);
