@@ -7,6 +7,7 @@
 #include "core/native/device_numbers.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/handle.hpp>
 #include <gantry/value.hpp>
 
 #include <gmock/gmock.h>
