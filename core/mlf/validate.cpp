@@ -7,7 +7,7 @@
 #include "core/mlf/function_names.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "core/mlf/metadata_fields.hpp"
-#include "core/mlf/target_text.hpp"
+#include "core/target/target_form.hpp"
 #include "core/trust/digest.hpp"
 
 #include <gantry/join.hpp>
@@ -126,7 +126,7 @@ void ModelValidator::check_words() {
     const std::string path = target.device_type.empty()
                                  ? concat(key("target"), "[", i, "]")
                                  : metadata_path(key("target"), target.device_type);
-    if (const Status form = check_target_text(target.text); !form.ok()) {
+    if (const Status form = check_target_form(target.text); !form.ok()) {
       findings_.error(path, "is ", quoted(target.text), ": ", form.error().message);
     }
     if (!target.device_type.empty() && !parse_number<std::uint32_t>(target.device_type)) {

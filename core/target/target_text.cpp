@@ -24,15 +24,10 @@ class TextReader {
  private:
   Status read_option() {
     const TargetWord& word = words_[next_++];
-    const std::size_t dashes = word.text.find_first_not_of('-');
-    if (dashes == 0 || dashes > 2 || dashes == word.text.npos) {
-      return malformed(word.at, "target has ", quoted(word.text),
-                       ", expected an option, -name=value or --name=value");
-    }
-    const std::size_t equals = word.text.find('=', dashes);
-    const std::string name = word.text.substr(dashes, equals - dashes);
-    const bool has_value = equals != word.text.npos;
-    TargetWord value = has_value ? word.from(equals + 1) : TargetWord{{}, word.at, {}};
+    GANTRY_TRY(TargetOptionWord parts, target_option_word(word));
+    const std::string& name = parts.name;
+    const bool has_value = parts.value.has_value();
+    TargetWord value = has_value ? std::move(*parts.value) : TargetWord{{}, word.at, {}};
     const bool is_member = name == "keys" || name == "tag" || name == "host";
     const TargetOption* option = nullptr;
     if (!is_member) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/target/target_words.hpp"
 
+#include <gantry/quoted.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -65,6 +67,18 @@ Result<std::vector<TargetWord>> target_words(std::string_view text) {
     if (quote != 0) return malformed(quote_at, "quote in the target is not closed");
     words.push_back(std::move(word));
   }
+}
+
+Result<TargetOptionWord> target_option_word(const TargetWord& word) {
+  const std::size_t dashes = word.text.find_first_not_of('-');
+  if (dashes == 0 || dashes > 2 || dashes == word.text.npos) {
+    return malformed(word.at, "target has ", quoted(word.text),
+                     ", expected an option, -name=value or --name=value");
+  }
+  const std::size_t equals = word.text.find('=', dashes);
+  TargetOptionWord option{word.text.substr(dashes, equals - dashes), {}};
+  if (equals != word.text.npos) option.value = word.from(equals + 1);
+  return option;
 }
 
 std::vector<std::string> target_items(const TargetWord& value) {

@@ -6,6 +6,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,18 @@ struct TargetWord {
 //
 // returns  MALFORMED  a quote is not closed, or nothing follows a backslash
 Result<std::vector<TargetWord>> target_words(std::string_view text);
+
+// A word that is an option.
+struct TargetOptionWord {
+  std::string name;
+  // nullopt: the word has no '='
+  std::optional<TargetWord> value;
+};
+
+// Divides -name, --name, -name=value or --name=value.
+//
+// returns  MALFORMED  the word has another form
+Result<TargetOptionWord> target_option_word(const TargetWord& word);
 
 // Splits a value at its commas.
 std::vector<std::string> target_items(const TargetWord& value);

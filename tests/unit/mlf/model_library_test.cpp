@@ -2,7 +2,6 @@
 #include "core/mlf/model_library.hpp"
 
 #include "core/mlf/memory_map.hpp"
-#include "core/mlf/target_text.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 
 #include <gmock/gmock.h>
@@ -131,7 +130,11 @@ TEST(ModelLibrary, ReportsValuesThatAreUnknown) {
            "export_datetime is \"2026-11-20 13:35:47\", expected a time such as \"2026-11-20 "
            "13:35:47Z\"\n"},
       {"metadata.json", "c -keys=cpu ", "c keys=cpu",
-       "error " + modules + "target[0] is \"c keys=cpu\": \"keys=cpu\" is not an option\n"},
+       "error " + modules +
+           "target[0] is \"c keys=cpu\": target has \"keys=cpu\", expected an option, -name=value "
+           "or --name=value\n"},
+      // a backslash makes the quote literal
+      {"metadata.json", "c -keys=cpu ", "c -model=a\\\\\\\"b", ""},
       {"metadata.json", "\"c -keys=cpu \"", "", "warning " + modules + "target is empty\n"},
       {"metadata.json", "\"style\":",
        "\"external_dependencies\": [{\"short_name\": \"crt\", \"url\": \"./runtime\", "
@@ -300,32 +303,6 @@ TEST(StorageOfGraph, IsTheLargestEntryOfEachId) {
   EXPECT_EQ(main[0].inputs->at(0).name, "x");
   EXPECT_EQ(main[0].outputs->at(0).name, "output");
   EXPECT_EQ(main[0].outputs->at(0).dtype, "float32");
-}
-
-TEST(TargetText, IsAKindWithOptionsOrAnObject) {
-  for (const char* good :
-       {"llvm", "llvm -keys=cpu ", "c -keys=arm_cpu,cpu -march=armv8-m -model=\"a b\"",
-        "ethos-u -accelerator_config=ethos-u55-256", R"({"kind": "cuda", "arch": "sm_90"})"}) {
-    EXPECT_TRUE(check_target_text(good).ok()) << good;
-  }
-  struct Case {
-    std::string_view text, message;
-    std::uint64_t offset;
-  };
-  const Case cases[] = {{"", "target is empty", 0},
-                        {"  ", "target is empty", 0},
-                        {"-keys=cpu", "\"-keys=cpu\" is not a target kind", 0},
-                        {"llvm cpu", "\"cpu\" is not an option", 5},
-                        {"llvm -", "\"-\" is not an option", 5},
-                        {"llvm -a=\"b c", "option \"-a=\\\"b c\" has an open quote", 5},
-                        {"{\"kind\": 1}", "target has no \"kind\"", 0}};
-  for (const Case& one : cases) {
-    const Status checked = check_target_text(one.text);
-    ASSERT_FALSE(checked.ok()) << one.text;
-    EXPECT_EQ(checked.error().message, one.message);
-    EXPECT_EQ(checked.error().offset, one.offset) << one.text;
-  }
-  EXPECT_FALSE(check_target_text("{\"kind\": ").ok());
 }
 
 }  // namespace

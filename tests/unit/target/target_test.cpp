@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/target/target.hpp"
 
+#include "core/target/target_form.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -293,6 +295,50 @@ TEST(TargetKindsOfAProgram, AreFoundByTheTypeKeyOfTheirPayloads) {
   EXPECT_EQ(kinds.for_type_key("acme.npu")[0]->kind.name, "npu");
   EXPECT_THAT(kinds.for_type_key("acme"), IsEmpty());
   EXPECT_THAT(kinds.for_type_key(""), IsEmpty());
+}
+
+// Kinds and options that are not known, too.
+TEST(TargetForm, IsAKindWithOptionsOrAnObject) {
+  for (const char* good :
+       {"llvm", "llvm -keys=cpu ", "c -keys=arm_cpu,cpu -march=armv8-m -model=\"a b\"",
+        "ethos-u -accelerator_config=ethos-u55-256", "npu --arch v3 -fast",
+        "acme/edge -a=\\\" -b=' '", " {\"kind\": \"cuda\", \"arch\": \"sm_90\"}",
+        "{\"kind\": \"\", \"tag\": \"acme/edge\"}"}) {
+    const Status checked = check_target_form(good);
+    EXPECT_TRUE(checked.ok()) << good << ": " << checked.error().message;
+  }
+  struct Case {
+    std::string_view text, message;
+    std::uint64_t offset;
+  };
+  const Case cases[] = {
+      {"", "target is empty, expected the name of a kind", 0},
+      {" \t", "target is empty, expected the name of a kind", 0},
+      {" -keys=cpu", "target has \"-keys=cpu\", expected the name of a kind", 1},
+      {"/edge", "target has \"/edge\", expected the name of a kind", 0},
+      {"llvm cpu", "target has \"cpu\", expected an option, -name=value or --name=value", 5},
+      {"llvm -a b c", "target has \"c\", expected an option, -name=value or --name=value", 10},
+      {"llvm -", "target has \"-\", expected an option, -name=value or --name=value", 5},
+      {"llvm -1=2",
+       "target has the option \"1\", expected a letter, then letters, digits, \"_\", \".\" and "
+       "\"-\"",
+       5},
+      {"llvm -a=\"b c", "quote in the target is not closed", 8},
+      {"llvm -a=b\\", "target ends with a backslash, expected a character after it", 9},
+      {"{\"kind\": 1}", "member \"kind\" of the target is a number, expected a string", 9},
+      {"{\"kind\": \"a b\"}", "target has \"a b\", expected the name of a kind", 9},
+      {"{\"tag\": \"\"}", "target has no member \"kind\" and no \"tag\"", 0},
+  };
+  for (const Case& one : cases) {
+    const Status checked = check_target_form(one.text);
+    ASSERT_FALSE(checked.ok()) << one.text;
+    EXPECT_EQ(checked.error().message, one.message);
+    EXPECT_EQ(checked.error().offset, one.offset) << one.text;
+  }
+  EXPECT_FALSE(check_target_form("{\"kind\": ").ok());
+  const Status large = check_target_form("llvm -a=" + std::string(max_target_bytes - 7, 'x'));
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().message, "target has 65537 bytes, maximum is 65536");
 }
 
 }  // namespace
