@@ -93,4 +93,29 @@ std::vector<MlfMain> main_memory_of(const Graph& graph, const std::set<std::stri
   return all;
 }
 
+std::map<std::int64_t, std::uint64_t> inner_memory_of(const Graph& graph) {
+  std::set<std::uint32_t> outer;
+  std::set<std::int64_t> of_inputs;
+  for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {
+    outer.insert(graph.input_entry(i));
+    of_inputs.insert(graph.entries[graph.input_entry(i)].storage_id);
+  }
+  for (const GraphOutput& head : graph.heads) outer.insert(head.entry);
+  std::map<std::int64_t, std::uint64_t> by_device;
+  // An entry of id -1 shares no memory.
+  std::map<std::int64_t, const GraphEntry*> largest;
+  for (std::uint32_t e = 0; e < graph.entries.size(); ++e) {
+    const GraphEntry& entry = graph.entries[e];
+    if (outer.contains(e)) continue;
+    if (entry.storage_id < 0) {
+      by_device[device_of(entry)] += entry.bytes;
+    } else if (!of_inputs.contains(entry.storage_id)) {
+      const GraphEntry*& found = largest[entry.storage_id];
+      if (found == nullptr || found->bytes < entry.bytes) found = &entry;
+    }
+  }
+  for (const auto& [id, entry] : largest) by_device[device_of(*entry)] += entry->bytes;
+  return by_device;
+}
+
 }  // namespace gantry

@@ -9,6 +9,8 @@
 #include "core/format/graph_json.hpp"
 #include "core/mlf/metadata.hpp"
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,5 +26,9 @@ std::vector<MlfStorage> storage_of(const Graph& graph);
 //
 // parameters  [in]  names of the inputs that are parameters
 std::vector<MlfMain> main_memory_of(const Graph& graph, const std::set<std::string>& parameters);
+
+// Returns on each device the least memory of a graph executor between its functions, without inputs,
+// parameters and outputs: the largest other entry of each storage.
+std::map<std::int64_t, std::uint64_t> inner_memory_of(const Graph& graph);
 
 }  // namespace gantry

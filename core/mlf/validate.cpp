@@ -5,6 +5,7 @@
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 #include "core/mlf/function_names.hpp"
+#include "core/mlf/memory_check.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "core/mlf/metadata_fields.hpp"
 #include "core/target/target_form.hpp"
@@ -68,8 +69,13 @@ class ModelValidator {
     if (!model_.has_executor("graph")) return;
     const std::optional<Graph> graph = read_graph();
     if (!graph) return;
-    check_parameters(*graph);
+    const std::optional<std::set<std::string>> parameters = check_parameters(*graph);
     check_storage(*graph);
+    // Version 1 has no memory of functions.
+    if (parameters && archive_.metadata.version > 1) {
+      const std::string functions = metadata_path(key("memory"), "functions");
+      check_main_memory(model_, *graph, *parameters, metadata_path(functions, "main"), findings_);
+    }
     check_functions(called_by(*graph), files_.graph);
   }
 
@@ -85,7 +91,8 @@ class ModelValidator {
   void check_operators();
   void check_entry();
   std::optional<Graph> read_graph();
-  void check_parameters(const Graph& graph);
+  // Returns their names; nullopt: they cannot be read.
+  std::optional<std::set<std::string>> check_parameters(const Graph& graph);
   void check_storage(const Graph& graph);
   void check_functions(const std::set<std::string>& called, const std::string& path);
 
@@ -202,16 +209,18 @@ std::optional<Graph> ModelValidator::read_graph() {
   return std::move(*graph);
 }
 
-void ModelValidator::check_parameters(const Graph& graph) {
+std::optional<std::set<std::string>> ModelValidator::check_parameters(const Graph& graph) {
   const ArchiveMember* member = find(files_.parameters);
-  if (member == nullptr) return;
+  if (member == nullptr) return std::nullopt;
   const Result<std::vector<Param>> parameters = read_params(member->content);
   if (!parameters.ok()) {
     findings_.error(files_.parameters, parameters.error().message);
-    return;
+    return std::nullopt;
   }
+  std::set<std::string> known;
   std::size_t unknown = 0;
   for (const Param& parameter : *parameters) {
+    known.emplace(parameter.name);
     const auto input = graph.input_by_name.find(parameter.name);
     if (input == graph.input_by_name.end()) {
       std::vector<std::string_view> names;
@@ -229,6 +238,7 @@ void ModelValidator::check_parameters(const Graph& graph) {
                       found, ", the graph requires ", required);
     }
   }
+  return known;
 }
 
 // TVM computes this list wrongly for graphs in which storage ids and entries are not in step, so a

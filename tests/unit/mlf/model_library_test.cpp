@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/mlf/model_library.hpp"
 
+#include "core/mlf/function_names.hpp"
+#include "core/mlf/memory_check.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 
@@ -210,6 +212,89 @@ TEST(ModelLibrary, ComparesTheMemoryWithTheGraph) {
     replace_metadata(archive, one.from, one.to);
     EXPECT_EQ(findings_of(archive), one.findings) << one.to;
   }
+}
+
+TEST(ModelLibrary, ComparesTheMemoryOfTheMainFunctionWithTheGraph) {
+  const std::string main = "warning " + modules + "memory.functions.main";
+  const Changed cases[] = {
+      {"", "\"constants_size_bytes\": 26280", "\"constants_size_bytes\": 1",
+       main + "[0].constants_size_bytes is 1, the graph requires 26280\n"},
+      {"", "\"io_size_bytes\": 296", "\"io_size_bytes\": 256",
+       main + "[0].io_size_bytes is 256, the graph requires 296\n"},
+      // 480 of TVM have 96 of the functions; 40 of the output share 256 with another entry
+      {"", "\"workspace_size_bytes\": 480", "\"workspace_size_bytes\": 384", ""},
+      {"", "\"workspace_size_bytes\": 480", "\"workspace_size_bytes\": 383",
+       main + "[0].workspace_size_bytes is 383, the graph requires at least 384\n"},
+      {"", "\"x\": {", "\"y\": {",
+       main + "[0].inputs has \"y\" float32 of 256 bytes, the graph requires \"x\" float32 of 256 "
+              "bytes\n"},
+      {"", "\"size\": 40", "\"size\": 44",
+       main + "[0].outputs has float32 of 44 bytes, the graph requires float32 of 40 bytes\n"},
+      // names of outputs are not in the graph
+      {"", "\"output\": {", "\"scores\": {", ""},
+      {"", "\"outputs\":", "\"x_outputs\":", ""},
+      {"", "\"constants_size_bytes\": 26280,", "", ""},
+  };
+  for (const Changed& one : cases) {
+    ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+    replace_metadata(archive, one.from, one.to);
+    EXPECT_EQ(findings_of(archive), one.findings) << one.to;
+  }
+}
+
+TEST(MainMemory, HasARecordForEachDeviceOfTheGraph) {
+  const ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+  Graph graph = *read_graph_json(archive.at(graph_file), 0);
+  MlfModel model;
+  const std::set<std::string> parameters = {"p0", "p1", "p2", "p3", "p4", "p5"};
+  const auto found = [&] {
+    Findings findings;
+    check_main_memory(model, graph, parameters, "main", findings);
+    return test::text_of(findings);
+  };
+  for (GraphEntry& entry : graph.entries) entry.device_number = 2;
+  model.main = main_memory_of(graph, parameters);
+  EXPECT_EQ(found(), "");
+
+  model.main[0].device = 1;
+  EXPECT_EQ(found(), "warning main has no device 2, which the graph uses\n");
+  model.main.push_back(model.main[0]);
+  EXPECT_EQ(found(),
+            "warning main has device 1 twice\n"
+            "warning main has no device 2, which the graph uses\n");
+
+  // A graph without devices runs on the device of the only record.
+  model.main.pop_back();
+  model.main[0].device = 2;
+  for (GraphEntry& entry : graph.entries) entry.device_number = -1;
+  EXPECT_EQ(found(), "");
+}
+
+// TVM counts an output among several more than once, and an output that is an input not twice.
+TEST(MainMemory, ComparesInputsAndOutputsOnlyWhereTvmCountsThemOnce) {
+  const ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+  Graph graph = *read_graph_json(archive.at(graph_file), 0);
+  MlfModel model;
+  const auto found = [&](const std::set<std::string>& parameters) {
+    Findings findings;
+    check_main_memory(model, graph, parameters, "main", findings);
+    return test::text_of(findings);
+  };
+  const GraphOutput output = graph.heads.front();
+  graph.heads.push_back(output);
+  model.main = main_memory_of(graph, {"p0"});
+  model.main[0].io_size_bytes += 40;
+  EXPECT_EQ(found({"p0"}), "");
+  graph.heads = {{graph.inputs[0], 0, graph.input_entry(0)}};
+  model.main = main_memory_of(graph, {"p0"});
+  model.main[0].io_size_bytes -= 256;
+  EXPECT_EQ(found({"p0"}), "");
+  graph.heads = {output};
+  model.main[0].outputs.reset();
+  EXPECT_THAT(found({"p0"}), HasSubstr("warning main[0].io_size_bytes is "));
+
+  // Linked parameters are inputs of the graph, and the archive has none.
+  EXPECT_EQ(found({}), "");
 }
 
 TEST(ModelLibrary, ComparesTheFunctionsOfTheGraphWithTheCode) {
