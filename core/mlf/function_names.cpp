@@ -5,26 +5,34 @@
 
 namespace gantry {
 
-const MlfFunctions::Symbols& MlfFunctions::symbols_of(const ArchiveMember& member,
-                                                      bool is_library) {
-  const auto [at, is_new] = symbols_.try_emplace(member.name);
-  Symbols& symbols = at->second;
-  if (!is_new) return symbols;
+bool MlfFunctionNames::contains(std::string_view name) const {
+  return (objects != nullptr && objects->names.contains(name)) ||
+         (library != nullptr && library->names.contains(name));
+}
+
+std::vector<std::string_view> MlfFunctionNames::all() const {
+  std::vector<std::string_view> names;
+  for (const MlfSymbols* symbols : {objects, library}) {
+    if (symbols != nullptr) names.insert(names.end(), symbols->names.begin(), symbols->names.end());
+  }
+  return names;
+}
+
+void MlfFunctions::read(const ArchiveMember& member, bool is_library, MlfSymbols& symbols) {
   const Result<ElfFile> file = ElfFile::parse(member.content);
   if (!file.ok()) {
     findings_.error(member.name, file.error().message);
     symbols.is_readable = false;
-    return symbols;
+    return;
   }
   if (file->type() != (is_library ? ElfType::shared : ElfType::relocatable)) {
     findings_.error(member.name, "is no ", is_library ? "shared library" : "relocatable object");
   }
   for (const ElfSymbol& symbol : file->symbols()) {
     if (symbol.defined() && symbol.binding != SymbolBinding::local) {
-      symbols.names.push_back(symbol.name);
+      symbols.names.insert(symbol.name);
     }
   }
-  return symbols;
 }
 
 MlfFunctionNames MlfFunctions::of(std::size_t model) {
@@ -32,14 +40,22 @@ MlfFunctionNames MlfFunctions::of(std::size_t model) {
   const MlfModelFiles& files = archive_.model_files[model];
   MlfFunctionNames names;
   names.is_complete = files.sources.empty() && described.blobs.empty();
-  const auto add = [&](const ArchiveMember* member, bool is_library) {
-    if (member == nullptr) return;
-    const Symbols& symbols = symbols_of(*member, is_library);
-    names.defined.insert(symbols.names.begin(), symbols.names.end());
-    names.is_complete &= symbols.is_readable;
-  };
-  for (const std::string& object : files.objects) add(archive_.files.find(object), false);
-  if (described.library) add(archive_.files.find(described.library->path), true);
+  if (!files.objects.empty()) {
+    const auto [at, is_new] = objects_.try_emplace(files.objects.front());
+    for (std::size_t i = 0; is_new && i < files.objects.size(); ++i) {
+      read(*archive_.files.find(files.objects[i]), false, at->second);
+    }
+    names.objects = &at->second;
+    names.is_complete &= at->second.is_readable;
+  }
+  const ArchiveMember* library =
+      described.library ? archive_.files.find(described.library->path) : nullptr;
+  if (library != nullptr) {
+    const auto [at, is_new] = libraries_.try_emplace(library->name);
+    if (is_new) read(*library, true, at->second);
+    names.library = &at->second;
+    names.is_complete &= at->second.is_readable;
+  }
   return names;
 }
 

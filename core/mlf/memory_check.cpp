@@ -10,8 +10,11 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry {

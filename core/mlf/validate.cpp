@@ -194,7 +194,7 @@ void ModelValidator::check_entry() {
   const MlfFunctionNames names = facts_.functions.of(index_);
   const std::string packed = concat("tvmgen_", model_.name, "___tvm_main__");
   const std::string plain = concat("tvmgen_", model_.name, "_run");
-  if (!names.is_complete || names.defined.contains(packed) || names.defined.contains(plain)) return;
+  if (!names.is_complete || names.contains(packed) || names.contains(plain)) return;
   findings_.error("codegen/host", "defines neither ", packed, " nor ", plain);
 }
 
@@ -291,13 +291,16 @@ void ModelValidator::check_functions(const std::set<std::string>& called, const 
   const MlfFunctionNames names = facts_.functions.of(index_);
   std::set<std::string_view> listed;
   for (const MlfFunction& function : model_.functions) listed.insert(function.function_name);
-  std::vector<std::string_view> known(names.defined.begin(), names.defined.end());
-  known.insert(known.end(), listed.begin(), listed.end());
+  std::vector<std::string_view> known;
   std::size_t missing = 0;
   for (const std::string& function : called) {
-    if (names.defined.contains(function) || listed.contains(function)) continue;
+    if (names.contains(function) || listed.contains(function)) continue;
     // Source text is not searched, and archives of version 1 list no functions.
     if (!names.is_complete && listed.empty()) continue;
+    if (missing == 0) {
+      known = names.all();
+      known.insert(known.end(), listed.begin(), listed.end());
+    }
     if (missing++ == max_suggestions) known.clear();
     findings_.error(path, "calls ", quoted(function),
                     ", which is neither in the objects nor in operator_functions",

@@ -321,6 +321,35 @@ TEST(ModelLibrary, ComparesTheFunctionsOfTheGraphWithTheCode) {
   EXPECT_THAT(findings_of(objects), StartsWith("error codegen/host/lib/digits_lib1.o "));
 }
 
+// 1024 models can name one library.
+TEST(MlfFunctions, OfModelsWithTheSameFilesAreReadOnce) {
+  ArchiveText archive = golden_archive("digits_cpp_aot_llvm.tar");
+  archive["codegen/all.so"] = as_text(test::read_file(test::golden("tvm-0.12/digits_mlp_llvm.so")));
+  archive["codegen/host/lib/lib0.o"] = archive["codegen/host/lib/digits_lib0.o"];
+  const std::string model = R"(": {"model_name": "m", "style": "operator", "target": ["llvm"],
+    "export_datetime": "2022-06-17 00:00:00Z", "executors": [], "memory": {"f": []},
+    "x_library": {"path": "codegen/all.so", "sha256": ""}})";
+  archive["metadata.json"] =
+      concat(R"({"version": 7, "modules": {"a)", model, ", \"b", model, "}}");
+  const auto bytes = test::tar_of(archive);
+  Findings findings;
+  const auto library = read_model_library(bytes, findings);
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  MlfFunctions functions(*library, findings);
+
+  const MlfFunctionNames a = functions.of(0), b = functions.of(1);
+
+  EXPECT_EQ(test::text_of(findings), "");
+  ASSERT_NE(a.library, nullptr);
+  ASSERT_NE(a.objects, nullptr);
+  EXPECT_EQ(a.library, b.library);
+  EXPECT_EQ(a.objects, b.objects);
+  EXPECT_TRUE(a.contains("tvmgen_default_fused_nn_softmax"));
+  EXPECT_TRUE(a.contains("tvmgen_digits___tvm_main__"));
+  EXPECT_FALSE(a.contains("f"));
+  EXPECT_EQ(a.all().size(), a.library->names.size() + a.objects->names.size());
+}
+
 TEST(ModelLibrary, RequiresTheEntryFunctionOfAheadOfTimeCode) {
   ArchiveText archive = golden_archive("digits_cpp_aot_llvm.tar");
   archive.erase("codegen/host/lib/digits_lib0.o");
