@@ -263,6 +263,8 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
   if (metadata.version != max_mlf_version) {
     findings.warning(modules_path, "is a key of version ", max_mlf_version,
                      ", the archive has version ", metadata.version);
+    // Whoever uses the metadata finds the members under the names of version 7.
+    metadata.version = max_mlf_version;
   }
   for (const JsonValue member : root) {
     if (member.key() != "modules" && member.key() != "version") {

@@ -118,6 +118,7 @@ struct MlfModel {
 };
 
 struct MlfMetadata {
+  // of the keys and the names of members: 7 in a file with "modules", whatever number it has
   std::uint64_t version = max_mlf_version;
   // at least one
   std::vector<MlfModel> models;

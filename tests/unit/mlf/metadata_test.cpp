@@ -210,6 +210,7 @@ TEST(MlfMetadata, IsNamedByModulesInAnyVersion) {
 
   ASSERT_TRUE(metadata.ok());
   EXPECT_EQ(metadata->models[0].name, "digits");
+  EXPECT_EQ(metadata->version, 7u);
   EXPECT_EQ(test::text_of(findings),
             "warning metadata.json: modules is a key of version 7, the archive has version 6\n");
 }

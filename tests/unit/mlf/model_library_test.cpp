@@ -62,6 +62,18 @@ TEST(ModelLibrary, HasTheFilesOfItsVersion) {
   }
 }
 
+// With "modules" the members have the names of version 7, whatever number the file has.
+TEST(ModelLibrary, HasTheFilesOfVersion7WithModules) {
+  for (const std::uint64_t version : {1, 2, 4, 6}) {
+    ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+    replace_metadata(archive, "\"version\": 7", concat("\"version\": ", version));
+    EXPECT_EQ(
+        findings_of(archive),
+        concat("warning metadata.json: modules is a key of version 7, the archive has version ",
+               version, "\n"));
+  }
+}
+
 TEST(ModelLibrary, ListsObjectsByNumber) {
   ArchiveText archive = golden_archive("digits_crt_graph_llvm.tar");
   for (const char* name :
