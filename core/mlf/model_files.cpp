@@ -52,6 +52,12 @@ std::string relay_member(std::string_view model, std::uint64_t version) {
   return concat("src/", model, ".relay");
 }
 
+std::string code_member(std::string_view member, std::string_view model) {
+  const std::size_t slash = member.rfind('/') + 1;
+  // The last "lib": a model's name may contain another, what follows it is a number and a suffix.
+  return concat(member.substr(0, slash), model, "_", member.substr(member.rfind("lib")));
+}
+
 MlfModelFiles files_of(const MlfModel& model, std::uint64_t version, const TarFiles& files) {
   MlfModelFiles found;
   const bool has_plain_names = version <= 2 || model.is_operator();

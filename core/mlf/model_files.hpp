@@ -29,6 +29,9 @@ MlfModelFiles files_of(const MlfModel& model, std::uint64_t version, const TarFi
 std::string graph_member(std::string_view model, std::uint64_t version);
 std::string parameters_member(std::string_view model);
 std::string relay_member(std::string_view model, std::uint64_t version);
+// Returns the name from version 3 on of a member among objects or sources:
+// "codegen/host/lib/lib0.o" -> "codegen/host/lib/m_lib0.o".
+std::string code_member(std::string_view member, std::string_view model);
 
 // True if the name can be part of a file name: ASCII letters, digits, '_', '-', '.'; not first '.'.
 bool is_model_name(std::string_view name);

@@ -143,10 +143,14 @@ class RenamedMembers {
   std::set<std::string, std::less<>> moved_;
 };
 
-// "codegen/host/lib/lib0.o" -> "codegen/host/lib/m_lib0.o"
-std::string code_member(std::string_view member, std::string_view model) {
-  const std::size_t slash = member.rfind('/') + 1;
-  return concat(member.substr(0, slash), model, "_", member.substr(member.find("lib", slash)));
+Status rename_model(const std::string& name, MlfModel& model) {
+  if (name != model.name && model.has_executor("aot")) {
+    return invalid("model ", quoted(model.name), " cannot be renamed to ", quoted(name),
+                   ": it is compiled ahead of time, its functions are named tvmgen_", model.name,
+                   "_*; omit the name");
+  }
+  model.name = model.model_name = name;
+  return {};
 }
 
 }  // namespace
@@ -200,7 +204,7 @@ Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
   for (std::size_t i = 0; i < metadata.models.size(); ++i) {
     MlfModel& model = metadata.models[i];
     const MlfModelFiles& files = archive.model_files[i];
-    if (!options.name.empty()) model.name = model.model_name = options.name;
+    if (!options.name.empty()) GANTRY_CHECK(rename_model(options.name, model));
     GANTRY_CHECK(check_model_name(model.name));
     if (!options.export_datetime.empty()) model.export_datetime = options.export_datetime;
     if (!options.targets.empty()) model.targets.clear();

@@ -44,8 +44,9 @@ Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
 // Describes an archive with the members of another.
 //
 // archive  [in]   of the bytes of `file`, without errors among its findings
-// returns  invalid  as above; version 5 and several models; a name and several models; a member has
-//                   a name that the version gives to another one
+// returns  invalid  as above; version 5 and several models; a name and several models; another name
+//                   for ahead-of-time code; several models, one of them of operators; a member has a
+//                   name that the version gives to another one
 //          the failures of reading the graphs and parameters
 Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
                               const ModelLibrary& archive, const MlfExportOptions& options);

@@ -74,6 +74,13 @@ TEST(ModelLibrary, HasTheFilesOfVersion7WithModules) {
   }
 }
 
+TEST(CodeMember, HasTheNameOfTheModelOnce) {
+  EXPECT_EQ(code_member("codegen/host/lib/lib0.o", "m"), "codegen/host/lib/m_lib0.o");
+  EXPECT_EQ(code_member("codegen/host/lib/calibnet_lib10.o", "calibnet"),
+            "codegen/host/lib/calibnet_lib10.o");
+  EXPECT_EQ(code_member("codegen/host/src/a_lib_lib0.cpp", "lib"), "codegen/host/src/lib_lib0.cpp");
+}
+
 TEST(ModelLibrary, ListsObjectsByNumber) {
   ArchiveText archive = golden_archive("digits_crt_graph_llvm.tar");
   for (const char* name :

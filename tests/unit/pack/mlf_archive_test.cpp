@@ -59,6 +59,14 @@ Result<Pieces> exported_again(const std::vector<std::uint8_t>& bytes,
   return mlf_of_archive(file, archive, options);
 }
 
+// Adds a copy of the model "digits" to metadata.json, before it.
+void add_model(ArchiveText& archive) {
+  std::string& text = archive["metadata.json"];
+  const std::size_t first = text.find("\"digits\": {"), last = text.rfind("\n  },");
+  const std::string model = text.substr(first, last - first);
+  text.insert(first, "\"other\"" + model.substr(8) + ",");
+}
+
 TEST(MlfOfArtifact, HasTheGraphTheParametersAndTheLibrary) {
   const auto archive = exported(test::golden("tvm-0.12/digits_mlp_llvm.so"));
 
@@ -231,12 +239,36 @@ TEST(MlfOfArchive, UpgradesVersion1WithTheMemoryOfTheGraph) {
   EXPECT_EQ(model.export_datetime, "2021-03-10 00:00:00Z");
 }
 
+// "lib" is part of the model's name.
+TEST(MlfOfArchive, KeepsTheCodeOfAModelWhoseNameContainsLib) {
+  const auto named = exported_again(test::tar_of(test::golden_archive("digits_crt_graph_llvm.tar")),
+                                    {.name = "calibnet"});
+  ASSERT_TRUE(named.ok()) << named.error().message;
+  const ArchiveText before = members_of(*named);
+  EXPECT_TRUE(before.contains("codegen/host/lib/calibnet_lib0.o"));
+  EXPECT_EQ(test::findings_of(before), "");
+
+  const auto again = exported_again(test::tar_of(before));
+
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(members_of(*again) == before);
+}
+
+TEST(MlfOfArchive, RefusesToRenameAheadOfTimeCode) {
+  const ArchiveText archive = test::golden_archive("digits_cpp_aot_llvm.tar");
+  const auto renamed = exported_again(test::tar_of(archive), {.name = "numbers"});
+  ASSERT_FALSE(renamed.ok());
+  EXPECT_EQ(renamed.error().code, Code::invalid);
+  EXPECT_EQ(renamed.error().message,
+            "model \"digits\" cannot be renamed to \"numbers\": it is compiled ahead of time, its "
+            "functions are named tvmgen_digits_*; omit the name");
+
+  EXPECT_TRUE(exported_again(test::tar_of(archive), {.name = "digits"}).ok());
+}
+
 TEST(MlfOfArchive, RefusesANameForSeveralModelsAndMembersThatCollide) {
   ArchiveText two = test::golden_archive("digits_cpp_aot_llvm.tar");
-  std::string& text = two["metadata.json"];
-  const std::size_t first = text.find("\"digits\": {"), last = text.rfind("\n  },");
-  const std::string model = text.substr(first, last - first);
-  text.insert(first, "\"other\"" + model.substr(8) + ",");
+  add_model(two);
   const auto renamed = exported_again(test::tar_of(two), {.name = "x"});
   ASSERT_FALSE(renamed.ok());
   EXPECT_EQ(renamed.error().message, "archive has 2 models, only one can be renamed");
