@@ -136,7 +136,7 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
 
 // Returns metadata.json of `version`, 5 or 7: keys sorted, indented by two spaces, as TVM writes it.
 //
-// returns  invalid  version 5 has one model only; another version
+// returns  invalid  version 5 and a model of operators have one model only; another version
 Result<std::string> write_mlf_metadata(const MlfMetadata& metadata, std::uint64_t version);
 
 }  // namespace gantry

@@ -185,6 +185,12 @@ Result<std::string> write_mlf_metadata(const MlfMetadata& metadata, std::uint64_
   if (version == 5 && metadata.models.size() != 1) {
     return invalid("archive has ", metadata.models.size(), " models, version 5 has one");
   }
+  const auto operators = std::ranges::find_if(metadata.models, &MlfModel::is_operator);
+  if (operators != metadata.models.end() && metadata.models.size() != 1) {
+    return invalid("archive has ", metadata.models.size(), " models, and model ",
+                   quoted(operators->name),
+                   " has the style \"operator\"; an archive of operators has one model");
+  }
   if (version == 5) GANTRY_CHECK(check_flat_targets(metadata.models.front()));
   // an operator is flat in every version
   const bool is_flat = version == 5 || metadata.models.front().is_operator();

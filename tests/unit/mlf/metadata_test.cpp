@@ -255,6 +255,21 @@ TEST(MlfMetadata, IsWrittenInVersion5ForOneModel) {
   EXPECT_EQ(six.error().message, "version is 6, this version writes 5 and 7");
 }
 
+// An archive of operators has no place for another model.
+TEST(MlfMetadata, OfOperatorsHasOneModel) {
+  const MlfModel graph = read(golden_archive("digits_cpp_graph_c.tar")["metadata.json"]).models[0];
+  const MlfModel operators = read(operator_v7).models[0];
+  for (const auto& models : {std::vector{operators, graph}, std::vector{graph, operators}}) {
+    const auto written = write_mlf_metadata({7, models}, 7);
+
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().code, Code::invalid);
+    EXPECT_EQ(written.error().message,
+              "archive has 2 models, and model \"add\" has the style \"operator\"; an archive of "
+              "operators has one model");
+  }
+}
+
 TEST(MlfMetadata, OfOperatorsIsWrittenFlat) {
   const MlfMetadata metadata = read(operator_v7);
 
