@@ -59,16 +59,42 @@ std::string directory_of(std::string_view type_key) {
   return name;
 }
 
-std::string readme_text(const MlfModel& model, std::uint64_t version, const TarContents& contents) {
-  std::string text = concat("# ", model.name, "\n\nModel Library Format, version ", version,
-                            ", written by gantry.\n\n");
-  text +=
-      "`metadata.json` describes the model. `gantry run` runs this archive, `gantry mlf show` "
-      "lists it.\n\n";
+// What `gantry run` does with the archive: core/runtime/archived_model.hpp.
+std::string_view readme_run(const std::vector<MlfModel>& models) {
+  if (models.size() != 1) return "`gantry run` runs archives of one model only, ";
+  const MlfModel& model = models.front();
+  if (model.is_operator()) return "`gantry run --function` calls its functions, ";
+  if (model.has_executor("aot") && !model.library) {
+    return "`gantry run` does not run ahead-of-time code, ";
+  }
+  return "`gantry run` runs this archive, ";
+}
+
+// The second line of a README.md of ours, without the version.
+constexpr std::string_view readme_begin = "Model Library Format, version ";
+constexpr std::string_view readme_end = ", written by gantry.\n";
+
+std::string readme_text(const std::vector<MlfModel>& models, std::uint64_t version,
+                        const TarContents& contents) {
+  std::string text = concat(
+      "# ",
+      join(
+          models, ", ", [](const MlfModel& model) { return model.name; }, max_listed_names),
+      "\n\n", readme_begin, version, readme_end, "\n`metadata.json` describes the model",
+      models.size() == 1 ? "" : "s", ". ", readme_run(models), "`gantry mlf show` lists it.\n\n");
   for (const auto& [name, content] : contents) {
     text += concat("- `", name, "`, ", content.size(), " bytes\n");
   }
   return text;
+}
+
+// True for a README.md of an earlier export, which lists other members.
+bool is_our_readme(std::string_view text) {
+  const std::size_t line = text.find("\n\n");
+  if (!text.starts_with("# ") || line == text.npos) return false;
+  text.remove_prefix(line + 2);
+  if (!text.starts_with(readme_begin)) return false;
+  return text.substr(0, text.find('\n') + 1).ends_with(readme_end);
 }
 
 // The targets that a library shows: its compiler and the device code that it carries.
@@ -101,7 +127,7 @@ Result<Pieces> finish(MlfMetadata& metadata, std::uint64_t version, TarContents&
   contents[std::string(metadata_file)] = pieces_of_text(text);
   if (!contents.contains(std::string(readme_file))) {
     contents[std::string(readme_file)] =
-        pieces_of_text(readme_text(metadata.models.front(), version, contents));
+        pieces_of_text(readme_text(metadata.models, version, contents));
   }
   return write_tar(std::move(contents));
 }
@@ -223,6 +249,10 @@ Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
     describe_graph(graph, model);
   }
   GANTRY_TRY(TarContents contents, std::move(members).finish());
+  const ArchiveMember* readme = archive.files.find(readme_file);
+  if (readme != nullptr && is_our_readme(as_text(readme->content))) {
+    contents.erase(std::string(readme_file));
+  }
   return finish(metadata, options.version, contents);
 }
 

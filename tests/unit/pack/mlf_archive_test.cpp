@@ -254,6 +254,39 @@ TEST(MlfOfArchive, KeepsTheCodeOfAModelWhoseNameContainsLib) {
   EXPECT_TRUE(members_of(*again) == before);
 }
 
+TEST(MlfOfArchive, HasAReadmeThatSaysWhatRunsIt) {
+  const auto readme_of = [](const ArchiveText& archive, const MlfExportOptions& options = {}) {
+    const auto exported = exported_again(test::tar_of(archive), options);
+    EXPECT_TRUE(exported.ok()) << exported.error().message;
+    return members_of(*exported).at("README.md");
+  };
+  ArchiveText archive = test::golden_archive("digits_cpp_aot_llvm.tar");
+  EXPECT_THAT(readme_of(archive),
+              StartsWith("# digits\n\nModel Library Format, version 7, written by gantry.\n\n"
+                         "`metadata.json` describes the model. `gantry run` does not run "
+                         "ahead-of-time code, `gantry mlf show` lists it.\n"));
+  add_model(archive);
+  EXPECT_THAT(readme_of(archive),
+              StartsWith("# other, digits\n\nModel Library Format, version 7, written by "
+                         "gantry.\n\n`metadata.json` describes the models. `gantry run` runs "
+                         "archives of one model only, `gantry mlf show` lists it.\n"));
+
+  ArchiveText operators;
+  operators["codegen/host/src/lib0.c"] = "int f(void) { return 0; }";
+  operators["metadata.json"] = R"({"version": 7, "model_name": "op", "style": "operator",
+    "export_datetime": "2022-06-17 00:00:00Z", "target": ["c"], "executors": [],
+    "memory": {"f": []}})";
+  EXPECT_THAT(readme_of(operators), HasSubstr(" `gantry run --function` calls its functions, "));
+
+  // Ours is written again, because it lists the members; others are kept.
+  ArchiveText graph = test::golden_archive("digits_cpp_graph_c.tar");
+  graph["README.md"] = readme_of(graph, {.version = 5});
+  EXPECT_THAT(readme_of(graph), StartsWith("# digits\n\nModel Library Format, version 7,"));
+  EXPECT_THAT(readme_of(graph), HasSubstr("- `executor-config/graph/digits.graph`"));
+  graph["README.md"] = "# digits\n\nModel Library Format, version 7, written by hand.\n";
+  EXPECT_EQ(readme_of(graph), graph["README.md"]);
+}
+
 TEST(MlfOfArchive, RefusesToRenameAheadOfTimeCode) {
   const ArchiveText archive = test::golden_archive("digits_cpp_aot_llvm.tar");
   const auto renamed = exported_again(test::tar_of(archive), {.name = "numbers"});
