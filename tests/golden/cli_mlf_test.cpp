@@ -207,6 +207,21 @@ TEST(MlfExport, ChangesTheVersionOfAnArchive) {
   EXPECT_EQ(run_gantry({"mlf", "validate", seven}).status, 0);
 }
 
+TEST(MlfExport, MovesNoArchiveWithAnErrorIntoPlace) {
+  const TempDir directory;
+  const std::string in = directory / "in.tar", out = directory / "out.tar";
+  write_invalid_archive(in);
+
+  const Outcome outcome = run_gantry({"mlf", "export", in, "-o", out});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err,
+            "gantry: archive would have 3 errors, the first: parameters/m.params is missing\n"
+            "  cannot write \"" +
+                out + "\"\n");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
 TEST(MlfExport, WritesToAPipe) {
   const Outcome outcome = run_gantry({"mlf", "export", "tvm-0.12/digits_mlp_c.so", "-o", "-"});
 

@@ -4,6 +4,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/kind/file_kind.hpp"
+#include "core/mlf/model_library.hpp"
 #include "core/pack/mlf_archive.hpp"
 #include "core/runtime/environment.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -12,10 +13,15 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
+#include <fcntl.h>
+
 #include <ctime>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gantry::cli {
@@ -89,6 +95,21 @@ Status check_replaced(const OutputFile& output) {
                  ": it exists and is not a tar archive; remove it or choose another output");
 }
 
+// An archive with an error is not moved into place. What went to a pipe cannot be read again.
+Status check_written(const OutputFile& output) {
+  if (output.is_stream()) return {};
+  const int copy = ::fcntl(::fileno(output.stream()), F_DUPFD_CLOEXEC, 0);
+  GANTRY_TRY(const auto written, MappedFile::adopt(Descriptor(copy), output.path()));
+  Findings findings;
+  GANTRY_TRY(const ModelLibrary archive, read_model_library(written->bytes(), findings));
+  validate(archive, findings);
+  const Finding* error = findings.first_error();
+  if (error == nullptr) return {};
+  return malformed(no_offset, "archive would have ", findings.errors(),
+                   findings.errors() == 1 ? " error: " : " errors, the first: ", error->path, " ",
+                   error->text);
+}
+
 Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& globals) {
   const InputFiles inputs = input_files(globals, {options.file});
   GANTRY_TRY(OutputFile output, OutputFile::open(options.output, inputs));
@@ -100,6 +121,9 @@ Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& 
   DescriptorStream stream(::fileno(output.stream()), options.output);
   GANTRY_CHECK(archive->write_to(stream));
   GANTRY_CHECK(stream.status());
+  if (Status checked = check_written(output); !checked.ok()) {
+    return std::move(checked).error().at("cannot write ", quoted(options.output));
+  }
   GANTRY_CHECK(output.commit());
   return kDone;
 }
