@@ -95,6 +95,31 @@ TEST(DiskFull, EndsPackBySignalWithoutAHalfWrittenOutput) {
   }
 }
 
+// The archive has 115 KB: the limits stop it in its first member, the library and the parameters.
+TEST(DiskFull, StopsMlfExportWithoutAHalfWrittenOutput) {
+  Scene scene;
+  scene.replace_archive();
+  for (const rlim_t max : {100, 20'000, 100'000}) {
+    SCOPED_TRACE(concat("files of up to ", max, " bytes"));
+    const Ending run = test::run_with(with(scene.mlf_export(),
+                                           [max] {
+                                             signal(SIGXFSZ, SIG_IGN);
+                                             limit(RLIMIT_FSIZE, max);
+                                           }),
+                                      {});
+
+    expect_refused(scene, run);
+    EXPECT_THAT(run.err, HasSubstr("File too large"));
+
+    const Ending signalled =
+        test::run_with(with(scene.mlf_export(), [max] { limit(RLIMIT_FSIZE, max); }), {});
+
+    EXPECT_EQ(signalled.status, 128 + SIGXFSZ) << signalled.err;
+    EXPECT_TRUE(scene.is_untouched());
+    EXPECT_TRUE(scene.has_nothing_else()) << scene.listing();
+  }
+}
+
 // The parameters are a file of holes, larger than the memory that the program and the compiler may
 // have.
 TEST(ResidentMemory, OfPackDoesNotGrowWithTheParameters) {

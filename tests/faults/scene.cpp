@@ -2,6 +2,7 @@
 #include "tests/faults/scene.hpp"
 
 #include "tests/support/built_plugins.hpp"
+#include "tests/support/tar_bytes.hpp"
 
 #include <gantry/result.hpp>
 
@@ -59,7 +60,7 @@ void must_end_well(const Job& job) {
 
 }  // namespace
 
-Scene::Scene() {
+Scene::Scene() : before_(kBefore) {
   fs::create_directory(dir_ / "out");
   write_file(input(), zeros());
   const fs::path demo = GANTRY_DEMO_DIR;
@@ -126,6 +127,19 @@ Job Scene::pack_object() const {
   return job;
 }
 
+Job Scene::mlf_export() const {
+  return gantry(
+      {"mlf", "export", golden("tvm-0.12/digits_mlp_llvm.so").string(), "-o", output().string()});
+}
+
+void Scene::replace_archive() {
+  before_ = tar_file("metadata.json", "{}");
+  reset();
+  must_end_well(mlf_export());
+  archive_ = read_file(output());
+  reset();
+}
+
 Job Scene::embedding() const {
   return {{(build_tree() / "tests/faults/faults_embed").string(), "once",
            golden("tvm-0.12/digits_mlp_llvm.so").string(),
@@ -145,12 +159,13 @@ Job Scene::embedding_again_and_again(unsigned long step) const {
 
 bool Scene::is_untouched() const {
   const auto bytes = bytes_of(output());
-  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()) == kBefore;
+  return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()) == before_;
 }
 
 bool Scene::is_whole() const {
   const auto bytes = bytes_of(output());
-  return bytes == packed_ || bytes == object_ || bytes == array_;
+  return bytes == packed_ || bytes == object_ || bytes == array_ ||
+         (!archive_.empty() && bytes == archive_);
 }
 
 bool Scene::has_nothing_else() const {
@@ -172,7 +187,7 @@ std::string Scene::listing() const {
 void Scene::reset() {
   fs::remove_all(dir_ / "out");
   fs::create_directory(dir_ / "out");
-  write_file(output(), kBefore);
+  write_file(output(), before_);
 }
 
 bool is_one_error(const std::string& err) {

@@ -23,12 +23,17 @@ class Scene {
   Job pack_for_real() const;
   // the same for the container alone, which no compiler reads
   Job pack_object() const;
+  // gantry mlf export of the model: writes the output, but replaces only an archive
+  Job mlf_export() const;
   // gantry inspect and gantry plugins list with --json; they write no file
   Job inspect() const;
   Job list() const;
   // an application of libgantry.so; writes no file
   Job embedding() const;
   Job embedding_again_and_again(unsigned long step) const;
+
+  // Makes the file that is replaced a tar archive: for mlf_export().
+  void replace_archive();
 
   // True if the output file is as it was before the run.
   bool is_untouched() const;
@@ -52,6 +57,9 @@ class Scene {
   std::vector<std::uint8_t> packed_;
   std::vector<std::uint8_t> object_;
   std::vector<std::uint8_t> array_;
+  std::vector<std::uint8_t> archive_;
+  // the file that is there before a run
+  std::string before_;
 };
 
 // True if `err`, stderr of a failed run, is one error: "gantry: <what>", or "<code>: <what>" of the

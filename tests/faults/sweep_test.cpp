@@ -34,6 +34,8 @@ struct Sweep {
   unsigned long step;
   // the job writes an output file
   bool writes = true;
+  // the file is an archive, and so is the one that it replaces
+  bool archive = false;
 };
 
 class EveryFault : public testing::TestWithParam<Sweep> {};
@@ -61,6 +63,7 @@ TEST_P(EveryFault, IsAnErrorOrHasNoEffect) {
     GTEST_SKIP() << "a sanitizer has its own malloc, and only x86-64 registers are supported";
   const Sweep& swept = GetParam();
   Scene scene;
+  if (swept.archive) scene.replace_archive();
   const Job job = (scene.*swept.job)();
   ASSERT_EQ(test::run_with(job, {}).status, 0) << "without a fault";
   unsigned long refused = 0;
@@ -93,6 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"AllocationsOfRunWithJson", &Scene::run_json, Fault::allocation, 131},
         Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67},
         Sweep{"AllocationsOfEmbedding", &Scene::embedding, Fault::allocation, 37, false},
+        Sweep{"AllocationsOfMlfExport", &Scene::mlf_export, Fault::allocation, 67, true, true},
         Sweep{"MemoryOfRun", &Scene::run, Fault::memory, 131},
         Sweep{"MemoryOfPack", &Scene::pack, Fault::memory, 131},
         Sweep{"MemoryOfEmbedding", &Scene::embedding, Fault::memory, 67, false},
@@ -101,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 1},
         Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
         Sweep{"SystemCallsOfPackObject", &Scene::pack_object, Fault::system_call, 1},
+        Sweep{"SystemCallsOfMlfExport", &Scene::mlf_export, Fault::system_call, 1, true, true},
         Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
     [](const auto& test) { return test.param.name; });
 
