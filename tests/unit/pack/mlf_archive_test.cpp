@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/mlf_archive.hpp"
 
+#include "core/arrays/params.hpp"
 #include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/tar_archive.hpp"
