@@ -51,6 +51,9 @@ constexpr std::string_view registration_source =
     "int TVMFFIEnvRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n";
 
 constexpr std::string_view c_suffixes[] = {".c", ".C", ".cc", ".cpp", ".cxx"};
+constexpr std::string_view c_suffix = ".c";
+// Beginnings of the names that only the C++ library defines.
+constexpr std::string_view cpp_names[] = {"_Z", "__cxa_", "__gxx_"};
 constexpr std::string_view library_suffix = ".so";
 // the beginning of the names of directories in which the compiler runs
 constexpr std::string_view scratch_name = "link";
@@ -60,6 +63,18 @@ constexpr std::string_view form = "linked library 1";
 bool is_source(std::string_view name) {
   return std::ranges::any_of(c_suffixes,
                              [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+// True if the C++ library must be linked. An installation with a C compiler alone has none.
+bool is_cpp(const LinkInput& file) {
+  if (!has_elf_magic(file.bytes)) return !file.name.ends_with(c_suffix);
+  const auto object = ElfFile::parse(file.bytes);
+  return object.ok() && std::ranges::any_of(object->symbols(), [](const ElfSymbol& symbol) {
+           return !symbol.defined() &&
+                  std::ranges::any_of(cpp_names, [&](std::string_view beginning) {
+                    return symbol.name.starts_with(beginning);
+                  });
+         });
 }
 
 // Names of members may be any bytes, and two may be equal.
@@ -199,7 +214,8 @@ Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const 
   job.search = options.search;
   job.flags = {"-isystem", "include", "-Wl,-z,lazy"};
   // Only what the code imports is needed.
-  job.libraries = {"-Wl,--as-needed", "-lm", "-lstdc++"};
+  job.libraries = {"-Wl,--as-needed", "-lm"};
+  if (std::ranges::any_of(files, is_cpp)) job.libraries.emplace_back("-lstdc++");
   try {
     for (const std::string_view name : header_names) {
       const fs::path header = scratch / "include" / name;

@@ -2,6 +2,7 @@
 #include "core/toolchain/link_cache.hpp"
 
 #include "core/elf/elf_file.hpp"
+#include "core/toolchain/link.hpp"
 #include "core/trust/digest.hpp"
 #include "tests/support/files.hpp"
 
@@ -240,6 +241,38 @@ TEST_F(LinkedLibrary, GivesObjectsTheirRegistration) {
   EXPECT_EQ(elf.find("TVMFFIEnvModRegisterSystemLibSymbol"), nullptr);
   EXPECT_THAT(elf.needed(), ::testing::Contains("libm.so.6"));
   EXPECT_THAT(elf.needed(), Not(::testing::Contains(HasSubstr("stdc++"))));
+}
+
+// A compiler without the C++ library, as Debian's package gcc alone is.
+TEST_F(LinkedLibrary, NeedsTheCppLibraryOnlyForCpp) {
+  test::write_file(
+      temp_ / "cc",
+      "#!/bin/sh\nfor word; do case $word in -lstdc++) echo 'cannot find -lstdc++' >&2;"
+      " exit 1;; esac; done\nexec /usr/bin/cc \"$@\"\n");
+  const auto object = test::read_file(test::golden("relax/tir_syslib_llvm.o"));
+  const LinkInput c[] = {input_of("lib0.c", "int one(void) { return 1; }"), {"lib1.o", object}};
+
+  const auto library = LinkCache(options()).link("model.tar", c);
+  const auto cpp = link("int one() { return 1; }", "lib0.cc");
+
+  EXPECT_TRUE(library.ok()) << library.error().message;
+  ASSERT_FALSE(cpp.ok());
+  EXPECT_THAT(cpp.error().message, HasSubstr("cannot find -lstdc++"));
+}
+
+TEST_F(LinkedLibrary, HasTheCppLibraryIfAnObjectImportsIt) {
+  test::write_file(temp_ / "lib0.cc", "int* one() { return new int(1); }\n");
+  const Status compiled = run_compiler(
+      "C++ compiler", {"/usr/bin/cc", "-c", "-fPIC", "-o", "lib0.o", "lib0.cc"}, temp_.path(), {});
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const auto object = test::read_file(temp_ / "lib0.o");
+  const LinkInput file{"lib0.o", object};
+
+  const auto library = LinkCache(options()).link("lib0.o", {&file, 1});
+
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  const ElfFile elf = ElfFile::parse((*library)->bytes()).value();
+  EXPECT_THAT(elf.needed(), ::testing::Contains(StartsWith("libstdc++.so")));
 }
 
 TEST_F(LinkedLibrary, IsNotMadeOfAnObjectForAnotherMachine) {
