@@ -10,6 +10,7 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,10 +56,10 @@ constexpr std::string_view c_suffix = ".c";
 // Beginnings of the names that only the C++ library defines.
 constexpr std::string_view cpp_names[] = {"_Z", "__cxa_", "__gxx_"};
 constexpr std::string_view library_suffix = ".so";
-// the beginning of the names of directories in which the compiler runs
+// the beginning of the names of directories in which files of the cache are written
 constexpr std::string_view scratch_name = "link";
 // Part of each digest; changes with the form of a link.
-constexpr std::string_view form = "linked library 1";
+constexpr std::string_view form = "linked library 2";
 
 bool is_source(std::string_view name) {
   return std::ranges::any_of(c_suffixes,
@@ -124,8 +125,8 @@ class LinkKey {
     const Sha256 digest = sha256(bytes);
     add(text_of(digest));
   }
-  std::string hex() const {
-    return hex_text(sha256({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()}));
+  Sha256 digest() const {
+    return sha256({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()});
   }
 
  private:
@@ -140,8 +141,12 @@ std::string identity_of_compiler(const fs::path& program) {
                 info.st_mtim.tv_sec, " ", info.st_mtim.tv_nsec);
 }
 
+// Returns why the content of a file must not be used; empty: it may.
+using ContentCheck = std::function<std::string_view(std::span<const std::uint8_t>)>;
+
 // Returns the library if it is in the cache and can be used.
 std::shared_ptr<const MappedFile> find_cached(const CacheDirectory& cache, const std::string& path,
+                                              const ContentCheck& check,
                                               const LinkCacheOptions& options) {
   if (cache.path().empty()) return nullptr;
   const auto ignore = [&](const Message& why) {
@@ -161,39 +166,76 @@ std::shared_ptr<const MappedFile> find_cached(const CacheDirectory& cache, const
   if (!library.ok()) return ignore(library.error().message);
   if (const Status complete = library->check_complete(); !complete.ok())
     return ignore(complete.error().message);
+  if (const std::string_view why = check((*mapped)->bytes()); !why.empty()) return ignore(why);
   return *mapped;
 }
 
-// Writes a library to the cache. Returns false if it cannot be written; `log` has the reason.
+void log_unwritten(const std::string& path, const Message& why, const LinkCacheOptions& options) {
+  if (options.log) options.log({"cache file ", path, " cannot be written: ", why});
+}
+
+// Creates a directory in the cache: its files can be renamed to `path`.
+Result<TempDirectory> scratch_in(const CacheDirectory& cache) {
+  if (const int failed = cache.create(); failed != 0) return unavailable(std::strerror(failed));
+  return TempDirectory::beside(fs::path(cache.path()) / scratch_name);
+}
+
+// Returns 0 or an errno.
+int write_bytes(const Descriptor& file, std::span<const std::uint8_t> bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t written = ::write(file.get(), bytes.data() + at, bytes.size() - at);
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) at += static_cast<std::size_t>(written);
+  }
+  return 0;
+}
+
+// Renames a finished file of scratch_in() to `path`.
+//
+// returns  0 or an errno
+int publish(const CacheDirectory& cache, const Descriptor& file, const fs::path& from,
+            const std::string& path, const LinkCacheOptions& options) {
+  // Compilers follow the umask.
+  const bool is_done = ::fchmod(file.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
+                       ::fsync(file.get()) == 0 && ::rename(from.c_str(), path.c_str()) == 0;
+  const int failed = is_done ? 0 : errno;
+  cache.make_room(options.max_bytes, concat(".", scratch_name, "."));
+  return failed;
+}
+
+// Writes a library to the cache. Returns false if it cannot be written; the log has the reason.
 bool store(const CacheDirectory& cache, const std::string& path,
            std::span<const std::uint8_t> library, const LinkCacheOptions& options) {
-  const auto give_up = [&](int number) {
-    if (options.log)
-      options.log({"cache file ", path, " cannot be written: ", std::strerror(number)});
+  const auto scratch = scratch_in(cache);
+  if (!scratch.ok()) {
+    log_unwritten(path, scratch.error().message, options);
     return false;
-  };
-  if (const int failed = cache.create(); failed != 0) return give_up(failed);
-  std::string temporary;
-  Descriptor file = cache.new_file(temporary);
-  if (!file) return give_up(errno);
-  int failed = 0;
-  for (std::size_t at = 0; at < library.size() && failed == 0;) {
-    const ssize_t written = ::write(file.get(), library.data() + at, library.size() - at);
-    if (written >= 0) {
-      at += static_cast<std::size_t>(written);
-    } else if (errno != EINTR) {
-      failed = errno;
-    }
   }
-  const bool is_done = failed == 0 && ::fchmod(file.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
-                       ::fsync(file.get()) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
-  if (!is_done) {
-    if (failed == 0) failed = errno;
-    ::unlink(temporary.c_str());
-    return give_up(failed);
-  }
-  cache.make_room(options.max_bytes, concat(".", scratch_name, "."));
-  return true;
+  const fs::path name = *scratch / "library.so";
+  const Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR));
+  int failed = file ? write_bytes(file, library) : errno;
+  if (failed == 0) failed = publish(cache, file, name, path, options);
+  if (failed != 0) log_unwritten(path, std::strerror(failed), options);
+  return failed == 0;
+}
+
+// Behind a linked library in the cache are its key and the digest of all before. The system's loader
+// reads neither.
+constexpr std::size_t digest_bytes = std::tuple_size_v<Sha256>;
+
+int seal(const Descriptor& file, const fs::path& path, const Sha256& key) {
+  if (const int failed = write_bytes(file, key); failed != 0) return failed;
+  const auto before = MappedFile::open(path);
+  if (!before.ok()) return EIO;
+  return write_bytes(file, sha256((*before)->bytes()));
+}
+
+std::string_view refusal_of_linked(std::span<const std::uint8_t> bytes, const Sha256& key) {
+  if (bytes.size() < 2 * digest_bytes) return "it has no digest";
+  const auto before = bytes.first(bytes.size() - digest_bytes);
+  if (!std::ranges::equal(bytes.last(digest_bytes), sha256(before)))
+    return "its digest does not match";
+  return std::ranges::equal(before.last(digest_bytes), key) ? "" : "it has another key";
 }
 
 bool is_digest(std::string_view text) {
@@ -283,14 +325,17 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   const CacheDirectory cache(
       options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
       library_suffix);
-  const std::string path = cache.path_of(key.hex());
-  if (auto cached = find_cached(cache, path, options_)) return cached;
+  const Sha256 digest = key.digest();
+  const std::string path = cache.path_of(hex_text(digest));
+  const auto check = [&](std::span<const std::uint8_t> bytes) {
+    return refusal_of_linked(bytes, digest);
+  };
+  if (auto cached = find_cached(cache, path, check, options_)) return cached;
 
-  // In the cache, so that the library can be renamed.
   std::optional<TempDirectory> scratch;
-  bool is_cached = !cache.path().empty() && cache.create() == 0;
+  bool is_cached = !cache.path().empty();
   if (is_cached) {
-    auto made = TempDirectory::beside(fs::path(cache.path()) / scratch_name);
+    auto made = scratch_in(cache);
     is_cached = made.ok();
     if (made.ok()) scratch.emplace(std::move(*made));
   }
@@ -304,13 +349,11 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   Descriptor linked = CacheDirectory::open_file(output.native());
   if (!linked) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
   if (!is_cached) return MappedFile::adopt(std::move(linked), name);
-  // Compilers follow the umask.
-  const bool stored = ::fchmod(linked.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
-                      ::fsync(linked.get()) == 0 && ::rename(output.c_str(), path.c_str()) == 0;
-  if (!stored && options_.log)
-    options_.log({"cache file ", path, " cannot be written: ", std::strerror(errno)});
-  cache.make_room(options_.max_bytes, concat(".", scratch_name, "."));
-  return MappedFile::adopt(std::move(linked), stored ? fs::path(path) : name);
+  const Descriptor end(::open(output.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  int failed = end ? seal(end, output, digest) : errno;
+  if (failed == 0) failed = publish(cache, end, output, path, options_);
+  if (failed != 0) log_unwritten(path, std::strerror(failed), options_);
+  return MappedFile::adopt(std::move(linked), failed == 0 ? fs::path(path) : name);
 }
 
 Result<std::shared_ptr<const MappedFile>> LinkCache::keep(
@@ -319,15 +362,19 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::keep(
       options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
       library_suffix);
   const std::string path = is_digest(digest) ? cache.path_of(digest) : std::string();
+  // The stated digest alone would select a library that is not in the archive.
+  const auto check = [&](std::span<const std::uint8_t> bytes) -> std::string_view {
+    return std::ranges::equal(bytes, library) ? "" : "it is not the library of the archive";
+  };
   if (!path.empty()) {
-    if (auto cached = find_cached(cache, path, options_)) return cached;
+    if (auto cached = find_cached(cache, path, check, options_)) return cached;
   }
   if (const std::string computed = hex_text(sha256(library)); computed != digest) {
     return malformed(no_offset, "library of ", quoted(name.filename().native()),
                      " has the SHA-256 digest ", computed, ", the file states ", quoted(digest));
   }
   if (!options_.directory.empty() && store(cache, path, library, options_)) {
-    if (auto cached = find_cached(cache, path, options_)) return cached;
+    if (auto cached = find_cached(cache, path, check, options_)) return cached;
   }
   return MappedFile::copy(name, library);
 }

@@ -6,6 +6,9 @@
 //     inputs, compiler, flags --digest--> <cache>/linked/<digest>.so
 //     library in an archive   --digest--> <cache>/linked/<digest>.so
 //
+// What is found in the cache is compared with the library in the archive, or with the digest of what
+// was linked, which is behind the library in its file. A file that differs is written again.
+//
 // A source may include the headers of TVM's C code generators; generated_code.h has their content.
 // The library defines the functions with which objects register their symbols in a system library,
 // hidden and without effect, because the symbol table lists the same names.
@@ -70,7 +73,7 @@ class LinkCache {
   //          invalid      COMPILE_FAILED: with the diagnostics
   // thread   any; processes and threads that link the same input at the same time each run the
   //          compiler
-  // costs    a digest of the inputs; if the library is not cached, seconds
+  // costs    a digest of the inputs and of the library; if it is not cached, seconds
   Result<std::shared_ptr<const MappedFile>> link(const std::filesystem::path& name,
                                                  std::span<const LinkInput> files) const;
 
@@ -79,9 +82,8 @@ class LinkCache {
   //
   // name     [in]   of the file that has the library, for messages and MappedFile::path()
   // digest   [in]   of the library, SHA-256 in lower-case hex digits, as the file states it
-  // returns  malformed  the bytes have another digest, which is checked when they are copied;
-  //                     exhausted, unavailable: no memory for a copy
-  // costs    if the library is not cached, a digest and a copy
+  // returns  malformed  the bytes have another digest; exhausted, unavailable: no memory for a copy
+  // costs    a comparison with the library in the cache; if there is none, a digest and a copy
   Result<std::shared_ptr<const MappedFile>> keep(const std::filesystem::path& name,
                                                  std::string_view digest,
                                                  std::span<const std::uint8_t> library) const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/toolchain/link_cache.hpp"
 
+#include "core/base/signal_cleanup.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/toolchain/link.hpp"
 #include "core/trust/digest.hpp"
@@ -9,9 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fstream>
 #include <thread>
 
@@ -172,6 +176,45 @@ TEST_F(LinkedLibrary, IsLinkedAgainIfTheCachedFileIsDamaged) {
   ASSERT_THAT(log_, SizeIs(1));
   EXPECT_THAT(log_.front(), AllOf(StartsWith("cache file " + path.native() + " is ignored: "),
                                   HasSubstr("file ends at 0x1388")));
+}
+
+// Flips a bit; the file has a new inode, as one that a rename has replaced.
+void flip_bit(const fs::path& path, std::size_t at) {
+  std::vector<std::uint8_t> bytes = test::read_file(path);
+  bytes.at(at) ^= 1;
+  fs::remove(path);
+  test::write_file(path, bytes);
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+TEST_F(LinkedLibrary, IsLinkedAgainIfAByteOfItsCodeKeyOrDigestDiffers) {
+  const auto first = link("int one(void) { return 1; }").value();
+  const ElfFile elf = ElfFile::parse(first->bytes()).value();
+  const auto code = elf.bytes_of(*elf.find("one")).value();
+  const std::size_t size = first->bytes().size();
+
+  for (const std::size_t at : {std::size_t{elf.offset_in_file(code)}, size - 33, size - 1}) {
+    flip_bit(first->path(), at);
+    log_.clear();
+
+    const auto again = link("int one(void) { return 1; }");
+
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(std::ranges::equal((*again)->bytes(), first->bytes())) << at;
+    EXPECT_THAT(log_, ElementsAre("cache file " + first->path().native() +
+                                  " is ignored: its digest does not match"));
+  }
+  EXPECT_EQ(runs(), 4u);
+}
+
+TEST_F(LinkedLibrary, IsLinkedAgainIfTheFileIsOfOtherInput) {
+  const fs::path one = link("int one(void) { return 1; }").value()->path();
+  fs::rename(link("int two(void) { return 2; }").value()->path(), one);
+
+  const auto again = link("int one(void) { return 1; }").value();
+
+  EXPECT_TRUE(defines(*again, "one"));
+  EXPECT_THAT(log_, ElementsAre("cache file " + one.native() + " is ignored: it has another key"));
 }
 
 TEST_F(LinkedLibrary, IsNotOneThatOthersCanWrite) {
@@ -422,6 +465,51 @@ TEST_F(KeptLibrary, IsCopiedOnceAndHasAModeOfItsOwner) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
   EXPECT_THAT(files_in(linked()), SizeIs(1));
   EXPECT_EQ(runs(), 0u);
+}
+
+// The cache has a good library of the digest that the archive states for another one.
+TEST_F(KeptLibrary, IsNeverAnotherOneOfTheStatedDigest) {
+  const auto other = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+  const std::string digest = hex_text(sha256(other));
+  ASSERT_TRUE(LinkCache(options()).keep("other.tar", digest, other).ok());
+
+  const auto kept = keep(options(), digest);
+
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().code, Code::malformed);
+  EXPECT_THAT(kept.error().message, StartsWith("library of \"model.tar\" has the SHA-256 digest " +
+                                               hex_text(sha256(library()))));
+}
+
+TEST_F(KeptLibrary, IsCopiedAgainIfItsFileIsDamaged) {
+  const std::string digest = hex_text(sha256(library()));
+  const fs::path path = keep(options(), digest).value()->path();
+  flip_bit(path, library().size() / 2);
+
+  const auto again = keep(options(), digest).value();
+
+  EXPECT_TRUE(std::ranges::equal(again->bytes(), library()));
+  EXPECT_EQ(again->path(), path);
+  EXPECT_THAT(log_, ElementsAre("cache file " + path.native() +
+                                " is ignored: it is not the library of the archive"));
+}
+
+// The signal is that of a file above the limit of the process, in the middle of the copy.
+TEST_F(KeptLibrary, LeavesNoFileIfASignalEndsTheProcess) {
+  const std::string digest = hex_text(sha256(library()));
+  EXPECT_EXIT(
+      {
+        std::signal(SIGXFSZ, SIG_DFL);
+        handle_ending_signals();
+        rlimit limit;
+        limit.rlim_cur = limit.rlim_max = 4096;
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+        (void)keep(options(), digest);
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(128 + SIGXFSZ), "SIGXFSZ");
+  EXPECT_TRUE(fs::is_directory(linked()));
+  EXPECT_THAT(files_in(linked()), IsEmpty());
 }
 
 TEST_F(KeptLibrary, IsInMemoryWithoutACacheAndWhereItCannotBeWritten) {
