@@ -208,10 +208,8 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
   return members;
 }
 
-Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
-                                                    std::uint64_t max_members) {
+Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit) {
   ByteReader in(bytes);
-  std::vector<ArchiveMember> members;
   Overrides overrides;
   while (!in.at_end()) {
     const std::uint64_t header_at = in.offset();
@@ -248,16 +246,29 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
       case '5':
         overrides = {};
         break;
-      default:
-        if (members.size() == max_members) {
-          return malformed(header_at, "archive has more than ", max_members, " members");
-        }
-        members.push_back({overrides.name.empty() ? header->name : overrides.name, size, content,
-                           special_noun(overrides.is_sparse ? 'S' : header->type),
-                           (header->mode & 0111) != 0, header_at});
+      default: {
+        GANTRY_TRY(const bool goes_on,
+                   visit({overrides.name.empty() ? header->name : overrides.name, size, content,
+                          special_noun(overrides.is_sparse ? 'S' : header->type),
+                          (header->mode & 0111) != 0, header_at}));
+        if (!goes_on) return {};
         overrides = {};
+      }
     }
   }
+  return {};
+}
+
+Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
+                                                    std::uint64_t max_members) {
+  std::vector<ArchiveMember> members;
+  GANTRY_CHECK(visit_tar_members(bytes, [&](ArchiveMember member) -> Result<bool> {
+    if (members.size() == max_members) {
+      return malformed(member.at, "archive has more than ", max_members, " members");
+    }
+    members.push_back(std::move(member));
+    return true;
+  }));
   return members;
 }
 

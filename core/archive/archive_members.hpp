@@ -6,6 +6,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,14 @@ struct ArchiveMember {
 // returns  malformed at the first invalid header
 // source   ar(5): System V form (GNU ld) and BSD long names
 Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes);
+
+// Returns false to end the visit.
+using VisitMember = std::function<Result<bool>(ArchiveMember)>;
+
+// Calls a function for each member of a tar archive, without its directories.
+//
+// returns  the failures of read_tar_members() before the visit ends, and those of `visit`
+Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit);
 
 // The members of a tar archive, without its directories.
 //

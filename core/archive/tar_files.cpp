@@ -58,6 +58,19 @@ Result<TarFiles> TarFiles::read(std::span<const std::uint8_t> bytes, const TarLi
   return result;
 }
 
+bool TarFiles::contain(std::span<const std::uint8_t> bytes, std::string_view name,
+                       const TarLimits& limits) {
+  bool is_found = false;
+  std::uint64_t left = limits.members;
+  const auto is_other = [&](const ArchiveMember& member) -> Result<bool> {
+    if (left-- == 0) return false;
+    const auto relative = relative_name(member, limits);
+    is_found = relative.ok() && *relative == name;
+    return !is_found;
+  };
+  return visit_tar_members(bytes, is_other).ok() && is_found;
+}
+
 const ArchiveMember* TarFiles::find(std::string_view name) const {
   const auto found = files_.find(name);
   return found == files_.end() ? nullptr : &found->second;

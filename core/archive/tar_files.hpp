@@ -39,6 +39,13 @@ class TarFiles {
   // costs    O(members log members); the content is not read
   static Result<TarFiles> read(std::span<const std::uint8_t> bytes, const TarLimits& limits = {});
 
+  // Returns true if the archive has a file of that name. Files after it are not read, and names that
+  // read() refuses are passed over.
+  //
+  // costs    O(members) up to the file or the limit
+  static bool contain(std::span<const std::uint8_t> bytes, std::string_view name,
+                      const TarLimits& limits = {});
+
   const Files& all() const { return files_; }
   // Returns the file of that name, or NULL.
   const ArchiveMember* find(std::string_view name) const;

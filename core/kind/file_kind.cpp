@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kind/file_kind.hpp"
 
-#include "core/archive/archive_members.hpp"
-
+#include "core/archive/tar_files.hpp"
 #include "core/arrays/array_file.hpp"
 #include "core/base/file_mark.hpp"
 #include "core/base/text.hpp"
@@ -68,14 +67,6 @@ FileKind kind_of_array(ArrayFormat format) {
   return FileKind::parameters;
 }
 
-bool is_model_library(std::span<const std::uint8_t> bytes) {
-  const auto members = read_tar_members(bytes);
-  return members.ok() &&
-         std::any_of(members.value().begin(), members.value().end(), [](const ArchiveMember& m) {
-           return m.name == "metadata.json" || m.name == "./metadata.json";
-         });
-}
-
 }  // namespace
 
 std::string_view name_of(FileKind kind) { return kind_names[static_cast<std::size_t>(kind)].name; }
@@ -88,7 +79,7 @@ FileKind kind_of(std::span<const std::uint8_t> bytes) {
   if (has_elf_magic(bytes)) return kind_of_elf(bytes);
   if (text.starts_with("!<arch>\n")) return FileKind::archive;
   if (text.size() >= 262 && text.substr(257, 5) == "ustar") {
-    return is_model_library(bytes) ? FileKind::model_library : FileKind::tar;
+    return TarFiles::contain(bytes, "metadata.json") ? FileKind::model_library : FileKind::tar;
   }
   if (const auto format = array_format(bytes)) return kind_of_array(*format);
   return looks_like_container(bytes) ? FileKind::container : FileKind::unknown;

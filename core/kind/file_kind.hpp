@@ -39,7 +39,7 @@ std::string_view words_for(FileKind kind);
 
 // Never returns `weights`.
 //
-// costs    O(1); O(members) for a tar archive
+// costs    O(1); for a tar archive O(members) up to metadata.json or the limit of TarLimits
 FileKind kind_of(std::span<const std::uint8_t> bytes);
 
 // Describes the first bytes of a file of unknown kind: "a gzip file", "text that begins with "a"",

@@ -44,6 +44,17 @@ TEST(TarFiles, ReadsGoldenArchives) {
                           "metadata.json", "parameters/digits.params", "src/digits.relay"));
 }
 
+TEST(TarFiles, ContainAFileWhateverFollowsIt) {
+  const auto bytes = test::bytes_of_text(test::tar_file("../a", "") + test::tar_file("b//c", "1") +
+                                         std::string(512, 'x'));
+
+  EXPECT_TRUE(TarFiles::contain(bytes, "b/c"));
+  EXPECT_FALSE(TarFiles::contain(bytes, "a"));
+  EXPECT_FALSE(TarFiles::contain(bytes, "b"));
+  EXPECT_TRUE(TarFiles::contain(bytes, "b/c", {.members = 2}));
+  EXPECT_FALSE(TarFiles::contain(bytes, "b/c", {.members = 1}));
+}
+
 struct Hostile {
   std::string title;
   // follows one regular file of a block

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/kind/file_kind.hpp"
 
+#include "core/archive/tar_files.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"
 #include "tests/support/words.hpp"
@@ -26,6 +27,28 @@ TEST(FileKind, IsDeterminedByTheBytes) {
   EXPECT_EQ(kind_of(bytes_of_text(test::tar_header("a.txt", "0"))), FileKind::tar);
   EXPECT_EQ(kind_of(bytes_of_text("hello")), FileKind::unknown);
   EXPECT_EQ(kind_of({}), FileKind::unknown);
+}
+
+TEST(FileKind, OfATarArchiveDependsOnTheNormalizedNamesOfItsFiles) {
+  const auto kind = [](std::string_view name) {
+    return kind_of(bytes_of_text(test::tar_file("../x", "") + test::tar_file(name, "{}")));
+  };
+  for (const char* const name : {"metadata.json", "./metadata.json", ".//metadata.json"}) {
+    EXPECT_EQ(kind(name), FileKind::model_library) << name;
+  }
+  for (const char* const name : {"a/metadata.json", "/metadata.json", "a/../metadata.json"}) {
+    EXPECT_EQ(kind(name), FileKind::tar) << name;
+  }
+}
+
+// A loader refuses the archive for its number of members.
+TEST(FileKind, OfATarArchiveIsThatOfItsMembersWithinTheLimit) {
+  const std::string member = test::tar_file("a", ""), last = test::tar_file("metadata.json", "");
+  std::string archive;
+  for (std::uint64_t i = 0; i + 1 < TarLimits().members; ++i) archive += member;
+
+  EXPECT_EQ(kind_of(bytes_of_text(archive + last)), FileKind::model_library);
+  EXPECT_EQ(kind_of(bytes_of_text(archive + member + last)), FileKind::tar);
 }
 
 TEST(FileKind, OfAnElfFileIsItsTypeInEitherByteOrder) {
