@@ -139,13 +139,13 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, con
 Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& path,
                                                              std::span<const std::uint8_t> before,
                                                              const MappedFile& file,
-                                                             std::uint64_t at,
+                                                             std::span<const std::uint8_t> part,
                                                              std::span<const std::uint8_t> after) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::span<const std::uint8_t> tail = file.bytes().subspan(at);
+  const auto at = static_cast<std::uint64_t>(part.data() - file.bytes().data());
   // The file's bytes have the same offset in their pages as in the file.
   const std::uint64_t start = (at % page + page - before.size() % page) % page;
-  const std::uint64_t size = before.size() + tail.size() + after.size();
+  const std::uint64_t size = before.size() + part.size() + after.size();
 
   const std::shared_ptr<MappedFile> made(new MappedFile(path, {}));
   constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -157,8 +157,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& pat
   made->bytes_ = {bytes, size};
 
   // Whole pages: the first and the last one also have other bytes.
-  const std::uint64_t first = std::min((at + page - 1) / page * page - at, tail.size());
-  const std::uint64_t last_page = file.bytes().size() / page * page;
+  const std::uint64_t first = std::min((at + page - 1) / page * page - at, part.size());
+  const std::uint64_t last_page = (at + part.size()) / page * page;
   const std::uint64_t end = last_page > at + first ? last_page - at : first;
   if (end > first) {
     void* const pages =
@@ -167,9 +167,9 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& pat
     if (pages == MAP_FAILED) return map_error(path, errno);
   }
   std::ranges::copy(before, bytes);
-  std::ranges::copy(tail.first(first), bytes + before.size());
-  std::ranges::copy(tail.subspan(end), bytes + before.size() + end);
-  std::ranges::copy(after, bytes + before.size() + tail.size());
+  std::ranges::copy(part.first(first), bytes + before.size());
+  std::ranges::copy(part.subspan(end), bytes + before.size() + end);
+  std::ranges::copy(after, bytes + before.size() + part.size());
   ::mprotect(all, start + size, PROT_READ);
   return std::shared_ptr<const MappedFile>(made);
 }

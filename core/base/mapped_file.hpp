@@ -52,16 +52,17 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> copy(const std::filesystem::path& name,
                                                         std::span<const std::uint8_t> bytes);
 
-  // Bytes before and after those of a file from `at` on, in one range. Pages of the file stay mapped
-  // and are not copied.
+  // Bytes before and after a part of a file, in one range. Pages of the file stay mapped and are not
+  // copied.
   //
   // path     [in]   for messages and path()
-  // at       [in]   in the file
+  // part     [in]   of file.bytes()
   // returns  exhausted; unavailable: the file cannot be mapped. No descriptor, no identity
   // costs    a copy of `before`, `after` and at most two pages of the file
   static Result<std::shared_ptr<const MappedFile>> joined(const std::filesystem::path& path,
                                                           std::span<const std::uint8_t> before,
-                                                          const MappedFile& file, std::uint64_t at,
+                                                          const MappedFile& file,
+                                                          std::span<const std::uint8_t> part,
                                                           std::span<const std::uint8_t> after);
 
   ~MappedFile();

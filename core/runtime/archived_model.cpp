@@ -3,7 +3,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/runtime/archived_graph.hpp"
+#include "core/runtime/graph_files.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
 
@@ -75,11 +75,13 @@ Opened open_graph(RuntimeState& state, const File& file, const ModelLibrary& arc
     return malformed(no_offset, "the archive has no ", quoted(files.graph))
         .with_reason("ARCHIVE_MODEL");
   }
-  ArchivedGraph parts{model.name, as_text(graph->content), {}};
-  if (const ArchiveMember* const parameters = archive.files.find(files.parameters)) {
-    parts.parameters = parameters->content;
+  GraphParts parts{.name = model.name, .text = as_text(graph->content), .has_library = true};
+  const ArchiveMember* const parameters = archive.files.find(files.parameters);
+  if (parameters != nullptr && !parameters->content.empty()) {
+    parts.file = file.get();
+    parts.params = parameters->content;
   }
-  auto container = container_of_graph(file->path(), parts);
+  auto container = graph_container(file->path(), parts);
   if (!container.ok()) return std::move(container).failure().at("in ", files.parameters);
   GANTRY_TRY(File library, link_code(state, file, archive, files));
   return open_artifact(state.new_artifact(), std::move(library), std::move(*container));

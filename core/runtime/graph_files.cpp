@@ -3,6 +3,8 @@
 
 #include "core/arrays/params.hpp"
 #include "core/base/text.hpp"
+#include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/state.hpp"
 
@@ -22,20 +24,27 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view factory_key = "GraphExecutorFactory";
-// The name under which TVM's exporter puts graphs; it is the name of the factory's function.
-constexpr std::string_view default_name = "default";
+// Collects fields of a container.
+class ContainerText {
+ public:
+  template <typename T>
+  ContainerText& write(const T& field) {
+    static_cast<dmlc::Stream&>(stream_).Write(field);
+    return *this;
+  }
+  ContainerText& write(std::string_view text) { return write(std::string(text)); }
+  ContainerText& append(const ContainerText& other) {
+    stream_.Write(other.text_.data(), other.text_.size());
+    return *this;
+  }
+  std::span<const std::uint8_t> bytes() const {
+    return {reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()};
+  }
 
-std::span<const std::uint8_t> bytes_of(const std::string& text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
-std::string number(std::uint64_t value) {
-  std::string bytes;
-  dmlc::MemoryStringStream stream(&bytes);
-  static_cast<dmlc::Stream&>(stream).Write(value);
-  return bytes;
-}
+ private:
+  std::string text_;
+  dmlc::MemoryStringStream stream_{&text_};
+};
 
 // The parameters of a file: their names, and the offset of their records, which end the file.
 struct ParamRecords {
@@ -43,11 +52,11 @@ struct ParamRecords {
   std::uint64_t at = 0;
 };
 
-Result<ParamRecords> read_records(const MappedFile& file) {
+Result<ParamRecords> read_records(std::span<const std::uint8_t> params) {
   // Checks every record.
-  GANTRY_CHECK(read_params(file.bytes()));
+  GANTRY_CHECK(read_params(params));
   ParamRecords records;
-  ByteReader in(file.bytes());
+  ByteReader in(params);
   GANTRY_TRY(records.names, read_param_names(in));
   records.at = in.offset();
   return records;
@@ -60,7 +69,9 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
   if (!files.params.empty()) {
     GANTRY_TRY(params, MappedFile::open(files.params));
   }
-  auto container = graph_container(*graph, params.get());
+  GraphParts parts{.text = as_text(graph->bytes()), .file = params.get()};
+  if (params != nullptr) parts.params = params->bytes();
+  auto container = graph_container(graph->path(), parts);
   if (!container.ok()) return std::move(container).failure().at("in ", files.params);
   GANTRY_TRY(auto artifact, open_bare_artifact(state.new_artifact(), std::move(*container)));
   // The graph and the library are of one exporter.
@@ -72,32 +83,35 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> graph_container(const MappedFile& graph,
-                                                          const MappedFile* params) {
+Result<std::shared_ptr<const MappedFile>> graph_container(const fs::path& path,
+                                                          const GraphParts& parts) {
   ParamRecords records;
-  if (params != nullptr) {
-    GANTRY_TRY(records, read_records(*params));
+  if (parts.file != nullptr) {
+    GANTRY_TRY(records, read_records(parts.params));
   }
-  std::string payload;
-  {
-    dmlc::MemoryStringStream stream(&payload);
-    dmlc::Stream& out = stream;
-    out.Write(std::string(as_text(graph.bytes())));
-    out.Write(static_cast<std::uint64_t>(records.names.size()));
-    out.Write(static_cast<std::uint64_t>(records.names.size()));
-    for (const std::string_view name : records.names) out.Write(std::string(name));
-  }
-  const std::string after = number(default_name.size()) + std::string(default_name);
-  const std::uint64_t record_bytes = params != nullptr ? params->bytes().size() - records.at : 0;
+  const auto data = parts.params.subspan(records.at);
+  const std::uint64_t modules = parts.has_library ? 2 : 1;
 
-  std::string before;
-  // The tree has two rows, 0 and 0, and no edge.
-  for (const std::uint64_t word : {2, 0, 0, 0}) before += number(word);
-  before += number(factory_key.size()) + std::string(factory_key);
-  before += number(payload.size() + record_bytes + after.size()) + payload;
-  before = number(before.size() + record_bytes + after.size()) + before;
-  if (params == nullptr) return MappedFile::copy(graph.path(), bytes_of(before + after));
-  return MappedFile::joined(graph.path(), bytes_of(before), *params, records.at, bytes_of(after));
+  ContainerText after;
+  after.write(parts.name);
+  if (parts.has_library) after.write(library_key);
+  after.write(tree_key);
+  // Word i + 1 is the end of row i: the graph imports the library, or nothing.
+  std::vector<std::uint64_t> ends(modules + 1, modules - 1), imports(modules - 1, 1);
+  ends.front() = 0;
+  after.write(ends).write(imports);
+
+  // The entries: the modules and the tree.
+  ContainerText before;
+  before.write(modules + 1).write(graph_factory_key).write(parts.text);
+  before.write(std::uint64_t{records.names.size()}).write(std::uint64_t{records.names.size()});
+  for (const std::string_view name : records.names) before.write(name);
+
+  ContainerText whole;
+  whole.write(std::uint64_t{before.bytes().size() + data.size() + after.bytes().size()});
+  whole.append(before);
+  if (parts.file == nullptr) return MappedFile::copy(path, whole.append(after).bytes());
+  return MappedFile::joined(path, whole.bytes(), *parts.file, data, after.bytes());
 }
 
 Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& files,

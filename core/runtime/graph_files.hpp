@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Models whose library, graph and parameters are in three files, as TVM before 0.7 exports them.
+// Models whose library, graph and parameters are in three files, as TVM before 0.7 exports them, or
+// three members of an archive.
 //
 //     deploy.json, deploy.params --> a container with one GraphExecutorFactory --imports--> deploy.so
 //
@@ -13,6 +14,12 @@
 #include <gantry/result.hpp>
 #include <gantry/runtime/options.hpp>
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
 namespace gantry {
 
 struct RuntimeState;
@@ -21,14 +28,27 @@ struct RuntimeState;
 Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& files,
                                          const LoadOptions& options);
 
-// Returns a container, layout two, with a graph's JSON text and its parameters.
+// What the container of a graph has.
+struct GraphParts {
+  // of the factory's function; the default is the name under which TVM's exporter puts graphs
+  std::string_view name = "default";
+  // JSON; not checked
+  std::string_view text;
+  // in which the parameters are; NULL: there are none
+  const MappedFile* file = nullptr;
+  // a .params file, part of `file`
+  std::span<const std::uint8_t> params;
+  // The graph imports a library, the module "_lib".
+  bool has_library = false;
+};
+
+// Returns a container, layout one, with a graph and its parameters.
 //
-// graph    [in]   the JSON text; not checked
-// params   [in]   a .params file; NULL: no parameters
+// path     [in]   for messages and MappedFile::path()
 // returns  malformed: the parameters
 // costs    a copy of the graph and of the parameters' names
-Result<std::shared_ptr<const MappedFile>> graph_container(const MappedFile& graph,
-                                                          const MappedFile* params);
+Result<std::shared_ptr<const MappedFile>> graph_container(const std::filesystem::path& path,
+                                                          const GraphParts& parts);
 
 // Returns the files that belong to a graph or a parameter file by their names: "deploy.so",
 // "deploy.json" and "deploy.params". A library may also be an object or an archive.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/graph_files.hpp"
 
+#include "core/archive/tar_files.hpp"
+#include "core/base/text.hpp"
 #include "tests/support/three_files.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
@@ -14,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::Digits;
 using test::make_runtime;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -118,7 +121,9 @@ TEST_F(ThreeFiles, KeepTheParametersMapped) {
   const auto graph = MappedFile::open(path("deploy.json")).value();
   const auto params = MappedFile::open(path("deploy.params")).value();
 
-  const auto container = graph_container(*graph, params.get()).value();
+  const GraphParts parts{
+      .text = as_text(graph->bytes()), .file = params.get(), .params = params->bytes()};
+  const auto container = graph_container("deploy.json", parts).value();
 
   const Container read =
       read_container_bytes(container->bytes(), PayloadLayouts::built_in()).value();
@@ -127,6 +132,39 @@ TEST_F(ThreeFiles, KeepTheParametersMapped) {
   const Container original =
       read_container(ElfFile::parse(golden).value(), PayloadLayouts::built_in()).value();
   EXPECT_TRUE(std::ranges::equal(read.entries.front().payload, original.entries.front().payload));
+  EXPECT_FALSE(container->is_copy());
+}
+
+// The parameters are in the middle of the file, the data of a factory before its name.
+TEST(GraphContainer, HasThePartsOfAnArchiveAndItsLibrary) {
+  const auto file = MappedFile::open(test::golden("tvm-0.12/digits_crt_graph_llvm.tar")).value();
+  const TarFiles members = TarFiles::read(file->bytes()).value();
+  const ArchiveMember* const graph = members.find("executor-config/graph/digits.graph");
+  const ArchiveMember* const params = members.find("parameters/digits.params");
+  ASSERT_TRUE(graph != nullptr && params != nullptr);
+  const GraphParts parts{.name = "digits",
+                         .text = as_text(graph->content),
+                         .file = file.get(),
+                         .params = params->content,
+                         .has_library = true};
+
+  const auto container = graph_container("model.tar", parts).value();
+
+  EXPECT_FALSE(container->is_copy());
+  EXPECT_EQ(container->path(), "model.tar");
+  const Container read =
+      read_container_bytes(container->bytes(), PayloadLayouts::built_in()).value();
+  EXPECT_THAT(read.warnings, ::testing::IsEmpty());
+  ASSERT_EQ(read.entries.size(), 2u);
+  EXPECT_EQ(read.entries[0].type_key, "GraphExecutorFactory");
+  EXPECT_EQ(read.entries[1].type_key, "_lib");
+  ASSERT_EQ(read.tree.children_of(0).size(), 1u);
+  EXPECT_EQ(read.tree.children_of(0).front(), 1u);
+  const std::string_view payload = as_text(read.entries[0].payload);
+  EXPECT_THAT(payload.substr(8), StartsWith(as_text(graph->content)));
+  // The data of the last record precede the name with its length.
+  EXPECT_THAT(payload, EndsWith(concat(as_text(params->content.last(8)),
+                                       std::string_view("\6\0\0\0\0\0\0\0digits", 14))));
 }
 
 }  // namespace
