@@ -204,9 +204,9 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
   if (module.code != KernelCode::source) {
     Error missing = unavailable("no plugin compiles CUDA C++");
     if (target && !target->kind->plugin.empty()) {
-      Result<std::string> payload = generated_payload(module, files, *target, tools, generation);
+      Result<Pieces> payload = generated_payload(module, files, *target, tools, generation);
       if (payload.ok()) {
-        out.Write(payload->data(), payload->size());
+        out.append(std::move(*payload));
         return {};
       }
       if (!lacks_nvrtc(payload.error())) return std::move(payload).failure();
@@ -260,9 +260,8 @@ Status write_sources(const DeviceModuleSource& module, const KernelCompilers& to
                      "; known type keys: ", join(keys))
         .at(module.location);
   }
-  GANTRY_TRY(const std::string payload,
-             generated_payload(module, files, *target, tools, generation));
-  out.Write(payload.data(), payload.size());
+  GANTRY_TRY(Pieces payload, generated_payload(module, files, *target, tools, generation));
+  out.append(std::move(payload));
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/generated_payload.hpp"
 
+#include "core/pack/stream_sink.hpp"
 #include "core/target/target.hpp"
 #include "core/toolchain/link.hpp"
 
@@ -47,22 +48,23 @@ BuildRecords records_of(const DeviceModuleSource& module, const KernelFiles& fil
 struct Diagnostics {
   const KernelCompilers& compilers;
   std::string log;
+  // the first text that could not be kept
+  Status lost;
 
   static void add(void* self, std::int32_t level, gantry_bytes text) {
     auto& to = *static_cast<Diagnostics*>(self);
-    const std::string_view shown(text.data, text.size);
-    if (level == GANTRY_LOG_ERROR) {
-      to.log.append(shown.substr(0, max_log_bytes - std::min(max_log_bytes, to.log.size())));
-    } else if (to.compilers.warn) {
-      to.compilers.warn(Message::lines(shown));
-    }
+    Status kept = guard([&]() -> Status {
+      const std::string_view shown = view_of(text);
+      if (level == GANTRY_LOG_ERROR) {
+        to.log.append(shown.substr(0, max_log_bytes - std::min(max_log_bytes, to.log.size())));
+      } else if (to.compilers.warn) {
+        to.compilers.warn(Message::lines(shown));
+      }
+      return {};
+    });
+    if (to.lost.ok()) to.lost = std::move(kept);
   }
 };
-
-gantry_code append(void* self, const void* data, std::uint64_t size, gantry_status*) {
-  static_cast<std::string*>(self)->append(static_cast<const char*>(data), size);
-  return GANTRY_OK;
-}
 
 Status check_languages(const KernelFiles& files, const TargetKind& kind) {
   for (const KernelFile& file : files.files) {
@@ -92,9 +94,9 @@ Result<std::optional<KernelTarget>> target_of(const DeviceModuleSource& module,
   return std::optional(KernelTarget{kind, target_json(*target), target->text("arch")});
 }
 
-Result<std::string> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
-                                      const KernelTarget& target, const KernelCompilers& compilers,
-                                      ContainerForm generation) {
+Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
+                                 const KernelTarget& target, const KernelCompilers& compilers,
+                                 ContainerForm generation) {
   const TargetKind& kind = target.kind->kind;
   if (target.kind->plugin.empty() || kind.type_key.empty() || !compilers.open_generator) {
     return unsupported("target kind ", quoted(kind.name), " has no code generator of a plugin")
@@ -108,7 +110,7 @@ Result<std::string> generated_payload(const DeviceModuleSource& module, const Ke
   const Generator& generator = *opened;
 
   const BuildRecords records = records_of(module, files);
-  Diagnostics diagnostics{compilers, {}};
+  Diagnostics diagnostics{compilers, {}, {}};
   gantry_build what{};
   what.struct_size = sizeof what;
   what.kind = bytes_of(kind.name);
@@ -121,13 +123,14 @@ Result<std::string> generated_payload(const DeviceModuleSource& module, const Ke
   what.argument_tags = has_tags ? GANTRY_ARGUMENT_TAGS_YES : GANTRY_ARGUMENT_TAGS_NO;
   what.self = &diagnostics;
   what.diagnostic = Diagnostics::add;
-  std::string payload;
-  const gantry_sink sink{sizeof sink, 0, &payload, 0, append};
+  Pieces payload;
+  const StreamSink sink(payload);
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* reported) {
-    return generator.table.build(generator.self, &what, &sink, reported);
+    return generator.table.build(generator.self, &what, sink.raw(), reported);
   });
-  if (code == GANTRY_OK) return payload;
+  if (code == GANTRY_OK && diagnostics.lost.ok()) return payload;
+  if (code == GANTRY_OK) return std::move(diagnostics.lost).error().at(module.location);
   Error error = status.error(code, concat("build of plugin ", generator.plugin));
   error.message.at_lines(diagnostics.log);
   return error.at(module.location);

@@ -7,6 +7,7 @@
 #include "core/pack/container.hpp"
 #include "core/pack/kernel_compilers.hpp"
 #include "core/pack/kernel_file.hpp"
+#include "core/pack/pieces.hpp"
 
 #include <optional>
 #include <string>
@@ -33,9 +34,9 @@ Result<std::optional<KernelTarget>> target_of(const DeviceModuleSource& module,
 //
 // returns  the payload; unsupported: the kind has no generator, or not for a file's language; the
 //          error of the plugin, with the whole log of its compiler
-Result<std::string> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
-                                      const KernelTarget& target, const KernelCompilers& compilers,
-                                      ContainerForm generation);
+Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
+                                 const KernelTarget& target, const KernelCompilers& compilers,
+                                 ContainerForm generation);
 
 // Compiles CUDA C++ to PTX with nvcc, for sm_75 if the target has no architecture.
 //

@@ -2,22 +2,12 @@
 #include "core/pack/saved_container.hpp"
 
 #include "core/pack/carrying_stream.hpp"
+#include "core/pack/stream_sink.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry {
-namespace {
-
-gantry_code write_to_stream(void* self, const void* data, std::uint64_t size,
-                            gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    static_cast<CarryingStream*>(self)->Write(data, size);
-    return {};
-  });
-}
-
-}  // namespace
 
 Result<ContainerForm> form_of(const Container& container) {
   if (container.layout == ContainerLayout::two) return ContainerForm::g5;
@@ -67,14 +57,10 @@ Status save_payload(const ModuleNode& module, Pieces& out) {
   if (table == nullptr)
     return unsupported(location_of(module), " has no plugin that could save it");
   CarryingStream stream(module.artifact->file, out);
-  gantry_sink sink{};
-  sink.struct_size = sizeof sink;
-  sink.self = &stream;
-  sink.position = out.offset();
-  sink.write = write_to_stream;
+  const StreamSink sink(stream, out.offset());
   StatusBuffer status;
   const gantry_code code = status.call(
-      [&](gantry_status* failure) { return table->save_binary(module.self, &sink, failure); });
+      [&](gantry_status* failure) { return table->save_binary(module.self, sink.raw(), failure); });
   if (code == GANTRY_OK) return {};
   return status.error(code, "save_binary").at("while saving ", described(module));
 }

@@ -29,6 +29,7 @@ struct FakeGenerator {
   int calls = 0;
   // what it does
   gantry_code code = GANTRY_OK;
+  std::uint64_t size = 7;
   std::string text, log, reason = "CUDA_SOURCE";
 
   static gantry_code build(void* self, const gantry_build* what, const gantry_sink* sink,
@@ -53,7 +54,7 @@ struct FakeGenerator {
       what->diagnostic(what->self, GANTRY_LOG_ERROR, gantry_bytes{to.log.data(), to.log.size()});
     if (to.code != GANTRY_OK)
       return gantry_fail(status, to.code, to.reason.c_str(), to.text.c_str());
-    return sink->write(sink->self, "payload", 7, status);
+    return sink->write(sink->self, "payload", to.size, status);
   }
 };
 
@@ -176,6 +177,25 @@ TEST_F(GeneratedPayload, HasTheWholeLogInItsError) {
   EXPECT_EQ(error.reason, "CUDA_SOURCE");
   EXPECT_EQ(error.message,
             "source does not compile\n  a.npu:1: error: no\n  1 error\n  r.yaml:3:1: module");
+}
+
+// An exception must not reach the plugin, which may be in C.
+TEST_F(GeneratedPayload, FailsIfThereIsNoMemoryForAText) {
+  compilers.warn = [](const Message&) { throw std::bad_alloc(); };
+
+  const Error error = refused(module("acme.npu", "a.npu"));
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.message, "out of memory\n  r.yaml:3:1: module");
+}
+
+TEST_F(GeneratedPayload, FailsIfThereIsNoMemoryForIt) {
+  generator.size = std::uint64_t{1} << 63;
+
+  const Error error = refused(module("acme.npu", "a.npu"));
+
+  EXPECT_EQ(error.code, Code::bug);
+  EXPECT_EQ(error.message, "basic_string::append\n  r.yaml:3:1: module");
 }
 
 struct WrongModule {
