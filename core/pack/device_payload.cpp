@@ -187,7 +187,8 @@ bool lacks_nvrtc(const Error& error) {
   return error.code == Code::unavailable && error.reason == "CUDA_SOURCE";
 }
 
-bool lacks_nvcc(const Error& error) {
+// find_program() found no such program.
+bool lacks_program(const Error& error) {
   return error.code == Code::unavailable && error.native_code == ENOENT;
 }
 
@@ -212,14 +213,17 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
       if (!lacks_nvrtc(payload.error())) return std::move(payload).failure();
       missing = std::move(payload).error();
     }
-    Result<std::string> ptx = nvcc_ptx(module, files, target ? target->arch : "", tools);
-    if (ptx.ok()) {
+    // An error of nvcc itself may contain the same errno.
+    auto nvcc = find_program(tools.nvcc.front(), tools.search);
+    if (nvcc.ok()) {
+      Result<std::string> ptx = nvcc_ptx(module, files, target ? target->arch : "", tools);
+      if (!ptx.ok()) return std::move(ptx).failure().at(module.location);
       write_text_payload("ptx", module, generation, *ptx, out);
       return {};
     }
-    if (!lacks_nvcc(ptx.error())) return std::move(ptx).failure().at(module.location);
+    if (!lacks_program(nvcc.error())) return std::move(nvcc).failure().at(module.location);
     if (module.code == KernelCode::compiled) {
-      missing.at("nvcc: ", ptx.error().message);
+      missing.at("nvcc: ", nvcc.error().message);
       return std::move(missing).at("code: compiled requires a compiler; for ", module.location);
     }
     if (tools.warn) {

@@ -7,11 +7,14 @@
 
 #include <gantry/host.h>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/cuda_architecture.hpp>
 #include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace gantry {
@@ -65,6 +68,16 @@ struct Diagnostics {
     if (to.lost.ok()) to.lost = std::move(kept);
   }
 };
+
+// A line that includes a file. In the name of a file, it has no escapes.
+Result<std::string> include_of(const std::filesystem::path& file) {
+  if (file.native().find_first_of("\"\\\n") == std::string::npos) {
+    return concat("#include \"", file.native(), "\"\n");
+  }
+  return invalid("path ", quoted(file.native()),
+                 " of a source has a quote, a backslash or the end of a line, which the path of a "
+                 "source for nvcc must not have");
+}
 
 Status check_languages(const KernelFiles& files, const TargetKind& kind) {
   for (const KernelFile& file : files.files) {
@@ -140,15 +153,18 @@ Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles
                              const std::string& arch, const KernelCompilers& compilers) {
   const std::filesystem::path all = compilers.scratch / "kernels.cu";
   const std::filesystem::path ptx = compilers.scratch / "kernels.ptx";
-  std::string includes;
+  GANTRY_TRY(const std::string_view number, cuda_architecture(arch));
+  Pieces includes;
   for (const KernelFile& file : files.files) {
-    includes += concat("#include \"", (compilers.directory / file.name).native(), "\"\n");
+    GANTRY_TRY(const std::string line, include_of(compilers.directory / file.name));
+    includes.Write(line.data(), line.size());
   }
-  std::ofstream written(all, std::ios::binary);
-  written << includes;
-  written.close();
-  if (!written) return unavailable("cannot write ", all.native());
-  const std::string number = arch.starts_with("sm_") ? arch.substr(3) : "75";
+  // Those of another module would be taken for this one's.
+  for (const std::filesystem::path& old : {all, ptx}) {
+    std::error_code ignored;
+    std::filesystem::remove(old, ignored);
+  }
+  GANTRY_CHECK(write_new_file(all, includes));
   std::vector<std::string> words = compilers.nvcc;
   words.insert(words.end(),
                {"-ptx", concat("-arch=compute_", number), "-o", ptx.native(), all.native()});

@@ -40,7 +40,8 @@ Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelF
 
 // Compiles CUDA C++ to PTX with nvcc, for sm_75 if the target has no architecture.
 //
-// returns  the PTX; the errors of run_compiler(); not_found: it does not have a kernel
+// returns  the PTX; the errors of run_compiler(); not_found: it does not have a kernel; invalid: the
+//          architecture is none, or the path of a source cannot be included
 Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles& files,
                              const std::string& arch, const KernelCompilers& compilers);
 

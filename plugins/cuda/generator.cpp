@@ -3,35 +3,20 @@
 // Builds a payload of CUDA C++ sources. Later devices run the PTX, too.
 #include "plugin.hpp"
 
+#include <gantry/cuda_architecture.hpp>
 #include <gantry/payload_writer.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
-#include <set>
-
 namespace gantry::cuda {
 namespace {
-
-// For targets without an architecture: every NVRTC of CUDA 11 to 13 supports it.
-constexpr std::string_view default_architecture = "sm_75";
 
 // Returns the target's architecture: "sm_90a".
 Result<std::string> architecture_of_target(const Build& what) {
   GANTRY_TRY(const JsonTree target, what.target());
   const auto arch = target.root().find("arch");
-  const std::string_view text =
-      arch && arch->is(JsonKind::text) ? arch->text() : default_architecture;
-  constexpr std::string_view prefix = "sm_";
-  const std::string_view number =
-      text.starts_with(prefix) ? text.substr(prefix.size()) : std::string_view();
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const bool has_variant = number.ends_with('a') || number.ends_with('f');
-  const std::string_view digits = number.substr(0, number.size() - (has_variant ? 1 : 0));
-  if (digits.size() >= 2 && digits.size() <= 4 && std::ranges::all_of(digits, is_digit)) {
-    return std::string(text);
-  }
-  return invalid("arch of the target is ", quoted(text), ", expected sm_75, sm_90a or the like")
-      .with_reason("ARCH");
+  GANTRY_TRY(const std::string_view number,
+             cuda_architecture(arch && arch->is(JsonKind::text) ? arch->text() : ""));
+  return concat("sm_", number);
 }
 
 // NVRTC compiles one text; #line keeps the files and lines of diagnostics.

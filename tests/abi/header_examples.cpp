@@ -3,6 +3,7 @@
 // The complete examples of the comments in sdk/cxx. tests/layers checks that each line of code in a
 // header's first comment is in this file, which must compile.
 #include <gantry/compact_tensor.hpp>
+#include <gantry/cuda_architecture.hpp>
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/json_tree.hpp>
@@ -214,6 +215,13 @@ Result<LaunchExtents> launch(const KernelInfo& info, std::span<const gantry_valu
 }  // namespace kernels
 
 namespace generators {
+
+// cuda_architecture.hpp
+gantry::Result<std::string> option_of(std::string_view target_arch) {
+  GANTRY_TRY(const std::string_view number, cuda_architecture(target_arch));  // "90a"
+  const std::string option = concat("--gpu-architecture=compute_", number);
+  return option;
+}
 
 // payload_writer.hpp
 gantry::Status save(const gantry::KernelTable& kernels, std::string_view code,

@@ -9,9 +9,13 @@
 #include "tests/unit/pack/bytes_of.hpp"
 
 #include <gantry/host.h>
+#include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
 #include <gmock/gmock.h>
+
+#include <filesystem>
+#include <new>
 
 namespace gantry {
 namespace {
@@ -333,6 +337,75 @@ TEST_F(GeneratedPayload, OfCudaFailsIfACompilerFails) {
             "CUDA compiler \"sh\" is terminated by signal 9\n  r.yaml:3:1: module");
   compilers.nvcc = {"true"};
   EXPECT_THAT(refused(module("cuda", "a.cu")).message.text(), HasSubstr("kernels.ptx"));
+}
+
+TEST_F(GeneratedPayload, OfCudaFailsIfNvccMustNotRun) {
+  generator.code = GANTRY_UNAVAILABLE;
+  generator.text = "NVRTC is missing";
+  file("nvcc", "#!/bin/sh\n");
+  std::filesystem::permissions(directory / "nvcc", std::filesystem::perms::owner_all);
+  compilers.nvcc = {"nvcc"};
+  const std::string path = std::filesystem::relative(directory.path());
+  compilers.search = {.path = path, .allow_relative = false};
+
+  const Error error = refused(module("cuda", "a.cu"));
+
+  EXPECT_EQ(error.reason, "SECURE");
+  EXPECT_EQ(error.message, concat("program \"nvcc\" is in the relative directory ", quoted(path),
+                                  " of PATH, which this secure process does not use; make it "
+                                  "absolute\n  r.yaml:3:1: module"));
+}
+
+TEST_F(GeneratedPayload, OfCudaFailsIfItsFilesCannotBeWritten) {
+  generator.code = GANTRY_UNAVAILABLE;
+  compilers.nvcc = {"true"};
+  compilers.scratch = directory / "none";
+
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message,
+            concat((directory / "none/kernels.cu").native(),
+                   ": No such file or directory while creating it\n  r.yaml:3:1: module"));
+}
+
+// The PTX of the module before it has the same kernel.
+TEST_F(GeneratedPayload, OfCudaIsNotThatOfAnotherModule) {
+  kinds = TargetKinds();
+  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  write(module("cuda", "a.cu"));
+  compilers.nvcc = {"true"};
+
+  EXPECT_EQ(refused(module("cuda", "a.cu")).code, Code::not_found);
+}
+
+TEST_F(GeneratedPayload, OfCudaIsRefusedByNvccAsByThePlugin) {
+  generator.code = GANTRY_UNAVAILABLE;
+  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  for (const char* arch : {"gfx90a", "90", "sm_", "sm_9", "sm_90b", "sm_12345"}) {
+    DeviceModuleSource what = module("cuda", "a.cu");
+    what.target = concat("cuda -arch=", arch);
+
+    const Error error = refused(what);
+
+    EXPECT_EQ(error.code, Code::invalid);
+    EXPECT_EQ(error.message, concat("arch of the target is ", quoted(arch),
+                                    ", expected sm_75, sm_90a or the like\n  r.yaml:3:1: module"));
+  }
+}
+
+// No text in #include stands for these characters.
+TEST_F(GeneratedPayload, OfCudaHasNoSourceWhoseNameCannotBeIncluded) {
+  generator.code = GANTRY_UNAVAILABLE;
+  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  for (const char* name : {"a\".cu", "a\\.cu", "a\n.cu"}) {
+    file(name, "extern \"C\" __global__ void a() {}");
+
+    const Error error = refused(module("cuda", name));
+
+    EXPECT_EQ(error.code, Code::invalid);
+    EXPECT_EQ(error.message,
+              concat("path ", quoted((directory / name).native()),
+                     " of a source has a quote, a backslash or the end of a line, which the path "
+                     "of a source for nvcc must not have\n  r.yaml:3:1: module"));
+  }
 }
 
 TEST_F(GeneratedPayload, OfCudaFailsIfItsSourceDoesNotCompile) {
