@@ -5,9 +5,12 @@
 #include "core/base/text.hpp"
 #include "core/format/spirv_shader.hpp"
 #include "core/pack/generated_payload.hpp"
+#include "core/pack/moved_kernels.hpp"
+#include "core/pack/payload_form.hpp"
 #include "core/toolchain/link.hpp"
 
 #include <gantry/join.hpp>
+#include <gantry/kernel_table.hpp>
 #include <gantry/quoted.hpp>
 
 #include <cerrno>
@@ -21,20 +24,24 @@ namespace {
 
 constexpr std::string_view marker = "// Function: ";
 
-void write_kernel(const KernelSource& kernel, ContainerForm generation, Pieces& out) {
-  out.write_text(kernel.name);
-  // the name in FunctionInfo
-  out.write_text("");
-  out.Write<std::uint64_t>(kernel.arguments.size());
-  for (const gantry_dtype& dtype : kernel.arguments) {
-    out.Write<std::uint8_t>(dtype.code);
-    out.Write<std::uint8_t>(dtype.bits);
-    out.Write<std::uint16_t>(dtype.lanes);
+// What all payloads of a module have.
+struct Head {
+  const DeviceModuleSource& module;
+  const PayloadForm& form;
+  // in that form
+  KernelTable kernels;
+};
+
+Result<Head> head_of(const DeviceModuleSource& module, ContainerForm generation) {
+  Head head{module, payload_form(generation), {}};
+  for (const KernelSource& source : module.kernels) {
+    // The element types are those of DLPack.
+    KernelInfo kernel{source.name, "", source.arguments, source.launch, {}};
+    Status moved = move_kernel(kernel, {.type_key = module.type_key}, head.form);
+    if (!moved.ok()) return std::move(moved).error().at(source.location);
+    head.kernels.add(std::move(kernel));
   }
-  out.Write(kernel.launch);
-  if (generation >= ContainerForm::g4) {
-    out.Write(std::vector<std::int32_t>(kernel.arguments.size()));
-  }
+  return head;
 }
 
 std::string_view text_of(const MappedFile& file) {
@@ -117,7 +124,8 @@ Status check_shader(const KernelSource& kernel, const MappedFile& file) {
   return matched.ok() ? Status() : Status(matched.error());
 }
 
-Status append_shader(const KernelSource& kernel, const KernelCompilers& tools, Pieces& out) {
+Status append_shader(const KernelSource& kernel, const KernelCompilers& tools,
+                     const PayloadForm& form, Pieces& out) {
   std::shared_ptr<const MappedFile> file;
   if (language_of(kernel.source) == "spirv") {
     GANTRY_TRY(file, MappedFile::open(tools.directory / kernel.source));
@@ -132,44 +140,45 @@ Status append_shader(const KernelSource& kernel, const KernelCompilers& tools, P
   const std::uint64_t size = file->bytes().size();
   out.write_text(kernel.name);
   // flags: 0, scalars are push constants
-  out.Write<std::uint32_t>(0);
+  constexpr std::uint32_t flags = 0;
+  if (form.has_sized_shaders) out.Write<std::uint64_t>(sizeof flags + sizeof size + size);
+  out.Write(flags);
   out.Write<std::uint64_t>(size / 4);
   out.append(FileRange{std::move(file), 0, size});
   return {};
 }
 
 // format, kernel table, code
-void write_payload(std::string_view format, const DeviceModuleSource& module,
-                   ContainerForm generation, std::uint64_t count, Pieces&& code, Pieces& out) {
+void write_payload(std::string_view format, const Head& head, std::uint64_t count, Pieces&& code,
+                   Pieces& out) {
   out.write_text(format);
-  out.Write<std::uint64_t>(module.kernels.size());
-  for (const KernelSource& kernel : module.kernels) write_kernel(kernel, generation, out);
+  write_kernel_table(static_cast<dmlc::Stream&>(out), head.kernels);
   out.Write<std::uint64_t>(count);
   out.append(std::move(code));
 }
 
-void write_text_payload(std::string_view format, const DeviceModuleSource& module,
-                        ContainerForm generation, std::string_view text, Pieces& out) {
+void write_text_payload(std::string_view format, const Head& head, std::string_view text,
+                        Pieces& out) {
   Pieces code;
   code.Write(text.data(), text.size());
-  write_payload(format, module, generation, text.size(), std::move(code), out);
+  write_payload(format, head, text.size(), std::move(code), out);
 }
 
 // The payload of kernels of which each has its own piece of code.
-Status write_pieces(const DeviceModuleSource& module, const KernelCompilers& tools,
-                    ContainerForm generation, Pieces& out) {
+Status write_pieces(const Head& head, const KernelCompilers& tools, Pieces& out) {
+  const DeviceModuleSource& module = head.module;
   const bool shaders = module.type_key == "vulkan";
   Pieces code;
   for (const KernelSource& kernel : module.kernels) {
     const auto append = [&]() -> Status {
       GANTRY_TRY(auto file, MappedFile::open(tools.directory / kernel.source));
-      return shaders ? append_shader(kernel, tools, code)
+      return shaders ? append_shader(kernel, tools, head.form, code)
                      : append_program(kernel, std::move(file), code);
     };
     if (Status done = append(); !done.ok()) return std::move(done).error().at(kernel.location);
   }
   const std::uint64_t count = shaders ? module.kernels.size() : code.size();
-  write_payload(module.format, module, generation, count, std::move(code), out);
+  write_payload(module.format, head, count, std::move(code), out);
   return {};
 }
 
@@ -193,9 +202,10 @@ bool lacks_program(const Error& error) {
 }
 
 // CUDA C++: compiled by the plugin, which opens NVRTC, else by nvcc, else stored as source.
-Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
+Status write_cuda(const Head& head, const KernelFiles& files,
                   const std::optional<KernelTarget>& target, const KernelCompilers& tools,
-                  ContainerForm generation, Pieces& out) {
+                  Pieces& out) {
+  const DeviceModuleSource& module = head.module;
   for (const KernelFile& file : files.files) {
     if (file.language == "cuda") continue;
     return unsupported("source ", quoted(file.name), " is of language ", quoted(file.language),
@@ -205,7 +215,8 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
   if (module.code != KernelCode::source) {
     Error missing = unavailable("no plugin compiles CUDA C++");
     if (target && !target->kind->plugin.empty()) {
-      Result<Pieces> payload = generated_payload(module, files, *target, tools, generation);
+      Result<Pieces> payload =
+          generated_payload(module, head.kernels, files, *target, tools, head.form);
       if (payload.ok()) {
         out.append(std::move(*payload));
         return {};
@@ -218,7 +229,7 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
     if (nvcc.ok()) {
       Result<std::string> ptx = nvcc_ptx(module, files, target ? target->arch : "", tools);
       if (!ptx.ok()) return std::move(ptx).failure().at(module.location);
-      write_text_payload("ptx", module, generation, *ptx, out);
+      write_text_payload("ptx", head, *ptx, out);
       return {};
     }
     if (!lacks_program(nvcc.error())) return std::move(nvcc).failure().at(module.location);
@@ -233,22 +244,22 @@ Status write_cuda(const DeviceModuleSource& module, const KernelFiles& files,
       tools.warn(text.at(module.location));
     }
   }
-  write_text_payload("cuda", module, generation, source_text(files), out);
+  write_text_payload("cuda", head, source_text(files), out);
   return {};
 }
 
-Status write_sources(const DeviceModuleSource& module, const KernelCompilers& tools,
-                     ContainerForm generation, Pieces& out) {
+Status write_sources(const Head& head, const KernelCompilers& tools, Pieces& out) {
+  const DeviceModuleSource& module = head.module;
   const TargetKinds host_kinds;
   const TargetKinds& kinds = tools.kinds == nullptr ? host_kinds : *tools.kinds;
   GANTRY_TRY(const std::optional<KernelTarget> target, target_of(module, kinds));
   const bool is_source = module.code != KernelCode::compiled;
-  if (module.type_key == "opencl" && is_source) return write_pieces(module, tools, generation, out);
+  if (module.type_key == "opencl" && is_source) return write_pieces(head, tools, out);
   if (module.type_key == "vulkan" && module.code != KernelCode::source) {
-    return write_pieces(module, tools, generation, out);
+    return write_pieces(head, tools, out);
   }
   GANTRY_TRY(const KernelFiles files, open_kernel_files(module, tools.directory));
-  if (module.type_key == "cuda") return write_cuda(module, files, target, tools, generation, out);
+  if (module.type_key == "cuda") return write_cuda(head, files, target, tools, out);
   if (module.code == KernelCode::source) {
     return unsupported("payloads of type key ", quoted(module.type_key),
                        " contain no source, code: source requires cuda or opencl")
@@ -264,7 +275,8 @@ Status write_sources(const DeviceModuleSource& module, const KernelCompilers& to
                      "; known type keys: ", join(keys))
         .at(module.location);
   }
-  GANTRY_TRY(Pieces payload, generated_payload(module, files, *target, tools, generation));
+  GANTRY_TRY(Pieces payload,
+             generated_payload(module, head.kernels, files, *target, tools, head.form));
   out.append(std::move(payload));
   return {};
 }
@@ -273,7 +285,8 @@ Status write_sources(const DeviceModuleSource& module, const KernelCompilers& to
 
 Status write_device_payload(const DeviceModuleSource& module, const KernelCompilers& tools,
                             Pieces& out, ContainerForm generation) {
-  if (module.data.empty()) return write_sources(module, tools, generation, out);
+  GANTRY_TRY(const Head head, head_of(module, generation));
+  if (module.data.empty()) return write_sources(head, tools, out);
   auto file = MappedFile::open(module.data);
   if (!file.ok()) return std::move(file).failure().at(module.location);
   const std::uint64_t size = (*file)->bytes().size();
@@ -282,7 +295,7 @@ Status write_device_payload(const DeviceModuleSource& module, const KernelCompil
   if (module.format.empty()) {
     out.append(std::move(code));
   } else {
-    write_payload(module.format, module, generation, size, std::move(code), out);
+    write_payload(module.format, head, size, std::move(code), out);
   }
   return {};
 }

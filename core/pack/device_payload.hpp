@@ -4,12 +4,15 @@
 // ones.
 //
 //     str format | u64 n | n times: str kernel, FunctionInfo | str data
-//     FunctionInfo: str "" | vec<dtype> arguments | vec<str> launch tags
+//     FunctionInfo: str name | vec<dtype> arguments | vec<str> launch tags
 //                   | generations G4 and G5: vec<i32> argument tags, all 0
+//     The name is empty, in G5 the kernel's. Flags of launch tags, types and shaders have the form
+//     of the generation, too (payload_form.hpp).
 //
 //     "cuda" of sources: data is PTX, and the format "ptx"; or the sources, and the format "cuda"
 //     "opencl" of sources: data is, for each kernel, a line "// Function: <kernel>" and its program
-//     "vulkan" of sources, instead of data: u64 n | n times: str kernel, u32 0, vec<u32> SPIR-V
+//     "vulkan" of sources, instead of data: u64 n | n times: str kernel, in G5 u64 size
+//     of the rest, u32 0, vec<u32> SPIR-V
 #pragma once
 
 #include "core/pack/container.hpp"
@@ -26,10 +29,11 @@ namespace gantry {
 //          unavailable  a file cannot be read, or a compiler cannot run or produces no SPIR-V
 //          invalid      an OpenCL program without its kernel; COMPILE_FAILED with diagnostics
 //          malformed    a shader is damaged, or its bindings and scalars are not those of the recipe
+//          unsupported  a launch tag or an element type that the generation lacks
 //          the errors of a plugin's generator (generated_payload.hpp)
 //          errors of a source include its kernel's location in the recipe
-// source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), where FunctionInfo's name is empty;
-//          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h (v0.8 to v0.23)
+// source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), metadata.h (later);
+//          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h
 Status write_device_payload(const DeviceModuleSource& module, const KernelCompilers& tools,
                             Pieces& out, ContainerForm generation = ContainerForm::g3);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/generated_payload.hpp"
 
+#include "core/pack/moved_payload.hpp"
 #include "core/pack/stream_sink.hpp"
 #include "core/target/target.hpp"
 #include "core/toolchain/link.hpp"
@@ -11,6 +12,8 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
+
+#include <dmlc/memory_io.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -30,19 +33,19 @@ struct BuildRecords {
   std::vector<gantry_kernel_record> kernels;
 };
 
-BuildRecords records_of(const DeviceModuleSource& module, const KernelFiles& files) {
+BuildRecords records_of(const KernelTable& kernels, const KernelFiles& files) {
   BuildRecords records;
   for (const KernelFile& file : files.files) {
     records.sources.push_back(
         {bytes_of(file.name), bytes_of(file.language), bytes_of(file.text())});
   }
-  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
-    const KernelSource& kernel = module.kernels[i];
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const KernelInfo& kernel = kernels.kernels()[i];
     std::vector<gantry_bytes>& tags = records.tags.emplace_back();
-    for (const std::string& tag : kernel.launch) tags.push_back(bytes_of(tag));
+    for (const std::string& tag : kernel.launch_tags) tags.push_back(bytes_of(tag));
     // The list of a vector that is moved stays where it is.
-    records.kernels.push_back({bytes_of(kernel.name), files.of_kernel[i], kernel.arguments.data(),
-                               kernel.arguments.size(), tags.data(), tags.size()});
+    records.kernels.push_back({bytes_of(kernel.name), files.of_kernel[i], kernel.parameters.data(),
+                               kernel.parameters.size(), tags.data(), tags.size()});
   }
   return records;
 }
@@ -79,6 +82,24 @@ Result<std::string> include_of(const std::filesystem::path& file) {
                  "source for nvcc must not have");
 }
 
+// Adds the names of its kernels to a payload.
+Result<Pieces> with_names(const DeviceModuleSource& module, Pieces payload,
+                          const std::string& plugin, const PayloadForm& form) {
+  const PayloadLayouts layouts = PayloadLayouts::built_in();
+  if (!form.has_kernel_names || !layouts.contains(module.type_key)) return payload;
+  std::string bytes;
+  dmlc::MemoryStringStream stream(&bytes);
+  GANTRY_CHECK(payload.write_to(stream));
+  ExporterFacts facts;
+  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
+  Pieces named;
+  Status moved = write_moved_payload(
+      module.type_key, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, facts,
+      layouts, form.form, named);
+  if (moved.ok()) return named;
+  return std::move(moved).error().at("in what plugin ", plugin, " builds").at(module.location);
+}
+
 Status check_languages(const KernelFiles& files, const TargetKind& kind) {
   for (const KernelFile& file : files.files) {
     if (std::ranges::find(kind.languages, file.language) != kind.languages.end()) continue;
@@ -107,9 +128,9 @@ Result<std::optional<KernelTarget>> target_of(const DeviceModuleSource& module,
   return std::optional(KernelTarget{kind, target_json(*target), target->text("arch")});
 }
 
-Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
-                                 const KernelTarget& target, const KernelCompilers& compilers,
-                                 ContainerForm generation) {
+Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelTable& kernels,
+                                 const KernelFiles& files, const KernelTarget& target,
+                                 const KernelCompilers& compilers, const PayloadForm& form) {
   const TargetKind& kind = target.kind->kind;
   if (target.kind->plugin.empty() || kind.type_key.empty() || !compilers.open_generator) {
     return unsupported("target kind ", quoted(kind.name), " has no code generator of a plugin")
@@ -122,7 +143,7 @@ Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelF
   if (!opened.ok()) return std::move(opened).failure().at("for ", module.location);
   const Generator& generator = *opened;
 
-  const BuildRecords records = records_of(module, files);
+  const BuildRecords records = records_of(kernels, files);
   Diagnostics diagnostics{compilers, {}, {}};
   gantry_build what{};
   what.struct_size = sizeof what;
@@ -132,8 +153,7 @@ Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelF
   what.source_count = records.sources.size();
   what.kernels = records.kernels.data();
   what.kernel_count = records.kernels.size();
-  const bool has_tags = generation == ContainerForm::g4 || generation == ContainerForm::g5;
-  what.argument_tags = has_tags ? GANTRY_ARGUMENT_TAGS_YES : GANTRY_ARGUMENT_TAGS_NO;
+  what.argument_tags = form.has_argument_tags ? GANTRY_ARGUMENT_TAGS_YES : GANTRY_ARGUMENT_TAGS_NO;
   what.self = &diagnostics;
   what.diagnostic = Diagnostics::add;
   Pieces payload;
@@ -142,8 +162,10 @@ Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelF
   const gantry_code code = status.call([&](gantry_status* reported) {
     return generator.table.build(generator.self, &what, sink.raw(), reported);
   });
-  if (code == GANTRY_OK && diagnostics.lost.ok()) return payload;
-  if (code == GANTRY_OK) return std::move(diagnostics.lost).error().at(module.location);
+  if (code == GANTRY_OK) {
+    if (!diagnostics.lost.ok()) return std::move(diagnostics.lost).error().at(module.location);
+    return with_names(module, std::move(payload), generator.plugin, form);
+  }
   Error error = status.error(code, concat("build of plugin ", generator.plugin));
   error.message.at_lines(diagnostics.log);
   return error.at(module.location);

@@ -4,10 +4,12 @@
 // for CUDA C++ a program.
 #pragma once
 
-#include "core/pack/container.hpp"
 #include "core/pack/kernel_compilers.hpp"
 #include "core/pack/kernel_file.hpp"
+#include "core/pack/payload_form.hpp"
 #include "core/pack/pieces.hpp"
+
+#include <gantry/kernel_table.hpp>
 
 #include <optional>
 #include <string>
@@ -30,13 +32,15 @@ struct KernelTarget {
 Result<std::optional<KernelTarget>> target_of(const DeviceModuleSource& module,
                                               const TargetKinds& kinds);
 
-// Calls the generator of the plugin that declares the kind.
+// Calls the generator of the plugin that declares the kind. Its kernel records have no names: they
+// are added for a type key of FORMAT.md.
 //
+// kernels  [in]   those of the module in `form`, the form of the payload
 // returns  the payload; unsupported: the kind has no generator, or not for a file's language; the
 //          error of the plugin, with the whole log of its compiler
-Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelFiles& files,
-                                 const KernelTarget& target, const KernelCompilers& compilers,
-                                 ContainerForm generation);
+Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelTable& kernels,
+                                 const KernelFiles& files, const KernelTarget& target,
+                                 const KernelCompilers& compilers, const PayloadForm& form);
 
 // Compiles CUDA C++ to PTX with nvcc, for sm_75 if the target has no architecture.
 //

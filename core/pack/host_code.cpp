@@ -150,8 +150,4 @@ Result<HostCodeLibrary> link_plain_code(LinkJob job) {
   return read_library(job.output);
 }
 
-std::string function_symbol(std::string_view function, ContainerForm form) {
-  return concat(form == ContainerForm::g5 ? "__tvm_ffi_" : "", function);
-}
-
 }  // namespace gantry

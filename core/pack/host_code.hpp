@@ -43,7 +43,4 @@ Result<HostCodeLibrary> link_host_code(LinkJob job, ContainerForm form);
 // Links host code that needs no container. A symbol marks the library as one of this project.
 Result<HostCodeLibrary> link_plain_code(LinkJob job);
 
-// The symbol of a function that the graph calls.
-std::string function_symbol(std::string_view function, ContainerForm form);
-
 }  // namespace gantry

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/moved_kernels.hpp"
 
-#include <gantry/kernel_table.hpp>
 #include <gantry/launch_tags.hpp>
 #include <gantry/quoted.hpp>
 
@@ -40,6 +39,8 @@ Result<std::string> moved_tag(const std::string& tag, const PayloadForm& to) {
   return flag.empty() ? tag : concat(to.flag_prefix, flag);
 }
 
+}  // namespace
+
 Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to) {
   // WebGPU's records had names before the others had them.
   const bool is_named = to.has_kernel_names || (from.type_key == "webgpu" && to.form >= Form::g3);
@@ -63,8 +64,6 @@ Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const Payloa
   kernel.argument_tags.reset();
   return {};
 }
-
-}  // namespace
 
 Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
                            dmlc::Stream& out) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a kernel table in the form of another generation. Part of moved_payload.cpp.
+// Writes kernel tables in the form of another generation.
 #pragma once
 
 #include "core/pack/payload_form.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/kernel_table.hpp>
 #include <gantry/result.hpp>
 
 #include <dmlc/io.h>
@@ -20,9 +21,12 @@ struct KernelTableForm {
   bool has_private_float_codes = false;
 };
 
+// returns  unsupported  a launch tag, an argument tag or an element type that the generation lacks
+Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
+
 // in       [in]   at the table; is_end after it
 // returns  malformed    the table
-//          unsupported  a launch tag, an argument tag or an element type that the generation lacks
+//          unsupported  see move_kernel()
 Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
                            dmlc::Stream& out);
 

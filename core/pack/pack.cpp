@@ -16,6 +16,7 @@
 #include "core/pack/graph_requirements.hpp"
 #include "core/pack/host_code.hpp"
 #include "core/pack/parameter_file.hpp"
+#include "core/pack/payload_form.hpp"
 #include "core/toolchain/link.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -162,19 +163,31 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
   return modules;
 }
 
+// Checks that releases of the generation know the modules, as repack does.
+Status check_type_keys(const Recipe& recipe, ContainerForm generation) {
+  const auto check = [&](std::string_view type_key, const std::string& location) -> Status {
+    const Result<std::string> moved = moved_type_key(type_key, generation);
+    return moved.ok() ? Status() : Status(Error(moved.error()).at("for ", location));
+  };
+  if (!std::holds_alternative<std::monostate>(recipe.graph)) {
+    GANTRY_CHECK(check(graph_factory_key, recipe.graph_location));
+  }
+  for (const DeviceModuleSource& module : recipe.device_modules) {
+    GANTRY_CHECK(check(module.type_key, module.location));
+  }
+  return {};
+}
+
 // Checks that the library has every function that the graph calls, because the linker does not see
 // these calls.
 Status check_functions(const ElfFile& library, const std::vector<std::string>& functions,
-                       const Recipe& recipe, ContainerForm generation) {
-  const std::string prefix = function_symbol("", generation);
+                       const Recipe& recipe) {
   for (const std::string& function : functions) {
-    const ElfSymbol* symbol = library.find(function_symbol(function, generation));
+    const ElfSymbol* symbol = library.find(function);
     if (symbol != nullptr && symbol->defined()) continue;
     std::vector<std::string_view> defined;
     for (const ElfSymbol& other : library.symbols()) {
-      if (!other.defined() || !other.name.starts_with(prefix)) continue;
-      const std::string_view name = other.name.substr(prefix.size());
-      if (!name.starts_with('_')) defined.push_back(name);
+      if (other.defined() && !other.name.starts_with('_')) defined.push_back(other.name);
     }
     Error error = not_found(
         "graph calls function ", quoted(function), did_you_mean(function, defined),
@@ -274,6 +287,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
     if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output, options.form));
     GANTRY_CHECK(check_sources(recipe));
+    GANTRY_CHECK(check_type_keys(recipe, options.generation));
     std::optional<GraphPart> graph;
     if (!std::holds_alternative<std::monostate>(recipe.graph)) {
       report("reading the graph and ", recipe.parameters.size(), " parameters");
@@ -329,7 +343,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     GANTRY_TRY(const HostCodeLibrary library,
                container ? link_host_code(job, options.generation) : link_plain_code(job));
     if (graph_part != nullptr && !has_unknown_functions(recipe)) {
-      GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe, options.generation));
+      GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe));
     }
     // Before the first byte is written, because SIGPIPE may end the process then.
     { const TempDirectory removed = std::move(directory); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
 #include "core/format/spirv_shader.hpp"
+#include "core/pack/moved_payload.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -104,6 +105,58 @@ TEST_F(DevicePayload, OfVulkanHasTheSpirvOfEachKernel) {
       test::bytes_of(out),
       ElementsAreArray(
           table("vulkan").u64(1).str("add").u32(0).u64(9).text(shader_with("add")).bytes()));
+}
+
+// The form that repack gives to a payload that it moves.
+TEST_F(DevicePayload, OfGeneration5IsAsRepackWritesIt) {
+  for (const char* key : {"vulkan", "opencl", "cuda"}) {
+    const std::string_view kind = key;
+    DeviceModuleSource what =
+        kind == "vulkan" ? module(key, "valid.spv") : module(key, kind == "opencl" ? "add.cl" : "");
+    if (kind == "cuda") what.data = directory_ / "add.cl";
+    what.kernels[0].launch.emplace_back("tir.use_dyn_shared_memory");
+    Pieces older, moved, written;
+    ASSERT_TRUE(write_device_payload(what, tools(), older, ContainerForm::g3).ok());
+    const std::vector<std::uint8_t> bytes = test::bytes_of(older);
+    ExporterFacts facts;
+    facts.argument_tags = ExporterFacts::ArgumentTags::no;
+    const Status done = write_moved_payload(key, bytes, facts, PayloadLayouts::built_in(),
+                                            ContainerForm::g5, moved);
+    ASSERT_TRUE(done.ok()) << done.error().message;
+
+    ASSERT_TRUE(write_device_payload(what, tools(), written, ContainerForm::g5).ok());
+
+    EXPECT_EQ(test::bytes_of(written), test::bytes_of(moved)) << key;
+    EXPECT_NE(test::bytes_of(written), bytes) << key;
+  }
+}
+
+TEST_F(DevicePayload, HasNoLaunchTagThatItsGenerationLacks) {
+  DeviceModuleSource what = module("opencl", "add.cl");
+  what.kernels[0].launch = {"tirx.use_cooperative_launch"};
+
+  const Error error = refused(what, tools());
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.message,
+            "launch tag \"tirx.use_cooperative_launch\" exists since v0.23, G3 is v0.8 to v0.20\n"
+            "  r.yaml:4:7: kernels.add");
+}
+
+// Before DLPack had numbers for these types, exporters had their own.
+TEST_F(DevicePayload, HasTheElementTypesOfItsGeneration) {
+  DeviceModuleSource what = module("opencl", "add.cl");
+  what.kernels[0].arguments = {{10, 8, 1}};
+  for (const auto& [generation, code] :
+       {std::pair(ContainerForm::g3, 6), {ContainerForm::g5, 10}}) {
+    Pieces out;
+
+    ASSERT_TRUE(write_device_payload(what, tools(), out, generation).ok());
+
+    // after format, count, name, its repetition and the number of arguments
+    const std::size_t at = 10 + 8 + 11 + (generation == ContainerForm::g3 ? 8 : 11) + 8;
+    EXPECT_EQ(test::bytes_of(out)[at], code);
+  }
 }
 
 TEST_F(DevicePayload, RenamesTheEntryPointToTheKernelsName) {

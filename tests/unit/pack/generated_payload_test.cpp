@@ -34,6 +34,7 @@ struct FakeGenerator {
   // what it does
   gantry_code code = GANTRY_OK;
   std::uint64_t size = 7;
+  std::vector<std::uint8_t> payload;
   std::string text, log, reason = "CUDA_SOURCE";
 
   static gantry_code build(void* self, const gantry_build* what, const gantry_sink* sink,
@@ -58,6 +59,9 @@ struct FakeGenerator {
       what->diagnostic(what->self, GANTRY_LOG_ERROR, gantry_bytes{to.log.data(), to.log.size()});
     if (to.code != GANTRY_OK)
       return gantry_fail(status, to.code, to.reason.c_str(), to.text.c_str());
+    if (!to.payload.empty()) {
+      return sink->write(sink->self, to.payload.data(), to.payload.size(), status);
+    }
     return sink->write(sink->self, "payload", to.size, status);
   }
 };
@@ -159,6 +163,31 @@ TEST_F(GeneratedPayload, HasTheKernelRecordsOfItsGeneration) {
 
     EXPECT_EQ(generator.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_YES});
   }
+}
+
+// A generator has no names for them, and every loader of the generation reads some.
+TEST_F(GeneratedPayload, OfGeneration5HasTheNamesOfItsKernels) {
+  const auto payload = [](std::string_view name) {
+    const Words words =
+        Words().str("ptx").u64(1).str("a").str(name).u64(0).u64(1).str("tirx.x").u64(0).str("ptx");
+    return std::vector<std::uint8_t>(words.bytes().begin(), words.bytes().end());
+  };
+  generator.payload = payload("");
+  DeviceModuleSource what = module("cuda", "a.cu");
+  what.kernels[0].launch = {"tir.use_dyn_shared_memory"};
+  Pieces out;
+
+  const Status written = write_device_payload(what, compilers, out, ContainerForm::g5);
+
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_EQ(test::bytes_of(out), payload("a"));
+  EXPECT_THAT(generator.kernels, ElementsAre("a 0 1 tirx.use_dyn_shared_memory"));
+  generator.payload = {1, 2, 3};
+  const Status refused = write_device_payload(what, compilers, out, ContainerForm::g5);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::malformed);
+  EXPECT_THAT(refused.error().message.text(),
+              ::testing::EndsWith("\n  in what plugin gantry.cuda builds\n  r.yaml:3:1: module"));
 }
 
 TEST_F(GeneratedPayload, IsForTheTargetOfTheRecipe) {

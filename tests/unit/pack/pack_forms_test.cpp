@@ -23,8 +23,13 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// Host code and a device module, which every generation has.
+constexpr std::string_view module_text =
+    "schema: \"1.0\"\nsources: [twice.c]\ndevice_modules: [{type_key: npu, data: npu.bin}]\n";
+
 class PackForms : public test::PackTest {
  protected:
+  PackForms() { test::write_file(in() / "npu.bin", "payload"); }
   Status write(PackForm form, ContainerForm generation = ContainerForm::g3,
                std::string_view text = recipe_text) const {
     PackOptions options;
@@ -154,7 +159,7 @@ TEST_F(PackForms, OfASystemLibraryRegisterTheContainer) {
       options.system_library = "digits_";
       const std::string file = out() / (form == PackForm::object ? "blob.o" : "blob.c");
       fs::remove(file);
-      const Status packed = pack(parse_recipe(recipe_text, "r.yaml", in()).value(), file, options);
+      const Status packed = pack(parse_recipe(module_text, "r.yaml", in()).value(), file, options);
       ASSERT_TRUE(packed.ok()) << packed.error().message;
       const auto built =
           run_program({"cc", "-o", (out() / "main").native(), "main.c", file}, out(), 1 << 16);
@@ -198,7 +203,7 @@ constexpr std::string_view ffi_code =
 TEST_F(PackForms, OfGeneration5HaveLayoutTwo) {
   test::write_file(in() / "twice.c", ffi_code);
 
-  const Status packed = write(PackForm::library, ContainerForm::g5);
+  const Status packed = write(PackForm::library, ContainerForm::g5, module_text);
 
   ASSERT_TRUE(packed.ok()) << packed.error().message;
   const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
@@ -207,25 +212,38 @@ TEST_F(PackForms, OfGeneration5HaveLayoutTwo) {
   EXPECT_EQ(found.blob_symbol, "__tvm_ffi__library_bin");
   EXPECT_EQ(found.facts.dialect, Dialect::ffi);
   ASSERT_EQ(found.entries.size(), 2u);
-  EXPECT_EQ(found.entries[0].type_key, "GraphExecutorFactory");
-  EXPECT_TRUE(found.entries[1].is_library());
+  EXPECT_TRUE(found.entries[0].is_library());
+  EXPECT_EQ(found.entries[1].type_key, "npu");
 }
 
-// The name of the missing function is that of the graph, without the prefix of its symbol.
-TEST_F(PackForms, OfGeneration5RequireFunctionsWithThePrefix) {
-  test::write_file(in() / "twice.c", ffi_code);
+// No release of these generations has an executor of graphs.
+TEST_F(PackForms, OfLaterGenerationsHaveNoGraph) {
+  for (const auto& [generation, name] :
+       {std::pair(ContainerForm::g4, "G4 (v0.21)"), {ContainerForm::g5, "G5 (v0.22 and later)"}}) {
+    const Status packed = write(PackForm::container, generation);
 
-  const Status packed =
-      write(PackForm::library, ContainerForm::g5, with("function: twice", "function: thrice"));
+    ASSERT_FALSE(packed.ok());
+    EXPECT_EQ(packed.error().code, Code::unsupported);
+    EXPECT_EQ(packed.error().message,
+              concat("modules of type key \"GraphExecutorFactory\" do not exist in ", name,
+                     ", only in G3\n  for r.yaml:4:3: graph"));
+    EXPECT_THAT(files_out(), ::testing::IsEmpty());
+  }
+}
+
+TEST_F(PackForms, HaveOnlyModulesOfTheGeneration) {
+  const Status packed = write(PackForm::container, ContainerForm::g5,
+                              "schema: \"1.0\"\ndevice_modules: [{type_key: metadata_module, "
+                              "data: npu.bin}]\n");
 
   ASSERT_FALSE(packed.ok());
-  EXPECT_THAT(std::string(packed.error().message),
-              StartsWith("graph calls function \"thrice\", did you mean \"twice\", the host code "
-                         "has twice\n"));
+  EXPECT_EQ(packed.error().message,
+            "modules of type key \"metadata_module\" do not exist in G5 (v0.22 and later), only in "
+            "G3\n  for r.yaml:2:29: device_modules[0].type_key");
 }
 
 TEST_F(PackForms, OfGeneration4HaveTheNamesOfThatRelease) {
-  ASSERT_TRUE(write(PackForm::library, ContainerForm::g4).ok());
+  ASSERT_TRUE(write(PackForm::library, ContainerForm::g4, module_text).ok());
 
   const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
   const Container found = read_container(elf, PayloadLayouts::built_in()).value();
@@ -233,8 +251,9 @@ TEST_F(PackForms, OfGeneration4HaveTheNamesOfThatRelease) {
   EXPECT_EQ(found.blob_symbol, "__tvm_ffi_library_bin");
 }
 
-// Kernel records of the ffi generations have an argument tag for each argument.
-TEST_F(PackForms, OfGeneration5HaveArgumentTagsInKernelRecords) {
+// Kernel records of the ffi generations have an argument tag for each argument, and those of G5
+// the kernel's name.
+TEST_F(PackForms, OfGeneration5HaveTheKernelRecordsOfItsReleases) {
   test::write_file(in() / "k.ptx", "//ptx");
   constexpr std::string_view text =
       "schema: \"1.0\"\ndevice_modules: [{type_key: cuda, data: k.ptx, format: ptx, kernels: {k: "
@@ -255,7 +274,7 @@ TEST_F(PackForms, OfGeneration5HaveArgumentTagsInKernelRecords) {
     sizes.push_back(found->entries[1].payload.size());
   }
   EXPECT_EQ(sizes[1], sizes[0] + 8 + 2 * 4);
-  EXPECT_EQ(sizes[2], sizes[1]);
+  EXPECT_EQ(sizes[2], sizes[1] + 1);
 }
 
 struct WrongDialect {
@@ -269,7 +288,7 @@ class HostDialect : public PackForms, public ::testing::WithParamInterface<Wrong
 TEST_P(HostDialect, MustBeThatOfTheGeneration) {
   test::write_file(in() / "twice.c", concat("int twice(void) { return 2; }\n", GetParam().code));
 
-  const Status packed = write(PackForm::library, GetParam().generation);
+  const Status packed = write(PackForm::library, GetParam().generation, module_text);
 
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::invalid);
