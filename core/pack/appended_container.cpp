@@ -132,11 +132,13 @@ std::size_t last_loaded(const ElfImage& image) {
 bool is_appended(const ElfImage& image, const ElfSegment& last, const ElfSymbol& symbol) {
   const std::uint64_t size = image.bytes().size();
   if (last.address != symbol.value || last.memory_size != symbol.size) return false;
-  if (last.file_size != symbol.size || last.offset + last.file_size != size) return false;
+  if (last.offset > size || size - last.offset != last.file_size) return false;
+  if (last.file_size != symbol.size) return false;
   if (last.flags != PF_R || last.offset % page_bytes(image.machine()) != 0) return false;
   for (const ElfSection& section : image.sections()) {
     const std::uint64_t bytes = section.type == section_type::no_bytes ? 0 : section.size;
-    if (section.offset + bytes > last.offset) return false;
+    // Sections may extend beyond the file, so that a sum could wrap.
+    if (section.offset > last.offset || bytes > last.offset - section.offset) return false;
     if (section.at + section_header_bytes > last.offset) return false;
   }
   return image.segments().back().at + program_header_bytes <= last.offset;

@@ -149,6 +149,18 @@ TEST_F(Appended, ContainerWithFurtherBytesBehindItIsKept) {
   EXPECT_EQ(error.reason, "ELF_NO_HEADER");
 }
 
+// The section begins behind the container; the sum of its offset and size is 8.
+TEST_F(Appended, ContainerBeforeASectionWhoseEndWrapsIsKept) {
+  auto once = append(file(small_library().note("GNU", 3, {}).sections().build())).value();
+  const std::uint64_t section = ElfFile::parse(once)->image().sections()[2].at;
+  const std::uint64_t place[] = {std::uint64_t{0} - 8, 16};
+  std::memcpy(once.data() + section + 24, place, sizeof place);
+
+  const Error error = refuse(file(once));
+
+  EXPECT_EQ(error.reason, "ELF_NO_HEADER");
+}
+
 TEST_F(Appended, LibraryForAarch64HasPagesOf64KiB) {
   const auto result = append(file(small_library().machine(183).note("GNU", 3, {}).build()));
 

@@ -115,6 +115,8 @@ TEST(Pieces, RejectsGeneratedBytesOfAnotherSize) {
   const Status written = pieces.write_to(stream);
 
   ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::malformed);
+  EXPECT_EQ(written.error().offset, 0u);
   EXPECT_EQ(written.error().message, "generated piece has 1 bytes, expected 3");
 }
 
