@@ -6,6 +6,7 @@
 #include "core/pack/container_names.hpp"
 #include "core/pack/elf_object.hpp"
 #include "core/pack/pack.hpp"
+#include "core/pack/payload_form.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
@@ -111,8 +112,8 @@ Status check_dialect(const ElfFile& elf, ContainerForm form) {
                   " of TVM 0.22 or newer, generation G4 requires code of TVM 0.21");
   }
   if (code.dialect != Dialect::ffi) return {};
-  return refuse("has the ffi dialect, by symbol ", quoted(code.evidence),
-                "; generation G3 requires the packed dialect");
+  return refuse("has the ffi dialect, by symbol ", quoted(code.evidence), "; generation ",
+                payload_form(form).name, " requires the packed dialect");
 }
 
 }  // namespace

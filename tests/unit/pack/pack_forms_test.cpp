@@ -309,6 +309,10 @@ INSTANTIATE_TEST_SUITE_P(
             "FfiInG3", ContainerForm::g3, first_ffi_code,
             "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
             "G3 requires the packed dialect"},
+        WrongDialect{
+            "FfiInG2", ContainerForm::g2, first_ffi_code,
+            "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
+            "G2 requires the packed dialect"},
         WrongDialect{"PackedInG4", ContainerForm::g4, packed_code,
                      "host code has the packed dialect, generation G4 requires the ffi dialect"},
         WrongDialect{"LaterFfiInG4", ContainerForm::g4, ffi_code,
