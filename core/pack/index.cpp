@@ -27,9 +27,8 @@ Status check_imports(std::span<const IndexNode> modules) {
 }
 
 // `module 2 "cuda"`
-std::string name_of_module(std::span<const IndexNode> modules, std::size_t module) {
-  return concat("module ", module, " ",
-                quoted(modules[module].host_code() ? library_key : modules[module].type_key));
+std::string subject_of(std::span<const IndexNode> modules, std::size_t module) {
+  return concat("module ", name_of_module(module, modules[module].type_key));
 }
 
 // Refuses modules below the root that import each other. Does not recurse.
@@ -51,9 +50,9 @@ Status check_acyclic(std::span<const IndexNode> modules) {
     }
     const std::size_t import = modules[module].imports[visited];
     if (states[import] == State::open) {
-      return invalid(name_of_module(modules, module), " imports ",
+      return invalid(subject_of(modules, module), " imports ",
                      import == module ? std::string("itself")
-                                      : concat(name_of_module(modules, import),
+                                      : concat(subject_of(modules, import),
                                                ", which imports it, directly or through others"))
           .with_reason("IMPORT_CYCLE");
     }
@@ -145,6 +144,21 @@ std::vector<std::size_t> entry_of_each(const Entries& entries, std::size_t modul
   return entry_of;
 }
 
+// The index of entries that are one module each, with the imports in the order of the modules.
+ModuleIndex index_of(std::span<const IndexNode> modules, Entries entries) {
+  ModuleIndex index;
+  index.entries = std::move(entries);
+  const std::vector<std::size_t> entry_of = entry_of_each(index.entries, modules.size());
+  index.row_ptr.push_back(0);
+  for (const std::vector<std::size_t>& entry : index.entries) {
+    for (const std::size_t import : modules[entry.front()].imports) {
+      index.child.push_back(entry_of[import]);
+    }
+    index.row_ptr.push_back(index.child.size());
+  }
+  return index;
+}
+
 // The error for an entry with a child that precedes it.
 Failure precedes(std::span<const IndexNode> modules, const ModuleIndex& index, std::size_t entry,
                  std::size_t child) {
@@ -152,8 +166,8 @@ Failure precedes(std::span<const IndexNode> modules, const ModuleIndex& index, s
   for (const std::size_t module : index.entries[entry]) {
     for (const std::size_t import : modules[module].imports) {
       if (std::ranges::find(children, import) == children.end()) continue;
-      return invalid(name_of_module(modules, module), " is entry ", entry, " and imports ",
-                     name_of_module(modules, import), ", entry ", child,
+      return invalid(subject_of(modules, module), " is entry ", entry, " and imports ",
+                     subject_of(modules, import), ", entry ", child,
                      "; an import must come after its importer, so the modules cannot be merged "
                      "without creating a cycle; generation G2 can contain them")
           .with_reason("IMPORT_ORDER");
@@ -163,6 +177,10 @@ Failure precedes(std::span<const IndexNode> modules, const ModuleIndex& index, s
 }
 
 }  // namespace
+
+std::string name_of_module(std::size_t index, std::string_view type_key) {
+  return concat(index, " ", quoted(type_key.empty() ? library_key : type_key));
+}
 
 Result<ModuleIndex> index_merged(std::span<const IndexNode> modules) {
   GANTRY_CHECK(check_imports(modules));
@@ -192,30 +210,15 @@ Result<ModuleIndex> index_merged(std::span<const IndexNode> modules) {
 Result<ModuleIndex> index_separate(std::span<const IndexNode> modules) {
   GANTRY_CHECK(check_imports(modules));
   GANTRY_CHECK(check_acyclic(modules));
-  ModuleIndex index;
-  index.entries = number_separately(modules);
-  const std::vector<std::size_t> entry_of = entry_of_each(index.entries, modules.size());
-  index.row_ptr.push_back(0);
-  for (const std::vector<std::size_t>& entry : index.entries) {
-    for (const std::size_t import : modules[entry.front()].imports) {
-      index.child.push_back(entry_of[import]);
-    }
-    index.row_ptr.push_back(index.child.size());
-  }
-  return index;
+  return index_of(modules, number_separately(modules));
 }
 
 Result<ModuleIndex> index_listed(std::span<const IndexNode> modules) {
   GANTRY_CHECK(check_imports(modules));
   GANTRY_CHECK(check_acyclic(modules));
-  ModuleIndex index;
-  index.row_ptr.push_back(0);
-  for (std::size_t m = 0; m < modules.size(); ++m) {
-    index.entries.push_back({m});
-    index.child.insert(index.child.end(), modules[m].imports.begin(), modules[m].imports.end());
-    index.row_ptr.push_back(index.child.size());
-  }
-  return index;
+  Entries entries;
+  for (std::size_t m = 0; m < modules.size(); ++m) entries.push_back({m});
+  return index_of(modules, std::move(entries));
 }
 
 }  // namespace gantry

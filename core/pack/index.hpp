@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct IndexNode {
 
   bool host_code() const { return type_key.empty(); }
 };
+
+// Returns the name of a module in messages, as 2 "cuda"; host code has an empty key.
+std::string name_of_module(std::size_t index, std::string_view type_key);
 
 // The order of a container's entries and the import tree in that order. A module that the root does
 // not import, directly or through others, has no entry.

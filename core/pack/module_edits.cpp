@@ -4,6 +4,7 @@
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 #include "core/format/type_key.hpp"
+#include "core/pack/index.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -114,7 +115,7 @@ class Editor {
   }
 
  private:
-  std::string name(std::size_t m) const { return name_of_module(m, modules_[m].module); }
+  std::string name(std::size_t m) const { return name_of_module(m, modules_[m].module.type_key); }
 
   // Returns the modules of the container that was read.
   Result<std::vector<std::size_t>> selected(std::string_view text) const {
@@ -185,10 +186,6 @@ class Editor {
 };
 
 }  // namespace
-
-std::string name_of_module(std::size_t index, const ContainerModule& module) {
-  return concat(index, " ", quoted(key_of(module)));
-}
 
 Result<ModuleEdits::Replacement> parse_replacement(std::string_view text) {
   GANTRY_TRY(auto parts, name_and_file(text, "INDEX=FILE or KEY=FILE"));

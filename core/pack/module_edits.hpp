@@ -67,7 +67,4 @@ struct EditedModule {
 Result<std::vector<EditedModule>> edit_modules(std::vector<ContainerModule> modules,
                                                const ModuleEdits& edits);
 
-// `0 "GraphExecutorFactory"`, for messages.
-std::string name_of_module(std::size_t index, const ContainerModule& module);
-
 }  // namespace gantry

@@ -3,6 +3,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/pack/carrying_stream.hpp"
+#include "core/pack/index.hpp"
 #include "core/pack/moved_payload.hpp"
 #include "core/pack/saved_container.hpp"
 
@@ -36,9 +37,29 @@ HostAbi abi_of(ContainerForm form) {
 
 bool is_host_module(const EditedModule& edited) { return edited.module.type_key.empty(); }
 
-// The modules that are reachable from those for which `is_start` is true, with them.
+// For each module, those that it leads to.
+using Edges = std::vector<std::vector<std::size_t>>;
+
+Edges imports_of(const std::vector<EditedModule>& modules) {
+  Edges imports;
+  for (const EditedModule& each : modules) imports.push_back(each.module.imports);
+  return imports;
+}
+
+Edges importers_of(const std::vector<EditedModule>& modules) {
+  Edges importers(modules.size());
+  for (std::size_t m = 0; m < modules.size(); ++m) {
+    for (const std::size_t import : modules[m].module.imports) importers[import].push_back(m);
+  }
+  return importers;
+}
+
+// The modules to which those lead for which `is_start` is true, with them.
+//
+// costs    O(modules + edges)
 template <class IsStart>
-std::vector<bool> reached_from(const std::vector<EditedModule>& modules, IsStart is_start) {
+std::vector<bool> reached_from(const std::vector<EditedModule>& modules, const Edges& edges,
+                               IsStart is_start) {
   std::vector<bool> seen(modules.size());
   std::vector<std::size_t> next;
   const auto visit = [&](std::size_t m) {
@@ -51,7 +72,7 @@ std::vector<bool> reached_from(const std::vector<EditedModule>& modules, IsStart
   while (!next.empty()) {
     const std::size_t m = next.back();
     next.pop_back();
-    for (const std::size_t import : modules[m].module.imports) visit(import);
+    for (const std::size_t reached : edges[m]) visit(reached);
   }
   return seen;
 }
@@ -59,17 +80,12 @@ std::vector<bool> reached_from(const std::vector<EditedModule>& modules, IsStart
 // Host code up to v0.7 searches functions from the root, later host code from itself.
 void warn_of_look_up(const std::vector<EditedModule>& modules, std::vector<Message>& warnings) {
   if (std::ranges::none_of(modules, is_host_module)) return;
-  const std::vector<bool> found = reached_from(modules, is_host_module);
+  const std::vector<bool> below = reached_from(modules, imports_of(modules), is_host_module);
+  // A module above the host code, for example an executor, has no functions for it.
+  const std::vector<bool> above = reached_from(modules, importers_of(modules), is_host_module);
   std::vector<std::string> lost;
   for (std::size_t m = 0; m < modules.size(); ++m) {
-    if (found[m]) continue;
-    // A module above the host code, for example an executor, has no functions for it.
-    const std::vector<bool> below =
-        reached_from(modules, [&](const EditedModule& each) { return &each == &modules[m]; });
-    bool is_above = false;
-    for (std::size_t b = 0; b < modules.size(); ++b)
-      is_above |= below[b] && is_host_module(modules[b]);
-    if (!is_above) lost.push_back(name_of_module(m, modules[m].module));
+    if (!below[m] && !above[m]) lost.push_back(name_of_module(m, modules[m].module.type_key));
   }
   if (lost.empty()) return;
   warnings.push_back(Message(
@@ -93,10 +109,11 @@ Result<std::vector<EditedModule>> numbered_again(std::vector<EditedModule> modul
     nodes.push_back({each.module.type_key, each.module.imports});
   GANTRY_TRY(const ModuleIndex index, index_merged(nodes));
   const std::vector<bool> reached =
-      reached_from(modules, [&](const EditedModule& each) { return &each == &modules.front(); });
+      reached_from(modules, imports_of(modules),
+                   [&](const EditedModule& each) { return &each == &modules.front(); });
   for (std::size_t m = 0; m < modules.size(); ++m) {
     if (reached[m]) continue;
-    return invalid("module ", name_of_module(m, modules[m].module),
+    return invalid("module ", name_of_module(m, modules[m].module.type_key),
                    " is imported by no module, so that it has no place in the new order; drop it");
   }
   std::vector<EditedModule> all;

@@ -9,6 +9,7 @@
 #include "core/pack/container_names.hpp"
 #include "core/pack/container_source.hpp"
 #include "core/pack/elf_object.hpp"
+#include "core/pack/index.hpp"
 #include "core/pack/moved_container.hpp"
 #include "core/pack/saved_container.hpp"
 
@@ -220,14 +221,15 @@ class Repacking {
     const Entry& entry = found.entries[m];
     const ContainerModule& module = modules_[m];
     if (entry.boundary == Boundary::guessed || entry.boundary == Boundary::unknown) {
-      return malformed(entry.at, "payload of module ", name_of_module(m, module),
+      return malformed(entry.at, "payload of module ", name_of_module(m, module.type_key),
                        " has no known length; the manifest of its plugin must declare its layout");
     }
     const std::string_view key = entry.is_library() ? std::string_view() : entry.type_key;
     if (key == module.type_key && std::ranges::equal(found.tree.children_of(m), module.imports)) {
       return {};
     }
-    return bug("module ", name_of_module(m, module), " is read as ", quoted(entry.type_key));
+    return bug("module ", name_of_module(m, module.type_key), " is read as ",
+               quoted(entry.type_key));
   }
 
   const ContainerFile& source_;

@@ -223,7 +223,7 @@ TEST_F(Repack, RefusesAPayloadOfAnotherLayout) {
   EXPECT_TRUE(fs::is_empty(temp_ / "out"));
 }
 
-TEST_F(Repack, RefusesAPayloadWhoseLengthNobodyCanFind) {
+TEST_F(Repack, RefusesAPayloadOfUnknownLength) {
   const Outcome outcome =
       repack("tvm-0.12/digits_mlp_opencl.so", "a.so",
              {"--add", "acme=" + path("junk.bin"), "--add", "acme=" + path("junk.bin")});
