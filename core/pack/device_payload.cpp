@@ -22,8 +22,6 @@
 namespace gantry {
 namespace {
 
-constexpr std::string_view marker = "// Function: ";
-
 // What all payloads of a module have.
 struct Head {
   const DeviceModuleSource& module;
@@ -67,11 +65,12 @@ Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFi
     return invalid(quoted(kernel.source), " has no function of the kernel's name",
                    did_you_mean(kernel.name, called_names(text)));
   }
-  if (text.starts_with(marker) || text.find(concat("\n", marker)) != std::string_view::npos) {
-    return invalid(quoted(kernel.source), " has a line that begins with \"", marker,
+  if (text.starts_with(opencl_marker) ||
+      text.find(concat("\n", opencl_marker)) != std::string_view::npos) {
+    return invalid(quoted(kernel.source), " has a line that begins with \"", opencl_marker,
                    "\", which loaders interpret as the start of the next kernel");
   }
-  const std::string line = concat(marker, kernel.name, "\n");
+  const std::string line = concat(opencl_marker, kernel.name, "\n");
   out.Write(line.data(), line.size());
   out.append(FileRange{file, 0, text.size()});
   out.Write("\n", 1);

@@ -150,7 +150,9 @@ Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> module
     if (from != to) {
       GANTRY_TRY(each.module.type_key, moved_type_key(entry.type_key, to));
     }
-    if (is_same) continue;
+    // Containers of v0.7 are often read as those of G3, so that its form proves no markers.
+    const bool is_marked_text = to >= ContainerForm::g3 && entry.type_key == "opencl";
+    if (is_same && !is_marked_text) continue;
     each.module.write_payload = [file, facts, &entry, &layouts, to](Pieces& out) -> Status {
       CarryingStream stream(file, out);
       return write_moved_payload(entry.type_key, entry.payload, facts, layouts, to, stream);

@@ -7,12 +7,20 @@
 #include "core/pack/moved_relax.hpp"
 
 #include <gantry/array_record.hpp>
+#include <gantry/byte_count.hpp>
+#include <gantry/concat.hpp>
+#include <gantry/kernel_table.hpp>
 #include <gantry/quoted.hpp>
+
+#include <string>
 
 namespace gantry {
 namespace {
 
 using Kind = PayloadField::Kind;
+
+// Of the copies of an OpenCL text, one for each kernel.
+constexpr std::uint64_t max_marked_bytes = std::uint64_t{256} << 20;
 
 class Moving {
  public:
@@ -32,6 +40,7 @@ class Moving {
     GANTRY_TRY(measured_, std::move(measured));
     GANTRY_TRY(parts_, find_parts(payload_, measured_));
     if (type_key_ == "hexagon") GANTRY_CHECK(check_hexagon());
+    if (type_key_ == "opencl") return write_opencl();
     if (type_key_ == "vulkan") return write_vulkan();
     if (type_key_ == "metal") return write_metal();
     return write(0, payload_.size());
@@ -99,6 +108,41 @@ class Moving {
     if (is_image == (to_.form == ContainerForm::g5)) return {};
     return unsupported("data of \"hexagon\" are ", is_image ? "a library" : "the path of a library",
                        ", ", to_.name, " requires ", is_image ? "the path of one" : "its bytes");
+  }
+
+  // Loaders since v0.8 build one program for each kernel, from the text after its marker; older ones
+  // build the whole text. The whole text after each marker has the same kernels for both.
+  Status write_opencl() {
+    const bool has_format = measured_.layout->fields().front().kind == Kind::format;
+    if (!has_format || to_.form <= ContainerForm::g2) return write(0, payload_.size());
+    ByteReader in(payload_);
+    GANTRY_TRY(const std::string_view format, in.read_string("format"));
+    ByteReader code(payload_.subspan(field_begin(2)), field_begin(2));
+    GANTRY_TRY(const std::string_view text, code.read_string("data"));
+    if (format != "cl" || text.find(opencl_marker) != text.npos) return write(0, payload_.size());
+    const auto tags = measured_.has_argument_tags ? ArgumentTags::yes : ArgumentTags::no;
+    GANTRY_TRY(const KernelTable table,
+               read_kernel_table(in, tags, [](ByteReader&) { return Status(); }));
+    if (table.size() == 0) return write(0, payload_.size());
+    if (text.size() > max_marked_bytes / table.size()) {
+      return unsupported("text of ", ByteCount(text.size()), " is the program of ", table.size(),
+                         " kernels, ", to_.name, " (", to_.releases,
+                         ") requires a copy for each, limit is ", ByteCount(max_marked_bytes));
+    }
+    const std::string_view line_end = text.ends_with('\n') ? "" : "\n";
+    std::uint64_t bytes = 0;
+    for (const KernelInfo& kernel : table.kernels()) {
+      bytes += opencl_marker.size() + kernel.name.size() + 1 + text.size() + line_end.size();
+    }
+    GANTRY_CHECK(write(0, field_begin(2)));
+    out_.Write<std::uint64_t>(bytes);
+    for (const KernelInfo& kernel : table.kernels()) {
+      const std::string line = concat(opencl_marker, kernel.name, "\n");
+      out_.Write(line.data(), line.size());
+      out_.Write(text.data(), text.size());
+      out_.Write(line_end.data(), line_end.size());
+    }
+    return {};
   }
 
   Status write_vulkan() {

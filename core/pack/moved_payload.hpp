@@ -5,11 +5,13 @@
 //     kernel tables        argument tags, the kernel's second name, prefixes of launch tags
 //     Vulkan               the length before each shader
 //     Metal                the order of the fields
+//     OpenCL C             for G3 and later, a line with each kernel's name before its program
 //     Relax                tags of constants, the length before the code
 //     all                  numbers of element types
 //
 // All other bytes are the same in every generation. A payload that was moved there and back is the
-// original one, unless it had argument tags that are only optional.
+// original one, unless it had argument tags that are only optional, or an OpenCL text without names
+// of kernels.
 #pragma once
 
 #include "core/format/exporter_facts.hpp"

@@ -177,7 +177,8 @@ class Repacking {
   }
 
   void align(EditedModule& edited) const {
-    if (edited.module.type_key.empty()) return;
+    // OpenCL has no arrays, and its payload may already be a moved one.
+    if (edited.module.type_key.empty() || edited.module.type_key == "opencl") return;
     const auto file = edited.given != nullptr ? edited.given : source_.file;
     const std::span<const std::uint8_t> payload =
         edited.given != nullptr ? file->bytes() : source_.container.entries[*edited.entry].payload;

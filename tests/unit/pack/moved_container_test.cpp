@@ -15,6 +15,7 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 // A container that was written to a file, read as that of a library and moved.
 class MovedContainer : public ::testing::Test {
@@ -151,6 +152,46 @@ TEST_F(MovedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
                              "up to v0.7; no longer: 1 \"examplejson\"")));
   ASSERT_TRUE(moved(ContainerForm::g2).ok());
   EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// The payloads of G2 and G3 are the same except for OpenCL texts.
+TEST_F(MovedContainer, OfG2NamesTheKernelsOfOpencl) {
+  const auto container_of = [](std::string_view text) {
+    const Words opencl = Words().str("opencl").str("cl").u64(1).str("f").str("").u64(0).u64(0);
+    return test::layout_one(1, Words().bytes(opencl.bytes()).str(text), {0, 0}, {});
+  };
+  read(container_of("kernel void f() {}\n"));
+
+  EXPECT_THAT(written(ContainerForm::g3),
+              ElementsAreArray(container_of("// Function: f\nkernel void f() {}\n").bytes()));
+  EXPECT_THAT(written(ContainerForm::g2),
+              ElementsAreArray(container_of("kernel void f() {}\n").bytes()));
+}
+
+// A search from each lost module would visit 200 million modules.
+TEST_F(MovedContainer, WarnsOfAChainOf20000Modules) {
+  constexpr std::uint64_t last = 20'001;
+  // The root imports host code and a chain.
+  Words modules = Words().bytes(text_module("root").bytes()).str("_lib");
+  std::vector<std::uint64_t> row_ptr = {0, 2, 2}, child = {1, 2};
+  for (std::uint64_t m = 2; m <= last; ++m) {
+    modules.bytes(text_module("").bytes());
+    if (m < last) child.push_back(m + 1);
+    row_ptr.push_back(child.size());
+  }
+  Words content = Words().u64(last + 2).bytes(modules.bytes()).str("_import_tree");
+  content.u64(row_ptr.size());
+  for (const std::uint64_t row : row_ptr) content.u64(row);
+  content.u64(child.size());
+  for (const std::uint64_t each : child) content.u64(each);
+  read(Words().u64(content.size()).bytes(content.bytes()));
+  container_.facts.look_up_start = LookUpStart::root;
+
+  ASSERT_TRUE(moved(ContainerForm::g3).ok());
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_THAT(std::string(warnings_[0].text()),
+              StartsWith("host code finds functions of modules that it does not import only up to "
+                         "v0.7; no longer: 2 \"examplejson\", 3 \"examplejson\""));
 }
 
 TEST_F(MovedContainer, RefusesToLoseAModuleThatNothingImports) {

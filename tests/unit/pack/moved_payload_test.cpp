@@ -144,7 +144,11 @@ Words relax_payload_of(ContainerForm form) {
 
 const Family families[] = {
     {"cuda", [](ContainerForm form) { return code_of_kernel("ptx", kernel_in(form)); }},
-    {"opencl", [](ContainerForm form) { return code_of_kernel("cl", kernel_in(form)); }},
+    {"opencl",
+     [](ContainerForm form) {
+       return code_of_kernel("cl", kernel_in(form), "// Function: f\nkernel void f() {}\n");
+     }},
+    {"opencl", [](ContainerForm form) { return code_of_kernel("clbin", kernel_in(form)); }},
     {"hip", [](ContainerForm form) { return code_of_kernel("hsaco", kernel_in(form)); }},
     // SPIR-V without a format
     {"opencl",
@@ -267,6 +271,44 @@ TEST(MovedPayload, OfABareContainerIsReadByTrial) {
     expected.u32(65).str("text").u64(0).u64(0);
     EXPECT_THAT(test::bytes_of(constants), ElementsAreArray(bytes_in(expected)));
   }
+}
+
+// Loaders of v0.8 and later refuse a text without the names.
+TEST(MovedPayload, OfOpenclNamesTheKernelOfItsText) {
+  const auto with = [](std::string_view text) { return code_of_kernel("cl", in_g3, text); };
+  const auto moved = [&](std::string_view text, ContainerForm to) {
+    return moved_family("opencl", with(text), ContainerForm::g2, to);
+  };
+
+  EXPECT_THAT(moved("kernel void f() {}", ContainerForm::g3),
+              ElementsAreArray(bytes_in(with("// Function: f\nkernel void f() {}\n"))));
+  EXPECT_THAT(moved("kernel void f() {}\n", ContainerForm::g5),
+              ElementsAreArray(
+                  bytes_in(code_of_kernel("cl", in_g5, "// Function: f\nkernel void f() {}\n"))));
+  EXPECT_THAT(moved("kernel void f() {}", ContainerForm::g2),
+              ElementsAreArray(bytes_in(with("kernel void f() {}"))));
+  const Words empty = Words().str("cl").u64(0).str("int x;");
+  EXPECT_THAT(moved_family("opencl", empty, ContainerForm::g2, ContainerForm::g3),
+              ElementsAreArray(bytes_in(empty)));
+}
+
+TEST(MovedPayload, OfOpenclHasALimitOfCopies) {
+  constexpr std::size_t kernels = 8200;
+  Words payload = Words().str("cl").u64(kernels);
+  for (std::size_t k = 0; k < kernels; ++k) {
+    payload.str(concat("f", k)).str("").u64(0).u64(0);
+  }
+  payload.str(std::string(32768, ' '));
+  Pieces out;
+
+  const Status written = write_family("opencl", payload, ContainerForm::g2, ContainerForm::g3, out);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::unsupported);
+  EXPECT_EQ(written.error().message,
+            "text of 32.0 KiB (32768 bytes) is the program of 8200 kernels, G3 (v0.8 to v0.20) "
+            "requires a "
+            "copy for each, limit is 256.0 MiB (268435456 bytes)");
 }
 
 // What a generation cannot express stays as it is in the others.

@@ -57,6 +57,37 @@ TEST_F(RepackFile, ReportsItsModules) {
   EXPECT_EQ(test::read_file(temp_ / "out/b.bin"), test::read_file(temp_ / "a.bin"));
 }
 
+TEST_F(RepackFile, AlignsAndMovesAtOnceIfOnlyTextsOfOpenclDiffer) {
+  const auto container_of = [](std::string_view text) {
+    const Words content = Words()
+                              .u64(2)
+                              .str("opencl")
+                              .str("cl")
+                              .u64(1)
+                              .str("f")
+                              .str("")
+                              .u64(0)
+                              .u64(0)
+                              .str(text)
+                              .str("_import_tree")
+                              .u64s({0, 0})
+                              .u64s({});
+    return Words().u64(content.size()).bytes(content.bytes());
+  };
+  test::write_file(temp_ / "a.bin", container_of("kernel void f() {}\n").bytes());
+  RepackOptions options;
+  options.form = PackForm::container;
+  options.generation = ContainerForm::g3;
+  options.is_aligned = true;
+
+  const auto report = repack(options);
+
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_THAT(
+      test::read_file(temp_ / "out/b.bin"),
+      ::testing::ElementsAreArray(container_of("// Function: f\nkernel void f() {}\n").bytes()));
+}
+
 TEST_F(RepackFile, IsNotWrittenIfItCannotBeVerified) {
   RepackOptions options;
   options.form = PackForm::container;

@@ -3,12 +3,15 @@
 // Reads the demo's device modules with the payload readers of their plugins.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
+#include "core/pack/moved_payload.hpp"
 #include "core/pack/pack.hpp"
 #include "plugins/opencl/payload.hpp"
 #include "plugins/vulkan/payload.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/payload_blob.hpp"
+#include "tests/support/words.hpp"
 
+#include <dmlc/memory_io.h>
 #include <gmock/gmock.h>
 
 namespace gantry {
@@ -72,6 +75,33 @@ TEST_F(DemoPayloads, OfOpenclHaveAProgramForEachKernel) {
         concat("../../../tools/demo/kernels/", kernel == 0 ? "dense" : "softmax", ".cl"));
     const std::vector<std::uint8_t> text = test::read_file(source);
     EXPECT_EQ(read->programs[kernel].code, "\n" + std::string(text.begin(), text.end()) + "\n");
+  }
+}
+
+// Two kernels in one text of v0.7.
+TEST(MovedPayload, OfOpenclHasTheWholeTextForEachKernel) {
+  test::Words table = test::Words().str("cl").u64(2);
+  for (const std::string_view name : {"axpy", "fill"}) {
+    table.str(name).str("").u64(1).u8(3).u8(64).u16(1).strs({"blockIdx.x"});
+  }
+  const std::string text = "kernel void axpy(global int* x) {}\nkernel void fill(global int* x) {}";
+  table.str(text);
+  std::string bytes;
+  dmlc::MemoryStringStream out(&bytes);
+  ExporterFacts facts;
+  facts.argument_tags = ExporterFacts::ArgumentTags::no;
+
+  const Status moved = write_moved_payload("opencl", table.bytes(), facts,
+                                           PayloadLayouts::built_in(), ContainerForm::g3, out);
+
+  ASSERT_TRUE(moved.ok()) << moved.error().message;
+  const std::vector<std::uint8_t> payload(bytes.begin(), bytes.end());
+  const auto read = test::read_whole(test::payload_blob(payload), opencl::read_payload);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_THAT(read->program_of, ElementsAre(0, 1));
+  ASSERT_EQ(read->programs.size(), 2u);
+  for (const opencl::Program& program : read->programs) {
+    EXPECT_EQ(program.code, concat("\n", text, "\n"));
   }
 }
 
