@@ -50,10 +50,11 @@ concept SymbolFile = requires(const File& file) {
 
 // Finds the container of a shared library or object file.
 //
+// prefix   see choose_symbols()
 // returns  malformed if the bytes of a symbol are not in the file
 // costs    O(symbols)
 template <SymbolFile File>
-Result<ContainerLocation> locate_container(const File& file) {
+Result<ContainerLocation> locate_container(const File& file, std::string_view prefix = {}) {
   std::vector<HostSymbol> symbols;
   symbols.reserve(file.symbols().size());
   for (const auto& symbol : file.symbols()) {
@@ -67,7 +68,7 @@ Result<ContainerLocation> locate_container(const File& file) {
     return bytes;
   };
   ContainerLocation location;
-  location.symbols = choose_symbols(symbols);
+  location.symbols = choose_symbols(symbols, prefix);
   const ContainerSymbols& chosen = location.symbols;
   if (chosen.context) location.context_symbol = symbols[*chosen.context].name;
   if (chosen.blob) {

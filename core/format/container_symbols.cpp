@@ -99,7 +99,12 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
 
 }  // namespace
 
-ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
+bool is_blob_symbol(std::string_view name) {
+  return std::ranges::any_of(families,
+                             [&](const FamilyNames& names) { return name.ends_with(names.blob); });
+}
+
+ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view wanted) {
   ContainerSymbols chosen;
   std::string_view context_name;
   for (const FamilyNames& names : families) {
@@ -107,7 +112,8 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
       const HostSymbol& symbol = symbols[i];
       if (!symbol.defined || !ends_with(symbol.name, names.blob)) continue;
       const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - names.blob.size());
-      if (!chosen.blob) {
+      const bool is_wanted = wanted.empty() || prefix == wanted;
+      if (!chosen.blob && is_wanted) {
         chosen.family = names.family;
         chosen.blob = i;
         chosen.prefix = prefix;
@@ -117,7 +123,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols) {
       // Of several system libraries in one file, the one with the least prefix is read, so that the
       // result does not depend on the order of the symbol table. The empty prefix is the least.
       std::size_t other = i;
-      if (chosen.family == names.family && prefix < chosen.prefix) {
+      if (wanted.empty() && chosen.family == names.family && prefix < chosen.prefix) {
         other = *chosen.blob;
         chosen.blob = i;
         chosen.prefix = prefix;

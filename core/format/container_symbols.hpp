@@ -52,8 +52,12 @@ struct ContainerSymbols {
 
 // Selects the symbols of the container that is read.
 //
+// prefix   of the container's symbol; empty: the least, which the runtime reads
 // costs    O(symbols)
-ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols);
+ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view prefix = {});
+
+// True if the symbol of a container may have this name: it ends with one of the blob symbols.
+bool is_blob_symbol(std::string_view name);
 
 // Derives facts from symbols and layout. G1 and G2 are reported as G3 until
 // ExporterFacts::add_tree() is called.

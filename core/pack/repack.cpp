@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/repack.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/format/aligned_payload.hpp"
+#include "core/format/container_symbols.hpp"
 #include "core/pack/appended_container.hpp"
 #include "core/pack/carrying_stream.hpp"
 #include "core/pack/container_names.hpp"
@@ -15,6 +17,7 @@
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <fcntl.h>
@@ -24,6 +27,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 
 namespace gantry {
 namespace {
@@ -63,6 +67,16 @@ Status write_like(const fs::path& path, int like,
   return stream.status();
 }
 
+Failure no_prefix(const ElfFile& elf, std::string_view prefix) {
+  std::vector<std::string_view> found;
+  for (const ElfSymbol& symbol : elf.symbols()) {
+    if (symbol.defined() && is_blob_symbol(symbol.name)) found.push_back(symbol.name);
+  }
+  return not_found(
+      "no container has the prefix ", quoted(prefix), ", the file has ",
+      found.empty() ? "no container" : join(found, ", ", std::identity(), max_listed_names));
+}
+
 class Repacking {
  public:
   Repacking(const ContainerFile& source, const PayloadLayouts& layouts,
@@ -70,6 +84,7 @@ class Repacking {
       : source_(source), layouts_(layouts), options_(options) {}
 
   Status build() {
+    report_.warnings = source_.container.warnings;
     GANTRY_CHECK(find_forms());
     GANTRY_TRY(auto listed, listed_modules(source_.container, source_.file));
     GANTRY_TRY(std::vector<EditedModule> edited, edit_modules(std::move(listed), options_.edits));
@@ -104,7 +119,7 @@ class Repacking {
 
   // Writes the form, the last function that uses the container.
   Status write(const fs::path& path) {
-    const std::string_view symbol = container_names(report_.to).symbol;
+    const std::string symbol = concat(source_.container.prefix, container_names(report_.to).symbol);
     const auto write_form = [&](dmlc::Stream& out) -> Status {
       switch (options_.form) {
         case PackForm::library:
@@ -201,7 +216,10 @@ class Repacking {
   }
 
   Status compare(const fs::path& path) {
-    GANTRY_TRY(const ContainerFile found, ContainerFile::open(path, layouts_));
+    const bool has_symbols = options_.form == PackForm::library;
+    GANTRY_TRY(const ContainerFile found,
+               ContainerFile::open(path, layouts_,
+                                   has_symbols ? source_.container.prefix : std::string_view()));
     const std::vector<Entry>& entries = found.container.entries;
     if (entries.size() != modules_.size()) {
       return bug("container is read with ", entries.size(), " modules, written were ",
@@ -243,19 +261,26 @@ class Repacking {
 
 }  // namespace
 
-Result<ContainerFile> ContainerFile::open(const fs::path& path, const PayloadLayouts& layouts) {
+Result<ContainerFile> ContainerFile::open(const fs::path& path, const PayloadLayouts& layouts,
+                                          std::string_view prefix) {
   ContainerFile opened;
   GANTRY_TRY(opened.file, MappedFile::open(path));
   const std::span<const std::uint8_t> bytes = opened.file->bytes();
   if (has_elf_magic(bytes)) {
     GANTRY_TRY(opened.elf, ElfFile::parse(opened.file));
     GANTRY_CHECK(opened.elf->check_complete());
-    GANTRY_TRY(opened.container, read_container(*opened.elf, layouts));
+    GANTRY_TRY(const ContainerLocation location, locate_container(*opened.elf, prefix));
+    if (!prefix.empty() && !location.room) return no_prefix(*opened.elf, prefix);
+    GANTRY_TRY(opened.container, read_container(location, layouts));
     return opened;
   }
   if (!looks_like_container(bytes)) {
     return unsupported(quoted(path.native()), " is no shared library, object or container")
         .with_reason("FILE_KIND");
+  }
+  if (!prefix.empty()) {
+    return invalid("prefix ", quoted(prefix), " selects a container by its symbol, ",
+                   quoted(path.native()), " is a container without symbols");
   }
   GANTRY_TRY(opened.container, read_container_bytes(bytes, layouts));
   return opened;

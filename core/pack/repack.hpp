@@ -34,10 +34,12 @@ struct ContainerFile {
   std::optional<ElfFile> elf;
   Container container;
 
+  // prefix   of the container's symbol in a file with several; empty: the least, which loaders read
   // returns  errors of opening the file; malformed or unsupported from the ELF and container
-  //          readers; unsupported, reason FILE_KIND: another kind of file
+  //          readers; unsupported, reason FILE_KIND: another kind of file; not_found: no container
+  //          has the prefix; invalid: a prefix for a bare container
   static Result<ContainerFile> open(const std::filesystem::path& path,
-                                    const PayloadLayouts& layouts);
+                                    const PayloadLayouts& layouts, std::string_view prefix = {});
   bool is_library() const { return elf && elf->type() == ElfType::shared; }
 };
 
@@ -76,6 +78,7 @@ struct RepackReport {
   // of the container
   std::uint64_t bytes = 0;
   std::vector<RepackedModule> modules;
+  // those of reading the source, and of moving its modules
   std::vector<Message> warnings;
 };
 

@@ -186,6 +186,61 @@ TEST_F(Repack, ReportsWhatWasLoadedAndWhatHasNoPlugin) {
   EXPECT_THAT(skipped.err, IsEmpty());
 }
 
+// A library of two containers without host code.
+TEST_F(Repack, RewritesTheContainerOfAPrefix) {
+  const std::vector<std::uint8_t> cuda = container_of_second_module("tvm-0.12/axpy2_cuda_ptx75.so");
+  write_file(temp_ / "two.so", ElfBuilder()
+                                   .hash(ElfBuilder::Hash::both)
+                                   .object("a___tvm_dev_mblob", cuda)
+                                   .object("b___tvm_dev_mblob",
+                                           container_of_second_module("tvm-0.12/axpy2_opencl.so"))
+                                   .note("GNU", 3, {})
+                                   .build());
+  const std::string added = "cuda=" + payload("tvm-0.12/axpy2_cuda_ptx75.so", "1-cuda.bin");
+  const auto modules_at = [&](const std::string& file, const std::string& prefix) {
+    const Outcome outcome =
+        repack(file, "a.bin", {"--prefix", prefix, "--form", "container", "--no-load", "-q"});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return modules_of(path("out/a.bin"));
+  };
+
+  const Outcome first = repack(path("two.so"), "first.so", {"--no-load", "--add", added, "--json"});
+  const Outcome second =
+      repack(path("two.so"), "second.so", {"--no-load", "--add", added, "--prefix", "b_"});
+  const Outcome object =
+      repack(path("two.so"), "b.o", {"--no-load", "--form", "object", "--prefix", "b_"});
+
+  EXPECT_EQ(first.status, 0);
+  EXPECT_THAT(first.err, StartsWith("gantry: warning: file contains another container at symbol "
+                                    "b___tvm_dev_mblob\n"));
+  EXPECT_EQ(json::parse(first.out)["warnings"][0],
+            "file contains another container at symbol b___tvm_dev_mblob");
+  EXPECT_EQ(second.status, 0);
+  EXPECT_THAT(second.err, StartsWith("gantry: warning: file contains another container at symbol "
+                                     "a___tvm_dev_mblob\n"));
+  EXPECT_EQ(object.status, 0) << object.err;
+  EXPECT_EQ(inspected(path("out/b.o"))["symbols"]["blob"], "b___tvm_dev_mblob");
+  EXPECT_THAT(modules_at(path("out/first.so"), "a_"),
+              ElementsAre("0 cuda 2008 [1]", "1 cuda 2008 []"));
+  EXPECT_THAT(modules_at(path("out/first.so"), "b_"), ElementsAre("0 opencl 957 []"));
+  EXPECT_THAT(modules_at(path("out/second.so"), "b_"),
+              ElementsAre("0 opencl 957 [1]", "1 cuda 2008 []"));
+  EXPECT_THAT(modules_at(path("out/second.so"), "a_"), ElementsAre("0 cuda 2008 []"));
+  EXPECT_EQ(read_file(temp_ / "out/a.bin"), cuda);
+}
+
+TEST_F(Repack, RefusesAPrefixWithoutAContainer) {
+  write_file(temp_ / "a.bin", container_of_second_module("tvm-0.12/axpy2_opencl.so"));
+
+  expect_refused(repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--prefix", "a_"}),
+                 "gantry: no container has the prefix \"a_\", the file has __tvm_dev_mblob\n");
+  expect_refused(repack("tvm-0.12/axpy2_llvm.so", "a.so", {"--prefix", "a_"}),
+                 "gantry: no container has the prefix \"a_\", the file has no container\n");
+  expect_refused(repack(path("a.bin"), "b.bin", {"--prefix", "a_"}),
+                 "gantry: prefix \"a_\" selects a container by its symbol, " +
+                     quoted(path("a.bin")) + " is a container without symbols\n");
+}
+
 TEST_F(Repack, WritesToStandardOutput) {
   ASSERT_EQ(repack("tvm-0.12/digits_mlp_llvm.so", "a.so").status, 0);
 

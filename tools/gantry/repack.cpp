@@ -29,6 +29,8 @@ namespace {
 struct RepackCommand {
   std::string file;
   std::string output;
+  // empty: the least
+  std::string prefix;
   std::vector<std::string> drop;
   std::vector<std::string> replace;
   std::vector<std::string> add;
@@ -178,7 +180,8 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
 
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   const InstalledPlugins plugins(runtime);
-  GANTRY_TRY(const ContainerFile source, ContainerFile::open(command.file, plugins.layouts()));
+  GANTRY_TRY(const ContainerFile source,
+             ContainerFile::open(command.file, plugins.layouts(), command.prefix));
   how.generation = value_of(generations, command.generation);
   how.is_aligned = command.is_aligned;
   how.form =
@@ -224,6 +227,9 @@ void add_repack(CLI::App& app, Invocation& invocation) {
   add_repeatable(*command, "--add", "KEY=FILE[@MODULE]", options->add,
                  "add a module with this payload, as an import of MODULE; default: the host code",
                  accepted_by(parse_addition));
+  add_text(*command, "--prefix", "PREFIX", options->prefix,
+           "of a library with several containers, rewrite the one whose symbol has this prefix;\n"
+           "default: the least, which loaders read");
   command
       ->add_option("--generation", options->generation,
                    "of the container: g2 (v0.7), g3 (v0.8 to v0.20), g4 (v0.21) or g5 (v0.22 and "

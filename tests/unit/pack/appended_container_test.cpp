@@ -139,6 +139,23 @@ TEST_F(Appended, ContainerIsReplacedByTheNextOne) {
   EXPECT_EQ(*again, *once);
 }
 
+TEST_F(Appended, ContainerReplacesOnlyThatOfItsPrefix) {
+  const auto bytes = std::vector<std::uint8_t>(16, 'o');
+  const std::string path = file(ElfBuilder()
+                                    .hash(ElfBuilder::Hash::both)
+                                    .object("a___tvm_dev_mblob", bytes)
+                                    .object("b___tvm_dev_mblob", bytes)
+                                    .note("GNU", 3, {})
+                                    .build());
+
+  const auto result = append(path, new_container, "b___tvm_dev_mblob");
+
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  const ElfFile elf = ElfFile::parse(*result).value();
+  EXPECT_EQ(text_at(elf, "a___tvm_dev_mblob"), std::string(16, 'o'));
+  EXPECT_EQ(text_at(elf, "b___tvm_dev_mblob"), new_container);
+}
+
 // The last segment is replaced only if it contains nothing but the symbol.
 TEST_F(Appended, ContainerWithFurtherBytesBehindItIsKept) {
   auto once = append(link(blob_source)).value();
