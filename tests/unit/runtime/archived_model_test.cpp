@@ -52,6 +52,18 @@ TEST_F(ArchivedModel, HasTheFactoryOfItsNameAndTheSameModuleEachTime) {
   EXPECT_THAT(first->function("absent").error().message, HasSubstr("of model.tar"));
 }
 
+TEST_F(ArchivedModel, ComputesWithItsParameters) {
+  for (const char* const name : {"digits_crt_graph_llvm.tar", "digits_cpp_graph_c.tar"}) {
+    const auto module = runtime_.load(write(golden_archive(name)));
+    ASSERT_TRUE(module.ok()) << module.error().message;
+    auto executor = runtime_.executor(*module, {"cpu"}, "digits");
+    ASSERT_TRUE(executor.ok()) << name << ": " << executor.error().message;
+    const test::Digits digits(runtime_);
+
+    for (const std::int64_t i : {0, 7, 359}) EXPECT_TRUE(digits.run(*executor, i)) << name;
+  }
+}
+
 TEST_F(ArchivedModel, OfOperatorsIsItsLibrary) {
   ArchiveText archive;
   archive["codegen/host/lib/lib0.o"] =
