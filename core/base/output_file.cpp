@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/output_file.hpp"
 
+#include "core/base/mapped_file.hpp"
 #include "core/base/replace_file.hpp"
+
+#include <gantry/quoted.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -62,6 +65,19 @@ Result<OutputFile> OutputFile::of_descriptor(const std::filesystem::path& path, 
 }
 
 bool OutputFile::is_terminal() const { return is_stream() && ::isatty(::fileno(stream())) != 0; }
+
+Status OutputFile::check_replaces(std::string_view kind,
+                                  bool (*accepts)(std::span<const std::uint8_t> bytes)) const {
+  if (is_terminal()) {
+    return invalid("cannot write ", quoted(path_.native()),
+                   ": it is a terminal; redirect it, or name a file");
+  }
+  if (is_stream()) return {};
+  const auto old = MappedFile::open(path_);
+  if (!old.ok() || accepts((*old)->bytes())) return {};
+  return invalid("cannot write ", quoted(path_.native()), ": it exists and is not ", kind,
+                 "; remove it or choose another output");
+}
 
 bool OutputFile::is_standard_output() const {
   if (!is_stream()) return false;

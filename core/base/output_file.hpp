@@ -10,9 +10,11 @@
 #include "core/base/atomic_file.hpp"
 #include "core/base/input_files.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <variant>
 
@@ -34,6 +36,15 @@ class OutputFile {
   bool is_terminal() const;
   // True if the bytes go where standard output goes: then nothing else may be printed there.
   bool is_standard_output() const;
+  // Checks that the bytes can go to a stream, and that an existing file is of the same kind: another
+  // one was named by mistake.
+  //
+  // kind     [in]   for messages: "a tar archive"
+  // accepts  [in]   true for the bytes of such a file
+  // returns  invalid  a terminal, or a file of another kind; OK if there is no file or it cannot be
+  //                   read
+  Status check_replaces(std::string_view kind,
+                        bool (*accepts)(std::span<const std::uint8_t> bytes)) const;
   // Creates the temporary file of a file, the first time. Separate from open(), so that a command
   // that ends before it writes leaves no file.
   //

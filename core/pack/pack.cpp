@@ -263,12 +263,9 @@ class Writer {
 
 }  // namespace
 
-Status check_overwritten(const fs::path& output, PackForm form) {
-  const auto file = MappedFile::open(output);
+Status check_replaced(const OutputFile& output, PackForm form) {
   const Replaceable& expected = *std::ranges::find(replaceable, form, &Replaceable::form);
-  if (!file.ok() || expected.accepts((*file)->bytes())) return {};
-  return invalid("cannot write ", quoted(output.native()), ": it exists and is not ", expected.kind,
-                 "; remove it or choose another output");
+  return output.check_replaces(expected.kind, expected.accepts);
 }
 
 Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& options) {
@@ -281,11 +278,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       return invalid("a system library is linked into a program; expected form object or source");
     }
     GANTRY_TRY(OutputFile file, OutputFile::open(output, input_files(recipe, options.inputs)));
-    if (file.is_terminal()) {
-      return invalid("cannot write ", quoted(output.native()),
-                     ": it is a terminal; redirect it, or name a file");
-    }
-    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output, options.form));
+    GANTRY_CHECK(check_replaced(file, options.form));
     GANTRY_CHECK(check_sources(recipe));
     GANTRY_CHECK(check_type_keys(recipe, options.generation));
     std::optional<GraphPart> graph;

@@ -11,6 +11,7 @@
 
 #include "core/base/find_program.hpp"
 #include "core/base/input_files.hpp"
+#include "core/base/output_file.hpp"
 #include "core/module/generator.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/recipe.hpp"
@@ -36,14 +37,13 @@ enum class PackForm : std::uint8_t {
   container,
 };
 
-// Checks that an existing output has the form, so that no other file is replaced by mistake.
-//
-// returns  invalid; OK if nothing exists or it cannot be read
-Status check_overwritten(const std::filesystem::path& output, PackForm form);
+// OutputFile::check_replaces() for the files of a form.
+Status check_replaced(const OutputFile& output, PackForm form);
 
 struct PackOptions {
   PackForm form = PackForm::library;
-  // g3: TVM 0.8 to 0.19 can load the artifact; g4: 0.21; g5: 0.22 or newer. Host code must have the
+  // g3: TVM 0.8 to 0.19 can load the artifact; g4: 0.21; g5: 0.22 or newer, its
+  // kernels 0.24 or newer. Host code must have the
   // dialect of the generation.
   ContainerForm generation = ContainerForm::g3;
   // With forms object and source: the container is that of a system library, which code in the

@@ -293,11 +293,7 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     const auto report = [&](std::string_view line) {
       if (options.progress) options.progress(line);
     };
-    if (file.is_terminal()) {
-      return invalid("cannot write ", quoted(output.native()),
-                     ": it is a terminal; redirect it, or name a file");
-    }
-    if (!file.is_stream()) GANTRY_CHECK(check_overwritten(output, options.form));
+    GANTRY_CHECK(check_replaced(file, options.form));
     Repacking repacking(source, layouts, options);
     GANTRY_CHECK(repacking.build());
 

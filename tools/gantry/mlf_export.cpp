@@ -18,8 +18,10 @@
 
 #include <fcntl.h>
 
+#include <cstdint>
 #include <ctime>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,19 +82,9 @@ Result<Pieces> exported(const std::shared_ptr<const MappedFile>& file, const Mlf
       ", expected a shared library or a model library archive");
 }
 
-// A file of another kind is more likely one that was named by mistake than one to replace.
-Status check_replaced(const OutputFile& output) {
-  if (output.is_terminal()) {
-    return invalid("cannot write ", quoted(output.path().native()),
-                   ": it is a terminal; redirect it, or name a file");
-  }
-  if (output.is_stream()) return {};
-  const auto old = MappedFile::open(output.path());
-  if (!old.ok()) return {};
-  const FileKind kind = kind_of((*old)->bytes());
-  if (kind == FileKind::tar || kind == FileKind::model_library) return {};
-  return invalid("cannot write ", quoted(output.path().native()),
-                 ": it exists and is not a tar archive; remove it or choose another output");
+bool is_tar(std::span<const std::uint8_t> bytes) {
+  const FileKind kind = kind_of(bytes);
+  return kind == FileKind::tar || kind == FileKind::model_library;
 }
 
 // An archive with an error is not moved into place. What went to a pipe cannot be read again.
@@ -113,7 +105,7 @@ Status check_written(const OutputFile& output) {
 Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& globals) {
   const InputFiles inputs = input_files(globals, {options.file});
   GANTRY_TRY(OutputFile output, OutputFile::open(options.output, inputs));
-  GANTRY_CHECK(check_replaced(output));
+  GANTRY_CHECK(output.check_replaces("a tar archive", is_tar));
   GANTRY_TRY(const auto file, MappedFile::open(options.file));
   auto archive = exported(file, options.how, globals);
   if (!archive.ok()) return std::move(archive).error().at("in ", options.file);

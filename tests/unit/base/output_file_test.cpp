@@ -231,5 +231,25 @@ TEST(OutputFile, RefusesALinkToAFile) {
                                          ": it exists and is not a regular file"));
 }
 
+TEST(OutputFile, ReplacesOnlyAFileOfItsKind) {
+  const TempDir temp;
+  test::write_file(temp / "old", "kind");
+  test::write_file(temp / "other", "precious");
+  const auto accepts = [](std::span<const std::uint8_t> bytes) { return bytes.front() == 'k'; };
+  const auto check = [&](const char* name) {
+    return OutputFile::open(temp / name, {})->check_replaces("a kind", accepts);
+  };
+
+  EXPECT_TRUE(check("old").ok());
+  EXPECT_TRUE(check("new").ok());
+  EXPECT_TRUE(OutputFile::open("/dev/null", {})->check_replaces("a kind", accepts).ok());
+  const Status refused = check("other");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::invalid);
+  EXPECT_EQ(refused.error().message,
+            concat("cannot write ", quoted((temp / "other").native()),
+                   ": it exists and is not a kind; remove it or choose another output"));
+}
+
 }  // namespace
 }  // namespace gantry
