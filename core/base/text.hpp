@@ -51,6 +51,11 @@ constexpr bool is_identifier_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
+constexpr bool is_c_identifier(std::string_view text) {
+  return !text.empty() && (text.front() < '0' || text.front() > '9') &&
+         std::ranges::all_of(text, is_identifier_character);
+}
+
 // Returns the decimal number that the whole text is; nullopt if it is none or out of range.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {

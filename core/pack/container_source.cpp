@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/container_source.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/concat.hpp>
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
 #include <string>
 
 namespace gantry {
 namespace {
 
-bool is_identifier(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  return !name.empty() && is_letter(name.front()) &&
-         std::ranges::all_of(name, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
-}
-
 Status check_identifier(std::string_view what, std::string_view name) {
-  if (is_identifier(name)) return {};
+  if (is_c_identifier(name)) return {};
   return invalid(what, " is ", quoted(name), ", expected an identifier of C");
 }
 

@@ -99,10 +99,6 @@ bool has_known_tags(std::string_view type_key) {
   return type_key == "opencl" || type_key == "vulkan" || type_key == "cuda";
 }
 
-bool is_identifier(std::string_view name) {
-  return !name.empty() && name.front() > '9' && std::ranges::all_of(name, is_identifier_character);
-}
-
 class RecipeReader {
  public:
   RecipeReader(const YamlDocument& document, fs::path directory)
@@ -244,7 +240,7 @@ class RecipeReader {
           return kernel.error("source",
                               "a kernel requires a source exactly if its module has no data");
         }
-        if (!has_data && !is_identifier(entry.key)) {
+        if (!has_data && !is_c_identifier(entry.key)) {
           return kernel.error("source",
                               "the name of a kernel with a source must be a C identifier");
         }

@@ -24,6 +24,13 @@ TEST(IsIdentifierCharacter, IsTrueForLettersDigitsAndTheUnderscore) {
   }
 }
 
+TEST(IsCIdentifier, IsTrueForNamesThatBeginWithNoDigit) {
+  for (const char* text : {"a", "_0", "Kernel_1"}) EXPECT_TRUE(is_c_identifier(text)) << text;
+  for (const char* text : {"", "0a", "a-b", "a b", "\xc3\xa4"}) {
+    EXPECT_FALSE(is_c_identifier(text)) << text;
+  }
+}
+
 TEST(ParseNumber, AcceptsTheWholeTextOnly) {
   EXPECT_EQ(parse_number<std::int64_t>("-12"), -12);
   EXPECT_EQ(parse_number<double>("0.5"), 0.5);
