@@ -261,8 +261,7 @@ Pieces changed_library(const std::shared_ptr<const MappedFile>& library,
     pieces.Write(patch.bytes.data(), patch.bytes.size());
   }
   copy_to(placement.library_bytes);
-  const std::string zeros(placement.offset - placement.library_bytes, '\0');
-  pieces.Write(zeros.data(), zeros.size());
+  pieces.write_zeros(placement.offset - placement.library_bytes);
   return pieces;
 }
 

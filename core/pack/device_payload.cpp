@@ -70,8 +70,7 @@ Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFi
     return invalid(quoted(kernel.source), " has a line that begins with \"", opencl_marker,
                    "\", which loaders interpret as the start of the next kernel");
   }
-  const std::string line = concat(opencl_marker, kernel.name, "\n");
-  out.Write(line.data(), line.size());
+  out.write_bytes(concat(opencl_marker, kernel.name, "\n"));
   out.append(FileRange{file, 0, text.size()});
   out.Write("\n", 1);
   return {};
@@ -158,9 +157,7 @@ void write_payload(std::string_view format, const Head& head, std::uint64_t coun
 
 void write_text_payload(std::string_view format, const Head& head, std::string_view text,
                         Pieces& out) {
-  Pieces code;
-  code.Write(text.data(), text.size());
-  write_payload(format, head, text.size(), std::move(code), out);
+  write_payload(format, head, text.size(), pieces_of(text), out);
 }
 
 // The payload of kernels of which each has its own piece of code.

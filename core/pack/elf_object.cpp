@@ -97,16 +97,7 @@ struct Section {
   std::uint64_t entry_bytes = 0;
 };
 
-Pieces pieces_of(std::string_view bytes) {
-  Pieces pieces;
-  pieces.Write(bytes.data(), bytes.size());
-  return pieces;
-}
-
-void pad_to(Pieces& out, std::uint64_t size) {
-  const std::string zeros(size - out.size(), '\0');
-  out.Write(zeros.data(), zeros.size());
-}
+void pad_to(Pieces& out, std::uint64_t size) { out.write_zeros(size - out.size()); }
 
 // The sections of an object file, in order; 0 is the null section.
 class Sections {
@@ -208,7 +199,7 @@ Pieces reserve_note() {
   const std::uint32_t owner_bytes = reserve_note_owner.size() + 1;
   const Elf64_Nhdr header{owner_bytes, 0, 1};
   note.Write(&header, sizeof header);
-  note.Write(reserve_note_owner.data(), reserve_note_owner.size());
+  note.write_bytes(reserve_note_owner);
   pad_to(note, sizeof header + align_up(owner_bytes, 4));
   return note;
 }

@@ -179,7 +179,7 @@ Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles
   Pieces includes;
   for (const KernelFile& file : files.files) {
     GANTRY_TRY(const std::string line, include_of(compilers.directory / file.name));
-    includes.Write(line.data(), line.size());
+    includes.write_bytes(line);
   }
   // Those of another module would be taken for this one's.
   for (const std::filesystem::path& old : {all, ptx}) {

@@ -31,12 +31,6 @@ constexpr std::string_view host_device_type = "1";
 constexpr TargetKey target_keys[] = {
     {"cuda", "2"}, {"opencl", "4"}, {"vulkan", "7"}, {"metal", "8"}, {"rocm", "10"}};
 
-Pieces pieces_of_text(std::string_view text) {
-  Pieces pieces;
-  pieces.Write(text.data(), text.size());
-  return pieces;
-}
-
 // view     [in]   of the file's bytes
 Pieces pieces_of_file(const std::shared_ptr<const MappedFile>& file,
                       std::span<const std::uint8_t> view) {
@@ -124,10 +118,10 @@ void describe_graph(const MlfGraph& graph, MlfModel& model) {
 
 Result<Pieces> finish(MlfMetadata& metadata, std::uint64_t version, TarContents& contents) {
   GANTRY_TRY(const std::string text, write_mlf_metadata(metadata, version));
-  contents[std::string(metadata_file)] = pieces_of_text(text);
+  contents[std::string(metadata_file)] = pieces_of(text);
   if (!contents.contains(std::string(readme_file))) {
     contents[std::string(readme_file)] =
-        pieces_of_text(readme_text(metadata.models, version, contents));
+        pieces_of(readme_text(metadata.models, version, contents));
   }
   return write_tar(std::move(contents));
 }

@@ -49,6 +49,9 @@ class Pieces : public dmlc::Stream {
 
   // Writes the length as u64, then the characters.
   void write_text(std::string_view text) { Write(std::string(text)); }
+  // Writes the characters alone.
+  void write_bytes(std::string_view bytes) { Write(bytes.data(), bytes.size()); }
+  void write_zeros(std::size_t count) { write_bytes(std::string(count, '\0')); }
   void append(FileRange range);
   void append(MadeBytes made);
   void append(Pieces&& other);
@@ -73,6 +76,13 @@ class Pieces : public dmlc::Stream {
   std::uint64_t base_;
   std::uint64_t size_ = 0;
 };
+
+// A piece in memory.
+inline Pieces pieces_of(std::string_view bytes) {
+  Pieces pieces;
+  pieces.write_bytes(bytes);
+  return pieces;
+}
 
 // Writes to an open descriptor, which it does not own. The first failure is stored, because dmlc's
 // Write() cannot report it.

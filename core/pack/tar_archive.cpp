@@ -75,11 +75,6 @@ Status put_name(std::string_view name, TarHeaderBlock& header) {
   return {};
 }
 
-void put_zeros(std::size_t count, Pieces& out) {
-  const std::string zeros(count, '\0');
-  out.Write(zeros.data(), zeros.size());
-}
-
 }  // namespace
 
 Result<Pieces> write_tar(TarContents&& contents) {
@@ -93,12 +88,12 @@ Result<Pieces> write_tar(TarContents&& contents) {
     header.put(type_field, "0");
     header.put(magic_field, std::string_view("ustar\00000", 8));
     header.put_checksum();
-    out.Write(header.text().data(), header.text().size());
+    out.write_bytes(header.text());
     const std::size_t over = content.size() % tar_block_bytes;
     out.append(std::move(content));
-    if (over != 0) put_zeros(tar_block_bytes - over, out);
+    if (over != 0) out.write_zeros(tar_block_bytes - over);
   }
-  put_zeros(2 * tar_block_bytes, out);
+  out.write_zeros(2 * tar_block_bytes);
   return out;
 }
 
