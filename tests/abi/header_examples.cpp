@@ -218,7 +218,7 @@ namespace generators {
 
 // cuda_architecture.hpp
 gantry::Result<std::string> option_of(std::string_view target_arch) {
-  GANTRY_TRY(const std::string_view number, cuda_architecture(target_arch));  // "90a"
+  GANTRY_TRY(const std::string_view number, cuda_architecture(target_arch));
   const std::string option = concat("--gpu-architecture=compute_", number);
   return option;
 }
