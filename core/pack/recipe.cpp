@@ -3,16 +3,8 @@
 
 #include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
-#include "core/base/near_name.hpp"
-#include "core/base/text.hpp"
-#include "core/format/limits.hpp"
-#include "core/format/type_key.hpp"
+#include "core/pack/recipe_devices.hpp"
 #include "core/yaml/yaml_record.hpp"
-
-#include <gantry/launch_tags.hpp>
-
-#include <algorithm>
-#include <set>
 
 namespace gantry {
 namespace {
@@ -41,21 +33,6 @@ constexpr YamlField parameter_fields[] = {
     {.name = "transpose", .type = YamlType::boolean},
     {.name = "type", .type = YamlType::text},
 };
-constexpr YamlField kernel_fields[] = {
-    {.name = "source", .type = YamlType::text},
-    {.name = "arguments", .type = YamlType::list, .required = true, .items = YamlType::text},
-    {.name = "launch", .type = YamlType::list, .required = true, .items = YamlType::text},
-};
-// In the order of KernelCode.
-constexpr std::string_view code_choices[] = {"auto", "source", "compiled"};
-constexpr YamlField device_module_fields[] = {
-    {.name = "type_key", .type = YamlType::text, .required = true},
-    {.name = "format", .type = YamlType::text},
-    {.name = "data", .type = YamlType::text},
-    {.name = "target", .type = YamlType::text},
-    {.name = "code", .type = YamlType::choice, .choices = code_choices},
-    {.name = "kernels", .type = YamlType::map, .items = YamlType::record, .fields = kernel_fields},
-};
 constexpr YamlField all_fields[] = {
     {.name = "schema", .type = YamlType::quoted_text, .required = true},
     {.name = "name", .type = YamlType::text},
@@ -76,28 +53,6 @@ constexpr YamlField all_fields[] = {
 
 // A recipe may contain the graph of a large model.
 constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
-
-// Suggested for unknown element types and launch tags; others are accepted, too.
-constexpr std::string_view usual_dtypes[] = {"bool",   "bfloat16", "float16", "float32", "float64",
-                                             "handle", "int8",     "int16",   "int32",   "int64",
-                                             "uint8",  "uint16",   "uint32",  "uint64"};
-constexpr std::string_view usual_tags[] = {"blockIdx.x",
-                                           "blockIdx.y",
-                                           "blockIdx.z",
-                                           "threadIdx.x",
-                                           "threadIdx.y",
-                                           "threadIdx.z",
-                                           "tir.use_dyn_shared_memory"};
-
-std::string near(std::string_view wrong, std::span<const std::string_view> known) {
-  return did_you_mean(wrong, {known.begin(), known.end()});
-}
-
-// True for the type keys whose loaders accept only the launch tags of parse_launch_tags(). A
-// loader of a vendor may have others.
-bool has_known_tags(std::string_view type_key) {
-  return type_key == "opencl" || type_key == "vulkan" || type_key == "cuda";
-}
 
 class RecipeReader {
  public:
@@ -124,7 +79,7 @@ class RecipeReader {
       recipe.graph_location = location_of(*graph, "graph");
     }
     GANTRY_CHECK(read_parameters(root, recipe));
-    GANTRY_CHECK(read_device_modules(root, recipe));
+    GANTRY_TRY(recipe.device_modules, read_device_modules(root, document_, directory_));
     for (const std::string_view key : {"parameters", "parameter_files"}) {
       const bool has_any =
           key == "parameters" ? !recipe.parameters.empty() : !recipe.parameter_files.empty();
@@ -146,7 +101,7 @@ class RecipeReader {
     if (type.ok()) return type;
     const std::string_view dtype = std::string_view(value.text).substr(0, value.text.find('['));
     return yaml_error(document_.file, value.location, path, type.error().message,
-                      parse_dtype(dtype).ok() ? "" : near(dtype, usual_dtypes));
+                      parse_dtype(dtype).ok() ? "" : near_dtype(dtype));
   }
 
   // Reads a map of names to types.
@@ -207,114 +162,11 @@ class RecipeReader {
     return {};
   }
 
-  Status read_device_modules(const YamlRecord& root, Recipe& recipe) const {
-    std::set<std::string_view> names;
-    for (const YamlRecord& fields : root.records("device_modules")) {
-      DeviceModuleSource module;
-      module.type_key = fields.text("type_key");
-      module.location = location_of(*fields.find("type_key"), fields.path_of("type_key"));
-      GANTRY_CHECK(check_type_key(fields));
-      module.format = fields.text("format");
-      const bool has_data = fields.has("data");
-      if (has_data) {
-        module.data = directory_ / fields.text("data");
-        if (module.format.empty() != !fields.has("kernels")) {
-          return fields.error(
-              "kernels",
-              "kernels and format require each other; without both, data is the whole payload");
-        }
-      } else {
-        if (!module.format.empty() || fields.entries("kernels").empty()) {
-          return fields.error(
-              "data", "without data, each kernel requires a source and format must be absent");
-        }
-        module.format = module.type_key == "opencl" ? "cl" : module.type_key;
-      }
-      GANTRY_CHECK(read_build(fields, module));
-      for (const YamlEntry& entry : fields.entries("kernels")) {
-        const std::string path = yaml_path(fields.path_of("kernels"), entry.key);
-        const YamlRecord kernel(document_, entry.value, path);
-        KernelSource source{
-            entry.key, {}, kernel.texts("launch"), kernel.text("source"), location(entry, path)};
-        if (source.source.empty() != has_data) {
-          return kernel.error("source",
-                              "a kernel requires a source exactly if its module has no data");
-        }
-        if (!has_data && !is_c_identifier(entry.key)) {
-          return kernel.error("source",
-                              "the name of a kernel with a source must be a C identifier");
-        }
-        GANTRY_TRY(source.arguments, read_arguments(kernel));
-        if (has_known_tags(module.type_key)) GANTRY_CHECK(check_launch(kernel, entry.key));
-        // Host code searches all modules for a kernel and uses the first one found.
-        if (!names.insert(entry.key).second) {
-          return yaml_error(document_.file, entry.location, path, "another module has this kernel");
-        }
-        module.kernels.push_back(std::move(source));
-      }
-      recipe.device_modules.push_back(std::move(module));
-    }
-    return {};
-  }
-
-  // Reads how the sources of a module are compiled.
-  Status read_build(const YamlRecord& fields, DeviceModuleSource& module) const {
-    for (const std::string_view key : {"target", "code"}) {
-      if (fields.has(key) && fields.has("data")) {
-        return fields.error(key, key, " requires kernels with sources, and the module has data");
-      }
-    }
-    module.target = fields.text("target");
-    if (const YamlValue* target = fields.find("target")) {
-      module.target_location = location_of(*target, fields.path_of("target"));
-    }
-    const auto* const code = std::ranges::find(code_choices, fields.text("code", code_choices[0]));
-    module.code = static_cast<KernelCode>(code - code_choices);
-    return {};
-  }
-
-  static Status check_type_key(const YamlRecord& module) {
-    const std::string key = module.text("type_key");
-    if (key == library_key || key == tree_key) {
-      return module.error("type_key", quoted(key), " is reserved by the container");
-    }
-    if (is_type_key(key)) return {};
-    return module.error("type_key", quoted(key), " is not printable ASCII of 1 to ",
-                        limits::type_key_bytes, " bytes");
-  }
-
-  static Result<std::vector<gantry_dtype>> read_arguments(const YamlRecord& kernel) {
-    std::vector<gantry_dtype> arguments;
-    for (const std::string& text : kernel.texts("arguments")) {
-      const Result<gantry_dtype> dtype = parse_dtype(text);
-      if (!dtype.ok()) {
-        return kernel.item_error("arguments", arguments.size(), dtype.error().message,
-                                 near(text, usual_dtypes));
-      }
-      arguments.push_back(*dtype);
-    }
-    return arguments;
-  }
-
-  // Checks each tag on its own; the loader checks their order.
-  static Status check_launch(const YamlRecord& kernel, std::string_view name) {
-    const std::vector<std::string> tags = kernel.texts("launch");
-    for (std::size_t i = 0; i < tags.size(); ++i) {
-      const Result<LaunchTags> tag = parse_launch_tags(std::span(&tags[i], 1), name);
-      if (tag.ok()) continue;
-      return kernel.item_error("launch", i, tag.error().message, near(tags[i], usual_tags));
-    }
-    return {};
-  }
-
   std::string location(const YamlEntry& entry, const std::string& path) const {
-    return location_text(entry.location, path);
+    return recipe_location(document_, entry.location, path);
   }
   std::string location_of(const YamlValue& value, const std::string& path) const {
-    return location_text(value.location, path);
-  }
-  std::string location_text(const YamlLocation& at, const std::string& path) const {
-    return concat(document_.file, ":", at.line, ":", at.column, ": ", path);
+    return recipe_location(document_, value.location, path);
   }
 
   const YamlDocument& document_;
