@@ -54,10 +54,10 @@ TEST(DiskFull, StopsRunWithoutAHalfWrittenOutput) {
 }
 
 // The limits stop pack in the compiler, or while it writes the library, the container behind it, or
-// the object file.
-TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
+// the object file; repack, while it writes the library or the container.
+TEST(DiskFull, StopsPackAndRepackWithoutAHalfWrittenOutput) {
   Scene scene;
-  for (const Job& job : {scene.pack(), scene.pack_object()}) {
+  for (const Job& job : {scene.pack(), scene.pack_object(), scene.repack()}) {
     int refused = 0;
     for (rlim_t max = 64;; max *= 2) {
       SCOPED_TRACE(concat("files of up to ", max, " bytes"));
@@ -84,9 +84,9 @@ TEST(DiskFull, StopsPackWithoutAHalfWrittenOutput) {
 }
 
 // The signal arrives while the container is written, since the library is smaller than the limit.
-TEST(DiskFull, EndsPackBySignalWithoutAHalfWrittenOutput) {
+TEST(DiskFull, EndsPackAndRepackBySignalWithoutAHalfWrittenOutput) {
   const Scene scene;
-  for (const Job& job : {scene.pack(), scene.pack_object()}) {
+  for (const Job& job : {scene.pack(), scene.pack_object(), scene.repack()}) {
     const Ending run = test::run_with(with(job, [] { limit(RLIMIT_FSIZE, 40'000); }), {});
 
     EXPECT_EQ(run.status, 128 + SIGXFSZ) << run.err;

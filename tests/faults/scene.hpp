@@ -25,6 +25,8 @@ class Scene {
   Job pack_object() const;
   // gantry mlf export of the model: writes the output, but replaces only an archive
   Job mlf_export() const;
+  // gantry repack --align: writes the output
+  Job repack() const;
   // gantry inspect and gantry plugins list with --json; they write no file
   Job inspect() const;
   Job list() const;
@@ -56,6 +58,7 @@ class Scene {
   // outputs of runs without a fault
   std::vector<std::uint8_t> packed_;
   std::vector<std::uint8_t> object_;
+  std::vector<std::uint8_t> repacked_;
   std::vector<std::uint8_t> array_;
   std::vector<std::uint8_t> archive_;
   // the file that is there before a run

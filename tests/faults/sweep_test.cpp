@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each allocation and each system call of load, run and pack fails once. A test takes a sample, so
+// Each allocation and each system call of load, run, pack and repack fails once. A test takes a sample, so
 // that all tests end within a minute; tests/faults/run takes every one (GANTRY_FAULTS_STEP=1).
 #include "tests/faults/sweep.hpp"
 
@@ -95,10 +95,12 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"AllocationsOfRun", &Scene::run, Fault::allocation, 67},
         Sweep{"AllocationsOfRunWithJson", &Scene::run_json, Fault::allocation, 131},
         Sweep{"AllocationsOfPack", &Scene::pack, Fault::allocation, 67},
+        Sweep{"AllocationsOfRepack", &Scene::repack, Fault::allocation, 67},
         Sweep{"AllocationsOfEmbedding", &Scene::embedding, Fault::allocation, 37, false},
         Sweep{"AllocationsOfMlfExport", &Scene::mlf_export, Fault::allocation, 67, true, true},
         Sweep{"MemoryOfRun", &Scene::run, Fault::memory, 131},
         Sweep{"MemoryOfPack", &Scene::pack, Fault::memory, 131},
+        Sweep{"MemoryOfRepack", &Scene::repack, Fault::memory, 131},
         Sweep{"MemoryOfEmbedding", &Scene::embedding, Fault::memory, 67, false},
         Sweep{"AllocationsOfInspect", &Scene::inspect, Fault::allocation, 67, false},
         Sweep{"AllocationsOfList", &Scene::list, Fault::allocation, 67, false},
@@ -106,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
         Sweep{"SystemCallsOfPackObject", &Scene::pack_object, Fault::system_call, 1},
         Sweep{"SystemCallsOfMlfExport", &Scene::mlf_export, Fault::system_call, 1, true, true},
+        Sweep{"SystemCallsOfRepack", &Scene::repack, Fault::system_call, 1},
         Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
     [](const auto& test) { return test.param.name; });
 
