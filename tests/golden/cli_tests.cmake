@@ -23,6 +23,12 @@ if(TARGET gantry_cli)
   gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
     LIBRARIES gantry_cli_command gantry_pack)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
+  # Sanitizers have memory of their own.
+  if(NOT GANTRY_SANITIZE)
+    gantry_add_test(golden_repacked_memory LABELS golden SOURCES repacked_memory_test.cpp
+      LIBRARIES gantry_cli_command gantry_runtime)
+    add_dependencies(golden_repacked_memory gantry_cli gantry_plugin_graph)
+  endif()
   gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp
     LIBRARIES gantry_cli_command gantry_format gantry_elf)
   gantry_add_test(cli_targets LABELS cli SOURCES cli_targets_test.cpp
