@@ -11,18 +11,6 @@ namespace {
 
 using Family = ContainerSymbols::Family;
 
-struct FamilyNames {
-  Family family;
-  std::string_view blob;
-  std::string_view context;
-};
-
-// Newest first: in a file with containers of two families, the newer one is read.
-constexpr FamilyNames families[] = {
-    {Family::ffi, "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"},
-    {Family::ffi_first, "__tvm_ffi_library_bin", "__tvm_ffi_library_ctx"},
-    {Family::legacy, "__tvm_dev_mblob", "__tvm_module_ctx"},
-};
 constexpr std::string_view headless_size_name = "__tvm_dev_mblob_nbytes";
 
 // Names that prove the ffi dialect and the releases that write them, the strongest evidence first.
@@ -100,14 +88,14 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
 }  // namespace
 
 bool is_blob_symbol(std::string_view name) {
-  return std::ranges::any_of(families,
-                             [&](const FamilyNames& names) { return name.ends_with(names.blob); });
+  return std::ranges::any_of(
+      container_families, [&](const ContainerFamily& names) { return name.ends_with(names.blob); });
 }
 
 ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view wanted) {
   ContainerSymbols chosen;
   std::string_view context_name;
-  for (const FamilyNames& names : families) {
+  for (const ContainerFamily& names : container_families) {
     for (std::size_t i = 0; i < symbols.size(); ++i) {
       const HostSymbol& symbol = symbols[i];
       if (!symbol.defined || !ends_with(symbol.name, names.blob)) continue;
@@ -133,7 +121,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string
     }
   }
   if (!chosen.blob) {
-    for (const FamilyNames& names : families) {
+    for (const ContainerFamily& names : container_families) {
       if (chosen.context) break;
       for (std::size_t i = 0; i < symbols.size(); ++i) {
         const std::string_view name = symbols[i].name;

@@ -50,6 +50,39 @@ struct ContainerSymbols {
   std::vector<Message> warnings;
 };
 
+// The names of a family, each after the prefix of a system library.
+struct ContainerFamily {
+  ContainerSymbols::Family family;
+  // the container
+  std::string_view blob;
+  // the variable in which host code finds its context
+  std::string_view context;
+};
+
+// Of TVM 0.22 and newer, of 0.21, and up to 0.20. Newest first: in a file with containers of two
+// families, the newer one is read.
+//
+// source   apache/tvm src/target/codegen.cc (v0.7 to v0.26), tvm-ffi include/tvm/ffi/extra
+inline constexpr ContainerFamily container_families[] = {
+    {ContainerSymbols::Family::ffi, "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"},
+    {ContainerSymbols::Family::ffi_first, "__tvm_ffi_library_bin", "__tvm_ffi_library_ctx"},
+    {ContainerSymbols::Family::legacy, "__tvm_dev_mblob", "__tvm_module_ctx"},
+};
+
+constexpr const ContainerFamily& container_family(ContainerSymbols::Family family) {
+  for (const ContainerFamily& each : container_families) {
+    if (each.family == family) return each;
+  }
+  return container_families[2];
+}
+
+// The functions by which the constructor of a system library registers its symbols:
+// int (const char* name, void*).
+inline constexpr std::string_view packed_register_function = "TVMBackendRegisterSystemLibSymbol";
+inline constexpr std::string_view ffi_register_function = "TVMFFIEnvModRegisterSystemLibSymbol";
+inline constexpr std::string_view register_functions[] = {
+    packed_register_function, "TVMFFIEnvRegisterSystemLibSymbol", ffi_register_function};
+
 // Selects the symbols of the container that is read.
 //
 // prefix   of the container's symbol; empty: the least, which the runtime reads

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/library_module.hpp"
 
+#include "core/format/container_symbols.hpp"
 #include "core/format/function_symbol.hpp"
 #include "core/native/ffi/ffi_call.hpp"
 #include "core/native/library_context.hpp"
@@ -10,14 +11,11 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
+#include <ranges>
 #include <string_view>
 
 namespace gantry {
 namespace {
-
-// The variable in which host code finds its context: of TVM up to 0.20, of 0.21, of 0.22 and newer.
-constexpr std::string_view context_symbols[] = {"__tvm_module_ctx", "__tvm_ffi_library_ctx",
-                                                "__tvm_ffi__library_ctx"};
 
 struct LibraryModule {
   // Destroyed last: its code may use the context's handles until then.
@@ -141,7 +139,8 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
   }
   auto* module = static_cast<LibraryModule*>(own.self);
   if (root != nullptr) module->context.add_root(*root);
-  for (const std::string_view name : context_symbols) {
+  for (const ContainerFamily& family : std::views::reverse(container_families)) {
+    const std::string_view name = family.context;
     void** slot = nullptr;
     if (!module->prefix.empty())
       slot = module->library->pointer_variable(concat(module->prefix, name));

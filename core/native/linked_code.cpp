@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/linked_code.hpp"
 
+#include "core/format/container_symbols.hpp"
 #include "core/format/function_symbol.hpp"
 
 #include <gantry/concat.hpp>
@@ -12,20 +13,18 @@
 namespace gantry {
 namespace {
 
-// Symbols that each of several system libraries in one program has, after its prefix.
-constexpr std::string_view container_symbols[] = {
-    "__tvm_dev_mblob",       "__tvm_module_ctx",       "__tvm_ffi_library_bin",
-    "__tvm_ffi_library_ctx", "__tvm_ffi__library_bin", "__tvm_ffi__library_ctx"};
-
-bool is_of_another_prefix(std::string_view name, std::string_view prefix) {
-  return std::ranges::any_of(container_symbols, [&](std::string_view symbol) {
-    return name.ends_with(symbol) && name != concat(prefix, symbol);
+// Each of several system libraries in one program has these symbols, after its prefix.
+bool is_container_symbol(std::string_view name) {
+  return std::ranges::any_of(container_families, [&](const ContainerFamily& each) {
+    return name.ends_with(each.blob) || name.ends_with(each.context);
   });
 }
 
-bool is_container_symbol(std::string_view name) {
-  return std::ranges::any_of(container_symbols,
-                             [&](std::string_view symbol) { return name.ends_with(symbol); });
+bool is_of_another_prefix(std::string_view name, std::string_view prefix) {
+  return is_container_symbol(name) &&
+         std::ranges::none_of(container_families, [&](const ContainerFamily& each) {
+           return name == concat(prefix, each.blob) || name == concat(prefix, each.context);
+         });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "core/elf/elf_signature.hpp"
 #include "core/elf/elf_symbol_uses.hpp"
 #include "core/elf/elf_symbols.hpp"
+#include "core/format/container_symbols.hpp"
 #include "core/pack/free_program_header.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -82,11 +83,6 @@ Result<const ElfSymbol*> find_variable(const ElfFile& elf, std::string_view name
       did_you_mean(name, variables), "; it has ",
       variables.empty() ? "none" : join(variables, ", ", std::identity(), max_listed_names));
 }
-
-// Functions by which the constructor of a system library registers its container.
-constexpr std::string_view register_functions[] = {"TVMBackendRegisterSystemLibSymbol",
-                                                   "TVMFFIEnvRegisterSystemLibSymbol",
-                                                   "TVMFFIEnvModRegisterSystemLibSymbol"};
 
 // Checks that the old address of the symbol is stored nowhere.
 Status check_address_unused(const ElfFile& elf, const ElfSymbol& symbol) {

@@ -3,6 +3,7 @@
 // The symbols by which compiled code of a generation and its runtime find a container.
 #pragma once
 
+#include "core/format/container_symbols.hpp"
 #include "core/pack/container.hpp"
 
 #include <string_view>
@@ -16,16 +17,15 @@ struct ContainerNames {
   std::string_view register_function;
 };
 
-// source   apache/tvm src/target/codegen.cc (v0.7 to v0.26), tvm-ffi include/tvm/ffi/extra/c_env_api.h
 constexpr ContainerNames container_names(ContainerForm form) {
-  constexpr std::string_view packed_register = "TVMBackendRegisterSystemLibSymbol";
+  using Family = ContainerSymbols::Family;
   switch (form) {
     case ContainerForm::g4:
-      return {"__tvm_ffi_library_bin", packed_register};
+      return {container_family(Family::ffi_first).blob, packed_register_function};
     case ContainerForm::g5:
-      return {"__tvm_ffi__library_bin", "TVMFFIEnvModRegisterSystemLibSymbol"};
+      return {container_family(Family::ffi).blob, ffi_register_function};
     default:
-      return {"__tvm_dev_mblob", packed_register};
+      return {container_family(Family::legacy).blob, packed_register_function};
   }
 }
 
