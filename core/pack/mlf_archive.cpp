@@ -120,8 +120,7 @@ Result<Pieces> finish(MlfMetadata& metadata, std::uint64_t version, TarContents&
   GANTRY_TRY(const std::string text, write_mlf_metadata(metadata, version));
   contents[std::string(metadata_file)] = pieces_of(text);
   if (!contents.contains(std::string(readme_file))) {
-    contents[std::string(readme_file)] =
-        pieces_of(readme_text(metadata.models, version, contents));
+    contents[std::string(readme_file)] = pieces_of(readme_text(metadata.models, version, contents));
   }
   return write_tar(std::move(contents));
 }
