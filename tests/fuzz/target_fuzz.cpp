@@ -15,13 +15,22 @@ namespace {
 // The kinds of the host, and one with an option of every type, attributes and a tag.
 TargetKinds fuzz_kinds() {
   TargetKind kind{.name = "npu", .device = "npu", .device_type = 12, .keys = {"npu"}};
-  kind.options = {
-      {"arch", TargetType::text, {}, "", "compute_version", "v*"},
-      {"cores", TargetType::integer, TargetValue(std::int64_t{4}), "", "multiprocessors"},
-      {"fast", TargetType::boolean, {}, ""},
-      {"mattr", TargetType::list, {}, ""},
-  };
-  kind.tags = {{"acme/edge", {{"arch", std::string("v21")}, {"cores", std::int64_t{2}}}}};
+  kind.options.resize(4);
+  kind.options[0].name = "arch";
+  kind.options[0].attribute = "compute_version";
+  kind.options[0].spelling = "v*";
+  kind.options[1].name = "cores";
+  kind.options[1].type = TargetType::integer;
+  kind.options[1].fallback.emplace(std::int64_t{4});
+  kind.options[1].attribute = "multiprocessors";
+  kind.options[2].name = "fast";
+  kind.options[2].type = TargetType::boolean;
+  kind.options[3].name = "mattr";
+  kind.options[3].type = TargetType::list;
+  TargetTag& edge = kind.tags.emplace_back();
+  edge.name = "acme/edge";
+  edge.values.emplace_back("arch", std::string("v21"));
+  edge.values.emplace_back("cores", std::int64_t{2});
   TargetKinds kinds;
   kinds.add(std::move(kind), "acme.npu");
   return kinds;
