@@ -181,7 +181,7 @@ TEST_F(CudaGenerator, RefusesWhatItCannotBuild) {
     ASSERT_FALSE(payload.ok()) << wrong.message;
     EXPECT_EQ(payload.error().message, wrong.message);
   }
-  kernels.push_back(kernels[0]);
+  kernels = {kernel("b", 0), kernel("b", 0)};
   EXPECT_EQ(build().error().message, "kernel \"b\" is listed twice, expected once");
   sources.clear();
   kernels.clear();
