@@ -28,12 +28,8 @@ Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uin
   const std::string shown(name.substr(0, max_name));
   Descriptor copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!copy) return memory_error("made", errno);
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::write(copy.get(), bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return memory_error("written", errno);
-    done += static_cast<std::size_t>(count);
-  }
+  if (const int failed = write_all(copy.get(), bytes); failed != 0)
+    return memory_error("written", failed);
   constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (fcntl(copy.get(), F_ADD_SEALS, seals) != 0) return memory_error("sealed", errno);
   return copy;

@@ -77,9 +77,12 @@ inline std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// Returns a view of the bytes.
+// Each returns a view of the other's bytes.
 inline std::string_view as_text(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline std::span<const std::uint8_t> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 }  // namespace gantry

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/pieces.hpp"
 
+#include "core/base/new_file.hpp"
+
 #include <gantry/descriptor.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,26 +94,15 @@ Status Pieces::write_to(dmlc::Stream& out) const {
 }
 
 void DescriptorStream::Write(const void* data, std::size_t size) {
-  const char* next = static_cast<const char*>(data);
-  while (size != 0 && status_.ok()) {
-    const ssize_t written = ::write(descriptor_, next, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      status_ =
-          unavailable(what_, ": ", std::strerror(errno), " while writing").native("errno", errno);
-      return;
-    }
-    next += written;
-    size -= static_cast<std::size_t>(written);
-  }
+  if (!status_.ok()) return;
+  const int failed = write_all(descriptor_, {static_cast<const std::uint8_t*>(data), size});
+  if (failed == 0) return;
+  status_ =
+      unavailable(what_, ": ", std::strerror(failed), " while writing").native("errno", failed);
 }
 
 Status write_new_file(const std::filesystem::path& path, const Pieces& pieces) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) {
-    return unavailable(path.native(), ": ", std::strerror(errno), " while creating it")
-        .native("errno", errno);
-  }
+  GANTRY_TRY(const Descriptor file, create_file(path));
   DescriptorStream stream(file.get(), path.native());
   GANTRY_CHECK(pieces.write_to(stream));
   return stream.status();

@@ -17,8 +17,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -51,14 +56,33 @@ class CacheDirectory {
     return 0;
   }
 
-  // Creates a file to write, beside the others, on whose name make_room() depends.
+  // What is kept while a file is unfinished: a process that removes its files when a signal ends it
+  // returns an object that does so for this path. May be empty.
+  using Guard = std::function<std::shared_ptr<void>(const std::string& path)>;
+
+  // Writes a file that only this user can read: under another name, beside it, which make_room()
+  // knows, then renamed. After a failure there is no new file.
   //
-  // path     [out]  of the file
-  // returns  -1 with errno
-  Descriptor new_file(std::string& path) const {
-    path = concat(path_, "/XXXXXX", suffix_, unfinished);
+  // path     [in]   as path_of() returns it; a file of that name is replaced
+  // parts    [in]   of the content, in order
+  // returns  0 or an errno
+  // costs    one fsync
+  int write(const std::string& path, std::initializer_list<std::span<const std::uint8_t>> parts,
+            const Guard& guard = {}) const {
+    if (const int failed = create(); failed != 0) return failed;
+    std::string beside = concat(path_, "/XXXXXX", suffix_, unfinished);
     const std::size_t tail = suffix_.size() + unfinished.size();
-    return Descriptor(mkostemps(path.data(), static_cast<int>(tail), O_CLOEXEC));
+    const Descriptor file(mkostemps(beside.data(), static_cast<int>(tail), O_CLOEXEC));
+    if (!file) return errno;
+    const std::shared_ptr<void> guarded = guard ? guard(beside) : nullptr;
+    int failed = 0;
+    for (const std::span<const std::uint8_t> part : parts) {
+      if (failed == 0) failed = write_all(file.get(), part);
+    }
+    if (failed == 0 && fsync(file.get()) != 0) failed = errno;
+    if (failed == 0 && rename(beside.c_str(), path.c_str()) != 0) failed = errno;
+    if (failed != 0) unlink(beside.c_str());
+    return failed;
   }
 
   // Opens a file that is there. A link is not followed.
@@ -76,8 +100,8 @@ class CacheDirectory {
   }
 
   // Removes the oldest files until the total size is within the limit, and what processes that
-  // ended early have left for more than an hour: files of new_file() and directories whose name
-  // begins with `leftover`.
+  // ended early have left for more than an hour: unfinished files of write() and directories whose
+  // name begins with `leftover`.
   void make_room(std::uint64_t max_bytes, std::string_view leftover = {}) const {
     struct Stored {
       std::filesystem::file_time_type written;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/descriptor.hpp - a file descriptor that the destructor closes.
+// gantry/descriptor.hpp - a file descriptor that the destructor closes, and complete writes to one.
 #pragma once
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 namespace gantry {
@@ -33,5 +36,17 @@ class Descriptor {
  private:
   int number_;
 };
+
+// Writes all bytes to an open descriptor.
+//
+// returns  0 or an errno
+inline int write_all(int descriptor, std::span<const std::uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
 
 }  // namespace gantry

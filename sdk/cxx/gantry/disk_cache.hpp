@@ -191,24 +191,8 @@ class DiskCache {
     bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
     put(bytes, digest(bytes));
 
-    if (const int error = files_.create(); error != 0) return error;
-    std::string beside;
-    const Descriptor file = files_.new_file(beside);
-    if (!file) return errno;
-    const auto give_up = [&] {
-      const int error = errno;
-      unlink(beside.c_str());
-      return error;
-    };
-    for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t put = ::write(file.get(), bytes.data() + at, bytes.size() - at);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return give_up();
-      at += static_cast<std::size_t>(put);
-    }
-    if (fsync(file.get()) != 0) return give_up();
-    if (rename(beside.c_str(), path.c_str()) != 0) return give_up();
-    return 0;
+    return files_.write(path,
+                        {{reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
   }
 
   Options options_;
