@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/runtime_functions.hpp"
 
+#include "core/format/container_symbols.hpp"
+
 #include "core/native/context.hpp"
 #include "core/native/ffi/ffi_functions.hpp"
 #include "core/native/half.hpp"
@@ -99,7 +101,7 @@ std::span<const RuntimeFunction> runtime_functions() {
   static const RuntimeFunction functions[] = {
       in_variable("__TVMFuncCall", address(call_from_host), Dialect::packed),
       in_variable("__TVMAPISetLastError", address(set_last_error), Dialect::packed),
-      {"TVMBackendRegisterSystemLibSymbol", address(register_symbol), Dialect::packed, {}, true},
+      {packed_register_function, address(register_symbol), Dialect::packed, {}, true},
       in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi, false),
       in_variable("__TVMFFIFunctionCall", address(ffi::first_function_call), Dialect::ffi, true),
       in_variable("__TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), Dialect::ffi),
@@ -109,7 +111,7 @@ std::span<const RuntimeFunction> runtime_functions() {
                   Dialect::ffi),
       in_variable("__TVMFFIHandleInitOnce", address(ffi::handle_init_once), Dialect::ffi),
       {"TVMFFIEnvGetStream", address(ffi::env_get_stream), Dialect::ffi},
-      {"TVMFFIEnvModRegisterSystemLibSymbol", address(register_symbol), Dialect::ffi, {}, true},
+      {ffi_register_function, address(register_symbol), Dialect::ffi, {}, true},
       {"TVMBackendAnyListSetPackedArg", address(list_set_packed_arg), Dialect::packed},
       {"TVMBackendAnyListMoveFromPackedReturn", address(list_move_from_packed_return),
        Dialect::packed},

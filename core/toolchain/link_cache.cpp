@@ -1,25 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/toolchain/link_cache.hpp"
 
+#include "core/base/new_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/format/container_symbols.hpp"
+#include "core/toolchain/cached_libraries.hpp"
 #include "core/toolchain/link.hpp"
 #include "core/trust/digest.hpp"
 
-#include <gantry/cache_directory.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <system_error>
 #include <tuple>
 
@@ -42,24 +39,12 @@ constexpr std::string_view header_names[] = {"dlpack/dlpack.h",
                                              "tvm/runtime/c_runtime_api.h",
                                              "tvm/runtime/c_backend_api.h"};
 
-constexpr std::string_view registration_source =
-    "#define HIDDEN __attribute__((visibility(\"hidden\")))\n"
-    "HIDDEN int TVMBackendRegisterSystemLibSymbol(const char* name, void* symbol);\n"
-    "HIDDEN int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol);\n"
-    "HIDDEN int TVMFFIEnvRegisterSystemLibSymbol(const char* name, void* symbol);\n"
-    "int TVMBackendRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n"
-    "int TVMFFIEnvModRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n"
-    "int TVMFFIEnvRegisterSystemLibSymbol(const char* name, void* symbol) { return 0; }\n";
-
 constexpr std::string_view c_suffixes[] = {".c", ".C", ".cc", ".cpp", ".cxx"};
 constexpr std::string_view c_suffix = ".c";
 // Beginnings of the names that only the C++ library defines.
 constexpr std::string_view cpp_names[] = {"_Z", "__cxa_", "__gxx_"};
-constexpr std::string_view library_suffix = ".so";
-// the beginning of the names of directories in which files of the cache are written
-constexpr std::string_view scratch_name = "link";
 // Part of each digest; changes with the form of a link.
-constexpr std::string_view form = "linked library 2";
+constexpr std::string_view form = "linked library 3";
 
 bool is_source(std::string_view name) {
   return std::ranges::any_of(c_suffixes,
@@ -87,7 +72,7 @@ std::string file_name(std::size_t index, const LinkInput& file) {
                        c == '_' || c == '-' || c == '.';
     name += plain ? c : '_';
   }
-  // The linker would take an object for a text without it.
+  // Without it the linker interprets an object as text.
   if (has_elf_magic(file.bytes) && !name.ends_with(".o")) name += ".o";
   return name;
 }
@@ -102,15 +87,15 @@ Status check_machine(const LinkInput& file) {
       .with_reason("BLOB_ARCH");
 }
 
-void write_file(const fs::path& path, std::string_view text) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
-  out.close();
-  if (!out) throw std::system_error(errno, std::generic_category(), path.filename().native());
-}
-
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+// Defines the functions with which objects register their symbols, hidden and without effect.
+std::string registration_source() {
+  std::string text;
+  for (const std::string_view name : register_functions) {
+    const std::string declaration = concat("int ", name, "(const char* name, void* symbol)");
+    text += concat("__attribute__((visibility(\"hidden\"))) ", declaration, ";\n", declaration,
+                   " { return 0; }\n");
+  }
+  return text;
 }
 
 // Collects what decides the content of a library.
@@ -121,13 +106,8 @@ class LinkKey {
     text_.append(reinterpret_cast<const char*>(&size), sizeof size);
     text_ += part;
   }
-  void add_digest(std::span<const std::uint8_t> bytes) {
-    const Sha256 digest = sha256(bytes);
-    add(text_of(digest));
-  }
-  Sha256 digest() const {
-    return sha256({reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size()});
-  }
+  void add_digest(std::span<const std::uint8_t> bytes) { add(as_text(sha256(bytes))); }
+  Sha256 digest() const { return sha256(as_bytes(text_)); }
 
  private:
   std::string text_;
@@ -141,107 +121,30 @@ std::string identity_of_compiler(const fs::path& program) {
                 info.st_mtim.tv_sec, " ", info.st_mtim.tv_nsec);
 }
 
-// Returns why the content of a file must not be used; empty: it may.
-using ContentCheck = std::function<std::string_view(std::span<const std::uint8_t>)>;
-
-// Returns the library if it is in the cache and can be used.
-std::shared_ptr<const MappedFile> find_cached(const CacheDirectory& cache, const std::string& path,
-                                              const ContentCheck& check,
-                                              const LinkCacheOptions& options) {
-  if (cache.path().empty()) return nullptr;
-  const auto ignore = [&](const Message& why) {
-    if (options.log) options.log({"cache file ", path, " is ignored: ", why});
-    return nullptr;
-  };
-  Descriptor file = CacheDirectory::open_file(path);
-  if (!file) {
-    return errno == ENOENT || errno == ENOTDIR ? nullptr : ignore(std::strerror(errno));
-  }
-  struct stat info {};
-  if (::fstat(file.get(), &info) != 0) return ignore(std::strerror(errno));
-  if (const std::string_view why = CacheDirectory::refusal(info); !why.empty()) return ignore(why);
-  auto mapped = MappedFile::adopt(std::move(file), path);
-  if (!mapped.ok()) return ignore(mapped.error().message);
-  const auto library = ElfFile::parse((*mapped)->bytes());
-  if (!library.ok()) return ignore(library.error().message);
-  if (const Status complete = library->check_complete(); !complete.ok())
-    return ignore(complete.error().message);
-  if (const std::string_view why = check((*mapped)->bytes()); !why.empty()) return ignore(why);
-  return *mapped;
-}
-
-void log_unwritten(const std::string& path, const Message& why, const LinkCacheOptions& options) {
-  if (options.log) options.log({"cache file ", path, " cannot be written: ", why});
-}
-
-// Creates a directory in the cache: its files can be renamed to `path`.
-Result<TempDirectory> scratch_in(const CacheDirectory& cache) {
-  if (const int failed = cache.create(); failed != 0) return unavailable(std::strerror(failed));
-  return TempDirectory::beside(fs::path(cache.path()) / scratch_name);
-}
-
-// Returns 0 or an errno.
-int write_bytes(const Descriptor& file, std::span<const std::uint8_t> bytes) {
-  for (std::size_t at = 0; at < bytes.size();) {
-    const ssize_t written = ::write(file.get(), bytes.data() + at, bytes.size() - at);
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) at += static_cast<std::size_t>(written);
-  }
-  return 0;
-}
-
-// Renames a finished file of scratch_in() to `path`.
-//
-// returns  0 or an errno
-int publish(const CacheDirectory& cache, const Descriptor& file, const fs::path& from,
-            const std::string& path, const LinkCacheOptions& options) {
-  // Compilers follow the umask.
-  const bool is_done = ::fchmod(file.get(), S_IRUSR | S_IWUSR | S_IXUSR) == 0 &&
-                       ::fsync(file.get()) == 0 && ::rename(from.c_str(), path.c_str()) == 0;
-  const int failed = is_done ? 0 : errno;
-  cache.make_room(options.max_bytes, concat(".", scratch_name, "."));
-  return failed;
-}
-
-// Writes a library to the cache. Returns false if it cannot be written; the log has the reason.
-bool store(const CacheDirectory& cache, const std::string& path,
-           std::span<const std::uint8_t> library, const LinkCacheOptions& options) {
-  const auto scratch = scratch_in(cache);
-  if (!scratch.ok()) {
-    log_unwritten(path, scratch.error().message, options);
-    return false;
-  }
-  const fs::path name = *scratch / "library.so";
-  const Descriptor file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR));
-  int failed = file ? write_bytes(file, library) : errno;
-  if (failed == 0) failed = publish(cache, file, name, path, options);
-  if (failed != 0) log_unwritten(path, std::strerror(failed), options);
-  return failed == 0;
-}
-
-// Behind a linked library in the cache are its key and the digest of all before. The system's loader
-// reads neither.
-constexpr std::size_t digest_bytes = std::tuple_size_v<Sha256>;
-
-int seal(const Descriptor& file, const fs::path& path, const Sha256& key) {
-  if (const int failed = write_bytes(file, key); failed != 0) return failed;
-  const auto before = MappedFile::open(path);
-  if (!before.ok()) return EIO;
-  return write_bytes(file, sha256((*before)->bytes()));
-}
-
-std::string_view refusal_of_linked(std::span<const std::uint8_t> bytes, const Sha256& key) {
-  if (bytes.size() < 2 * digest_bytes) return "it has no digest";
-  const auto before = bytes.first(bytes.size() - digest_bytes);
-  if (!std::ranges::equal(bytes.last(digest_bytes), sha256(before)))
-    return "its digest does not match";
-  return std::ranges::equal(before.last(digest_bytes), key) ? "" : "it has another key";
-}
-
 bool is_digest(std::string_view text) {
   return text.size() == 2 * std::tuple_size_v<Sha256> && std::ranges::all_of(text, [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
+}
+
+// Writes the headers and the inputs below a directory, and returns the names of the sources.
+Result<std::vector<std::string>> write_inputs(const fs::path& directory,
+                                              std::span<const LinkInput> files) {
+  for (const std::string_view name : header_names) {
+    const fs::path header = directory / "include" / name;
+    std::error_code failed;
+    // write_new_file() reports a failure.
+    fs::create_directories(header.parent_path(), failed);
+    GANTRY_CHECK(write_new_file(header, as_bytes(generated_code)));
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    names.push_back(file_name(i, files[i]));
+    GANTRY_CHECK(write_new_file(directory / names.back(), files[i].bytes));
+  }
+  names.emplace_back("registration.c");
+  GANTRY_CHECK(write_new_file(directory / names.back(), as_bytes(registration_source())));
+  return names;
 }
 
 // Writes the inputs to `scratch` and links them there.
@@ -258,22 +161,7 @@ Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const 
   // Only what the code imports is needed.
   job.libraries = {"-Wl,--as-needed", "-lm"};
   if (std::ranges::any_of(files, is_cpp)) job.libraries.emplace_back("-lstdc++");
-  try {
-    for (const std::string_view name : header_names) {
-      const fs::path header = scratch / "include" / name;
-      fs::create_directories(header.parent_path());
-      write_file(header, generated_code);
-    }
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      job.sources.push_back(file_name(i, files[i]));
-      write_file(scratch / job.sources.back(), text_of(files[i].bytes));
-    }
-    job.sources.emplace_back("registration.c");
-    write_file(scratch / job.sources.back(), registration_source);
-  } catch (const std::system_error& error) {
-    return unavailable("cannot write to ", quoted(scratch.native()), ": ", error.code().message())
-        .native("errno", error.code().value());
-  }
+  GANTRY_TRY(job.sources, write_inputs(scratch, files));
   return link_library(job);
 }
 
@@ -322,60 +210,37 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
     key.add(file_name(i, files[i]));
     key.add_digest(files[i].bytes);
   }
-  const CacheDirectory cache(
-      options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
-      library_suffix);
   const Sha256 digest = key.digest();
-  const std::string path = cache.path_of(hex_text(digest));
-  const auto check = [&](std::span<const std::uint8_t> bytes) {
-    return refusal_of_linked(bytes, digest);
-  };
-  if (auto cached = find_cached(cache, path, check, options_)) return cached;
+  const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
+  if (auto cached = cache.find_linked(digest)) return cached;
 
-  std::optional<TempDirectory> scratch;
-  bool is_cached = !cache.path().empty();
-  if (is_cached) {
-    auto made = scratch_in(cache);
-    is_cached = made.ok();
-    if (made.ok()) scratch.emplace(std::move(*made));
-  }
-  if (!is_cached) {
-    GANTRY_TRY(TempDirectory made, TempDirectory::beside(options_.temporary / scratch_name));
-    scratch.emplace(std::move(made));
-  }
-  const fs::path output = *scratch / "library.so";
-  GANTRY_CHECK(link_in(scratch->path(), files, output, options_, compiler));
+  auto in_cache = cache.new_directory();
+  const bool is_cached = in_cache.ok();
+  GANTRY_TRY(
+      const TempDirectory scratch,
+      is_cached ? std::move(in_cache) : TempDirectory::beside(options_.temporary / scratch_name));
+  const fs::path output = scratch / "library.so";
+  GANTRY_CHECK(link_in(scratch.path(), files, output, options_, compiler));
 
-  Descriptor linked = CacheDirectory::open_file(output.native());
-  if (!linked) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
-  if (!is_cached) return MappedFile::adopt(std::move(linked), name);
-  const Descriptor end(::open(output.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  int failed = end ? seal(end, output, digest) : errno;
-  if (failed == 0) failed = publish(cache, end, output, path, options_);
-  if (failed != 0) log_unwritten(path, std::strerror(failed), options_);
-  return MappedFile::adopt(std::move(linked), failed == 0 ? fs::path(path) : name);
+  Descriptor file = CacheDirectory::open_file(output.native());
+  if (!file) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
+  GANTRY_TRY(auto linked, MappedFile::adopt(std::move(file), name));
+  if (!is_cached) return linked;
+  auto cached = cache.add_linked(digest, linked->bytes());
+  return cached ? std::move(cached) : std::move(linked);
 }
 
 Result<std::shared_ptr<const MappedFile>> LinkCache::keep(
     const fs::path& name, std::string_view digest, std::span<const std::uint8_t> library) const {
-  const CacheDirectory cache(
-      options_.directory.empty() ? std::string() : concat(options_.directory, "/linked"),
-      library_suffix);
-  const std::string path = is_digest(digest) ? cache.path_of(digest) : std::string();
-  // The stated digest alone would select a library that is not in the archive.
-  const auto check = [&](std::span<const std::uint8_t> bytes) -> std::string_view {
-    return std::ranges::equal(bytes, library) ? "" : "it is not the library of the archive";
-  };
-  if (!path.empty()) {
-    if (auto cached = find_cached(cache, path, check, options_)) return cached;
+  const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
+  if (is_digest(digest)) {
+    if (auto cached = cache.find(digest, library)) return cached;
   }
   if (const std::string computed = hex_text(sha256(library)); computed != digest) {
     return malformed(no_offset, "library of ", quoted(name.filename().native()),
                      " has the SHA-256 digest ", computed, ", the file states ", quoted(digest));
   }
-  if (!options_.directory.empty() && store(cache, path, library, options_)) {
-    if (auto cached = find_cached(cache, path, check, options_)) return cached;
-  }
+  if (auto cached = cache.add(digest, library)) return cached;
   return MappedFile::copy(name, library);
 }
 

@@ -6,8 +6,8 @@
 //     inputs, compiler, flags --digest--> <cache>/linked/<digest>.so
 //     library in an archive   --digest--> <cache>/linked/<digest>.so
 //
-// What is found in the cache is compared with the library in the archive, or with the digest of what
-// was linked, which is behind the library in its file. A file that differs is written again.
+// cached_libraries.hpp has the files. One that is not the library in the archive, or not what was
+// linked, is written again.
 //
 // A source may include the headers of TVM's C code generators; generated_code.h has their content.
 // The library defines the functions with which objects register their symbols in a system library,
