@@ -157,7 +157,8 @@ Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const 
   job.scratch = scratch;
   job.output = output;
   job.search = options.search;
-  job.flags = {"-isystem", "include", "-Wl,-z,lazy"};
+  // TVM v0.2 and v0.3 write the bytes of a container, up to 0xff, as an array of char.
+  job.flags = {"-isystem", "include", "-Wl,-z,lazy", "-Wno-narrowing"};
   // Only what the code imports is needed.
   job.libraries = {"-Wl,--as-needed", "-lm"};
   if (std::ranges::any_of(files, is_cpp)) job.libraries.emplace_back("-lstdc++");

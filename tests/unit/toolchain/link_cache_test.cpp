@@ -409,6 +409,21 @@ TEST_F(LinkedLibrary, IsNotCompiledInAnElevatedProcess) {
   EXPECT_EQ(runs(), 0u);
 }
 
+// The container as TVM v0.2 and v0.3 write it; later ones have unsigned char.
+TEST_F(LinkedLibrary, HasTheBytesOfASignedArray) {
+  constexpr std::string_view text =
+      "#define TVM_EXPORT\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+      "TVM_EXPORT extern const char __tvm_dev_mblob[];\n"
+      "const char __tvm_dev_mblob[3] = {0x1,0xff,0x80};\n#ifdef __cplusplus\n}\n#endif\n";
+  for (const char* const name : {"devc.cc", "devc.c"}) {
+    const auto library = link(text, name);
+
+    ASSERT_TRUE(library.ok()) << library.error().message;
+    const ElfFile elf = ElfFile::parse((*library)->bytes()).value();
+    EXPECT_THAT(elf.bytes_of(*elf.find("__tvm_dev_mblob")).value(), ElementsAre(0x1, 0xff, 0x80));
+  }
+}
+
 // Names of members are chosen by whoever wrote the archive.
 TEST_F(LinkedLibrary, TakesNoFileNameFromAMember) {
   const LinkInput files[] = {input_of("../../outside.c", "int one(void) { return 1; }"),
