@@ -41,6 +41,9 @@ using VisitMember = std::function<Result<bool>(ArchiveMember)>;
 // returns  the failures of read_tar_members() before the visit ends, and those of `visit`
 Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit);
 
+// A member of an empty file has 512 bytes, and its description about a hundred.
+constexpr std::uint64_t max_tar_members = 65536;
+
 // The members of a tar archive, without its directories.
 //
 // max_members  [in]  of the list
@@ -49,6 +52,6 @@ Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember&
 // source   POSIX.1 pax interchange format, ustar header; GNU tar manual, "Basic Tar Format" and
 //          "Storing Sparse Files"
 Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
-                                                    std::uint64_t max_members = UINT64_MAX);
+                                                    std::uint64_t max_members = max_tar_members);
 
 }  // namespace gantry

@@ -194,5 +194,19 @@ TEST(TarMembers, AreLimited) {
   EXPECT_EQ(members.error().offset, 512u);
 }
 
+TEST(TarMembers, AreAtMost65536IfNoLimitIsGiven) {
+  std::string archive;
+  const std::string member = tar_header("a", "0");
+  for (std::uint64_t i = 0; i < max_tar_members; ++i) archive += member;
+
+  EXPECT_EQ(read_tar_members(bytes_of_text(archive)).value().size(), 65536u);
+  const auto more = read_tar_members(bytes_of_text(archive + member));
+
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code, Code::malformed);
+  EXPECT_EQ(more.error().offset, 65536u * 512);
+  EXPECT_EQ(more.error().message, "archive has more than 65536 members");
+}
+
 }  // namespace
 }  // namespace gantry
