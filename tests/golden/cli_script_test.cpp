@@ -18,11 +18,6 @@ using ::testing::StartsWith;
 
 constexpr const char* library = "relax/tir_ret_llvm.so";
 
-std::string text_of(const std::filesystem::path& path) {
-  const auto bytes = read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
 class PlayScript : public ::testing::Test {
  protected:
   std::string path(std::string_view name) const { return (temp_ / name).string(); }
@@ -58,7 +53,7 @@ TEST_F(PlayScript, PrintsDifferencesAndEndsWithStatus1) {
 
 TEST_F(PlayScript, HasATolerance) {
   std::filesystem::copy_file(golden("relax/tir_ret_llvm.npz"), path("near.npz"));
-  json near = json::parse(text_of(golden("relax/tir_ret_llvm.json")));
+  json near = json::parse(file_text(golden("relax/tir_ret_llvm.json")));
   // The argument before the call as the expected one after it.
   near["calls"][1]["after"]["0"]["key"] = near["calls"][1]["args"][0]["key"];
   write_file(path("near.json"), near.dump());
@@ -86,7 +81,7 @@ TEST_F(PlayScript, PrintsResultsThatAreNotRecorded) {
 TEST_F(PlayScript, RecordsWhatIsThenPlayedWithoutADifference) {
   for (const char* name : {"tir_ret_llvm", "tir_multi_llvm"}) {
     const std::string base = std::string("relax/") + name;
-    json bare = json::parse(text_of(golden(base + ".json")));
+    json bare = json::parse(file_text(golden(base + ".json")));
     for (json& call : bare["calls"]) {
       for (const char* member : {"ret", "error", "after"}) call.erase(member);
     }
@@ -101,8 +96,8 @@ TEST_F(PlayScript, RecordsWhatIsThenPlayedWithoutADifference) {
 
     EXPECT_EQ(record.status, 0) << record.err;
     EXPECT_EQ(again.status, 0) << again.out << again.err;
-    const json expected = json::parse(text_of(golden(base + ".json")))["calls"];
-    const json recorded = json::parse(text_of(path("recorded.json")))["calls"];
+    const json expected = json::parse(file_text(golden(base + ".json")))["calls"];
+    const json recorded = json::parse(file_text(path("recorded.json")))["calls"];
     ASSERT_EQ(recorded.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       EXPECT_EQ(recorded[i]["args"], expected[i]["args"]) << i;
@@ -114,7 +109,7 @@ TEST_F(PlayScript, RecordsWhatIsThenPlayedWithoutADifference) {
 
 TEST_F(PlayScript, ReplacesNoInput) {
   const std::string input = script(std::string(add) + "}");
-  const std::string before = text_of(input);
+  const std::string before = file_text(input);
   std::filesystem::create_hard_link(input, path("link.json"));
 
   const Outcome itself = run_gantry({"run", library, "--script", input, "--record", input});
@@ -125,7 +120,7 @@ TEST_F(PlayScript, ReplacesNoInput) {
     EXPECT_EQ(run.status, 1);
     EXPECT_THAT(run.err, HasSubstr("it is an input of this command"));
   }
-  EXPECT_EQ(text_of(input), before);
+  EXPECT_EQ(file_text(input), before);
 }
 
 TEST_F(PlayScript, PrintsOneJsonDocument) {
@@ -167,7 +162,7 @@ TEST_F(PlayScript, WritesATrace) {
       {"run", library, "--script", script(std::string(add) + "}"), "--trace", path("trace.json")});
 
   EXPECT_EQ(run.status, 0) << run.err;
-  EXPECT_TRUE(json::parse(text_of(path("trace.json"))).contains("traceEvents"));
+  EXPECT_TRUE(json::parse(file_text(path("trace.json"))).contains("traceEvents"));
 }
 
 TEST_F(PlayScript, RefusesOtherOptionsAndSuffixes) {

@@ -32,11 +32,6 @@ TEST(Layers, HoldInThisTree) {
   EXPECT_THAT(found, IsEmpty()) << all;
 }
 
-std::string text_of(const std::filesystem::path& path) {
-  const auto bytes = test::read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
 struct PageWithTests {
   std::string page;
   int min_count;
@@ -49,9 +44,9 @@ TEST_P(PageThatNamesTests, NamesTestsThatExist) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
   std::string sources;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "tests")) {
-    if (entry.path().extension() == ".cpp") sources += text_of(entry.path());
+    if (entry.path().extension() == ".cpp") sources += test::file_text(entry.path());
   }
-  const std::string page = text_of(root / GetParam().page);
+  const std::string page = test::file_text(root / GetParam().page);
   static const std::regex name(R"(`([A-Z]\w+)\.([A-Z]\w+)`)");
 
   int count = 0;
@@ -75,9 +70,9 @@ TEST(SdkPages, QuoteCodeOfTheSdk) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(sdk)) {
     const std::string extension = entry.path().extension();
     if (extension == ".cpp" || extension == ".hpp" || extension == ".c") {
-      sources += text_of(entry.path());
+      sources += test::file_text(entry.path());
     }
-    if (extension == ".md") pages += text_of(entry.path());
+    if (extension == ".md") pages += test::file_text(entry.path());
   }
 
   int count = 0;
@@ -107,14 +102,14 @@ TEST(HeaderExamples, AreCompiled) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
   std::set<std::string> compiled;
   for (const char* file : {"header_examples.c", "header_examples.cpp"}) {
-    std::istringstream in(text_of(root / "tests/abi" / file));
+    std::istringstream in(test::file_text(root / "tests/abi" / file));
     for (std::string line; std::getline(in, line);) compiled.insert(bare(line));
   }
 
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "sdk")) {
     if (entry.path().extension() != ".h" && entry.path().extension() != ".hpp") continue;
-    std::istringstream in(text_of(entry.path()));
+    std::istringstream in(test::file_text(entry.path()));
     for (std::string line; std::getline(in, line) && line.starts_with("//");) {
       if (!line.starts_with("//     ")) continue;
       const std::string code = bare(line.substr(2));
@@ -144,12 +139,12 @@ TEST(ReasonsPage, ListsTheReasonsOfTheSources) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / directory)) {
       const std::string extension = entry.path().extension();
       if (extension == ".cpp" || extension == ".hpp" || extension == ".c" || extension == ".h") {
-        sources += text_of(entry.path());
+        sources += test::file_text(entry.path());
       }
     }
   }
   const std::set<std::string> listed =
-      matches_of(text_of(root / "sdk/REASONS.md"), R"re(\n\|[^`\n]*`([A-Z0-9_]+)` \|)re");
+      matches_of(test::file_text(root / "sdk/REASONS.md"), R"re(\n\|[^`\n]*`([A-Z0-9_]+)` \|)re");
 
   for (const char* use : {R"re(with_reason\(\s*"([A-Z0-9_]+)")re",
                           R"re(gantry_fail\(\s*\w+,\s*GANTRY_\w+,\s*"([A-Z0-9_]+)")re",
@@ -171,7 +166,7 @@ TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
 
   const auto numbered = [&](const char* file, const char* pattern) {
-    const std::string text = text_of(root / file);
+    const std::string text = test::file_text(root / file);
     const std::regex regex(pattern);
     std::set<std::string> found;
     for (auto it = std::sregex_iterator(text.begin(), text.end(), regex);
@@ -188,8 +183,8 @@ TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
 
 TEST(FailuresPage, NamesReasonsThatExist) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
-  const std::string page = text_of(root / "tests/FAILURES.md"),
-                    reasons = text_of(root / "sdk/REASONS.md");
+  const std::string page = test::file_text(root / "tests/FAILURES.md"),
+                    reasons = test::file_text(root / "sdk/REASONS.md");
   const std::regex numbered(R"re(D(\d+) `([A-Z0-9_]+)`)re");
 
   int count = 0;
@@ -207,7 +202,8 @@ TEST(FailuresPage, NamesReasonsThatExist) {
 
 // The rows of a page may be in another order than their numbers.
 TEST(FailuresPage, HasEveryRowOnceOrAmongThoseThatAreNotCovered) {
-  const std::string page = text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/FAILURES.md");
+  const std::string page =
+      test::file_text(std::filesystem::path(GANTRY_SOURCE_DIR) / "tests/FAILURES.md");
   const std::size_t end = page.find("## Not covered");
   const std::regex row(R"re(\n\| (\d+) \|)re");
   const auto rows_of = [&](const std::string& text) {
@@ -238,7 +234,7 @@ TEST(Sources, DoNotBindDeeply) {
       const std::string extension = entry.path().extension();
       if (extension != ".cpp" && extension != ".hpp" && extension != ".c" && extension != ".h")
         continue;
-      const std::string text = text_of(entry.path());
+      const std::string text = test::file_text(entry.path());
       EXPECT_EQ(text.find("RTLD_DEEPBIND"), std::string::npos) << entry.path();
       count += text.find("RTLD_LOCAL") != std::string::npos ? 1 : 0;
     }
@@ -248,8 +244,8 @@ TEST(Sources, DoNotBindDeeply) {
 
 // If the table could not be parsed, every include would pass.
 TEST(Layers, ReadTheTableOfThisTree) {
-  const ComponentTable components =
-      read_components(text_of(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
+  const ComponentTable components = read_components(
+      test::file_text(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
 
   EXPECT_GE(components.size(), 11u);
   EXPECT_THAT(components.at("trace"), IsEmpty());

@@ -20,6 +20,7 @@ std::filesystem::path build_tree();
 
 // These abort the test program on failure, since a missing fixture is not a test result.
 std::vector<std::uint8_t> read_file(const std::filesystem::path& path);
+std::string file_text(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, std::span<const std::uint8_t> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
 

@@ -21,11 +21,6 @@ inline std::filesystem::path config(std::string_view name) {
   return golden("../../../configs") / name;
 }
 
-inline std::string text_of(const std::filesystem::path& path) {
-  const std::vector<std::uint8_t> bytes = read_file(path);
-  return {bytes.begin(), bytes.end()};
-}
-
 inline std::set<std::string> keys_of(const Json& properties) {
   std::set<std::string> keys;
   for (const auto& [key, value] : properties.items()) keys.insert(key);

@@ -13,11 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-std::string text_of(const std::filesystem::path& file) {
-  const auto bytes = read_file(file);
-  return {bytes.begin(), bytes.end()};
-}
-
 class KitRunner : public ::testing::Test {
  protected:
   std::string plugin(std::string_view defect) { return plugin_with_defect(temp.path(), defect); }
@@ -108,7 +103,7 @@ TEST_F(KitRunner, WritesItsReports) {
                               "--json", temp / "report.json", "--stamp", temp / "stamp.json"});
 
   ASSERT_EQ(run.status, 1) << run.output;
-  const auto report = nlohmann::json::parse(text_of(temp / "report.json"));
+  const auto report = nlohmann::json::parse(file_text(temp / "report.json"));
   EXPECT_EQ(report["plugin"], "test.kit 1.0.0");
   EXPECT_EQ(report["seed"], 5);
   EXPECT_EQ(report["passed"], 2);
@@ -118,13 +113,13 @@ TEST_F(KitRunner, WritesItsReports) {
   EXPECT_EQ(report["cases"][3]["case"], 79);
   EXPECT_EQ(report["cases"][3]["state"], "failed");
   EXPECT_THAT(report["cases"][3]["text"].get<std::string>(), HasSubstr("200 open descriptors"));
-  const auto stamp = nlohmann::json::parse(text_of(temp / "stamp.json"));
+  const auto stamp = nlohmann::json::parse(file_text(temp / "stamp.json"));
   EXPECT_EQ(stamp["sha256"].get<std::string>().size(), 64u);
   EXPECT_EQ(stamp["level"], "none");
   EXPECT_EQ(stamp["abi_minor"], 0);
   EXPECT_EQ(stamp["kit_version"], "0.1.0");
   EXPECT_EQ(stamp["results_sha256"].get<std::string>().size(), 64u);
-  const std::string junit = text_of(temp / "junit.xml");
+  const std::string junit = file_text(temp / "junit.xml");
   EXPECT_THAT(junit, HasSubstr("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
   EXPECT_THAT(junit, HasSubstr("name=\"79 leaks-nothing\""));
   EXPECT_THAT(junit, HasSubstr("<failure message=\"200 cycles of create and destroy leave"));

@@ -13,16 +13,16 @@ namespace {
 
 using test::config;
 using test::expect_same;
+using test::file_text;
 using test::Json;
 using test::keys_of;
-using test::text_of;
 
 TEST(PluginSchema, HasTheFieldsOfTheReader) {
-  expect_same(manifest_fields(), Json::parse(text_of(config("schema/plugin.schema.json"))), "");
+  expect_same(manifest_fields(), Json::parse(file_text(config("schema/plugin.schema.json"))), "");
 }
 
 TEST(PluginSchema, HasThePatternsOfTheReader) {
-  const Json schema = Json::parse(text_of(config("schema/plugin.schema.json")));
+  const Json schema = Json::parse(file_text(config("schema/plugin.schema.json")));
 
   EXPECT_EQ(schema.at("properties").at("id").at("pattern"), "^[a-z0-9]+([.-][a-z0-9]+)+$");
   EXPECT_TRUE(schema.at("patternProperties").contains("^x-"));
@@ -43,7 +43,7 @@ TEST(Examples, AreValidManifestsWithoutWarnings) {
 TEST(Examples, HaveAValidDropIn) {
   Manifest manifest = open_manifest(config("examples/acme.yaml").string()).value();
 
-  const Status applied = apply_drop_in(text_of(config("examples/acme.yaml.d/10-required.yaml")),
+  const Status applied = apply_drop_in(file_text(config("examples/acme.yaml.d/10-required.yaml")),
                                        "10-required.yaml", manifest);
 
   ASSERT_TRUE(applied.ok()) << applied.error().message;
@@ -53,8 +53,9 @@ TEST(Examples, HaveAValidDropIn) {
 
 // core/runtime tests the values; this compares only the keys.
 TEST(RuntimeYaml, HasTheKeysOfItsSchema) {
-  const YamlDocument document = parse_yaml(text_of(config("runtime.yaml")), "runtime.yaml").value();
-  const Json schema = Json::parse(text_of(config("schema/runtime.schema.json")));
+  const YamlDocument document =
+      parse_yaml(file_text(config("runtime.yaml")), "runtime.yaml").value();
+  const Json schema = Json::parse(file_text(config("schema/runtime.schema.json")));
 
   for (const YamlEntry& entry : document.root.entries) {
     ASSERT_TRUE(schema.at("properties").contains(entry.key)) << entry.key;

@@ -14,8 +14,8 @@
 namespace gantry {
 namespace {
 
+using test::file_text;
 using test::Json;
-using test::text_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -157,7 +157,7 @@ TEST(TargetKindsOfAManifest, AreRefusedAtTheWrongValue) {
 
 // The manifest of a plugin of this project, as it is before CMake fills it in.
 Manifest manifest_of(const std::string& plugin) {
-  std::string text = text_of(test::golden("../../../plugins") / plugin / (plugin + ".yaml.in"));
+  std::string text = file_text(test::golden("../../../plugins") / plugin / (plugin + ".yaml.in"));
   for (const auto& [mark, value] :
        {std::pair("@PROJECT_VERSION@", "1.0.0"), std::pair("@GANTRY_PLUGIN_LIBRARY@", "lib.so"),
         std::pair("@GANTRY_PLUGIN_ABI@", "{major: 1, min_minor: 0, max_minor: 0}")}) {
@@ -200,7 +200,7 @@ TEST(TargetKindsOfOurPlugins, ReadTheTargetsThatTvmWrote) {
   std::size_t objects = 0;
   for (const auto& entry : std::filesystem::directory_iterator(test::golden("relax"))) {
     if (entry.path().extension() != ".json") continue;
-    const Json script = Json::parse(text_of(entry.path()), nullptr, false);
+    const Json script = Json::parse(file_text(entry.path()), nullptr, false);
     if (!script.is_object() || !script.contains("target")) continue;
     const std::string written = script.at("target");
 

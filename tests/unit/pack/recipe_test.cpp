@@ -350,7 +350,7 @@ TEST(Recipe, RejectsANewerSchema) {
 }
 
 TEST(RecipeSchema, EqualsTheReadersFields) {
-  const auto schema = test::Json::parse(test::text_of(test::config("schema/recipe.schema.json")));
+  const auto schema = test::Json::parse(test::file_text(test::config("schema/recipe.schema.json")));
 
   test::expect_same(recipe_fields(), schema, "");
 }

@@ -334,7 +334,8 @@ TEST(Config, IsReadFromAFile) {
 }
 
 TEST(RuntimeSchema, EqualsTheFieldsOfTheReader) {
-  const auto schema = test::Json::parse(test::text_of(test::config("schema/runtime.schema.json")));
+  const auto schema =
+      test::Json::parse(test::file_text(test::config("schema/runtime.schema.json")));
 
   test::expect_same(config_fields(), schema, "");
 }

@@ -115,14 +115,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(TrustSchema, EqualsTheFieldsOfTheReader) {
-  const auto schema = test::Json::parse(test::text_of(test::config("schema/trust.schema.json")));
+  const auto schema = test::Json::parse(test::file_text(test::config("schema/trust.schema.json")));
 
   test::expect_same(trust_fields(), schema, "");
 }
 
 // configs/trust.yaml contains every key with its default.
 TEST(TrustExample, HasEveryFieldAndTheDefaults) {
-  const std::string text = test::text_of(test::config("trust.yaml"));
+  const std::string text = test::file_text(test::config("trust.yaml"));
   const YamlDocument document = parse_yaml(text, "trust.yaml").value();
   const auto trust = parse_trust_file(text, "trust.yaml");
 
