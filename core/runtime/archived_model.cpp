@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/archived_model.hpp"
 
-#include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/mlf/model_library.hpp"
+#include "core/runtime/archive_module.hpp"
 #include "core/runtime/graph_files.hpp"
+#include "core/runtime/load.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
+#include "core/trust/digest.hpp"
 
-#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gantry {
 namespace {
-
-// Returns the only model, or why the runtime cannot run it.
-Result<const MlfModel*> only_model(const ModelLibrary& archive) {
-  const std::vector<MlfModel>& models = archive.metadata.models;
-  const auto refuse = [](const auto&... parts) {
-    return unsupported(parts...).with_reason("ARCHIVE_MODEL");
-  };
-  if (models.size() != 1) {
-    return refuse("the archive has ", models.size(), " models (",
-                  join(
-                      models, ", ", [](const MlfModel& model) { return quoted(model.name); },
-                      max_listed_names),
-                  "), this version runs archives of one");
-  }
-  const MlfModel& model = models.front();
-  if (model.has_executor("aot") && !model.library) {
-    return refuse("model ", quoted(model.name),
-                  " is compiled ahead of time (executor \"aot\"), this version runs graphs; export "
-                  "it with the graph executor");
-  }
-  return &model;
-}
 
 using File = std::shared_ptr<const MappedFile>;
 using Opened = Result<std::shared_ptr<Artifact>>;
@@ -67,43 +49,96 @@ Result<File> link_code(RuntimeState& state, const File& file, const ModelLibrary
   return state.links.link(file->path(), inputs);
 }
 
-// The library has the code, a container beside it has the graph.
-Opened open_graph(RuntimeState& state, const File& file, const ModelLibrary& archive,
+// Returns the payloads of the device modules.
+Result<std::vector<ModelPayload>> payloads_of(const ModelLibrary& archive, const MlfModel& model) {
+  std::vector<ModelPayload> payloads;
+  for (const MlfFile& blob : model.blobs) {
+    const ArchiveMember* const member = archive.files.find(blob.path);
+    if (member == nullptr) {
+      return malformed(no_offset, "x_blobs has ", quoted(blob.path),
+                       ", which the archive does not contain")
+          .with_reason("ARCHIVE_MODEL");
+    }
+    if (const std::string digest = hex_text(sha256(member->content)); digest != blob.sha256) {
+      return malformed(no_offset, quoted(blob.path), " has the SHA-256 digest ", digest,
+                       ", x_blobs states ", quoted(blob.sha256));
+    }
+    payloads.push_back({blob.type_key, member->content});
+  }
+  return payloads;
+}
+
+// The library has the code, a container beside it has the graph and the device modules.
+Opened open_parts(RuntimeState& state, const File& file, const ModelLibrary& archive,
                   const MlfModel& model, const MlfModelFiles& files) {
-  const ArchiveMember* const graph = archive.files.find(files.graph);
-  if (graph == nullptr) {
-    return malformed(no_offset, "the archive has no ", quoted(files.graph))
-        .with_reason("ARCHIVE_MODEL");
+  ModelParts parts{.name = model.name, .has_library = true};
+  if (!model.is_operator()) {
+    const ArchiveMember* const graph = archive.files.find(files.graph);
+    if (graph == nullptr || graph->content.empty()) {
+      return malformed(no_offset, graph == nullptr ? "the archive has no " : "there is nothing in ",
+                       quoted(files.graph))
+          .with_reason("ARCHIVE_MODEL");
+    }
+    parts.text = as_text(graph->content);
+    const ArchiveMember* const parameters = archive.files.find(files.parameters);
+    if (parameters != nullptr && !parameters->content.empty()) {
+      parts.file = file.get();
+      parts.params = parameters->content;
+    }
   }
-  GraphParts parts{.name = model.name, .text = as_text(graph->content), .has_library = true};
-  const ArchiveMember* const parameters = archive.files.find(files.parameters);
-  if (parameters != nullptr && !parameters->content.empty()) {
-    parts.file = file.get();
-    parts.params = parameters->content;
+  GANTRY_TRY(parts.payloads, payloads_of(archive, model));
+  if (parts.text.empty() && parts.payloads.empty()) {
+    GANTRY_TRY(File library, link_code(state, file, archive, files));
+    return open_artifact(state.new_artifact(), std::move(library));
   }
-  auto container = graph_container(file->path(), parts);
+  auto container = model_container(file->path(), parts);
   if (!container.ok()) return std::move(container).failure().at("in ", files.parameters);
   GANTRY_TRY(File library, link_code(state, file, archive, files));
   return open_artifact(state.new_artifact(), std::move(library), std::move(*container));
 }
 
-Opened open_code(RuntimeState& state, const File& file, const ModelLibrary& archive) {
-  GANTRY_TRY(const MlfModel* const model, only_model(archive));
-  const MlfModelFiles& files = archive.model_files.front();
-  if (model->library) return open_member(state, file, archive, *model->library);
-  if (!model->is_operator()) return open_graph(state, file, archive, *model, files);
-  GANTRY_TRY(File library, link_code(state, file, archive, files));
-  return open_artifact(state.new_artifact(), std::move(library));
+Opened open_model(RuntimeState& state, const File& file, const ModelLibrary& archive,
+                  std::size_t index) {
+  const MlfModel& model = archive.metadata.models[index];
+  if (model.library) return open_member(state, file, archive, *model.library);
+  if (model.has_executor("aot")) {
+    return unsupported("model ", quoted(model.name),
+                       " is compiled ahead of time (executor \"aot\"), this version runs graphs; "
+                       "export it with the graph executor")
+        .with_reason("ARCHIVE_MODEL");
+  }
+  return open_parts(state, file, archive, model, archive.model_files[index]);
 }
 
 }  // namespace
 
-Opened open_archived_model(RuntimeState& state, File file) {
+Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file,
+                                           const LoadOptions& options) {
   GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
-  GANTRY_TRY(auto artifact, open_code(state, file, archive));
-  artifact->name = file->path().filename().string();
-  artifact->origin = std::move(file);
-  return artifact;
+  const std::vector<MlfModel>& models = archive.metadata.models;
+  const std::string name = file->path().filename().native();
+  std::vector<ArchivedModel> loaded;
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    auto load = [&]() -> Result<Ref<ModuleNode>> {
+      GANTRY_TRY(auto artifact, open_model(state, file, archive, i));
+      artifact->name =
+          models.size() == 1 ? name : concat("model ", quoted(models[i].name), " of ", name);
+      artifact->origin = file;
+      return load_artifact(state, std::move(artifact), options);
+    };
+    auto root = load();
+    if (models.size() == 1) return root;
+    if (!root.ok()) {
+      // Its first line names the file.
+      if (root.error().reason == "NO_PLUGIN") return root;
+      return std::move(root).failure().at("in model ", quoted(models[i].name));
+    }
+    loaded.push_back({models[i].name, std::move(*root)});
+  }
+  auto artifact = std::make_shared<Artifact>(state.new_artifact());
+  artifact->name = name;
+  artifact->origin = file;
+  return new_archive_module(std::move(artifact), std::move(loaded), state.layouts);
 }
 
 }  // namespace gantry

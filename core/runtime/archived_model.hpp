@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model of a Model Library Format archive (core/mlf/MLF.md). Its code is, in this order:
+// The models of a Model Library Format archive (core/mlf/MLF.md). The code of each is, in this order:
 //
 //     codegen/<model>.so           an artifact of its own, copied to the cache
-//     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph and
-//                                  the parameters are copied to a container in memory
+//     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph, the
+//                                  parameters and the device modules of x_blobs are in a container in
+//                                  memory
 #pragma once
 
 #include "core/base/mapped_file.hpp"
-#include "core/mlf/model_library.hpp"
-#include "core/module/artifact.hpp"
+#include "core/module/module.hpp"
 
 #include <gantry/result.hpp>
+#include <gantry/runtime/options.hpp>
 
 #include <memory>
 
@@ -19,15 +20,16 @@ namespace gantry {
 
 struct RuntimeState;
 
-// Opens the artifact of the only model.
+// Loads every model of an archive. Returns the root module of the only model, or a module that imports
+// the root module of each (archive_module.hpp).
 //
-// returns  unsupported, reason ARCHIVE_MODEL  an archive of several models or of a model that is
-//                       compiled ahead of time
+// returns  unsupported, reason ARCHIVE_MODEL  a model is compiled ahead of time
 //          malformed    the archive or its metadata; reason ARCHIVE_MODEL: a member of the model does
 //                       not exist
-//          the failures of ElfFile::parse() and LinkCache::link()
-// costs    a copy of the library, or a link
-Result<std::shared_ptr<Artifact>> open_archived_model(RuntimeState& state,
-                                                      std::shared_ptr<const MappedFile> file);
+//          the failures of ElfFile::parse(), LinkCache::link() and load_artifact()
+// costs    for each model a copy of the library, or a link
+Result<Ref<ModuleNode>> load_model_library(RuntimeState& state,
+                                           const std::shared_ptr<const MappedFile>& file,
+                                           const LoadOptions& options);
 
 }  // namespace gantry

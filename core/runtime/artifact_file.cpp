@@ -4,7 +4,6 @@
 #include "core/archive/tar_files.hpp"
 #include "core/base/near_name.hpp"
 #include "core/kind/file_kind.hpp"
-#include "core/runtime/archived_model.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
 
@@ -83,7 +82,6 @@ constexpr KindLoader kind_loaders[] = {
     {FileKind::archive, open_ar},
     {FileKind::tar, open_tar},
     {FileKind::container, open_container},
-    {FileKind::model_library, open_archived_model},
 };
 
 }  // namespace

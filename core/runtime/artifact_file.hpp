@@ -5,7 +5,7 @@
 //     shared library                      itself
 //     object, ar archive, tar archive     linked with the system's compiler (core/toolchain)
 //     bare container                      itself, without host code
-//     Model Library Format archive        its library, or its objects and sources, linked
+//     Model Library Format archive        not here: archived_model.hpp loads its models
 //     other kinds                         refused
 #pragma once
 

@@ -33,8 +33,8 @@ class ContainerText {
     return *this;
   }
   ContainerText& write(std::string_view text) { return write(std::string(text)); }
-  ContainerText& append(const ContainerText& other) {
-    stream_.Write(other.text_.data(), other.text_.size());
+  ContainerText& append(std::span<const std::uint8_t> bytes) {
+    stream_.Write(bytes.data(), bytes.size());
     return *this;
   }
   std::span<const std::uint8_t> bytes() const {
@@ -69,9 +69,9 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
   if (!files.params.empty()) {
     GANTRY_TRY(params, MappedFile::open(files.params));
   }
-  GraphParts parts{.text = as_text(graph->bytes()), .file = params.get()};
+  ModelParts parts{.text = as_text(graph->bytes()), .file = params.get()};
   if (params != nullptr) parts.params = params->bytes();
-  auto container = graph_container(graph->path(), parts);
+  auto container = model_container(graph->path(), parts);
   if (!container.ok()) return std::move(container).failure().at("in ", files.params);
   GANTRY_TRY(auto artifact, open_bare_artifact(state.new_artifact(), std::move(*container)));
   // The graph and the library are of one exporter.
@@ -83,34 +83,47 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> graph_container(const fs::path& path,
-                                                          const GraphParts& parts) {
+Result<std::shared_ptr<const MappedFile>> model_container(const fs::path& path,
+                                                          const ModelParts& parts) {
+  const bool has_graph = !parts.text.empty();
   ParamRecords records;
-  if (parts.file != nullptr) {
+  if (has_graph && parts.file != nullptr) {
     GANTRY_TRY(records, read_records(parts.params));
   }
   const auto data = parts.params.subspan(records.at);
-  const std::uint64_t modules = parts.has_library ? 2 : 1;
+
+  // The import tree: word i + 1 of `ends` is the end of row i.
+  std::vector<std::uint64_t> ends{0}, imports;
+  if (has_graph && parts.has_library) imports.push_back(1);
+  if (has_graph) ends.push_back(imports.size());
+  if (parts.has_library) {
+    for (std::size_t i = 0; i < parts.payloads.size(); ++i) imports.push_back(ends.size() + i);
+    ends.push_back(imports.size());
+  }
+  ends.resize(ends.size() + parts.payloads.size(), imports.size());
+  const std::uint64_t modules = ends.size() - 1;
 
   ContainerText after;
-  after.write(parts.name);
+  if (has_graph) after.write(parts.name);
   if (parts.has_library) after.write(library_key);
-  after.write(tree_key);
-  // Word i + 1 is the end of row i: the graph imports the library, or nothing.
-  std::vector<std::uint64_t> ends(modules + 1, modules - 1), imports(modules - 1, 1);
-  ends.front() = 0;
-  after.write(ends).write(imports);
+  for (const ModelPayload& payload : parts.payloads) {
+    after.write(payload.type_key).append(payload.bytes);
+  }
+  after.write(tree_key).write(ends).write(imports);
 
   // The entries: the modules and the tree.
   ContainerText before;
-  before.write(modules + 1).write(graph_factory_key).write(parts.text);
-  before.write(std::uint64_t{records.names.size()}).write(std::uint64_t{records.names.size()});
-  for (const std::string_view name : records.names) before.write(name);
+  before.write(modules + 1);
+  if (has_graph) {
+    before.write(graph_factory_key).write(parts.text);
+    before.write(std::uint64_t{records.names.size()}).write(std::uint64_t{records.names.size()});
+    for (const std::string_view name : records.names) before.write(name);
+  }
 
   ContainerText whole;
   whole.write(std::uint64_t{before.bytes().size() + data.size() + after.bytes().size()});
-  whole.append(before);
-  if (parts.file == nullptr) return MappedFile::copy(path, whole.append(after).bytes());
+  whole.append(before.bytes());
+  if (data.empty()) return MappedFile::copy(path, whole.append(after.bytes()).bytes());
   return MappedFile::joined(path, whole.bytes(), *parts.file, data, after.bytes());
 }
 

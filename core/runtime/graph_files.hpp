@@ -19,6 +19,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -28,27 +29,35 @@ struct RuntimeState;
 Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& files,
                                          const LoadOptions& options);
 
-// What the container of a graph has.
-struct GraphParts {
+// A module that a container contains with its payload.
+struct ModelPayload {
+  std::string_view type_key;
+  std::span<const std::uint8_t> bytes;
+};
+
+// What the container of a model has: a graph, the library that it imports, and the modules that the
+// library imports; each may be missing.
+struct ModelParts {
   // of the factory's function; the default is the name under which TVM's exporter puts graphs
   std::string_view name = "default";
-  // JSON; not checked
+  // JSON; not checked. Empty: there is no graph
   std::string_view text;
   // in which the parameters are; NULL: there are none
   const MappedFile* file = nullptr;
   // a .params file, part of `file`
   std::span<const std::uint8_t> params;
-  // The graph imports a library, the module "_lib".
+  // There is a module "_lib".
   bool has_library = false;
+  std::vector<ModelPayload> payloads;
 };
 
-// Returns a container, layout one, with a graph and its parameters.
+// Returns a container, layout one.
 //
 // path     [in]   for messages and MappedFile::path()
 // returns  malformed: the parameters
-// costs    a copy of the graph and of the parameters' names
-Result<std::shared_ptr<const MappedFile>> graph_container(const std::filesystem::path& path,
-                                                          const GraphParts& parts);
+// costs    a copy of all parts but the data of the parameters
+Result<std::shared_ptr<const MappedFile>> model_container(const std::filesystem::path& path,
+                                                          const ModelParts& parts);
 
 // Returns the files that belong to a graph or a parameter file by their names: "deploy.so",
 // "deploy.json" and "deploy.params". A library may also be an object or an archive.

@@ -160,6 +160,12 @@ class GraphModel final : public ModelState {
 
 }  // namespace
 
+std::string usual_graph(const Container& container, const PayloadLayouts& layouts) {
+  const std::vector<std::string> names = graph_names(container, layouts);
+  const bool is_usual = names.empty() || std::ranges::find(names, usual_factory) != names.end();
+  return is_usual ? std::string(usual_factory) : names.front();
+}
+
 Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& module,
                                                 const PayloadLayouts& layouts,
                                                 std::span<const std::string> devices,

@@ -9,6 +9,7 @@
 #include "core/native/library.hpp"
 #include "core/native/library_module.hpp"
 #include "core/native/linked_code.hpp"
+#include "core/runtime/archived_model.hpp"
 #include "core/runtime/artifact_file.hpp"
 #include "core/runtime/graph_files.hpp"
 #include "core/runtime/payload.hpp"
@@ -262,6 +263,8 @@ Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
                                     const std::shared_ptr<const MappedFile>& file,
                                     std::string_view name, const LoadOptions& options) {
   return load_once(state, {file->identity(), {}}, name, options, [&]() -> Result<Ref<ModuleNode>> {
+    if (kind_of(file->bytes()) == FileKind::model_library)
+      return load_model_library(state, file, options);
     GANTRY_TRY(auto artifact, open_artifact_file(state, file));
     return load_artifact(state, std::move(artifact), options);
   });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/runtime/archive_model.hpp"
+#include "core/runtime/archive_module.hpp"
 #include "core/runtime/graph_model.hpp"
 #include "core/runtime/model_state.hpp"
 #include "core/runtime/state.hpp"
@@ -58,6 +60,25 @@ std::string ModelState::text_of(const std::string& name) const {
   std::string text;
   append_escaped(text, name);
   return text;
+}
+
+Result<std::shared_ptr<FunctionState>> ModelState::chosen(std::string_view name) {
+  const std::string_view wanted = name.empty() ? std::string_view(usual) : name;
+  auto found = std::ranges::find(functions, wanted);
+  if (found == functions.end() && name.empty()) found = only_model_function(functions);
+  if (found == functions.end()) return no_function(*this, name);
+  return function(*found);
+}
+
+Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& module,
+                                                const PayloadLayouts& layouts,
+                                                std::span<const std::string> devices,
+                                                const ModelOptions& options) {
+  if (!archived_models(*reinterpret_cast<const ModuleNode*>(module.get())).empty())
+    return archive_model(std::move(runtime), module, layouts, devices, options);
+  const auto load = module.function("vm_load_executable");
+  if (!load.ok()) return graph_model(std::move(runtime), module, layouts, devices, options);
+  return vm_model(std::move(runtime), module, *load, layouts, devices, options);
 }
 
 Result<Module> made_for(Runtime& runtime, const Function& make,
@@ -177,12 +198,7 @@ const Module& Model::module() const { return state_->module; }
 
 Result<ModelFunction> Model::function(std::string_view name) const {
   return guard([&]() -> Result<ModelFunction> {
-    const std::vector<std::string>& functions = state_->functions;
-    const std::string_view wanted = name.empty() ? std::string_view(state_->usual) : name;
-    auto found = std::ranges::find(functions, wanted);
-    if (found == functions.end() && name.empty()) found = only_model_function(functions);
-    if (found == functions.end()) return no_function(*state_, name);
-    GANTRY_TRY(auto function, state_->function(*found));
+    GANTRY_TRY(auto function, state_->chosen(name));
     return ModelFunction(std::move(function));
   });
 }
@@ -192,10 +208,7 @@ Result<Model> Runtime::model(const Module& module, std::span<const std::string> 
   return guard([&]() -> Result<Model> {
     if (!module) return invalid("module handle is empty, expected a model");
     if (devices.empty()) return invalid("model has 0 devices, minimum is 1");
-    const PayloadLayouts& layouts = state_->layouts;
-    const auto load = module.function("vm_load_executable");
-    GANTRY_TRY(auto state, load.ok() ? vm_model(*this, module, *load, layouts, devices, options)
-                                     : graph_model(*this, module, layouts, devices, options));
+    GANTRY_TRY(auto state, model_state(*this, module, state_->layouts, devices, options));
     return Model(std::move(state));
   });
 }

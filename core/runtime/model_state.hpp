@@ -6,6 +6,8 @@
 
 #include <gantry/runtime.hpp>
 
+#include "core/format/payload_layout.hpp"
+
 #include <gantry/result.hpp>
 
 #include <cstddef>
@@ -31,7 +33,7 @@ class FunctionState {
   virtual Status run() = 0;
   virtual Result<std::vector<NamedValue>> outputs() const = 0;
 
-  const std::string name;
+  std::string name;
   const std::vector<InputInfo> inputs;
   const Module module;
 };
@@ -44,6 +46,8 @@ class ModelState {
   ModelState(Module made, std::vector<std::string> names, std::string unnamed);
   virtual ~ModelState() = default;
 
+  // See Model::function.
+  virtual Result<std::shared_ptr<FunctionState>> chosen(std::string_view name);
   // name     [in]   one of `functions`
   virtual Result<std::shared_ptr<FunctionState>> function(const std::string& name) = 0;
   // Returns how errors list a function: its name, or "prefill(x, kv)".
@@ -56,6 +60,14 @@ class ModelState {
   // the function that an empty name selects, if there is one of this name
   const std::string usual;
 };
+
+// Returns the virtual machine or the graphs of a module, or the models of an archive.
+//
+// layouts  [in]   of the runtime
+Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& module,
+                                                const PayloadLayouts& layouts,
+                                                std::span<const std::string> devices,
+                                                const ModelOptions& options);
 
 // Calls a function that creates an executor or a virtual machine from devices.
 //

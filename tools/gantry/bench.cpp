@@ -107,10 +107,12 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                                                 const WeightDirectory* weights,
                                                 std::span<const ModelInput> inputs, double run_ns) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, true));
-  GANTRY_TRY(const Module module, runtime.load(options.file));
-  GANTRY_TRY(ModelFunction model, model_function(runtime, module,
-                                                 {.devices = {devices.begin(), devices.end()},
-                                                  .function = options.function}));
+  GANTRY_TRY(const Module loaded, runtime.load(options.file));
+  std::string function = options.function;
+  GANTRY_TRY(const Module module, selected_model(loaded, function));
+  GANTRY_TRY(ModelFunction model,
+             model_function(runtime, module,
+                            {.devices = {devices.begin(), devices.end()}, .function = function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
   if (weights != nullptr) {
     GANTRY_TRY(const InputValues values, load_weights(runtime, model, *weights, devices.front()));
@@ -221,18 +223,20 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
-  GANTRY_TRY(const Module module, load_model(runtime, options.file));
+  GANTRY_TRY(const Module loaded, load_model(runtime, options.file));
   report.load_ns = load.nanoseconds();
   std::error_code ignored;
   report.file_bytes = std::filesystem::file_size(options.file, ignored);
 
+  std::string function = options.function;
+  GANTRY_TRY(const Module module, selected_model(loaded, function));
   GANTRY_TRY(report.devices,
              choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
   const Stopwatch create;
-  GANTRY_TRY(std::optional<ModelFunction> model, model_function(runtime, module,
-                                                                {.devices = report.devices,
-                                                                 .function = options.function,
-                                                                 .capture = options.capture}));
+  GANTRY_TRY(std::optional<ModelFunction> model,
+             model_function(
+                 runtime, module,
+                 {.devices = report.devices, .function = function, .capture = options.capture}));
   report.create_ns = create.nanoseconds();
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   InputValues values;
@@ -296,7 +300,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
                  accepted_by(parse_input));
   add_weights(*command, options->weights);
   add_text(*command, "--function", "NAME", options->function,
-           "function of a virtual machine; default: its only one, or \"main\"");
+           "function of a virtual machine, default: its only one, or \"main\"; or "
+           "model of an archive");
   command
       ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")

@@ -3,6 +3,8 @@
 
 #include "tools/gantry/common/escape.hpp"
 
+#include "core/runtime/archive_module.hpp"
+
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
@@ -23,6 +25,15 @@ std::string described(const InputInfo& input) {
 
 bool has_virtual_machine(const Module& module) {
   return module.function("vm_load_executable").ok();
+}
+
+Result<Module> selected_model(const Module& module, std::string& function) {
+  const ModuleNode& node = *reinterpret_cast<const ModuleNode*>(module.get());
+  if (archived_models(node).empty()) return module;
+  auto root = archived_model(node, function);
+  if (!root.ok()) return std::move(root).error().at("--function NAME selects one");
+  function.clear();
+  return Module(Object::adopt(reinterpret_cast<gantry_object*>(root->take())));
 }
 
 std::string described(std::span<const InputInfo> inputs) {

@@ -16,6 +16,13 @@ namespace gantry::cli {
 // True if the module contains an executable of a virtual machine.
 bool has_virtual_machine(const Module& module);
 
+// Returns the module of one model: that of --function if the file is an archive of several, else the
+// module itself.
+//
+// function [in,out] the option; cleared if it selects a model
+// returns  not_found, reason ARCHIVE_MODEL, listing the models
+Result<Module> selected_model(const Module& module, std::string& function);
+
 // "x float32[1, 64], y int32[4]", or "none".
 std::string described(std::span<const InputInfo> inputs);
 

@@ -175,16 +175,17 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   Finished done;
   const Stopwatch load;
   const LoadOptions how{.allow_missing = options.allow_missing};
-  GANTRY_TRY(const Module model,
+  GANTRY_TRY(const Module loaded,
              options.graph.empty()
                  ? load_model(runtime, options.file, how)
                  : runtime.load_graph({options.file, options.graph, options.params}, how));
   done.load_ns = load.nanoseconds();
-  done.missing = model.missing();
+  done.missing = loaded.missing();
   for (const std::string& reason : done.missing) {
     if (!globals.quiet) warn(reason);
   }
   RunOptions chosen = options;
+  GANTRY_TRY(const Module model, selected_model(loaded, chosen.function));
   GANTRY_TRY(chosen.devices, choose_devices(runtime, model,
                                             {.names = options.devices,
                                              .quiet = globals.quiet,
@@ -232,8 +233,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
   add_repeatable(*command, "--device", "NAME[:N]", options->devices,
                  "device to run on: cpu, opencl:1, ...; default: as the artifact names; may be "
                  "repeated");
-  CLI::Option* function = add_text(*command, "--function", "NAME", options->function,
-                                   "run this function of a virtual machine or of a library");
+  CLI::Option* function =
+      add_text(*command, "--function", "NAME", options->function,
+               "run this function of a virtual machine or of a library, or this model "
+               "of an archive");
   CLI::Option* force = command->add_flag(
       "--force", options->force, "call the function even if the library has no symbol of TVM");
   CLI::Option* arg =

@@ -45,6 +45,20 @@ inline void replace_metadata(ArchiveText& archive, std::string_view from, std::s
   replace(archive["metadata.json"], from, to);
 }
 
+// Adds a copy of the model "digits" before it: its metadata, and its members under the other name.
+inline void add_model(ArchiveText& archive, const std::string& name) {
+  std::string& text = archive["metadata.json"];
+  const std::size_t first = text.find("\"digits\": {"), last = text.rfind("\n  },");
+  std::string model = text.substr(first, last - first);
+  for (std::size_t at = 0; (at = model.find("\"digits\"", at)) != std::string::npos;)
+    model.replace(at, 8, '"' + name + '"');
+  text.insert(first, model + ",");
+  for (const auto& [member, content] : ArchiveText(archive)) {
+    const std::size_t at = member.find("/digits");
+    if (at != std::string::npos) archive[std::string(member).replace(at + 1, 6, name)] = content;
+  }
+}
+
 inline std::string text_of(const Findings& findings) {
   std::string text;
   for (const Finding& one : findings.kept()) {

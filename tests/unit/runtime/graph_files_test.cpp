@@ -121,9 +121,9 @@ TEST_F(ThreeFiles, KeepTheParametersMapped) {
   const auto graph = MappedFile::open(path("deploy.json")).value();
   const auto params = MappedFile::open(path("deploy.params")).value();
 
-  const GraphParts parts{
+  const ModelParts parts{
       .text = as_text(graph->bytes()), .file = params.get(), .params = params->bytes()};
-  const auto container = graph_container("deploy.json", parts).value();
+  const auto container = model_container("deploy.json", parts).value();
 
   const Container read =
       read_container_bytes(container->bytes(), PayloadLayouts::built_in()).value();
@@ -142,13 +142,13 @@ TEST(GraphContainer, HasThePartsOfAnArchiveAndItsLibrary) {
   const ArchiveMember* const graph = members.find("executor-config/graph/digits.graph");
   const ArchiveMember* const params = members.find("parameters/digits.params");
   ASSERT_TRUE(graph != nullptr && params != nullptr);
-  const GraphParts parts{.name = "digits",
+  const ModelParts parts{.name = "digits",
                          .text = as_text(graph->content),
                          .file = file.get(),
                          .params = params->content,
                          .has_library = true};
 
-  const auto container = graph_container("model.tar", parts).value();
+  const auto container = model_container("model.tar", parts).value();
 
   EXPECT_FALSE(container->is_copy());
   EXPECT_EQ(container->path(), "model.tar");

@@ -59,7 +59,8 @@ class GANTRY_EXPORT Runtime {
   //
   // path     [in]   recognized by its content: a shared library; an object, or an ar or tar archive of
   //                 objects and C sources, which the system's compiler links into the user's cache
-  //                 directory; a container without its library, whose host code is missing(); a
+  //                 directory; a Model Library Format archive, whose module has a function for each of
+  //                 several models; a container without its library, whose host code is missing(); a
   //                 parameter file with its graph and library beside it, as for load_graph()
   // returns  malformed, unsupported  the file
   //          unavailable, reason COMPILER_MISSING; invalid, reason COMPILE_FAILED

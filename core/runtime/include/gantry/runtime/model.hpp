@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model: functions with inputs and outputs by name. A graph is a model of one function; the code
-// of a virtual machine has any number.
+// of a virtual machine has any number. The functions of an archive of several models are the models.
 //
 //     auto model = runtime.model(*module, {"cpu"});
 //     auto embed = model->function("embed");
@@ -127,13 +127,13 @@ class GANTRY_EXPORT ModelFunction {
 class GANTRY_EXPORT Model {
  public:
   // Returns the names of its functions, sorted. That of a graph is the name of the model in the
-  // file: "default".
+  // file, "default"; of an archive of several models, the names of the models.
   const std::vector<std::string>& functions() const;
   // Returns a function without values for its inputs. For a graph it creates an executor.
   //
   // name     [in]   empty: "main" of a virtual machine, "default" of graphs, or the only function
-  //                 whose name does not begin with "_", as "_metadata" does
-  // returns  not_found, reason FUNCTION, listing the functions; the error of creating the executor
+  //                 whose name does not begin with "_", as "_metadata" does; none of several models
+  // returns  not_found, reason FUNCTION, listing the functions, or ARCHIVE_MODEL, listing the models; the error of creating the executor
   // costs    reads the types of the inputs from the file: the first time for each model
   Result<ModelFunction> function(std::string_view name = {}) const;
   // Returns the virtual machine, whose functions take arguments by position; for a graph, the
