@@ -10,7 +10,9 @@
 #include "core/elf/elf_symbol_uses.hpp"
 #include "core/elf/elf_symbols.hpp"
 #include "core/format/container_symbols.hpp"
+#include "core/pack/container_section.hpp"
 #include "core/pack/free_program_header.hpp"
+#include "core/pack/patched_file.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
@@ -23,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,7 +34,6 @@
 namespace gantry {
 namespace {
 
-constexpr std::uint64_t section_header_bytes = 64;
 // The address space of processes.
 constexpr std::uint64_t max_address = std::uint64_t{1} << 47;
 constexpr std::uint64_t max_alignment = std::uint64_t{1} << 30;
@@ -110,9 +112,11 @@ Status check_address_unused(const ElfFile& elf, const ElfSymbol& symbol) {
 struct Placement {
   // index of the program header that becomes this segment's
   std::size_t header = 0;
-  std::uint64_t offset = 0, address = 0, alignment = 0;
+  ContainerSegment segment;
+  std::uint64_t alignment = 0;
   // bytes of the library that precede it
   std::uint64_t library_bytes = 0;
+  ContainerSection section;
 };
 
 std::size_t last_loaded(const ElfImage& image) {
@@ -123,78 +127,74 @@ std::size_t last_loaded(const ElfImage& image) {
   return static_cast<std::size_t>(segments.rend() - last) - 1;
 }
 
-// True if the last segment is a container that append_container() has written: it contains the
-// symbol and nothing else, and nothing is in the file behind its first byte.
-bool is_appended(const ElfImage& image, const ElfSegment& last, const ElfSymbol& symbol) {
-  const std::uint64_t size = image.bytes().size();
-  if (last.address != symbol.value || last.memory_size != symbol.size) return false;
-  if (last.offset > size || size - last.offset != last.file_size) return false;
-  if (last.file_size != symbol.size) return false;
-  if (last.flags != PF_R || last.offset % page_bytes(image.machine()) != 0) return false;
-  for (const ElfSection& section : image.sections()) {
-    const std::uint64_t bytes = section.type == section_type::no_bytes ? 0 : section.size;
-    // Sections may extend beyond the file, so that a sum could wrap.
-    if (section.offset > last.offset || bytes > last.offset - section.offset) return false;
-    if (section.at + section_header_bytes > last.offset) return false;
+// Returns the section for another container in the last segment, if append_container() has written
+// that: it contains the symbol and nothing else.
+Result<std::optional<ContainerSection>> section_in_place(const ElfImage& image,
+                                                         const ElfSegment& last,
+                                                         const ElfSymbol& symbol) {
+  const bool is_appended = last.address == symbol.value && last.memory_size == symbol.size &&
+                           last.file_size == symbol.size && last.flags == PF_R &&
+                           last.offset % page_bytes(image.machine()) == 0 &&
+                           image.segments().back().at + program_header_bytes <= last.offset;
+  if (!is_appended) return std::optional<ContainerSection>();
+  return ContainerSection::in_place_of(image, last);
+}
+
+Result<Placement> place_behind(const ElfImage& image) {
+  GANTRY_TRY(ContainerSection section, ContainerSection::added_to(image));
+  Placement placement{.section = section};
+  GANTRY_TRY(placement.header, find_free_program_header(image));
+  const std::uint64_t page = page_bytes(image.machine());
+  placement.alignment = page;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < image.segments().size(); ++i) {
+    const ElfSegment& segment = image.segments()[i];
+    if (segment.type != segment_type::load) continue;
+    if (segment.alignment > max_alignment ||
+        (segment.alignment != 0 && !std::has_single_bit(segment.alignment))) {
+      return malformed(segment.at + offsetof(Elf64_Phdr, p_align), "segment ", i, " is aligned to ",
+                       segment.alignment, ", expected a power of two up to ", max_alignment);
+    }
+    placement.alignment = std::max(placement.alignment, segment.alignment);
+    end = std::max(end, segment.address + segment.memory_size);
   }
-  return image.segments().back().at + program_header_bytes <= last.offset;
+  placement.library_bytes = image.bytes().size();
+  placement.segment.offset = align_up(placement.library_bytes, page);
+  // The linker requires equal remainders of offset and address.
+  placement.segment.address =
+      align_up(end, placement.alignment) + placement.segment.offset % placement.alignment;
+  return placement;
 }
 
 Result<Placement> place(const ElfImage& image, const ElfSymbol& symbol, std::uint64_t size) {
   const std::size_t last_index = last_loaded(image);
   const ElfSegment& last = image.segments()[last_index];
-  Placement placement;
-  if (is_appended(image, last, symbol)) {
-    placement = {last_index, last.offset, last.address, last.alignment, last.offset};
-  } else {
-    GANTRY_TRY(placement.header, find_free_program_header(image));
-    const std::uint64_t page = page_bytes(image.machine());
-    placement.alignment = page;
-    std::uint64_t end = 0;
-    for (std::size_t i = 0; i < image.segments().size(); ++i) {
-      const ElfSegment& segment = image.segments()[i];
-      if (segment.type != segment_type::load) continue;
-      if (segment.alignment > max_alignment ||
-          (segment.alignment != 0 && !std::has_single_bit(segment.alignment))) {
-        return malformed(segment.at + offsetof(Elf64_Phdr, p_align), "segment ", i,
-                         " is aligned to ", segment.alignment, ", expected a power of two up to ",
-                         max_alignment);
-      }
-      placement.alignment = std::max(placement.alignment, segment.alignment);
-      end = std::max(end, segment.address + segment.memory_size);
-    }
-    placement.library_bytes = image.bytes().size();
-    placement.offset = align_up(placement.library_bytes, page);
-    // The linker requires equal remainders of offset and address.
-    placement.address = align_up(end, placement.alignment) + placement.offset % placement.alignment;
-  }
-  if (placement.address >= max_address || size > max_address - placement.address) {
-    return unsupported("container of ", ByteCount(size), " would be at address ",
-                       Hex{placement.address}, ", limit of addresses is ", Hex{max_address});
+  GANTRY_TRY(const std::optional<ContainerSection> in_place, section_in_place(image, last, symbol));
+  auto found = in_place ? Result<Placement>(Placement{last_index,
+                                                      {last.offset, last.address, size},
+                                                      last.alignment,
+                                                      last.offset,
+                                                      *in_place})
+                        : place_behind(image);
+  GANTRY_TRY(Placement placement, std::move(found));
+  placement.segment.size = size;
+  const std::uint64_t address = placement.segment.address;
+  if (address >= max_address || size > max_address - address) {
+    return unsupported("container of ", ByteCount(size), " would be at address ", Hex{address},
+                       ", limit of addresses is ", Hex{max_address});
   }
   return placement;
 }
 
-// Bytes that replace those of the library.
-struct Patch {
-  std::uint64_t at = 0;
-  std::string bytes;
-};
-
-template <class Record>
-std::string bytes_of_record(const Record& record) {
-  return {reinterpret_cast<const char*>(&record), sizeof record};
-}
-
 // The program header table with the container's segment after the other loaded ones.
-Patch header_table(const ElfImage& image, const Placement& placement, std::uint64_t size) {
+Patch header_table(const ElfImage& image, const Placement& placement) {
   const auto& segments = image.segments();
   Elf64_Phdr container{};
   container.p_type = PT_LOAD;
   container.p_flags = PF_R;
-  container.p_offset = placement.offset;
-  container.p_vaddr = container.p_paddr = placement.address;
-  container.p_filesz = container.p_memsz = size;
+  container.p_offset = placement.segment.offset;
+  container.p_vaddr = container.p_paddr = placement.segment.address;
+  container.p_filesz = container.p_memsz = placement.segment.size;
   container.p_align = placement.alignment;
   Patch patch{segments.front().at, {}};
   const std::size_t last = last_loaded(image);
@@ -209,56 +209,58 @@ Patch header_table(const ElfImage& image, const Placement& placement, std::uint6
 }
 
 void add_symbols(std::span<const ElfSymbol> symbols, const ElfSymbol& old,
-                 const Placement& placement, std::uint64_t size, std::vector<Patch>& patches) {
-  const std::string value_and_size = bytes_of_record(placement.address) + bytes_of_record(size);
+                 const Placement& placement, std::vector<Patch>& patches) {
   for (const ElfSymbol& symbol : symbols) {
-    if (symbol.name != old.name || !symbol.defined() || symbol.value != old.value) continue;
-    patches.push_back({symbol.at + offsetof(Elf64_Sym, st_value), value_and_size});
+    const bool is_container =
+        symbol.name == old.name && symbol.defined() && symbol.value == old.value;
+    std::uint16_t section = placement.section.renumbered(symbol.section);
+    if (is_container) section = placement.section.number().value_or(section);
+    if (section != symbol.section) {
+      patches.push_back({symbol.at + offsetof(Elf64_Sym, st_shndx), bytes_of_record(section)});
+    }
+    if (!is_container) continue;
+    patches.push_back(
+        {symbol.at + offsetof(Elf64_Sym, st_value),
+         bytes_of_record(placement.segment.address) + bytes_of_record(placement.segment.size)});
   }
 }
 
+// Sorts the patches and checks that they are disjoint, and in those parts of the library that are
+// copied.
+Status check_patches(const Placement& placement, std::vector<Patch>& patches) {
+  std::ranges::sort(patches, {}, &Patch::at);
+  std::uint64_t end = 0;
+  for (const Patch& patch : patches) {
+    if (patch.at < end) {
+      return malformed(patch.at, "an entry of a table begins at ", Hex{patch.at},
+                       ", inside another one, which ends at ", Hex{end});
+    }
+    end = patch.end();
+    const bool is_copied =
+        end <= placement.library_bytes ||
+        (patch.at >= placement.section.tail_begin() && end <= placement.section.tail_end());
+    if (is_copied) continue;
+    return malformed(end, "a symbol table ends at ", Hex{end},
+                     ", inside the part of the file that is replaced, which begins at ",
+                     Hex{placement.library_bytes});
+  }
+  return {};
+}
+
+// What changes in the library, but for its ELF header.
 Result<std::vector<Patch>> patches_for(const ElfFile& elf, const ElfSymbol& symbol,
-                                       const Placement& placement, std::uint64_t size) {
+                                       const Placement& placement) {
   const ElfImage& image = elf.image();
-  std::vector<Patch> patches = {header_table(image, placement, size)};
-  add_symbols(elf.symbols(), symbol, placement, size, patches);
+  std::vector<Patch> patches = {header_table(image, placement)};
+  add_symbols(elf.symbols(), symbol, placement, patches);
   // A file has at most one such section.
   const auto table = std::ranges::find(image.sections(), section_type::symbols, &ElfSection::type);
   if (table != image.sections().end()) {
     GANTRY_TRY(const std::vector<ElfSymbol> symbols,
                section_symbols(image, static_cast<std::size_t>(table - image.sections().begin())));
-    add_symbols(symbols, symbol, placement, size, patches);
-  }
-  std::ranges::sort(patches, {}, &Patch::at);
-  std::uint64_t end = 0;
-  for (const Patch& patch : patches) {
-    if (patch.at < end) {
-      return malformed(patch.at, "a symbol table begins at ", Hex{patch.at},
-                       ", inside another table, which ends at ", Hex{end});
-    }
-    end = patch.at + patch.bytes.size();
-  }
-  if (end > placement.library_bytes) {
-    return malformed(end, "a symbol table ends at ", Hex{end},
-                     ", inside the old container, which begins at ", Hex{placement.library_bytes});
+    add_symbols(symbols, symbol, placement, patches);
   }
   return patches;
-}
-
-// The bytes of the result up to the container.
-Pieces changed_library(const std::shared_ptr<const MappedFile>& library,
-                       const std::vector<Patch>& patches, const Placement& placement) {
-  Pieces pieces;
-  const auto copy_to = [&](std::uint64_t end) {
-    if (end > pieces.size()) pieces.append(FileRange{library, pieces.size(), end - pieces.size()});
-  };
-  for (const Patch& patch : patches) {
-    copy_to(patch.at);
-    pieces.Write(patch.bytes.data(), patch.bytes.size());
-  }
-  copy_to(placement.library_bytes);
-  pieces.write_zeros(placement.offset - placement.library_bytes);
-  return pieces;
 }
 
 }  // namespace
@@ -272,10 +274,17 @@ Status append_container(const std::shared_ptr<const MappedFile>& library, std::s
   GANTRY_TRY(const ElfSymbol* const found, find_variable(elf, symbol));
   GANTRY_CHECK(check_address_unused(elf, *found));
   GANTRY_TRY(const Placement placement, place(elf.image(), *found, container.size()));
-  GANTRY_TRY(const std::vector<Patch> patches,
-             patches_for(elf, *found, placement, container.size()));
-  GANTRY_CHECK(changed_library(library, patches, placement).write_to(out));
-  return container.write_to(out);
+  GANTRY_TRY(std::vector<Patch> patches, patches_for(elf, *found, placement));
+  auto tail = placement.section.tail(PatchedFile(library, patches), placement.segment,
+                                     page_bytes(elf.machine()));
+  std::ranges::move(tail.header, std::back_inserter(patches));
+  GANTRY_CHECK(check_patches(placement, patches));
+  Pieces head;
+  PatchedFile(library, std::move(patches)).append_range(0, placement.library_bytes, head);
+  head.write_zeros(placement.segment.offset - placement.library_bytes);
+  GANTRY_CHECK(head.write_to(out));
+  GANTRY_CHECK(container.write_to(out));
+  return tail.bytes.write_to(out);
 }
 
 }  // namespace gantry

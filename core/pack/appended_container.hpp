@@ -5,17 +5,21 @@
 //     library                                  result
 //     header, program headers, symbols, ...    the same bytes, but for the parts below
 //     .rodata with the old container           the same, unused
-//     section headers                          the same
+//     section names and headers                the same, unused
 //                                              zeros up to a page
 //                                              the new container
+//                                              section names and headers, see container_section.hpp
 //
+//     ELF header        place and number of the section headers
 //     program headers   one that the library can lose becomes the PT_LOAD of the container, after
 //                       the other PT_LOAD entries, since their addresses must ascend
-//     .dynsym, .symtab  value and size of the container's symbol
+//     .dynsym, .symtab  value, size and section of the container's symbol; the numbers of sections
+//                       behind that of the container
 //
 // The host code of an artifact exists nowhere else, so that it cannot be linked again. A container
-// that was appended before is replaced, so that the file does not grow with each change. No section
-// contains the segment: strip and objcopy remove it from the result.
+// that was appended before is replaced, so that the file does not grow with each change. The result
+// can be stripped, and what strip has written gets another container in the same way. A library
+// without section headers gets none; strip does not accept it.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
