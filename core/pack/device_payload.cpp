@@ -249,7 +249,9 @@ Status write_sources(const Head& head, const KernelCompilers& tools, Pieces& out
   const TargetKinds host_kinds;
   const TargetKinds& kinds = tools.kinds == nullptr ? host_kinds : *tools.kinds;
   GANTRY_TRY(const std::optional<KernelTarget> target, target_of(module, kinds));
-  const bool is_source = module.code != KernelCode::compiled;
+  // A target is stated for its generator.
+  const bool is_source = module.code == KernelCode::source ||
+                         (module.code == KernelCode::automatic && module.target.empty());
   if (module.type_key == "opencl" && is_source) return write_pieces(head, tools, out);
   if (module.type_key == "vulkan" && module.code != KernelCode::source) {
     return write_pieces(head, tools, out);

@@ -147,6 +147,7 @@ Result<Pieces> generated_payload(const DeviceModuleSource& module, const KernelT
   Diagnostics diagnostics{compilers, {}, {}};
   gantry_build what{};
   what.struct_size = sizeof what;
+  if (module.code == KernelCode::compiled) what.flags = GANTRY_BUILD_COMPILED;
   what.kind = bytes_of(kind.name);
   what.target = bytes_of(target.json);
   what.sources = records.sources.data();

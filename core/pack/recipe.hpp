@@ -42,8 +42,9 @@ struct KernelSource {
   std::string location;
 };
 
-// What a payload of kernels with sources contains: compiled code if this host has a compiler (of
-// OpenCL C always the source), else the source; the source; compiled code.
+// What a payload of kernels with sources contains: compiled code if this host has a compiler, else
+// the source (of OpenCL C the source, or what is built for the target that is stated); the source;
+// compiled code.
 enum class KernelCode { automatic, source, compiled };
 
 // A module for a device loader: a kernel table and code, or, without a format, a complete payload.

@@ -100,6 +100,8 @@ struct Device {
 
   // Returns the SPIR-V versions that the device accepts: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
   std::string spirv() const;
+  // "pthread-..., OpenCL 3.0 ..., driver 3.1", of which binaries depend.
+  std::string identity() const { return concat(name, ", ", version, ", driver ", driver); }
   // "opencl:0 (pthread-...)"
   std::string described() const { return concat("opencl:", index, " (", name, ")"); }
 };

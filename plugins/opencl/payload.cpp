@@ -11,7 +11,6 @@
 namespace gantry::opencl {
 namespace {
 
-constexpr std::string_view marker = "// Function: ";
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
 // Maps a kernel's name to the index of its program.
@@ -42,21 +41,21 @@ Result<CodeForm> form_of(std::string_view format) {
 Named split(std::string_view text, std::vector<Program>& programs) {
   Named named;
   const auto next_marker = [&](std::size_t from) {
-    for (std::size_t at = text.find(marker, from); at != std::string_view::npos;
-         at = text.find(marker, at + 1)) {
+    for (std::size_t at = text.find(function_marker, from); at != std::string_view::npos;
+         at = text.find(function_marker, at + 1)) {
       if (at == 0 || text[at - 1] == '\n') return at;
     }
     return std::string_view::npos;
   };
   for (std::size_t at = next_marker(0); at != std::string_view::npos;) {
-    const std::size_t name_at = at + marker.size();
+    const std::size_t name_at = at + function_marker.size();
     const std::size_t line_end = std::min(text.find('\n', name_at), text.size());
     const std::size_t next = next_marker(line_end);
     std::string_view name = text.substr(name_at, line_end - name_at);
     while (!name.empty() && (name.back() == '\r' || name.back() == ' ')) name.remove_suffix(1);
     named.emplace(name, programs.size());
     programs.push_back(
-        {CodeForm::source, text.substr(line_end, std::min(next, text.size()) - line_end)});
+        {CodeForm::source, text.substr(line_end, std::min(next, text.size()) - line_end), {}});
     at = next;
   }
   return named;
@@ -85,6 +84,20 @@ Status assign(Payload& payload, const Named& named, std::uint64_t at) {
   return {};
 }
 
+// Reads a program that is not divided.
+//
+// at       [in]   offset of the code
+Result<Program> whole_program(CodeForm form, std::string_view code, std::uint64_t at) {
+  if (form != CodeForm::binary || !code.starts_with(clbin_mark)) return Program{form, code, {}};
+  ByteReader in = ByteReader::of_text(code.substr(clbin_mark.size()), at + clbin_mark.size());
+  GANTRY_TRY(const std::string_view device, in.read_string("device of the binary"));
+  if (in.at_end()) {
+    return malformed(in.offset(), "binary for ", quoted(device), " is empty")
+        .with_reason("KERNEL_CODE");
+  }
+  return Program{form, code.substr(static_cast<std::size_t>(in.offset() - at)), device};
+}
+
 Status read_common(Blob& blob, Payload& payload) {
   ByteReader& in = blob.reader();
   GANTRY_TRY(payload.format, in.read_string("format"));
@@ -97,7 +110,8 @@ Status read_common(Blob& blob, Payload& payload) {
     const Named named = split(code, payload.programs);
     if (!named.empty()) return assign(payload, named, code_at);
   }
-  payload.programs.push_back({form, code});
+  GANTRY_TRY(const Program program, whole_program(form, code, code_at + sizeof(std::uint64_t)));
+  payload.programs.push_back(program);
   payload.program_of.assign(payload.table.size(), 0);
   return {};
 }
@@ -140,7 +154,7 @@ Status read_spirv(Blob& blob, Payload& payload) {
       return malformed(shaders_at, "shader ", quoted(shader.name), " appears twice")
           .with_reason("KERNEL_CODE");
     }
-    payload.programs.push_back({CodeForm::spirv, shader.words});
+    payload.programs.push_back({CodeForm::spirv, shader.words, {}});
   }
   return assign(payload, named, shaders_at);
 }

@@ -5,6 +5,10 @@
 //     str format  kernel table  str data      all releases; `format` describes `data`
 //     kernel table  u64 n  n times {str name, u32 flag, vec<u32> words}     SPIR-V, v0.13 to v0.23
 //
+// The data of our clbin payloads, which no release of TVM loads, state the device of the binary:
+//
+//     "gantry.clbin/1\n"  str device  the binary
+//
 // A text of v0.8 and later has a line "// Function: <kernel>" before each kernel's program; older
 // text is one program.
 #pragma once
@@ -18,6 +22,11 @@
 
 namespace gantry::opencl {
 
+// The beginning of the line before a kernel's program in a text.
+constexpr std::string_view function_marker = "// Function: ";
+// The beginning of a binary whose device is stated.
+constexpr std::string_view clbin_mark = "gantry.clbin/1\n";
+
 enum class CodeForm { source, binary, spirv };
 
 // A unit of compilation.
@@ -25,6 +34,8 @@ struct Program {
   CodeForm form = CodeForm::source;
   // Text, or the bytes of a binary or of SPIR-V words.
   std::string_view code;
+  // The device of a binary: "name, version, driver 3.1"; empty: not stated.
+  std::string_view made_for = {};
 };
 
 // Views into `kept`.

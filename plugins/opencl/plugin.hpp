@@ -24,6 +24,17 @@ struct Plugin {
 
   explicit Plugin(Host given);
 
+  // Stores OpenCL C, or, for a target with -format=clbin or if the recipe requires compiled code,
+  // a binary for a device of this host.
+  //
+  // returns  UNSUPPORTED  the source does not compile; the text contains the compiler's log
+  //                       (KERNEL_BUILD); it lacks a kernel (KERNEL); its record cannot be launched
+  //          UNAVAILABLE  no driver or no compiler (DRIVER_MISSING, DRIVER_CALL)
+  //          INVALID      a wrong option of the target (CONFIG), no such device (DEVICE_INDEX)
+  // thread   any
+  // costs    source: O(bytes); binary: up to seconds
+  Status build(const Build& what, const Sink& sink);
+
   Host host;
   Driver driver;
   // Destroyed before the driver: its destructor waits for launches.

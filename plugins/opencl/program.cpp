@@ -53,7 +53,22 @@ cl_program create(cl_context context, const Device& device, const Program& progr
   return device.platform->create_from_il(context, words.data(), 4 * words.size(), &error);
 }
 
-// Returns a program's binary for one of its devices; empty: the driver has none.
+// Returns the error of a binary that the driver rejects.
+Error wrong_binary(const Program& code, const Device& device, std::string_view kernel) {
+  constexpr std::size_t max_shown = 200;
+  const std::string devices =
+      code.made_for.empty() ? std::string()
+                            : concat("; the binary is for ", quoted(code.made_for, max_shown),
+                                     ", the device is ", quoted(device.identity(), max_shown));
+  return unsupported("kernel ", quoted(kernel), " is a binary for another device than ",
+                     device.described(), ": CL_INVALID_BINARY", devices,
+                     "; pack the kernel on a host with this device, or as OpenCL C")
+      .with_reason("BLOB_ARCH")
+      .native("OPENCL", CL_INVALID_BINARY);
+}
+
+}  // namespace
+
 std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   cl_uint count = 0;
   if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof count, &count, nullptr) != 0)
@@ -79,7 +94,16 @@ std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device) {
   return binary;
 }
 
-}  // namespace
+std::string build_log(cl_program program, cl_device_id device) {
+  std::size_t size = 0;
+  std::string log;
+  if (clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) != 0)
+    return log;
+  log.resize(size);
+  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
+  log.resize(std::strlen(log.c_str()));
+  return log;
+}
 
 Programs::Programs(Host host, Driver& driver, DiskCache::Options cache, std::string options)
     : host_(host), driver_(driver), cache_(std::move(cache)), options_(std::move(options)) {}
@@ -115,13 +139,7 @@ OwnedProgram Programs::from_cache(cl_context context, const Device& device,
 
 Error Programs::build_error(cl_program program, const Device& device, std::string_view kernel,
                             cl_int error) const {
-  std::size_t size = 0;
-  std::string log;
-  if (clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size) == 0) {
-    log.resize(size);
-    clGetProgramBuildInfo(program, device.id, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-    log.resize(std::strlen(log.c_str()));
-  }
+  const std::string log = build_log(program, device.id);
   const auto described = [&](std::string_view lines) {
     Message text("kernel ", quoted(kernel), " does not build on ", device.described(), ": ",
                  error_name(error));
@@ -154,12 +172,7 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
   }
   cl_int error = CL_SUCCESS;
   built.program = OwnedProgram(create(context, device, code, error));
-  if (error == CL_INVALID_BINARY) {
-    return unsupported("kernel ", quoted(kernel), " is a binary for another device than ",
-                       device.described(), ": CL_INVALID_BINARY")
-        .with_reason("BLOB_ARCH")
-        .native("OPENCL", error);
-  }
+  if (error == CL_INVALID_BINARY) return wrong_binary(code, device, kernel);
   if (error == CL_INVALID_VALUE && !spirv.empty()) {
     return unsupported("kernel ", quoted(kernel), " is SPIR-V that ", device.described(),
                        " rejects; it accepts ", spirv, ": export it for one of these")
@@ -169,6 +182,7 @@ Result<Built> Programs::build(Device& device, const Program& code, std::string_v
   if (error != CL_SUCCESS)
     return driver_error(error, concat("creating the program of kernel ", quoted(kernel)));
   error = clBuildProgram(built.program.get(), 1, &device.id, options_.c_str(), nullptr, nullptr);
+  if (error == CL_INVALID_BINARY) return wrong_binary(code, device, kernel);
   if (error != CL_SUCCESS) return build_error(built.program.get(), device, kernel, error);
   built.is_compiled = code.form != CodeForm::binary;
   return built;

@@ -34,6 +34,11 @@ struct Built {
   std::string key;
 };
 
+// Returns a program's binary for one of its devices; empty: the driver has none.
+std::vector<std::uint8_t> binary_of(cl_program program, cl_device_id device);
+// Returns the compiler's log of a program for a device; empty: there is none.
+std::string build_log(cl_program program, cl_device_id device);
+
 class Programs {
  public:
   // options  [in]   compiler options in the syntax of clBuildProgram
@@ -49,6 +54,9 @@ class Programs {
   // thread   any
   // costs    up to seconds
   Result<Built> build(Device& device, const Program& program, std::string_view kernel);
+
+  // The compiler options.
+  const std::string& options() const { return options_; }
 
   // Announces the first launch of a kernel until settle(), and schedules its program's binary.
   //

@@ -75,6 +75,25 @@ elseif(CASE STREQUAL "like_tvm")
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 
+elseif(CASE STREQUAL "opencl_binary")
+  # The kernels are compiled when the artifact is packed, and TVM's outputs are still those of the device.
+  if(NOT opencl IN_LIST available)
+    return()
+  endif()
+  file(COPY "${DEMO}/" DESTINATION "${SCRATCH}")
+  file(READ "${DEMO}/digits.yaml" recipe)
+  string(REPLACE "type_key: opencl" "type_key: opencl\n    code: compiled" recipe "${recipe}")
+  file(WRITE "${SCRATCH}/digits.yaml" "${recipe}")
+  execute_process(COMMAND "${GANTRY}" pack "${SCRATCH}/digits.yaml" -o "${SCRATCH}/binary.so" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND "${GANTRY}" inspect "${SCRATCH}/binary.so" OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT text MATCHES "clbin")
+    message(FATAL_ERROR "the artifact has no binary:\n${text}")
+  endif()
+  set(golden "${DEMO}/../../tests/golden/data/tvm-0.12")
+  execute_process(COMMAND "${GANTRY}" run "${SCRATCH}/binary.so" --device opencl:0 --each
+    --input "x=${golden}/digits_mlp.input.npz" --expect "${golden}/digits_mlp_llvm.expected.npz" --rtol 1e-4
+    COMMAND_ERROR_IS_FATAL ANY)
+
 elseif(CASE STREQUAL "no_glslang")
   set(ENV{GLSLANG} "no-such-glslang -q")
   execute_process(COMMAND "${GANTRY}" pack "${DEMO}/digits.yaml" -o "${ARTIFACT}.none" RESULT_VARIABLE status

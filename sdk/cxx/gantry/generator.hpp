@@ -40,6 +40,8 @@ class Build {
   explicit Build(const gantry_build& raw) : raw_(raw) {}
 
   std::string_view kind() const { return view_of(raw_.kind); }
+  // True if the payload must contain compiled code instead of sources.
+  bool requires_code() const { return (raw_.flags & GANTRY_BUILD_COMPILED) != 0; }
   // The target as the text of its JSON, and parsed.
   std::string_view target_text() const { return view_of(raw_.target); }
   Result<JsonTree> target() const { return JsonTree::parse(target_text(), {.name = "target"}); }

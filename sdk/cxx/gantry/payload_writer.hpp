@@ -41,6 +41,8 @@ class PayloadWriter {
     Write(std::uint64_t{list.size()});
     for (const T& item : list) Write(item);
   }
+  // Appends bytes without their size.
+  void append(std::string_view bytes) { bytes_.append(bytes); }
 
   std::span<const std::uint8_t> bytes() const {
     return {reinterpret_cast<const std::uint8_t*>(bytes_.data()), bytes_.size()};

@@ -38,10 +38,16 @@ typedef struct gantry_kernel_record {
   uint64_t launch_tag_count;
 } gantry_kernel_record;
 
+enum {
+  // gantry_build.flags: the payload must contain compiled code. A generator that can also store
+  // sources, as OpenCL C, compiles them or fails. Others ignore it.
+  GANTRY_BUILD_COMPILED = 1
+};
+
 // What build compiles. Borrowed: valid during the call.
 typedef struct gantry_build {
   uint32_t struct_size;
-  // 0.
+  // GANTRY_BUILD_*.
   uint32_t flags;
   // Name of the target kind: "cuda".
   gantry_bytes kind;

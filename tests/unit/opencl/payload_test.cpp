@@ -46,6 +46,38 @@ TEST(OpenclPayload, AssignsEachKernelItsProgram) {
   EXPECT_EQ(payload->table.index_of("none"), std::nullopt);
 }
 
+std::string stated_device(std::string_view device, std::string_view binary) {
+  std::string code(clbin_mark);
+  const std::uint64_t size = device.size();
+  code.append(reinterpret_cast<const char*>(&size), sizeof size).append(device).append(binary);
+  return code;
+}
+
+TEST(OpenclPayload, ReadsTheDeviceOfABinary) {
+  const Bytes bytes = payload_bytes("clbin", {fill}, stated_device("a GPU", "code"));
+
+  const auto payload = read(bytes);
+
+  ASSERT_TRUE(payload.ok()) << payload.error().message;
+  ASSERT_EQ(payload->programs.size(), 1u);
+  EXPECT_EQ(payload->programs[0].made_for, "a GPU");
+  EXPECT_EQ(payload->programs[0].code, "code");
+  const Bytes plain = payload_bytes("clbin", {fill}, "code");
+  EXPECT_EQ(read(plain)->programs[0].made_for, "");
+  EXPECT_EQ(read(plain)->programs[0].code, "code");
+}
+
+TEST(OpenclPayload, RefusesABinaryWithoutItsDeviceOrCode) {
+  const std::string whole = stated_device("a GPU", "");
+  const Bytes bytes = payload_bytes("clbin", {fill}, whole);
+  const Bytes cut = payload_bytes("clbin", {fill}, whole.substr(0, whole.size() - 1));
+
+  expect_refusal(read(bytes), Code::malformed, bytes.size(), "KERNEL_CODE",
+                 "binary for \"a GPU\" is empty");
+  expect_refusal(read(cut), Code::malformed, cut.size() - 4 - 8, "BLOB_TRUNCATED",
+                 "device of the binary: length is 5 bytes, room for 4 bytes");
+}
+
 TEST(OpenclPayload, BuildsTextWithoutMarkersAsOneProgram) {
   const std::string text =
       std::string(axpy_body) + "// see // Function: fill\n" + std::string(fill_body);

@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 struct FakeGenerator {
   std::string target, kind;
   std::vector<std::string> sources, kernels;
-  std::uint32_t argument_tags = 0;
+  std::uint32_t argument_tags = 0, flags = 0;
   int calls = 0;
   // what it does
   gantry_code code = GANTRY_OK;
@@ -44,6 +44,7 @@ struct FakeGenerator {
     to.kind = view_of(what->kind);
     to.target = view_of(what->target);
     to.argument_tags = what->argument_tags;
+    to.flags = what->flags;
     for (std::uint64_t i = 0; i < what->source_count; ++i) {
       const gantry_source& source = what->sources[i];
       to.sources.push_back(
@@ -75,6 +76,8 @@ class GeneratedPayload : public ::testing::Test {
     cuda.options = {{"arch", TargetType::text, {}, ""}};
     kinds.add(std::move(npu), "acme.npu");
     kinds.add(std::move(cuda), "gantry.cuda");
+    kinds.add({.name = "opencl", .type_key = "opencl", .languages = {"opencl"}}, "gantry.opencl");
+    file("a.cl", "__kernel void a() {}");
     file("a.npu", "code of a");
     file("a.cu", "extern \"C\" __global__ void a() {}");
     compilers.directory = directory.path();
@@ -273,6 +276,30 @@ TEST_F(GeneratedPayload, IsRefusedForAWrongModule) {
     EXPECT_EQ(refused(what).message, wrong.message);
   }
   EXPECT_EQ(generator.calls, 0);
+}
+
+// Without a target, the source requires neither a plugin nor a driver.
+TEST_F(GeneratedPayload, OfOpenclIsBuiltByThePluginForATargetOrIfTheRecipeRequiresCode) {
+  DeviceModuleSource what = module("opencl", "a.cl");
+  what.format = "cl";
+  const std::vector<std::uint8_t> source = write(what);
+  EXPECT_EQ(source, payload("cl", "// Function: a\n__kernel void a() {}\n"));
+  EXPECT_EQ(generator.calls, 0);
+
+  what.target = "opencl";
+  EXPECT_EQ(write(what).size(), 7u);
+  EXPECT_EQ(generator.calls, 1);
+  EXPECT_EQ(generator.flags, 0u);
+
+  what.code = KernelCode::source;
+  EXPECT_EQ(write(what), source);
+  EXPECT_EQ(generator.calls, 1);
+
+  what.code = KernelCode::compiled;
+  what.target.clear();
+  EXPECT_EQ(write(what).size(), 7u);
+  EXPECT_EQ(generator.calls, 2);
+  EXPECT_EQ(generator.flags, std::uint32_t{GANTRY_BUILD_COMPILED});
 }
 
 TEST_F(GeneratedPayload, OfCudaIsCompiledByThePlugin) {
