@@ -19,6 +19,7 @@ std::span<const Case> error_cases();
 std::span<const Case> config_cases();
 std::span<const Case> host_cases();
 std::span<const Case> blob_cases();
+std::span<const Case> save_cases();
 std::span<const Case> refusal_cases();
 std::span<const Case> function_cases();
 std::span<const Case> handle_cases();
