@@ -374,10 +374,13 @@ struct FakeHost::Entries {
     if ((where & GANTRY_FIND_SELF) != 0 && as<Module>(module)->pair.table != nullptr) {
       gantry_function found{};
       const gantry_module& pair = as<Module>(module)->pair;
-      if (pair.table->get_function(pair.self, name, &found, status) == GANTRY_OK) {
-        *function = &new_function(self, module, found)->header;
+      const gantry_code code = pair.table->get_function(pair.self, name, &found, status);
+      if (code == GANTRY_OK) {
+        *function = found.table != nullptr ? &new_function(self, module, found)->header
+                                           : static_cast<gantry_object*>(found.self);
         return GANTRY_OK;
       }
+      if (code != GANTRY_NOT_FOUND) return code;
     }
     const auto import = self.imports_.find(std::string_view(name.data, name.size));
     if ((where & GANTRY_FIND_IMPORTS) != 0 && import != self.imports_.end()) {
