@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry.const-loader - the constants of partitioned graphs: passes them to the modules that use
+// them, before the first call.
+#pragma once
+
+#include "module.hpp"
+
+#include <gantry/plugin.hpp>
+
+namespace gantry::const_loader {
+
+// The plugin in one runtime; it has no state.
+struct Plugin {
+  static constexpr PluginIdentity identity{.id = "gantry.const-loader",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "constants of partitioned graphs",
+                                           .license = "Apache-2.0"};
+  using Loaders = Types<Module>;
+
+  explicit Plugin(Host given) : host(given) {}
+
+  Host host;
+};
+
+}  // namespace gantry::const_loader
