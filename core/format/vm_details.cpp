@@ -118,7 +118,9 @@ Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
 }
 
 // The Relay virtual machine, v0.8 to v0.19. Its code contains the release.
-Status describe_relay(ByteReader& in, DetailSink& sink) {
+//
+// whole    the code, whose form decides; that of the release for code that cannot be read
+Status describe_relay(const BytesAt& whole, ByteReader& in, DetailSink& sink) {
   GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
   const Detail* const version = sink.root.find("version");
   const int minor = version != nullptr ? relay_minor_version(version->value) : 0;
@@ -127,18 +129,21 @@ Status describe_relay(ByteReader& in, DetailSink& sink) {
                        quoted(version != nullptr ? version->value : std::string_view()),
                        ", expected 0.8 to 0.19");
   }
-  if (minor >= 14) {
+  const auto read = read_relay_code(whole);
+  const RelayForm& form = read.ok() ? *read->form : relay_form_of(minor);
+  if (form.devices == RelayForm::Devices::scoped) {
     GANTRY_CHECK(walk_words(in, {"devices:vec<{device:dev,scope:str}>", "host_device:i32"}, sink));
-  } else if (minor >= 9) {
+  } else if (form.devices == RelayForm::Devices::plain) {
     GANTRY_CHECK(walk_words(in, {"devices:vec<dev>", "host_device:i32"}, sink));
   }
   GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
-  if (minor == min_relay_minor_version) {
-    GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
-  } else {
+  if (form.has_tags) {
     GANTRY_CHECK(walk_constants(in, relay_constant_kinds(), sink));
+  } else {
+    GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
   }
-  GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>", "map<u64,map<str,str>>"}, sink));
+  GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>"}, sink));
+  if (form.has_attributes) GANTRY_CHECK(walk_words(in, {"map<u64,map<str,str>>"}, sink));
   return walk_relay_functions(in, sink);
 }
 
@@ -302,7 +307,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                      Hex{vm_magic_first});
   }
   if (type_key == "VMExecutable") {
-    GANTRY_CHECK(describe_relay(code, sink));
+    GANTRY_CHECK(describe_relay({whole.rest(), whole.offset()}, code, sink));
   } else {
     GANTRY_CHECK(describe_relax(numbering, code, magic == vm_magic_second, sink));
   }
