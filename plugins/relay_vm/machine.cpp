@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine.hpp"
+
+#include "listing.hpp"
+
+#include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
+#include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <algorithm>
+
+namespace gantry::relay {
+namespace {
+
+constexpr std::size_t max_missing_names = 16;
+// Of all active functions: 128 MiB.
+constexpr std::uint32_t max_active_registers = 1 << 24;
+
+bool is_empty(const gantry_tensor& tensor) { return std::ranges::count(shape_of(tensor), 0) != 0; }
+
+std::string number_text(std::int32_t type) {
+  const std::string_view name = dlpack_name(type);
+  return name.empty() ? concat("device type ", type) : std::string(name);
+}
+
+}  // namespace
+
+// Ends a run: registers keep nothing.
+class Machine::Running {
+ public:
+  explicit Running(Machine& machine) : machine_(machine) {}
+  ~Running() { machine_.leave_all_frames(); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Machine& machine_;
+};
+
+Status Machine::initialize(std::span<const gantry_device_id> devices, const gantry_env* env) {
+  const Program& program = code_->program;
+  std::vector<gantry_device_id> found;
+  for (std::size_t i = 0; i < program.devices.size(); ++i) {
+    GANTRY_TRY(const std::int32_t type, host_.device_type_in(code_->node, program.devices[i].type));
+    const auto device = std::ranges::find(devices, type, &gantry_device_id::type);
+    if (device != devices.end()) {
+      found.push_back(*device);
+    } else if (type == cpu_device_type) {
+      found.push_back({cpu_device_type, 0});
+    } else {
+      return invalid("virtual device ", i, " is of type ", number_text(type),
+                     ", the devices of the machine are ", join(devices, ", ", device_text))
+          .with_reason("DEVICE");
+    }
+  }
+  if (found[program.host_device].type != cpu_device_type) {
+    return unsupported("the host of the code is ", device_text(found[program.host_device]),
+                       ", expected the CPU")
+        .with_reason("DEVICE");
+  }
+  std::vector<ObjectRef> packed;
+  std::vector<std::string_view> missing;
+  for (const std::string_view name : program.packed_functions) {
+    GANTRY_TRY(ObjectRef function, host_.find_optional(code_->node, GANTRY_FIND_IMPORTS, name));
+    if (!function) missing.push_back(name);
+    packed.push_back(std::move(function));
+  }
+  if (!missing.empty()) {
+    return not_found("the executable requires ", join(missing, ", ", in_quotes, max_missing_names),
+                     ", which its library does not have")
+        .with_reason("FUNCTIONS_MISSING");
+  }
+  std::vector<AnyRef> constants(program.constant_devices.size());
+  for (std::uint32_t i = 0; i < constants.size(); ++i) {
+    if (!code_->code.constants.is_used[i]) continue;
+    const std::uint32_t device = program.constant_devices[i];
+    Ref<TensorObject> tensor = heap_.tensor();
+    GANTRY_TRY(tensor->owner,
+               code_->constant(i, found[device], program.devices[device].scope, env));
+    tensor->view = *tensor->owner.tensor();
+    tensor->host_data = code_->host_data(i);
+    constants[i] = std::move(tensor);
+  }
+  devices_ = std::move(found);
+  packed_ = std::move(packed);
+  constants_ = std::move(constants);
+  return {};
+}
+
+Status Machine::check_arguments(std::uint32_t function, std::size_t count) const {
+  const FunctionCode& callee = code_->program.functions[function];
+  if (count == callee.params.size()) return {};
+  return invalid("function ", quoted(callee.name), " receives ", count,
+                 " arguments, parameter count is ", callee.params.size())
+      .with_reason("ARGUMENT_COUNT");
+}
+
+Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
+                           std::span<const gantry_value> args) {
+  GANTRY_CHECK(check_arguments(function, args.size()));
+  if (!frames_.empty()) {
+    return invalid("the virtual machine runs already; each machine runs one function at a time")
+        .with_reason("VM_STATE");
+  }
+  env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr};
+  transfers_ = 0;
+  exported_ = 0;
+  const Running running(*this);
+  GANTRY_CHECK(push_frame(function, 0, no_register));
+  const FunctionCode& own = code_->program.functions[function];
+  for (std::uint32_t i = 0; i < args.size(); ++i) {
+    auto imported = import_value(args[i], devices_[own.param_devices[i]], 0);
+    if (!imported.ok())
+      return std::move(imported).failure().at("in parameter ", quoted(own.params[i]));
+    registers_[i] = std::move(*imported);
+  }
+  AnyRef result;
+  const Instruction* at = code_->program.instructions.data() + own.begin;
+  if (Status done = run_instructions(at, result); !done.ok())
+    return with_location(std::move(done).failure(), *at);
+  auto exported = export_value(result.get(), 0);
+  if (!exported.ok())
+    return std::move(exported).failure().at("in the result of ", quoted(own.name));
+  return exported;
+}
+
+Failure Machine::with_location(Failure failure, const Instruction& at) const {
+  const Program& program = code_->program;
+  const auto instruction = static_cast<std::uint32_t>(&at - program.instructions.data());
+  // The frame that failed to begin is not there.
+  const std::uint32_t function = frames_.back().function;
+  return std::move(failure).at("in instruction ", instruction - program.functions[function].begin,
+                               " of function ", quoted(program.functions[function].name), ": ",
+                               listing(program, function, instruction));
+}
+
+Status Machine::push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst) {
+  const std::uint32_t count = code_->program.functions[function].register_count;
+  if (frames_.size() == limits_.depth || count > max_active_registers - registers_used_) {
+    return exhausted("functions of the virtual machine call each other ", frames_.size(),
+                     " times within each other with ", registers_used_, " registers, limits are ",
+                     limits_.depth, " and ", max_active_registers)
+        .with_reason("VM_DEPTH");
+  }
+  if (registers_.size() - registers_used_ < count) registers_.resize(registers_used_ + count);
+  frames_.push_back({function, registers_used_, next, dst});
+  registers_used_ += count;
+  return {};
+}
+
+void Machine::pop_frame() {
+  const std::uint32_t base = frames_.back().base;
+  for (std::uint32_t i = base; i < registers_used_; ++i) registers_[i] = {};
+  registers_used_ = base;
+  frames_.pop_back();
+}
+
+void Machine::leave_all_frames() {
+  while (!frames_.empty()) pop_frame();
+}
+
+Status Machine::transfer() {
+  if (transfers_++ == limits_.transfers) {
+    return exhausted("the run has made ", limits_.transfers, " jumps and calls, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  if (env_.task != nullptr && host_.is_cancelled(&env_))
+    return fail(Code::cancelled, "the task of the virtual machine is cancelled");
+  return {};
+}
+
+void* Machine::stream_of(gantry_device_id device) const {
+  return same_device(device, env_.device) ? env_.stream : nullptr;
+}
+
+Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
+  const Instruction* const first = code_->program.instructions.data();
+  AnyRef* registers = registers_.data() + frames_.back().base;
+  const auto enter = [&] {
+    registers = registers_.data() + frames_.back().base;
+    at = first + code_->program.functions[frames_.back().function].begin;
+  };
+  for (;;) {
+    switch (at->opcode) {
+      case Opcode::move:
+        registers[at->dst] = registers[at->a];
+        break;
+      case Opcode::ret: {
+        AnyRef value = std::move(registers[at->a]);
+        const Frame frame = frames_.back();
+        if (frames_.size() == 1) {
+          result = std::move(value);
+          return {};
+        }
+        pop_frame();
+        registers = registers_.data() + frames_.back().base;
+        registers[frame.dst] = std::move(value);
+        at = first + frame.next;
+        continue;
+      }
+      case Opcode::invoke:
+        GANTRY_CHECK(invoke(*at, registers));
+        enter();
+        continue;
+      case Opcode::invoke_closure:
+        GANTRY_CHECK(invoke_closure(*at, registers));
+        enter();
+        continue;
+      case Opcode::invoke_packed:
+        GANTRY_CHECK(invoke_packed(*at, registers));
+        break;
+      case Opcode::alloc_tensor:
+        GANTRY_CHECK(alloc_tensor(*at, registers));
+        break;
+      case Opcode::alloc_tensor_reg:
+        GANTRY_CHECK(alloc_tensor_reg(*at, registers));
+        break;
+      case Opcode::alloc_data:
+        GANTRY_CHECK(alloc_tuple(*at, ObjectKind::tuple, at->value, registers));
+        break;
+      case Opcode::alloc_closure:
+        GANTRY_CHECK(alloc_tuple(*at, ObjectKind::closure, at->a, registers));
+        break;
+      case Opcode::get_field:
+        GANTRY_CHECK(get_field(*at, registers));
+        break;
+      case Opcode::branch: {
+        GANTRY_CHECK(transfer());
+        GANTRY_TRY(const std::int64_t test, integer_in(registers, at->a));
+        GANTRY_TRY(const std::int64_t target, integer_in(registers, at->b));
+        at = first + (test == target ? at->c : at->first);
+        continue;
+      }
+      case Opcode::load_const:
+        registers[at->dst] = constants_[at->a];
+        break;
+      case Opcode::jump:
+        GANTRY_CHECK(transfer());
+        at = first + at->c;
+        continue;
+      case Opcode::get_tag: {
+        GANTRY_TRY(const TupleObject* const tuple, tuple_in(registers, at->a, ObjectKind::tuple));
+        GANTRY_TRY(registers[at->dst], new_number(tuple->tag, dtypes::int32));
+        break;
+      }
+      case Opcode::load_integer: {
+        GANTRY_TRY(registers[at->dst], new_number(at->value, dtypes::int64));
+        break;
+      }
+      case Opcode::fatal:
+        return invalid("the program has reached a fatal instruction: no case of a match applies")
+            .with_reason("VM_FATAL");
+      case Opcode::alloc_storage:
+        GANTRY_CHECK(alloc_storage(*at, registers));
+        break;
+      case Opcode::shape_of:
+        GANTRY_CHECK(shape_of(*at, registers));
+        break;
+      case Opcode::reshape_tensor:
+        GANTRY_CHECK(reshape(*at, registers));
+        break;
+      case Opcode::device_copy:
+        GANTRY_CHECK(copy_to_device(*at, registers));
+        break;
+      case Opcode::kill_register:
+        registers[at->dst] = {};
+        break;
+    }
+    ++at;
+  }
+}
+
+Status Machine::invoke(const Instruction& at, const AnyRef* caller) {
+  GANTRY_CHECK(transfer());
+  const std::size_t caller_at = static_cast<std::size_t>(caller - registers_.data());
+  const auto next = static_cast<std::uint32_t>(&at - code_->program.instructions.data()) + 1;
+  GANTRY_CHECK(push_frame(at.a, next, at.dst));
+  AnyRef* to = registers_.data() + frames_.back().base;
+  for (const std::uint32_t reg : code_->program.registers_of(at))
+    *to++ = registers_[caller_at + reg];
+  return {};
+}
+
+Status Machine::invoke_closure(const Instruction& at, const AnyRef* caller) {
+  GANTRY_CHECK(transfer());
+  GANTRY_TRY(const TupleObject* const closure, tuple_in(caller, at.a, ObjectKind::closure));
+  const auto function = static_cast<std::uint32_t>(closure->tag);
+  GANTRY_CHECK(check_arguments(function, closure->fields.size() + at.count));
+  const std::size_t caller_at = static_cast<std::size_t>(caller - registers_.data());
+  const auto next = static_cast<std::uint32_t>(&at - code_->program.instructions.data()) + 1;
+  GANTRY_CHECK(push_frame(function, next, at.dst));
+  AnyRef* to = registers_.data() + frames_.back().base;
+  for (const AnyRef& captured : closure->fields) *to++ = captured;
+  for (const std::uint32_t reg : code_->program.registers_of(at))
+    *to++ = registers_[caller_at + reg];
+  return {};
+}
+
+// Tuples are passed as their fields. A call whose only output has no elements is not made.
+Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
+  arguments_.clear();
+  const gantry_tensor* last = nullptr;
+  for (const std::uint32_t reg : code_->program.registers_of(at)) {
+    Object* const object = registers[reg].get();
+    if (object != nullptr && object->kind == ObjectKind::tensor) [[likely]] {
+      gantry_tensor& view = static_cast<TensorObject*>(object)->view;
+      last = &view;
+      arguments_.push_back(tensor_ref_value(&view));
+      continue;
+    }
+    if (object == nullptr || object->kind != ObjectKind::tuple)
+      return tensor_in(registers, reg).error();
+    for (const AnyRef& field : static_cast<TupleObject*>(object)->fields) {
+      GANTRY_TRY(TensorObject* const tensor, tensor_in(&field, 0));
+      last = &tensor->view;
+      arguments_.push_back(tensor_ref_value(&tensor->view));
+    }
+  }
+  if (at.b == 1 && last != nullptr && is_empty(*last)) return {};
+  gantry_env env = env_;
+  if (last != nullptr && !same_device(last->device, env.device)) {
+    env.device = last->device;
+    env.stream = nullptr;
+  }
+  gantry_value result{};
+  const gantry_code code =
+      host_.table()->call(host_.table(), packed_[at.a].get(), &env, arguments_.data(),
+                          static_cast<std::int32_t>(arguments_.size()), &result, status_.get());
+  if (code != GANTRY_OK) [[unlikely]] {
+    return status_.error(code, code_->program.packed_functions[at.a]);
+  }
+  if (result.kind >= GANTRY_OBJECT) gantry_release(result.object);
+  return {};
+}
+
+Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
+  const RelayDevice& wanted = code_->program.devices[at.b];
+  const gantry_device_id device = devices_[at.b];
+  if (at.count != 0) {
+    GANTRY_TRY(auto block, blocks_.take_scoped(device, wanted.scope, code_->program.extents_of(at),
+                                               at.dtype, stream_of(device)));
+    registers[at.dst] = heap_.storage(std::move(block));
+    return {};
+  }
+  GANTRY_TRY(const std::int64_t bytes, integer_in(registers, at.a));
+  if (bytes < 0)
+    return invalid("storage has ", bytes, " bytes, minimum is 0").with_reason("STORAGE");
+  GANTRY_TRY(auto block,
+             blocks_.take(device, static_cast<std::uint64_t>(bytes), stream_of(device)));
+  registers[at.dst] = heap_.storage(std::move(block));
+  return {};
+}
+
+Status Machine::alloc_tensor(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const std::int64_t offset, integer_in(registers, at.b));
+  Ref<TensorObject> tensor = heap_.tensor();
+  const auto extents = code_->program.extents_of(at);
+  tensor->extents.assign(extents.begin(), extents.end());
+  Object* const storage = registers[at.a].get();
+  if (storage == nullptr || storage->kind != ObjectKind::storage)
+    return invalid("register ", at.a, " has no storage").with_reason("REGISTER");
+  GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
+  registers[at.dst] = std::move(tensor);
+  return {};
+}
+
+Status Machine::alloc_tensor_reg(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const std::int64_t offset, integer_in(registers, at.b));
+  GANTRY_TRY(TensorObject* const shape, tensor_in(registers, at.c));
+  Ref<TensorObject> tensor = heap_.tensor();
+  GANTRY_CHECK(read_extents(*shape, tensor->extents));
+  Object* const storage = registers[at.a].get();
+  if (storage == nullptr || storage->kind != ObjectKind::storage)
+    return invalid("register ", at.a, " has no storage").with_reason("REGISTER");
+  GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
+  registers[at.dst] = std::move(tensor);
+  return {};
+}
+
+Status Machine::alloc_tuple(const Instruction& at, ObjectKind kind, std::int64_t tag,
+                            AnyRef* registers) {
+  Ref<TupleObject> tuple = heap_.tuple(kind, tag);
+  for (const std::uint32_t reg : code_->program.registers_of(at)) {
+    if (!registers[reg]) return invalid("register ", reg, " has no value").with_reason("REGISTER");
+    tuple->fields.push_back(registers[reg]);
+  }
+  registers[at.dst] = std::move(tuple);
+  return {};
+}
+
+Status Machine::get_field(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TupleObject* const tuple, tuple_in(registers, at.a, ObjectKind::tuple));
+  if (static_cast<std::uint64_t>(at.value) >= tuple->fields.size()) {
+    return invalid("field ", at.value, " of a tuple, field count is ", tuple->fields.size())
+        .with_reason("REGISTER");
+  }
+  // The tuple may be released by this.
+  AnyRef field = tuple->fields[static_cast<std::size_t>(at.value)];
+  registers[at.dst] = std::move(field);
+  return {};
+}
+
+Status Machine::shape_of(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TensorObject* const tensor, tensor_in(registers, at.a));
+  const auto extents = gantry::shape_of(tensor->view);
+  const std::int64_t rank[] = {static_cast<std::int64_t>(extents.size())};
+  GANTRY_TRY(auto made, new_tensor(host_device(), dtypes::int64, rank));
+  std::ranges::copy(extents, static_cast<std::int64_t*>(made->view.data));
+  registers[at.dst] = std::move(made);
+  return {};
+}
+
+Status Machine::copy_to_device(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TensorObject* const tensor, tensor_in(registers, at.a));
+  if (!same_device(tensor->view.device, devices_[at.b])) {
+    return invalid("tensor is on ", device_text(tensor->view.device), ", expected ",
+                   device_text(devices_[at.b]))
+        .with_reason("REGISTER");
+  }
+  GANTRY_TRY(auto copy,
+             new_tensor(devices_[at.c], tensor->view.dtype, gantry::shape_of(tensor->view),
+                        code_->program.devices[at.c].scope));
+  GANTRY_CHECK(host_.tensor_copy(tensor->view, copy->view, &env_));
+  registers[at.dst] = std::move(copy);
+  return {};
+}
+
+}  // namespace gantry::relay

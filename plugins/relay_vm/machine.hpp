@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A virtual machine: runs the functions of an executable on a list of devices.
+//
+//     registers   those of all active functions, one after another
+//     frames      one for each active function; calls take no stack of the thread
+//     heap        tensors, storages, tuples and closures of this machine
+#pragma once
+
+#include "loaded.hpp"
+#include "object.hpp"
+
+#include <gantry/handle.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace gantry::relay {
+
+struct MachineLimits {
+  // Functions that call each other.
+  std::uint32_t depth = 1 << 16;
+  // Jumps and calls of one run, for tests: programs may be endless.
+  std::uint64_t transfers = UINT64_MAX;
+};
+
+// One thread at a time.
+class Machine {
+ public:
+  Machine(Host host, std::shared_ptr<const Loaded> code, MachineLimits limits = {})
+      : host_(host), code_(std::move(code)), limits_(limits), blocks_(host), heap_(blocks_) {}
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  bool is_initialized() const { return !devices_.empty(); }
+  // Finds a device for each virtual one, resolves the packed functions and places the constants.
+  //
+  // devices  [in]   the first one of a type is used; the CPU need not be among them
+  // returns  INVALID    no device of a type (DEVICE)
+  //          NOT_FOUND  lists all functions that no import has (FUNCTIONS_MISSING)
+  //          the machine is unchanged after a failure
+  Status initialize(std::span<const gantry_device_id> devices, const gantry_env* env);
+
+  // Runs a function. Precondition: is_initialized().
+  //
+  // args     [in]   tensors, and arrays of them; borrowed. Tensors of other devices are copied, as
+  //                 are those that are not dense or not aligned
+  // returns  a tensor, or an array for a tuple. INVALID for a wrong number of arguments; the
+  //          failures of kernels, with the instruction
+  Result<Value> run(std::uint32_t function, const gantry_env* env,
+                    std::span<const gantry_value> args);
+
+  // The device of a parameter. Precondition: is_initialized().
+  gantry_device_id device_of(std::uint32_t function, std::size_t param) const {
+    return devices_[code_->program.functions[function].param_devices[param]];
+  }
+  const Loaded& code() const { return *code_; }
+
+ private:
+  struct Frame {
+    std::uint32_t function;
+    // Index of its first register.
+    std::uint32_t base;
+    // Of the caller: the instruction to continue with, and the register of the result.
+    std::uint32_t next;
+    std::uint32_t dst;
+  };
+  class Running;
+
+  Status check_arguments(std::uint32_t function, std::size_t count) const;
+  // Each calls a function whose arguments are `count` registers after `first`.
+  Status push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst);
+  void pop_frame();
+  void leave_all_frames();
+  // Runs until the first frame returns.
+  //
+  // at       [in, out] the first instruction; the one that failed
+  Status run_instructions(const Instruction*& at, AnyRef& result);
+  Failure with_location(Failure failure, const Instruction& at) const;
+  // Counts a jump or a call, and ends the run of a task that is cancelled.
+  Status transfer();
+
+  Status invoke(const Instruction& at, const AnyRef* caller);
+  Status invoke_closure(const Instruction& at, const AnyRef* caller);
+  Status invoke_packed(const Instruction& at, const AnyRef* registers);
+  Status alloc_storage(const Instruction& at, AnyRef* registers);
+  Status alloc_tensor(const Instruction& at, AnyRef* registers);
+  Status alloc_tensor_reg(const Instruction& at, AnyRef* registers);
+  Status alloc_tuple(const Instruction& at, ObjectKind kind, std::int64_t tag, AnyRef* registers);
+  Status get_field(const Instruction& at, AnyRef* registers);
+  Status shape_of(const Instruction& at, AnyRef* registers);
+  Status reshape(const Instruction& at, AnyRef* registers);
+  Status copy_to_device(const Instruction& at, AnyRef* registers);
+
+  // Each returns the content of a register.
+  //
+  // returns  INVALID  it has another kind, or none (REGISTER)
+  Result<TensorObject*> tensor_in(const AnyRef* registers, std::uint32_t reg) const;
+  Result<TupleObject*> tuple_in(const AnyRef* registers, std::uint32_t reg, ObjectKind kind) const;
+  Result<std::int64_t> integer_in(const AnyRef* registers, std::uint32_t reg);
+  // extents  [out]  those that the elements of a tensor state
+  Status read_extents(TensorObject& from, std::vector<std::int64_t>& extents);
+  // Returns the elements in host memory.
+  //
+  // copy     [out]  keeps them, if they are copied
+  Result<const std::uint8_t*> host_data(TensorObject& tensor, Ref<TensorObject>& copy);
+
+  // A tensor of the machine's own, on a device.
+  Result<Ref<TensorObject>> new_tensor(gantry_device_id device, gantry_dtype dtype,
+                                       std::span<const std::int64_t> extents,
+                                       std::string_view scope = {});
+  Result<Ref<TensorObject>> new_number(std::int64_t number, gantry_dtype dtype);
+  // Lays a tensor of `extents` into a storage.
+  static Status place(TensorObject& tensor, Ref<StorageObject> storage, std::int64_t offset,
+                      gantry_dtype dtype);
+
+  // depth    [in]   of the nesting
+  Result<AnyRef> import_value(const gantry_value& value, gantry_device_id device,
+                              std::uint32_t depth);
+  Result<AnyRef> import_tensor(const gantry_value& value, const gantry_tensor& tensor,
+                               gantry_device_id device);
+  Result<Value> export_value(Object* object, std::uint32_t depth);
+  Result<Value> export_tensor(TensorObject& tensor);
+
+  void* stream_of(gantry_device_id device) const;
+  gantry_device_id host_device() const { return devices_[code_->program.host_device]; }
+
+  const Host host_;
+  const std::shared_ptr<const Loaded> code_;
+  const MachineLimits limits_;
+  // by virtual device
+  std::vector<gantry_device_id> devices_;
+  std::vector<ObjectRef> packed_;
+
+  BlockPool blocks_;
+  Heap heap_;
+  // by constant; none for those that no code loads
+  std::vector<AnyRef> constants_;
+  std::vector<AnyRef> registers_;
+  std::vector<Frame> frames_;
+  // of the active frames
+  std::uint32_t registers_used_ = 0;
+  // of the call that is made
+  std::vector<gantry_value> arguments_;
+  // of the current run
+  gantry_env env_{};
+  std::uint64_t transfers_ = 0;
+  std::uint32_t exported_ = 0;
+  StatusBuffer status_;
+};
+
+}  // namespace gantry::relay

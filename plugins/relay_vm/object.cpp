@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "object.hpp"
+
+namespace gantry::relay {
+
+void Heap::recycle(Object* object) noexcept {
+  object->next = std::exchange(waiting_, object);
+  if (is_emptying_) return;
+  is_emptying_ = true;
+  while (waiting_ != nullptr) empty(*std::exchange(waiting_, waiting_->next));
+  is_emptying_ = false;
+}
+
+void Heap::empty(Object& object) noexcept {
+  switch (object.kind) {
+    case ObjectKind::tensor: {
+      auto& tensor = static_cast<TensorObject&>(object);
+      tensor.storage = {};
+      tensor.owner = Value();
+      tensor.host_data = nullptr;
+      keep(tensors_, tensor);
+      break;
+    }
+    case ObjectKind::storage: {
+      auto& storage = static_cast<StorageObject&>(object);
+      blocks_.give_back(std::move(storage.block));
+      keep(storages_, storage);
+      break;
+    }
+    case ObjectKind::tuple:
+    case ObjectKind::closure: {
+      auto& tuple = static_cast<TupleObject&>(object);
+      tuple.fields.clear();
+      keep(tuples_, tuple);
+      break;
+    }
+  }
+}
+
+}  // namespace gantry::relay

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What registers contain: tensors, storages, tuples and closures. They belong to one machine, so
+// counting references is not atomic, and unused objects are kept for later ones: a program that
+// allocates the same in every run allocates no memory after the first one.
+#pragma once
+
+#include "storage.hpp"
+
+#include <gantry/tensor.h>
+#include <gantry/value.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace gantry::relay {
+
+class Heap;
+
+enum class ObjectKind : std::uint8_t { tensor, storage, tuple, closure };
+
+struct Object {
+  Heap* heap = nullptr;
+  // of the list of unused objects
+  Object* next = nullptr;
+  std::uint32_t references = 0;
+  ObjectKind kind = ObjectKind::tensor;
+};
+
+// A counted reference, or none.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(T* object) : object_(object) {
+    if (object_ != nullptr) ++object_->references;
+  }
+  Ref(const Ref& other) : Ref(other.object_) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  template <class U>
+  Ref(Ref<U> other) : object_(other.take()) {}  // NOLINT: implicit, as pointers convert
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref();
+
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  T* take() { return std::exchange(object_, nullptr); }
+
+ private:
+  T* object_ = nullptr;
+};
+using AnyRef = Ref<Object>;
+
+struct StorageObject : Object {
+  std::unique_ptr<Block> block;
+};
+
+struct TensorObject : Object {
+  // Dense; `shape` refers to `extents`, or to the shape of `owner`.
+  gantry_tensor view{};
+  std::vector<std::int64_t> extents;
+  // One of them has the memory.
+  Ref<StorageObject> storage;
+  Value owner;
+  // The same elements in host memory, of constants on other devices; else NULL.
+  const std::uint8_t* host_data = nullptr;
+};
+
+// Fields of a tuple or algebraic data type, or what a closure captures.
+struct TupleObject : Object {
+  // tuple: tag of the constructor, 0 for tuples; closure: index of the function
+  std::int64_t tag = 0;
+  std::vector<AnyRef> fields;
+};
+
+// Precondition of destruction: there are no references.
+class Heap {
+ public:
+  explicit Heap(BlockPool& blocks) : blocks_(blocks) {}
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  Ref<TensorObject> tensor() { return Ref(make(tensors_)); }
+  Ref<StorageObject> storage(std::unique_ptr<Block> block) {
+    Ref made(make(storages_));
+    made->block = std::move(block);
+    return made;
+  }
+  Ref<TupleObject> tuple(ObjectKind kind, std::int64_t tag) {
+    Ref made(make(tuples_));
+    made->kind = kind;
+    made->tag = tag;
+    return made;
+  }
+
+  // Empties an object without references. Objects to which only it refers follow, one after another:
+  // nesting takes no stack.
+  void recycle(Object* object) noexcept;
+
+ private:
+  template <class T>
+  struct Kept {
+    ObjectKind kind;
+    std::vector<std::unique_ptr<T>> all;
+    Object* unused = nullptr;
+  };
+  template <class T>
+  T* make(Kept<T>& kept) {
+    if (kept.unused != nullptr)
+      return static_cast<T*>(std::exchange(kept.unused, kept.unused->next));
+    kept.all.push_back(std::make_unique<T>());
+    T* const made = kept.all.back().get();
+    made->heap = this;
+    made->kind = kept.kind;
+    return made;
+  }
+  template <class T>
+  static void keep(Kept<T>& kept, T& object) {
+    object.next = std::exchange(kept.unused, &object);
+  }
+  void empty(Object& object) noexcept;
+
+  BlockPool& blocks_;
+  Kept<TensorObject> tensors_{ObjectKind::tensor, {}};
+  Kept<StorageObject> storages_{ObjectKind::storage, {}};
+  Kept<TupleObject> tuples_{ObjectKind::tuple, {}};
+  // Objects that wait to be emptied.
+  Object* waiting_ = nullptr;
+  bool is_emptying_ = false;
+};
+
+template <class T>
+Ref<T>::~Ref() {
+  if (object_ != nullptr && --object_->references == 0) object_->heap->recycle(object_);
+}
+
+}  // namespace gantry::relay

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "storage.hpp"
+
+#include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
+#include <gantry/dtype_text.hpp>
+
+#include <utility>
+
+namespace gantry::relay {
+namespace {
+
+// Of one list: all are searched. A block beyond it belongs to its result alone.
+constexpr std::size_t max_outside = 16;
+
+std::uint32_t references(const Value& value) {
+  const std::uint64_t counts = __atomic_load_n(&value.object()->counts, __ATOMIC_ACQUIRE);
+  return static_cast<std::uint32_t>(counts);
+}
+
+}  // namespace
+
+// The view keeps the memory.
+bool Block::is_in_use_outside() const {
+  const bool has_view = exported.object() != nullptr;
+  return (has_view && references(exported) > 1) || references(memory) > (has_view ? 2u : 1u);
+}
+
+std::unique_ptr<Block> BlockPool::reuse(BlockList& list) {
+  if (list.free.empty()) {
+    for (auto& block : list.outside) {
+      if (block->is_in_use_outside()) continue;
+      std::swap(block, list.outside.back());
+      auto found = std::move(list.outside.back());
+      list.outside.pop_back();
+      return found;
+    }
+    return nullptr;
+  }
+  auto found = std::move(list.free.back());
+  list.free.pop_back();
+  return found;
+}
+
+Result<std::unique_ptr<Block>> BlockPool::allocate(BlockList& list, const gantry_tensor& like,
+                                                   std::string_view scope, std::uint64_t size) {
+  auto block = std::make_unique<Block>();
+  GANTRY_TRY(block->memory, host_.tensor_new(like, scope));
+  block->size = size;
+  block->home = &list;
+  GANTRY_TRY(const gantry_device device, host_.device(like.device));
+  block->is_opaque = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0;
+  return block;
+}
+
+Result<std::unique_ptr<Block>> BlockPool::take(gantry_device_id device, std::uint64_t bytes,
+                                               void* stream) {
+  if (bytes > std::uint64_t{INT64_MAX} - step) {
+    return invalid("storage has ", ByteCount(bytes), ", limit is ",
+                   ByteCount(std::uint64_t{INT64_MAX} - step))
+        .with_reason("STORAGE");
+  }
+  const std::uint64_t size = bytes == 0 ? step : (bytes + step - 1) / step * step;
+  BlockList& list = plain_[{device.type, device.index, size, stream}];
+  if (auto block = reuse(list)) return block;
+  const std::int64_t shape[] = {static_cast<std::int64_t>(size)};
+  return allocate(list, compact_tensor(dtypes::uint8, shape, device), {}, size);
+}
+
+Result<std::unique_ptr<Block>> BlockPool::take_scoped(gantry_device_id device,
+                                                      std::string_view scope,
+                                                      std::span<const std::int64_t> shape,
+                                                      gantry_dtype dtype, void* stream) {
+  GANTRY_TRY(const std::uint64_t size, tensor_bytes(shape, dtype));
+  std::string key = concat(device.type, ':', device.index, ' ', scope, ' ', dtype_text(dtype), ' ',
+                           Hex{reinterpret_cast<std::uintptr_t>(stream)});
+  for (const std::int64_t extent : shape) key += concat(' ', extent);
+  BlockList& list = scoped_[key];
+  if (auto block = reuse(list)) return block;
+  return allocate(list, compact_tensor(dtype, shape, device), scope, size);
+}
+
+void BlockPool::give_back(std::unique_ptr<Block> block) noexcept {
+  if (block == nullptr) return;
+  BlockList& list = *block->home;
+  const bool is_outside = block->is_in_use_outside();
+  if (is_outside && list.outside.size() == max_outside) return;
+  try {
+    (is_outside ? list.outside : list.free).push_back(std::move(block));
+  } catch (...) {
+  }
+}
+
+}  // namespace gantry::relay
