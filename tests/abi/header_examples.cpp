@@ -16,6 +16,8 @@
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/recorder.hpp>
+#include <gantry/subgraph_attributes.hpp>
+#include <gantry/subgraph_module.hpp>
 
 #include <array>
 #include <map>
@@ -72,6 +74,37 @@ void build(Host host, std::string_view name, Driver& driver, int* program) {
   driver.build(program);
 }
 }  // namespace progress
+
+namespace subgraph {
+struct Plugin {
+  static constexpr const char* subgraph_key = "acme_json";
+  Host host;
+};
+
+class Program {
+ public:
+  static Result<std::unique_ptr<Program>> build(Plugin&, const SubgraphCode&,
+                                                std::span<const Value> constants);
+  Status run(const gantry_env*, std::span<const gantry_tensor* const> arguments) const;
+};
+using Loaders = Types<SubgraphModule<Plugin, Program>>;
+constexpr const gantry_loader_table* table = &loader_table<Plugin, SubgraphModule<Plugin, Program>>;
+
+Result<Subgraph> read(Blob& blob) {
+  GANTRY_TRY(const SubgraphPayload payload, read_subgraph_payload(blob.reader()));
+  GANTRY_TRY(const Subgraph graph, read_json_subgraph(payload));
+  return graph;
+}
+
+Status read_attributes(const SubgraphNode& node) {
+  const SubgraphAttributes attributes(node);
+  GANTRY_TRY(const auto strides, attributes.integers("strides"));
+  GANTRY_TRY(const float epsilon, attributes.real("epsilon", 1e-5f));
+  static_cast<void>(strides);
+  static_cast<void>(epsilon);
+  return {};
+}
+}  // namespace subgraph
 
 namespace payload {
 struct Payload {
