@@ -55,12 +55,13 @@ std::string directory_of(std::string_view type_key) {
 
 // What `gantry run` does with the archive: core/runtime/archived_model.hpp.
 std::string_view readme_run(const std::vector<MlfModel>& models) {
-  if (models.size() != 1) return "`gantry run` runs archives of one model only, ";
-  const MlfModel& model = models.front();
-  if (model.is_operator()) return "`gantry run --function` calls its functions, ";
-  if (model.has_executor("aot") && !model.library) {
+  const auto is_ahead = [](const MlfModel& model) {
+    return model.has_executor("aot") && !model.library;
+  };
+  if (std::ranges::any_of(models, is_ahead))
     return "`gantry run` does not run ahead-of-time code, ";
-  }
+  if (models.size() != 1) return "`gantry run --function` runs one of them, ";
+  if (models.front().is_operator()) return "`gantry run --function` calls its functions, ";
   return "`gantry run` runs this archive, ";
 }
 
@@ -172,13 +173,14 @@ Status rename_model(const std::string& name, MlfModel& model) {
   return {};
 }
 
-}  // namespace
-
-Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
-                               const Container& container, const MlfExportOptions& options) {
+// Adds the members of an artifact, and returns its model.
+Result<MlfModel> add_artifact(const MlfArtifact& artifact, const MlfExportOptions& options,
+                              TarContents& contents) {
+  const auto& library = artifact.library;
+  const Container& container = artifact.container;
   GANTRY_TRY(const MlfGraph graph, read_factory(container));
   MlfModel model;
-  model.name = options.name.empty() ? graph.module_name : options.name;
+  model.name = artifact.name.empty() ? graph.module_name : artifact.name;
   GANTRY_CHECK(check_model_name(model.name));
   model.model_name = model.name;
   model.export_datetime =
@@ -191,7 +193,6 @@ Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
   if (model.targets.empty()) model.targets = targets_of(container, is_llvm);
   describe_graph(graph, model);
 
-  TarContents contents;
   contents[graph_member(model.name, options.version)] = pieces_of_file(
       library, {reinterpret_cast<const std::uint8_t*>(graph.text.data()), graph.text.size()});
   contents[parameters_member(model.name)] = params_of(library, graph.parameters);
@@ -208,8 +209,27 @@ Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
     model.blobs.push_back({path, std::string(entry.type_key), hex_text(sha256(entry.payload))});
     contents[path] = pieces_of_file(library, entry.payload);
   }
+  return model;
+}
+
+}  // namespace
+
+Result<Pieces> mlf_of_artifacts(std::span<const MlfArtifact> artifacts,
+                                const MlfExportOptions& options) {
   MlfMetadata metadata;
-  metadata.models.push_back(std::move(model));
+  TarContents contents;
+  for (const MlfArtifact& artifact : artifacts) {
+    auto model = add_artifact(artifact, options, contents);
+    if (!model.ok()) return std::move(model).error().at("in ", artifact.library->path().native());
+    const auto same = std::ranges::find(metadata.models, model->name, &MlfModel::name);
+    if (same != metadata.models.end()) {
+      return invalid("two models have the name ", quoted(model->name), "; name each of the ",
+                     artifacts.size());
+    }
+    metadata.models.push_back(std::move(*model));
+  }
+  // as metadata.json has them
+  std::ranges::sort(metadata.models, {}, &MlfModel::name);
   return finish(metadata, options.version, contents);
 }
 
@@ -219,6 +239,8 @@ Result<Pieces> mlf_of_archive(const std::shared_ptr<const MappedFile>& file,
   if (!options.name.empty() && metadata.models.size() != 1) {
     return invalid("archive has ", metadata.models.size(), " models, only one can be renamed");
   }
+  // Refuses what the version cannot have before members are renamed.
+  GANTRY_CHECK(write_mlf_metadata(metadata, options.version));
   RenamedMembers members(file, archive.files);
   for (std::size_t i = 0; i < metadata.models.size(); ++i) {
     MlfModel& model = metadata.models[i];

@@ -3,7 +3,7 @@
 // Describes Model Library Format archives to be written: of an artifact with a graph, or of another
 // archive in a newer version. core/mlf/MLF.md describes the format.
 //
-//     model.so     -> graph, parameters, metadata, README.md, the library and its device payloads
+//     model.so ... -> graph, parameters, metadata, README.md, the library and its device payloads
 //     model.tar    -> the same members under the names of the version, metadata with the memory that
 //                     the graph requires
 #pragma once
@@ -13,6 +13,7 @@
 #include "core/pack/pieces.hpp"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ namespace gantry {
 struct MlfExportOptions {
   // 5 or 7
   std::uint64_t version = max_mlf_version;
-  // name of the model; empty: as the artifact or the archive names it
+  // name of the only model of an archive; empty: as the archive names it
   std::string name;
   // "2026-11-20 13:35:47Z"; empty: that of the archive, or the beginning of 1970 for an artifact
   std::string export_datetime;
@@ -30,16 +31,26 @@ struct MlfExportOptions {
   std::vector<std::string> targets;
 };
 
-// Describes an archive of an artifact. The same artifact and options give the same bytes.
+// An artifact that becomes a model of an archive.
+struct MlfArtifact {
+  std::shared_ptr<const MappedFile> library;
+  // of the library
+  Container container;
+  // of the model; empty: as the artifact names it
+  std::string name;
+};
+
+// Describes an archive of artifacts. The same artifacts and options give the same bytes.
 //
-// library    [in]   the artifact
-// container  [in]   its container
+// artifacts  [in]   at least one
+// options    [in]   without a name
 // returns    not_found    no module is a graph factory; lists the modules
-//            invalid      the name cannot be part of a file name, or another version than 5 and 7
-//            malformed, unsupported  the graph or its parameters
-// costs      digests the library; the parameters stay in the file
-Result<Pieces> mlf_of_artifact(const std::shared_ptr<const MappedFile>& library,
-                               const Container& container, const MlfExportOptions& options);
+//            invalid      a name cannot be part of a file name, or two models have one; version 5 and
+//                         several models; another version than 5 and 7
+//            malformed, unsupported  a graph or its parameters
+// costs      digests the libraries; the parameters stay in the files
+Result<Pieces> mlf_of_artifacts(std::span<const MlfArtifact> artifacts,
+                                const MlfExportOptions& options);
 
 // Describes an archive with the members of another.
 //

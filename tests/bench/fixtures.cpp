@@ -145,7 +145,8 @@ Status write_archive(const fs::path& directory) {
   GANTRY_TRY(const auto library, MappedFile::open(golden / "resnet20_llvm.so"));
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(library));
   GANTRY_TRY(const Container container, read_container(elf, PayloadLayouts::built_in()));
-  GANTRY_TRY(const Pieces archive, mlf_of_artifact(library, container, {.name = "resnet20"}));
+  GANTRY_TRY(const Pieces archive,
+             mlf_of_artifacts(std::vector{MlfArtifact{library, container, "resnet20"}}, {}));
   std::string bytes;
   dmlc::MemoryStringStream stream(&bytes);
   GANTRY_CHECK(archive.write_to(stream));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/text.hpp"
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
 
 namespace gantry::test {
 namespace {
@@ -16,10 +18,6 @@ using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 constexpr const char* archive = "tvm-0.12/digits_crt_graph_llvm.tar";
-
-std::string text_of_file(const std::filesystem::path& path) {
-  return std::string(as_text(read_file(path)));
-}
 
 // An archive with two errors and a warning.
 void write_invalid_archive(const std::filesystem::path& path) {
@@ -192,8 +190,7 @@ TEST(MlfExport, WritesTheTimeOfTheEnvironmentOrTheOption) {
   EXPECT_EQ(time_with({"--time", "2026-11-20 13:35:47Z"}, {"SOURCE_DATE_EPOCH=1000000000"}),
             "2026-11-20 13:35:47Z");
   EXPECT_EQ(time_with({}, {"SOURCE_DATE_EPOCH=-1"}),
-            "gantry: SOURCE_DATE_EPOCH is \"-1\", range is 0 to 253402300799\n  in "
-            "tvm-0.12/digits_mlp_c.so\n");
+            "gantry: SOURCE_DATE_EPOCH is \"-1\", range is 0 to 253402300799\n");
 }
 
 TEST(MlfExport, ChangesTheVersionOfAnArchive) {
@@ -251,7 +248,7 @@ TEST(MlfExport, LeavesNothingAfterAFailure) {
                                         "or a model library archive"));
   EXPECT_THAT(no_tar.err, HasSubstr("it exists and is not a tar archive; remove it or choose "
                                     "another output"));
-  EXPECT_EQ(text_of_file(directory / "notes.txt"), "text\n");
+  EXPECT_EQ(file_text(directory / "notes.txt"), "text\n");
   EXPECT_EQ(input.status, 1);
   EXPECT_EQ(version.status, 2);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
@@ -259,10 +256,13 @@ TEST(MlfExport, LeavesNothingAfterAFailure) {
 
 class MlfRun : public ::testing::Test {
  protected:
-  Outcome run(const std::string& file, const std::string& expected) const {
-    return run_gantry({"--plugins", built_plugins("graph"), "run", file, "--each", "--input",
-                       "tvm-0.12/digits_mlp.input.npz", "--expect", expected},
-                      {"XDG_CACHE_HOME=" + (directory_ / "cache").string()});
+  Outcome run(const std::string& file, const std::string& expected,
+              const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> words = {
+        "--plugins", built_plugins("graph"),          "run",      file,    "--each",
+        "--input",   "tvm-0.12/digits_mlp.input.npz", "--expect", expected};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_gantry(words, {"XDG_CACHE_HOME=" + (directory_ / "cache").string()});
   }
   TempDir directory_;
 };
@@ -300,6 +300,46 @@ TEST_F(MlfRun, HasTheOutputsOfAnArchiveOfVersion5) {
   ASSERT_EQ(run_gantry({"mlf", "export", archive, "-o", path, "--version", "5"}).status, 0);
 
   EXPECT_EQ(run(path, "tvm-0.12/digits_mlp_llvm.expected.npz").status, 0);
+}
+
+// Exported from two libraries, then from that archive.
+TEST_F(MlfRun, RunsTheChosenModelOfSeveral) {
+  const std::string two = directory_ / "two.tar", again = directory_ / "again.tar";
+  const Outcome exported =
+      run_gantry({"mlf", "export", "tvm-0.12/resnet20_c.so", "tvm-0.12/digits_mlp_llvm.so",
+                  "--name", "resnet20", "--name", "digits", "-o", two});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  ASSERT_EQ(run_gantry({"mlf", "export", two, "-o", again}).status, 0);
+  EXPECT_TRUE(read_file(two) == read_file(again));
+  EXPECT_EQ(run_gantry({"mlf", "validate", two}).out, two + "\n=> valid: 0 errors, 0 warnings\n");
+
+  const Outcome digits =
+      run(two, "tvm-0.12/digits_mlp_llvm.expected.npz", {"--function", "digits"});
+  const Outcome none = run(two, "tvm-0.12/digits_mlp_llvm.expected.npz");
+  const Outcome wrong = run(two, "tvm-0.12/digits_mlp_llvm.expected.npz", {"--function", "digit"});
+
+  EXPECT_EQ(digits.status, 0) << digits.err;
+  EXPECT_THAT(digits.out, HasSubstr("equal to tvm-0.12/digits_mlp_llvm.expected.npz"));
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.err,
+            "gantry: the archive has 2 models, one must be named\n  \"digits\"\n  \"resnet20\"\n  "
+            "--function NAME selects one\n");
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.err, StartsWith("gantry: the archive has no model \"digit\""));
+}
+
+TEST(MlfExport, RequiresANameForEachFileOrNone) {
+  const TempDir directory;
+  const Outcome outcome =
+      run_gantry({"mlf", "export", "tvm-0.12/resnet20_c.so", "tvm-0.12/digits_mlp_llvm.so",
+                  "--name", "a", "-o", directory / "two.tar"});
+  const Outcome archived =
+      run_gantry({"mlf", "export", "tvm-0.12/resnet20_c.so", archive, "-o", directory / "two.tar"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.err, "gantry: --name is given 1 times, file count is 2\n");
+  EXPECT_EQ(archived.status, 1);
+  EXPECT_THAT(archived.err, HasSubstr("expected a shared library, as for each of several models"));
 }
 
 TEST_F(MlfRun, RefusesAheadOfTimeCode) {

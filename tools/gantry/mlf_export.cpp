@@ -30,8 +30,11 @@ namespace gantry::cli {
 namespace {
 
 struct MlfExportCommand {
-  std::string file;
+  // several: libraries
+  std::vector<std::string> files;
   std::string output;
+  // of the models, in the order of the files; empty: as the files name them
+  std::vector<std::string> names;
   MlfExportOptions how;
 };
 
@@ -50,36 +53,71 @@ Result<std::string> time_of_epoch(const std::string& text) {
   return std::string(form, std::strftime(form, sizeof form, "%Y-%m-%d %H:%M:%SZ", &parts));
 }
 
-Result<Pieces> export_artifact(const std::shared_ptr<const MappedFile>& file,
-                               const MlfExportOptions& how, const Globals& globals) {
-  GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
-  GANTRY_CHECK(elf.check_complete());
+Failure wrong_kind(const MappedFile& file, std::string_view expected) {
+  const FileKind kind = kind_of(file.bytes());
+  return invalid(
+      quoted(file.path().native()), " is ",
+      kind == FileKind::unknown ? first_bytes_text(file.bytes()) : std::string(words_for(kind)),
+      ", expected ", expected);
+}
+
+// files    [in]   shared libraries
+Result<Pieces> export_artifacts(const std::vector<std::shared_ptr<const MappedFile>>& files,
+                                const MlfExportCommand& command, const Globals& globals) {
   GANTRY_TRY(const Runtime runtime, open_runtime(globals));
   const InstalledPlugins plugins(runtime);
-  GANTRY_TRY(const Container container, read_container(elf, plugins.layouts()));
-  MlfExportOptions options = how;
+  std::vector<MlfArtifact> artifacts;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const auto read = [&]() -> Result<Container> {
+      GANTRY_TRY(const ElfFile elf, ElfFile::parse(files[i]));
+      GANTRY_CHECK(elf.check_complete());
+      return read_container(elf, plugins.layouts());
+    };
+    auto container = read();
+    if (!container.ok()) return std::move(container).error().at("in ", command.files[i]);
+    artifacts.push_back({files[i], std::move(*container),
+                         command.names.empty() ? std::string() : command.names[i]});
+  }
+  MlfExportOptions options = command.how;
   const auto epoch = read_environment().variable("SOURCE_DATE_EPOCH");
   if (options.export_datetime.empty() && epoch) {
     GANTRY_TRY(options.export_datetime, time_of_epoch(*epoch));
   }
-  return mlf_of_artifact(file, container, options);
+  return mlf_of_artifacts(artifacts, options);
 }
 
 Result<Pieces> export_archive(const std::shared_ptr<const MappedFile>& file,
-                              const MlfExportOptions& how) {
-  GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
-  return mlf_of_archive(file, archive, how);
+                              const MlfExportCommand& command) {
+  const auto write = [&]() -> Result<Pieces> {
+    GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
+    MlfExportOptions options = command.how;
+    if (!command.names.empty()) options.name = command.names.front();
+    return mlf_of_archive(file, archive, options);
+  };
+  auto archive = write();
+  if (!archive.ok()) return std::move(archive).error().at("in ", command.files.front());
+  return archive;
 }
 
-Result<Pieces> exported(const std::shared_ptr<const MappedFile>& file, const MlfExportOptions& how,
-                        const Globals& globals) {
-  const FileKind kind = kind_of(file->bytes());
-  if (kind == FileKind::shared_library) return export_artifact(file, how, globals);
-  if (kind == FileKind::model_library) return export_archive(file, how);
-  return invalid(
-      quoted(file->path().native()), " is ",
-      kind == FileKind::unknown ? first_bytes_text(file->bytes()) : std::string(words_for(kind)),
-      ", expected a shared library or a model library archive");
+Result<Pieces> exported(const MlfExportCommand& command, const Globals& globals) {
+  if (!command.names.empty() && command.names.size() != command.files.size()) {
+    return invalid("--name is given ", command.names.size(), " times, file count is ",
+                   command.files.size());
+  }
+  std::vector<std::shared_ptr<const MappedFile>> files;
+  for (const std::string& name : command.files) {
+    GANTRY_TRY(auto file, MappedFile::open(name));
+    const FileKind kind = kind_of(file->bytes());
+    if (kind == FileKind::model_library && command.files.size() == 1)
+      return export_archive(file, command);
+    if (kind != FileKind::shared_library) {
+      return wrong_kind(*file, command.files.size() == 1
+                                   ? "a shared library or a model library archive"
+                                   : "a shared library, as for each of several models");
+    }
+    files.push_back(std::move(file));
+  }
+  return export_artifacts(files, command, globals);
 }
 
 bool is_tar(std::span<const std::uint8_t> bytes) {
@@ -103,15 +141,14 @@ Status check_written(const OutputFile& output) {
 }
 
 Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& globals) {
-  const InputFiles inputs = input_files(globals, {options.file});
+  InputFiles inputs = input_files(globals, {});
+  for (const std::string& file : options.files) inputs.add(file);
   GANTRY_TRY(OutputFile output, OutputFile::open(options.output, inputs));
   GANTRY_CHECK(output.check_replaces("a tar archive", is_tar));
-  GANTRY_TRY(const auto file, MappedFile::open(options.file));
-  auto archive = exported(file, options.how, globals);
-  if (!archive.ok()) return std::move(archive).error().at("in ", options.file);
+  GANTRY_TRY(const Pieces archive, exported(options, globals));
   GANTRY_CHECK(output.start());
   DescriptorStream stream(::fileno(output.stream()), options.output);
-  GANTRY_CHECK(archive->write_to(stream));
+  GANTRY_CHECK(archive.write_to(stream));
   GANTRY_CHECK(stream.status());
   if (Status checked = check_written(output); !checked.ok()) {
     return std::move(checked).error().at("cannot write ", quoted(options.output));
@@ -125,9 +162,11 @@ Result<ExitStatus> export_model(const MlfExportCommand& options, const Globals& 
 void add_mlf_export(CLI::App& mlf, Invocation& invocation) {
   auto options = std::make_shared<MlfExportCommand>();
   CLI::App* command = mlf.add_subcommand(
-      "export", "write an archive from an artifact with a graph, or from another archive");
+      "export", "write an archive from artifacts with a graph, or from another archive");
   command
-      ->add_option("FILE", options->file, "shared library with a graph, or archive of any version")
+      ->add_option("FILE", options->files,
+                   "shared library with a graph, several for an archive of several models; or "
+                   "archive of any version")
       ->required()
       ->check(not_empty());
   add_text(*command, "-o,--output", "FILE.tar", options->output,
@@ -136,8 +175,9 @@ void add_mlf_export(CLI::App& mlf, Invocation& invocation) {
   command->add_option("--version", options->how.version, "version of the format: 7 (default) or 5")
       ->type_name("N")
       ->check(CLI::IsMember({5, 7}));
-  add_text(*command, "--name", "NAME", options->how.name,
-           "name of the model; default: that of the factory function or the archive");
+  add_repeatable(*command, "--name", "NAME", options->names,
+                 "name of the model, one for each FILE; default: that of the factory function or "
+                 "the archive");
   add_repeatable(*command, "--target", "TEXT", options->how.targets,
                  "target of the code; default: as symbols and type keys show, or the archive's");
   add_text(*command, "--time", "TIME", options->how.export_datetime,
@@ -147,6 +187,7 @@ void add_mlf_export(CLI::App& mlf, Invocation& invocation) {
       "The same input and options give the same bytes.\n\n"
       "Examples:\n"
       "  gantry mlf export digits.so --name digits -o digits.tar\n"
+      "  gantry mlf export a.so b.so --name a --name b -o two.tar\n"
       "  gantry mlf export old.tar -o new.tar");
   set_action(*command, invocation, options, export_model);
 }

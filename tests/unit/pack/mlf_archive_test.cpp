@@ -25,7 +25,7 @@ Result<Pieces> exported(const std::filesystem::path& path, const MlfExportOption
   const auto file = MappedFile::open(path).value();
   const ElfFile elf = ElfFile::parse(file).value();
   const Container container = read_container(elf, PayloadLayouts::built_in()).value();
-  return mlf_of_artifact(file, container, options);
+  return mlf_of_artifacts(std::vector{MlfArtifact{file, container, options.name}}, options);
 }
 
 // Members by name.
@@ -58,14 +58,6 @@ Result<Pieces> exported_again(const std::vector<std::uint8_t>& bytes,
   file = MappedFile::open(directory / "archive.tar").value();
   GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
   return mlf_of_archive(file, archive, options);
-}
-
-// Adds a copy of the model "digits" to metadata.json, before it.
-void add_model(ArchiveText& archive) {
-  std::string& text = archive["metadata.json"];
-  const std::size_t first = text.find("\"digits\": {"), last = text.rfind("\n  },");
-  const std::string model = text.substr(first, last - first);
-  text.insert(first, "\"other\"" + model.substr(8) + ",");
 }
 
 TEST(MlfOfArtifact, HasTheGraphTheParametersAndTheLibrary) {
@@ -168,14 +160,49 @@ TEST(MlfOfArtifact, RefusesOtherModulesNamesAndVersions) {
 
   ASSERT_FALSE(no_graph.ok());
   EXPECT_EQ(no_graph.error().code, Code::not_found);
-  EXPECT_EQ(no_graph.error().message,
-            "no module is a graph (GraphExecutorFactory), the modules are \"_lib\", \"opencl\"");
+  EXPECT_EQ(
+      no_graph.error().message,
+      "no module is a graph (GraphExecutorFactory), the modules are \"_lib\", \"opencl\"\n  in " +
+          test::golden("tvm-0.12/axpy2_opencl.so").native());
   ASSERT_FALSE(no_name.ok());
   EXPECT_EQ(no_name.error().code, Code::invalid);
-  EXPECT_EQ(no_name.error().message,
-            "name of the model is \"a/b\", expected letters, digits, \"_\", \"-\" and \".\"");
+  EXPECT_THAT(no_name.error().message,
+              StartsWith("name of the model is \"a/b\", expected letters, digits, \"_\", \"-\" and "
+                         "\".\"\n"));
   ASSERT_FALSE(no_version.ok());
   EXPECT_EQ(no_version.error().message, "version is 6, this version writes 5 and 7");
+}
+
+TEST(MlfOfArtifacts, HasAModelOfEach) {
+  const auto named = [](const char* file, const char* name) {
+    const auto library = MappedFile::open(test::golden(file)).value();
+    const ElfFile elf = ElfFile::parse(library).value();
+    return MlfArtifact{library, read_container(elf, PayloadLayouts::built_in()).value(), name};
+  };
+  const auto export_as = [&](const char* first, const char* second, std::uint64_t version) {
+    const std::vector artifacts = {named("tvm-0.12/digits_mlp_c.so", first),
+                                   named("tvm-0.12/resnet20_c.so", second)};
+    return mlf_of_artifacts(artifacts, {.version = version});
+  };
+
+  const auto two = export_as("digits", "resnet20", 7);
+  const auto same = export_as("", "", 7);
+  const auto old = export_as("a", "b", 5);
+
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  const ArchiveText members = members_of(*two);
+  EXPECT_THAT(
+      names_of(members),
+      ElementsAre("README.md", "codegen/digits.so", "codegen/resnet20.so",
+                  "executor-config/graph/digits.graph", "executor-config/graph/resnet20.graph",
+                  "metadata.json", "parameters/digits.params", "parameters/resnet20.params"));
+  EXPECT_EQ(metadata_of(members).models.size(), 2u);
+  EXPECT_EQ(test::findings_of(members), "");
+  ASSERT_FALSE(same.ok());
+  EXPECT_EQ(same.error().code, Code::invalid);
+  EXPECT_EQ(same.error().message, "two models have the name \"default\"; name each of the 2");
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().message, "archive has 2 models, version 5 has one");
 }
 
 TEST(MlfOfArchive, KeepsTheMembersOfVersion7) {
@@ -266,11 +293,15 @@ TEST(MlfOfArchive, HasAReadmeThatSaysWhatRunsIt) {
               StartsWith("# digits\n\nModel Library Format, version 7, written by gantry.\n\n"
                          "`metadata.json` describes the model. `gantry run` does not run "
                          "ahead-of-time code, `gantry mlf show` lists it.\n"));
-  add_model(archive);
-  EXPECT_THAT(readme_of(archive),
-              StartsWith("# other, digits\n\nModel Library Format, version 7, written by "
-                         "gantry.\n\n`metadata.json` describes the models. `gantry run` runs "
-                         "archives of one model only, `gantry mlf show` lists it.\n"));
+  test::add_model(archive, "other");
+  EXPECT_THAT(
+      readme_of(archive),
+      StartsWith("# other, digits\n\nModel Library Format, version 7, written by "
+                 "gantry.\n\n`metadata.json` describes the models. `gantry run` does not run "
+                 "ahead-of-time code, `gantry mlf show` lists it.\n"));
+  ArchiveText graphs = test::golden_archive("digits_cpp_graph_c.tar");
+  test::add_model(graphs, "other");
+  EXPECT_THAT(readme_of(graphs), HasSubstr(" `gantry run --function` runs one of them, "));
 
   ArchiveText operators;
   operators["codegen/host/src/lib0.c"] = "int f(void) { return 0; }";
@@ -302,7 +333,7 @@ TEST(MlfOfArchive, RefusesToRenameAheadOfTimeCode) {
 
 TEST(MlfOfArchive, RefusesANameForSeveralModelsAndMembersThatCollide) {
   ArchiveText two = test::golden_archive("digits_cpp_aot_llvm.tar");
-  add_model(two);
+  test::add_model(two, "other");
   const auto renamed = exported_again(test::tar_of(two), {.name = "x"});
   ASSERT_FALSE(renamed.ok());
   EXPECT_EQ(renamed.error().message, "archive has 2 models, only one can be renamed");
