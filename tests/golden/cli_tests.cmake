@@ -91,8 +91,8 @@ if(TARGET gantry_cli)
   endforeach()
   add_dependencies(cli_plugins gantry_fake_plugins gantry_probe_program)
   if(TARGET gantry_plugin_opencl OR TARGET gantry_plugin_vulkan)
-    gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp
-      LIBRARIES gantry_cli_command gantry_arrays)
+    gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp cli_device_archive_test.cpp
+      LIBRARIES gantry_cli_command gantry_arrays gantry_mlf)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
     foreach(plugin opencl vulkan relax)
       if(TARGET gantry_plugin_${plugin})
