@@ -3,6 +3,7 @@
 
 #include "core/arrays/params.hpp"
 #include "core/base/text.hpp"
+#include "core/format/graph_json.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/format/type_key.hpp"
 #include "core/runtime/load.hpp"
@@ -133,6 +134,12 @@ Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& 
   auto root = load_graph(state, files, options, std::move(library));
   if (root.ok() || root.error().reason == "NO_PLUGIN") return root;
   return std::move(root).failure().at("while loading graph ", files.graph);
+}
+
+bool is_graph_json(std::span<const std::uint8_t> bytes) {
+  const std::string_view text = as_text(bytes);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && text[first] == '{' && read_graph_json(text, 0).ok();
 }
 
 Result<GraphFiles> graph_files_beside(const fs::path& file) {

@@ -59,6 +59,11 @@ struct ModelParts {
 Result<std::shared_ptr<const MappedFile>> model_container(const std::filesystem::path& path,
                                                           const ModelParts& parts);
 
+// True for the JSON of a graph.
+//
+// costs    reads all of it if it begins as JSON
+bool is_graph_json(std::span<const std::uint8_t> bytes);
+
 // Returns the files that belong to a graph or a parameter file by their names: "deploy.so",
 // "deploy.json" and "deploy.params". A library may also be an object or an archive.
 //

@@ -286,16 +286,23 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   const std::filesystem::path whole = std::filesystem::absolute(path, failed);
   auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
   if (!file.ok()) return std::move(file).failure().at("while loading ", path);
-  // A graph's parameters are a model together with the files beside them.
-  if (kind_of((*file)->bytes()) == FileKind::parameters) {
+  // A graph or its parameters are a model together with the files beside them.
+  const FileKind kind = kind_of((*file)->bytes());
+  const bool is_graph = kind == FileKind::unknown && is_graph_json((*file)->bytes());
+  if (kind == FileKind::parameters || is_graph) {
     auto files = graph_files_beside((*file)->path());
     if (files.ok()) {
-      state.log.info(Message("loading ", path, " as the parameters of graph ", files->graph,
-                             " and library ", files->library));
+      state.log.info(Message("loading ", path, " with graph ", files->graph, ", library ",
+                             files->library, " and ",
+                             files->params.empty() ? "no parameters" : files->params));
       return load_graph_files(state, *files, options);
     }
-    return unsupported(path, " is ", words_for(FileKind::parameters), ", and ",
-                       files.error().message, "; load it with its graph and its library")
+    return unsupported(path, " is ", is_graph ? "a graph" : words_for(kind), ", and ",
+                       files.error().message,
+                       is_graph
+                           ? "; load its library with it (gantry run FILE.so --graph FILE.json "
+                             "--params FILE.params)"
+                           : "; load it with its graph and its library")
         .with_reason("FILE_KIND");
   }
   return load_mapped(state, *file, path, options);

@@ -77,6 +77,27 @@ TEST_F(ThreeFiles, AreNotFoundWithoutTheGraph) {
           "and its library");
 }
 
+TEST_F(ThreeFiles, AreFoundBesideTheGraph) {
+  const auto module = runtime_.load(path("deploy.json"));
+  fs::remove(path("deploy.so"));
+  const auto alone = runtime_.load(path("deploy.json"));
+  test::write_file(path("other.json"), R"({"nodes": 1})");
+  const auto other = runtime_.load(path("other.json"));
+
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
+  EXPECT_TRUE(runtime_.executor(*module, {"cpu"}).ok());
+  ASSERT_FALSE(alone.ok());
+  EXPECT_EQ(alone.error().code, Code::unsupported);
+  EXPECT_EQ(alone.error().reason, "FILE_KIND");
+  EXPECT_EQ(alone.error().message,
+            path("deploy.json") +
+                " is a graph, and \"deploy.so\" is not beside it; load its library with it "
+                "(gantry run FILE.so --graph FILE.json --params FILE.params)");
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message.text(), ::testing::Not(HasSubstr(" is a graph")));
+}
+
 TEST_F(ThreeFiles, NeedTheirPlugin) {
   const test::TempDir none;
   RuntimeOptions options;
