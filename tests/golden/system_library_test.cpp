@@ -13,10 +13,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+
 namespace gantry {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 #ifdef GANTRY_TEST_FFI
@@ -83,6 +87,27 @@ TEST(PackedSystemLibrary, FindsFunctionsWithItsPrefixAndInItsContext) {
   EXPECT_TRUE(module.function("twice").ok());
   EXPECT_EQ(module.function("absent").error().code, Code::not_found);
 }
+
+#ifdef GANTRY_TEST_CONTAINER
+
+// The constructor of the object that `gantry pack` has written registers the container, whose graph
+// calls functions that other code registers.
+TEST(PackedSystemLibrary, RunsTheModelOfAPackedContainer) {
+  Runtime runtime = test::new_runtime();
+
+  const auto model = system_library(runtime, "linked_");
+
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  Executor executor = runtime.executor(*model, {"cpu"}).value();
+  const Tensor x = runtime.tensor({4}, {2, 32, 1}).value();
+  std::ranges::copy(std::array<float, 4>{1, 2, 3, 4}, x.elements<float>().begin());
+  ASSERT_TRUE(executor.set_input("x", x).ok());
+  ASSERT_TRUE(executor.run().ok());
+  const Tensor y = executor.output(0).value();
+  EXPECT_THAT(y.elements<float>(), ElementsAre(11, 42, 93, 164));
+}
+
+#endif
 
 #endif
 
