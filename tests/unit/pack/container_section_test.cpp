@@ -341,6 +341,62 @@ INSTANTIATE_TEST_SUITE_P(
                              {"objcopy"}}),
     [](const auto& test) { return test.param.name; });
 
+// Libraries that binutils for aarch64 has linked, with pages of different sizes.
+struct LinkedForAarch64 {
+  std::string name;
+  std::string linker;
+  std::vector<std::string> flags;
+};
+class Aarch64Library : public AppendedSection,
+                       public ::testing::WithParamInterface<LinkedForAarch64> {};
+
+TEST_P(Aarch64Library, KeepsItsContainer) {
+  test::write_file(temp() / "a.s",
+                   ".text\n.globl twice\n.type twice, %function\ntwice: add w0, w0, w0\nret\n"
+                   ".size twice, .-twice\n.data\n.globl state\nstate: .xword state\n.bss\n"
+                   ".zero 100\n.section .rodata\n.globl blob\n.type blob, %object\nblob:\n"
+                   ".zero 16\n.size blob, 16\n.section .debug_info,\"\",%progbits\n.zero 9\n");
+  run({"aarch64-linux-gnu-as", "-o", "a.o", "a.s"});
+  std::vector<std::string> words = {
+      GetParam().linker, "-shared", "--build-id", "-o", "a.so", "a.o"};
+  words.insert(words.end(), GetParam().flags.begin(), GetParam().flags.end());
+  run(words);
+
+  file(append(temp() / "a.so").value());
+
+  const auto expect_container = [&](const char* name) {
+    SCOPED_TRACE(name);
+    const auto bytes = test::read_file(temp() / name);
+    const ElfFile elf = ElfFile::parse(bytes).value();
+    const ElfSymbol& blob = *elf.find("blob");
+    EXPECT_EQ(text_at(elf, "blob"), new_container);
+    EXPECT_EQ(elf.offset_in_file(elf.bytes_of(blob).value()) % 0x10000, 0u);
+    EXPECT_EQ(blob.value % 0x10000, 0u);
+    EXPECT_EQ(blob.section, section_named(elf, ".gantry.container"));
+    EXPECT_TRUE(check_link(elf).ok());
+    const std::string text = run({"readelf", "-aW", name});
+    EXPECT_THAT(text, HasSubstr("Machine:                           AArch64\n"));
+    EXPECT_THAT(text, HasSubstr("0x00001e 0x00001e R   0x10000\n"));
+    EXPECT_THAT(text, Not(HasSubstr("arning")));
+  };
+  expect_container("built.so");
+  run({"aarch64-linux-gnu-strip", "-o", "stripped.so", "built.so"});
+  expect_container("stripped.so");
+  run({"aarch64-linux-gnu-objcopy", "built.so", "copy.so"});
+  expect_container("copy.so");
+  file(append(temp() / "stripped.so").value());
+  EXPECT_EQ(test::read_file(temp() / "built.so"), test::read_file(temp() / "stripped.so"));
+}
+
+INSTANTIATE_TEST_SUITE_P(By, Aarch64Library,
+                         ::testing::Values(LinkedForAarch64{"Ld", "aarch64-linux-gnu-ld", {}},
+                                           LinkedForAarch64{"LdWithSmallPages",
+                                                            "aarch64-linux-gnu-ld",
+                                                            {"-z", "max-page-size=0x1000"}},
+                                           LinkedForAarch64{
+                                               "Gold", "aarch64-linux-gnu-ld.gold", {}}),
+                         [](const auto& test) { return test.param.name; });
+
 // A library of gold has two program headers that it can lose.
 TEST_F(AppendedSection, IsThereForEachContainerOfALibrary) {
   const std::string path =

@@ -203,15 +203,6 @@ TEST_F(ElfObjectFile, IsLinkedForAarch64) {
         "R_AARCH64_LD64_GOT_LO12_NC\tmodel_blob\n", "R_AARCH64_JUMP26\tregister_symbol\n"}) {
     EXPECT_THAT(code, HasSubstr(line));
   }
-
-  // Another container for a library of that machine.
-  Pieces library;
-  const Status appended = append_container(mapped, "blob", pieces_of_content(), library);
-  ASSERT_TRUE(appended.ok()) << appended.error().message;
-  test::write_file(*this / "b.so", test::bytes_of(library));
-  const std::string text = run({"readelf", "-lW", "--dyn-syms", "b.so"});
-  EXPECT_THAT(text, HasSubstr("R   0x10000\n"));
-  EXPECT_THAT(text, Not(HasSubstr("readelf:")));
 }
 
 // Writes to a file and leaves zeros out, as holes.
