@@ -42,9 +42,8 @@ Status check_replaced(const OutputFile& output, PackForm form);
 
 struct PackOptions {
   PackForm form = PackForm::library;
-  // g3: TVM 0.8 to 0.19 can load the artifact; g4: 0.21; g5: 0.22 or newer, its
-  // kernels 0.24 or newer. Host code must have the
-  // dialect of the generation.
+  // g3: TVM 0.8 to 0.20 can load the artifact, one with a graph up to 0.19; g4: 0.21; g5: 0.22 or
+  // newer, its kernels 0.24 or newer. Host code must have the dialect of the generation.
   ContainerForm generation = ContainerForm::g3;
   // With forms object and source: the container is that of a system library, which code in the
   // program itself registers before main(). The text is the prefix of its symbols; may be empty.

@@ -105,8 +105,8 @@ void add_pack(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command
       ->add_option("--generation", options->generation,
-                   "releases of TVM that can load it: g3 (0.8 to 0.19),\ng4 (0.21), g5 (0.22, "
-                   "kernels 0.24, or newer)")
+                   "releases of TVM that can load it: g3 (0.8 to 0.20,\ngraphs 0.19), g4 (0.21), "
+                   "g5 (0.22, kernels 0.24, or newer)")
       ->type_name("GENERATION")
       ->check(CLI::IsMember({"g3", "g4", "g5"}))
       ->capture_default_str();
