@@ -10,6 +10,8 @@
 //                            sum(x, y) -> x + y, a new tensor
 //     device "kit_device"    memory of the host, with streams; work is complete on return. Its node
 //                            is /dev/full, its driver libBrokenLocale.so.1
+//     target kind "kit"      a payload of the bytes of a source, in language "kit"; one that begins
+//                            with '!' does not compile. Its option "mode" is absent or "plain"
 //     option "level"         int 0 to 9
 //     option "token"         text, secret
 #include "kit_plugin.hpp"
@@ -179,6 +181,8 @@ void destroy(void* self) { delete static_cast<Plugin*>(self); }
 
 const gantry_globals other_table = {sizeof other_table, 0, nullptr};
 const void* get_extension(void*, const char* id) {
+  if (std::strcmp(id, GANTRY_GENERATOR_1) == 0)
+    return has("has_no_generator") ? nullptr : &generator;
   if (has("any_extension")) return &other_table;
   if (has("prefix_of_extension") && std::strncmp(id, GANTRY_GLOBALS_1, 10) == 0)
     return &other_table;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of kit_plugin: kit_plugin.cpp (the plugin), kit_module.cpp (type key and functions),
-// kit_device.cpp.
+// kit_device.cpp, kit_generator.cpp.
 #pragma once
 
 #include <gantry/gantry.h>
@@ -54,5 +54,6 @@ extern const gantry_loader_table loader;
 // of the defect key_not_in_manifest
 extern const gantry_loader_table badly_named;
 extern const gantry_device_table device;
+extern const gantry_generator generator;
 
 }  // namespace kit

@@ -30,6 +30,7 @@ std::span<const Case> lifetime_cases();
 std::span<const Case> neighbour_cases();
 std::span<const Case> stress_cases();
 std::span<const Case> package_cases();
+std::span<const Case> generator_cases();
 
 // All cases, by number.
 std::vector<Case> all_cases();

@@ -5,51 +5,16 @@
 #pragma once
 
 #include "core/manifest/manifest.hpp"
+#include "tools/conformance/golden_build.hpp"
+#include "tools/conformance/golden_value.hpp"
 
-#include <gantry/tensor.h>
 #include <gantry/result.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace gantry::kit {
-
-struct GoldenTensor {
-  gantry_dtype dtype{};
-  std::vector<std::int64_t> shape;
-  // compact
-  std::vector<std::uint8_t> bytes;
-  // the expected content after the call
-  std::optional<std::vector<std::uint8_t>> after;
-};
-
-struct GoldenValue {
-  enum class Kind {
-    none,
-    integer,
-    boolean,
-    number,
-    text,
-    // passed by reference, on the device of the key
-    tensor,
-    // passed as the device's data pointer
-    buffer,
-  };
-  Kind kind = Kind::none;
-  std::int64_t integer = 0;
-  double number = 0;
-  std::string text;
-  GoldenTensor tensor;
-};
-
-struct GoldenCall {
-  std::string function;
-  std::vector<GoldenValue> arguments;
-  // absent: the result is not compared
-  std::optional<GoldenValue> result;
-};
 
 struct Payload {
   // "payload 0 of golden.yaml"
@@ -65,10 +30,15 @@ struct Payload {
   std::vector<std::string> refused;
 };
 
+struct GoldenFile {
+  std::vector<Payload> payloads;
+  std::vector<GoldenBuild> builds;
+};
+
 // Reads a payload file and the files that it names, relative to its directory.
 //
 // manifest [in]   each key of the file is one of its keys or aliases
 // returns  malformed with file, line and column; the errors of the files that it names
-Result<std::vector<Payload>> read_payload_file(const std::string& path, const Manifest& manifest);
+Result<GoldenFile> read_payload_file(const std::string& path, const Manifest& manifest);
 
 }  // namespace gantry::kit

@@ -9,6 +9,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace gantry::kit {
@@ -60,9 +61,9 @@ Result<Subject> Subject::open(SubjectOptions options) {
   GANTRY_TRY(Manifest manifest, open_manifest(options.manifest));
   Subject subject(std::move(options), std::move(manifest));
   if (subject.options_.payloads.empty()) return subject;
-  GANTRY_TRY(std::vector<Payload> payloads,
-             read_payload_file(subject.options_.payloads, subject.manifest_));
-  for (Payload& payload : payloads) {
+  GANTRY_TRY(GoldenFile file, read_payload_file(subject.options_.payloads, subject.manifest_));
+  subject.builds_ = std::move(file.builds);
+  for (Payload& payload : file.payloads) {
     auto& into = payload.refused.empty() ? subject.payloads_ : subject.refused_;
     into.push_back(std::move(payload));
   }
@@ -79,6 +80,15 @@ Result<const std::vector<Payload>*> Subject::needed_payloads() const {
   if (manifest_.keys.empty()) return skipped("the plugin has no keys");
   if (payloads_.empty()) return not_run("no payloads: pass --payloads FILE, see CONFORMANCE.md");
   return &payloads_;
+}
+
+Result<const std::vector<GoldenBuild>*> Subject::needed_builds() const {
+  const auto has_languages = [](const TargetKind& kind) { return !kind.languages.empty(); };
+  if (std::ranges::none_of(manifest_.target_kinds, has_languages))
+    return skipped("the manifest has no target kind with languages");
+  if (builds_.empty())
+    return not_run("no builds: pass --payloads FILE with builds, see CONFORMANCE.md");
+  return &builds_;
 }
 
 Result<PluginEntry> Subject::entry() const {

@@ -61,6 +61,8 @@ class Subject {
   Subject with_library(std::string path) const;
   // Returns the payloads; skipped() if the plugin has no keys, not_run() if there are none.
   Result<const std::vector<Payload>*> needed_payloads() const;
+  // Returns the builds; skipped() if the plugin has no code generator, not_run() if there are none.
+  Result<const std::vector<GoldenBuild>*> needed_builds() const;
 
   // Opens the library without further checks.
   Result<PluginEntry> entry() const;
@@ -76,6 +78,7 @@ class Subject {
   SubjectOptions options_;
   Manifest manifest_;
   std::vector<Payload> payloads_, refused_;
+  std::vector<GoldenBuild> builds_;
 };
 
 // The description of this core for a query.

@@ -135,6 +135,17 @@ constexpr Defect kDefects[] = {
     {"has_no_support", 91, "the manifest has no `support`", "WARNING"},
     {"has_an_unknown_key", 91, "gantry plugins doctor warns", "WARNING"},
     {"writes_beside_itself", 92, "creates files beside its library: cache.bin"},
+    {"has_no_generator", 93, "get_extension(\"gantry.generator/1\") returns NULL"},
+    {"builds_nothing", 93, "build succeeds without a payload"},
+    {"fails_to_build", 93, "build fails as unsupported: kit plugin: no"},
+    {"builds_too_much", 93, "load_binary refuses what build writes"},
+    {"builds_too_little", 93, "the result is 4, expected 5"},
+    {"builds_broken_sources", 94, "build accepts the broken source"},
+    {"wrong_code_of_build", 94, "build refuses the broken source as exhausted"},
+    {"names_no_file", 94, "does not contain \"conformance.kit\""},
+    {"builds_for_any_target", 95, "build accepts target {\"kind\":\"kit\""},
+    {"ignores_the_sink_of_build", 96, "build succeeds with a sink that fails after 0 bytes"},
+    {"wrong_code_of_sink", 96, "build returns code 3, its sink returned"},
 };
 
 // Can only the size of the heap show the defect?

@@ -94,6 +94,9 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
     manifest.set("config_schema",
                  "{level: {type: int, default: 3, min: 0, max: 9}, "
                  "token: {type: string, secret: true}}");
+  manifest.set("target_kinds",
+               "[{name: kit, type_key: test.kit, languages: [kit], "
+               "options: {mode: {type: string, doc: \"plain\"}}}]");
   if (defect != "has_no_support") manifest.set("support", "https://support.example.invalid/kit");
   if (defect == "has_an_unknown_key")
     manifest.set("schema", "\"1.1\"").set("schema_min", "\"1.0\"").set("surprise", "1");
@@ -122,6 +125,13 @@ payloads:
   - key: test.kit
     hex: "0500000000000002 68656c6c6f"
     refused: [architecture 2, architecture 0]
+builds:
+  - target: kit -mode=plain
+    source: hello
+    broken: "!hello"
+    refused_targets: [kit -mode=fancy]
+    calls:
+      - {function: size, result: {int: 5}}
 )");
   return file.string();
 }

@@ -49,6 +49,39 @@ constexpr WrongFile kWrongFiles[] = {
      "shape: has more than 1048576 elements"},
 };
 
+// Of builds, after a payload.
+constexpr WrongFile kWrongBuilds[] = {
+    {"UnknownOption", "{target: kit -mod=plain, source: a, broken: b}",
+     "builds[0].target: option \"mod\" is unknown to target kind \"kit\", did you mean \"mode\""},
+    {"KindWithoutLanguages", "{target: llvm, source: a, broken: b}",
+     "builds[0].target: is of kind \"llvm\", expected a kind of the manifest that has languages"},
+    {"OtherLanguage", "{target: kit, language: c, source: a, broken: b}",
+     "builds[0].language: is \"c\", kind \"kit\" is built from kit"},
+    {"NothingBroken", "{target: kit, source: a}", "builds[0].broken: required key is missing"},
+    {"ElementTypeOfAKernel",
+     "{target: kit, source: a, broken: b, kernels: [{name: k, arguments: [flat32]}]}",
+     "builds[0].kernels[0].arguments: "},
+    {"RefusedTargetOfAnotherKind", "{target: kit, source: a, broken: b, refused_targets: [llvm]}",
+     "builds[0].refused_targets: is of kind \"llvm\", expected a kind"},
+};
+
+class BuildsOfPayloadFile : public ::testing::TestWithParam<WrongFile> {};
+
+TEST_P(BuildsOfPayloadFile, AreRefusedWithTheirLocation) {
+  const TempDir temp;
+  const std::filesystem::path file = temp / "payloads.yaml";
+  write_file(file, "schema: \"1.0\"\npayloads: [{key: test.kit, hex: \"00\"}]\nbuilds:\n  - " +
+                       std::string(GetParam().payload) + "\n");
+
+  const KitRun run = run_kit({plugin_with_defect(temp.path(), "none"), "--payloads", file});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.output, HasSubstr(GetParam().text));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kit, BuildsOfPayloadFile, ::testing::ValuesIn(kWrongBuilds),
+                         [](const auto& test) { return std::string(test.param.name); });
+
 class PayloadFile : public ::testing::TestWithParam<WrongFile> {};
 
 TEST_P(PayloadFile, IsRefusedWithItsLocation) {

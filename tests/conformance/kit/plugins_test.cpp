@@ -36,18 +36,39 @@ constexpr const char* kAxpyCall = R"(
           - {int: 64}
 )";
 
+// Without a driver they are not run.
+constexpr const char* kOpenclBuilds = R"(
+builds:
+  - target: opencl
+    source: "__kernel void twice(__global float* x) { x[get_global_id(0)] *= 2; }"
+    broken: "__kernel void once(__global float* x) { x[0] = 1; }"
+    kernels: [{name: twice, arguments: [handle], launch: [blockIdx.x]}]
+    refused_targets: [opencl -format=spirv]
+  - target: opencl -format=clbin
+    source: "__kernel void twice(__global float* x) { x[get_global_id(0)] *= 2; }"
+    broken: "__kernel void twice(__global float* x) { x[get_global_id(0)] *= two; }"
+    kernels: [{name: twice, arguments: [handle], launch: [blockIdx.x]}]
+    refused_targets: [opencl -format=clbin -binary_device=99]
+    calls:
+      - function: twice
+        arguments:
+          - {buffer: {dtype: float32, shape: [2], values: [1, 2], after: [2, 4]}}
+          - {int: 2}
+)";
+
 struct OwnPlugin {
   const char* name;
   const char* key;
   // a golden file, or one of the build tree
   const char* artifact;
   const char* calls = "";
+  const char* builds = "";
 };
 
 constexpr OwnPlugin kPlugins[] = {
     {"graph", "GraphExecutorFactory", "tests/conformance/abacus.so"},
     {"relax", "relax.VMExecutable", "relax/cnn_llvm.so"},
-    {"opencl", "opencl", "tvm-0.12/axpy2_opencl.so", kAxpyCall},
+    {"opencl", "opencl", "tvm-0.12/axpy2_opencl.so", kAxpyCall, kOpenclBuilds},
     {"vulkan", "vulkan", "tvm-0.12/axpy2_vulkan.so", kAxpyCall},
     {"cuda", "cuda", "tvm-0.12/axpy2_cuda_ptx75.so"},
 };
@@ -75,7 +96,7 @@ TEST_P(OwnPluginConforms, ToEveryCase) {
   const TempDir temp;
   write_file(temp / "payloads.yaml",
              "schema: \"1.0\"\npayloads:\n  - key: " + std::string(own.key) +
-                 "\n    artifact: " + file.string() + own.calls + "\n");
+                 "\n    artifact: " + file.string() + own.calls + "\n" + own.builds);
 
   const KitRun run = run_over(manifest.string(), temp / "payloads.yaml",
                               std::string_view(own.name) == "graph" ? "relax" : "graph");
