@@ -263,6 +263,12 @@ Status write_sources(const Head& head, const KernelCompilers& tools, Pieces& out
                        " contain no source, code: source requires cuda or opencl")
         .at(module.location);
   }
+  if (!target && module.type_key == "opencl") {
+    return not_found(
+               "no installed plugin generates \"opencl\" code, which code: compiled requires; "
+               "`gantry targets` lists the generators")
+        .at(module.location);
+  }
   if (!target) {
     std::set<std::string_view> keys{"cuda", "opencl", "vulkan"};
     for (const KnownTargetKind& known : kinds.all()) {

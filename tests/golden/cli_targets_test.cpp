@@ -48,7 +48,6 @@ target_kinds:
     return run_gantry(args);
   }
 
- private:
   const TempDir temp_;
 };
 
@@ -95,6 +94,39 @@ TEST_F(TargetsCommand, ListsOptionsDevicesAndTagsAsText) {
                                     "  tags  acme/edge\n"));
   EXPECT_THAT(listed.out, HasSubstr("llvm  built in\n  device  cpu: cpu:0\n"));
   EXPECT_THAT(listed.out, HasSubstr("options of every kind\n  device  string  "));
+}
+
+// Kernels of these kinds are compiled by programs, which plugins do not start.
+TEST_F(TargetsCommand, ListsTheProgramsThatPackStarts) {
+  write_file(temp_ / "gpu.yaml", R"(schema: "1.0"
+id: acme.gpu
+version: "1.0.0"
+library: libacme.so
+abi: {major: 1, min_minor: 0, max_minor: 0}
+keys: [{key: acme.gpu}]
+target_kinds: [{name: vulkan}, {name: cuda}]
+)");
+  const auto listed = [&](std::vector<std::string> args, const std::string& glslang) {
+    args.insert(args.begin(), {"--plugins", temp_.path().string(), "targets"});
+    return run_gantry(args, {"GLSLANG=" + glslang, "PATH=" + temp_.path().string()});
+  };
+  write_file(temp_ / "glsl", "#!/bin/sh\n");
+  std::filesystem::permissions(temp_ / "glsl", std::filesystem::perms::owner_all);
+  const std::string path = (temp_ / "glsl").string();
+
+  const Outcome found = listed({}, "glsl -q");
+  const Outcome missing = listed({}, "no-glsl");
+  const Outcome as_json = listed({"--json"}, "glsl");
+
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_THAT(found.out, HasSubstr("  compiles  glsl with glsl, " + path + "\n"));
+  EXPECT_THAT(found.out, HasSubstr("  compiles  cuda with nvcc, not on this host\n"));
+  EXPECT_THAT(missing.out, HasSubstr("  compiles  glsl with no-glsl, not on this host\n"));
+  const json kinds = json::parse(as_json.out)["kinds"];
+  EXPECT_EQ(kinds.back()["name"], "vulkan");
+  EXPECT_EQ(kinds.back()["programs"],
+            json({{{"language", "glsl"}, {"name", "glsl"}, {"path", path}}}));
+  EXPECT_EQ(kinds[1]["programs"], json::array());
 }
 
 TEST_F(TargetsCommand, ReadsATargetInBothForms) {

@@ -5,10 +5,9 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/base/text.hpp"
-#include "core/runtime/environment.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 #include <algorithm>
@@ -47,21 +46,13 @@ constexpr NamedGeneration generations[] = {
 
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
-  PackOptions how;
+  PackOptions how = options_of_environment();
   // The parser accepts no other names.
   how.form = std::ranges::find(forms, options.form, &NamedForm::name)->form;
   how.generation =
       std::ranges::find(generations, options.generation, &NamedGeneration::name)->generation;
   if (options.system_library) how.system_library = options.prefix;
   how.inputs = input_files(globals, {});
-  const Environment environment = read_environment();
-  const std::vector<std::string> compiler = words_of(environment.compiler);
-  const std::vector<std::string> glslang = words_of(environment.glslang);
-  if (!compiler.empty()) how.compiler = compiler;
-  if (!glslang.empty()) how.glslang = glslang;
-  if (!environment.program_path.empty()) how.search.path = environment.program_path;
-  if (!environment.temporary_directory.empty()) how.temporary = environment.temporary_directory;
-  how.search.allow_relative = !environment.elevated;
   // Only kernels with sources require plugins, which may compile them.
   std::optional<Runtime> runtime;
   TargetKinds kinds;

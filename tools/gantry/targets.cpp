@@ -5,10 +5,13 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 #include "tools/gantry/target_devices.hpp"
 
+#include "core/base/find_program.hpp"
 #include "core/base/text.hpp"
+#include "core/pack/kernel_programs.hpp"
 #include "core/target/target.hpp"
 
 #include <gantry/join.hpp>
@@ -22,12 +25,32 @@
 namespace gantry::cli {
 namespace {
 
-// A kind and the devices of this host that run its code.
+// A program that `gantry pack` starts for sources.
+struct ListedProgram {
+  std::string_view language;
+  std::string name;
+  // empty: this host does not have it
+  std::string path;
+};
+
+// A kind, the devices of this host that run its code, and the programs that compile it.
 struct ListedKind {
   KnownTargetKind known;
   // "cuda:0"
   std::vector<std::string> devices;
+  std::vector<ListedProgram> programs;
 };
+
+std::vector<ListedProgram> programs_for(std::string_view kind) {
+  const PackOptions options = options_of_environment();
+  std::vector<ListedProgram> programs;
+  for (const KernelProgram& each : kernel_programs(options)) {
+    if (each.type_key != kind) continue;
+    const auto path = find_program(each.program, options.search);
+    programs.push_back({each.language, each.program, path.ok() ? path->native() : ""});
+  }
+  return programs;
+}
 
 std::string value_text(const TargetValue& value) {
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
@@ -58,6 +81,11 @@ std::string kinds_text(const std::vector<ListedKind>& kinds) {
     if (!kind.languages.empty()) {
       text += text_line("  builds  payloads ", escaped(quoted(kind.type_key)), " from ",
                         escaped(join(kind.languages)));
+    }
+    for (const ListedProgram& program : listed.programs) {
+      text += text_line(
+          "  compiles  ", program.language, " with ", escaped(program.name),
+          program.path.empty() ? ", not on this host" : concat(", ", escaped(program.path)));
     }
     text += text_line("  options");
     for (const TargetOption& option : kind.options) {
@@ -95,6 +123,12 @@ void write_option(const TargetOption& option, JsonWriter& json) {
   json.field("attribute", text_or_null(option.attribute));
 }
 
+void write_program(const ListedProgram& program, JsonWriter& json) {
+  json.field("language", program.language);
+  json.field("name", json_text(program.name));
+  json.field("path", text_or_null(program.path));
+}
+
 void write_kind(const ListedKind& listed, JsonWriter& json) {
   const TargetKind& kind = listed.known.kind;
   json.field("name", json_text(kind.name));
@@ -105,6 +139,7 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
   write_texts("keys", kind.keys, json);
   json.field("type_key", text_or_null(kind.type_key));
   write_texts("languages", kind.languages, json);
+  write_objects("programs", listed.programs, json, write_program);
   write_objects("options", kind.options, json, write_option);
   json.begin_object("tags");
   for (const TargetTag& tag : kind.tags) {
@@ -138,7 +173,7 @@ Result<ExitStatus> list_kinds(TargetDevices& devices, const TargetKinds& kinds,
   GANTRY_TRY(const std::vector<DeviceInfo> found, devices.all());
   std::vector<ListedKind> listed;
   for (const KnownTargetKind& known : kinds.all()) {
-    listed.push_back({known, {}});
+    listed.push_back({known, {}, programs_for(known.kind.name)});
     for (const DeviceInfo& device : found) {
       if (device.name != known.kind.device) continue;
       listed.back().devices.push_back(concat(device.name, ':', device.index));

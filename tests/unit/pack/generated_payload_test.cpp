@@ -300,6 +300,11 @@ TEST_F(GeneratedPayload, OfOpenclIsBuiltByThePluginForATargetOrIfTheRecipeRequir
   EXPECT_EQ(write(what).size(), 7u);
   EXPECT_EQ(generator.calls, 2);
   EXPECT_EQ(generator.flags, std::uint32_t{GANTRY_BUILD_COMPILED});
+
+  kinds = TargetKinds();
+  EXPECT_EQ(refused(what).message,
+            "no installed plugin generates \"opencl\" code, which code: compiled requires; "
+            "`gantry targets` lists the generators\n  r.yaml:3:1: module");
 }
 
 TEST_F(GeneratedPayload, OfCudaIsCompiledByThePlugin) {
