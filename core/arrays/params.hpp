@@ -14,11 +14,8 @@
 
 namespace gantry {
 
-struct Param {
-  std::string_view name;
-  // like the name, its data are a view of the file's bytes
-  ArrayRecord array;
-};
+// Name and data are views of the file's bytes.
+using Param = NamedArray;
 
 // Returns the parameters in the order of the file.
 //

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/format/aligned_payload.hpp"
+#include "core/format/array_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -49,8 +50,7 @@ class AlignedOutput final : public dmlc::Stream {
 };
 
 // Lists of named arrays: parameters of executors, and constants.
-bool is_array_list(std::string_view type_key);
-Status write_aligned_list(std::string_view type_key, std::span<const std::uint8_t> payload,
+Status write_aligned_list(const ArrayListForm& form, std::span<const std::uint8_t> payload,
                           AlignedOutput& out);
 
 Status write_aligned_relax(std::span<const std::uint8_t> payload,

@@ -15,7 +15,8 @@ Status write_aligned_payload(std::string_view type_key, std::span<const std::uin
                    max_record_data_alignment);
   }
   AlignedOutput out(to);
-  if (is_array_list(type_key)) return write_aligned_list(type_key, payload, out);
+  if (const ArrayListForm* form = array_list_form(type_key))
+    return write_aligned_list(*form, payload, out);
   if (type_key == "VMExecutable") return write_aligned_relay(payload, out);
   if (is_virtual_machine(type_key)) return write_aligned_relax(payload, facts.numbering, out);
   out.write(payload);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/graph_payload.hpp"
 
+#include "core/format/array_list.hpp"
+
 #include <gantry/aligned_record.hpp>
 #include <gantry/dtype_text.hpp>
 
@@ -62,10 +64,8 @@ Status write_graph_payload(const GraphPayload& payload, Pieces& out) {
   GANTRY_CHECK(check_names(payload.parameters));
   std::vector<std::string_view> names;
   for (const Parameter& parameter : payload.parameters) names.push_back(parameter.name);
-  const std::vector<std::string> stored = names_with_fillers(names);
-  out.write_text(payload.graph_json);
-  out.Write<std::uint64_t>(stored.size());
-  out.Write(stored);
+  write_array_names(out, *array_list_form(graph_factory_key), payload.graph_json,
+                    names_with_fillers(names));
   for (const Parameter& parameter : payload.parameters) {
     write_filler(out, out.offset(),
                  {record_header_bytes(parameter.shape.size()), data_bytes(parameter)});

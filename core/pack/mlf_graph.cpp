@@ -3,6 +3,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/format/array_list.hpp"
 #include "core/format/model_signature.hpp"
 
 #include <gantry/aligned_record.hpp>
@@ -12,6 +13,7 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace gantry {
 
@@ -27,24 +29,13 @@ Result<MlfGraph> read_factory(const Container& container) {
             max_listed_names));
   }
   ByteReader in(found->payload, found->at);
+  GANTRY_TRY(ArrayList factory, read_array_list(in, *array_list_form(found->type_key)));
+  std::erase_if(factory.arrays, [](const Param& each) { return is_filler(each.name); });
   MlfGraph graph;
-  GANTRY_TRY(graph.text, in.read_string("graph"));
-  GANTRY_TRY(graph.graph, read_graph_json(graph.text, in.offset() - graph.text.size()));
-  GANTRY_TRY(const std::uint64_t arrays, in.read_u64("parameter count"));
-  const std::uint64_t count_at = in.offset();
-  GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
-  if (count != arrays) {
-    return malformed(count_at, "graph has ", arrays, " parameters, name count is ", count);
-  }
-  std::vector<std::string_view> names(count);
-  for (std::string_view& name : names) {
-    GANTRY_TRY(name, in.read_string("parameter name"));
-  }
-  for (const std::string_view name : names) {
-    GANTRY_TRY(ArrayRecord record, read_array_record(in, concat("parameter ", quoted(name))));
-    if (!is_filler(name)) graph.parameters.push_back({name, std::move(record)});
-  }
-  GANTRY_TRY(graph.module_name, in.read_string("module name"));
+  graph.text = factory.graph_json;
+  GANTRY_TRY(graph.graph, read_graph_json(graph.text, found->at + sizeof(std::uint64_t)));
+  graph.parameters = std::move(factory.arrays);
+  graph.module_name = factory.module_name;
   return graph;
 }
 

@@ -63,20 +63,30 @@ constexpr std::uint64_t data_alignment(std::uint64_t data_bytes, std::uint64_t a
 //
 // out      [in]   a dmlc::Stream, or a class with the same Write functions
 // nbytes   [in]   size of the data that the caller writes next
+// reserved, device_id  [in]   as ArrayRecord has them
 template <class Stream>
 void write_record_header(Stream& out, gantry_dtype dtype, std::span<const std::int64_t> shape,
-                         std::uint64_t nbytes) {
+                         std::uint64_t nbytes, std::uint64_t reserved = 0,
+                         std::int32_t device_id = 0) {
   out.template Write<std::uint64_t>(array_record_magic);
-  out.template Write<std::uint64_t>(0);
-  // Device type and id: the CPU.
+  out.template Write<std::uint64_t>(reserved);
+  // Device type: the CPU.
   out.template Write<std::int32_t>(1);
-  out.template Write<std::int32_t>(0);
+  out.template Write<std::int32_t>(device_id);
   out.template Write<std::int32_t>(static_cast<std::int32_t>(shape.size()));
   out.template Write<std::uint8_t>(dtype.code);
   out.template Write<std::uint8_t>(dtype.bits);
   out.template Write<std::uint16_t>(dtype.lanes);
   for (const std::int64_t extent : shape) out.template Write<std::int64_t>(extent);
   out.template Write<std::uint64_t>(nbytes);
+}
+
+// Writes the record that read_array_record() read.
+template <class Stream>
+void write_array_record(Stream& out, const ArrayRecord& record) {
+  write_record_header(out, record.dtype, record.shape, record.data.size(), record.reserved,
+                      record.device_id);
+  out.Write(record.data.data(), record.data.size());
 }
 
 constexpr std::uint64_t record_header_bytes(std::size_t ndim) {

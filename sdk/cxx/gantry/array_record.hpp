@@ -40,6 +40,14 @@ struct ArrayRecord {
   std::span<const std::uint8_t> data;
   // Offset of data in the reader.
   std::uint64_t data_at = 0;
+  // Have no meaning; kept for writing.
+  std::uint64_t reserved = 0;
+  std::int32_t device_id = 0;
+};
+
+struct NamedArray {
+  std::string_view name;
+  ArrayRecord array;
 };
 
 // Checks that an array in a file may have elements of this type.
@@ -79,11 +87,12 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
   if (magic != array_record_magic) {
     return refuse(start, "magic is ", Hex{magic}, ", expected ", Hex{array_record_magic});
   }
-  GANTRY_CHECK(in.read_u64(" reserved word"));
+  ArrayRecord record;
+  GANTRY_TRY(record.reserved, in.read_u64(" reserved word"));
 
   const std::uint64_t device_at = in.offset();
   GANTRY_TRY(const std::int32_t device_type, in.read_i32(" device type"));
-  GANTRY_CHECK(in.read_i32(" device id"));
+  GANTRY_TRY(record.device_id, in.read_i32(" device id"));
   if (device_type != 1)
     return refuse(device_at, "device type is ", device_type, ", expected 1 (CPU)");
 
@@ -93,7 +102,6 @@ inline Result<ArrayRecord> read_unnamed_array_record(ByteReader& in) {
     return refuse(ndim_at, "ndim is ", ndim, ", range is 0 to ", max_array_dimensions);
   }
 
-  ArrayRecord record;
   const std::uint64_t dtype_at = in.offset();
   GANTRY_TRY(record.dtype.code, in.read_u8(" dtype code"));
   GANTRY_TRY(record.dtype.bits, in.read_u8(" dtype bits"));

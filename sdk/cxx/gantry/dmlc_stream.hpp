@@ -31,6 +31,7 @@
 #include <cstring>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 namespace gantry {
@@ -95,6 +96,12 @@ class SinkStream : public dmlc::Stream {
     Status done = Sink(*sink_).write({static_cast<const std::uint8_t*>(from), size});
     if (!done.ok()) throw ErrorThrown(std::move(done).error());
     written_ += size;
+  }
+  void write(std::span<const std::uint8_t> bytes) { Write(bytes.data(), bytes.size()); }
+  // Writes a text, or bytes, after their size.
+  void write_text(std::string_view text) {
+    Write<std::uint64_t>(text.size());
+    Write(text.data(), text.size());
   }
   std::size_t Read(void*, std::size_t) override {
     throw ErrorThrown(bug("sink is read from while it is written").with_reason("SINK_READ"));

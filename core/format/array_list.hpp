@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Payloads with a list of names and a list of arrays in the same order: parameters of executors,
+// and constants.
+//
+//   bytes graph_json ; u64 n ; vec<str> names ; n ndarrays ; str module_name      graph
+//   u64 n ; vec<str> names ; n ndarrays ; str module_name                         AOT
+//   vec<str> names ; vec<ndarray> ; vec<str> symbols ; vec<vec<str>> wanted       constants
+//
+//     GANTRY_TRY(ArrayList list, read_array_list(in, *array_list_form("GraphExecutorFactory")));
+//     write_array_list(out, *array_list_form("GraphExecutorFactory"), list);    // the same bytes
+#pragma once
+
+#include <gantry/aligned_record.hpp>
+#include <gantry/array_record.hpp>
+#include <gantry/byte_reader.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+// A type key, and what differs between them.
+struct ArrayListForm {
+  std::string_view key;
+  bool has_graph;
+  // The names follow their number; else the arrays do.
+  bool has_count_first;
+  // Ends with the names that functions use, instead of the name of a module.
+  bool has_users;
+};
+
+// Returns NULL for other keys.
+const ArrayListForm* array_list_form(std::string_view type_key);
+
+struct ArrayList {
+  // Empty for keys without it, as are module_name and users.
+  std::string_view graph_json;
+  // As in the payload, with fillers (gantry/aligned_record.hpp). Names may be equal.
+  std::vector<NamedArray> arrays;
+  std::string_view module_name;
+  // Symbols and the names that they want, which are not those of fillers.
+  std::span<const std::uint8_t> users;
+};
+
+// Reads one payload.
+//
+// in       [in, out] at the first byte on entry, after the last field on success, undefined after a
+//                 failure
+// returns  MALFORMED    at the first wrong field
+//          UNSUPPORTED  an element type that is not supported in files
+// lifetime texts and data view the reader's bytes
+// costs    time and memory O(names); neither the graph nor array data are read
+// source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc,
+//          src/runtime/aot_executor/aot_executor_factory.cc, src/runtime/const_loader_module.cc
+Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form);
+
+// Writes everything before the first array.
+//
+// out      [in]   a dmlc::Stream with write_text() and write()
+// names    [in]   of all arrays: texts, or NamedArray
+template <class Stream, class Names>
+void write_array_names(Stream& out, const ArrayListForm& form, std::string_view graph_json,
+                       const Names& names) {
+  if (form.has_graph) out.write_text(graph_json);
+  if (form.has_count_first) out.template Write<std::uint64_t>(names.size());
+  out.template Write<std::uint64_t>(names.size());
+  for (const auto& name : names) {
+    if constexpr (requires { name.array; }) {
+      out.write_text(name.name);
+    } else {
+      out.write_text(name);
+    }
+  }
+  if (!form.has_count_first) out.template Write<std::uint64_t>(names.size());
+}
+
+// Writes everything after the last array.
+template <class Stream>
+void write_array_list_end(Stream& out, const ArrayListForm& form, const ArrayList& list) {
+  if (form.has_users) {
+    out.write(list.users);
+  } else {
+    out.write_text(list.module_name);
+  }
+}
+
+// Writes a payload from its parts: the bytes that read_array_list() read.
+template <class Stream>
+void write_array_list(Stream& out, const ArrayListForm& form, const ArrayList& list) {
+  write_array_names(out, form, list.graph_json, list.arrays);
+  for (const NamedArray& each : list.arrays) write_array_record(out, each.array);
+  write_array_list_end(out, form, list);
+}
+
+}  // namespace gantry
