@@ -81,6 +81,13 @@ Status ArrayFile::read_data(std::size_t index, const ArrayHeader& header,
   return {};
 }
 
+Status ArrayFile::copy_data(std::size_t index, const ArrayHeader& header,
+                            const std::function<void(std::span<const std::uint8_t>)>& sink) const {
+  if (npz_) return npz_->copy_data(npz_->members()[index], header, sink);
+  sink(arrays_[index].array.data);
+  return {};
+}
+
 Result<std::optional<std::span<const std::uint8_t>>> ArrayFile::stored_data(
     std::size_t index, const ArrayHeader& header) const {
   if (npz_) return npz_->stored_data(npz_->members()[index], header);

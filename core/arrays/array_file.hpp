@@ -17,6 +17,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -62,6 +63,10 @@ class ArrayFile {
   // to       [out]  header.data_bytes bytes; undefined after a failure
   // returns  as NpzReader::read_data()
   Status read_data(std::size_t index, const ArrayHeader& header, std::span<std::uint8_t> to) const;
+
+  // As read_data(), in parts; see NpzReader::copy_data().
+  Status copy_data(std::size_t index, const ArrayHeader& header,
+                   const std::function<void(std::span<const std::uint8_t>)>& sink) const;
 
   // Returns the data as a view of the file's bytes; nullopt if they are compressed.
   //

@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t max_deflate_ratio = 1032;
 // Larger than nearly all headers.
 constexpr std::uint64_t usual_npy_front = 256;
+// Of the data that copy_data() decompresses at once.
+constexpr std::uint64_t max_part = std::uint64_t{1} << 20;
 
 // Returns an error with the offset of the member's directory entry.
 template <class... Parts>
@@ -109,6 +111,19 @@ Status NpzReader::read_data(const ZipMember& member, const ArrayHeader& header,
                             std::span<std::uint8_t> to) const {
   GANTRY_TRY(ZipMemberReader reader, open_data(member, header.data_at, to.size()));
   GANTRY_CHECK(reader.read(to));
+  return reader.finish();
+}
+
+Status NpzReader::copy_data(const ZipMember& member, const ArrayHeader& header,
+                            const std::function<void(std::span<const std::uint8_t>)>& sink) const {
+  GANTRY_TRY(ZipMemberReader reader, open_data(member, header.data_at, header.data_bytes));
+  std::vector<std::uint8_t> buffer(std::min(max_part, header.data_bytes));
+  for (std::uint64_t left = header.data_bytes; left != 0;) {
+    const auto part = std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), left));
+    GANTRY_CHECK(reader.read(part));
+    sink(part);
+    left -= part.size();
+  }
   return reader.finish();
 }
 

@@ -10,6 +10,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -59,6 +60,11 @@ class NpzReader {
   // returns  malformed  the packed data or the checksum are wrong
   Status read_data(const ZipMember& member, const ArrayHeader& header,
                    std::span<std::uint8_t> to) const;
+
+  // As read_data(), in parts: calls `sink` with up to 1 MiB at once, which is undefined after the
+  // call. After a failure it has been called with a part of the data.
+  Status copy_data(const ZipMember& member, const ArrayHeader& header,
+                   const std::function<void(std::span<const std::uint8_t>)>& sink) const;
 
   // Checks the checksum of a stored member and returns a view of its data; nullopt if the member is
   // compressed.

@@ -24,7 +24,7 @@ struct Parameter {
   gantry_dtype dtype{};
   std::vector<std::int64_t> shape;
   // compact, row-major, little-endian
-  std::variant<std::string, FileRange, MadeBytes> data;
+  std::variant<std::string, FileRange, MadeBytes, StreamedBytes> data;
   // in a recipe, for messages
   std::string location = {};
 };

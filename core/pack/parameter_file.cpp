@@ -3,6 +3,8 @@
 
 #include "core/arrays/array_file.hpp"
 
+#include <dmlc/memory_io.h>
+
 #include <cstring>
 
 namespace gantry {
@@ -30,6 +32,12 @@ Bytes transposed(std::span<const std::uint8_t> from, std::size_t rows, std::size
 // Returns a copy of the data in memory.
 Result<Bytes> bytes_of(const Data& data) {
   if (const auto* made = std::get_if<MadeBytes>(&data)) return made->make();
+  if (const auto* streamed = std::get_if<StreamedBytes>(&data)) {
+    Bytes bytes(streamed->size);
+    dmlc::MemoryFixedSizeStream out(bytes.data(), bytes.size());
+    GANTRY_CHECK(streamed->write(out));
+    return bytes;
+  }
   if (const auto* range = std::get_if<FileRange>(&data)) {
     const auto view = range->file->bytes().subspan(range->at, range->size);
     return Bytes(view.begin(), view.end());
@@ -92,12 +100,14 @@ Result<Parameter> ParameterFiles::find_member(const std::shared_ptr<const File>&
     parameter.data = FileRange{file->mapped, at, stored->size()};
   } else {
     parameter.data =
-        MadeBytes{header.data_bytes, [file, index, header]() -> Result<Bytes> {
-                    Bytes bytes(header.data_bytes);
-                    Status read = file->arrays.read_data(index, header, bytes);
-                    if (read.ok()) return bytes;
-                    return std::move(read).failure().at("in ", file->mapped->path().native());
-                  }};
+        StreamedBytes{header.data_bytes, [file, index, header](dmlc::Stream& out) -> Status {
+                        const auto write = [&](std::span<const std::uint8_t> part) {
+                          out.Write(part.data(), part.size());
+                        };
+                        Status copied = file->arrays.copy_data(index, header, write);
+                        if (copied.ok()) return {};
+                        return std::move(copied).failure().at("in ", file->mapped->path().native());
+                      }};
   }
   return parameter;
 }

@@ -17,8 +17,8 @@ class ParameterFiles {
   //          malformed    the file is damaged, or is none of .npy, .npz, .params
   //          invalid      the array does not have the type that the recipe requires, or is to be
   //                       transposed and is not a matrix
-  // costs    reads headers; a compressed member is inflated twice, to be described and to be
-  //          written
+  // costs    reads headers. A compressed member is inflated when it is written, 1 MiB at once; an
+  //          array that is transposed is then in memory
   Result<Parameter> find(const ParameterSource& source);
 
   // Returns a source for each array of a file, by its name.

@@ -38,13 +38,39 @@ Status write_range(const FileRange& range, dmlc::Stream& out) {
   return {};
 }
 
+Failure wrong_size(std::uint64_t found, std::uint64_t expected) {
+  return malformed(0, "generated piece has ", found, " bytes, expected ", expected);
+}
+
 Status write_made(const MadeBytes& made, dmlc::Stream& out) {
   GANTRY_TRY(const std::vector<std::uint8_t> bytes, made.make());
-  if (bytes.size() != made.size) {
-    return malformed(0, "generated piece has ", bytes.size(), " bytes, expected ", made.size);
-  }
+  if (bytes.size() != made.size) return wrong_size(bytes.size(), made.size);
   out.Write(bytes.data(), bytes.size());
   return {};
+}
+
+// Passes bytes on and counts them.
+class CountedStream : public dmlc::Stream {
+ public:
+  explicit CountedStream(dmlc::Stream& out) : out_(out) {}
+
+  void Write(const void* data, std::size_t size) override {
+    out_.Write(data, size);
+    count_ += size;
+  }
+  std::size_t Read(void*, std::size_t) override { return 0; }
+  std::uint64_t count() const { return count_; }
+
+ private:
+  dmlc::Stream& out_;
+  std::uint64_t count_ = 0;
+};
+
+Status write_streamed(const StreamedBytes& streamed, dmlc::Stream& out) {
+  CountedStream counted(out);
+  GANTRY_CHECK(streamed.write(counted));
+  if (counted.count() == streamed.size) return {};
+  return wrong_size(counted.count(), streamed.size);
 }
 
 }  // namespace
@@ -67,6 +93,11 @@ void Pieces::append(MadeBytes made) {
   pieces_.emplace_back(std::move(made));
 }
 
+void Pieces::append(StreamedBytes streamed) {
+  size_ += streamed.size;
+  pieces_.emplace_back(std::move(streamed));
+}
+
 void Pieces::append(Pieces&& other) {
   size_ += other.size_;
   std::move(other.pieces_.begin(), other.pieces_.end(), std::back_inserter(pieces_));
@@ -86,6 +117,8 @@ Status Pieces::write_to(dmlc::Stream& out) const {
       out.Write(text->data(), text->size());
     } else if (const auto* range = std::get_if<FileRange>(&piece)) {
       GANTRY_CHECK(write_range(*range, out));
+    } else if (const auto* streamed = std::get_if<StreamedBytes>(&piece)) {
+      GANTRY_CHECK(write_streamed(*streamed, out));
     } else {
       GANTRY_CHECK(write_made(std::get<MadeBytes>(piece), out));
     }

@@ -37,6 +37,12 @@ struct MadeBytes {
   std::function<Result<std::vector<std::uint8_t>>()> make;
 };
 
+// `size` bytes that write() writes, in parts of any size.
+struct StreamedBytes {
+  std::uint64_t size = 0;
+  std::function<Status(dmlc::Stream&)> write;
+};
+
 class Pieces : public dmlc::Stream {
  public:
   // base     [in]   offset() of the first byte
@@ -54,6 +60,7 @@ class Pieces : public dmlc::Stream {
   void write_zeros(std::size_t count) { write_bytes(std::string(count, '\0')); }
   void append(FileRange range);
   void append(MadeBytes made);
+  void append(StreamedBytes streamed);
   void append(Pieces&& other);
 
   // number of bytes
@@ -63,16 +70,16 @@ class Pieces : public dmlc::Stream {
   // number of bytes that are in memory
   std::uint64_t memory_bytes() const;
 
-  // Writes all bytes in order to `out`, with at most one generated piece or 1 MiB of a file in
+  // Writes all bytes in order to `out`, with at most one piece of MadeBytes or 1 MiB of a file in
   // memory.
   //
   // returns  malformed    a file ends before its range, or a generated piece has another size
   //          unavailable  a file cannot be read
-  //          the failures of make(); errors of `out` are not reported here
+  //          the failures of make() and write(); errors of `out` are not reported here
   Status write_to(dmlc::Stream& out) const;
 
  private:
-  std::vector<std::variant<std::string, FileRange, MadeBytes>> pieces_;
+  std::vector<std::variant<std::string, FileRange, MadeBytes, StreamedBytes>> pieces_;
   std::uint64_t base_;
   std::uint64_t size_ = 0;
 };

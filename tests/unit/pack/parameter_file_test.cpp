@@ -72,6 +72,7 @@ class ParameterFile : public ::testing::Test {
     Pieces pieces;
     if (const auto* range = std::get_if<FileRange>(&parameter.data)) pieces.append(*range);
     if (const auto* made = std::get_if<MadeBytes>(&parameter.data)) pieces.append(*made);
+    if (const auto* read = std::get_if<StreamedBytes>(&parameter.data)) pieces.append(*read);
     const std::vector<std::uint8_t> bytes = test::bytes_of(pieces);
     std::vector<std::int16_t> numbers(bytes.size() / 2);
     std::memcpy(numbers.data(), bytes.data(), bytes.size());
@@ -100,12 +101,33 @@ TEST_F(ParameterFile, StaysInItsFile) {
   EXPECT_TRUE(std::holds_alternative<FileRange>(find("m.params", "m").value().data));
 }
 
-TEST_F(ParameterFile, IsUnpackedWhenItIsWritten) {
-  const Parameter parameter = find("z.npz", "m").value();
-  const auto* const made = std::get_if<MadeBytes>(&parameter.data);
-  ASSERT_NE(made, nullptr);
-  EXPECT_EQ(made->size, 12u);
-  EXPECT_EQ(made->make().value().size(), 12u);
+// The largest part that is written at once, and the sum of all.
+class MeasuredStream : public dmlc::Stream {
+ public:
+  void Write(const void*, std::size_t size) override {
+    largest = std::max(largest, size);
+    sum += size;
+  }
+  std::size_t Read(void*, std::size_t) override { return 0; }
+
+  std::size_t largest = 0, sum = 0;
+};
+
+TEST_F(ParameterFile, IsUnpackedInPartsWhenItIsWritten) {
+  constexpr std::size_t megabyte = std::size_t{1} << 20, count = megabyte + 5;
+  const std::vector<std::uint8_t> npy =
+      npy_bytes(int16, std::vector<std::int64_t>{count}, std::vector<std::uint8_t>(2 * count))
+          .value();
+  test::write_file(directory / "large.npz", zip_of({{"m.npy", npy, 8}}));
+  const Parameter parameter = find("large.npz", "m").value();
+  const auto* const streamed = std::get_if<StreamedBytes>(&parameter.data);
+  ASSERT_NE(streamed, nullptr);
+  MeasuredStream out;
+
+  ASSERT_TRUE(streamed->write(out).ok());
+
+  EXPECT_EQ(out.sum, 2 * count);
+  EXPECT_EQ(out.largest, megabyte);
 }
 
 TEST_F(ParameterFile, SaysWhichFileHasWrongPackedData) {
@@ -114,12 +136,14 @@ TEST_F(ParameterFile, SaysWhichFileHasWrongPackedData) {
   test::write_file(directory / "bad.npz", zip_of({{"m.npy", npy, 8, 0, -1, -1, 7}}));
   const Parameter parameter = find("bad.npz", "m").value();
 
-  const auto made = std::get<MadeBytes>(parameter.data).make();
+  MeasuredStream out;
 
-  ASSERT_FALSE(made.ok());
-  EXPECT_EQ(made.error().code, Code::malformed);
-  EXPECT_THAT(made.error().message, StartsWith("npz member \"m.npy\": checksum of the data is "));
-  EXPECT_THAT(made.error().message, EndsWith("\n  in " + (directory / "bad.npz").native()));
+  const Status read = std::get<StreamedBytes>(parameter.data).write(out);
+
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().code, Code::malformed);
+  EXPECT_THAT(read.error().message, StartsWith("npz member \"m.npy\": checksum of the data is "));
+  EXPECT_THAT(read.error().message, EndsWith("\n  in " + (directory / "bad.npz").native()));
 }
 
 TEST_F(ParameterFile, IsTransposedOnRequest) {

@@ -120,6 +120,22 @@ TEST(Pieces, RejectsGeneratedBytesOfAnotherSize) {
   EXPECT_EQ(written.error().message, "generated piece has 1 bytes, expected 3");
 }
 
+TEST(Pieces, RejectsStreamedBytesOfAnotherSize) {
+  Pieces pieces;
+  pieces.append(StreamedBytes{3, [](dmlc::Stream& out) -> Status {
+                                out.Write("ab", 2);
+                                return {};
+                              }});
+  std::string out;
+  dmlc::MemoryStringStream stream(&out);
+
+  const Status written = pieces.write_to(stream);
+
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::malformed);
+  EXPECT_EQ(written.error().message, "generated piece has 2 bytes, expected 3");
+}
+
 TEST(Pieces, ReportsTheErrorOfTheGenerator) {
   Pieces pieces;
   pieces.append(
