@@ -58,7 +58,7 @@ class Module {
   // returns  UNSUPPORTED  the kernel has an unsupported launch tag (LAUNCH_TAG)
   Result<Kernel*> find(std::string_view name);
   std::vector<std::string_view> names() const { return payload_.kernels.names(); }
-  Status save(const Sink& sink) const { return sink.write(payload_.kept.bytes); }
+  Status save(const Sink& sink) const { return write_payload(payload_, sink); }
 
   // Returns a kernel on a device; the first call on a device loads the code there.
   //

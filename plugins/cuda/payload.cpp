@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
@@ -57,8 +58,8 @@ Result<Payload> read_payload(Blob& blob) {
                return {};
              }));
   const std::uint64_t code_at = in.offset() + sizeof(std::uint64_t);
-  GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  GANTRY_TRY(Code found, read_code(payload.format, ByteReader::of_text(code, code_at)));
+  GANTRY_TRY(payload.code, in.read_string("code"));
+  GANTRY_TRY(Code found, read_code(payload.format, ByteReader::of_text(payload.code, code_at)));
   payload.image = std::move(found.image);
   payload.source = found.source;
   payload.calls.reserve(payload.kernels.size());
@@ -68,6 +69,14 @@ Result<Payload> read_payload(Blob& blob) {
   }
   payload.kept = blob.keep();
   return payload;
+}
+
+Status write_payload(const Payload& payload, const Sink& sink) {
+  SinkStream out(&sink.raw());
+  out.write_text(payload.format);
+  write_kernel_table(out, payload.kernels);
+  out.write_text(payload.code);
+  return {};
 }
 
 }  // namespace gantry::cuda

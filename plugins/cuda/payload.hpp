@@ -12,6 +12,7 @@
 #include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/kernel_table.hpp>
+#include <gantry/sink.hpp>
 
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ namespace gantry::cuda {
 struct Payload {
   std::string_view format;
   KernelTable kernels;
+  // As in the file; `image` or `source` is its content.
+  std::string_view code;
   // Parallel to kernels.kernels().
   std::vector<KernelCall> calls;
   // Of the code; empty for source.
@@ -41,5 +44,11 @@ struct Payload {
 // costs    O(kernels + headers of the code); O(bytes) for PTX
 // source   apache/tvm src/runtime/cuda/cuda_module.cc
 Result<Payload> read_payload(Blob& blob);
+
+// Writes a payload from its parts: the bytes that were read.
+//
+// returns  the sink's error
+// throws   ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()
+Status write_payload(const Payload& payload, const Sink& sink);
 
 }  // namespace gantry::cuda

@@ -21,8 +21,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
     executor->is_parameter.push_back(executor->memory_.is_linked(graph.input_entry(i)));
   }
   if (source.with_parameters) {
-    for (const Parameter& parameter : source.payload->parameters) {
-      const auto input = graph.input_by_name.find(parameter.name);
+    for (const Parameter* parameter : source.payload->parameters) {
+      const auto input = graph.input_by_name.find(parameter->name);
       if (input != graph.input_by_name.end()) executor->is_parameter[input->second] = true;
     }
   }

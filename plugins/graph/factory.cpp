@@ -20,7 +20,7 @@ std::array<Method<Factory>, 6> Factory::functions() const {
                  method<&Factory::remove_params, "remove_params()">,
                  method<&Factory::get_graph_json, "get_graph_json()">,
                  method<&Factory::get_graph_params, "get_graph_params()">};
-  all[0].name = source_.payload->module_name;
+  all[0].name = source_.payload->list.module_name;
   return all;
 }
 
@@ -41,7 +41,7 @@ Result<Value> Factory::create_executor(const Call& call, std::size_t first_devic
     Status captures = executor->capture_runs();
     if (!captures.ok()) {
       return std::move(captures).error().at("in cuda_graph_create; ",
-                                            quoted(source_.payload->module_name),
+                                            quoted(source_.payload->list.module_name),
                                             " runs the same model without recording");
     }
   }
@@ -56,9 +56,9 @@ Result<Value> Factory::create(const Call& call) const {
 Result<Value> Factory::debug_create(const Call& call) const {
   if (call.args.empty()) return call.refuse("argument count is 0");
   GANTRY_TRY(const std::string_view name, call.text(0));
-  if (name != source_.payload->module_name) {
+  if (name != source_.payload->list.module_name) {
     return not_found("no module is called ", quoted(name), ", the only one is ",
-                     quoted(source_.payload->module_name))
+                     quoted(source_.payload->list.module_name))
         .with_reason("MODULE");
   }
   return create_executor(call, 1, Kind::debug);
@@ -70,7 +70,7 @@ Result<Value> Factory::cuda_graph_create(const Call& call) const {
 
 Result<Value> Factory::get_graph_json(const Call& call) const {
   GANTRY_CHECK(call.count_is(0));
-  return source_.host.text(source_.payload->graph_json);
+  return source_.host.text(source_.payload->list.graph_json);
 }
 
 // Returns copies, which the caller may change: the file's bytes are read-only.
@@ -78,9 +78,9 @@ Result<Value> Factory::get_graph_params(const Call& call) const {
   GANTRY_CHECK(call.count_is(0));
   std::vector<Host::Entry> entries;
   if (source_.with_parameters) {
-    for (const Parameter& parameter : source_.payload->parameters) {
-      const gantry_tensor view = view_of_parameter(parameter);
-      GANTRY_TRY(Value name, source_.host.text(parameter.name));
+    for (const Parameter* parameter : source_.payload->parameters) {
+      const gantry_tensor view = view_of_parameter(*parameter);
+      GANTRY_TRY(Value name, source_.host.text(parameter->name));
       GANTRY_TRY(Value copy, source_.host.tensor_new(view));
       GANTRY_CHECK(source_.host.tensor_copy(view, *copy.tensor(), call.env));
       entries.emplace_back(std::move(name), std::move(copy));

@@ -115,11 +115,11 @@ Status Memory::bind_linked(const gantry_env* env) {
 }
 
 Status Memory::bind_parameters() {
-  for (const Parameter& parameter : payload_->parameters) {
-    const auto input = graph().input_by_name.find(parameter.name);
+  for (const Parameter* parameter : payload_->parameters) {
+    const auto input = graph().input_by_name.find(parameter->name);
     if (input == graph().input_by_name.end()) continue;
     const std::uint32_t v = plan_.value_of[graph().input_entry(input->second)];
-    const gantry_tensor view = view_of_parameter(parameter);
+    const gantry_tensor view = view_of_parameter(*parameter);
     if (!payload_->kept.pin || !may_stay_in_place(plan_.values[v], view.data)) continue;
     GANTRY_CHECK(bind_value(v, view, payload_->kept.pin.get(), {Owner::lender}));
   }
@@ -142,14 +142,14 @@ Status Memory::allocate_slots() {
 }
 
 Status Memory::copy_parameters(const gantry_env* env) {
-  for (const Parameter& parameter : payload_->parameters) {
-    const auto input = graph().input_by_name.find(parameter.name);
+  for (const Parameter* parameter : payload_->parameters) {
+    const auto input = graph().input_by_name.find(parameter->name);
     if (input == graph().input_by_name.end()) continue;
     const std::uint32_t e = graph().input_entry(input->second);
     if (binding(e).owner != Owner::executor) continue;
-    Status copied = copy_in(e, view_of_parameter(parameter), env);
+    Status copied = copy_in(e, view_of_parameter(*parameter), env);
     if (!copied.ok())
-      return std::move(copied).error().at("while copying parameter ", quoted(parameter.name));
+      return std::move(copied).error().at("while copying parameter ", quoted(parameter->name));
   }
   return {};
 }

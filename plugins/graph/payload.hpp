@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a graph factory.
-//
-//   str  graph_json
-//   u64  count ; vec<str> names ; count array records     parameters: names first, then the arrays
-//   str  module_name                                      "default"
+// The payload of a graph factory (core/format/array_list.hpp).
 //
 // It has two type keys: GraphRuntimeFactory (v0.7) and GraphExecutorFactory (v0.8 to v0.19).
 #pragma once
 
+#include "core/format/array_list.hpp"
 #include "core/format/graph_json.hpp"
 
-#include <gantry/aligned_record.hpp>
 #include <gantry/blob.hpp>
 #include <gantry/sink.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace gantry::graph {
 
-struct Parameter {
-  std::string_view name;
-  // Its data are in the payload.
-  ArrayRecord array;
-};
+// Its data are in the payload.
+using Parameter = NamedArray;
 
 struct Payload {
-  std::string_view graph_json;
-  // As in the file, without fillers.
-  std::vector<Parameter> parameters;
-  std::string_view module_name;
+  // All parts of the payload.
+  ArrayList list;
+  // Of `list`, without fillers.
+  std::vector<const Parameter*> parameters;
   // Empty until prove().
   mutable Graph graph;
   // Of all views above.
@@ -59,11 +54,11 @@ Status check_parameter(const Graph& graph, const Parameter& parameter);
 //
 // returns  MALFORMED at the first wrong field, with its offset
 // costs    O(parameters); neither the graph nor parameter data are read
-// source   apache/tvm src/runtime/graph_executor/graph_executor_factory.cc
 Result<std::shared_ptr<const Payload>> read_payload(Blob& blob);
 
-// Writes a payload: the bytes that were read, unless the sink requests an alignment
-// (core/format/aligned_payload.hpp) or the parameters are omitted.
+// Writes a payload from its parts: the bytes that were read, unless the parameters are omitted. If
+// the sink requests an alignment, the core writes these bytes again
+// (core/format/aligned_payload.hpp).
 //
 // returns    INVALID for an alignment that is not supported; the sink's error
 // throws     ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()

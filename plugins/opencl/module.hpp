@@ -59,7 +59,7 @@ class Module {
   // NULL: no kernel has this name.
   Kernel* find(std::string_view name);
   std::vector<std::string_view> names() const { return payload.table.names(); }
-  Status save(const Sink& sink) const { return sink.write(payload.kept.bytes); }
+  Status save(const Sink& sink) const { return write_payload(payload, sink); }
 
   // Returns the slot of kernel `index` on a device.
   Slot& slot(std::size_t index, const Device& device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/payload_format.hpp>
 
 #include <algorithm>
@@ -105,7 +106,8 @@ Status read_common(Blob& blob, Payload& payload) {
   GANTRY_TRY(payload.table,
              read_kernel_table(blob, [](ByteReader& rest) { return rest.read_string("code"); }));
   const std::uint64_t code_at = in.offset();
-  GANTRY_TRY(const std::string_view code, in.read_string("code"));
+  GANTRY_TRY(payload.data, in.read_string("code"));
+  const std::string_view code = payload.data;
   if (form == CodeForm::source) {
     const Named named = split(code, payload.programs);
     if (!named.empty()) return assign(payload, named, code_at);
@@ -116,24 +118,17 @@ Status read_common(Blob& blob, Payload& payload) {
   return {};
 }
 
-struct Shader {
-  std::string_view name;
-  // SPIR-V.
-  std::string_view words;
-};
-
 Result<std::vector<Shader>> read_shaders(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t count, in.read_count(20, "shaders"));
   std::vector<Shader> shaders(count);
   for (Shader& shader : shaders) {
     GANTRY_TRY(shader.name, in.read_string("shader name"));
-    GANTRY_CHECK(in.read_u32("shader flag"));
+    GANTRY_TRY(shader.flag, in.read_u32("shader flag"));
     GANTRY_TRY(const std::uint64_t word_count, in.read_count(4, "shader words"));
     const std::uint64_t words_at = in.offset();
-    GANTRY_TRY(const auto words, in.read_bytes(4 * word_count, "shader words"));
-    shader.words = {reinterpret_cast<const char*>(words.data()), words.size()};
+    GANTRY_TRY(shader.words, in.read_bytes(4 * word_count, "shader words"));
     std::uint32_t magic = 0;
-    if (words.size() >= sizeof magic) std::memcpy(&magic, words.data(), sizeof magic);
+    if (shader.words.size() >= sizeof magic) std::memcpy(&magic, shader.words.data(), sizeof magic);
     if (magic != spirv_magic) {
       return malformed(words_at, "shader ", quoted(shader.name), " begins with ", Hex{magic},
                        ", SPIR-V with ", Hex{spirv_magic})
@@ -147,14 +142,17 @@ Status read_spirv(Blob& blob, Payload& payload) {
   ByteReader& in = blob.reader();
   GANTRY_TRY(payload.table, read_kernel_table(blob, read_shaders));
   const std::uint64_t shaders_at = in.offset();
-  GANTRY_TRY(const std::vector<Shader> shaders, read_shaders(in));
+  GANTRY_TRY(payload.shaders, read_shaders(in));
   Named named;
-  for (const Shader& shader : shaders) {
+  for (const Shader& shader : payload.shaders) {
     if (!named.emplace(shader.name, payload.programs.size()).second) {
       return malformed(shaders_at, "shader ", quoted(shader.name), " appears twice")
           .with_reason("KERNEL_CODE");
     }
-    payload.programs.push_back({CodeForm::spirv, shader.words, {}});
+    payload.programs.push_back(
+        {CodeForm::spirv,
+         {reinterpret_cast<const char*>(shader.words.data()), shader.words.size()},
+         {}});
   }
   return assign(payload, named, shaders_at);
 }
@@ -173,6 +171,24 @@ Result<Payload> read_payload(Blob& blob) {
   }
   payload.kept = blob.keep();
   return payload;
+}
+
+Status write_payload(const Payload& payload, const Sink& sink) {
+  SinkStream out(&sink.raw());
+  if (payload.format) out.write_text(*payload.format);
+  write_kernel_table(out, payload.table);
+  if (payload.format) {
+    out.write_text(payload.data);
+    return {};
+  }
+  out.Write<std::uint64_t>(payload.shaders.size());
+  for (const Shader& shader : payload.shaders) {
+    out.write_text(shader.name);
+    out.Write<std::uint32_t>(shader.flag);
+    out.Write<std::uint64_t>(shader.words.size() / sizeof(std::uint32_t));
+    out.write(shader.words);
+  }
+  return {};
 }
 
 }  // namespace gantry::opencl

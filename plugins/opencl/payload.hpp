@@ -15,8 +15,11 @@
 
 #include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
+#include <gantry/sink.hpp>
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -38,11 +41,22 @@ struct Program {
   std::string_view made_for = {};
 };
 
+struct Shader {
+  std::string_view name;
+  // Has no meaning; kept for writing.
+  std::uint32_t flag = 0;
+  // SPIR-V.
+  std::span<const std::uint8_t> words;
+};
+
 // Views into `kept`.
 struct Payload {
   // nullopt: the SPIR-V layout, which has no format.
   std::optional<std::string_view> format;
   KernelTable table;
+  // After the table: the data, or the shaders of the SPIR-V layout, in the order of the payload.
+  std::string_view data;
+  std::vector<Shader> shaders;
   // Parallel to table.kernels().
   std::vector<KernelCall> calls;
   // Index in `programs`, parallel to table.kernels().
@@ -59,5 +73,11 @@ struct Payload {
 // source   apache/tvm src/runtime/opencl/opencl_module.cc, opencl_module_spirv.cc;
 //          src/runtime/source_utils.cc
 Result<Payload> read_payload(Blob& blob);
+
+// Writes a payload from its parts: the bytes that were read.
+//
+// returns  the sink's error
+// throws   ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()
+Status write_payload(const Payload& payload, const Sink& sink);
 
 }  // namespace gantry::opencl

@@ -14,6 +14,7 @@
 
 #include <gantry/array_record.hpp>
 #include <gantry/blob.hpp>
+#include <gantry/dmlc_stream.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -22,10 +23,10 @@
 
 namespace gantry::relax {
 
-// An array, a shape, a text, an integer, a number or a dtype. Array data and texts are views into
-// the payload.
-using Constant = std::variant<ArrayRecord, std::vector<std::int64_t>, std::string_view,
-                              std::int64_t, double, gantry_dtype>;
+// An array, a dtype, a shape, a text, an integer or a number. Array data and texts are views into
+// the payload. Types have the codes of the file: see public_dtype().
+using Constant = std::variant<ArrayRecord, gantry_dtype, std::vector<std::int64_t>,
+                              std::string_view, std::int64_t, double>;
 
 // The smallest constant: tag and dtype.
 constexpr std::uint64_t min_constant_bytes = 4 + 4;
@@ -37,5 +38,11 @@ constexpr std::uint64_t min_constant_bytes = 4 + 4;
 //          UNSUPPORTED  an element type that is not supported in files
 // costs    O(dimensions); array data are not read
 Result<Constant> read_constant(ByteReader& in, Numbering numbering);
+
+// Writes the bytes that read_constant() read.
+void write_constant(SinkStream& out, const Constant& constant, Numbering numbering);
+
+// Returns DLPack's type for the one of a constant.
+gantry_dtype public_dtype(gantry_dtype dtype, Numbering numbering);
 
 }  // namespace gantry::relax

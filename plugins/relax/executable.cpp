@@ -46,21 +46,14 @@ Status read_parameter_names(ByteReader& in, Function& function) {
     return refuse(at, "parameter names are ", count, ", expected none or ",
                   function.parameter_count);
   }
-  for (std::uint64_t i = 0; i < count; ++i) {
-    GANTRY_TRY(const std::string_view name, in.read_string("parameter name"));
-    if (!is_packed) function.parameter_names.push_back(name);
+  function.parameter_names.resize(count);
+  for (std::string_view& name : function.parameter_names) {
+    GANTRY_TRY(name, in.read_string("parameter name"));
   }
   return {};
 }
 
-// The instructions of a function as the file states them. They are compared with the number of
-// instructions, which follows later.
-struct Range {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
-Status read_function(ByteReader& in, Function& function, Range& range) {
+Status read_function(ByteReader& in, Function& function) {
   function.at = in.offset();
   GANTRY_TRY(const std::int32_t kind, in.read_i32("kind"));
   GANTRY_TRY(function.name, in.read_string("name"));
@@ -68,12 +61,15 @@ Status read_function(ByteReader& in, Function& function, Range& range) {
     return refuse(function.at, "kind is ", kind, ", range is 0 to 2 (packed, bytecode, VM-TIR)");
   }
   function.kind = static_cast<FunctionKind>(kind);
-  GANTRY_TRY(range.begin, in.read_i64("first instruction"));
-  GANTRY_TRY(range.end, in.read_i64("end of the instructions"));
+  Function::Stored& stored = function.stored;
+  GANTRY_TRY(stored.begin, in.read_i64("first instruction"));
+  GANTRY_TRY(stored.end, in.read_i64("end of the instructions"));
   const std::uint64_t parameters_at = in.offset();
-  GANTRY_TRY(const std::int64_t parameters, in.read_i64("parameter count"));
+  GANTRY_TRY(stored.parameter_count, in.read_i64("parameter count"));
+  const std::int64_t parameters = stored.parameter_count;
   const std::uint64_t registers_at = in.offset();
-  GANTRY_TRY(const std::int64_t registers, in.read_i64("register count"));
+  GANTRY_TRY(stored.register_count, in.read_i64("register count"));
+  const std::int64_t registers = stored.register_count;
   if (function.kind != FunctionKind::packed) {
     const std::int64_t results = function.kind == FunctionKind::vm_tir ? 1 : 0;
     if (registers < results || registers > std::int64_t{max_registers}) {
@@ -90,27 +86,26 @@ Status read_function(ByteReader& in, Function& function, Range& range) {
   return read_parameter_names(in, function);
 }
 
-// Reads all functions; `ranges` is parallel to them.
-Result<std::vector<Function>> read_functions(ByteReader& in, std::vector<Range>& ranges) {
+Result<std::vector<Function>> read_functions(ByteReader& in) {
   // i32, empty name, four i64, no parameter names
   constexpr std::uint64_t min_bytes = 4 + 8 + 4 * 8 + 8;
   GANTRY_TRY(const std::uint64_t count,
              read_limited_count(in, min_bytes, max_functions, "functions"));
   std::vector<Function> functions(count);
-  ranges.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    Status read = read_function(in, functions[i], ranges[i]);
+    Status read = read_function(in, functions[i]);
     if (!read.ok()) return in_function(std::move(read).error(), i, functions[i].name);
   }
   return functions;
 }
 
-Status check_ranges(Executable& executable, const std::vector<Range>& ranges) {
+// Compares the instructions of functions with their number, which the file states later.
+Status check_ranges(Executable& executable) {
   const std::size_t count = executable.instruction_offsets.size();
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
+  for (std::size_t i = 0; i < executable.functions.size(); ++i) {
     Function& function = executable.functions[i];
     if (function.kind != FunctionKind::bytecode) continue;
-    const auto [begin, end] = ranges[i];
+    const auto [begin, end] = std::pair(function.stored.begin, function.stored.end);
     if (begin < 0 || begin >= end || end > static_cast<std::int64_t>(count)) {
       return in_function(refuse(function.range_at(), "instructions are ", begin, " up to ", end,
                                 ", expected a part of 0 up to ", count),
@@ -201,17 +196,17 @@ Result<Executable> read_fields(ByteReader& in, Numbering numbering) {
   GANTRY_CHECK(check_version(in));
   Executable executable;
   executable.numbering = numbering;
-  std::vector<Range> ranges;
-  GANTRY_TRY(executable.functions, read_functions(in, ranges));
+  executable.has_scopes = magic == magic_second;
+  GANTRY_TRY(executable.functions, read_functions(in));
   std::vector<ScopeRecord> scopes;
-  if (magic == magic_second) {
+  if (executable.has_scopes) {
     GANTRY_TRY(scopes, read_scopes(in));
   }
   GANTRY_TRY(executable.constants, read_constants(in, numbering));
   GANTRY_CHECK(add_scopes(scopes, executable));
   GANTRY_TRY(executable.instruction_offsets, read_number_view(in, "instruction offsets"));
   GANTRY_TRY(executable.words, read_number_view(in, "words"));
-  GANTRY_CHECK(check_ranges(executable, ranges));
+  GANTRY_CHECK(check_ranges(executable));
   GANTRY_TRY(executable.by_name, order_by_name(executable.functions));
   return executable;
 }
@@ -245,6 +240,42 @@ bool begins_with_magic(ByteReader in) {
   return magic.ok() && (*magic == magic_first || *magic == magic_second);
 }
 
+void write_function(SinkStream& out, const Function& function) {
+  out.Write(static_cast<std::int32_t>(function.kind));
+  out.write_text(function.name);
+  out.Write(function.stored.begin);
+  out.Write(function.stored.end);
+  out.Write(function.stored.parameter_count);
+  out.Write(function.stored.register_count);
+  out.Write<std::uint64_t>(function.parameter_names.size());
+  for (const std::string_view name : function.parameter_names) out.write_text(name);
+}
+
+void write_numbers(SinkStream& out, const NumberView& numbers) {
+  out.Write<std::uint64_t>(numbers.size());
+  out.write(numbers.bytes());
+}
+
+void write_parts(const Executable& executable, SinkStream& out) {
+  if (executable.code_bytes) out.Write<std::uint64_t>(*executable.code_bytes);
+  out.Write<std::uint64_t>(executable.has_scopes ? magic_second : magic_first);
+  out.write_text(code_version);
+  out.Write<std::uint64_t>(executable.functions.size());
+  for (const Function& function : executable.functions) write_function(out, function);
+  if (executable.has_scopes) {
+    out.Write<std::uint64_t>(executable.memory_scopes.size());
+    for (const MemoryScope& scope : executable.memory_scopes) {
+      out.Write<std::int64_t>(scope.constant);
+      out.write_text(scope.scope);
+    }
+  }
+  out.Write<std::uint64_t>(executable.constants.size());
+  for (const Constant& constant : executable.constants)
+    write_constant(out, constant, executable.numbering);
+  write_numbers(out, executable.instruction_offsets);
+  write_numbers(out, executable.words);
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> Executable::find(std::string_view name) const {
@@ -263,7 +294,11 @@ Result<Executable> read_executable(Blob& blob) {
     }
     const std::uint64_t at = in.offset();
     GANTRY_TRY(const std::string_view code, in.read_string("code"));
-    return read_sized_code(ByteReader::of_text(code, at + sizeof(std::uint64_t)), blob.numbering());
+    GANTRY_TRY(
+        Executable sized,
+        read_sized_code(ByteReader::of_text(code, at + sizeof(std::uint64_t)), blob.numbering()));
+    sized.code_bytes = code.size();
+    return sized;
   };
   GANTRY_TRY(Executable executable, read());
   executable.kept = blob.keep();
@@ -271,8 +306,11 @@ Result<Executable> read_executable(Blob& blob) {
 }
 
 Status write_executable(const Executable& executable, const Sink& sink) {
-  if (sink.alignment() == 0) return sink.write(executable.kept.bytes);
   SinkStream out(&sink.raw());
+  if (sink.alignment() == 0) {
+    write_parts(executable, out);
+    return {};
+  }
   ExporterFacts facts;
   facts.numbering = static_cast<ExporterFacts::Numbering>(executable.numbering);
   return write_aligned_payload("relax.VMExecutable", executable.kept.bytes, facts,

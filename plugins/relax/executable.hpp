@@ -46,7 +46,16 @@ enum class FunctionKind : std::uint8_t {
 struct Function {
   std::string_view name;
   FunctionKind kind = FunctionKind::packed;
-  // The numbers below are 0, and the names absent, for packed functions.
+  // The numbers of the file, in its order. Those of packed functions have no meaning, nor do the
+  // instructions of VM-TIR.
+  struct Stored {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    std::int64_t parameter_count = 0;
+    std::int64_t register_count = 0;
+  };
+  Stored stored;
+  // The numbers below are 0 for packed functions.
   std::uint32_t parameter_count = 0;
   // At least parameter_count; the first registers are the parameters. vm_tir: register
   // parameter_count exists and receives the result.
@@ -54,7 +63,7 @@ struct Function {
   // bytecode: its instructions, begin <= i < end, at least one.
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
-  // One for each parameter, or empty.
+  // One for each parameter, or empty; any for packed functions.
   std::vector<std::string_view> parameter_names;
   // Offset of its record.
   std::uint64_t at = 0;
@@ -83,6 +92,7 @@ class NumberView {
     return number;
   }
   std::uint64_t offset_of(std::size_t i) const { return at_ + i * sizeof(std::int64_t); }
+  std::span<const std::uint8_t> bytes() const { return bytes_; }
 
  private:
   std::span<const std::uint8_t> bytes_;
@@ -90,6 +100,10 @@ class NumberView {
 };
 
 struct Executable {
+  // The length of the code, if the payload begins with it.
+  std::optional<std::uint64_t> code_bytes;
+  // The code has a list of memory scopes, maybe an empty one.
+  bool has_scopes = false;
   std::vector<Function> functions;
   std::vector<MemoryScope> memory_scopes;
   std::vector<Constant> constants;
@@ -120,8 +134,8 @@ struct Executable {
 //          src/runtime/vm/executable.cc
 Result<Executable> read_executable(Blob& blob);
 
-// Writes the bytes that were read, unless the sink requests an alignment
-// (core/format/aligned_payload.hpp).
+// Writes a payload from its parts: the bytes that were read. If the sink requests an alignment, the
+// core writes these bytes again (core/format/aligned_payload.hpp).
 //
 // returns  INVALID for an alignment that is not supported; UNSUPPORTED for functions that are
 //          compiled into the library; the sink's error

@@ -25,7 +25,8 @@ Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
 Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
                              gantry_device_id device, const gantry_env* env) const {
   const gantry_tensor in_file =
-      compact_tensor(array.dtype, array.shape, {cpu_device_type, 0}, array.data.data());
+      compact_tensor(public_dtype(array.dtype, executable.numbering), array.shape,
+                     {cpu_device_type, 0}, array.data.data());
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(in_file.data) % in_place_alignment == 0;
   if (device.type == cpu_device_type && is_aligned && !array.data.empty())
     return host_.tensor_view(in_file, executable.kept.pin.get());
@@ -46,7 +47,8 @@ Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,
     return Value::adopt(int_value(*number));
   if (const auto* number = std::get_if<double>(&constant))
     return Value::adopt(float_value(*number));
-  return Value::adopt(dtype_value(std::get<gantry_dtype>(constant)));
+  return Value::adopt(
+      dtype_value(public_dtype(std::get<gantry_dtype>(constant), executable.numbering)));
 }
 
 Result<const std::vector<Value>*> Loaded::constants(gantry_device_id device,

@@ -22,9 +22,9 @@ std::string digest_of(std::span<const std::uint8_t> bytes) {
 
 Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
   GANTRY_TRY(Payload payload, read_payload(blob));
-  std::unique_ptr<Module> module(new Module(plugin));
-  for (const KernelInfo& info : payload.table.kernels()) {
-    auto made = make_kernel(info, *payload.shader_of(info.name));
+  std::unique_ptr<Module> module(new Module(plugin, std::move(payload)));
+  for (const KernelInfo& info : module->payload_.table.kernels()) {
+    auto made = make_kernel(info, *module->payload_.shader_of(info.name));
     // A kernel that this version cannot run is an error of its look-up, not of the load: callers
     // may need only other kernels.
     if (!made.ok() && made.error().code != Code::unsupported) return std::move(made).failure();
@@ -32,8 +32,6 @@ Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, Blob& blob) {
     kernel->module = module.get();
     module->kernels_.push_back(std::move(kernel));
   }
-  module->kept_ = payload.kept;
-  module->table_ = std::move(payload.table);
   return module;
 }
 
@@ -60,7 +58,7 @@ Module::~Module() {
 }
 
 Result<LoadedKernel*> Module::find(std::string_view name) const {
-  const auto index = table_.index_of(name);
+  const auto index = payload_.table.index_of(name);
   if (!index) return nullptr;
   LoadedKernel* const found = kernels_[*index].get();
   if (!found->kernel.ok()) return found->kernel.error();
@@ -71,7 +69,7 @@ PipelineCache& Module::cache(const Device& device) {
   const std::lock_guard lock(mutex_);
   auto& cache = caches_[static_cast<std::size_t>(device.index())];
   if (!cache) {
-    cache = std::make_unique<PipelineCache>(device, plugin_.disk(), digest_of(kept_.bytes));
+    cache = std::make_unique<PipelineCache>(device, plugin_.disk(), digest_of(payload_.kept.bytes));
   }
   return *cache;
 }

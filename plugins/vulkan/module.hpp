@@ -53,8 +53,8 @@ class Module {
   //
   // returns  UNSUPPORTED  the kernel cannot run, see make_kernel()
   Result<LoadedKernel*> find(std::string_view name) const;
-  std::vector<std::string_view> names() const { return table_.names(); }
-  Status save(const Sink& sink) const { return sink.write(kept_.bytes); }
+  std::vector<std::string_view> names() const { return payload_.table.names(); }
+  Status save(const Sink& sink) const { return write_payload(payload_, sink); }
 
   // Returns the kernel's pipeline on a device; the first call compiles it.
   //
@@ -63,13 +63,12 @@ class Module {
   Result<const Pipeline*> pipeline(LoadedKernel& kernel, Device& device);
 
  private:
-  explicit Module(Plugin& plugin) : plugin_(plugin) {}
+  Module(Plugin& plugin, Payload payload) : plugin_(plugin), payload_(std::move(payload)) {}
   PipelineCache& cache(const Device& device);
 
   Plugin& plugin_;
-  PayloadBytes kept_;
-  KernelTable table_;
-  // Parallel to table_.kernels().
+  Payload payload_;
+  // Parallel to payload_.table.kernels().
   std::vector<std::unique_ptr<LoadedKernel>> kernels_;
   std::mutex mutex_;
   std::array<std::unique_ptr<PipelineCache>, max_devices> caches_;

@@ -2,6 +2,7 @@
 #include "payload.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/quoted.hpp>
 
 #include <cstring>
@@ -10,6 +11,9 @@ namespace gantry::vulkan {
 namespace {
 
 constexpr std::uint32_t scalars_in_uniform_buffer = 1;
+constexpr std::string_view payload_format = "vulkan";
+// Flags and word count, before the words.
+constexpr std::uint64_t shader_head_bytes = 12;
 
 template <class Number>
 Number number_at(std::span<const std::uint8_t> bytes, std::size_t at) {
@@ -32,13 +36,13 @@ Result<Shader> read_shader_record(ByteReader& in) {
   };
   const std::uint64_t record_at = in.offset();
   const auto ahead = in.peek(24);
-  const bool sized = is_magic(number_at<std::uint32_t>(ahead, 20)) &&
-                     number_at<std::uint64_t>(ahead, 0) ==
-                         12 + 4 * std::uint64_t{number_at<std::uint64_t>(ahead, 12)};
-  if (!sized && !is_magic(number_at<std::uint32_t>(ahead, 12))) {
+  shader.is_sized = is_magic(number_at<std::uint32_t>(ahead, 20)) &&
+                    number_at<std::uint64_t>(ahead, 0) ==
+                        shader_head_bytes + 4 * number_at<std::uint64_t>(ahead, 12);
+  if (!shader.is_sized && !is_magic(number_at<std::uint32_t>(ahead, 12))) {
     return refuse(record_at, "no SPIR-V magic 12 or 20 bytes after the name");
   }
-  if (sized) GANTRY_CHECK(in.read_count(1, "shader bytes"));
+  if (shader.is_sized) GANTRY_CHECK(in.read_count(1, "shader bytes"));
   const std::uint64_t flags_at = in.offset();
   GANTRY_TRY(shader.flags, in.read_u32("shader flags"));
   if ((shader.flags & ~scalars_in_uniform_buffer) != 0) {
@@ -92,7 +96,7 @@ const Shader* Payload::shader_of(std::string_view kernel) const {
 Result<Payload> read_payload(Blob& blob) {
   ByteReader& in = blob.reader();
   GANTRY_TRY(const std::string_view format, in.read_string("format"));
-  if (format != "vulkan") {
+  if (format != payload_format) {
     return unsupported("payload format is ", quoted(format), ", known is \"vulkan\"")
         .with_reason("FORMAT");
   }
@@ -103,6 +107,21 @@ Result<Payload> read_payload(Blob& blob) {
   GANTRY_CHECK(index_shaders(payload, shaders_at));
   payload.kept = blob.keep();
   return payload;
+}
+
+Status write_payload(const Payload& payload, const Sink& sink) {
+  SinkStream out(&sink.raw());
+  out.write_text(payload_format);
+  write_kernel_table(out, payload.table);
+  out.Write<std::uint64_t>(payload.shaders.size());
+  for (const Shader& shader : payload.shaders) {
+    out.write_text(shader.kernel);
+    if (shader.is_sized) out.Write<std::uint64_t>(shader_head_bytes + shader.words.size());
+    out.Write<std::uint32_t>(shader.flags);
+    out.Write<std::uint64_t>(shader.words.size() / sizeof(std::uint32_t));
+    out.write(shader.words);
+  }
+  return {};
 }
 
 Result<Kernel> make_kernel(const KernelInfo& info, const Shader& shader) {

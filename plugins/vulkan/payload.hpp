@@ -18,6 +18,7 @@
 
 #include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>
+#include <gantry/sink.hpp>
 
 #include <map>
 
@@ -30,6 +31,8 @@ struct Shader {
   ShaderBytes words;
   // Offset in the payload.
   std::uint64_t words_at = 0;
+  // True: the file has the length of the rest before the flags.
+  bool is_sized = false;
 };
 
 // A kernel that can be launched: its record matches its shader.
@@ -64,6 +67,12 @@ struct Payload {
 // costs    O(kernels + shaders); of the words only the first is read
 // source   apache/tvm src/runtime/vulkan/vulkan_module.cc, src/runtime/spirv/spirv_shader.h
 Result<Payload> read_payload(Blob& blob);
+
+// Writes a payload from its parts: the bytes that were read.
+//
+// returns  the sink's error
+// throws   ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()
+Status write_payload(const Payload& payload, const Sink& sink);
 
 // Combines a kernel's record with its shader and checks that they match.
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of CUDA kernels, read by the plugin: the code for the driver is inside the payload,
-// the bytes are kept unchanged, and core/format finds the same end. Input: payload_frame.hpp.
+// the same bytes are written, and core/format finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/cuda/payload.hpp"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!payload.ok()) return expect_refusal(payload.error(), blob.size);
 
   const auto bytes = expect_end("cuda", blob, consumed, payload->kernels);
-  expect_kept(payload->kept, bytes);
+  expect_written(bytes, [&](const Sink& sink) { return cuda::write_payload(*payload, sink); });
   expect(payload->calls.size() == payload->kernels.size(), "every kernel has a call");
   if (payload->is_source()) {
     expect_lies_in(bytes, reinterpret_cast<const std::uint8_t*>(payload->source.data()),

@@ -42,16 +42,14 @@ gantry_code look(const gantry_env*, std::span<const gantry_value> arguments, gan
 using Bytes = std::vector<std::uint8_t>;
 
 Bytes written(const graph::Payload& payload, std::uint64_t position) {
-  return written_by(position, [&](gantry_sink sink) {
-    sink.alignment = record_data_alignment;
-    expect(graph::write_payload(payload, true, Sink(sink)).ok(), "a payload is written");
-  });
+  return written_by([&](const Sink& sink) { return graph::write_payload(payload, true, sink); },
+                    record_data_alignment, position);
 }
 
-bool same(const graph::Parameter& a, const graph::Parameter& b) {
-  return a.name == b.name && a.array.shape == b.array.shape &&
-         std::memcmp(&a.array.dtype, &b.array.dtype, sizeof a.array.dtype) == 0 &&
-         std::ranges::equal(a.array.data, b.array.data);
+bool same(const graph::Parameter* a, const graph::Parameter* b) {
+  return a->name == b->name && a->array.shape == b->array.shape &&
+         std::memcmp(&a->array.dtype, &b->array.dtype, sizeof a->array.dtype) == 0 &&
+         std::ranges::equal(a->array.data, b->array.data);
 }
 
 void check_written(const graph::Payload& payload, gantry_object* pin, std::uint64_t position) {
@@ -60,12 +58,13 @@ void check_written(const graph::Payload& payload, gantry_object* pin, std::uint6
   const auto again =
       test::read_whole(test::payload_blob(once, -1, true, pin), graph::read_payload, &consumed);
   expect(again.ok() && consumed == once.size(), "what was written can be read");
-  expect((*again)->graph_json == payload.graph_json, "a graph is read back unchanged");
-  expect((*again)->module_name == payload.module_name, "a module's name is read back unchanged");
+  expect((*again)->list.graph_json == payload.list.graph_json, "a graph is read back unchanged");
+  expect((*again)->list.module_name == payload.list.module_name,
+         "a module's name is read back unchanged");
   expect(std::ranges::equal((*again)->parameters, payload.parameters, same),
          "parameters are read back unchanged");
-  for (const graph::Parameter& parameter : (*again)->parameters) {
-    expect((position + parameter.array.data_at) % record_data_alignment == 0,
+  for (const graph::Parameter* parameter : (*again)->parameters) {
+    expect((position + parameter->array.data_at) % record_data_alignment == 0,
            "a parameter's data are aligned");
   }
   expect(written(**again, position) == once, "a second writer call produces the same bytes");
@@ -112,7 +111,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       expect_refusal(payload.error(), size);
     }
   }
-  if (read != nullptr) check_written(*read, pin, size);
+  if (read != nullptr) {
+    expect_written({data, size},
+                   [&](const Sink& sink) { return graph::write_payload(*read, true, sink); });
+    check_written(*read, pin, size);
+  }
   read.reset();
   if (small) {
     const gantry_blob blob = test::payload_blob({data, size}, -1, true, pin);

@@ -11,16 +11,19 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/generation.hpp"
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 
 #include <gantry/loader.h>
 #include <gantry/module.h>
 #include <gantry/kernel_table.hpp>
+#include <gantry/sink.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::fuzz {
@@ -73,29 +76,21 @@ inline std::span<const std::uint8_t> expect_end(std::string_view key, const gant
   return bytes;
 }
 
-// Expects that the plugin keeps the bytes unchanged; save_binary writes them.
-inline void expect_kept(const PayloadBytes& kept, std::span<const std::uint8_t> bytes) {
-  expect(kept.bytes.data() == bytes.data() && kept.bytes.size() == bytes.size(),
-         "a payload is kept as it was read");
-}
-
 // Returns the bytes that `write` writes into a sink.
 //
-// position  [in]   start position of the sink
-// write     [in]   void(const gantry_sink&)
+// write     [in]   Status(const Sink&)
 template <class Write>
-std::vector<std::uint8_t> written_by(std::uint64_t position, const Write& write) {
-  using Bytes = std::vector<std::uint8_t>;
-  Bytes bytes;
-  const gantry_sink sink{sizeof sink, 0, &bytes, position,
-                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
-                           const auto* first = static_cast<const std::uint8_t*>(data);
-                           auto& to = *static_cast<Bytes*>(self);
-                           to.insert(to.end(), first, first + size);
-                           return gantry_code{GANTRY_OK};
-                         }};
-  write(sink);
-  return bytes;
+std::vector<std::uint8_t> written_by(const Write& write, std::uint32_t alignment = 0,
+                                     std::uint64_t position = 0) {
+  test::MemorySink sink(alignment, position);
+  expect(write(Sink(*sink.raw())).ok(), "a payload is written");
+  return std::move(sink.bytes);
+}
+
+// Expects that `write` writes the bytes that were read.
+template <class Write>
+void expect_written(std::span<const std::uint8_t> bytes, const Write& write) {
+  expect(std::ranges::equal(written_by(write), bytes), "a payload is written as it was read");
 }
 
 }  // namespace gantry::fuzz

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!payload.ok()) return expect_refusal(payload.error(), blob.size);
 
   const auto bytes = expect_end("vulkan", blob, consumed, payload->table);
-  expect_kept(payload->kept, bytes);
+  expect_written(bytes, [&](const Sink& sink) { return vulkan::write_payload(*payload, sink); });
   for (const vulkan::Shader& shader : payload->shaders) {
     expect_lies_in(bytes, shader.words.data(), shader.words.size(), "words are inside the payload");
     expect(shader.words.data() == bytes.data() + shader.words_at, "words are at words_at");

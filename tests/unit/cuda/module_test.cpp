@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Modules, which the first call of a kernel loads on a device, and the errors of loading.
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/unit/cuda/world.hpp"
 
@@ -143,14 +144,7 @@ TEST_F(Modules, RetainTheirBytes) {
 TEST_F(Modules, SaveTheBytesThatTheyRead) {
   const Bytes payload = empty_payload(cubin());
   const gantry_module module = load(payload);
-  Bytes written;
-  const gantry_sink sink{
-      sizeof sink, 0, &written, 0,
-      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
-        const auto* from = static_cast<const std::uint8_t*>(data);
-        static_cast<Bytes*>(self)->insert(static_cast<Bytes*>(self)->end(), from, from + size);
-        return GANTRY_OK;
-      }};
+  gantry::test::MemorySink sink;
   const gantry_sink full{
       sizeof full, 0, nullptr, 0,
       [](void*, const void*, std::uint64_t, gantry_status* status) -> gantry_code {
@@ -158,10 +152,10 @@ TEST_F(Modules, SaveTheBytesThatTheyRead) {
       }};
   StatusBuffer status;
 
-  EXPECT_EQ(module.table->save_binary(module.self, &sink, nullptr), GANTRY_OK);
+  EXPECT_EQ(module.table->save_binary(module.self, sink.raw(), nullptr), GANTRY_OK);
   EXPECT_EQ(module.table->save_binary(module.self, &full, status.get()), GANTRY_EXHAUSTED);
 
-  EXPECT_EQ(written, payload);
+  EXPECT_EQ(sink.bytes, payload);
   EXPECT_EQ(status.error(GANTRY_EXHAUSTED, "save").message, "disk is full");
   destroy(module);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/unit/cuda/images.hpp"
 
@@ -59,6 +60,25 @@ TEST_F(Payloads, RetainTheirPin) {
     EXPECT_EQ(host.references(pin), 2);
   }
   EXPECT_EQ(host.references(pin), 1);
+}
+
+TEST_F(Payloads, AreWrittenAsTheyWereRead) {
+  const Fields forms[] = {{.format = "cubin", .code = fatbin({{}})},
+                          {.with_argument_tags = true},
+                          // The NUL after source is none of its text.
+                          {.format = "cuda", .code = text_bytes(std::string("void f() {}\0", 12))}};
+  for (const Fields& fields : forms) {
+    const Bytes bytes = payload(fields);
+    Bytes longer = bytes;
+    longer.push_back(0x55);
+    gantry::test::MemorySink sink;
+
+    const Result<Payload> read_back = read(longer, fields.with_argument_tags ? 5 : 3, false);
+    ASSERT_TRUE(read_back.ok()) << read_back.error().message;
+    ASSERT_TRUE(write_payload(*read_back, Sink(*sink.raw())).ok());
+
+    EXPECT_EQ(sink.bytes, bytes);
+  }
 }
 
 TEST_F(Payloads, DetectTheFormatByTheBytes) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/graph/model.hpp"
 
+#include "tests/support/memory_sink.hpp"
+
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace gantry::graph::test {
 
@@ -138,17 +141,9 @@ Result<Value> Model::load(std::vector<std::uint8_t> bytes, std::string_view type
 std::vector<std::uint8_t> Model::saved(const Value& factory, std::uint64_t position,
                                        std::uint32_t alignment) {
   const auto& pair = *reinterpret_cast<const gantry_module*>(factory.object() + 1);
-  std::vector<std::uint8_t> bytes;
-  const gantry_sink sink{
-      sizeof sink, alignment, &bytes, position,
-      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
-        auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
-        const auto* from = static_cast<const std::uint8_t*>(data);
-        to.insert(to.end(), from, from + size);
-        return GANTRY_OK;
-      }};
-  EXPECT_EQ(pair.table->save_binary(pair.self, &sink, nullptr), GANTRY_OK);
-  return bytes;
+  gantry::test::MemorySink sink(alignment, position);
+  EXPECT_EQ(pair.table->save_binary(pair.self, sink.raw(), nullptr), GANTRY_OK);
+  return std::move(sink.bytes);
 }
 
 Result<Value> Model::call(const Value& module, std::string_view function,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/memory_sink.hpp"
 #include "world.hpp"
 
 namespace gantry::opencl::test {
@@ -71,19 +72,11 @@ TEST_F(OpenclModule, ReleasesEverythingAfterADamagedPayload) {
 TEST_F(OpenclModule, SavesTheBytesThatItRead) {
   const std::vector<std::uint8_t> payload = both_kernels();
   const auto module = load(payload);
-  std::vector<std::uint8_t> saved;
-  const gantry_sink sink{
-      sizeof sink, 0, &saved, 0,
-      [](void* self, const void* data, std::uint64_t size, gantry_status*) -> gantry_code {
-        const auto* bytes = static_cast<const std::uint8_t*>(data);
-        auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
-        to.insert(to.end(), bytes, bytes + size);
-        return GANTRY_OK;
-      }};
+  gantry::test::MemorySink sink;
 
-  ASSERT_EQ(module->get().table->save_binary(module->get().self, &sink, nullptr), GANTRY_OK);
+  ASSERT_EQ(module->get().table->save_binary(module->get().self, sink.raw(), nullptr), GANTRY_OK);
 
-  EXPECT_EQ(saved, payload);
+  EXPECT_EQ(sink.bytes, payload);
 }
 
 TEST_F(OpenclModule, AddsBuildsToTheTrace) {

@@ -2,6 +2,7 @@
 #include "plugins/opencl/payload.hpp"
 
 #include "payloads.hpp"
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 
 #include <gmock/gmock.h>
@@ -220,19 +221,26 @@ TEST(OpenclPayload, RejectsEveryTruncation) {
   }
 }
 
-TEST(OpenclPayload, KeepsTheBytesThatWereRead) {
-  for (const Bytes& bytes : {both_kernels(), payload_bytes("clbin", {axpy}, {"\0\1", 2}),
-                             spirv_bytes({axpy}, {{"axpy", {0x07230203, 5, 6}}}),
-                             payload_bytes("cl", {fill}, fill_body)}) {
+// Each part has a value that no default gives: a name again, shaders in another order than their
+// kernels, flags.
+TEST(OpenclPayload, WritesTheBytesThatItRead) {
+  const Bytes payloads[] = {
+      both_kernels(), payload_bytes("aocx", {axpy}, {"\0\1", 2}),
+      payload_bytes("cl", {fill}, "before\n// Function: fill \r\n" + std::string(fill_body)),
+      spirv_bytes({axpy, fill}, {{"fill", {0x07230203, 5, 6}, 9}, {"axpy", {0x07230203}, 8}})};
+  for (const Bytes& bytes : payloads) {
     Bytes longer = bytes;
     longer.push_back(0x55);
+    gantry::test::MemorySink sink;
 
-    const auto payload = read(longer, 3, false);
+    ASSERT_TRUE(write_payload(read(longer, 3, false).value(), Sink(*sink.raw())).ok());
 
-    ASSERT_TRUE(payload.ok()) << payload.error().message;
-    EXPECT_EQ(payload->kept.bytes.data(), longer.data());
-    EXPECT_EQ(payload->kept.bytes.size(), bytes.size());
+    EXPECT_EQ(sink.bytes, bytes);
   }
+  const Bytes tagged = payload_bytes("cl", {axpy}, axpy_body, true);
+  gantry::test::MemorySink sink;
+  ASSERT_TRUE(write_payload(read(tagged, 4).value(), Sink(*sink.raw())).ok());
+  EXPECT_EQ(sink.bytes, tagged);
 }
 
 }  // namespace

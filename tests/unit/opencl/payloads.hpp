@@ -60,6 +60,7 @@ inline std::vector<std::uint8_t> payload_bytes(std::string_view format,
 struct ShaderRecord {
   std::string name;
   std::vector<std::uint32_t> words;
+  std::uint32_t flag = 0;
 };
 
 inline std::vector<std::uint8_t> spirv_bytes(const std::vector<KernelRecord>& kernels,
@@ -68,7 +69,7 @@ inline std::vector<std::uint8_t> spirv_bytes(const std::vector<KernelRecord>& ke
   add_table(words, kernels);
   words.u64(shaders.size());
   for (const ShaderRecord& shader : shaders) {
-    words.str(shader.name).u32(0).u64(shader.words.size());
+    words.str(shader.name).u32(shader.flag).u64(shader.words.size());
     for (const std::uint32_t word : shader.words) words.u32(word);
   }
   return bytes_of(words);

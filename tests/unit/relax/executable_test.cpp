@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/relax/executable.hpp"
 
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/relax/golden.hpp"
@@ -10,6 +11,7 @@
 
 #include <sys/mman.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -51,16 +53,9 @@ Result<Executable> read(const RelaxPayload& payload) { return read(payload.blob(
 // Returns what a sink receives that requests an alignment.
 Result<std::vector<std::uint8_t>> saved(const Executable& executable, std::uint32_t alignment,
                                         std::uint64_t position = 0) {
-  std::vector<std::uint8_t> bytes;
-  const gantry_sink sink{sizeof sink, alignment, &bytes, position,
-                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
-                           const auto* first = static_cast<const std::uint8_t*>(data);
-                           auto& to = *static_cast<std::vector<std::uint8_t>*>(self);
-                           to.insert(to.end(), first, first + size);
-                           return gantry_code{GANTRY_OK};
-                         }};
-  GANTRY_CHECK(write_executable(executable, Sink(sink)));
-  return bytes;
+  gantry::test::MemorySink sink(alignment, position);
+  GANTRY_CHECK(write_executable(executable, Sink(*sink.raw())));
+  return std::move(sink.bytes);
 }
 
 // Two arrays, the code that uses them, and a scope of the second one.
@@ -77,15 +72,37 @@ RelaxAssembler code_with_arrays(RelaxRelease release) {
   return code;
 }
 
+// Each part that has no meaning for the machine has a value that no compiler writes.
 TEST(SavedExecutable, HasTheBytesThatWereRead) {
-  for (const RelaxRelease release : {RelaxRelease::v0_16, RelaxRelease::v0_23}) {
-    const RelaxPayload payload = code_with_arrays(release).payload();
-    const Executable executable = read(payload).value();
+  for (const RelaxRelease release :
+       {RelaxRelease::v0_16, RelaxRelease::v0_21, RelaxRelease::v0_22, RelaxRelease::v0_23}) {
+    RelaxAssembler code = small_code(release);
+    code.functions[0] = {0, "vm.builtin.copy", -3, 4, -2, 9, {"one", ""}};
+    code.functions[2].begin = 11;
+    code.functions[2].end = -12;
+    // 6 is a type of its own up to v0.20.
+    for (const std::uint8_t type : {6, 8, 10}) {
+      const std::uint8_t byte = 7;
+      code.dtype({type, 8, 1});
+      code.array({type, 8, 1}, {1}, {&byte, 1});
+    }
+    code.number(std::bit_cast<double>(0x7ff4000000000abcu));
+    constexpr std::ptrdiff_t reserved_at = 4 + 8;
+    constexpr std::ptrdiff_t device_id_at = reserved_at + 8 + 4;
+    RelaxPayload payload = code.payload();
+    std::vector<std::uint8_t> bytes(payload.bytes.bytes().begin(), payload.bytes.bytes().end());
+    bytes[payload.constant_at[0] + reserved_at] = 5;
+    bytes[payload.constant_at[0] + device_id_at] = 3;
+    payload.bytes = gantry::test::Words().bytes(bytes);
+    for (const auto numbering_is_known : {true, false}) {
+      gantry_blob blob = payload.blob();
+      if (!numbering_is_known) blob.numbering = GANTRY_NUMBERING_UNKNOWN;
 
-    const auto bytes = saved(executable, 0, 3);
+      const auto written = saved(read(blob).value(), 0, 3);
 
-    ASSERT_TRUE(bytes.ok());
-    EXPECT_TRUE(std::ranges::equal(*bytes, payload.bytes.bytes()));
+      ASSERT_TRUE(written.ok());
+      EXPECT_EQ(*written, bytes);
+    }
   }
 }
 
@@ -371,7 +388,7 @@ TEST(Executable, IgnoresTheNumbersOfPackedFunctions) {
 
   ASSERT_TRUE(executable.ok()) << executable.error().message;
   EXPECT_EQ(executable->functions[0].register_count, 0u);
-  EXPECT_THAT(executable->functions[0].parameter_names, IsEmpty());
+  EXPECT_EQ(executable->functions[0].parameter_count, 0u);
 }
 
 // A payload of 256 MiB: its data are not touched, so the pages of the mapping are not allocated.
@@ -402,20 +419,23 @@ TEST(Executable, DoesNotReadArrayData) {
   munmap(memory, size);
 }
 
-TEST(Executable, HasPublicTypesInsteadOfThoseOfV0_16) {
+TEST_F(VmTest, MakesValuesOfPublicTypesInsteadOfThoseOfV0_16) {
   for (const RelaxRelease release : {RelaxRelease::v0_16, RelaxRelease::v0_21}) {
-    RelaxAssembler code(release);
+    code = RelaxAssembler(release);
     const std::uint8_t data[2] = {};
-    for (const std::uint8_t type : {5, 6, 7, 8, 9}) code.dtype({type, 8, 1});
-    code.array({7, 8, 1}, {2}, data);
-    const RelaxPayload payload = code.payload();
+    std::vector<std::int64_t> used;
+    for (const std::uint8_t type : {5, 6, 7, 8, 9}) used.push_back(code.dtype({type, 8, 1}));
+    used.push_back(code.array({7, 8, 1}, {2}, data));
+    code.function("main", {}, 1);
+    code.call(0, code.packed("id"), used);
+    code.ret(0);
+    read();
 
-    const Executable executable = read(payload).value();
+    const std::vector<Value>& values = **loaded->constants(cpu, nullptr);
 
     std::vector<int> codes;
-    for (std::size_t i = 0; i < 5; ++i)
-      codes.push_back(std::get<gantry_dtype>(executable.constants[i]).code);
-    codes.push_back(std::get<ArrayRecord>(executable.constants[5]).dtype.code);
+    for (std::size_t i = 0; i < 5; ++i) codes.push_back(values[i].get().dtype.code);
+    codes.push_back(values[5].tensor()->dtype.code);
     EXPECT_EQ(codes, release == RelaxRelease::v0_16 ? std::vector({5, 10, 12, 17, 9, 12})
                                                     : std::vector({5, 6, 7, 8, 9, 7}));
   }
@@ -648,15 +668,6 @@ INSTANTIATE_TEST_SUITE_P(
                       Limit{"instruction offsets", max_code_words, 8, &RelaxPayload::offsets_at},
                       Limit{"words", max_code_words, 8, &RelaxPayload::words_at}),
     [](const auto& test) { return test.param.name.substr(0, test.param.name.find(' ')); });
-
-TEST(Executable, KeepsThePayload) {
-  const RelaxPayload payload = small_code(RelaxRelease::v0_16).payload();
-
-  const Executable executable = read(payload).value();
-
-  EXPECT_EQ(executable.kept.bytes.data(), payload.bytes.bytes().data());
-  EXPECT_EQ(executable.kept.bytes.size(), payload.bytes.size());
-}
 
 }  // namespace
 }  // namespace gantry::relax::test

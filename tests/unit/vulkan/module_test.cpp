@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/memory_sink.hpp"
 #include "tests/unit/vulkan/world.hpp"
 
 #include <gmock/gmock.h>
@@ -61,19 +62,11 @@ TEST_F(Modules, SaveTheBytesThatTheyRead) {
   const std::vector<std::uint8_t> bytes =
       payload_bytes({named("b"), named("a"), named("c")}, Form::bare);
   const gantry_module module = load(bytes).value();
-  std::vector<std::uint8_t> saved;
-  const gantry_sink sink{sizeof sink, 0, &saved, 0,
-                         [](void* self, const void* data, std::uint64_t size, gantry_status*) {
-                           const auto* first = static_cast<const std::uint8_t*>(data);
-                           static_cast<std::vector<std::uint8_t>*>(self)->insert(
-                               static_cast<std::vector<std::uint8_t>*>(self)->end(), first,
-                               first + size);
-                           return gantry_code{GANTRY_OK};
-                         }};
+  gantry::test::MemorySink sink;
 
-  ASSERT_EQ(module.table->save_binary(module.self, &sink, nullptr), GANTRY_OK);
+  ASSERT_EQ(module.table->save_binary(module.self, sink.raw(), nullptr), GANTRY_OK);
 
-  EXPECT_EQ(saved, bytes);
+  EXPECT_EQ(sink.bytes, bytes);
 }
 
 TEST_F(Modules, ListTheirKernelsInThePayloadsOrder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/vulkan/payload.hpp"
 
+#include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/unit/vulkan/spirv.hpp"
 
@@ -33,6 +34,25 @@ TEST(Payloads, AreReadInEveryForm) {
       EXPECT_EQ(payload->shaders[0].words.size(), 4 * add_kernel().words.size());
       EXPECT_EQ(payload->table.kernels()[0].argument_tags.has_value(), form != Form::bare);
     }
+  }
+}
+
+TEST(Payloads, AreWrittenAsTheyWereRead) {
+  KernelSpec first = add_kernel();
+  first.name = "second in the order of names";
+  first.flags = 1;
+  const std::pair<Form, std::int32_t> forms[] = {
+      {Form::bare, 3}, {Form::tags, 4}, {Form::sized, 5}};
+  for (const auto& [form, generation] : forms) {
+    const std::vector<std::uint8_t> bytes = payload_bytes({first, add_kernel()}, form);
+    std::vector<std::uint8_t> longer = bytes;
+    longer.push_back(0x55);
+    const auto payload = read_whole(payload_blob(longer, generation, false), read_payload);
+    gantry::test::MemorySink sink;
+
+    ASSERT_TRUE(write_payload(payload.value(), Sink(*sink.raw())).ok());
+
+    EXPECT_EQ(sink.bytes, bytes);
   }
 }
 
