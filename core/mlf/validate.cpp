@@ -4,12 +4,12 @@
 #include "core/arrays/params.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/digest/digest.hpp"
 #include "core/mlf/function_names.hpp"
 #include "core/mlf/memory_check.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "core/mlf/metadata_fields.hpp"
 #include "core/target/target_form.hpp"
-#include "core/trust/digest.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -4,12 +4,12 @@
 #include "core/arrays/params.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/digest/digest.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "core/pack/graph_requirements.hpp"
 #include "core/pack/mlf_graph.hpp"
 #include "core/pack/tar_archive.hpp"
-#include "core/trust/digest.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

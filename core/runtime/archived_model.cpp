@@ -8,7 +8,7 @@
 #include "core/runtime/load.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -10,7 +10,7 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 
 #include <gantry/cache_directory.hpp>
 #include <gantry/message.hpp>

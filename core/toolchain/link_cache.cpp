@@ -4,11 +4,11 @@
 #include "core/base/new_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/base/text.hpp"
+#include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container_symbols.hpp"
 #include "core/toolchain/cached_libraries.hpp"
 #include "core/toolchain/link.hpp"
-#include "core/trust/digest.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -2,7 +2,7 @@
 #include "core/trust/trust.hpp"
 
 #include "core/base/text_file.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 #include "core/trust/signature_file.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Runs Model Library Format archives that carry device modules, on this machine's drivers.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/npz_file.hpp"
 #include "tests/unit/mlf/model_archive.hpp"

@@ -386,6 +386,8 @@ INSTANTIATE_TEST_SUITE_P(
                ":2: includes yaml-cpp/yaml.h, which only core/yaml/ may"},
         Breach{"ZlibOutsideItsComponent", "core/pack/x.cpp", "#include <zlib.h>\n",
                ":2: includes zlib.h, which only core/arrays/ may"},
+        Breach{"SodiumOutsideItsComponents", "core/pack/x.cpp", "#include <sodium.h>\n",
+               ":2: includes sodium.h, which only core/digest/ or core/trust/ may"},
         Breach{"BoostDllOutsideItsComponent", "core/runtime/x.cpp", "#include <boost/dll.hpp>\n",
                ":2: includes boost/dll.hpp, which only core/plugin/ may"},
         Breach{"GoogleTestInTheProduct", "tools/gantry/x.cpp", "#include <gtest/gtest.h>\n",

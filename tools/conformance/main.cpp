@@ -10,7 +10,7 @@
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/mapped_file.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
 

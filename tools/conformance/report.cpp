@@ -4,7 +4,7 @@
 #include "core/base/atomic_file.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 #include "tools/gantry/common/json_document.hpp"
 
 #include <gantry/runtime.hpp>

@@ -14,10 +14,10 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/digest/digest.hpp"
 #include "core/format/container.hpp"
 #include "core/format/detail.hpp"
 #include "core/format/weight_directory.hpp"
-#include "core/trust/digest.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>

@@ -11,8 +11,8 @@
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
+#include "core/digest/digest.hpp"
 #include "core/runtime/installed_plugins.hpp"
-#include "core/trust/digest.hpp"
 
 #include <algorithm>
 

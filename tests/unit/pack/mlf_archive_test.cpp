@@ -3,9 +3,9 @@
 
 #include "core/arrays/params.hpp"
 #include "core/base/text.hpp"
+#include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/pack/tar_archive.hpp"
-#include "core/trust/digest.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 #include "tests/unit/pack/bytes_of.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/check.hpp"
 
+#include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
-#include "core/trust/digest.hpp"
 #include "core/trust/minisign.hpp"
 #include "tests/support/changed_elf.hpp"
 #include "tests/support/minisign_signer.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The checks of core/trust between a plugin's manifest and its code.
+#include "core/digest/digest.hpp"
 #include "core/plugin/explain.hpp"
-#include "core/trust/digest.hpp"
 #include "tests/unit/plugin/set_fixture.hpp"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 // Models of Model Library Format archives.
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"

@@ -2,9 +2,9 @@
 #include "core/toolchain/link_cache.hpp"
 
 #include "core/base/signal_cleanup.hpp"
+#include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/toolchain/link.hpp"
-#include "core/trust/digest.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/digest.hpp"
+#include "core/digest/digest.hpp"
 
 #include <sodium.h>
 
