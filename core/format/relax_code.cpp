@@ -18,11 +18,6 @@ enum FunctionKind : std::int32_t { packed_function, bytecode_function, compiled_
 enum Opcode : std::int64_t { call_opcode = 1, ret_opcode, jump_opcode, branch_opcode };
 constexpr std::uint64_t constant_argument = 2;
 
-template <class... Parts>
-Failure refuse_code(std::uint64_t at, const Parts&... parts) {
-  return malformed(at, parts...).with_reason("BLOB_FORMAT");
-}
-
 class RelaxReader {
  public:
   RelaxReader(BytesAt whole, Numbering numbering)

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::int64_t load_const_opcode = 11;
 
-template <class... Parts>
-Failure refuse_relay(std::uint64_t at, const Parts&... parts) {
-  return malformed(at, parts...).with_reason("BLOB_FORMAT");
-}
-
 // Later forms first: they have more that must fit.
 using FormDevices = RelayForm::Devices;
 constexpr RelayForm form_table[] = {
@@ -33,7 +28,7 @@ Result<std::uint64_t> parse_decimal(std::string_view text, std::uint64_t at, con
   std::uint64_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc() || end != text.data() + text.size())
-    return refuse_relay(at, field, " is ", quoted(text), ", expected a number");
+    return refuse_code(at, field, " is ", quoted(text), ", expected a number");
   return number;
 }
 
@@ -42,7 +37,7 @@ Result<int> read_head(ByteReader& in, std::string_view& version) {
   const std::uint64_t at = in.offset();
   GANTRY_TRY(const std::uint64_t magic, in.read_u64("magic"));
   if (magic != vm_magic_first) {
-    return refuse_relay(at, "magic is ", Hex{magic}, ", expected ", Hex{vm_magic_first});
+    return refuse_code(at, "magic is ", Hex{magic}, ", expected ", Hex{vm_magic_first});
   }
   const std::uint64_t version_at = in.offset();
   GANTRY_TRY(version, in.read_string("version"));
@@ -83,8 +78,8 @@ class RelayReader {
         return std::move(read).error().at("in function ", i);
     }
     if (!in_.at_end()) {
-      return refuse_relay(in_.offset(), "code has ", in_.left(),
-                          " bytes after its last field, expected none");
+      return refuse_code(in_.offset(), "code has ", in_.left(),
+                         " bytes after its last field, expected none");
     }
     return std::move(code_);
   }
@@ -136,8 +131,8 @@ class RelayReader {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(I64Array devices, in_.read_i64_array("devices of constants"));
     if (devices.value.size() != code_.constants.size()) {
-      return refuse_relay(at, "devices of constants are ", devices.value.size(), ", expected ",
-                          code_.constants.size());
+      return refuse_code(at, "devices of constants are ", devices.value.size(), ", expected ",
+                         code_.constants.size());
     }
     code_.devices = std::move(devices.value);
     code_.devices_end = in_.offset();
@@ -148,7 +143,7 @@ class RelayReader {
     RelayFunction function;
     function.at = in_.offset();
     GANTRY_TRY(const std::uint64_t texts, in_.read_count(sizeof(std::uint64_t), "header"));
-    if (texts != 3) return refuse_relay(function.at, "header has ", texts, " texts, expected 3");
+    if (texts != 3) return refuse_code(function.at, "header has ", texts, " texts, expected 3");
     GANTRY_TRY(function.name, in_.read_string("name"));
     const std::uint64_t registers_at = in_.offset();
     GANTRY_TRY(const std::string_view registers, in_.read_string("register count"));
@@ -160,8 +155,8 @@ class RelayReader {
     GANTRY_TRY(I64Array devices, in_.read_i64_array("parameter devices"));
     function.param_devices = std::move(devices.value);
     if (count > in_.left() / sizeof(std::uint64_t)) {
-      return refuse_relay(count_at, "instruction count is ", count, ", room for ",
-                          in_.left() / sizeof(std::uint64_t))
+      return refuse_code(count_at, "instruction count is ", count, ", room for ",
+                         in_.left() / sizeof(std::uint64_t))
           .with_reason("BLOB_TRUNCATED");
     }
     function.first_instruction = static_cast<std::uint32_t>(code_.instructions.size());
@@ -178,23 +173,23 @@ class RelayReader {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const I64Array words, in_.read_i64_array("words"));
     if (words.value.size() < 2) {
-      return refuse_relay(at, "instruction has ", words.value.size(), " words, minimum is 2");
+      return refuse_code(at, "instruction has ", words.value.size(), " words, minimum is 2");
     }
     const std::int64_t hash = relay_instruction_hash(std::span(words.value).subspan(1));
     if (words.value[0] != hash) {
-      return refuse_relay(words.offset_of(0), "hash is ", words.value[0], ", that of its words is ",
-                          hash);
+      return refuse_code(words.offset_of(0), "hash is ", words.value[0], ", that of its words is ",
+                         hash);
     }
     code_.instructions.push_back({at, static_cast<std::uint32_t>(words.value.size() - 1)});
     if (words.value[1] != load_const_opcode) return {};
     if (words.value.size() < 4) {
-      return refuse_relay(at, "instruction that loads a constant has ", words.value.size(),
-                          " words, minimum is 4");
+      return refuse_code(at, "instruction that loads a constant has ", words.value.size(),
+                         " words, minimum is 4");
     }
     const auto constant = static_cast<std::uint64_t>(words.value[2]);
     if (constant >= code_.constants.size()) {
-      return refuse_relay(words.offset_of(2), "instruction loads constant ", words.value[2],
-                          ", constant count is ", code_.constants.size());
+      return refuse_code(words.offset_of(2), "instruction loads constant ", words.value[2],
+                         ", constant count is ", code_.constants.size());
     }
     code_.constants.is_used[constant] = true;
     code_.loads.push_back(at);
@@ -250,8 +245,8 @@ Result<RelayCode> select_relay_reading(Result<RelayCode> own, std::vector<RelayC
   if (own.ok()) others.insert(others.begin(), std::move(*own));
   for (std::size_t i = 1; i < others.size(); ++i) {
     if (is_same_reading(others[0], others[i])) continue;
-    return refuse_relay(others[0].constants_at, "code of version ", quoted(others[0].version),
-                        " is complete in several forms, expected one");
+    return refuse_code(others[0].constants_at, "code of version ", quoted(others[0].version),
+                       " is complete in several forms, expected one");
   }
   if (!others.empty()) return std::move(others[0]);
   return own;

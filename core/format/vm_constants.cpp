@@ -74,10 +74,8 @@ Result<VmConstants> read_vm_constants(ByteReader& in, std::span<const VmConstant
       const std::uint64_t at = in.offset();
       GANTRY_TRY(const std::uint32_t tag, in.read_u32("tag"));
       while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
-      if (kind == kinds.size()) {
-        return malformed(at, "tag is ", tag, ", which no kind of constant has")
-            .with_reason("BLOB_FORMAT");
-      }
+      if (kind == kinds.size())
+        return refuse_code(at, "tag is ", tag, ", which no kind of constant has");
     }
     constants.is_array.push_back(kind == 0);
     if (kind != 0) return walk_payload(in, layouts[kind], false);

@@ -21,6 +21,12 @@ constexpr std::uint64_t vm_magic_first = 0xD225DE2F4214151D;
 // Of Relax since v0.23: with memory scopes.
 constexpr std::uint64_t vm_magic_second = 0xD225DE2F4214151E;
 
+// Malformed code of either machine.
+template <class... Parts>
+Failure refuse_code(std::uint64_t at, const Parts&... parts) {
+  return malformed(at, parts...).with_reason("BLOB_FORMAT");
+}
+
 // One kind of constant: its tag and its fields in the grammar of payload_layout.hpp.
 struct VmConstantKind {
   std::uint32_t tag;
