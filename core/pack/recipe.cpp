@@ -62,7 +62,7 @@ class RecipeReader {
   Result<Recipe> read() {
     GANTRY_TRY(const YamlRecord root, read_record(document_, all_fields));
     if (!root.text("schema").starts_with("1.")) {
-      return unsupported(location_of(*root.find("schema"), "schema"), ": is ",
+      return unsupported(recipe_location(document_, *root.find("schema"), "schema"), ": is ",
                          quoted(root.text("schema")), ", this version reads 1.x");
     }
     Recipe recipe;
@@ -70,13 +70,13 @@ class RecipeReader {
     recipe.module_name = root.text("name", "default");
     recipe.sources = root.texts("sources");
     if (const YamlValue* sources = root.find("sources")) {
-      recipe.sources_location = location_of(*sources, "sources");
+      recipe.sources_location = recipe_location(document_, *sources, "sources");
     }
     recipe.flags = root.texts("flags");
     recipe.libraries = root.texts("libraries");
     GANTRY_TRY(recipe.graph, read_graph(root));
     if (const YamlValue* graph = root.find("graph")) {
-      recipe.graph_location = location_of(*graph, "graph");
+      recipe.graph_location = recipe_location(document_, *graph, "graph");
     }
     GANTRY_CHECK(read_parameters(root, recipe));
     GANTRY_TRY(recipe.device_modules, read_device_modules(root, document_, directory_));
@@ -124,13 +124,13 @@ class RecipeReader {
     }
     if (!written) return GraphSource(directory_ / graph.text("file"));
     GraphDescription description;
-    description.location = location_of(*root.find("graph"), "graph");
+    description.location = recipe_location(document_, *root.find("graph"), "graph");
     GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
     for (const YamlRecord& step : graph.records("operators")) {
       GANTRY_TRY(std::vector<GraphTensor> outputs, tensors(step, "outputs"));
       description.operators.push_back(
           {step.text("function"), step.texts("inputs"), std::move(outputs),
-           location_of(*step.find("function"), step.path_of("function"))});
+           recipe_location(document_, *step.find("function"), step.path_of("function"))});
     }
     description.outputs = graph.texts("outputs");
     return GraphSource(std::move(description));
@@ -145,7 +145,7 @@ class RecipeReader {
       source.file = directory_ / fields.text("file");
       source.member = fields.text("member");
       source.transpose = fields.boolean("transpose");
-      source.location = location(entry, path);
+      source.location = recipe_location(document_, entry, path);
       if (const YamlValue* type = fields.find("type")) {
         GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
       }
@@ -156,17 +156,10 @@ class RecipeReader {
       ParameterSource source;
       source.file = directory_ / files[i];
       const std::string path = yaml_path("parameter_files", i);
-      source.location = location_of(root.find("parameter_files")->items[i], path);
+      source.location = recipe_location(document_, root.find("parameter_files")->items[i], path);
       recipe.parameter_files.push_back(std::move(source));
     }
     return {};
-  }
-
-  std::string location(const YamlEntry& entry, const std::string& path) const {
-    return recipe_location(document_, entry.location, path);
-  }
-  std::string location_of(const YamlValue& value, const std::string& path) const {
-    return recipe_location(document_, value.location, path);
   }
 
   const YamlDocument& document_;

@@ -59,7 +59,8 @@ class DeviceReader {
     for (const YamlRecord& fields : root.records("device_modules")) {
       DeviceModuleSource module;
       module.type_key = fields.text("type_key");
-      module.location = location_of(*fields.find("type_key"), fields.path_of("type_key"));
+      module.location =
+          recipe_location(document_, *fields.find("type_key"), fields.path_of("type_key"));
       GANTRY_CHECK(check_type_key(fields));
       module.format = fields.text("format");
       const bool has_data = fields.has("data");
@@ -81,8 +82,11 @@ class DeviceReader {
       for (const YamlEntry& entry : fields.entries("kernels")) {
         const std::string path = yaml_path(fields.path_of("kernels"), entry.key);
         const YamlRecord kernel(document_, entry.value, path);
-        KernelSource source{
-            entry.key, {}, kernel.texts("launch"), kernel.text("source"), location(entry, path)};
+        KernelSource source{entry.key,
+                            {},
+                            kernel.texts("launch"),
+                            kernel.text("source"),
+                            recipe_location(document_, entry, path)};
         if (source.source.empty() != has_data) {
           return kernel.error("source",
                               "a kernel requires a source exactly if its module has no data");
@@ -114,7 +118,7 @@ class DeviceReader {
     }
     module.target = fields.text("target");
     if (const YamlValue* target = fields.find("target")) {
-      module.target_location = location_of(*target, fields.path_of("target"));
+      module.target_location = recipe_location(document_, *target, fields.path_of("target"));
     }
     const auto* const code = std::ranges::find(code_choices, fields.text("code", code_choices[0]));
     module.code = static_cast<KernelCode>(code - code_choices);
@@ -153,13 +157,6 @@ class DeviceReader {
       return kernel.item_error("launch", i, tag.error().message, near_tag(tags[i]));
     }
     return {};
-  }
-
-  std::string location(const YamlEntry& entry, const std::string& path) const {
-    return recipe_location(document_, entry.location, path);
-  }
-  std::string location_of(const YamlValue& value, const std::string& path) const {
-    return recipe_location(document_, value.location, path);
   }
 
   const YamlDocument& document_;

@@ -29,5 +29,11 @@ std::string near_dtype(std::string_view wrong);
 // Returns "digits.yaml:20:3: parameters.w0".
 std::string recipe_location(const YamlDocument& document, const YamlLocation& at,
                             const std::string& path);
+// The same for a YamlEntry or a YamlValue.
+template <class Item>
+std::string recipe_location(const YamlDocument& document, const Item& item,
+                            const std::string& path) {
+  return recipe_location(document, item.location, path);
+}
 
 }  // namespace gantry
