@@ -5,6 +5,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
+#include "tests/unit/pack/kernel_words.hpp"
 
 #include <gmock/gmock.h>
 
@@ -54,19 +55,7 @@ class DevicePayload : public ::testing::Test {
             "",
             {{"add", {{3, 64, 1}}, {"blockIdx.x"}, std::move(source), "r.yaml:4:7: kernels.add"}}};
   }
-  static Words table(std::string_view format) {
-    return Words()
-        .str(format)
-        .u64(1)
-        .str("add")
-        .str("")
-        .u64(1)
-        .text("\x03\x40")
-        .u8(1)
-        .u8(0)
-        .u64(1)
-        .str("blockIdx.x");
-  }
+  static Words table(std::string_view format) { return test::kernel_words(format, "add"); }
   Error refused(const DeviceModuleSource& module, const KernelCompilers& tools) const {
     Pieces out;
     const Status written = write_device_payload(module, tools, out);

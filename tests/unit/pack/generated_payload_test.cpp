@@ -7,6 +7,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
+#include "tests/unit/pack/kernel_words.hpp"
 
 #include <gantry/host.h>
 #include <gantry/quoted.hpp>
@@ -119,18 +120,7 @@ class GeneratedPayload : public ::testing::Test {
   }
   // A payload of the kernel `a`.
   static std::vector<std::uint8_t> payload(std::string_view format, std::string_view code) {
-    const Words words = Words()
-                            .str(format)
-                            .u64(1)
-                            .str("a")
-                            .str("")
-                            .u64(1)
-                            .text("\x03\x40")
-                            .u8(1)
-                            .u8(0)
-                            .u64(1)
-                            .str("blockIdx.x")
-                            .str(code);
+    const Words words = test::kernel_words(format, "a").str(code);
     return {words.bytes().begin(), words.bytes().end()};
   }
 
