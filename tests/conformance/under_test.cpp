@@ -2,6 +2,7 @@
 #include "under_test.hpp"
 
 #include "tests/support/built_plugins.hpp"
+#include "tests/support/driver_caches.hpp"
 
 #include <cstdlib>
 
@@ -15,10 +16,10 @@ std::string path_of(const UnderTest& device) {
 }
 
 Result<Runtime> make_runtime(bool trace) {
-  // Caches of drivers and plugins are in the build tree, not in the home directory.
+  // Caches are not in the home directory.
   const std::string cache = (test::build_tree() / "tests/conformance/cache").string();
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
-  setenv("POCL_CACHE_DIR", (cache + "/pocl").c_str(), 1);
+  test::use_driver_caches();
   RuntimeOptions options;
   options.plugin_dirs = {test::built_plugins(),
                          (test::build_tree() / "tests/conformance/plugins.d").string()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/golden/cli_command.hpp"
 
+#include "tests/support/driver_caches.hpp"
 #include "tests/support/files.hpp"
 
 #include <gantry/concat.hpp>
@@ -49,6 +50,8 @@ std::vector<std::string> variables_of(const TempDir& temp, const std::vector<std
   std::vector<std::string> variables{"PATH=/usr/bin:/bin", "LC_ALL=C", "GANTRY_PLUGIN_FILES=",
                                      "XDG_CACHE_HOME=" + (temp / "cache").string(),
                                      "ASAN_OPTIONS=" + sanitizer};
+  const std::vector<std::string> caches = driver_caches();
+  variables.insert(variables.end(), caches.begin(), caches.end());
   // The first of several values counts.
   variables.insert(variables.begin(), environment.begin(), environment.end());
   return variables;

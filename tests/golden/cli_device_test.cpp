@@ -60,14 +60,13 @@ class OnDevice : public ::testing::Test {
 
   std::string device() const { return kind_.name + ":0"; }
   std::filesystem::path cache() const { return temp_ / "cache" / kind_.name; }
-  // Drivers cache in the build tree, gantry in a new directory for each test.
+  // gantry caches in a new directory for each test, drivers in driver_caches().
   Outcome gantry(Args args, Args environment = {}) {
     const std::string plugins = built_plugins();
     write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
                                            "\nplugins: {dirs: [" + plugins + "/graph, " + plugins +
                                            "/relax, " + plugins + '/' + kind_.name + "]}\n");
     args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
-    environment.push_back("POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string());
     // Drivers keep their compilers until the process exits.
     environment.push_back("LSAN_OPTIONS=detect_leaks=0");
     return run_gantry(args, environment);
@@ -136,8 +135,7 @@ TEST_P(Devices, ReportTheSearchPathIfThereIsNoDriver) {
 
 TEST(PoclWithoutACache, IsALineThatNamesTheDirectory) {
   const Args command{"--plugins", built_plugins("opencl"), "devices"};
-  const Outcome with =
-      run_gantry(command, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string()});
+  const Outcome with = run_gantry(command);
   if (with.out.find("opencl:0  ") == std::string::npos ||
       with.out.find("pthread") == std::string::npos)
     GTEST_SKIP() << "no PoCL: " << with.out << with.err;

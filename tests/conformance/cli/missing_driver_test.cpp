@@ -63,9 +63,7 @@ class PluginDirectory : public ::testing::TestWithParam<Driver> {
   Outcome gantry(Args args) const {
     args.insert(args.begin(),
                 {"--plugins", built_plugins("graph"), "--plugins", directory().string()});
-    // The driver's cache is in the build tree.
-    return run_gantry(args, {"POCL_CACHE_DIR=" + (build_tree() / "pocl_cache").string(),
-                             "LSAN_OPTIONS=detect_leaks=0"});
+    return run_gantry(args, {"LSAN_OPTIONS=detect_leaks=0"});
   }
   Outcome run_axpy2() const {
     return gantry({"run", GetParam().artifact, "--function", "axpy2", "--device",

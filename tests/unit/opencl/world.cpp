@@ -5,16 +5,16 @@
 
 #include <cstdlib>
 
+#include "tests/support/driver_caches.hpp"
 #include "tests/support/generation.hpp"
 
 namespace gantry::opencl::test {
 namespace {
 
-// Called before the driver starts. Moves PoCL's cache from the user's home to the build tree.
+// Called before the driver starts.
 void prepare_driver() {
-  const std::string cache = (gantry::test::build_tree() / "pocl_cache").string();
   setenv("POCL_DEVICES", "pthread pthread", 0);
-  setenv("POCL_CACHE_DIR", cache.c_str(), 0);
+  gantry::test::use_driver_caches();
 }
 
 }  // namespace
