@@ -2,6 +2,7 @@
 #include "loaded.hpp"
 
 #include "core/format/aligned_payload.hpp"
+#include "core/format/late_bound_file.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
@@ -35,6 +36,7 @@ Result<Constant> constant_of(const RelayCode& code, std::size_t index) {
   Constant constant;
   if (all.is_array[index]) {
     GANTRY_TRY(constant.array, read_array_record(in, "array"));
+    GANTRY_CHECK(check_array_bytes(constant.array));
     return constant;
   }
   const std::uint64_t at = in.offset();

@@ -2,9 +2,11 @@
 #include "module.hpp"
 
 #include "listing.hpp"
-#include "parameter_file.hpp"
 #include "plugin.hpp"
 
+#include "core/format/late_bound_file.hpp"
+
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -66,7 +68,14 @@ Result<Value> param_name_of(const Host& host, const Program& program, const Call
 Result<Value> load_constants(Loaded& code, const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view path, call.text(0));
-  GANTRY_TRY(auto tensors, read_parameter_file(host, path, call.env));
+  GANTRY_TRY(const LateBoundFile file, read_late_bound_file(path));
+  std::vector<Loaded::Named> tensors;
+  for (const auto& [name, array] : file.arrays) {
+    const gantry_tensor from =
+        compact_tensor(array.dtype, array.shape, {cpu_device_type, 0}, array.data.data());
+    GANTRY_TRY(Value copy, host.tensor_copied(from, {cpu_device_type, 0}, call.env));
+    tensors.emplace_back(name, std::move(copy));
+  }
   GANTRY_CHECK(code.bind(std::move(tensors)));
   return Value();
 }
@@ -222,8 +231,11 @@ Result<Value> ExecutableModule::move_late_bound_consts(const Call& call) const {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const std::string_view path, call.text(0));
   GANTRY_TRY(const std::uint64_t limit, byte_limit(call, 1));
-  GANTRY_CHECK(code_->take_late_bound(
-      limit, call.env, [&](const auto& tensors) { return write_parameter_file(path, tensors); }));
+  GANTRY_CHECK(code_->take_late_bound(limit, call.env, [&](const auto& tensors) {
+    std::vector<std::pair<std::string_view, const gantry_tensor*>> views;
+    for (const auto& [name, value] : tensors) views.emplace_back(name, value.tensor());
+    return write_late_bound_file(path, views);
+  }));
   return Value();
 }
 

@@ -114,7 +114,8 @@ void RelayAssembler::tensor(gantry_dtype dtype, const std::vector<std::int64_t>&
                             std::int64_t device) {
   load_const(integer(bytes), first);
   load_const(integer(0), first + 1);
-  alloc_storage(first, dtype, device, first + 2);
+  const std::int64_t cpu = has_devices ? 0 : 1;
+  alloc_storage(first, dtype, device == -1 ? cpu : device, first + 2);
   alloc_tensor(first + 2, first + 1, dtype, shape, dst);
 }
 

@@ -146,8 +146,9 @@ class RelayAssembler {
   // A storage of `bytes` bytes on a device and a tensor that begins in it. Loads constants.
   //
   // first    three free registers: size, offset and storage
+  // device   as in the code; -1: the CPU
   void tensor(gantry_dtype dtype, const std::vector<std::int64_t>& shape, std::int64_t bytes,
-              std::int64_t first, std::int64_t dst, std::int64_t device = 0);
+              std::int64_t first, std::int64_t dst, std::int64_t device = -1);
 
   RelayPayload payload() const;
 
