@@ -15,7 +15,7 @@ constexpr KnownKey kKnown[] = {
     {"AotExecutorFactory", "", "", "ahead-of-time executor"},
     {"GraphExecutorFactory", "gantry.graph", "", "graph executor"},
     {"GraphRuntimeFactory", "gantry.graph", "GraphExecutorFactory", "graph executor of v0.7"},
-    {"VMExecutable", "", "", "Relay virtual machine"},
+    {"VMExecutable", "gantry.relay-vm", "", "Relay virtual machine"},
     {"arm_compute_lib", "", "", "Arm Compute Library graph"},
     {"bnns_json", "", "", "BNNS graph"},
     {"clml", "", "", "OpenCL ML graph"},

@@ -9,8 +9,9 @@ if(TARGET gantry_cli)
     add_dependencies(golden_call_script gantry_plugin_relax)
   endif()
   gantry_add_test(golden_relax_device LABELS golden DRIVERS SOURCES relax_device_test.cpp relax_kernel_test.cpp
+    relay_vm_device_test.cpp
     LIBRARIES gantry_cli_script gantry_pack)
-  foreach(plugin relax opencl vulkan cuda)
+  foreach(plugin relax relay_vm opencl vulkan cuda)
     if(TARGET gantry_plugin_${plugin})
       add_dependencies(golden_relax_device gantry_plugin_${plugin})
     endif()

@@ -52,6 +52,7 @@ gantry-core:lib/$multiarch/libgantry.so.0
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.const-loader/libgantry_const_loader.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.graph/libgantry_graph.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relax/libgantry_relax.so
+gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relay-vm/libgantry_relay_vm.so
 gantry-core:libexec/gantry/gantry-probe
 gantry-core:share/gantry/configs/README.md
 gantry-core:share/gantry/configs/TRUST.md
