@@ -18,12 +18,12 @@ constexpr std::size_t max_models = 1024;
 
 // A list of records that one member of T receives.
 template <class T, class Record, auto Member, const auto& Fields>
-void read_records(JsonValue list, const std::string& path, T& to, Findings& findings) {
+void read_records(JsonValue list, const MetadataPath& path, T& to, Findings& findings) {
   to.*Member = read_metadata_objects<Record>(list, path, max_mlf_version, Fields, findings);
 }
 // The same for an object whose keys are names.
 template <class T, class Record, auto Member, const auto& Fields>
-void read_named(JsonValue object, const std::string& path, T& to, Findings& findings) {
+void read_named(JsonValue object, const MetadataPath& path, T& to, Findings& findings) {
   to.*Member =
       read_metadata_objects<Record>(object, path, max_mlf_version, Fields, findings, &Record::name);
 }
@@ -67,7 +67,7 @@ constexpr MetadataField<MlfModel> functions_fields[] = {
      read_records<MlfModel, MlfFunction, &MlfModel::functions, function_fields>},
 };
 
-void read_functions(JsonValue object, const std::string& path, MlfModel& model,
+void read_functions(JsonValue object, const MetadataPath& path, MlfModel& model,
                     Findings& findings) {
   read_metadata_object<MlfModel>(object, path, max_mlf_version, functions_fields, model, findings);
 }
@@ -77,11 +77,11 @@ constexpr MetadataField<MlfModel> memory_fields[] = {
     {"functions", read_functions, true, JsonKind::object},
 };
 
-void read_extents(JsonValue list, const std::string& path, MlfArgument& argument,
+void read_extents(JsonValue list, const MetadataPath& path, MlfArgument& argument,
                   Findings& findings) {
   std::size_t index = 0;
   for (const JsonValue item : list) {
-    const auto extent = read_metadata_integer(item, concat(path, "[", index, "]"), findings);
+    const auto extent = read_metadata_integer(item, MetadataPath(path, index), findings);
     if (extent) argument.shape.push_back(*extent);
     ++index;
   }
@@ -95,10 +95,10 @@ constexpr MetadataField<MlfArgument> argument_fields[] = {
 };
 
 // {"add": [{"size_bytes": ...}, ...]}
-void read_operators(JsonValue object, const std::string& path, MlfModel& model,
+void read_operators(JsonValue object, const MetadataPath& path, MlfModel& model,
                     Findings& findings) {
   for (const JsonValue list : object) {
-    const std::string here = metadata_path(path, list.key());
+    const MetadataPath here(path, list.key());
     if (!list.is(JsonKind::array)) {
       report_kind(list, here, name_of(JsonKind::array), findings);
       continue;
@@ -131,46 +131,46 @@ struct RawModel : MlfModel {
   std::optional<JsonValue> memory;
 };
 
-void keep_memory(JsonValue value, const std::string&, RawModel& model, Findings&) {
+void keep_memory(JsonValue value, const MetadataPath&, RawModel& model, Findings&) {
   model.memory = value;
 }
 
-void read_target_map(JsonValue object, const std::string& path, RawModel& model,
+void read_target_map(JsonValue object, const MetadataPath& path, RawModel& model,
                      Findings& findings) {
   for (const JsonValue item : object) {
-    const auto text = read_metadata_text(item, metadata_path(path, item.key()), findings);
+    const auto text = read_metadata_text(item, MetadataPath(path, item.key()), findings);
     if (text) model.targets.push_back({std::string(item.key()), *text});
   }
 }
 
-void read_target_list(JsonValue list, const std::string& path, RawModel& model,
+void read_target_list(JsonValue list, const MetadataPath& path, RawModel& model,
                       Findings& findings) {
   for (std::string& text : read_metadata_texts(list, path, findings)) {
     model.targets.push_back({"", std::move(text)});
   }
 }
 
-void read_executors(JsonValue list, const std::string& path, RawModel& model, Findings& findings) {
+void read_executors(JsonValue list, const MetadataPath& path, RawModel& model, Findings& findings) {
   model.executors = read_metadata_texts(list, path, findings);
 }
 
-void read_dependencies(JsonValue list, const std::string& path, RawModel& model,
+void read_dependencies(JsonValue list, const MetadataPath& path, RawModel& model,
                        Findings& findings) {
   model.dependencies = read_metadata_objects<MlfDependency>(list, path, max_mlf_version,
                                                             dependency_fields, findings);
 }
 
-void read_library(JsonValue object, const std::string& path, RawModel& model, Findings& findings) {
+void read_library(JsonValue object, const MetadataPath& path, RawModel& model, Findings& findings) {
   model.library.emplace();
   read_metadata_object<MlfFile>(object, path, max_mlf_version, library_fields, *model.library,
                                 findings);
 }
 
-void read_blobs(JsonValue list, const std::string& path, RawModel& model, Findings& findings) {
+void read_blobs(JsonValue list, const MetadataPath& path, RawModel& model, Findings& findings) {
   model.blobs = read_metadata_objects<MlfFile>(list, path, max_mlf_version, blob_fields, findings);
 }
 
-void ignore(JsonValue, const std::string&, RawModel&, Findings&) {}
+void ignore(JsonValue, const MetadataPath&, RawModel&, Findings&) {}
 
 constexpr MetadataField<RawModel> model_fields[] = {
     {"model_name", &RawModel::model_name},
@@ -192,12 +192,12 @@ constexpr std::span<const MetadataField<RawModel>> flat_fields = model_fields;
 constexpr auto module_fields = flat_fields.first(flat_fields.size() - 1);
 
 // path     [in]   of the model's object
-MlfModel read_model(JsonValue object, const std::string& path, std::uint64_t version,
+MlfModel read_model(JsonValue object, const MetadataPath& path, std::uint64_t version,
                     std::span<const MetadataField<RawModel>> fields, Findings& findings) {
   RawModel model;
   read_metadata_object<RawModel>(object, path, version, fields, model, findings);
   if (model.memory) {
-    const std::string here = metadata_path(path, "memory");
+    const MetadataPath here(path, "memory");
     if (version == 1) {
       model.sids =
           read_metadata_objects<MlfStorage>(*model.memory, here, version, storage_fields, findings);
@@ -207,7 +207,7 @@ MlfModel read_model(JsonValue object, const std::string& path, std::uint64_t ver
       read_metadata_object<MlfModel>(*model.memory, here, version, memory_fields, model, findings);
     }
   }
-  model.path = path;
+  model.path = path.text();
   return model;
 }
 
@@ -245,41 +245,41 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
   GANTRY_TRY(metadata.version, read_version(root));
   const auto modules = root.find("modules");
   if (!modules) {
-    MlfModel model = read_model(root, "", metadata.version, flat_fields, findings);
+    MlfModel model = read_model(root, MetadataPath(), metadata.version, flat_fields, findings);
     model.name = model.model_name;
     metadata.models.push_back(std::move(model));
     return metadata;
   }
-  const std::string modules_path = metadata_path("", "modules");
+  const MetadataPath file, modules_path(file, "modules");
   if (!modules->is(JsonKind::object) || modules->size() == 0) {
-    return malformed(modules->offset(), modules_path, " is ",
+    return malformed(modules->offset(), modules_path.text(), " is ",
                      modules->is(JsonKind::object) ? "empty" : name_of(modules->kind()),
                      ", expected an object with a member for each model");
   }
   if (modules->size() > max_models) {
-    return malformed(modules->offset(), modules_path, " has ", modules->size(),
+    return malformed(modules->offset(), modules_path.text(), " has ", modules->size(),
                      " models, limit is ", max_models);
   }
   if (metadata.version != max_mlf_version) {
-    findings.warning(modules_path, "is a key of version ", max_mlf_version,
+    findings.warning(modules_path.text(), "is a key of version ", max_mlf_version,
                      ", the archive has version ", metadata.version);
     // Whoever uses the metadata finds the members under the names of version 7.
     metadata.version = max_mlf_version;
   }
   for (const JsonValue member : root) {
     if (member.key() != "modules" && member.key() != "version") {
-      findings.warning(metadata_path("", member.key()), "is an unknown key");
+      findings.warning(MetadataPath(file, member.key()).text(), "is an unknown key");
     }
   }
   std::set<std::string_view> names;
   for (const JsonValue member : *modules) {
-    const std::string path = metadata_path(modules_path, member.key());
+    const MetadataPath path(modules_path, member.key());
     if (!member.is(JsonKind::object)) {
       report_kind(member, path, name_of(JsonKind::object), findings);
       continue;
     }
     if (!names.insert(member.key()).second) {
-      findings.error(path, "is given twice");
+      findings.error(path.text(), "is given twice");
       continue;
     }
     MlfModel model = read_model(member, path, max_mlf_version, module_fields, findings);
@@ -287,7 +287,7 @@ Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings)
     metadata.models.push_back(std::move(model));
   }
   if (metadata.models.empty()) {
-    return malformed(modules->offset(), modules_path, " has no member that is an object");
+    return malformed(modules->offset(), modules_path.text(), " has no member that is an object");
   }
   return metadata;
 }

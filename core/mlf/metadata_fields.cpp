@@ -15,23 +15,29 @@ std::string metadata_path(std::string_view around, std::string_view key) {
   return around.empty() ? concat(metadata_file, ": ", plain) : concat(around, ".", plain);
 }
 
-void report_kind(JsonValue value, const std::string& path, std::string_view expected,
-                 Findings& findings) {
-  findings.error(path, "is ", name_of(value.kind()), ", expected ", expected);
+std::string MetadataPath::text() const {
+  if (around_ == nullptr) return {};
+  if (index_) return concat(around_->text(), "[", *index_, "]");
+  return metadata_path(around_->text(), key_);
 }
 
-std::optional<std::uint64_t> read_metadata_count(JsonValue value, const std::string& path,
+void report_kind(JsonValue value, const MetadataPath& path, std::string_view expected,
+                 Findings& findings) {
+  findings.error(path.text(), "is ", name_of(value.kind()), ", expected ", expected);
+}
+
+std::optional<std::uint64_t> read_metadata_count(JsonValue value, const MetadataPath& path,
                                                  Findings& findings) {
   if (value.is(JsonKind::count)) return value.count();
   if (value.is(JsonKind::negative)) {
-    findings.error(path, "is ", value.integer(), ", expected a whole number, 0 or more");
+    findings.error(path.text(), "is ", value.integer(), ", expected a whole number, 0 or more");
   } else {
     report_kind(value, path, "a whole number, 0 or more", findings);
   }
   return std::nullopt;
 }
 
-std::optional<std::int64_t> read_metadata_integer(JsonValue value, const std::string& path,
+std::optional<std::int64_t> read_metadata_integer(JsonValue value, const MetadataPath& path,
                                                   Findings& findings) {
   if (value.is(JsonKind::negative)) return value.integer();
   if (value.is(JsonKind::count) && value.count() <= INT64_MAX) return value.integer();
@@ -39,19 +45,19 @@ std::optional<std::int64_t> read_metadata_integer(JsonValue value, const std::st
   return std::nullopt;
 }
 
-std::optional<std::string> read_metadata_text(JsonValue value, const std::string& path,
+std::optional<std::string> read_metadata_text(JsonValue value, const MetadataPath& path,
                                               Findings& findings) {
   if (value.is(JsonKind::text)) return std::string(value.text());
   report_kind(value, path, "a string", findings);
   return std::nullopt;
 }
 
-std::vector<std::string> read_metadata_texts(JsonValue list, const std::string& path,
+std::vector<std::string> read_metadata_texts(JsonValue list, const MetadataPath& path,
                                              Findings& findings) {
   std::vector<std::string> texts;
   std::size_t index = 0;
   for (const JsonValue item : list) {
-    auto text = read_metadata_text(item, concat(path, "[", index, "]"), findings);
+    auto text = read_metadata_text(item, MetadataPath(path, index), findings);
     if (text) texts.push_back(std::move(*text));
     ++index;
   }
