@@ -251,6 +251,52 @@ TEST_F(Repack, WritesToStandardOutput) {
   EXPECT_EQ(stream.out, std::string(file.begin(), file.end()));
 }
 
+// The constructor of its library ends the process that loads it.
+TEST_F(Repack, ThatEndsItsProcessIsNotWritten) {
+  write_file(temp_ / "end.c",
+             "#include <stdio.h>\n#include <stdlib.h>\n"
+             "__attribute__((constructor)) static void end(void) {\n"
+             "  fputs(\"no device\\n\", stderr);\n  abort();\n}\n");
+  write_file(temp_ / "end.yaml",
+             "schema: \"1.0\"\nsources: [end.c]\n"
+             "device_modules: [{type_key: npu, data: junk.bin}]\n");
+  ASSERT_EQ(run_gantry({"pack", path("end.yaml"), "-o", path("end.so")}).status, 0);
+
+  const Outcome refused = repack(path("end.so"), "a.so");
+
+  expect_refused(refused,
+                 "gantry: the result cannot be loaded: its code ended the process by signal 6 "
+                 "(Aborted); its last output is \"no device\"\n"
+                 "  while loading the result; --no-load writes it anyway\n");
+  EXPECT_EQ(repack(path("end.so"), "a.so", {"--no-load"}).status, 0);
+}
+
+// Loaders read the container of the least prefix, a_; that of b_ is loaded, too.
+TEST_F(Repack, LoadsEveryContainerOfALibrary) {
+  ASSERT_EQ(repack("tvm-0.25/digits_mlp_relax_llvm.so", "c.bin",
+                   {"--drop", "_lib", "--form", "container"})
+                .status,
+            0);
+  const std::vector<std::uint8_t> container = read_file(temp_ / "out/c.bin");
+  fs::remove(temp_ / "out/c.bin");
+  write_file(temp_ / "two.so", ElfBuilder()
+                                   .hash(ElfBuilder::Hash::both)
+                                   .object("a___tvm_ffi__library_bin", container)
+                                   .object("b___tvm_ffi__library_bin", container)
+                                   .note("GNU", 3, {})
+                                   .build());
+  const Args damage = {"--prefix", "b_", "--replace", "0=" + path("junk.bin"), "-q"};
+
+  const Outcome refused = repack(path("two.so"), "a.so", damage);
+
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, StartsWith("gantry: magic is 0x0, expected "));
+  EXPECT_THAT(refused.err, HasSubstr("container at symbol b___tvm_ffi__library_bin"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "out"));
+  const Outcome good = repack(path("two.so"), "a.so", {"--prefix", "b_", "-q"});
+  EXPECT_EQ(good.status, 0) << good.err;
+}
+
 TEST_F(Repack, ThatDoesNotLoadIsNotWritten) {
   const Outcome refused =
       repack("tvm-0.25/digits_mlp_relax_llvm.so", "a.so", {"--replace", "0=" + path("junk.bin")});

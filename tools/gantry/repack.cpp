@@ -8,6 +8,7 @@
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/option_checks.hpp"
+#include "tools/gantry/repack_check.hpp"
 #include "tools/gantry/session.hpp"
 
 #include "core/runtime/environment.hpp"
@@ -81,25 +82,6 @@ struct Warnings {
     all.push_back(std::move(text));
   }
 };
-
-// Loads the result as `gantry run` would, with the plugins of this host.
-//
-// returns  false: nothing was loaded, which a warning reports
-Result<bool> load_result(Runtime& runtime, const ContainerFile& source, PackForm form,
-                         const std::filesystem::path& path, Warnings& warnings) {
-  if (form == PackForm::library && source.elf->machine() != host_machine()) {
-    warnings.add(Message("the host code is for ", name_of(source.elf->machine()),
-                         ", so that the result is not loaded on this machine"));
-    return false;
-  }
-  Result<Module> root = runtime.load(path.native(), {.allow_missing = true});
-  if (!root.ok()) {
-    return std::move(root).failure().at("while loading the result; --no-load writes it anyway");
-  }
-  for (const std::string& reason : root->missing())
-    warnings.add(Message("not loaded: ", std::string_view(reason).substr(0, reason.find('\n'))));
-  return true;
-}
 
 void write_report(const RepackCommand& command, const ContainerFile& source,
                   const RepackReport& report, PackForm form, bool is_loaded,
@@ -193,7 +175,10 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   if (!command.no_load) {
     how.verify = [&](const std::filesystem::path& path) -> Status {
       line.erase();
-      GANTRY_TRY(is_loaded, load_result(runtime, source, how.form, path, warnings));
+      GANTRY_TRY(LoadCheck check,
+                 check_loading(runtime, plugins.layouts(), source, how.form, path));
+      is_loaded = check.is_loaded;
+      for (Message& text : check.warnings) warnings.add(std::move(text));
       return {};
     };
   }

@@ -66,8 +66,12 @@ class Child {
     const pid_t pid = ::fork();
     if (pid < 0) return system_error("fork", errno);
     if (pid == 0) run_child(count, childs_done.get(), childs_printed.get(), work);
-    for (const Descriptor* end : {&done, &printed}) ::fcntl(end->get(), F_SETFL, O_NONBLOCK);
-    return Child(pid, std::move(done), std::move(printed));
+    Child child(pid, std::move(done), std::move(printed));
+    // watch() would block in one while the child waits for the other.
+    for (const Descriptor* end : {&child.done_, &child.output_}) {
+      if (::fcntl(end->get(), F_SETFL, O_NONBLOCK) != 0) return system_error("fcntl", errno);
+    }
+    return child;
   }
   Child(Child&& other) noexcept
       : pid_(std::exchange(other.pid_, -1)),
@@ -77,12 +81,15 @@ class Child {
   ~Child() {
     if (pid_ > 0) {
       ::kill(pid_, SIGKILL);
+      // Without an answer, a child between two calls ends.
+      done_.close();
       wait();
     }
   }
 
   // Waits until `count` calls are done.
-  Result<std::optional<ForkedFailure>> watch(std::size_t count, std::chrono::milliseconds limit) {
+  Result<std::optional<ForkedFailure>> watch(std::size_t count, std::chrono::milliseconds limit,
+                                             std::string_view subject) {
     using std::chrono::steady_clock;
     std::size_t done = 0;
     auto end = steady_clock::now() + limit;
@@ -90,7 +97,7 @@ class Child {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
       if (left.count() <= 0) {
         return ForkedFailure{
-            done, Message("the driver did not return within ",
+            done, Message(subject, " did not return within ",
                           static_cast<double>(limit.count()) / 1000, " s", last_words())};
       }
       // poll() ignores a negative number.
@@ -105,7 +112,7 @@ class Child {
       if (size == 0) {
         // No effect on a process that ends; one that has closed its descriptors may run for ever.
         ::kill(pid_, SIGKILL);
-        return ForkedFailure{done, Message(end_of(wait()), last_words())};
+        return ForkedFailure{done, Message(subject, end_of(wait()), last_words())};
       }
       if (++done == count) return std::optional<ForkedFailure>();
       printed_.clear();
@@ -138,10 +145,10 @@ class Child {
   }
   static std::string end_of(int status) {
     if (WIFSIGNALED(status)) {
-      return concat("the driver ended the process by signal ", WTERMSIG(status), " (",
+      return concat(" ended the process by signal ", WTERMSIG(status), " (",
                     ::strsignal(WTERMSIG(status)), ")");
     }
-    return concat("the driver ended the process with status ", WEXITSTATUS(status));
+    return concat(" ended the process with status ", WEXITSTATUS(status));
   }
   std::string last_words() {
     read_output();
@@ -159,10 +166,11 @@ class Child {
 }  // namespace
 
 Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
-                                                const std::function<void(std::size_t)>& work) {
+                                                const std::function<void(std::size_t)>& work,
+                                                std::string_view subject) {
   if (count == 0) return std::optional<ForkedFailure>();
   GANTRY_TRY(Child child, Child::start(count, work));
-  return child.watch(count, limit);
+  return child.watch(count, limit, subject);
 }
 
 }  // namespace gantry::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs code that calls drivers in a child process, so that a driver that ends its process, or never
-// returns, does not end the command.
+// Runs code that calls drivers or host code in a child process, so that what ends its process, or
+// never returns, does not end the command.
 #pragma once
 
 #include <gantry/result.hpp>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string_view>
 
 namespace gantry::cli {
 
@@ -24,9 +25,11 @@ struct ForkedFailure {
 //
 // limit    [in]   time for each call
 // work     [in]   does not throw
+// subject  [in]   what `work` calls, for the text
 // returns  the call that failed, if any; unavailable if no child process can be created
 // costs    a fork
 Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
-                                                const std::function<void(std::size_t)>& work);
+                                                const std::function<void(std::size_t)>& work,
+                                                std::string_view subject = "the driver");
 
 }  // namespace gantry::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loads a rewritten artifact before it replaces its output.
+#pragma once
+
+#include "core/format/payload_layout.hpp"
+#include "core/pack/repack.hpp"
+
+#include <gantry/message.hpp>
+#include <gantry/result.hpp>
+#include <gantry/runtime.hpp>
+
+#include <filesystem>
+#include <vector>
+
+namespace gantry::cli {
+
+struct LoadCheck {
+  // false: nothing was loaded, which a warning reports
+  bool is_loaded = false;
+  std::vector<Message> warnings;
+};
+
+// Loads every container of the result with the plugins of this host: the one that `gantry run`
+// loads together with the host code, the others of a library alone. A child process does so first,
+// so that code that ends its process leaves the command to remove its files.
+//
+// source   [in]   the file that was rewritten
+// form     [in]   of the result; object and source: `path` is the bare container
+// returns  the failures of Runtime::load(); unavailable if the child process ends or takes longer
+//          than ten minutes
+Result<LoadCheck> check_loading(Runtime& runtime, const PayloadLayouts& layouts,
+                                const ContainerFile& source, PackForm form,
+                                const std::filesystem::path& path);
+
+}  // namespace gantry::cli
