@@ -3,9 +3,9 @@
 
 #include "plugin.hpp"
 
-#include <gantry/aligned_record.hpp>
 #include <gantry/compact_tensor.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <utility>
 
@@ -15,11 +15,6 @@ namespace {
 gantry_tensor view_of(const Constant& constant) {
   const ArrayRecord& array = constant.array;
   return compact_tensor(array.dtype, array.shape, {cpu_device_type, 0}, array.data.data());
-}
-
-// v0.7 to v0.9 compile their code for data at multiples of 128 bytes, other releases for less.
-bool is_aligned(const void* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % record_data_alignment == 0;
 }
 
 }  // namespace
@@ -74,7 +69,7 @@ Result<Value> Module::tensor_of(std::uint32_t index) {
   Value& kept = tensors_[index];
   if (kept.tensor() != nullptr) return kept;
   const gantry_tensor view = view_of(payload_.constants[index]);
-  if (payload_.kept.pin && is_aligned(view.data)) {
+  if (payload_.kept.pin && is_aligned_in_place(view.data)) {
     GANTRY_TRY(kept, host_.tensor_view(view, payload_.kept.pin.get()));
   } else {
     GANTRY_TRY(kept, host_.tensor_copied(view, {cpu_device_type, 0}, nullptr));

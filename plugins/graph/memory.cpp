@@ -7,14 +7,13 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace gantry::graph {
 namespace {
-
-std::uint64_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 
 // Describes a tensor of an entry.
 gantry_tensor tensor_of(const GraphEntry& entry, gantry_device_id device, void* data) {
@@ -83,7 +82,7 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
 bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const {
   const Slot& slot = plan_.slots[value.slot];
   return value.inputs == 1 && !slot.written && slot.device.type == cpu_device_type &&
-         address_of(data) % in_place_alignment == 0;
+         is_aligned_in_place(data);
 }
 
 // Constants that v0.8 linked into the library, where a function returns them by storage id.
@@ -165,31 +164,7 @@ Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
 }
 
 Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
-  const GraphEntry& entry = graph().entries[e];
-  const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
-  const gantry_device_id device = devices_[e];
-  if (!same_device(what.device, device)) {
-    return refuse("tensor is on ", number_text(what.device), ", expected ", number_text(device));
-  }
-  if (!has_shape(what, entry) || !same_dtype(what.dtype, entry.dtype)) {
-    return refuse("tensor is ", tensor_text(what), ", expected ", type_text(entry));
-  }
-  if (!is_compact(what))
-    return refuse("tensor ", tensor_text(what), " has strides, expected dense rows");
-
-  GANTRY_TRY(const gantry_device found, host_.device(device));
-  if ((found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) {
-    if (what.byte_offset == 0) return {};
-    return refuse("tensor begins ", what.byte_offset,
-                  " bytes into its memory, expected 0: addresses on ", number_text(device),
-                  " are handles");
-  }
-  const std::uint64_t address = address_of(what.data) + what.byte_offset;
-  if (entry.bytes != 0 && address % in_place_alignment != 0) {
-    return refuse("tensor is at ", Hex{address}, ", ", address % in_place_alignment,
-                  " bytes past a multiple of ", in_place_alignment);
-  }
-  return {};
+  return check_zero_copy(host_, what, tensor_of(graph().entries[e], devices_[e], nullptr));
 }
 
 Status Memory::bind(std::uint32_t e, const gantry_tensor& what, gantry_object* keeper,
@@ -199,9 +174,7 @@ Status Memory::bind(std::uint32_t e, const gantry_tensor& what, gantry_object* k
 
 Status Memory::bind_value(std::uint32_t v, const gantry_tensor& what, gantry_object* keeper,
                           Binding binding) {
-  // Operators are compiled for a byte offset of 0. Only a handle keeps its offset, and check_fits
-  // requires that it is 0.
-  void* data = what.byte_offset == 0 ? what.data : static_cast<char*>(what.data) + what.byte_offset;
+  void* const data = element_address(what);
   const StoredValue& value = plan_.values[v];
   std::vector<Value> views;
   for (const std::uint32_t e : value.entries) {

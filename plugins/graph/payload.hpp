@@ -67,10 +67,4 @@ Status write_payload(const Payload& payload, bool with_parameters, const Sink& s
 // Returns a tensor on the CPU over the data of a parameter.
 gantry_tensor view_of_parameter(const Parameter& parameter);
 
-// Alignment in bytes of memory that is used in place: parameters in the file, and memory bound by
-// zero copy. v0.7 to v0.9 compile their code for 128, other releases for 64. Payloads do not
-// distinguish v0.8 from later releases, and code crashes with a lower alignment than it was
-// compiled for.
-constexpr std::uint64_t in_place_alignment = 128;
-
 }  // namespace gantry::graph

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/zero_copy.hpp - whether compiled code can use memory of a caller in place of its own.
+#pragma once
+
+#include <gantry/concat.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
+#include <gantry/handle.hpp>
+#include <gantry/result.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace gantry {
+
+// Alignment in bytes of memory that compiled code uses in place: data in files, and memory that a
+// caller binds. v0.7 to v0.9 compile their code for 128, other releases for 64. Artifacts do not
+// distinguish v0.8 from later releases, and code crashes with a lower alignment than it was compiled
+// for.
+constexpr std::uint64_t in_place_alignment = 128;
+
+constexpr bool is_aligned_in_place(std::uint64_t address) {
+  return address % in_place_alignment == 0;
+}
+inline bool is_aligned_in_place(const void* data) {
+  return is_aligned_in_place(std::uint64_t{reinterpret_cast<std::uintptr_t>(data)});
+}
+
+// Returns the address of the first element. Compiled code expects a byte offset of 0. Only a handle
+// keeps its offset, which check_zero_copy() requires to be 0.
+inline void* element_address(const gantry_tensor& tensor) {
+  return tensor.byte_offset == 0 ? tensor.data
+                                 : static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
+// Checks that a tensor can take the place of another one: device, dtype, shape, compact strides, and
+// an address that is a multiple of in_place_alignment; on devices whose addresses are handles, a byte
+// offset of 0 instead.
+//
+// expected [in]   device, dtype and shape; other members are ignored
+// returns  INVALID with what was found and what is expected (ZERO_COPY)
+inline Status check_zero_copy(const Host& host, const gantry_tensor& tensor,
+                              const gantry_tensor& expected) {
+  const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
+  const auto number_text = [](gantry_device_id device) {
+    return concat("device ", device.type, ":", device.index);
+  };
+  if (!same_device(tensor.device, expected.device)) {
+    return refuse("tensor is on ", number_text(tensor.device), ", expected ",
+                  number_text(expected.device));
+  }
+  if (!std::ranges::equal(shape_of(tensor), shape_of(expected)) ||
+      !same_dtype(tensor.dtype, expected.dtype)) {
+    return refuse("tensor is ", tensor_text(tensor), ", expected ", tensor_text(expected));
+  }
+  if (!is_compact(tensor))
+    return refuse("tensor ", tensor_text(tensor), " has strides, expected dense rows");
+
+  GANTRY_TRY(const gantry_device found, host.device(expected.device));
+  if ((found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) {
+    if (tensor.byte_offset == 0) return {};
+    return refuse("tensor begins ", tensor.byte_offset,
+                  " bytes into its memory, expected 0: addresses on ", number_text(expected.device),
+                  " are handles");
+  }
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(expected), expected.dtype));
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  if (bytes != 0 && !is_aligned_in_place(address)) {
+    return refuse("tensor is at ", Hex{address}, ", ", address % in_place_alignment,
+                  " bytes past a multiple of ", in_place_alignment);
+  }
+  return {};
+}
+
+}  // namespace gantry
