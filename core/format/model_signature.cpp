@@ -33,6 +33,11 @@ std::string output_name(std::size_t index, std::size_t count) {
   return count == 1 ? "output" : concat("output", index);
 }
 
+std::string compiled_output_name(std::string_view stated, std::size_t index, std::size_t count) {
+  const bool is_numbered = count == 1 && stated == "output0";
+  return is_numbered ? output_name(index, count) : std::string(stated);
+}
+
 Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
   if (entry.type_key != graph_factory_key && entry.type_key != old_graph_factory_key) {
     return std::optional<ModelSignature>();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
@@ -38,6 +39,10 @@ struct ModelSignature {
 
 // "output", or "output0", "output1" and so on if there are several.
 std::string output_name(std::size_t index, std::size_t count);
+
+// Returns the name of an output of a model that is compiled ahead of time: as its library states it.
+// Compilers number outputs without a name, also a single one, for which output_name() has no number.
+std::string compiled_output_name(std::string_view stated, std::size_t index, std::size_t count);
 
 // Reads the signature of a graph factory.
 //
