@@ -12,7 +12,7 @@ namespace {
 //
 // source   apache/tvm v0.2 to v0.26, the type keys of all runtime modules
 constexpr KnownKey kKnown[] = {
-    {"AotExecutorFactory", "", "", "ahead-of-time executor"},
+    {"AotExecutorFactory", "gantry.aot", "", "ahead-of-time executor"},
     {"GraphExecutorFactory", "gantry.graph", "", "graph executor"},
     {"GraphRuntimeFactory", "gantry.graph", "GraphExecutorFactory", "graph executor of v0.7"},
     {"VMExecutable", "gantry.relay-vm", "", "Relay virtual machine"},
@@ -32,7 +32,7 @@ constexpr KnownKey kKnown[] = {
     {"hsaco", "", "", "ROCm kernels"},
     {"metadata", "gantry.const-loader", "const_loader",
      "constants of partitioned graphs, v0.7 and v0.8"},
-    {"metadata_module", "", "", "metadata of the ahead-of-time executor"},
+    {"metadata_module", "gantry.aot", "", "metadata of the ahead-of-time executor"},
     {"metal", "", "", "Metal kernels"},
     {"msc_tensorrt", "", "", "TensorRT graph of MSC"},
     {"nnapi", "", "", "NNAPI graph"},

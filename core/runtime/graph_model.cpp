@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/graph_model.hpp"
 
+#include "core/format/aot_metadata.hpp"
 #include "core/format/details.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/module/module.hpp"
@@ -25,7 +26,8 @@ const Container& container_of(const Module& module) {
   return reinterpret_cast<const ModuleNode*>(module.get())->artifact->container;
 }
 
-// The name of a graph, which is also that of its factory; empty if the module is no graph.
+// The name of a graph or of a model that is compiled ahead of time, which is also that of its
+// factory; empty if the module is neither.
 std::string graph_name(const Entry& entry, const Container& container,
                        const PayloadLayouts& layouts) {
   const PayloadDetails details = describe_payload(entry, container.facts, layouts);
@@ -63,23 +65,33 @@ std::vector<std::string> output_names(const Container& container, const PayloadL
   return {};
 }
 
+// True if the function of this name creates ahead-of-time executors, which know their outputs' names.
+bool is_compiled(const Container& container, const PayloadLayouts& layouts,
+                 std::string_view function) {
+  return std::ranges::any_of(container.entries, [&](const Entry& entry) {
+    return entry.type_key == aot_factory_key && graph_name(entry, container, layouts) == function;
+  });
+}
+
 // The items of the list or map that `map` contains under `key`.
-Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view key) {
+Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view function,
+                                    std::string_view key) {
   for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
     const auto name = map[i].text();
     if (name.ok() && name.value() == key) return map[i + 1].items();
   }
-  return malformed(no_offset, "get_input_info returns no ", quoted(key));
+  return malformed(no_offset, function, " returns no ", quoted(key));
 }
 
-Result<std::vector<InputInfo>> inputs_of(const Executor& executor) {
-  GANTRY_TRY(const Function info, executor.module().function("get_input_info"));
+// function  "get_input_info" or "get_output_info"
+Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* function) {
+  GANTRY_TRY(const Function info, executor.module().function(function));
   GANTRY_TRY(const Any answer, info());
   GANTRY_TRY(const std::vector<Any> map, answer.items());
-  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, "shape"));
-  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, "dtype"));
+  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, function, "shape"));
+  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, function, "dtype"));
   if (shapes.size() != dtypes.size()) {
-    return malformed(no_offset, "get_input_info returns ", shapes.size() / 2, " shapes and ",
+    return malformed(no_offset, function, " returns ", shapes.size() / 2, " shapes and ",
                      dtypes.size() / 2, " types");
   }
   std::vector<InputInfo> inputs;
@@ -146,9 +158,16 @@ class GraphModel final : public ModelState {
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     GANTRY_TRY(Executor executor,
                runtime_.executor(module, devices_, capture_ ? capture_factory : name));
-    GANTRY_TRY(std::vector<InputInfo> inputs, inputs_of(executor));
+    GANTRY_TRY(std::vector<InputInfo> inputs, tensors_of(executor, "get_input_info"));
+    std::vector<std::string> names = output_names(container_of(module), layouts_, name);
+    if (is_compiled(container_of(module), layouts_, name)) {
+      GANTRY_TRY(const std::vector<InputInfo> outputs, tensors_of(executor, "get_output_info"));
+      names.clear();
+      for (std::size_t i = 0; i < outputs.size(); ++i)
+        names.push_back(compiled_output_name(outputs[i].name, i, outputs.size()));
+    }
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           output_names(container_of(module), layouts_, name));
+                                           std::move(names));
   }
 
  private:

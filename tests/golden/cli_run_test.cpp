@@ -300,6 +300,24 @@ TEST(Run, ListsTheFunctionsOfALibraryWithoutAGraph) {
               HasSubstr("\n  gantry run --function NAME calls one function of a library\n"));
 }
 
+TEST(RunAheadOfTime, HasTheOutputsOfTvm) {
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins("aot"), "run", "tvm-0.12/digits_mlp_aot_llvm.so",
+                  "--each", "--input", "tvm-0.12/digits_mlp.input.npz", "--expect",
+                  "tvm-0.12/digits_mlp_llvm.expected.npz", "--rtol", "0", "--atol", "0"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nequal to tvm-0.12/digits_mlp_llvm.expected.npz\n"));
+}
+
+TEST(RunAheadOfTime, IsMeasuredByItsFunction) {
+  const Outcome bench = run_gantry({"--plugins", built_plugins("aot"), "bench",
+                                    "tvm-0.12/digits_mlp_aot_llvm.so", "--repeat", "3"});
+
+  EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("  tvmgen_default___tvm_main__\n"));
+}
+
 TEST(Run, ListsEveryTypeKeyWithoutAPlugin) {
   const Outcome none = run_gantry({"run", "tvm-0.12/digits_mlp_dnnl.so"});
 

@@ -3,6 +3,7 @@
 if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
   gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
+  add_dependencies(cli_inspect golden_aot_usmp golden_aot_usmp_two)
   gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
     LIBRARIES gantry_cli_script)
   if(TARGET gantry_plugin_relax)
@@ -42,10 +43,12 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_status LABELS cli SOURCES cli_status_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_run LABELS golden SOURCES cli_run_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
+  add_dependencies(cli_run gantry_plugin_aot)
   gantry_add_test(cli_model LABELS cli SOURCES cli_model_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_mlf LABELS golden SOURCES cli_mlf_test.cpp
     LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)
+  add_dependencies(cli_mlf gantry_plugin_aot)
   gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
     LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
   gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)

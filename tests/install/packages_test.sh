@@ -49,6 +49,7 @@ while IFS=: read -r name file; do
   [ -s "$work/$name/usr/$file" ] || [ -L "$work/$name/usr/$file" ] || fail "$name has no /usr/$file"
 done <<FILES
 gantry-core:lib/$multiarch/libgantry.so.0
+gantry-core:lib/$multiarch/gantry/plugins.d/gantry.aot/libgantry_aot.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.const-loader/libgantry_const_loader.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.graph/libgantry_graph.so
 gantry-core:lib/$multiarch/gantry/plugins.d/gantry.relax/libgantry_relax.so

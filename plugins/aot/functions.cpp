@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "functions.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace gantry::aot {
+namespace {
+
+gantry_code run(Executor& executor, const Call& call, gantry_status* status) {
+  return executor.run(call.env, status);
+}
+
+constexpr std::array all_functions{
+    method<&run, "run()">,
+    method<&set_input, "set_input(name or index, tensor)">,
+    method<&set_input_zero_copy, "set_input_zero_copy(name or index, tensor)">,
+    method<&get_input, "get_input(name or index)">,
+    method<&get_input_index, "get_input_index(name)">,
+    method<&get_input_name, "get_input_name(index)">,
+    method<&get_num_inputs, "get_num_inputs()">,
+    method<&set_output_zero_copy, "set_output_zero_copy(name or index, tensor)">,
+    method<&get_output, "get_output(name or index[, tensor])">,
+    method<&get_num_outputs, "get_num_outputs()">,
+    method<&get_input_info, "get_input_info()">,
+    method<&get_output_info, "get_output_info()">,
+};
+
+// source   apache/tvm include/tvm/runtime/name_transforms.h
+std::string identifier_of(std::string_view name) {
+  const auto is_kept = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  std::string text(name);
+  std::ranges::replace_if(
+      text, [&](char c) { return !is_kept(c); }, '_');
+  return text;
+}
+
+}  // namespace
+
+std::span<const Method<Executor>> Executor::functions() const { return all_functions; }
+
+std::size_t index_of(std::string_view name, const std::vector<AotTensor>& tensors) {
+  auto found = std::ranges::find(tensors, name, &AotTensor::name);
+  if (found == tensors.end())
+    found = std::ranges::find(tensors, identifier_of(name), &AotTensor::name);
+  return static_cast<std::size_t>(found - tensors.begin());
+}
+
+Result<std::size_t> index_of(const Call& call, const gantry_value& key, std::string_view what,
+                             const std::vector<AotTensor>& tensors) {
+  if (const auto name = value_text(key)) {
+    const std::size_t index = index_of(*name, tensors);
+    if (index != tensors.size()) return index;
+    constexpr std::size_t max_listed = 16;
+    const std::string names = join(
+        tensors, ", ", [](const AotTensor& tensor) { return quoted(tensor.name); }, max_listed);
+    return not_found("no ", what, " is called ", quoted(*name), ", ", what, "s are ",
+                     names.empty() ? "none" : names)
+        .with_reason(what == "input" ? "INPUT" : "OUTPUT");
+  }
+  const auto index = value_int(key);
+  if (!index) return call.refuse("key is ", kind_text(key.kind), ", expected a name or an index");
+  if (*index >= 0 && static_cast<std::uint64_t>(*index) < tensors.size())
+    return static_cast<std::size_t>(*index);
+  return call.refuse(what, " index is ", *index, ", ", what, " count is ", tensors.size());
+}
+
+std::string title(std::string_view what, const AotTensor& tensor) {
+  return concat(what, " ", quoted(tensor.name), " ", type_text(tensor.dtype, tensor.shape));
+}
+
+Status bind_argument(Executor& executor, const Call& call, std::size_t argument,
+                     const std::string& title) {
+  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(1));
+  gantry_object* const keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
+  Status bound = executor.memory().bind(argument, *tensor, keeper);
+  if (!bound.ok()) return std::move(bound).error().at("while binding ", title);
+  return {};
+}
+
+}  // namespace gantry::aot

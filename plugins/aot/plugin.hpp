@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry.aot - the ahead-of-time executor: runs models whose compiled code calls its operators
+// itself.
+#pragma once
+
+#include "factory.hpp"
+#include "metadata_module.hpp"
+
+#include <gantry/plugin.hpp>
+
+namespace gantry::aot {
+
+// The plugin in one runtime; it has no state.
+struct Plugin {
+  static constexpr PluginIdentity identity{.id = "gantry.aot",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "ahead-of-time executor",
+                                           .license = "Apache-2.0"};
+  using Loaders = Types<Factory, MetadataModule>;
+
+  explicit Plugin(Host given) : host(given) {}
+
+  Host host;
+};
+
+}  // namespace gantry::aot
