@@ -309,5 +309,30 @@ TEST(InspectVerbose, AddsDigestsAndFillers) {
   EXPECT_THAT(verbose, HasSubstr("__gantry_fill_0"));
 }
 
+// tests/golden/aot/usmp.c
+TEST(InspectAheadOfTime, ShowsTensorsPoolsAndConstants) {
+  const Outcome inspect = run_gantry({"inspect", build_tree() / "tests/aot/usmp.so"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("\n  input       x  float32[1, 4]\n"
+                                     "  output      y  float32[1, 4]\n"));
+  EXPECT_THAT(inspect.out, HasSubstr("\n  function  tvmgen_usmp___tvm_main__\n"
+                                     "  inputs (1)\n    x  float32[1, 4], 16 B\n"
+                                     "  outputs (1)\n    y  float32[1, 4], 16 B\n"
+                                     "  pools (2)\n    global_workspace  uint8[64], 64 B\n"
+                                     "    sram  uint8[16], 16 B\n"
+                                     "  constants (2)\n    c_0  float32[2], 8 B\n"
+                                     "    c_1  float32[2], 8 B\n"));
+}
+
+TEST(InspectAheadOfTime, GuessesNothingIfSeveralDescriptionsMatch) {
+  const Outcome inspect = run_gantry({"inspect", build_tree() / "tests/aot/usmp_two.so"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("\n  inputs  known when loaded\n"
+                                     "  outputs  known when loaded\n"
+                                     "  pools  known when loaded\n"));
+}
+
 }  // namespace
 }  // namespace gantry::test

@@ -90,6 +90,7 @@ Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   const PayloadLayouts none;
   GANTRY_TRY(report.container, read_container(location, report.layouts ? *report.layouts : none));
   report.functions = functions_of(elf, report.container.facts);
+  report.aot = inspect_aot(elf, report.container);
   if (options.verbose) digest_payloads(report, options);
   return read_code(report, options);
 }
@@ -165,6 +166,7 @@ Detail details_of(const InspectReport& report, std::size_t module, WarningList& 
   for (const Message& warning : details.warnings) {
     warnings.add(Message("module ", module, " ", quoted(entry.type_key), ": ", warning));
   }
+  if (report.aot && entry.type_key == aot_factory_key) add_aot_details(*report.aot, details.root);
   return std::move(details.root);
 }
 

@@ -11,6 +11,7 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_sink.hpp"
 #include "tools/gantry/common/warning_list.hpp"
+#include "tools/gantry/inspect_aot.hpp"
 
 #include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
@@ -89,6 +90,8 @@ struct InspectReport {
   // lines without empty ones, of the executables of virtual machines, by module; empty unless
   // InspectOptions::code_of
   std::map<std::size_t, std::vector<std::string>> code;
+  // NULL: no model is compiled ahead of time
+  std::shared_ptr<const AotReport> aot;
   // sorted
   std::vector<std::string_view> functions;
   std::vector<ArchiveMember> members;

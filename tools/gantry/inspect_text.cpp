@@ -28,6 +28,7 @@ class Writer {
   void run() {
     sink_(terminal_.paint(escaped(report_.file), Tone::heading) + "\n");
     write_signatures();
+    write_compiled_signature();
     write_file();
     for (const Message& warning : report_.container.warnings) warnings_.add(warning);
     if (report_.has_modules()) {
@@ -74,6 +75,18 @@ class Writer {
           field("output", tensor_text(output));
         }
       }
+    }
+  }
+  void write_compiled_signature() {
+    if (!report_.aot || !report_.aot->metadata) return;
+    const AotMetadata& metadata = *report_.aot->metadata;
+    const std::size_t outputs = metadata.outputs.size();
+    for (const AotTensor& input : metadata.inputs)
+      field("input", tensor_text({std::string(input.name), input.dtype, input.shape}));
+    for (std::size_t i = 0; i < outputs; ++i) {
+      const AotTensor& output = metadata.outputs[i];
+      field("output", tensor_text({compiled_output_name(output.name, i, outputs), output.dtype,
+                                   output.shape}));
     }
   }
   // "x  float32[1, 64]  opencl"
