@@ -2,13 +2,13 @@
 #include "core/runtime/archived_model.hpp"
 
 #include "core/base/text.hpp"
+#include "core/digest/digest.hpp"
 #include "core/mlf/model_library.hpp"
 #include "core/runtime/archive_module.hpp"
 #include "core/runtime/graph_files.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/state.hpp"
 #include "core/toolchain/link_cache.hpp"
-#include "core/digest/digest.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -68,11 +68,13 @@ Result<std::vector<ModelPayload>> payloads_of(const ModelLibrary& archive, const
   return payloads;
 }
 
-// The library has the code, a container beside it has the graph and the device modules.
+// The library has the code, a container beside it has the graph and the device modules. A model that
+// is compiled ahead of time has no graph.
 Opened open_parts(RuntimeState& state, const File& file, const ModelLibrary& archive,
                   const MlfModel& model, const MlfModelFiles& files) {
   ModelParts parts{.name = model.name, .has_library = true};
-  if (!model.is_operator()) {
+  parts.is_ahead_of_time = !model.is_operator() && model.has_executor("aot");
+  if (!model.is_operator() && !parts.is_ahead_of_time) {
     const ArchiveMember* const graph = archive.files.find(files.graph);
     if (graph == nullptr || graph->content.empty()) {
       return malformed(no_offset, graph == nullptr ? "the archive has no " : "there is nothing in ",
@@ -80,6 +82,8 @@ Opened open_parts(RuntimeState& state, const File& file, const ModelLibrary& arc
           .with_reason("ARCHIVE_MODEL");
     }
     parts.text = as_text(graph->content);
+  }
+  if (!model.is_operator()) {
     const ArchiveMember* const parameters = archive.files.find(files.parameters);
     if (parameters != nullptr && !parameters->content.empty()) {
       parts.file = file.get();
@@ -87,7 +91,7 @@ Opened open_parts(RuntimeState& state, const File& file, const ModelLibrary& arc
     }
   }
   GANTRY_TRY(parts.payloads, payloads_of(archive, model));
-  if (parts.text.empty() && parts.payloads.empty()) {
+  if (model.is_operator() && parts.payloads.empty()) {
     GANTRY_TRY(File library, link_code(state, file, archive, files));
     return open_artifact(state.new_artifact(), std::move(library));
   }
@@ -101,12 +105,6 @@ Opened open_model(RuntimeState& state, const File& file, const ModelLibrary& arc
                   std::size_t index) {
   const MlfModel& model = archive.metadata.models[index];
   if (model.library) return open_member(state, file, archive, *model.library);
-  if (model.has_executor("aot")) {
-    return unsupported("model ", quoted(model.name),
-                       " is compiled ahead of time (executor \"aot\"), this version runs graphs; "
-                       "export it with the graph executor")
-        .with_reason("ARCHIVE_MODEL");
-  }
   return open_parts(state, file, archive, model, archive.model_files[index]);
 }
 

@@ -3,9 +3,9 @@
 // The models of a Model Library Format archive (core/mlf/MLF.md). The code of each is, in this order:
 //
 //     codegen/<model>.so           an artifact of its own, copied to the cache
-//     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph, the
-//                                  parameters and the device modules of x_blobs are in a container in
-//                                  memory
+//     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph, if
+//                                  there is one, the parameters and the device modules of x_blobs are
+//                                  in a container in memory
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -23,8 +23,7 @@ struct RuntimeState;
 // Loads every model of an archive. Returns the root module of the only model, or a module that imports
 // the root module of each (archive_module.hpp).
 //
-// returns  unsupported, reason ARCHIVE_MODEL  a model is compiled ahead of time
-//          malformed    the archive or its metadata; reason ARCHIVE_MODEL: a member of the model does
+// returns  malformed    the archive or its metadata; reason ARCHIVE_MODEL: a member of the model does
 //                       not exist
 //          the failures of ElfFile::parse(), LinkCache::link() and load_artifact()
 // costs    for each model a copy of the library, or a link

@@ -3,6 +3,7 @@
 
 #include "core/arrays/params.hpp"
 #include "core/base/text.hpp"
+#include "core/format/aot_metadata.hpp"
 #include "core/format/graph_json.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/format/type_key.hpp"
@@ -86,17 +87,22 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
 
 Result<std::shared_ptr<const MappedFile>> model_container(const fs::path& path,
                                                           const ModelParts& parts) {
-  const bool has_graph = !parts.text.empty();
+  // The modules before the library: each imports the next one.
+  std::vector<std::string_view> keys;
+  if (!parts.text.empty()) keys = {graph_factory_key};
+  if (parts.is_ahead_of_time) keys = {aot_factory_key, aot_metadata_key};
   ParamRecords records;
-  if (has_graph && parts.file != nullptr) {
+  if (!keys.empty() && parts.file != nullptr) {
     GANTRY_TRY(records, read_records(parts.params));
   }
   const auto data = parts.params.subspan(records.at);
 
   // The import tree: word i + 1 of `ends` is the end of row i.
   std::vector<std::uint64_t> ends{0}, imports;
-  if (has_graph && parts.has_library) imports.push_back(1);
-  if (has_graph) ends.push_back(imports.size());
+  for (std::size_t i = 1; i <= keys.size(); ++i) {
+    if (i < keys.size() || parts.has_library) imports.push_back(i);
+    ends.push_back(imports.size());
+  }
   if (parts.has_library) {
     for (std::size_t i = 0; i < parts.payloads.size(); ++i) imports.push_back(ends.size() + i);
     ends.push_back(imports.size());
@@ -105,7 +111,9 @@ Result<std::shared_ptr<const MappedFile>> model_container(const fs::path& path,
   const std::uint64_t modules = ends.size() - 1;
 
   ContainerText after;
-  if (has_graph) after.write(parts.name);
+  if (!keys.empty()) after.write(parts.name);
+  // These modules have no payload.
+  for (std::size_t i = 1; i < keys.size(); ++i) after.write(keys[i]);
   if (parts.has_library) after.write(library_key);
   for (const ModelPayload& payload : parts.payloads) {
     after.write(payload.type_key).append(payload.bytes);
@@ -115,8 +123,9 @@ Result<std::shared_ptr<const MappedFile>> model_container(const fs::path& path,
   // The entries: the modules and the tree.
   ContainerText before;
   before.write(modules + 1);
-  if (has_graph) {
-    before.write(graph_factory_key).write(parts.text);
+  if (!keys.empty()) {
+    before.write(keys.front());
+    if (!parts.is_ahead_of_time) before.write(parts.text);
     before.write(std::uint64_t{records.names.size()}).write(std::uint64_t{records.names.size()});
     for (const std::string_view name : records.names) before.write(name);
   }

@@ -5,6 +5,9 @@
 //
 //     deploy.json, deploy.params --> a container with one GraphExecutorFactory --imports--> deploy.so
 //
+// A model that is compiled ahead of time has no graph; its container has an AotExecutorFactory and a
+// metadata_module, as that of an exported library has.
+//
 // The container is in memory; the data of the parameters stay in the mapped file.
 #pragma once
 
@@ -42,6 +45,8 @@ struct ModelParts {
   std::string_view name = "default";
   // JSON; not checked. Empty: there is no graph
   std::string_view text;
+  // Instead of a graph there are the factory and the metadata of code that is compiled ahead of time.
+  bool is_ahead_of_time = false;
   // in which the parameters are; NULL: there are none
   const MappedFile* file = nullptr;
   // a .params file, part of `file`

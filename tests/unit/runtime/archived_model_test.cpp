@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Models of Model Library Format archives.
+#include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/digest/digest.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
@@ -83,20 +83,17 @@ TEST_F(ArchivedModel, OfOperatorsIsItsLibrary) {
   EXPECT_TRUE(module->function("tvmgen_digits_fused_nn_softmax").ok());
 }
 
-TEST_F(ArchivedModel, MustBeAGraph) {
-  const Error ahead = refusal(golden_archive("digits_cpp_aot_llvm.tar"));
-  EXPECT_EQ(ahead.code, Code::unsupported);
-  EXPECT_EQ(ahead.reason, "ARCHIVE_MODEL");
-  EXPECT_THAT(ahead.message.text(),
-              StartsWith("model \"digits\" is compiled ahead of time (executor \"aot\"), this "
-                         "version runs graphs; export it with the graph executor\n"));
-
-  ArchiveText two = golden_archive("digits_cpp_aot_llvm.tar");
+TEST_F(ArchivedModel, OfSeveralIsNamedIfItIsRefused) {
+  ArchiveText two = golden_archive("digits_cpp_graph_c.tar");
   test::add_model(two, "other");
+
   const Error several = refusal(two);
+
+  EXPECT_EQ(several.code, Code::malformed);
   EXPECT_EQ(several.reason, "ARCHIVE_MODEL");
-  EXPECT_THAT(several.message.text(), AllOf(StartsWith("model \"other\" is compiled ahead of time"),
-                                            HasSubstr("\n  in model \"other\"\n")));
+  EXPECT_THAT(several.message.text(),
+              AllOf(StartsWith("the archive has no \"executor-config/graph/other.graph\"\n"),
+                    HasSubstr("\n  in model \"other\"\n")));
 }
 
 TEST_F(ArchivedModel, MustHaveItsMembers) {

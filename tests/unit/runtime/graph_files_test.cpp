@@ -188,5 +188,18 @@ TEST(GraphContainer, HasThePartsOfAnArchiveAndItsLibrary) {
                                        std::string_view("\6\0\0\0\0\0\0\0digits", 14))));
 }
 
+// The modules of digits_mlp_aot_llvm.so, under the name of the model.
+TEST(GraphContainer, OfCompiledCodeHasTheModulesOfAnExportedLibrary) {
+  const auto container =
+      model_container("model.tar",
+                      {.name = "default", .is_ahead_of_time = true, .has_library = true})
+          .value();
+
+  const auto golden = MappedFile::open(test::golden("tvm-0.12/digits_mlp_aot_llvm.so")).value();
+  const Container original =
+      read_container(ElfFile::parse(golden).value(), PayloadLayouts::built_in()).value();
+  EXPECT_TRUE(std::ranges::equal(container->bytes(), original.bytes));
+}
+
 }  // namespace
 }  // namespace gantry
