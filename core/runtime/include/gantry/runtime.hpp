@@ -61,7 +61,7 @@ class GANTRY_EXPORT Runtime {
   //                 objects and C sources, which the system's compiler links into the user's cache
   //                 directory; a Model Library Format archive, whose module has a function for each of
   //                 several models; a container without its library, whose host code is missing(); a
-  //                 parameter file with its graph and library beside it, as for load_graph()
+  //                 parameter file or a graph with the others beside it, as for load_graph()
   // returns  malformed, unsupported  the file
   //          unavailable, reason COMPILER_MISSING; invalid, reason COMPILE_FAILED
   //          unavailable, reason NO_PLUGIN  lists all type keys without a usable plugin, what was
