@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `gantry inspect` prints about Relax executables.
+// What `gantry inspect` prints about executables of virtual machines.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/aligned_bytes.hpp"
 #include "tests/support/files.hpp"
@@ -160,6 +160,47 @@ TEST(InspectVm, RefusesCodeOfAFileWithoutOne) {
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.err, HasSubstr("is a shared library without code of a virtual machine, so that "
                                   "--code has no effect"));
+}
+
+// ---- Relay
+
+Outcome with_relay(std::vector<std::string> args) {
+  args.insert(args.begin(), {"--plugins", built_plugins("relay_vm")});
+  return run_gantry(args);
+}
+
+TEST(InspectRelay, ListsFunctionsAndWhatTheyCall) {
+  const Outcome inspect = with_relay({"inspect", "tvm-0.12/digits_mlp_vm_llvm.so"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("0  VMExecutable    0x24  29725  gantry.relay-vm"));
+  EXPECT_THAT(
+      lines_from(inspect.out, "[0] VMExecutable"),
+      ElementsAre("[0] VMExecutable", "  version  0.12.0", "  devices  [1:0]", "  host_device  0",
+                  "  globals  [main]", "  constants  14, with 14 arrays of 25.7 KiB", "  calls (4)",
+                  "    vm_mod_fused_nn_contrib_dense_pack_add_nn_relu,",
+                  "    vm_mod_fused_nn_contrib_dense_pack_add_nn_relu_1, "
+                  "vm_mod_fused_nn_contrib_dense_pack_add,",
+                  "    vm_mod_fused_nn_softmax", "  functions (1)",
+                  "    main(x)  35 instructions"));
+}
+
+TEST(InspectRelay, PrintsConstantsAndOneLineForEachInstruction) {
+  const Outcome inspect = with_relay({"inspect", "tvm-0.12/digits_mlp_vm_llvm.so", "--code"});
+  const Outcome parsed =
+      with_relay({"inspect", "tvm-0.12/digits_mlp_vm_llvm.so", "--code", "--json"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out, HasSubstr("\n    c[2]  float32[8, 64, 8], 16.0 KiB\n"));
+  const auto code = lines_from(inspect.out, "    @main(x):  23 registers");
+  ASSERT_GT(code.size(), 35u);
+  EXPECT_EQ(code[1], "         0  load_const        $1 = c[0]");
+  EXPECT_EQ(code[4], "         3  alloc_tensor      $4 = float32[1, 64] in $2 at $3");
+  EXPECT_EQ(code.back(), "        34  ret               $22");
+  const json module = json::parse(parsed.out)["modules"][0];
+  ASSERT_EQ(module["code"].size(), 36u);
+  EXPECT_EQ(module["code"][35], "    34  ret               $22");
+  EXPECT_EQ(module["details"]["functions"]["main"]["instructions"], 35);
 }
 
 }  // namespace

@@ -273,6 +273,49 @@ TEST(RelaxPage, ShowsWhatTheCommandsPrint) {
   EXPECT_EQ(run_examples("plugins/relax/README.md", {"relax"}), 7);
 }
 
+TEST(RelayPage, ShowsWhatTheCommandsPrint) {
+  EXPECT_EQ(run_examples("plugins/relay_vm/README.md", {"relay_vm"}), 2);
+}
+
+TEST(RelayAtTheCommandLine, RunsMeasuresAndTraces) {
+  const std::string file = "tvm-0.12/digits_mlp_vm_llvm.so";
+  const TempDir temp;
+  const std::string trace = (temp / "trace.json").string();
+  const auto relay = [](Args args) {
+    args.insert(args.begin(), {"--plugins", built_plugins("relay_vm")});
+    return run_gantry(args);
+  };
+
+  const Outcome run = relay({"run", file, "--function", "main", "--each", "--input",
+                             "tvm-0.12/digits_mlp.input.npz", "--expect",
+                             "tvm-0.12/digits_mlp_llvm.expected.npz", "--trace", trace});
+  const Outcome bench = relay({"bench", file, "--repeat", "5", "--json"});
+  const Outcome unknown = relay({"run", file, "--function", "mian"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nequal to "));
+  const std::vector<std::uint8_t> traced = read_file(trace);
+  EXPECT_THAT(std::string(traced.begin(), traced.end()), HasSubstr("vm_mod_fused_nn_softmax"));
+  ASSERT_EQ(bench.status, 1);
+  EXPECT_THAT(bench.err, StartsWith("gantry: input \"x\" is of unknown type, for which no zeros "
+                                    "can be made; --input sets it\n"));
+  const std::vector<std::uint8_t> zeros(64 * sizeof(float));
+  const std::string input = (temp / "x.npz").string();
+  const std::int64_t shape[] = {1, 64};
+  const NpzItem item{"x", dtypes::float32, shape, zeros};
+  ASSERT_TRUE(write_npz(input, {&item, 1}).ok());
+  const Outcome measured = relay({"bench", file, "--repeat", "5", "--json", "--input", input});
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  std::map<std::string, double> operators;
+  const json report = json::parse(measured.out);
+  for (const json& each : report["operators"]) operators[each["name"]] = each["mean_ns"];
+  EXPECT_EQ(operators.size(), 5u);
+  EXPECT_TRUE(operators.contains("main"));
+  EXPECT_GT(operators["vm_mod_fused_nn_softmax"], 0);
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"main\""));
+}
+
 struct Refusal {
   std::string name;
   Args args;

@@ -250,6 +250,31 @@ TEST_F(VmAsModel, ListsItsFunctionsIfNoneIsChosen) {
                "  prims(n, f, b)");
 }
 
+// ---- Relay
+
+using RelayAsModel = AnyModel;
+
+TEST_F(RelayAsModel, HasTvmsOutputByNameAndByPosition) {
+  const Model model = model_of("tvm-0.12/digits_mlp_vm_llvm.so");
+  ModelFunction main = model.function().value();
+  const Tensor inputs = array("tvm-0.12/digits_mlp.input.npz", "x");
+  const Tensor expected = array("tvm-0.12/digits_mlp_llvm.expected.npz", "output");
+
+  EXPECT_THAT(model.functions(), ElementsAre("main"));
+  EXPECT_EQ(model.module().type_key(), "relay.VirtualMachine");
+  ASSERT_EQ(main.inputs().size(), 1u);
+  EXPECT_EQ(main.inputs()[0].name, "x");
+  EXPECT_FALSE(main.inputs()[0].type);
+  for (const std::int64_t i : {3, 4}) {
+    ASSERT_TRUE(i == 3 ? main.set_input("x", *inputs.row(i)).ok()
+                       : main.set_input(0, *inputs.row(i)).ok());
+    ASSERT_TRUE(main.run().ok());
+    const auto output = main.output("output");
+    ASSERT_TRUE(output.ok()) << output.error().message;
+    expect_equal(*output, *expected.row(i));
+  }
+}
+
 // ---- what both refuse
 
 using ModelArguments = AnyModel;

@@ -170,12 +170,12 @@ class Writer {
   void write_details() {
     for (std::size_t i = 0; i < report_.container.entries.size(); ++i) {
       Detail details = details_of(report_, i, warnings_);
-      const bool is_relax = is_executable(report_.container.entries[i].type_key, details);
+      const bool is_vm = is_executable(report_.container.entries[i].type_key, details);
       // The text of an executable numbers its constants.
-      if (!options_.verbose && !is_relax) drop_fillers(details);
+      if (!options_.verbose && !is_vm) drop_fillers(details);
       if (details.children.empty()) continue;
       section({"[", i, "] ", escaped(report_.container.entries[i].type_key)});
-      if (is_relax) {
+      if (is_vm) {
         write_executable(details, report_.code_of(i), sink_);
         continue;
       }

@@ -25,8 +25,10 @@ std::int64_t number_in(const Detail& function, std::string_view field) {
   return found != nullptr ? parse_number<std::int64_t>(found->value).value_or(0) : 0;
 }
 
-// Functions of other modules or of the host, which the code calls by name.
-bool is_packed(const Detail& function) { return number_in(function, "kind") == 0; }
+// Functions of other modules or of the host, which the code of Relax lists among its own.
+bool is_packed(const Detail& function) {
+  return function.find("kind") != nullptr && number_in(function, "kind") == 0;
+}
 bool is_compiled(const Detail& function) { return number_in(function, "kind") == 2; }
 
 // Writes a text that has parts between commas.
@@ -62,7 +64,8 @@ void write_function(const Detail& function, const TextSink& sink) {
   } else if (count != 0) {
     list = concat(count, count == 1 ? " parameter" : " parameters");
   }
-  const std::int64_t size = number_in(function, "end") - number_in(function, "start");
+  const std::int64_t size = number_in(function, "instructions") + number_in(function, "end") -
+                            number_in(function, "start");
   write_divided(
       concat(escaped(function.name), "(", list, ")  ",
              is_compiled(function) ? std::string("compiled")
@@ -78,6 +81,13 @@ void write_function(const Detail& function, const TextSink& sink) {
   if (returns != nullptr) write_annotation("returns", width, returns->value, sink);
 }
 
+// The functions that the code calls by name.
+void write_calls(const std::vector<std::string>& names, const TextSink& sink) {
+  if (names.empty()) return;
+  sink(text_line("  calls (", names.size(), ")"));
+  write_list(names, 4, 4, sink);
+}
+
 void write_functions(const Detail& functions, const TextSink& sink) {
   const auto own = std::ranges::count_if(functions.children, std::not_fn(is_packed));
   sink(text_line("  functions (", own, ")"));
@@ -88,9 +98,7 @@ void write_functions(const Detail& functions, const TextSink& sink) {
   for (const Detail& function : functions.children) {
     if (is_packed(function)) packed.push_back(escaped(function.name));
   }
-  if (packed.empty()) return;
-  sink(text_line("  calls (", packed.size(), ")"));
-  write_list(packed, 4, 4, sink);
+  write_calls(packed, sink);
 }
 
 // "constants  18, with 6 arrays of 8.1 KiB", without fillers
@@ -160,7 +168,7 @@ bool is_executable(std::string_view type_key, const Detail& details) {
   const Detail* const functions = details.find("functions");
   return is_virtual_machine(type_key) && functions != nullptr &&
          std::ranges::all_of(functions->children, [](const Detail& function) {
-           return function.find("kind") != nullptr;
+           return function.find("kind") != nullptr || function.find("instructions") != nullptr;
          });
 }
 
@@ -175,6 +183,10 @@ void write_executable(const Detail& details, const std::vector<std::string>* cod
                       : write_count(child, is_filler, sink);
     } else if (child.name == "fillers") {
       // shown with the constants
+    } else if (child.name == "primitives") {
+      std::vector<std::string> names;
+      for (const Detail& each : child.children) names.push_back(escaped(each.value));
+      write_calls(names, sink);
     } else if (child.name == "scopes") {
       if (!child.children.empty()) write_scopes(child, sink);
     } else {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a Relax executable for `inspect`: its functions with their parameters, and with
+// The text of an executable of a virtual machine for `inspect`: its functions with their parameters, and with
 // --code its constants and instructions.
 #pragma once
 
