@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collects the steps of a plan. Primitives choose the layouts of what they read and write; the
+// builder adds a reorder where a tensor has another one, and reorders constants at once.
+#pragma once
+
+#include "plan.hpp"
+
+#include <gantry/subgraph_module.hpp>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace gantry::dnnl_plugin {
+
+// A tensor while the plan is built. Empty: an optional tensor that is absent.
+struct View {
+  Desc desc;
+  std::uint32_t buffer = 0;
+
+  bool exists() const { return bool(desc); }
+};
+
+// One argument of a primitive.
+struct Use {
+  // DNNL_ARG_*
+  int role;
+  View view;
+};
+
+// Returns a layout without blocks, row-major.
+Desc plain_desc(const Dims& dims, ::dnnl::memory::data_type type);
+// Returns a layout that a primitive may choose.
+Desc any_desc(const Dims& dims, ::dnnl::memory::data_type type);
+
+// returns  UNSUPPORTED  a type that no operator of the table has (SUBGRAPH_OPERATOR)
+Result<::dnnl::memory::data_type> data_type_of(gantry_dtype dtype);
+
+class Builder {
+ public:
+  // constants [in]  tensors in the order of the graph's constants
+  Builder(const ::dnnl::engine& engine, const SubgraphCode& code, std::span<const Value> constants);
+
+  // Creates buffers for arguments and constants.
+  Status begin();
+  // Adds what outputs require after the last operator. Ends the use of the builder.
+  Result<Plan> finish();
+
+  const ::dnnl::engine& engine() const { return plan_.engine; }
+
+  // Names the steps that follow.
+  void set_operator(std::string_view name) { operator_ = name; }
+  // Returns the tensor of an entry; dimensions are in the order of its shape.
+  const View& entry(std::uint32_t entry) const { return entries_[entry]; }
+  // Sets the tensor of an entry.
+  //
+  // returns  MALFORMED  its type and shape are not those of the graph
+  Status set_entry(std::uint32_t entry, View view, const SubgraphNode& node);
+
+  View temporary(const Desc& desc);
+  // Its elements are 0 where no step writes.
+  View zeroed(const Desc& desc);
+  // A constant of the plan: one number.
+  Result<View> constant_number(float number, const Dims& dims);
+
+  // Returns the tensor in a layout: itself, or a copy.
+  Result<View> in_layout(const View& view, const Desc& desc);
+  // Returns the tensor in the row-major layout of its dimensions.
+  Result<View> plain(const View& view);
+  // Returns the elements of a row-major tensor under other dimensions of the same number of
+  // elements. Makes a copy if the layout requires it.
+  Result<View> reshaped(const View& view, const Dims& dims);
+  // Adds a step that copies.
+  Status copy(const View& from, const View& to);
+  // Adds a step.
+  void emit(::dnnl::primitive primitive, std::span<const Use> uses);
+
+  // Returns the elements of a constant; nullopt if the tensor is none, or not float32.
+  std::optional<std::vector<float>> constant_floats(const View& view);
+  bool is_constant(const View& view) const {
+    return plan_.buffers[view.buffer].kind == BufferKind::constant;
+  }
+
+ private:
+  std::uint32_t add_buffer(BufferKind kind, std::size_t bytes);
+  std::uint32_t view_index(const View& view);
+  Result<View> reordered_constant(const View& view, const Desc& desc);
+  Status set_output(std::uint32_t argument, const View& view, const TensorType& type);
+
+  const SubgraphCode& code_;
+  std::span<const Value> constants_;
+  Plan plan_;
+  // Indexed by entry; empty until its operator is lowered.
+  std::vector<View> entries_;
+  // Indexed by buffer: the views of it.
+  std::vector<std::vector<std::uint32_t>> views_of_;
+  // Indexed by buffer: the constant of the artifact that it is.
+  std::vector<std::optional<std::uint32_t>> kept_of_;
+  std::string_view operator_;
+};
+
+}  // namespace gantry::dnnl_plugin

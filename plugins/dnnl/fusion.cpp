@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fusion.hpp"
+
+#include <gantry/join.hpp>
+
+#include <algorithm>
+#include <optional>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+using Algorithm = ::dnnl::algorithm;
+
+// Activations of composites, by the word in the operator's name.
+struct Activation {
+  std::string_view name;
+  Algorithm algorithm;
+  float alpha;
+  float beta;
+};
+constexpr Activation activations[] = {
+    {"relu", Algorithm::eltwise_relu, 0, 0},        {"tanh", Algorithm::eltwise_tanh, 0, 0},
+    {"sigmoid", Algorithm::eltwise_logistic, 0, 0}, {"gelu", Algorithm::eltwise_gelu_erf, 0, 0},
+    {"swish", Algorithm::eltwise_swish, 1, 0},      {"mish", Algorithm::eltwise_mish, 0, 0},
+    {"clip", Algorithm::eltwise_clip, 0, 0},
+};
+
+Status append_activation(const Operator& op, std::string_view name, ::dnnl::post_ops& post) {
+  const auto found = std::ranges::find(activations, name, &Activation::name);
+  if (found == std::end(activations)) {
+    return op.refuse_support(": activation ", quoted(name), " is not supported, supported are ",
+                             join(activations, " ", &Activation::name));
+  }
+  Algorithm algorithm = found->algorithm;
+  float alpha = found->alpha, beta = found->beta;
+  if (name == "clip") {
+    GANTRY_TRY(alpha, op.attributes.real("a_min"));
+    GANTRY_TRY(beta, op.attributes.real("a_max"));
+  }
+  // BNNS computes the approximation with tanh.
+  if (name == "gelu" && op.match.row->key == "bnns_json") algorithm = Algorithm::eltwise_gelu_tanh;
+  post.append_eltwise(1, algorithm, alpha, beta);
+  return {};
+}
+
+// Returns the input whose index is the value of an attribute; empty if it is absent or -1.
+Result<View> named_input(const Operator& op, std::string_view attribute) {
+  GANTRY_TRY(const std::int64_t index, op.attributes.integer(attribute, -1));
+  if (index < 0) return View{};
+  return op.input(static_cast<std::size_t>(index));
+}
+
+Result<std::vector<float>> constants_of(const Operator& op, std::string_view attribute,
+                                        const View& view) {
+  auto numbers = op.builder.constant_floats(view);
+  if (numbers) return std::move(*numbers);
+  return op.attributes.refuse_support(attribute,
+                                      " is no constant of float32, supported are constants");
+}
+Result<float> number_of(const Operator& op, std::string_view attribute, const View& view) {
+  GANTRY_TRY(const std::vector<float> numbers, constants_of(op, attribute, view));
+  if (numbers.size() == 1) return numbers.front();
+  return op.attributes.refuse_support(attribute, " has ", numbers.size(),
+                                      " numbers, supported is 1");
+}
+
+// ["clip", "5", "6", "7"]: name, and the indices of the inputs scale, alpha, beta.
+Status append_quantized_activation(const Operator& op, ::dnnl::post_ops& post) {
+  const std::vector<std::string>* const values = op.node.find("activation");
+  if (values == nullptr || values->front() == "none") return {};
+  if (values->size() != 4) {
+    return op.attributes.refuse("activation", " has ", values->size(), " values, expected 4");
+  }
+  float numbers[3] = {};
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::size_t index = 0;
+    const std::string& text = (*values)[i + 1];
+    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (wrong != std::errc() || end != text.data() + text.size()) {
+      return op.attributes.refuse("activation", " has ", quoted(text), ", expected an input index");
+    }
+    GANTRY_TRY(const View input, op.input(index));
+    GANTRY_TRY(numbers[i], number_of(op, "activation", input));
+  }
+  const auto found = std::ranges::find_if(activations, [&](const Activation& each) {
+    return each.name == values->front() || concat("nn.", each.name) == values->front();
+  });
+  if (found == std::end(activations)) {
+    return op.attributes.refuse_support("activation", " is ", quoted(values->front()),
+                                        ", supported are ",
+                                        join(activations, " ", &Activation::name));
+  }
+  post.append_eltwise(numbers[0], found->algorithm, numbers[1], numbers[2]);
+  return {};
+}
+
+// Quantized operators name their inputs by attributes.
+Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) {
+  Fusion fusion;
+  ::dnnl::post_ops post;
+  GANTRY_TRY(const View scales, named_input(op, "o_scl_idx"));
+  if (scales.exists()) {
+    GANTRY_TRY(const std::vector<float> numbers, constants_of(op, "o_scl_idx", scales));
+    if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(channels)) {
+      return op.attributes.refuse("o_scl_idx", " has ", numbers.size(), " scales, expected 1 or ",
+                                  channels);
+    }
+    fusion.attributes.set_output_scales(numbers.size() == 1 ? 0 : 1 << 1, numbers);
+  }
+  GANTRY_CHECK(append_quantized_activation(op, post));
+  GANTRY_TRY(const View sum_scale, named_input(op, "sum_scl_idx"));
+  if (sum_scale.exists()) {
+    GANTRY_TRY(const float scale, number_of(op, "sum_scl_idx", sum_scale));
+    GANTRY_TRY(fusion.sum, named_input(op, "sum_idx"));
+    post.append_sum(scale);
+  }
+  GANTRY_TRY(const View zero_point, named_input(op, "dst_zp_idx"));
+  if (zero_point.exists()) {
+    GANTRY_TRY(const float zero, number_of(op, "dst_zp_idx", zero_point));
+    post.append_eltwise(1, Algorithm::eltwise_linear, 1, zero);
+  }
+  GANTRY_TRY(fusion.bias, named_input(op, "bias_idx"));
+  fusion.attributes.set_post_ops(post);
+  return fusion;
+}
+
+}  // namespace
+
+Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
+  const bool is_quantized = op.attributes.has("o_scl_idx") || op.attributes.has("dst_zp_idx") ||
+                            op.attributes.has("bias_idx") || op.attributes.has("sum_idx");
+  Fusion fusion;
+  if (is_quantized) {
+    GANTRY_TRY(fusion, read_quantized_fusion(op, channels));
+  } else {
+    ::dnnl::post_ops post;
+    std::size_t next = 2;
+    for (const std::string_view word : op.match.fusions) {
+      if (word == "bias") {
+        GANTRY_TRY(fusion.bias, op.input(next++));
+      } else if (word == "sum") {
+        GANTRY_TRY(fusion.sum, op.input(next++));
+        post.append_sum(1);
+      } else {
+        GANTRY_CHECK(append_activation(op, word, post));
+      }
+    }
+    // Arm's exporter appends the bias without another name, and has an attribute for relu.
+    if (op.match.row->key == "arm_compute_lib") {
+      if (op.input_count() > 2) {
+        GANTRY_TRY(fusion.bias, op.input(2));
+      }
+      if (op.attributes.has("activation_type")) {
+        GANTRY_TRY(const std::string_view name, op.attributes.text("activation_type"));
+        GANTRY_CHECK(append_activation(op, name, post));
+      }
+    }
+    if (post.len() != 0) fusion.attributes.set_post_ops(post);
+  }
+  if (fusion.bias.exists()) {
+    GANTRY_TRY(fusion.bias, op.builder.plain(fusion.bias));
+    std::int64_t count = 1;
+    for (const std::int64_t extent : fusion.bias.desc.dims()) count *= extent;
+    if (count != channels) {
+      return op.refuse(": bias has shape ", numbers_text(fusion.bias.desc.dims()), ", expected ",
+                       channels, " numbers");
+    }
+    GANTRY_TRY(fusion.bias, op.builder.reshaped(fusion.bias, {channels}));
+  }
+  return fusion;
+}
+
+}  // namespace gantry::dnnl_plugin

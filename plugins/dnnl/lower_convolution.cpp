@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions and transposed convolutions of one to three spatial dimensions.
+#include "fusion.hpp"
+#include "layout.hpp"
+#include "spatial.hpp"
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+constexpr std::string_view spatial_letters[] = {"W", "HW", "DHW"};
+
+struct Convolution {
+  // number of spatial dimensions
+  std::size_t rank = 0;
+  std::string data_letters;
+  std::string weight_letters;
+  Layout data_layout;
+  Layout output_layout;
+  Layout weight_layout;
+  std::int64_t groups = 1;
+  Window window;
+
+  bool has_group_letter() const { return weight_letters.front() == 'G'; }
+};
+
+Result<Convolution> read_convolution(const Operator& op) {
+  Convolution read;
+  // "nn.conv2d", "conv1d", "deconv3d", "nn.conv2d_transpose"
+  const std::size_t digit = op.match.base.find_first_of("123");
+  read.rank = static_cast<std::size_t>(op.match.base[digit] - '0');
+  const std::string_view spatial = spatial_letters[read.rank - 1];
+  read.data_letters = concat("NC", spatial);
+  GANTRY_TRY(const std::string_view data, op.attributes.text("data_layout"));
+  GANTRY_TRY(const std::string_view weight, op.attributes.text("kernel_layout"));
+  GANTRY_TRY(std::string_view output, op.attributes.text("out_layout", ""));
+  if (output.empty()) output = data;
+  read.weight_letters = concat(weight.find('G') == weight.npos ? "OI" : "GOI", spatial);
+  GANTRY_TRY(read.data_layout, parse_layout(op, "data_layout", data, read.data_letters));
+  GANTRY_TRY(read.output_layout, parse_layout(op, "out_layout", output, read.data_letters));
+  GANTRY_TRY(read.weight_layout, parse_layout(op, "kernel_layout", weight, read.weight_letters));
+  GANTRY_TRY(read.groups, op.attributes.integer("groups", 1));
+  if (read.groups < 1) {
+    return op.attributes.refuse("groups", " is ", read.groups, ", minimum is 1");
+  }
+  GANTRY_TRY(read.window, read_window(op, read.rank));
+  return read;
+}
+
+// Splits the dimension O of weights {O, I, ...} in groups: {G, O / G, I, ...}.
+Result<View> split_groups(const Operator& op, const View& weight, std::int64_t groups) {
+  Dims dims = weight.desc.dims();
+  if (dims[0] % groups != 0) {
+    return op.attributes.refuse("groups", " is ", groups, ", output channels of the weights are ",
+                                dims[0]);
+  }
+  dims[0] /= groups;
+  dims.insert(dims.begin(), groups);
+  const Desc split = weight.desc.reshape(dims, true);
+  if (split) return View{split, weight.buffer};
+  return op.builder.reshaped(weight, dims);
+}
+
+// Returns a view of fewer channels than its blocks have room for.
+View cropped(const View& view, const Dims& dims) {
+  dnnl_memory_desc_t desc = view.desc.data;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (desc.dims[i] > dims[i]) desc.dims[i] = dims[i];
+  }
+  return {Desc(desc), view.buffer};
+}
+
+// Copies the tensor that is added into the output, which the primitive then adds to.
+Status copy_sum(const Operator& op, const Fusion& fusion, const Convolution& read,
+                const View& output) {
+  if (!fusion.sum.exists()) return {};
+  GANTRY_TRY(const View sum, in_order(op, fusion.sum, read.output_layout, read.data_letters));
+  if (sum.desc.dims() != output.desc.dims()) {
+    return op.refuse(": the tensor that is added has shape ", numbers_text(sum.desc.dims()),
+                     ", the output ", numbers_text(output.desc.dims()));
+  }
+  return op.builder.copy(sum, output);
+}
+
+template <class Primitive>
+Status add_convolution(const Operator& op, const Convolution& read, const View& data, View weight,
+                       const Fusion& fusion, const Dims& output_dims) {
+  Builder& builder = op.builder;
+  GANTRY_TRY(const auto type, op.output_type());
+  const auto any = [](const View& view) {
+    return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
+  };
+  constexpr bool is_transposed = std::is_same_v<Primitive, ::dnnl::deconvolution_forward>;
+  const auto algorithm = is_transposed ? ::dnnl::algorithm::deconvolution_direct
+                                       : ::dnnl::algorithm::convolution_direct;
+  const typename Primitive::desc desc(::dnnl::prop_kind::forward_inference, algorithm, any(data),
+                                      any(weight), any(fusion.bias), any_desc(output_dims, type),
+                                      read.window.strides, read.window.dilations,
+                                      read.window.padding_begin, read.window.padding_end);
+  const typename Primitive::primitive_desc primitive(desc, fusion.attributes, builder.engine());
+  GANTRY_TRY(const View src, builder.in_layout(data, primitive.src_desc()));
+  GANTRY_TRY(weight, builder.in_layout(weight, primitive.weights_desc()));
+  View bias = fusion.bias;
+  if (bias.exists()) {
+    GANTRY_TRY(bias, builder.in_layout(bias, primitive.bias_desc()));
+  }
+  const View output = builder.temporary(primitive.dst_desc());
+  GANTRY_CHECK(copy_sum(op, fusion, read, output));
+  const Use uses[] = {{DNNL_ARG_SRC, src},
+                      {DNNL_ARG_WEIGHTS, weight},
+                      {DNNL_ARG_BIAS, bias},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(Primitive(primitive), uses);
+  GANTRY_TRY(View result,
+             in_graph_order(op, output, read.output_layout, read.data_letters, op.output_dims()));
+  return op.set_output(std::move(result));
+}
+
+}  // namespace
+
+Status lower_convolution(const Operator& op) {
+  GANTRY_TRY(const Convolution read, read_convolution(op));
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View kernel, op.input(1));
+  GANTRY_TRY(const View data, in_order(op, input, read.data_layout, read.data_letters));
+  GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters));
+  GANTRY_TRY(const Dims output,
+             ordered_dims(op, op.output_dims(), read.output_layout, read.data_letters));
+  if (!read.has_group_letter() && read.groups > 1) {
+    GANTRY_TRY(weight, split_groups(op, weight, read.groups));
+  }
+  if (!read.weight_layout.blocks.empty()) {
+    // Blocks may have more channels than the tensors: [21, 48] for 1000.
+    Dims dims = weight.desc.dims();
+    const std::size_t first = dims.size() - read.rank - 2;
+    dims[first] = output[1] / read.groups;
+    dims[first + 1] = data.desc.dims()[1] / read.groups;
+    weight = cropped(weight, dims);
+  }
+  GANTRY_TRY(const Fusion fusion, read_fusion(op, output[1]));
+  return add_convolution<::dnnl::convolution_forward>(op, read, data, weight, fusion, output);
+}
+
+Status lower_transposed_convolution(const Operator& op) {
+  GANTRY_TRY(Convolution read, read_convolution(op));
+  // Upstream writes OIDHW, and TensorRT's exporter OIHW, for weights whose first dimension is that
+  // of the input.
+  const bool is_named_reversed = op.match.row->key == "tensorrt" || read.rank == 3;
+  if (is_named_reversed) {
+    std::string& letters = read.weight_layout.letters;
+    const std::size_t o = letters.find('O'), i = letters.find('I');
+    if (o < i) std::swap(letters[o], letters[i]);
+  }
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View kernel, op.input(1));
+  GANTRY_TRY(const View data, in_order(op, input, read.data_layout, read.data_letters));
+  GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters));
+  GANTRY_TRY(const Dims output,
+             ordered_dims(op, op.output_dims(), read.output_layout, read.data_letters));
+  if (!read.has_group_letter() && read.groups > 1) {
+    // {O / G, I, ...}: the groups are in I.
+    std::vector<int> swapped(weight.desc.dims().size());
+    for (std::size_t i = 0; i < swapped.size(); ++i) swapped[i] = static_cast<int>(i);
+    std::swap(swapped[0], swapped[1]);
+    weight.desc = weight.desc.permute_axes(swapped);
+    GANTRY_TRY(weight, split_groups(op, weight, read.groups));
+    std::vector<int> back(weight.desc.dims().size());
+    for (std::size_t i = 0; i < back.size(); ++i) back[i] = static_cast<int>(i);
+    std::swap(back[1], back[2]);
+    weight.desc = weight.desc.permute_axes(back);
+  }
+  GANTRY_TRY(const Fusion fusion, read_fusion(op, output[1]));
+  return add_convolution<::dnnl::deconvolution_forward>(op, read, data, weight, fusion, output);
+}
+
+}  // namespace gantry::dnnl_plugin

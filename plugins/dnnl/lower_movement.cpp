@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators that move elements or change shapes. Most are another view of the same elements.
+#include "layout.hpp"
+
+#include <algorithm>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+Result<View> permuted(const Operator& op, const View& view,
+                      const std::vector<std::int64_t>& order) {
+  const std::size_t rank = view.desc.dims().size();
+  std::vector<int> axes(rank, -1);
+  for (std::size_t i = 0; i < order.size() && order.size() == rank; ++i) {
+    const std::int64_t axis = order[i] < 0 ? order[i] + static_cast<std::int64_t>(rank) : order[i];
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) break;
+    axes[static_cast<std::size_t>(axis)] = static_cast<int>(i);
+  }
+  if (std::ranges::find(axes, -1) != axes.end()) {
+    return op.attributes.refuse("axes", " is ", numbers_text(order), ", expected each of ", rank,
+                                " axes once");
+  }
+  return View{view.desc.permute_axes(axes), view.buffer};
+}
+
+// Returns a part of a tensor.
+//
+// steps    [in]   distance between the elements that are taken; empty: 1
+Result<View> part_of(const Operator& op, const View& view, const Dims& start, const Dims& size,
+                     const Dims& steps = {}) {
+  GANTRY_TRY(const View whole, op.builder.plain(view));
+  const Dims dims = whole.desc.dims();
+  dnnl_memory_desc_t part = whole.desc.data;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t step = steps.empty() ? 1 : steps[i];
+    const bool fits = step >= 1 && start[i] >= 0 && size[i] >= 1 && start[i] < dims[i] &&
+                      (size[i] - 1) <= (dims[i] - 1 - start[i]) / step;
+    if (!fits) {
+      return op.refuse(": takes ", size[i], " elements from ", start[i], " in steps of ", step,
+                       " of axis ", i, ", which has ", dims[i]);
+    }
+    std::int64_t& stride = part.format_desc.blocking.strides[i];
+    part.offset0 += start[i] * stride;
+    stride *= step;
+    part.dims[i] = size[i];
+    part.padded_dims[i] = size[i];
+  }
+  return View{Desc(part), whole.buffer};
+}
+
+}  // namespace
+
+Status lower_concatenate(const Operator& op) {
+  Builder& builder = op.builder;
+  const Dims out = op.output_dims();
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", out.size()));
+  if (op.input_count() == 0) return op.refuse(" has no inputs, minimum is 1");
+  std::vector<View> views;
+  std::vector<Desc> descs;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    GANTRY_TRY(View view, op.input(i));
+    descs.push_back(view.desc);
+    views.push_back(std::move(view));
+  }
+  GANTRY_TRY(const auto type, op.output_type());
+  const ::dnnl::concat::primitive_desc primitive(any_desc(out, type), static_cast<int>(axis), descs,
+                                                 builder.engine(), new_attributes());
+  const View output = builder.temporary(primitive.dst_desc());
+  std::vector<Use> uses{{DNNL_ARG_DST, output},
+                        {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  for (std::size_t i = 0; i < views.size(); ++i)
+    uses.push_back({DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), views[i]});
+  builder.emit(::dnnl::concat(primitive), uses);
+  return op.set_output(output);
+}
+
+// The sub-graph has the shape; attributes of reshape, squeeze and the like repeat it.
+Status lower_reshape(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  const auto count_of = [](const Dims& dims) {
+    std::int64_t count = 1;
+    for (const std::int64_t extent : dims) count *= extent;
+    return count;
+  };
+  const Dims in = input.desc.dims(), out = op.output_dims();
+  if (count_of(in) != count_of(out)) {
+    return op.refuse(" gives shape ", numbers_text(in), " the shape ", numbers_text(out),
+                     ", which has another number of elements");
+  }
+  GANTRY_TRY(View output, op.builder.reshaped(input, out));
+  return op.set_output(std::move(output));
+}
+
+Status lower_transpose(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  std::vector<std::int64_t> order;
+  if (op.attributes.has("axes")) {
+    GANTRY_TRY(order, op.attributes.integers("axes"));
+  }
+  // Without axes: in reverse.
+  if (order.empty()) {
+    for (std::size_t i = input.desc.dims().size(); i-- > 0;)
+      order.push_back(static_cast<std::int64_t>(i));
+  }
+  GANTRY_TRY(View output, permuted(op, input, order));
+  return op.set_output(std::move(output));
+}
+
+Status lower_layout_transform(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const std::string_view from, op.attributes.text("src_layout"));
+  GANTRY_TRY(const std::string_view to, op.attributes.text("dst_layout"));
+  std::string letters;
+  for (const char c : from) {
+    if (c >= 'A' && c <= 'Z') letters += c;
+  }
+  std::string distinct = letters;
+  std::ranges::sort(distinct);
+  if (std::ranges::adjacent_find(distinct) != distinct.end()) {
+    return op.attributes.refuse("src_layout", " is ", quoted(from), ", which has a letter twice");
+  }
+  GANTRY_TRY(const Layout source, parse_layout(op, "src_layout", from, letters));
+  GANTRY_TRY(const Layout target, parse_layout(op, "dst_layout", to, letters));
+  GANTRY_TRY(const View ordered, in_order(op, input, source, letters));
+  GANTRY_TRY(const Dims dims, ordered_dims(op, op.output_dims(), target, letters));
+  if (dims != ordered.desc.dims()) {
+    return op.refuse_support(" gives shape ", numbers_text(input.desc.dims()), " the shape ",
+                             numbers_text(op.output_dims()),
+                             ", supported are blocks that divide their dimension");
+  }
+  GANTRY_TRY(View output, in_graph_order(op, ordered, target, letters, op.output_dims()));
+  return op.set_output(std::move(output));
+}
+
+// Pads the last two dimensions with zeros: top, left, bottom, right.
+Status lower_pad(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const Dims padding, op.attributes.integers("padding", 4));
+  const Dims in = input.desc.dims(), out = op.output_dims();
+  const std::size_t rank = out.size();
+  if (rank < 2 || in.size() != rank) {
+    return op.refuse(": shape ", numbers_text(in), " gives ", numbers_text(out),
+                     ", expected the same number of dimensions, 2 or more");
+  }
+  Dims start(rank, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t axis = rank - 2 + i;
+    start[axis] = padding[i];
+    if (padding[i] < 0 || padding[i + 2] < 0 || padding[i] > out[axis] ||
+        out[axis] - padding[i] - padding[i + 2] != in[axis]) {
+      return op.attributes.refuse("padding", " is ", numbers_text(padding), ", shapes are ",
+                                  numbers_text(in), " and ", numbers_text(out));
+    }
+  }
+  const View output = op.builder.zeroed(plain_desc(out, input.desc.data_type()));
+  GANTRY_TRY(const View inside, part_of(op, output, start, in));
+  GANTRY_CHECK(op.builder.copy(input, inside));
+  return op.set_output(output);
+}
+
+Status lower_slice(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  const std::size_t rank = input.desc.dims().size();
+  GANTRY_TRY(const Dims start, op.attributes.integers("start", rank));
+  GANTRY_TRY(const Dims size, op.attributes.integers("size", rank));
+  GANTRY_TRY(const Dims steps, op.attributes.integers("strides", rank));
+  GANTRY_TRY(View output, part_of(op, input, start, size, steps));
+  return op.set_output(std::move(output));
+}
+
+// The sub-graph has the extents of all parts; the attributes repeat them.
+Status lower_split(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  Dims size = input.desc.dims();
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", size.size()));
+  Dims start(size.size(), 0);
+  for (std::uint32_t i = 0; i < op.node.output_count; ++i) {
+    const std::vector<std::int64_t>& shape = op.graph.entries[op.node.first_entry + i].shape;
+    if (shape.size() != size.size()) {
+      return op.refuse(": output ", i, " has shape ", numbers_text(shape), ", expected ",
+                       size.size(), " dimensions");
+    }
+    size[axis] = shape[axis];
+    GANTRY_TRY(View output, part_of(op, input, start, size));
+    GANTRY_CHECK(op.set_output(std::move(output), i));
+    start[axis] += size[axis];
+  }
+  return {};
+}
+
+Status lower_reduce(const Operator& op) {
+  struct Reduction {
+    std::string_view name;
+    ::dnnl::algorithm algorithm;
+  };
+  constexpr Reduction reductions[] = {
+      {"sum", ::dnnl::algorithm::reduction_sum},   {"prod", ::dnnl::algorithm::reduction_mul},
+      {"max", ::dnnl::algorithm::reduction_max},   {"min", ::dnnl::algorithm::reduction_min},
+      {"mean", ::dnnl::algorithm::reduction_mean},
+  };
+  const auto* const found = std::ranges::find(reductions, op.match.base, &Reduction::name);
+  if (found == std::end(reductions)) return bug("operator ", op.match.base, " has no algorithm");
+  Builder& builder = op.builder;
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const bool excludes, op.attributes.truth("exclude", false));
+  if (excludes) return op.attributes.refuse_support("exclude", " is 1, supported is 0");
+  Dims dims = input.desc.dims();
+  GANTRY_TRY(const auto axes, op.attributes.integers("axis"));
+  const auto rank = static_cast<std::int64_t>(dims.size());
+  for (const std::int64_t axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      return op.attributes.refuse("axis", " has ", axis, ", range is ", -rank, " to ", rank - 1);
+    }
+    dims[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)] = 1;
+  }
+  // Without axes: all.
+  if (axes.empty()) dims.assign(dims.size(), 1);
+  View output = input;
+  if (dims != input.desc.dims()) {
+    const ::dnnl::reduction::desc desc(found->algorithm, input.desc,
+                                       any_desc(dims, input.desc.data_type()), 0, 0);
+    const ::dnnl::reduction::primitive_desc primitive(desc, new_attributes(), builder.engine());
+    output = builder.temporary(primitive.dst_desc());
+    const Use uses[] = {{DNNL_ARG_SRC, input},
+                        {DNNL_ARG_DST, output},
+                        {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+    builder.emit(::dnnl::reduction(primitive), uses);
+  }
+  // keepdims: the sub-graph has the shape.
+  const Dims out = op.output_dims();
+  std::int64_t count = 1, expected = 1;
+  for (const std::int64_t extent : dims) count *= extent;
+  for (const std::int64_t extent : out) expected *= extent;
+  if (count != expected) {
+    return op.refuse(" gives ", numbers_text(dims), ", the sub-graph has ", numbers_text(out));
+  }
+  GANTRY_TRY(output, builder.reshaped(output, out));
+  return op.set_output(std::move(output));
+}
+
+}  // namespace gantry::dnnl_plugin

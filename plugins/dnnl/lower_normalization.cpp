@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Normalizations and softmax.
+#include "lowering.hpp"
+
+#include <algorithm>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+using Flags = ::dnnl::normalization_flags;
+
+// Returns input i, which has one number for each channel.
+Result<View> channel_input(const Operator& op, std::size_t i, std::int64_t channels) {
+  GANTRY_TRY(View view, op.input(i));
+  std::int64_t count = 1;
+  for (const std::int64_t extent : view.desc.dims()) count *= extent;
+  if (count != channels || view.desc.data_type() != ::dnnl::memory::data_type::f32) {
+    return op.refuse(": input ", i, " has shape ", numbers_text(view.desc.dims()), ", expected ",
+                     channels, " numbers of float32");
+  }
+  return op.builder.reshaped(view, {channels});
+}
+
+// Exchanges an axis with axis 1.
+Desc with_axis_as_channels(const Desc& desc, std::size_t axis) {
+  std::vector<int> axes(desc.dims().size());
+  // The axis comes to 1, those between move on by one.
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t to = i == axis ? 1 : i >= 1 && i < axis ? i + 1 : i;
+    axes[i] = static_cast<int>(to);
+  }
+  return desc.permute_axes(axes);
+}
+Desc with_channels_as_axis(const Desc& desc, std::size_t axis) {
+  std::vector<int> axes(desc.dims().size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t to = i == 1 ? axis : i > 1 && i <= axis ? i - 1 : i;
+    axes[i] = static_cast<int>(to);
+  }
+  return desc.permute_axes(axes);
+}
+
+struct Affine {
+  float epsilon = 0;
+  bool scales = true;
+  bool centers = true;
+
+  Flags flags(Flags others = Flags::none) const {
+    Flags all = others;
+    if (scales) all |= Flags::use_scale;
+    if (centers) all |= Flags::use_shift;
+    return all;
+  }
+};
+
+Result<Affine> read_affine(const Operator& op) {
+  Affine read;
+  GANTRY_TRY(read.epsilon, op.attributes.real("epsilon"));
+  GANTRY_TRY(read.scales, op.attributes.truth("scale", true));
+  GANTRY_TRY(read.centers, op.attributes.truth("center", true));
+  return read;
+}
+
+// Multiplies by, or adds, one number for each channel.
+Result<View> by_channel(const Operator& op, const View& data, View numbers,
+                        ::dnnl::algorithm algorithm) {
+  Dims dims(data.desc.dims().size(), 1);
+  dims[1] = data.desc.dims()[1];
+  GANTRY_TRY(numbers, op.builder.reshaped(numbers, dims));
+  const ::dnnl::binary::desc desc(algorithm, data.desc, numbers.desc,
+                                  any_desc(data.desc.dims(), data.desc.data_type()));
+  const ::dnnl::binary::primitive_desc primitive(desc, new_attributes(), op.builder.engine());
+  const View output = op.builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC_0, data},
+                      {DNNL_ARG_SRC_1, numbers},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(op.builder, primitive)}};
+  op.builder.emit(::dnnl::binary(primitive), uses);
+  return output;
+}
+
+// Normalizes over the last axis.
+Result<View> add_layer_norm(const Operator& op, const View& data, const Affine& affine, View scale,
+                            View shift) {
+  const ::dnnl::layer_normalization_forward::desc desc(::dnnl::prop_kind::forward_inference,
+                                                       data.desc, affine.epsilon, affine.flags());
+  const ::dnnl::layer_normalization_forward::primitive_desc primitive(desc, new_attributes(),
+                                                                      op.builder.engine());
+  const View output = op.builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC, data},
+                      {DNNL_ARG_SCALE, std::move(scale)},
+                      {DNNL_ARG_SHIFT, std::move(shift)},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(op.builder, primitive)}};
+  op.builder.emit(::dnnl::layer_normalization_forward(primitive), uses);
+  return output;
+}
+
+}  // namespace
+
+// Inputs: data, gamma, beta, mean, variance. Outputs 1 and 2, the statistics, are not computed.
+Status lower_batch_norm(const Operator& op) {
+  Builder& builder = op.builder;
+  GANTRY_TRY(const View input, op.input(0));
+  const Dims dims = input.desc.dims();
+  if (dims.size() < 2)
+    return op.refuse(": data has shape ", numbers_text(dims), ", minimum is two dimensions");
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), 1));
+  if (axis == 0) return op.attributes.refuse_support("axis", " is 0, supported are all others");
+  GANTRY_TRY(const Affine affine, read_affine(op));
+  View parameters[4];
+  for (std::size_t i = 0; i < 4; ++i) {
+    GANTRY_TRY(parameters[i], channel_input(op, i + 1, dims[axis]));
+  }
+  const View data{with_axis_as_channels(input.desc, axis), input.buffer};
+  const ::dnnl::batch_normalization_forward::desc desc(::dnnl::prop_kind::forward_inference,
+                                                       data.desc, affine.epsilon,
+                                                       affine.flags(Flags::use_global_stats));
+  const ::dnnl::batch_normalization_forward::primitive_desc primitive(desc, new_attributes(),
+                                                                      builder.engine());
+  const View output = builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC, data},
+                      {DNNL_ARG_SCALE, affine.scales ? parameters[0] : View{}},
+                      {DNNL_ARG_SHIFT, affine.centers ? parameters[1] : View{}},
+                      {DNNL_ARG_MEAN, parameters[2]},
+                      {DNNL_ARG_VARIANCE, parameters[3]},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::batch_normalization_forward(primitive), uses);
+  return op.set_output({with_channels_as_axis(output.desc, axis), output.buffer});
+}
+
+Status lower_layer_norm(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  const Dims dims = input.desc.dims();
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), -1));
+  if (axis + 1 != dims.size()) {
+    return op.attributes.refuse_support("axis", " is ", axis, " of ", dims.size(),
+                                        ", supported is the last axis");
+  }
+  GANTRY_TRY(const Affine affine, read_affine(op));
+  View scale, shift;
+  if (affine.scales) {
+    GANTRY_TRY(scale, channel_input(op, 1, dims[axis]));
+  }
+  if (affine.centers) {
+    GANTRY_TRY(shift, channel_input(op, 2, dims[axis]));
+  }
+  if (dims.size() < 2) return op.refuse_support(" has one dimension, minimum is 2");
+  GANTRY_TRY(const View data, op.builder.plain(input));
+  GANTRY_TRY(View output, add_layer_norm(op, data, affine, scale, shift));
+  return op.set_output(std::move(output));
+}
+
+// Normalizes each channel of each image: over the last axis of {N x C, spatial}.
+Status lower_instance_norm(const Operator& op) {
+  GANTRY_TRY(const View input, op.input(0));
+  const Dims dims = input.desc.dims();
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), 1));
+  if (axis != 1 || dims.size() < 3) {
+    return op.attributes.refuse_support("axis", " is ", axis, " of a tensor of shape ",
+                                        numbers_text(dims),
+                                        ", supported is 1 of three or more dimensions");
+  }
+  GANTRY_TRY(const Affine affine, read_affine(op));
+  std::int64_t spatial = 1;
+  for (std::size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
+  GANTRY_TRY(const View rows, op.builder.reshaped(input, {dims[0] * dims[1], spatial}));
+  GANTRY_TRY(View output, add_layer_norm(op, rows, {affine.epsilon, false, false}, {}, {}));
+  GANTRY_TRY(output, op.builder.reshaped(output, dims));
+  if (affine.scales) {
+    GANTRY_TRY(const View gamma, channel_input(op, 1, dims[1]));
+    GANTRY_TRY(output, by_channel(op, output, gamma, ::dnnl::algorithm::binary_mul));
+  }
+  if (affine.centers) {
+    GANTRY_TRY(const View beta, channel_input(op, 2, dims[1]));
+    GANTRY_TRY(output, by_channel(op, output, beta, ::dnnl::algorithm::binary_add));
+  }
+  return op.set_output(std::move(output));
+}
+
+Status lower_softmax(const Operator& op) {
+  Builder& builder = op.builder;
+  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", input.desc.dims().size(), -1));
+  const ::dnnl::softmax_forward::desc desc(::dnnl::prop_kind::forward_inference, input.desc,
+                                           static_cast<int>(axis));
+  const ::dnnl::softmax_forward::primitive_desc primitive(desc, new_attributes(), builder.engine());
+  const View output = builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC, input},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::softmax_forward(primitive), uses);
+  return op.set_output(output);
+}
+
+}  // namespace gantry::dnnl_plugin

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operators.hpp"
+
+#include <algorithm>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+// Files of apache/tvm, and the pull requests that date a row.
+constexpr std::string_view dnnl_runtime = "src/runtime/contrib/dnnl/dnnl_json_runtime.cc";
+constexpr std::string_view dnnl_fused =
+    "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py, "
+    "src/relay/backend/contrib/dnnl/codegen.cc; #9797 #9995";
+constexpr std::string_view trt_runtime =
+    "src/runtime/contrib/tensorrt/tensorrt_ops.cc, src/relay/backend/contrib/tensorrt/codegen.cc; "
+    "#6395";
+constexpr std::string_view acl_runtime =
+    "src/runtime/contrib/arm_compute_lib/acl_runtime.cc, "
+    "src/relay/backend/contrib/arm_compute_lib/codegen.cc; #5915";
+constexpr std::string_view bnns_runtime =
+    "src/runtime/contrib/bnns/bnns_json_runtime.cc, python/tvm/relay/op/contrib/bnns.py; #7299";
+
+constexpr std::string_view convolution =
+    "strides padding dilation groups data_layout kernel_layout out_layout";
+constexpr std::string_view pool =
+    "pool_size strides padding dilation layout out_layout ceil_mode count_include_pad";
+constexpr std::string_view f32 = "float32";
+
+constexpr OperatorRow rows[] = {
+    // Relay's exporter for oneDNN.
+    {"dnnl_json", "nn.conv2d conv2d", "bias sum relu tanh sigmoid clip gelu swish mish",
+     Operation::convolution, "data weight [bias] [sum]",
+     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
+     "any order of N C H W and of G O I H W, with blocks", f32,
+     "v0.8..v0.19; other than relu since v0.9, sum, gelu and mish since v0.10",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py; #9797 "
+     "#12106 #12151 #12228"},
+    {"dnnl_json", "nn.conv1d conv1d nn.conv3d conv3d",
+     "bias relu tanh sigmoid clip gelu swish mish", Operation::convolution, "data weight [bias]",
+     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
+     "any order of N C D H W and of G O I D H W, with blocks", f32, "v0.9..v0.19", dnnl_fused},
+    {"dnnl_json", "nn.conv2d_transpose deconv2d nn.conv3d_transpose deconv3d",
+     "bias relu tanh sigmoid clip gelu swish mish", Operation::transposed_convolution,
+     "data weight [bias]",
+     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
+     "any order of N C D H W and of O I D H W; OIDHW means IODHW", f32, "v0.9..v0.19", dnnl_fused},
+    {"dnnl_json", "nn.dense dense", "bias sum relu tanh sigmoid clip gelu swish", Operation::dense,
+     "data weight [bias] [sum]", "a_min a_max", "data [rows, inputs], weight [units, inputs]", f32,
+     "v0.8..v0.19; fusions since v0.9, gelu since v0.10, sum since v0.11",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py; #9797 "
+     "#11513 #13550"},
+    {"dnnl_json", "qnn.conv2d", "", Operation::convolution,
+     "data weight, and those that attributes name",
+     "strides padding dilation groups data_layout kernel_layout out_layout bias_idx sum_idx "
+     "sum_scl_idx o_scl_idx dst_zp_idx activation",
+     "any order of N C H W and of O I H W", "uint8 int8 int32 float32", "v0.10..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, "
+     "src/relay/backend/contrib/dnnl/comp_op_matcher.h; #9618"},
+    {"dnnl_json", "qnn.dense", "", Operation::dense, "data weight, and those that attributes name",
+     "bias_idx sum_idx sum_scl_idx o_scl_idx dst_zp_idx activation",
+     "data [rows, inputs], weight [units, inputs]", "uint8 int8 int32 float32", "v0.10..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, "
+     "src/relay/backend/contrib/dnnl/comp_op_matcher.h; #9618"},
+    {"dnnl_json", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
+     "[batch, rows, columns]", f32, "v0.10..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #12018"},
+    {"dnnl_json", "nn.batch_norm", "", Operation::batch_norm, "data gamma beta mean variance",
+     "axis epsilon center scale", "axis 1", f32, "v0.8..v0.19", dnnl_runtime},
+    {"dnnl_json", "nn.layer_norm", "", Operation::layer_norm, "data gamma beta",
+     "axis epsilon center scale", "the last axis", f32, "v0.9..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #11508"},
+    {"dnnl_json", "nn.softmax", "", Operation::softmax, "data", "axis", "any", f32, "v0.9..v0.19",
+     dnnl_fused},
+    {"dnnl_json", "nn.max_pool2d nn.avg_pool2d nn.max_pool3d nn.avg_pool3d", "", Operation::pooling,
+     "data", pool, "any order of N C D H W, with blocks", f32, "v0.9..v0.19", dnnl_fused},
+    {"dnnl_json", "nn.global_avg_pool2d", "", Operation::global_pooling, "data",
+     "layout out_layout", "any order of N C H W", f32, "v0.10..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #11823"},
+    {"dnnl_json", "nn.relu", "", Operation::elementwise, "data", "", "any", f32, "v0.8..v0.19",
+     dnnl_runtime},
+    {"dnnl_json", "abs clip exp log sqrt round nn.leaky_relu tanh sigmoid", "",
+     Operation::elementwise, "data", "a_min a_max alpha", "any", f32, "v0.9..v0.19", dnnl_fused},
+    {"dnnl_json", "add multiply", "", Operation::binary, "a b", "", "any, broadcast", f32,
+     "v0.8..v0.19; multiply since v0.9", dnnl_runtime},
+
+    // TensorRT. Composites "tensorrt.<operator>" since v0.10, plain operators before.
+    {"tensorrt", "nn.conv1d nn.conv2d nn.conv3d", "", Operation::convolution, "data weight",
+     convolution, "NCW NCHW NCDHW, OIW OIHW OIDHW", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.conv2d_transpose nn.conv3d_transpose", "", Operation::transposed_convolution,
+     "data weight", convolution, "NCHW NCDHW; OIHW and OIDHW mean IOHW and IODHW", f32,
+     "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.dense", "", Operation::dense, "data weight", "",
+     "data [..., inputs], weight [units, inputs]", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
+     "[batch, rows, columns]", f32, "v0.8..v0.19",
+     "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #8005"},
+    {"tensorrt", "nn.bias_add", "", Operation::bias_add, "data bias", "axis", "any", f32,
+     "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.batch_norm", "", Operation::batch_norm, "data gamma beta mean variance",
+     "axis epsilon center scale", "axis 1 or 3", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.layer_norm", "", Operation::layer_norm, "data gamma beta",
+     "axis epsilon center scale", "the last axis", f32, "v0.8..v0.19",
+     "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #8005"},
+    {"tensorrt", "nn.softmax", "", Operation::softmax, "data", "axis", "any", f32, "v0.8..v0.19",
+     trt_runtime},
+    {"tensorrt", "nn.max_pool2d nn.avg_pool2d nn.max_pool3d nn.avg_pool3d", "", Operation::pooling,
+     "data", pool, "NCHW NCDHW", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt",
+     "nn.global_max_pool2d nn.global_avg_pool2d nn.adaptive_max_pool2d nn.adaptive_avg_pool2d", "",
+     Operation::global_pooling, "data", "layout out_layout", "NCHW, output 1 x 1", f32,
+     "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.relu sigmoid tanh clip nn.leaky_relu exp log sqrt abs negative", "",
+     Operation::elementwise, "data", "a_min a_max alpha", "any", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "add subtract multiply divide maximum minimum", "", Operation::binary, "a b", "",
+     "any, broadcast", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.batch_flatten expand_dims squeeze reshape", "", Operation::reshape, "data", "",
+     "any", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "transpose", "", Operation::transpose, "data", "axes", "any", f32, "v0.8..v0.19",
+     trt_runtime},
+    {"tensorrt", "layout_transform", "", Operation::layout_transform, "data",
+     "src_layout dst_layout", "NCHW NHWC NCDHW NDHWC", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "concatenate", "", Operation::concatenate, "data...", "axis", "any", f32,
+     "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "split", "", Operation::split, "data", "axis", "any", f32, "v0.8..v0.19",
+     "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #7967"},
+    {"tensorrt", "strided_slice", "", Operation::slice, "data", "start size strides", "any", f32,
+     "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "nn.pad", "", Operation::pad, "data", "padding", "the last two dimensions, zeros",
+     f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "sum prod max min mean", "", Operation::reduce, "data", "axis exclude", "any", f32,
+     "v0.8..v0.19", trt_runtime},
+
+    // Arm Compute Library: one operator in each sub-graph.
+    {"arm_compute_lib", "nn.conv2d", "", Operation::convolution, "data weight [bias]",
+     "strides padding dilation groups data_layout kernel_layout out_layout activation_type",
+     "NHWC, OHWI", f32, "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.dense", "", Operation::dense, "data weight [bias]", "",
+     "data [rows, inputs], weight [units, inputs]", f32, "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", pool, "NHWC",
+     "float32 uint8", "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.l2_pool2d", "", Operation::l2_pooling, "data", pool, "NHWC", f32,
+     "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling,
+     "data", "layout out_layout", "NHWC", "float32 uint8", "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "reshape", "", Operation::reshape, "data", "", "any", "float32 uint8",
+     "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "concatenate", "", Operation::concatenate, "data...", "axis", "any",
+     "float32 uint8", "v0.9..v0.19", acl_runtime},
+    {"arm_compute_lib", "maximum add", "", Operation::binary, "a b", "", "any", f32, "v0.8..v0.19",
+     acl_runtime},
+
+    // Apple's BNNS.
+    {"bnns_json", "nn.conv2d conv2d", "bias relu sigmoid", Operation::convolution,
+     "data weight [bias]", convolution, "NCHW, OIHW", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.dense dense", "bias gelu", Operation::dense, "data weight [bias]", "",
+     "data [rows, inputs], weight [units, inputs]", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
+     "[batch, rows, columns]", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.instance_norm", "", Operation::instance_norm, "data gamma beta",
+     "axis epsilon center scale", "axis 1", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", pool, "NCHW", f32,
+     "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling,
+     "data", "layout out_layout", "NCHW", f32, "v0.8..v0.19", bnns_runtime},
+};
+
+// The prefix of a composite's name.
+constexpr struct {
+  std::string_view key;
+  std::string_view prefix;
+} prefixes[] = {{"dnnl_json", "dnnl."}, {"tensorrt", "tensorrt."}, {"bnns_json", "bnns."}};
+
+// Removes the first word of a list from it, and returns it.
+std::string_view take_word(std::string_view& list, char separator) {
+  const std::size_t end = std::min(list.find(separator), list.size());
+  const std::string_view word = list.substr(0, end);
+  list.remove_prefix(std::min(end + 1, list.size()));
+  return word;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+  while (!list.empty()) {
+    if (take_word(list, ' ') == word) return true;
+  }
+  return false;
+}
+
+// Reads "_bias_relu", in which each word is at most once.
+std::optional<std::vector<std::string_view>> read_fusions(const OperatorRow& row,
+                                                          std::string_view rest) {
+  std::vector<std::string_view> found;
+  if (rest.empty()) return found;
+  rest.remove_prefix(1);
+  while (!rest.empty()) {
+    const std::string_view word = take_word(rest, '_');
+    if (!has_word(row.fusions, word) || std::ranges::find(found, word) != found.end()) return {};
+    found.push_back(word);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::span<const OperatorRow> operator_rows() { return rows; }
+
+std::optional<OperatorMatch> find_operator(std::string_view key, std::string_view name) {
+  for (const auto& [of, prefix] : prefixes) {
+    if (of == key && name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  for (const OperatorRow& row : rows) {
+    if (row.key != key) continue;
+    std::string_view names = row.names;
+    while (!names.empty()) {
+      const std::string_view base = take_word(names, ' ');
+      if (!name.starts_with(base)) continue;
+      const std::string_view rest = name.substr(base.size());
+      if (!rest.empty() && rest.front() != '_') continue;
+      if (auto fusions = read_fusions(row, rest)) return OperatorMatch{&row, base, *fusions};
+    }
+  }
+  return {};
+}
+
+}  // namespace gantry::dnnl_plugin

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry.dnnl - sub-graphs of operators, exported for oneDNN and for other vendors' libraries, on
+// the CPU.
+#include "plugin.hpp"
+
+#include "failure_of.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <omp.h>
+
+#include <algorithm>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+// The option of the plugin, else that of the runtime; 0: one for each CPU that OpenMP may use.
+int thread_count(Host host) {
+  for (const char* name : {"dnnl_threads", "threads"}) {
+    const auto option = host.option(name);
+    const auto count = option ? value_int(*option) : std::nullopt;
+    if (count && *count > 0) return static_cast<int>(std::min<std::int64_t>(*count, 1024));
+  }
+  return omp_get_num_procs();
+}
+
+}  // namespace
+
+Plugin::Plugin(Host given)
+    : host(given),
+      trace(given.extension<gantry_trace>(GANTRY_TRACE_1)),
+      threads(thread_count(given)) {}
+
+void Plugin::report_key(const std::string& type_key) {
+  if (type_key == subgraph_key) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!reported_.insert(type_key).second) return;
+  }
+  host.log(GANTRY_LOG_WARNING, {quoted(type_key), " sub-graphs run on the CPU with ",
+                                library_text(), ", because no other plugin for them was chosen"});
+}
+
+}  // namespace gantry::dnnl_plugin
+
+GANTRY_PLUGIN(gantry::dnnl_plugin::Plugin);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The state of the plugin in one runtime.
+#pragma once
+
+#include "program.hpp"
+
+#include <gantry/trace.h>
+#include <gantry/plugin.hpp>
+#include <gantry/subgraph_module.hpp>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+#include <mutex>
+#include <set>
+#include <string>
+
+namespace gantry::dnnl_plugin {
+
+struct Plugin {
+  static constexpr PluginIdentity identity{.id = "gantry.dnnl",
+                                           .version = GANTRY_PLUGIN_VERSION,
+                                           .vendor = "gantry",
+                                           .display_name = "oneDNN",
+                                           .license = "Apache-2.0"};
+  // The manifest names the other keys as its aliases.
+  static constexpr const char* subgraph_key = "dnnl_json";
+  using Loaders = Types<SubgraphModule<Plugin, Program>>;
+
+  explicit Plugin(Host given);
+
+  // Logs that sub-graphs of another vendor's library run here, once for each key.
+  void report_key(const std::string& type_key);
+
+  Host host;
+  // NULL: the host records no traces.
+  const gantry_trace* trace;
+  int threads;
+  ::dnnl::engine engine{::dnnl::engine::kind::cpu, 0};
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> reported_;
+};
+
+}  // namespace gantry::dnnl_plugin

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "lowering.hpp"
+#include "plugin.hpp"
+#include "threads.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry::dnnl_plugin {
+namespace {
+
+// Puts the frame back after a failure, too.
+class FrameLoan {
+ public:
+  FrameLoan(FramePool& pool, std::unique_ptr<Frame> frame)
+      : pool_(pool), frame_(std::move(frame)) {}
+  ~FrameLoan() { pool_.give(std::move(frame_)); }
+  FrameLoan(const FrameLoan&) = delete;
+  FrameLoan& operator=(const FrameLoan&) = delete;
+  Frame* operator->() const { return frame_.get(); }
+
+ private:
+  FramePool& pool_;
+  std::unique_ptr<Frame> frame_;
+};
+
+// One thread for each 256 KiB of tensors: threads of OpenMP wait for each other after each primitive,
+// which takes longer than small primitives do.
+int thread_count(const Subgraph& graph, int max) {
+  constexpr std::uint64_t bytes_per_thread = std::uint64_t{256} << 10;
+  std::uint64_t bytes = 0;
+  for (const TensorType& type : graph.entries) {
+    const auto size = tensor_bytes(type.shape, type.dtype);
+    bytes += std::min(size.ok() ? *size : 0, bytes_per_thread * static_cast<std::uint64_t>(max));
+  }
+  return static_cast<int>(std::min(1 + bytes / bytes_per_thread, static_cast<std::uint64_t>(max)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Program>> Program::build(Plugin& plugin, const SubgraphCode& code,
+                                                std::span<const Value> constants) {
+  plugin.report_key(code.type_key);
+  // Some primitives divide their work when they are created.
+  const int count = thread_count(code.graph, plugin.threads);
+  const ThreadCount threads(count);
+  GANTRY_TRY(Plan plan, lower_subgraph(plugin.engine, code, constants));
+  auto program = std::make_unique<Program>(plugin, count, std::move(plan));
+  // The first call finds its frame.
+  GANTRY_TRY(auto frame, program->frames_.take());
+  program->frames_.give(std::move(frame));
+  return program;
+}
+
+Status Program::run(const gantry_env*, std::span<const gantry_tensor* const> arguments) const {
+  const ThreadCount threads(threads_);
+  GANTRY_TRY(auto taken, frames_.take());
+  const FrameLoan frame(frames_, std::move(taken));
+  GANTRY_CHECK(frame->bind(arguments));
+  const gantry_trace* const trace = plugin_.trace;
+  const gantry_host* const host = plugin_.host.table();
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    const std::int64_t begun = trace == nullptr ? -1 : trace->span_begin(host);
+    GANTRY_CHECK(frame->run(i));
+    if (begun >= 0) trace->span_end(host, begun, bytes_of(plan_.steps[i].name), bytes_of("run"));
+  }
+  return frame->wait();
+}
+
+}  // namespace gantry::dnnl_plugin

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every operator of the table against outputs that NumPy computed.
+#include "plugins/dnnl/operators.hpp"
+#include "tests/support/files.hpp"
+#include "tests/unit/dnnl/subgraph_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+namespace gantry::dnnl_plugin::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Returns the first difference; nothing if there is none.
+std::string difference(const CaseArray& found, const CaseArray& expected) {
+  if (!same_dtype(expected.dtype, dtypes::float32)) {
+    return found.bytes == expected.bytes ? "" : "bytes differ";
+  }
+  for (std::size_t at = 0; at < expected.bytes.size(); at += sizeof(float)) {
+    float a, b;
+    std::memcpy(&a, found.bytes.data() + at, sizeof a);
+    std::memcpy(&b, expected.bytes.data() + at, sizeof b);
+    if (!(std::abs(a - b) <= 2e-6f + 2e-5f * std::abs(b)))
+      return concat("element ", at / sizeof(float), " is ", a, ", expected ", b);
+  }
+  return {};
+}
+
+class SubgraphOperator : public ::testing::TestWithParam<SubgraphCase> {};
+
+TEST_P(SubgraphOperator, ComputesWhatNumPyComputes) {
+  const SubgraphCase& what = GetParam();
+  SubgraphRunner runner;
+
+  const auto outputs = runner.run(what);
+
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  ASSERT_EQ(outputs->size(), what.outputs.size());
+  for (std::size_t i = 0; i < outputs->size(); ++i)
+    EXPECT_EQ(difference((*outputs)[i], what.outputs[i]), "") << "output " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SubgraphOperator, ::testing::ValuesIn(subgraph_cases()),
+                         [](const auto& test) {
+                           std::string name = test.param.key + "_" + test.param.name;
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+std::vector<std::string> words_of(std::string_view list) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    words.emplace_back(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return words;
+}
+
+// The names of the table and of what a fusion adds are those of the cases, and each has a source.
+TEST(OperatorTable, HasACaseAndASourceForEachName) {
+  std::set<std::string> wanted, seen;
+  for (const OperatorRow& row : operator_rows()) {
+    EXPECT_THAT(row.source, HasSubstr("src/")) << row.names;
+    EXPECT_THAT(row.releases, HasSubstr("v0.")) << row.names;
+    for (const std::string& name : words_of(row.names)) wanted.insert(concat(row.key, " ", name));
+    for (const std::string& fusion : words_of(row.fusions))
+      wanted.insert(concat(row.key, " ", row.names, " with ", fusion));
+  }
+  for (const SubgraphCase& each : subgraph_cases()) {
+    const SubgraphPayload payload{.symbol = "", .graph_json = each.json};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < each.constants.size(); ++i) names.push_back(concat("c", i));
+    SubgraphPayload with_names = payload;
+    for (const std::string& name : names) with_names.constants.push_back(name);
+    const auto graph = read_json_subgraph(with_names);
+    ASSERT_TRUE(graph.ok()) << each.name << ": " << graph.error().message;
+    for (const SubgraphNode& node : graph->nodes) {
+      if (node.kind != SubgraphNodeKind::kernel) continue;
+      const auto match = find_operator(each.key, node.name);
+      ASSERT_TRUE(match.has_value()) << node.name;
+      seen.insert(concat(each.key, " ", match->base));
+      for (const std::string_view fusion : match->fusions) {
+        seen.insert(concat(each.key, " ", match->row->names, " with ", fusion));
+      }
+    }
+  }
+  std::vector<std::string> missing;
+  std::ranges::set_difference(wanted, seen, std::back_inserter(missing));
+  EXPECT_THAT(missing, IsEmpty());
+}
+
+TEST(OperatorTable, IsThatOfThePage) {
+  std::string table;
+  const auto cell = [](std::string_view text) {
+    return text.empty() ? std::string(" ") : concat(" ", text, " ");
+  };
+  for (const OperatorRow& row : operator_rows()) {
+    table += concat("|", cell(concat("`", row.key, "`")), "|", cell(row.names), "|",
+                    cell(row.fusions), "|", cell(row.inputs), "|");
+    table += concat(cell(row.attributes), "|", cell(row.layouts), "|", cell(row.types), "|",
+                    cell(row.releases), "|", cell(row.source), "|\n");
+  }
+
+  const auto page =
+      gantry::test::read_file(gantry::test::golden("../../../plugins/dnnl/OPERATORS.md"));
+
+  EXPECT_THAT(std::string(page.begin(), page.end()), HasSubstr(table)) << table;
+}
+
+TEST(OperatorTable, ReadsTheFusionsOfAName) {
+  const auto fused = find_operator("dnnl_json", "dnnl.conv2d_bias_sum_relu");
+  const auto plain = find_operator("tensorrt", "nn.dense");
+
+  ASSERT_TRUE(fused.has_value());
+  EXPECT_EQ(fused->base, "conv2d");
+  EXPECT_THAT(fused->fusions, ::testing::ElementsAre("bias", "sum", "relu"));
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(plain->base, "nn.dense");
+  EXPECT_THAT(plain->fusions, IsEmpty());
+}
+
+TEST(OperatorTable, HasNoOperatorUnderAnotherName) {
+  for (const auto& [key, name] : {std::pair{"dnnl_json", "nn.conv4d"},
+                                  {"dnnl_json", "dnnl.conv2d_relu_relu"},
+                                  {"dnnl_json", "dnnl.conv2d_gelu_tanhx"},
+                                  {"dnnl_json", "dnnl.conv2drelu"},
+                                  {"dnnl_json", "tensorrt.nn.dense"},
+                                  {"tensorrt", "erf"},
+                                  {"tensorrt", "nn.dense_relu"},
+                                  {"clml", "nn.conv2d"}}) {
+    EXPECT_FALSE(find_operator(key, name).has_value()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace gantry::dnnl_plugin::test

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugins/dnnl/plan.hpp"
+#include "plugins/dnnl/threads.hpp"
+#include "tests/unit/dnnl/subgraph_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace gantry::dnnl_plugin::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(DnnlProgram, RunsAgainWithOtherMemory) {
+  const SubgraphCase& what = subgraph_case("tensorrt", "network");
+  SubgraphRunner runner;
+  const auto module = runner.load(what).value();
+  ASSERT_TRUE(runner.initialize(*module, what).ok());
+
+  const auto first = runner.run(*module, what);
+  SubgraphCase zeros = what;
+  std::ranges::fill(zeros.inputs[0].bytes, std::uint8_t{0});
+  const auto other = runner.run(*module, zeros);
+  const auto second = runner.run(*module, what);
+
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(second.ok());
+  for (std::size_t i = 0; i < first->size(); ++i) EXPECT_EQ((*first)[i].bytes, (*second)[i].bytes);
+  EXPECT_NE((*first)[0].bytes, (*other)[0].bytes);
+}
+
+TEST(DnnlProgram, RunsOnSeveralThreadsAtOnce) {
+  const SubgraphCase& what = subgraph_case("tensorrt", "network");
+  SubgraphRunner runner;
+  const auto module = runner.load(what).value();
+  ASSERT_TRUE(runner.initialize(*module, what).ok());
+  const auto alone = runner.run(*module, what);
+  ASSERT_TRUE(alone.ok());
+
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const auto outputs = runner.run(*module, what);
+        if (!outputs.ok() || (*outputs)[0].bytes != (*alone)[0].bytes) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(DnnlProgram, WritesTensorsThatBeginAtAnOffset) {
+  const SubgraphCase& what = subgraph_case("dnnl_json", "nn.relu");
+  SubgraphRunner runner;
+  const auto module = runner.load(what).value();
+  std::vector<std::uint8_t> memory(what.outputs[0].bytes.size() + 4);
+  CaseArray input = what.inputs[0];
+  gantry_tensor in = input.tensor(), out = CaseArray(what.outputs[0]).tensor();
+  std::vector<std::int64_t> shape = what.outputs[0].shape;
+  out.shape = shape.data();
+  out.data = memory.data();
+  out.byte_offset = 4;
+
+  const auto done = runner.call(*module, "main_0", {tensor_ref_value(&in), tensor_ref_value(&out)});
+
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_TRUE(std::equal(memory.begin() + 4, memory.end(), what.outputs[0].bytes.begin()));
+}
+
+TEST(DnnlPlugin, ReportsOnceThatItServesTheKeyOfAnotherVendor) {
+  SubgraphRunner runner;
+
+  ASSERT_TRUE(runner.run(subgraph_case("dnnl_json", "dense")).ok());
+  EXPECT_THAT(runner.fake.log, IsEmpty());
+  ASSERT_TRUE(runner.run(subgraph_case("tensorrt", "dense")).ok());
+  ASSERT_TRUE(runner.run(subgraph_case("tensorrt", "exp")).ok());
+  ASSERT_TRUE(runner.run(subgraph_case("bnns_json", "dense")).ok());
+
+  ASSERT_THAT(runner.fake.log, SizeIs(2));
+  EXPECT_THAT(runner.fake.log[0],
+              ::testing::ContainsRegex("\"tensorrt\" sub-graphs run on the CPU with oneDNN 2\\."
+                                       "[0-9.]+, because no other plugin for them was chosen"));
+  EXPECT_THAT(runner.fake.log[1], ::testing::HasSubstr("\"bnns_json\""));
+}
+
+TEST(DnnlPlugin, RestoresTheNumberOfThreads) {
+  omp_set_num_threads(3);
+  SubgraphRunner runner;
+
+  ASSERT_TRUE(runner.run(subgraph_case("dnnl_json", "dense")).ok());
+
+  EXPECT_EQ(omp_get_max_threads(), 3);
+  {
+    const ThreadCount one(1);
+    EXPECT_EQ(omp_get_max_threads(), 1);
+  }
+  EXPECT_EQ(omp_get_max_threads(), 3);
+}
+
+TEST(DnnlPlugin, TakesTheNumberOfThreadsFromItsOptionThenFromTheRuntimes) {
+  gantry::test::FakeHost fake;
+  fake.options["threads"] = std::int64_t{5};
+  EXPECT_EQ(Plugin(Host(fake.table())).threads, 5);
+  fake.options["dnnl_threads"] = std::int64_t{2};
+  EXPECT_EQ(Plugin(Host(fake.table())).threads, 2);
+  fake.options["dnnl_threads"] = std::int64_t{0};
+  EXPECT_EQ(Plugin(Host(fake.table())).threads, 5);
+}
+
+// Buffers 0 and 2 are not used at the same time, 1 overlaps both; 3 keeps its memory.
+TEST(DnnlPlan, SharesTheMemoryOfBuffersThatDoNotOverlap) {
+  Plan plan;
+  const auto add = [&](BufferKind kind, std::size_t bytes, std::uint32_t first,
+                       std::uint32_t last) {
+    Buffer buffer;
+    buffer.kind = kind;
+    buffer.bytes = bytes;
+    buffer.first_step = first;
+    buffer.last_step = last;
+    plan.buffers.push_back(buffer);
+  };
+  add(BufferKind::temporary, 100, 0, 1);
+  add(BufferKind::temporary, 64, 1, 3);
+  add(BufferKind::temporary, 120, 2, 3);
+  add(BufferKind::zeroed, 10, 0, 0);
+  add(BufferKind::argument, 1000, 0, 0);
+
+  place_buffers(plan);
+
+  std::vector<std::size_t> offsets;
+  for (const Buffer& buffer : plan.buffers) offsets.push_back(buffer.offset);
+  EXPECT_THAT(offsets, ElementsAre(0, 128, 0, 192, 0));
+  EXPECT_EQ(plan.arena_bytes, 256u);
+}
+
+}  // namespace
+}  // namespace gantry::dnnl_plugin::test

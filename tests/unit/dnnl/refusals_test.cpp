@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sub-graphs that the plugin refuses, each a valid one with one change.
+#include "tests/unit/dnnl/subgraph_runner.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gantry::dnnl_plugin::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+SubgraphCase changed(std::string_view key, std::string_view name, std::string_view from,
+                     std::string_view to) {
+  SubgraphCase what = subgraph_case(key, name);
+  const std::size_t at = what.json.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << what.json;
+  what.json.replace(at, from.size(), to);
+  return what;
+}
+
+// The value of an attribute: one text, or several.
+std::string attribute(std::string_view name, std::string_view values) {
+  return concat("\"", name, "\": [\n     [\n      ", values, "\n     ]\n    ]");
+}
+
+struct BadOperator {
+  std::string name;
+  SubgraphCase what;
+  Code code;
+  std::string message;
+};
+
+class DnnlRefuses : public ::testing::TestWithParam<BadOperator> {};
+
+TEST_P(DnnlRefuses, WithTheOperatorAndTheAttribute) {
+  const BadOperator& bad = GetParam();
+  SubgraphRunner runner;
+
+  const auto outputs = runner.run(bad.what);
+
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_EQ(outputs.error().code, bad.code);
+  EXPECT_THAT(outputs.error().message, HasSubstr(bad.message));
+  EXPECT_THAT(outputs.error().message, HasSubstr("while preparing sub-graph \"main_0\" of "));
+  EXPECT_EQ(outputs.error().reason, bad.code == Code::malformed ? "SUBGRAPH" : "SUBGRAPH_OPERATOR");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    OneChange, DnnlRefuses,
+    ::testing::Values(
+        BadOperator{"UnknownOperator", changed("tensorrt", "exp", "tensorrt.exp", "tensorrt.atan"),
+                    Code::unsupported,
+                    "operator \"tensorrt.atan\" of \"tensorrt\" is not supported, supported are "},
+        BadOperator{"UnknownFusion",
+                    changed("dnnl_json", "conv2d_relu", "conv2d_relu", "conv2d_elu"),
+                    Code::unsupported,
+                    "operator \"dnnl.conv2d_elu\" of \"dnnl_json\" is not supported, supported are "
+                    "nn.conv2d conv2d nn.conv1d"},
+        BadOperator{"StrideOfZero",
+                    changed("dnnl_json", "conv2d_nhwc", attribute("strides", "\"1\",\n      \"1\""),
+                            attribute("strides", "\"1\",\n      \"0\"")),
+                    Code::malformed, "attribute \"strides\" has 0, range is 1 to 2147483647"},
+        BadOperator{"StrideCount",
+                    changed("dnnl_json", "conv2d_nhwc", attribute("strides", "\"1\",\n      \"1\""),
+                            attribute("strides", "\"1\"")),
+                    Code::malformed, "attribute \"strides\" has 1 numbers, expected 2"},
+        BadOperator{
+            "DilationOfZero",
+            changed("dnnl_json", "conv2d_nhwc", attribute("dilation", "\"2\",\n      \"1\""),
+                    attribute("dilation", "\"2\",\n      \"0\"")),
+            Code::malformed, "attribute \"dilation\" has 0, range is 1 to 2147483647"},
+        BadOperator{"NegativePadding",
+                    changed("dnnl_json", "conv2d_groups", "\"padding\": [\n     [\n      \"1\"",
+                            "\"padding\": [\n     [\n      \"-1\""),
+                    Code::malformed, "attribute \"padding\" has -1, range is 0 to 2147483647"},
+        BadOperator{"PaddingCount",
+                    changed("dnnl_json", "conv2d_groups", "\"padding\": [\n     [\n      \"1\",",
+                            "\"padding\": [\n     [\n"),
+                    Code::malformed, "attribute \"padding\" has 3 numbers, expected 1, 2 or 4"},
+        BadOperator{"OtherPadding",
+                    changed("dnnl_json", "conv2d_groups", "\"padding\": [\n     [\n      \"1\"",
+                            "\"padding\": [\n     [\n      \"3\""),
+                    Code::malformed,
+                    "operator \"nn.conv2d\" of float32[1, 4, 7, 6], float32[6, 2, 3, 2] to "
+                    "float32[1, 6, 6, 6]: shapes and attributes do not fit together"},
+        BadOperator{"GroupsOfZero",
+                    changed("dnnl_json", "conv2d_groups", attribute("groups", "\"2\""),
+                            attribute("groups", "\"0\"")),
+                    Code::malformed, "attribute \"groups\" is 0, minimum is 1"},
+        BadOperator{"GroupsThatDivideNothing",
+                    changed("dnnl_json", "conv2d_groups", attribute("groups", "\"2\""),
+                            attribute("groups", "\"4\"")),
+                    Code::malformed,
+                    "attribute \"groups\" is 4, output channels of the weights are 6"},
+        BadOperator{"UnknownLayout",
+                    changed("dnnl_json", "conv2d_groups", attribute("data_layout", "\"NCHW\""),
+                            attribute("data_layout", "\"NCHWX\"")),
+                    Code::unsupported,
+                    "attribute \"data_layout\" is \"NCHWX\", supported are the dimensions NCHW in "
+                    "any order, and blocks of them at the end"},
+        BadOperator{"LayoutWithABlockInside",
+                    changed("dnnl_json", "conv2d_blocked", "\"NCHW8c\"", "\"NC8cHW\""),
+                    Code::unsupported, "attribute \"data_layout\" is \"NC8cHW\""},
+        BadOperator{"LayoutOfAnotherBlock",
+                    changed("dnnl_json", "conv2d_blocked", "\"NCHW8c\"", "\"NCHW4c\""),
+                    Code::malformed,
+                    "a tensor of shape [1, 2, 4, 4, 8] has a block of 8, its layout has 4"},
+        BadOperator{"LayoutOfAnotherRank",
+                    changed("dnnl_json", "conv2d_groups", attribute("data_layout", "\"NCHW\""),
+                            attribute("data_layout", "\"NCHW4c\"")),
+                    Code::malformed,
+                    "a tensor of shape [1, 4, 7, 6] has the layout NCHW with 1 blocks, which has 5 "
+                    "dimensions"},
+        BadOperator{"MissingAttribute",
+                    changed("dnnl_json", "conv2d_groups", "\"data_layout\"", "\"layout\""),
+                    Code::malformed, "attribute \"data_layout\" is absent"},
+        BadOperator{"MissingBias",
+                    changed("dnnl_json", "dense", "\"nn.dense\"", "\"dnnl.dense_bias\""),
+                    Code::malformed,
+                    "operator \"dnnl.dense_bias\" has 2 inputs, expected \"data weight [bias] "
+                    "[sum]\""},
+        BadOperator{
+            "BiasOfAnotherSize",
+            changed("dnnl_json", "dense_bias_sum", "dnnl.dense_bias_sum", "dnnl.dense_sum_bias"),
+            Code::malformed, "bias has shape [3, 5], expected 5 numbers"},
+        BadOperator{"DenseOfOtherInputs", changed("dnnl_json", "dense_of_inputs", "7\n", "8\n"),
+                    Code::malformed, "shapes and attributes do not fit together"},
+        BadOperator{"AxisOutOfRange",
+                    changed("dnnl_json", "softmax", attribute("axis", "\"-1\""),
+                            attribute("axis", "\"3\"")),
+                    Code::malformed, "attribute \"axis\" is 3, range is -3 to 2"},
+        BadOperator{"AxisOfLayerNorm",
+                    changed("dnnl_json", "layer_norm", attribute("axis", "\"-1\""),
+                            attribute("axis", "\"1\"")),
+                    Code::unsupported, "attribute \"axis\" is 1 of 3, supported is the last axis"},
+        BadOperator{"AxisOfBatchNorm",
+                    changed("dnnl_json", "batch_norm", attribute("axis", "\"1\""),
+                            attribute("axis", "\"0\"")),
+                    Code::unsupported, "attribute \"axis\" is 0, supported are all others"},
+        BadOperator{"ChannelsOfBatchNorm",
+                    changed("dnnl_json", "batch_norm", attribute("axis", "\"1\""),
+                            attribute("axis", "\"2\"")),
+                    Code::malformed, "input 1 has shape [3], expected 4 numbers of float32"},
+        BadOperator{"AxisOfInstanceNorm",
+                    changed("bnns_json", "instance_norm", attribute("axis", "\"1\""),
+                            attribute("axis", "\"2\"")),
+                    Code::unsupported, "attribute \"axis\" is 2 of a tensor of shape [2, 3, 4, 5]"},
+        BadOperator{
+            "PoolSizeOfZero",
+            changed("dnnl_json", "max_pool2d_dilated", "\"pool_size\": [\n     [\n      \"3\"",
+                    "\"pool_size\": [\n     [\n      \"0\""),
+            Code::malformed, "attribute \"pool_size\" has 0, range is 1 to 2147483647"},
+        BadOperator{"FlagOfTwo",
+                    changed("tensorrt", "max_pool2d", attribute("ceil_mode", "\"0\""),
+                            attribute("ceil_mode", "\"2\"")),
+                    Code::malformed, "attribute \"ceil_mode\" is 2, expected 0 or 1"},
+        BadOperator{"GlobalPoolingToMore",
+                    changed("dnnl_json", "max_pool2d_nhwc", "\"nn.max_pool2d\"",
+                            "\"nn.global_avg_pool2d\""),
+                    Code::unsupported,
+                    "has the output [1, 3, 3, 2], supported are outputs with spatial extents of 1"},
+        BadOperator{"FirstInputIsBroadcast",
+                    changed("tensorrt", "subtract_column",
+                            "[\n     0,\n     0,\n     0\n    ],\n    [\n     1,",
+                            "[\n     1,\n     0,\n     0\n    ],\n    [\n     0,"),
+                    Code::unsupported,
+                    "inputs of shapes [1, 3, 1] and [2, 3, 5] give [2, 3, 5], supported are "
+                    "operators whose first input has the output's shape"},
+        BadOperator{
+            "BiasOfAnotherAxis",
+            changed("tensorrt", "bias_add", attribute("axis", "\"1\""), attribute("axis", "\"2\"")),
+            Code::malformed, "bias has shape [3], expected [5]"},
+        BadOperator{"AxesTwice", changed("tensorrt", "transpose", "\"-1\"", "\"2\""),
+                    Code::malformed,
+                    "attribute \"axes\" is [0, 2, 2, 1], expected each of 4 axes once"},
+        BadOperator{"SliceBehindTheEnd",
+                    changed("tensorrt", "strided_slice", "\"start\": [\n     [\n      \"0\"",
+                            "\"start\": [\n     [\n      \"1\""),
+                    Code::malformed,
+                    "takes 2 elements from 1 in steps of 1 of axis 0, which has 2"},
+        BadOperator{"SliceInStepsOfZero",
+                    changed("tensorrt", "strided_slice", "\"strides\": [\n     [\n      \"1\"",
+                            "\"strides\": [\n     [\n      \"0\""),
+                    Code::malformed,
+                    "takes 2 elements from 0 in steps of 0 of axis 0, which has 2"},
+        BadOperator{"PaddingOfOtherShapes",
+                    changed("tensorrt", "pad", "\"padding\": [\n     [\n      \"1\"",
+                            "\"padding\": [\n     [\n      \"2\""),
+                    Code::malformed,
+                    "attribute \"padding\" is [2, 0, 2, 3], shapes are [2, 3, 4, 5] and "
+                    "[2, 3, 7, 8]"},
+        BadOperator{"ReductionThatExcludes",
+                    changed("tensorrt", "sum", attribute("exclude", "\"0\""),
+                            attribute("exclude", "\"1\"")),
+                    Code::unsupported, "attribute \"exclude\" is 1, supported is 0"},
+        BadOperator{"ReductionOfAnotherAxis",
+                    changed("tensorrt", "sum", attribute("axis", "\"2\",\n      \"3\""),
+                            attribute("axis", "\"2\",\n      \"9\"")),
+                    Code::malformed, "attribute \"axis\" has 9, range is -4 to 3"},
+        BadOperator{"ReductionToAnotherShape",
+                    changed("tensorrt", "sum", attribute("axis", "\"2\",\n      \"3\""),
+                            attribute("axis", "\"2\"")),
+                    Code::malformed, "gives [2, 3, 1, 5], the sub-graph has [2, 3]"},
+        BadOperator{
+            "LayoutLetterTwice", changed("tensorrt", "layout_transform", "\"NCHW\"", "\"NNHW\""),
+            Code::malformed, "attribute \"src_layout\" is \"NNHW\", which has a letter twice"},
+        BadOperator{"QuantizedActivation", changed("dnnl_json", "qnn_dense", "\"clip\"", "\"elu\""),
+                    Code::unsupported,
+                    "attribute \"activation\" is \"elu\", supported are relu tanh sigmoid gelu "
+                    "swish mish clip"},
+        BadOperator{
+            "QuantizedActivationInput",
+            changed("dnnl_json", "qnn_dense", "\"clip\",\n      \"3\"", "\"clip\",\n      \"x\""),
+            Code::malformed, "attribute \"activation\" has \"x\", expected an input index"},
+        BadOperator{"QuantizedInputOutOfRange",
+                    changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
+                            attribute("o_scl_idx", "\"70\"")),
+                    Code::malformed, "has 7 inputs, expected \"data weight, and those"},
+        BadOperator{"ScaleThatIsNoConstant",
+                    changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
+                            attribute("o_scl_idx", "\"0\"")),
+                    Code::unsupported,
+                    "attribute \"o_scl_idx\" is no constant of float32, supported are constants"},
+        BadOperator{
+            "ExtentOfTheCall",
+            changed("dnnl_json", "nn.relu", "2,\n       3,\n       5", "-1,\n       3,\n       5"),
+            Code::unsupported,
+            "tensor float32[-1, 3, 5] has an extent that is known when the function is "
+            "called, supported are fixed extents"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(DnnlPlugin, RefusesADtypeThatNoOperatorHas) {
+  SubgraphCase what = subgraph_case("dnnl_json", "nn.relu");
+  for (std::size_t at; (at = what.json.find("float32")) != std::string::npos;)
+    what.json.replace(at, 7, "float16");
+  what.inputs[0].dtype = what.outputs[0].dtype = dtypes::float16;
+  what.inputs[0].bytes.resize(60);
+  what.outputs[0].bytes.resize(60);
+  SubgraphRunner runner;
+
+  const auto outputs = runner.run(what);
+
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_EQ(outputs.error().code, Code::unsupported);
+  EXPECT_THAT(outputs.error().message,
+              HasSubstr("tensor has dtype float16, supported are float32, int32, int8 and uint8"));
+}
+
+// A hostile number may not crash oneDNN. Every seventh number of every third case.
+TEST(DnnlPlugin, AnswersWhateverNumbersAGraphHas) {
+  int count = 0;
+  const std::vector<SubgraphCase>& cases = subgraph_cases();
+  for (std::size_t c = 0; c < cases.size(); c += 3) {
+    SubgraphRunner runner;
+    const std::string& json = cases[c].json;
+    int number = 0;
+    for (std::size_t at = 0; at < json.size(); ++at) {
+      const bool begins = std::isdigit(static_cast<unsigned char>(json[at])) != 0 && at != 0 &&
+                          (json[at - 1] == ' ' || json[at - 1] == '"');
+      if (!begins || number++ % 7 != 0) continue;
+      const std::size_t end = json.find_first_not_of("0123456789", at);
+      for (const char* to : {"0", "3", "-1", "65536", "2147483647", "4611686018427387904"}) {
+        SubgraphCase what = cases[c];
+        what.json = json.substr(0, at) + to + json.substr(end);
+        const auto module = runner.load(what);
+        if (!module.ok()) continue;
+        if (!runner.initialize(**module, what).ok()) continue;
+        ++count;
+      }
+    }
+  }
+  EXPECT_GT(count, 100);
+}
+
+}  // namespace
+}  // namespace gantry::dnnl_plugin::test
