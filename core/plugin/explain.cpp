@@ -4,6 +4,7 @@
 #include "core/base/text.hpp"
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/known_keys.hpp"
+#include "core/manifest/vendor_keys.hpp"
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/replaced_manifests.hpp"
 
@@ -78,6 +79,7 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
                     "\"");
     }
   }
+  if (entry.is_vendors) return vendor_advice(*find_vendor_key(requirement.what));
   if (!known) return "no known plugin serves it: obtain one from the producer of the artifact";
   if (known->plugin.empty())
     return concat("no plugin of this version serves it (", known->what, ")");
@@ -139,6 +141,10 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     if (offers(manifest, requirement))
       out.replaced.push_back(concat(manifest.title(), " of ", manifest.file));
   }
+  const KnownKey* const known = find_known_key(requirement.what);
+  out.is_vendors = !requirement.device && out.candidates.empty() && out.override_id.empty() &&
+                   out.replaced.empty() && find_vendor_key(requirement.what) != nullptr &&
+                   (known == nullptr || known->plugin.empty());
   out.advice = advice_for(requirement, out, candidates);
   return out;
 }

@@ -66,6 +66,8 @@ struct ExplainedRequirement {
   std::vector<std::string> replaced;
   // what to install, repair or change; empty if the reason of a candidate or `replaced` states it
   std::string advice;
+  // Only a plugin of a vendor would serve the key, and no manifest offers one.
+  bool is_vendors = false;
   // see PluginSet::tie_for
   std::string tie;
 };
@@ -106,8 +108,8 @@ std::string to_text(const Explanation& explanation);
 // Returns the lines of one candidate in it.
 std::string to_text(const ExplainedCandidate& one);
 
-// Returns one error for all requirements that are not served: unavailable, reason NO_PLUGIN. The
-// text lists every unserved key with its candidates, their reasons and changes, similar keys and
+// Returns one error for all requirements that are not served: unavailable, or unsupported if only
+// plugins of vendors would serve them; reason NO_PLUGIN. The text lists every unserved key with its candidates, their reasons and changes, similar keys and
 // advice, then the served keys and all searched locations.
 //
 // subject  [in]   "model.so"

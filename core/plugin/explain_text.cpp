@@ -7,6 +7,8 @@
 
 #include <gantry/join.hpp>
 
+#include <algorithm>
+
 namespace gantry {
 namespace {
 
@@ -134,11 +136,13 @@ Error unserved_error(const Explanation& explanation, std::string_view subject) {
   for (const ExplainedRequirement& entry : explanation.requirements) {
     if (!entry.served) keys.push_back(concat("\"", entry.requirement.what, "\""));
   }
-  Error error =
-      unavailable(subject,
-                  keys.size() == 1 ? " needs " : concat(" needs ", keys.size(), " things: "),
-                  join(keys), ", served by no plugin")
-          .with_reason(reason::no_plugin.tag);
+  const bool only_vendors = std::ranges::all_of(
+      explanation.requirements,
+      [](const ExplainedRequirement& entry) { return entry.served || entry.is_vendors; });
+  Error error = fail(only_vendors && !keys.empty() ? Code::unsupported : Code::unavailable, subject,
+                     keys.size() == 1 ? " needs " : concat(" needs ", keys.size(), " things: "),
+                     join(keys), ", served by no plugin")
+                    .with_reason(reason::no_plugin.tag);
   for (const ExplainedRequirement& entry : explanation.requirements) {
     if (!entry.served) error.at(unserved_text(entry));
   }

@@ -546,5 +546,87 @@ TEST_F(Repack, AlignsAndMovesInTwoSteps) {
                  "result in a second step\n");
 }
 
+// Modules of vendors, which no plugin of this build serves.
+class RepackVendors : public Repack {
+ protected:
+  RepackVendors() {
+    const auto add = [&](const std::string& key, const Words& words) {
+      const auto bytes = words.bytes();
+      const std::string file = path(key + ".bin");
+      write_file(file, std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+      payloads_.emplace_back(key, std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+      adds_.insert(adds_.end(), {"--add", concat(key, "=", file, "@0")});
+    };
+    add("coreml", Words().str("main_0").str("bplist00"));
+    add("torch", Words().str("main_1").str("PK\x03\x04 script"));
+    add("mrvl_hw", Words().str("main_2").str(R"({"nodes": []})").str("code").i32(1).i32(2).i32(3));
+    add("mrvl_sim", Words().str("main_3").str(R"({"nodes": []})").str("code"));
+    add("VitisAIRuntime", Words().str("module").str("/export").str("main_4").strs({"c"}));
+    add("ethos-n", Words().u64(1).str("main_5").str("commands").u64(1).u32(0).u64(1).u32(0));
+    add("clml", Words().str("main_6").str(R"({"nodes": []})").strs({}));
+    add("cudnn_json", Words().str("main_7").str(R"({"nodes": []})").strs({}));
+  }
+
+  // The payloads of a file by type key, without those of the model itself.
+  void expect_payloads(const std::string& file) const {
+    const std::string to = path(fs::path(file).stem().string() + ".payloads");
+    ASSERT_EQ(run_gantry({"inspect", file, "--extract", to}).status, 0);
+    for (const auto& [key, bytes] : payloads_) {
+      bool is_found = false;
+      for (const auto& entry : fs::directory_iterator(to)) {
+        if (!entry.path().string().ends_with(concat("-", key, ".bin"))) continue;
+        is_found = true;
+        EXPECT_EQ(read_file(entry.path()), bytes) << key;
+      }
+      EXPECT_TRUE(is_found) << key;
+    }
+  }
+
+  std::vector<std::pair<std::string, std::vector<std::uint8_t>>> payloads_;
+  Args adds_;
+};
+
+TEST_F(RepackVendors, WritesTheirPayloadsBack) {
+  const Outcome first = repack("tvm-0.12/digits_mlp_llvm.so", "first.so", adds_);
+  ASSERT_EQ(first.status, 0) << first.err;
+  const Outcome second = repack(path("out/first.so"), "second.so");
+  ASSERT_EQ(second.status, 0) << second.err;
+
+  expect_payloads(path("out/first.so"));
+  expect_payloads(path("out/second.so"));
+}
+
+TEST_F(RepackVendors, ListsWhatIsInside) {
+  ASSERT_EQ(repack("tvm-0.12/digits_mlp_llvm.so", "all.so", adds_).status, 0);
+
+  const std::string text = run_gantry({"inspect", path("out/all.so")}).out;
+
+  EXPECT_THAT(text, HasSubstr("] coreml\n  symbol  main_0\n  archive  8 B\n"));
+  EXPECT_THAT(text, HasSubstr("] torch\n  symbol  main_1\n  archive  11 B\n"
+                              "  archive_format  ZIP\n"));
+  EXPECT_THAT(text, HasSubstr("] mrvl_hw\n  symbol  main_2\n"));
+  EXPECT_THAT(text, HasSubstr("] VitisAIRuntime\n  module  6 B\n  export_path  /export\n"
+                              "  symbol  main_4\n"));
+  EXPECT_THAT(text, HasSubstr("] clml\n  symbol  main_6\n"));
+}
+
+TEST_F(RepackVendors, NamesThePluginsThatARunNeeds) {
+  ASSERT_EQ(repack("tvm-0.12/digits_mlp_llvm.so", "all.so", adds_).status, 0);
+
+  const Outcome run = run_gantry({"--plugins", built_plugins("graph"), "run", path("out/all.so")});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("\n  \"coreml\", required by "));
+  for (const char* const sentence :
+       {"it runs on Apple devices with Core ML, by a plugin of Apple; gantry contains none\n",
+        "it runs on Ethos-N NPUs, by a plugin of Arm; gantry contains none\n",
+        "it runs on LibTorch, by a plugin of the PyTorch Foundation; gantry contains none\n",
+        "it runs on DPUs with Vitis AI, by a plugin of AMD; gantry contains none\n",
+        "it runs on CUDA GPUs with cuDNN, by a plugin of NVIDIA; gantry contains none\n",
+        "it runs on Adreno GPUs with OpenCL ML, by a plugin of Qualcomm; gantry contains none\n"}) {
+    EXPECT_THAT(run.err, HasSubstr(concat("\n    ", sentence)));
+  }
+}
+
 }  // namespace
 }  // namespace gantry::test

@@ -73,6 +73,7 @@ TEST(Explain, AdvisesHowToServeAKey) {
 
   const Explanation explanation = explain(*plugins, {wanted("cuda"),
                                                      wanted("relax.Executable"),
+                                                     wanted("webgpu"),
                                                      wanted("hexagon"),
                                                      wanted("acme_json"),
                                                      wanted("acme"),
@@ -87,7 +88,8 @@ TEST(Explain, AdvisesHowToServeAKey) {
           "install plugin gantry.cuda (CUDA kernels)",
           "the artifact was built by an older compiler, newer ones use the key "
           "\"relax.VMExecutable\"",
-          "no plugin of this version serves it (Hexagon kernels)",
+          "no plugin of this version serves it (WebGPU kernels)",
+          "it runs on Hexagon DSPs, by a plugin of Qualcomm; gantry contains none",
           "no known plugin serves it: obtain one from the producer of the artifact",
           "its override is plugin acme.npu: install that plugin, or change plugins.overrides",
           "install a plugin for the device"));
@@ -152,6 +154,40 @@ TEST(Explain, AdvisesHowToSatisfyAnOverride) {
       explain(*plugins, {wanted("other")}).requirements[0].advice,
       "its override is plugin test.good, which does not offer it: install a version that does, "
       "or change plugins.overrides");
+}
+
+TEST(UnservedError, IsUnsupportedIfOnlyPluginsOfVendorsWouldServeTheKeys) {
+  World world;
+  world.add("clml", "no_query", ManifestBuilder().id("qualcomm.clml").key("clml"));
+  const auto plugins = set_of(world);
+  const auto error_of = [&](std::vector<Requirement> requirements) {
+    return unserved_error(explain(*plugins, requirements), "model.so");
+  };
+
+  const Error vendors = error_of({wanted("cublas_json"), wanted("coreml")});
+  EXPECT_EQ(vendors.code, Code::unsupported);
+  EXPECT_EQ(vendors.reason, "NO_PLUGIN");
+  EXPECT_THAT(vendors.message.text(),
+              testing::AllOf(
+                  HasSubstr("\n    it runs on CUDA GPUs with cuBLAS, by a plugin of NVIDIA; gantry "
+                            "contains none\n"),
+                  HasSubstr("\n    it runs on Apple devices with Core ML, by a plugin of Apple; "
+                            "gantry contains none\n")));
+  EXPECT_EQ(error_of({wanted("cublas_json"), wanted("acme_npu")}).code, Code::unavailable);
+  EXPECT_EQ(error_of({wanted("cuda")}).code, Code::unavailable);
+}
+
+// A plugin that the vendor has installed and that cannot be used is the reason.
+TEST(UnservedError, IsUnavailableIfThePluginOfTheVendorIsBroken) {
+  World world;
+  world.add("clml", "no_query", ManifestBuilder().id("qualcomm.clml").key("clml"));
+  const auto plugins = set_of(world);
+  EXPECT_FALSE(plugins->usable_for_key("clml", Depth::library));
+
+  const Error error = unserved_error(explain(*plugins, {wanted("clml")}), "model.so");
+
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_THAT(error.message.text(), ::testing::Not(HasSubstr("Adreno")));
 }
 
 // A key that is not served must not be listed as served or as a near name in the same text.
