@@ -83,9 +83,15 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
     tensor->host_data = code_->host_data(i);
     constants[i] = std::move(tensor);
   }
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.opcode == Opcode::invoke_packed)
+      max_arguments_ = std::max(max_arguments_, instruction.count);
+  }
+  arguments_.resize(max_arguments_);
   devices_ = std::move(found);
   packed_ = std::move(packed);
   constants_ = std::move(constants);
+  find_stretches();
   return {};
 }
 
@@ -105,6 +111,9 @@ Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
         .with_reason("VM_STATE");
   }
   env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr};
+  kernel_env_ = env_;
+  // Only a call that fails writes it, and ends the run.
+  status_to_write_ = status_.get();
   transfers_ = 0;
   exported_ = 0;
   const Running running(*this);
@@ -209,6 +218,10 @@ Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
         enter();
         continue;
       case Opcode::invoke_packed:
+        if (stretch_at_[static_cast<std::size_t>(at - first)] != 0) {
+          GANTRY_TRY(const bool is_done, run_stretch(at, registers));
+          if (is_done) continue;
+        }
         GANTRY_CHECK(invoke_packed(*at, registers));
         break;
       case Opcode::alloc_tensor:
@@ -298,40 +311,51 @@ Status Machine::invoke_closure(const Instruction& at, const AnyRef* caller) {
   return {};
 }
 
-// Tuples are passed as their fields. A call whose only output has no elements is not made.
+// Tuples are passed as their fields.
+Status Machine::append_fields(const AnyRef* registers, std::uint32_t reg) {
+  Object* const object = registers[reg].get();
+  if (object == nullptr || object->kind != ObjectKind::tuple)
+    return tensor_in(registers, reg).error();
+  const auto& fields = static_cast<TupleObject*>(object)->fields;
+  // Room for the fields besides the arguments of any instruction.
+  if (arguments_.size() < argument_count_ + fields.size() + max_arguments_)
+    arguments_.resize(argument_count_ + fields.size() + max_arguments_);
+  for (const AnyRef& field : fields) {
+    GANTRY_TRY(TensorObject* const tensor, tensor_in(&field, 0));
+    arguments_[argument_count_++] = tensor_ref_value(&tensor->view);
+  }
+  return {};
+}
+
+// A call whose only output has no elements is not made.
 Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
-  arguments_.clear();
-  const gantry_tensor* last = nullptr;
+  argument_count_ = 0;
   for (const std::uint32_t reg : code_->program.registers_of(at)) {
     Object* const object = registers[reg].get();
     if (object != nullptr && object->kind == ObjectKind::tensor) [[likely]] {
-      gantry_tensor& view = static_cast<TensorObject*>(object)->view;
-      last = &view;
-      arguments_.push_back(tensor_ref_value(&view));
-      continue;
-    }
-    if (object == nullptr || object->kind != ObjectKind::tuple)
-      return tensor_in(registers, reg).error();
-    for (const AnyRef& field : static_cast<TupleObject*>(object)->fields) {
-      GANTRY_TRY(TensorObject* const tensor, tensor_in(&field, 0));
-      last = &tensor->view;
-      arguments_.push_back(tensor_ref_value(&tensor->view));
+      arguments_[argument_count_++] = tensor_ref_value(&static_cast<TensorObject*>(object)->view);
+    } else {
+      GANTRY_CHECK(append_fields(registers, reg));
     }
   }
-  if (at.b == 1 && last != nullptr && is_empty(*last)) return {};
-  gantry_env env = env_;
-  if (last != nullptr && !same_device(last->device, env.device)) {
-    env.device = last->device;
-    env.stream = nullptr;
+  if (argument_count_ != 0) {
+    const gantry_tensor& last = *arguments_[argument_count_ - 1].tensor;
+    if (at.b == 1 && is_empty(last)) [[unlikely]]
+      return {};
+    if (!same_device(last.device, kernel_env_.device)) [[unlikely]] {
+      kernel_env_.device = last.device;
+      kernel_env_.stream = stream_of(last.device);
+    }
   }
   gantry_value result{};
   const gantry_code code =
-      host_.table()->call(host_.table(), packed_[at.a].get(), &env, arguments_.data(),
-                          static_cast<std::int32_t>(arguments_.size()), &result, status_.get());
+      host_.table()->call(host_.table(), packed_[at.a].get(), &kernel_env_, arguments_.data(),
+                          static_cast<std::int32_t>(argument_count_), &result, status_to_write_);
   if (code != GANTRY_OK) [[unlikely]] {
     return status_.error(code, code_->program.packed_functions[at.a]);
   }
-  if (result.kind >= GANTRY_OBJECT) gantry_release(result.object);
+  if (result.kind >= GANTRY_OBJECT) [[unlikely]]
+    gantry_release(result.object);
   return {};
 }
 

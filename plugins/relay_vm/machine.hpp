@@ -5,11 +5,14 @@
 //     registers   those of all active functions, one after another
 //     frames      one for each active function; calls take no stack of the thread
 //     heap        tensors, storages, tuples and closures of this machine
+//     stretches   consecutive calls of kernels, made as a batch if the host has gantry.batch/1
 #pragma once
 
 #include "loaded.hpp"
 #include "object.hpp"
 
+#include <gantry/batch.h>
+#include <gantry/trace.h>
 #include <gantry/handle.hpp>
 
 #include <cstdint>
@@ -68,6 +71,16 @@ class Machine {
     std::uint32_t dst;
   };
   class Running;
+  // Calls first .. end - 1, of instructions that are only entered at the first one. Their arguments
+  // are in cells, which a run fills from registers.
+  struct Stretch {
+    std::uint32_t first, end;
+    std::vector<gantry_tensor> cells;
+    std::vector<gantry_value> arguments;
+    // Made by the first run. It is for this device.
+    ObjectRef batch;
+    gantry_device_id device{};
+  };
 
   Status check_arguments(std::uint32_t function, std::size_t count) const;
   // Each calls a function whose arguments are `count` registers after `first`.
@@ -85,6 +98,17 @@ class Machine {
   Status invoke(const Instruction& at, const AnyRef* caller);
   Status invoke_closure(const Instruction& at, const AnyRef* caller);
   Status invoke_packed(const Instruction& at, const AnyRef* registers);
+  Status append_fields(const AnyRef* registers, std::uint32_t reg);
+  void find_stretches();
+  Status prepare(Stretch& stretch, gantry_device_id device);
+  // Returns false if a cell cannot have what a call requires: a tuple, an output without elements,
+  // an output on another device.
+  bool fill_cells(Stretch& stretch, const AnyRef* registers, gantry_device_id& device) const;
+  // Makes the calls that begin with an instruction as a batch.
+  //
+  // at       [in, out] the first call; the one after the last, or the one that failed
+  // returns  false if the calls must be made singly
+  Result<bool> run_stretch(const Instruction*& at, const AnyRef* registers);
   Status alloc_storage(const Instruction& at, AnyRef* registers);
   Status alloc_tensor(const Instruction& at, AnyRef* registers);
   Status alloc_tensor_reg(const Instruction& at, AnyRef* registers);
@@ -142,8 +166,19 @@ class Machine {
   std::vector<Frame> frames_;
   // of the active frames
   std::uint32_t registers_used_ = 0;
-  // of the call that is made
+  // Of the call that is made. The list has room for max_arguments_, those of any invoke_packed.
   std::vector<gantry_value> arguments_;
+  std::size_t argument_count_ = 0;
+  std::uint32_t max_arguments_ = 0;
+  // of the last call: the device of its output
+  gantry_env kernel_env_{};
+  gantry_status* status_to_write_ = nullptr;
+  // NULL if the host does not have them
+  const gantry_batch* batches_ = nullptr;
+  const gantry_trace* trace_ = nullptr;
+  std::vector<Stretch> stretches_;
+  // By instruction: index of the stretch that begins with it, plus 1; 0: none.
+  std::vector<std::uint32_t> stretch_at_;
   // of the current run
   gantry_env env_{};
   std::uint64_t transfers_ = 0;

@@ -26,17 +26,16 @@ bool Block::is_in_use_outside() const {
   return (has_view && references(exported) > 1) || references(memory) > (has_view ? 2u : 1u);
 }
 
+// Blocks of results that are released come first: they have a view, which serves again.
 std::unique_ptr<Block> BlockPool::reuse(BlockList& list) {
-  if (list.free.empty()) {
-    for (auto& block : list.outside) {
-      if (block->is_in_use_outside()) continue;
-      std::swap(block, list.outside.back());
-      auto found = std::move(list.outside.back());
-      list.outside.pop_back();
-      return found;
-    }
-    return nullptr;
+  for (auto& block : list.outside) {
+    if (block->is_in_use_outside()) continue;
+    std::swap(block, list.outside.back());
+    auto found = std::move(list.outside.back());
+    list.outside.pop_back();
+    return found;
   }
+  if (list.free.empty()) return nullptr;
   auto found = std::move(list.free.back());
   list.free.pop_back();
   return found;
