@@ -7,6 +7,8 @@
 //     calls.so            packed functions only
 //     ffi_calls.so        functions of the ffi dialect, without a container
 //     chain<n>.so         a chain of n operators on one element
+//     relay_chain<n>.so   n calls of the same kernel by code of the Relay virtual machine
+//     relay_resnet20.so   resnet20 as such code
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
 //     big.so              (--big) 16 parameters of 64 MiB
 //     big.yaml, big.npy   (--big) its recipe and its parameters
@@ -19,6 +21,7 @@
 #include "core/pack/pack.hpp"
 #include "core/toolchain/link.hpp"
 #include "tests/support/container_object.hpp"
+#include "tests/support/relay_artifact.hpp"
 
 #include <dmlc/memory_io.h>
 
@@ -154,6 +157,31 @@ Status write_archive(const fs::path& directory) {
   return {};
 }
 
+// Two tensors in turn, over the kernel of chain<n>.so.
+Status write_relay_chain(const fs::path& directory, std::size_t length) {
+  return test::write_relay_artifact(
+      directory / concat("chain", length, ".so"), directory / concat("relay_chain", length, ".so"),
+      [&](const Container&) -> Result<test::RelayAssembler> {
+        test::RelayAssembler code;
+        const auto add_one = code.packed("add_one");
+        code.function("main", {"x"}, 9);
+        code.tensor(kFloat32, {1}, 4, 1, 7);
+        code.tensor(kFloat32, {1}, 4, 1, 8);
+        code.invoke_packed(add_one, {0, 7});
+        for (std::size_t i = 1; i < length; ++i)
+          code.invoke_packed(add_one, i % 2 == 1 ? std::vector<std::int64_t>{7, 8}
+                                                 : std::vector<std::int64_t>{8, 7});
+        code.ret(length % 2 == 1 ? 7 : 8);
+        return code;
+      });
+}
+
+Status write_relay_resnet(const fs::path& directory) {
+  const fs::path golden = fs::path(GANTRY_BENCH_SOURCE) / "../golden/data/tvm-0.12";
+  return test::write_relay_artifact_of_graph(golden / "resnet20_llvm.so",
+                                             directory / "relay_resnet20.so", 1);
+}
+
 Status make_all(const fs::path& directory, bool big) {
   fs::create_directories(directory);
   if (big) return write_big(directory);
@@ -163,6 +191,8 @@ Status make_all(const fs::path& directory, bool big) {
                              .sources = {"ffi_kernels.c"},
                              .output = directory / "ffi_calls.so"}));
   for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
+  for (const std::size_t length : {10, 10'000}) GANTRY_CHECK(write_relay_chain(directory, length));
+  GANTRY_CHECK(write_relay_resnet(directory));
   for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
   GANTRY_CHECK(write_archive(directory));
   for (const int count : {20, 500}) write_manifests(directory / concat("manifests", count), count);

@@ -78,12 +78,12 @@ int print_figures(const Suite& suite, const Times& times) {
   return missed;
 }
 
-Runtime make_runtime(const Suite& suite) {
+Runtime make_runtime(const Suite& suite, unsigned threads) {
   RuntimeOptions options;
   options.plugin_dirs = {(suite.build_tree / "share/gantry/plugins.d").string(),
                          (suite.build_tree / "tests/bench/plugins.d").string()};
   options.only_these_plugins = true;
-  options.threads = 2;
+  options.threads = threads;
   options.log_level = "error";
   return or_fail(Runtime::create(std::move(options)));
 }

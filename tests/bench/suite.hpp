@@ -77,6 +77,7 @@ void add_calls(Suite& suite);
 // only with GANTRY_BENCH_TVM_FFI, after add_calls()
 void add_ffi_calls(Suite& suite);
 void add_graphs(Suite& suite);
+void add_relay(Suite& suite);
 void add_pool(Suite& suite);
 void add_packing(Suite& suite);
 void add_starts(Suite& suite);
@@ -125,9 +126,9 @@ struct Four {
   void hide() { benchmark::DoNotOptimize(this), benchmark::ClobberMemory(); }
 };
 
-// A runtime of two threads with the build tree's plugins and the suite's stub, without the
-// configuration of this machine.
-Runtime make_runtime(const Suite& suite);
+// A runtime with the build tree's plugins and the suite's stub, without the configuration of this
+// machine.
+Runtime make_runtime(const Suite& suite, unsigned threads = 2);
 
 // The address of an exported symbol of a library, which is opened if necessary and stays open.
 void* symbol_of(const std::filesystem::path& library, const char* name);
