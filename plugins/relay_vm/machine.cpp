@@ -362,9 +362,10 @@ Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
 Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
   const RelayDevice& wanted = code_->program.devices[at.b];
   const gantry_device_id device = devices_[at.b];
+  const auto user = static_cast<std::uint32_t>(&at - code_->program.instructions.data());
   if (at.count != 0) {
     GANTRY_TRY(auto block, blocks_.take_scoped(device, wanted.scope, code_->program.extents_of(at),
-                                               at.dtype, stream_of(device)));
+                                               at.dtype, stream_of(device), user));
     registers[at.dst] = heap_.storage(std::move(block));
     return {};
   }
@@ -372,7 +373,7 @@ Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
   if (bytes < 0)
     return invalid("storage has ", bytes, " bytes, minimum is 0").with_reason("STORAGE");
   GANTRY_TRY(auto block,
-             blocks_.take(device, static_cast<std::uint64_t>(bytes), stream_of(device)));
+             blocks_.take(device, static_cast<std::uint64_t>(bytes), stream_of(device), user));
   registers[at.dst] = heap_.storage(std::move(block));
   return {};
 }

@@ -25,6 +25,9 @@ constexpr std::uint32_t max_exported = 65536;
 // Of compiled code of v0.8 and v0.9; 64 in other releases.
 constexpr std::uintptr_t argument_alignment = 128;
 
+// Of blocks that are not those of an instruction that allocates a storage.
+constexpr std::uint32_t no_user = UINT32_MAX;
+
 constexpr std::string_view kind_names[] = {"a tensor", "a storage", "a tuple", "a closure"};
 
 std::string found_text(const Object* object) {
@@ -165,8 +168,9 @@ Result<Ref<TensorObject>> Machine::new_tensor(gantry_device_id device, gantry_dt
   tensor->extents.assign(extents.begin(), extents.end());
   const bool is_plain = scope.empty() || scope == "global";
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(extents, dtype));
-  auto block = is_plain ? blocks_.take(device, bytes, stream_of(device))
-                        : blocks_.take_scoped(device, scope, extents, dtype, stream_of(device));
+  auto block = is_plain
+                   ? blocks_.take(device, bytes, stream_of(device), no_user)
+                   : blocks_.take_scoped(device, scope, extents, dtype, stream_of(device), no_user);
   if (!block.ok()) return std::move(block).failure();
   GANTRY_CHECK(place(*tensor, heap_.storage(std::move(*block)), 0, dtype));
   return tensor;

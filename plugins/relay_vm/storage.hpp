@@ -29,6 +29,8 @@ struct Block {
   Value exported;
   // The device's data are handles: a part of it is addressed by byte_offset.
   bool is_opaque = false;
+  // Who took it last.
+  std::uint32_t user = 0;
   // Of its pool.
   BlockList* home = nullptr;
 
@@ -56,13 +58,15 @@ class BlockPool {
   // Returns a block of at least `bytes` bytes.
   //
   // stream   [in]   of the work that uses it
+  // user     [in]   a number that is the same in each run: a block that it had before is preferred
   // returns  INVALID  larger than memory can be (STORAGE); codes of the device's alloc
-  Result<std::unique_ptr<Block>> take(gantry_device_id device, std::uint64_t bytes, void* stream);
+  Result<std::unique_ptr<Block>> take(gantry_device_id device, std::uint64_t bytes, void* stream,
+                                      std::uint32_t user);
   // Returns a block with a memory scope, such as "global.texture", which the device lays out by
   // shape.
   Result<std::unique_ptr<Block>> take_scoped(gantry_device_id device, std::string_view scope,
                                              std::span<const std::int64_t> shape,
-                                             gantry_dtype dtype, void* stream);
+                                             gantry_dtype dtype, void* stream, std::uint32_t user);
   // block    [in]   NULL: nothing happens. Without memory for the list, it is freed
   void give_back(std::unique_ptr<Block> block) noexcept;
 
@@ -70,9 +74,12 @@ class BlockPool {
   // device, size and stream; scope, shape and type of blocks with a scope
   using Key = std::tuple<std::int32_t, std::int32_t, std::uint64_t, void*>;
 
-  static std::unique_ptr<Block> reuse(BlockList& list);
-  Result<std::unique_ptr<Block>> allocate(BlockList& list, const gantry_tensor& like,
-                                          std::string_view scope, std::uint64_t size);
+  static std::unique_ptr<Block> take_out(std::vector<std::unique_ptr<Block>>& blocks,
+                                         std::size_t i);
+  static std::unique_ptr<Block> reuse(BlockList& list, std::uint32_t user);
+  Result<std::unique_ptr<Block>> reuse_or_allocate(BlockList& list, std::uint32_t user,
+                                                   const gantry_tensor& like,
+                                                   std::string_view scope, std::uint64_t size);
 
   const Host host_;
   std::map<Key, BlockList> plain_;
