@@ -3,6 +3,7 @@
 
 #include "core/format/limits.hpp"
 #include "core/format/payload_walk.hpp"
+#include "core/format/subgraph_details.hpp"
 #include "core/format/vm_details.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -86,6 +87,9 @@ PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
   } else {
     ByteReader in(entry.payload, entry.at);
     keep(walk_payload(in, *measured->layout, measured->has_argument_tags, &sink));
+    if (has_subgraph(sink.root)) {
+      keep(describe_subgraph(ByteReader(entry.payload, entry.at), sink));
+    }
   }
   details.root = std::move(sink.root);
   if (sink.cut) {

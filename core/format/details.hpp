@@ -26,7 +26,7 @@ struct PayloadDetails {
 //   device code     format, as stated in the payload; kernels: {args, launch}; data bytes
 //   graph, AOT      module_name; params: {dtype, shape, bytes}; graph_json bytes
 //   constants       constants: {dtype, shape, bytes}; symbols
-//   JSON runtimes   symbol; constants; graph_json bytes
+//   JSON runtimes   symbol; constants; graph_json bytes; nodes: {name, op, inputs, outputs}
 //   VMs             version; functions; constants; fillers: indices of constants
 //   any bytes       for a field `data` also data_format, if it is detected (data_format.hpp)
 PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
