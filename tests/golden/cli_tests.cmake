@@ -4,6 +4,9 @@ if(TARGET gantry_cli)
   find_package(nlohmann_json REQUIRED)
   gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
   add_dependencies(cli_inspect golden_aot_usmp golden_aot_usmp_two)
+  gantry_add_test(golden_const_loader LABELS golden SOURCES const_loader_test.cpp
+    LIBRARIES gantry_cli_command gantry_runtime)
+  add_dependencies(golden_const_loader gantry_cli gantry_plugin_const_loader gantry_plugin_relax)
   gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
     LIBRARIES gantry_cli_script)
   if(TARGET gantry_plugin_relax)
