@@ -10,6 +10,7 @@
 //     relay_chain<n>.so   n calls of the same kernel by code of the Relay virtual machine
 //     relay_resnet20.so   resnet20 as such code
 //     stubs<n>.so         n modules of 64 bytes, type key "bench.stub"
+//     subgraph.so         a sub-graph of convolutions and poolings, type key "dnnl_json"
 //     big.so              (--big) 16 parameters of 64 MiB
 //     big.yaml, big.npy   (--big) its recipe and its parameters
 //     manifests<n>/       n manifests of plugins without libraries
@@ -60,17 +61,9 @@ Status write_chain(const fs::path& directory, std::size_t length) {
   return pack(recipe, directory / concat("chain", length, ".so"));
 }
 
-Status write_stubs(const fs::path& directory, std::size_t count) {
-  std::vector<ContainerModule> modules(1);
-  for (std::size_t i = 1; i <= count; ++i) {
-    modules.front().imports.push_back(i);
-    modules.push_back({"bench.stub", {}, [](Pieces& out) -> Status {
-                         out.write_text(std::string(64 - sizeof(std::uint64_t), 'x'));
-                         return {};
-                       }});
-  }
+// Links the kernels with a container of modules; module 0 is the kernels.
+Status write_modules(const fs::path& output, const std::vector<ContainerModule>& modules) {
   GANTRY_TRY(Pieces container, write_container(modules));
-  const fs::path output = directory / concat("stubs", count, ".so");
   GANTRY_TRY(const TempDirectory scratch, TempDirectory::beside(output));
   test::write_container_object(scratch / "container.o", std::move(container));
   LinkJob job;
@@ -80,6 +73,56 @@ Status write_stubs(const fs::path& directory, std::size_t count) {
   job.output = scratch / "library.so";
   GANTRY_CHECK(link_library(job));
   return move_into_place(job.output, output, {});
+}
+
+Status write_stubs(const fs::path& directory, std::size_t count) {
+  std::vector<ContainerModule> modules(1);
+  for (std::size_t i = 1; i <= count; ++i) {
+    modules.front().imports.push_back(i);
+    modules.push_back({"bench.stub", {}, [](Pieces& out) -> Status {
+                         out.write_text(std::string(64 - sizeof(std::uint64_t), 'x'));
+                         return {};
+                       }});
+  }
+  return write_modules(directory / concat("stubs", count, ".so"), modules);
+}
+
+// Three convolutions with relu, then two poolings.
+std::string subgraph_text() {
+  std::string nodes =
+      R"({"op": "input", "name": "x", "attrs": {"dtype": [["float32"]], "shape": [[[1, 4, 24, 24]]]}})";
+  int channels = 4, last = 0, next = 1;
+  for (int i = 0; i < 3; ++i) {
+    nodes += concat(R"(, {"op": "const", "name": "c)", i,
+                    R"(", "attrs": {"dtype": [["float32"]], "shape": [[[16, )", channels,
+                    R"(, 3, 3]]]}}, {"op": "kernel", "name": "dnnl.conv2d_relu", "inputs": [[)",
+                    last, ", 0, 0], [", next, R"(, 0, 0]], "attrs": {"dtype": [["float32"]],
+ "shape": [[[1, 16, 24, 24]]], "strides": [["1", "1"]], "padding": [["1", "1", "1", "1"]],
+ "dilation": [["1", "1"]], "groups": [["1"]], "data_layout": [["NCHW"]], "kernel_layout": [["OIHW"]],
+ "out_layout": [[""]]}})");
+    last = next + 1;
+    next += 2;
+    channels = 16;
+  }
+  nodes += R"(, {"op": "kernel", "name": "nn.max_pool2d", "inputs": [[6, 0, 0]], "attrs": {
+ "dtype": [["float32"]], "shape": [[[1, 16, 12, 12]]], "pool_size": [["2", "2"]],
+ "strides": [["2", "2"]], "padding": [["0", "0"]], "dilation": [["1", "1"]], "layout": [["NCHW"]]}},
+ {"op": "kernel", "name": "nn.global_avg_pool2d", "inputs": [[7, 0, 0]], "attrs": {
+ "dtype": [["float32"]], "shape": [[[1, 16, 1, 1]]], "layout": [["NCHW"]]}})";
+  return concat(R"({"nodes": [)", nodes, R"(], "arg_nodes": [0, 1, 3, 5], "heads": [[8, 0, 0]],
+ "node_row_ptr": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]})");
+}
+
+Status write_subgraph(const fs::path& directory) {
+  std::vector<ContainerModule> modules(1);
+  modules.front().imports.push_back(1);
+  modules.push_back({"dnnl_json", {}, [](Pieces& out) -> Status {
+                       out.write_text("main_0");
+                       out.write_text(subgraph_text());
+                       out.Write(std::vector<std::string>{"c0", "c1", "c2"});
+                       return {};
+                     }});
+  return write_modules(directory / "subgraph.so", modules);
 }
 
 // The same artifact as a recipe, for pack_bench.cpp.
@@ -194,6 +237,7 @@ Status make_all(const fs::path& directory, bool big) {
   for (const std::size_t length : {10, 10'000}) GANTRY_CHECK(write_relay_chain(directory, length));
   GANTRY_CHECK(write_relay_resnet(directory));
   for (const std::size_t count : {1, 10'000}) GANTRY_CHECK(write_stubs(directory, count));
+  GANTRY_CHECK(write_subgraph(directory));
   GANTRY_CHECK(write_archive(directory));
   for (const int count : {20, 500}) write_manifests(directory / concat("manifests", count), count);
   return {};

@@ -43,6 +43,9 @@ int main(int argc, char** argv) {
       for (const auto add : {add_loads, add_calls, add_graphs, add_relay, add_pool, add_packing,
                              add_starts, add_sizes})
         add(suite);
+#ifdef GANTRY_BENCH_DNNL
+      add_dnnl(suite);
+#endif
 #ifdef GANTRY_BENCH_TVM_FFI
       add_ffi_calls(suite);
 #endif

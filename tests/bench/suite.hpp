@@ -82,6 +82,8 @@ void add_pool(Suite& suite);
 void add_packing(Suite& suite);
 void add_starts(Suite& suite);
 void add_sizes(Suite& suite);
+// only if the plugin is built, and with fixtures
+void add_dnnl(Suite& suite);
 // only if the plugin is built
 void add_opencl(Suite& suite);
 // likewise
