@@ -12,12 +12,12 @@
 
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 namespace gantry {
 namespace {
 
-using test::FakeHost;
+using test::FakeHostTable;
 using test::Words;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
@@ -59,7 +59,7 @@ class TemplateTest : public ::testing::Test {
     return Value::adopt(result);
   }
 
-  FakeHost host;
+  FakeHostTable host;
   StatusBuffer status;
   gantry_host_info info = {
       sizeof(gantry_host_info), 0, {GANTRY_ABI_MAJOR, 0, GANTRY_ABI_MINOR, 0}, "1.0.0"};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 namespace gantry {
 namespace {
@@ -151,7 +151,7 @@ TEST(Call, ReadsItsArguments) {
   gantry_value dtype{};
   dtype.kind = GANTRY_DTYPE;
   dtype.dtype = dtypes::int8;
-  test::FakeHost fake;
+  test::FakeHostTable fake;
   const Value shape = std::move(Host(&fake).shape(std::vector<std::int64_t>{3, 4})).value();
   const std::vector<gantry_value> args = {
       int_value(7), bool_value(true),     float_value(0.5),

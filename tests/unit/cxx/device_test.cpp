@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace gantry {
 namespace {
 
-using test::FakeHost;
+using test::FakeHostTable;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -95,7 +95,7 @@ class DeviceLayer : public ::testing::Test {
     return status_.error(code, "test");
   }
 
-  FakeHost host_;
+  FakeHostTable host_;
   GadgetPlugin plugin_{Host(&host_), {}, {}};
   const gantry_device_table& table_ = device_table<GadgetPlugin, Gadget>;
   const gantry_device_table& plain_ = device_table<GadgetPlugin, Plain>;

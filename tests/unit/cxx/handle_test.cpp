@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 namespace gantry {
 namespace {
 
-using test::FakeHost;
+using test::FakeHostTable;
 using ::testing::ElementsAre;
 
 class HandleTest : public ::testing::Test {
@@ -20,7 +20,7 @@ class HandleTest : public ::testing::Test {
   ~HandleTest() override { EXPECT_EQ(fake.alive, 0) << "objects still alive"; }
   Value text(std::string_view text) { return std::move(host.text(text)).value(); }
 
-  FakeHost fake;
+  FakeHostTable fake;
   Host host{&fake};
 };
 using ValueTest = HandleTest;

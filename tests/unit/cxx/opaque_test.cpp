@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 namespace gantry {
 namespace {
@@ -24,7 +24,7 @@ struct Other {
 
 class OpaqueTest : public ::testing::Test {
  protected:
-  test::FakeHost fake;
+  test::FakeHostTable fake;
   const Host host{&fake};
   int alive = 0;
 };

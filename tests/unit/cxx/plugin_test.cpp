@@ -6,7 +6,7 @@
 
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 #include <array>
 #include <string>
@@ -15,7 +15,7 @@
 namespace gantry {
 namespace {
 
-using test::FakeHost;
+using test::FakeHostTable;
 using test::Words;
 using ::testing::ElementsAre;
 
@@ -121,7 +121,7 @@ class PluginLayer : public ::testing::Test {
     return names;
   }
 
-  FakeHost host_;
+  FakeHostTable host_;
   void* self_ = nullptr;
   const gantry_loader_table& loader_ = *plugin_table<Toy>.loaders[0];
   gantry_module module_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/cxx/fake_host.hpp"
+#include "tests/unit/cxx/fake_host_table.hpp"
 
 #include <gantry/progress.hpp>
 
@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-class WithoutProgress : public FakeHost {
+class WithoutProgress : public FakeHostTable {
  public:
   WithoutProgress() {
     gantry_host::get_extension = [](const gantry_host*, const char*) -> const void* {
@@ -20,7 +20,7 @@ class WithoutProgress : public FakeHost {
   }
 };
 
-class WithProgress : public FakeHost {
+class WithProgress : public FakeHostTable {
  public:
   WithProgress() {
     gantry_host::get_extension = [](const gantry_host*, const char* id) -> const void* {

@@ -12,9 +12,9 @@
 
 namespace gantry::test {
 
-class FakeHost : public gantry_host {
+class FakeHostTable : public gantry_host {
  public:
-  FakeHost() : gantry_host{} {
+  FakeHostTable() : gantry_host{} {
     struct_size = sizeof(gantry_host);
     gantry_host::log = [](const gantry_host* host, std::int32_t level, gantry_bytes text) {
       self(host)->logged.push_back(std::to_string(level) + ":" + std::string(view_of(text)));
@@ -147,14 +147,14 @@ class FakeHost : public gantry_host {
         void* self;
       } opaque;
     } cell;
-    FakeHost* host;
+    FakeHostTable* host;
     std::string text;
     std::vector<std::int64_t> dims;
     std::vector<gantry_value> items;
   };
 
-  static FakeHost* self(const gantry_host* host) {
-    return const_cast<FakeHost*>(static_cast<const FakeHost*>(host));
+  static FakeHostTable* self(const gantry_host* host) {
+    return const_cast<FakeHostTable*>(static_cast<const FakeHostTable*>(host));
   }
   Object* create(std::int32_t kind, gantry_value* out, gantry_status* status) {
     if (room-- == 0) {
