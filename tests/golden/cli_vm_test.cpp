@@ -316,6 +316,25 @@ TEST(RelayAtTheCommandLine, RunsMeasuresAndTraces) {
   EXPECT_THAT(unknown.err, HasSubstr("did you mean \"main\""));
 }
 
+TEST(RelayAtTheCommandLine, RunsAnArtifactWithAlignedConstants) {
+  const TempDir temp;
+  const std::string aligned = (temp / "aligned.so").string();
+  const auto relay = [](Args args) {
+    args.insert(args.begin(), {"--plugins", built_plugins("relay_vm")});
+    return run_gantry(args);
+  };
+  const Outcome repacked =
+      relay({"repack", "tvm-0.12/digits_mlp_vm_llvm.so", "--align", "-o", aligned});
+
+  const Outcome run = relay({"run", aligned, "--each", "--input", "tvm-0.12/digits_mlp.input.npz",
+                             "--expect", "tvm-0.12/digits_mlp_llvm.expected.npz"});
+  const Outcome inspect = relay({"inspect", aligned});
+
+  ASSERT_EQ(repacked.status, 0) << repacked.err;
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(inspect.out, HasSubstr("\n  constants  14, with 14 arrays of 25.7 KiB\n"));
+}
+
 struct Refusal {
   std::string name;
   Args args;
