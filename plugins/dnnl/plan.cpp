@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan.hpp"
 
+#include <gantry/byte_count.hpp>
+
+#include <unistd.h>
+
 #include <algorithm>
 #include <new>
 
@@ -11,13 +15,24 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
 }
 
+std::size_t physical_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 Result<AlignedBytes> new_aligned_bytes(std::size_t size) {
+  // A system that promises more memory than it has would end the process when it is written.
+  const std::size_t physical = physical_bytes();
+  if (size > physical) {
+    return exhausted("tensors need ", ByteCount(size), ", the machine has ", ByteCount(physical))
+        .with_reason("MEMORY");
+  }
   auto* const memory = static_cast<std::byte*>(::operator new[](
       std::max<std::size_t>(size, 1), std::align_val_t(memory_alignment), std::nothrow));
   if (memory == nullptr) {
-    return exhausted("no memory for ", size, " bytes of tensors").with_reason("MEMORY");
+    return exhausted("no memory for ", ByteCount(size), " of tensors").with_reason("MEMORY");
   }
   return AlignedBytes(memory);
 }

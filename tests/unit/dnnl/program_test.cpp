@@ -116,6 +116,17 @@ TEST(DnnlPlugin, TakesTheNumberOfThreadsFromItsOptionThenFromTheRuntimes) {
   EXPECT_EQ(Plugin(Host(fake.table())).threads, 5);
 }
 
+TEST(DnnlPlan, RefusesMoreMemoryThanTheMachineHas) {
+  const auto memory = new_aligned_bytes(std::size_t{1} << 60);
+
+  ASSERT_FALSE(memory.ok());
+  EXPECT_EQ(memory.error().code, Code::exhausted);
+  EXPECT_EQ(memory.error().reason, "MEMORY");
+  EXPECT_THAT(
+      memory.error().message,
+      ::testing::StartsWith("tensors need 1.0 EiB (1152921504606846976 bytes), the machine has "));
+}
+
 // Buffers 0 and 2 are not used at the same time, 1 overlaps both; 3 keeps its memory.
 TEST(DnnlPlan, SharesTheMemoryOfBuffersThatDoNotOverlap) {
   Plan plan;
