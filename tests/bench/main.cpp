@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
   }
   try {
     if (!devices_only) {
-      for (const auto add : {add_loads, add_calls, add_graphs, add_relay, add_pool, add_packing,
-                             add_starts, add_sizes})
+      for (const auto add : {add_loads, add_calls, add_graphs, add_aot, add_relay, add_pool,
+                             add_packing, add_starts, add_sizes})
         add(suite);
 #ifdef GANTRY_BENCH_DNNL
       add_dnnl(suite);

@@ -78,6 +78,7 @@ void add_calls(Suite& suite);
 void add_ffi_calls(Suite& suite);
 void add_graphs(Suite& suite);
 void add_relay(Suite& suite);
+void add_aot(Suite& suite);
 void add_pool(Suite& suite);
 void add_packing(Suite& suite);
 void add_starts(Suite& suite);

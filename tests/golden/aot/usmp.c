@@ -5,7 +5,7 @@
 //
 //     y[i] = x[i] + c[i] + n      c: constants at offsets 0 and 128 of their pool; n: earlier runs,
 //                                 counted in the second workspace
-#include <stdint.h>
+#include "tests/support/aot_model.h"
 
 typedef struct {
   void* data;
@@ -17,40 +17,11 @@ typedef struct {
   uint64_t byte_offset;
 } Tensor;
 
-typedef struct {
-  const char* name;
-  const int64_t* shape;
-  int64_t rank;
-  uint8_t code, bits;
-  uint16_t lanes;
-} TensorInfo;
-
-typedef struct {
-  const char* name;
-  int64_t offset, bytes;
-  const void* record;
-} ConstantInfo;
-
-typedef struct {
-  int64_t version;
-  const TensorInfo* inputs;
-  int64_t input_count;
-  const TensorInfo* outputs;
-  int64_t output_count;
-  const TensorInfo* workspaces;
-  int64_t workspace_count;
-  const ConstantInfo* constants;
-  int64_t constant_count;
-  const char* module_name;
-} Metadata;
-
-// TWO: the library has a second description of the same function, so that only its code tells which
-// one is used.
+// TWO: the library has a second description of the same function; which one is used depends on the
+// code of get_c_metadata.
 #ifdef TWO
 extern const Metadata other_metadata;
 #endif
-
-#define PACKED __attribute__((packed))
 
 static const struct PACKED {
   uint64_t magic, reserved;
@@ -74,12 +45,6 @@ static const Metadata metadata = {1,          inputs, 1,         outputs, 1,
 #ifdef TWO
 const Metadata other_metadata = {1, 0, 0, outputs, 1, 0, 0, 0, 0, "tvmgen_usmp"};
 #endif
-
-// Of TVM's values: 8 bytes, and their types: 3 an address, 7 a tensor.
-typedef union {
-  int64_t number;
-  void* address;
-} Value;
 
 int get_c_metadata(Value* args, int* codes, int count, Value* result, int* result_code,
                    void* resource) {
@@ -112,37 +77,3 @@ int tvmgen_usmp___tvm_main__(Value* args, int* codes, int count, Value* result, 
   for (int i = 0; i < 4; ++i) y[i] = sums[i] + (float)runs[1];
   return 0;
 }
-
-// Four entries: three modules and the tree.
-const struct PACKED {
-  uint64_t bytes, count;
-  uint64_t factory_size;
-  char factory[18];
-  uint64_t parameters, names, name_size;
-  char name[7];
-  uint64_t module_size;
-  char module[15];
-  uint64_t library_size;
-  char library[4];
-  uint64_t tree_size;
-  char tree[12];
-  uint64_t row_count, rows[4], child_count, children[2];
-} __tvm_dev_mblob = {
-    sizeof __tvm_dev_mblob - 8,
-    4,
-    18,
-    {'A', 'o', 't', 'E', 'x', 'e', 'c', 'u', 't', 'o', 'r', 'F', 'a', 'c', 't', 'o', 'r', 'y'},
-    0,
-    0,
-    7,
-    {'d', 'e', 'f', 'a', 'u', 'l', 't'},
-    15,
-    {'m', 'e', 't', 'a', 'd', 'a', 't', 'a', '_', 'm', 'o', 'd', 'u', 'l', 'e'},
-    4,
-    {'_', 'l', 'i', 'b'},
-    12,
-    {'_', 'i', 'm', 'p', 'o', 'r', 't', '_', 't', 'r', 'e', 'e'},
-    4,
-    {0, 1, 2, 2},
-    2,
-    {1, 2}};
