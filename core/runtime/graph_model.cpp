@@ -65,7 +65,8 @@ std::vector<std::string> output_names(const Container& container, const PayloadL
   return {};
 }
 
-// True if the function of this name creates ahead-of-time executors, which know their outputs' names.
+// True if the function of this name creates executors of ahead-of-time code, whose library names the
+// outputs.
 bool is_compiled(const Container& container, const PayloadLayouts& layouts,
                  std::string_view function) {
   return std::ranges::any_of(container.entries, [&](const Entry& entry) {

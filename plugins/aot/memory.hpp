@@ -58,7 +58,7 @@ class Memory {
  private:
   struct Slot {
     Value tensor;
-    // The memory belongs to someone else.
+    // Owned by the payload or a caller.
     bool is_borrowed = false;
     bool is_parameter = false;
   };
