@@ -2,6 +2,7 @@
 #include "core/format/late_bound_file.hpp"
 
 #include "core/base/output_file.hpp"
+#include "core/format/vm_constants.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/param_names.hpp>
@@ -50,14 +51,6 @@ void append_record(std::string& to, const gantry_tensor& tensor, std::uint64_t b
 }
 
 }  // namespace
-
-Status check_array_bytes(const ArrayRecord& array) {
-  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(array.shape, array.dtype));
-  if (array.data.size() == bytes) return {};
-  return malformed(array.data_at, "array is ", type_text(array.dtype, array.shape), " in ",
-                   array.data.size(), " bytes, expected ", bytes)
-      .with_reason("ARRAY_RECORD");
-}
 
 Result<LateBoundFile> read_late_bound_file(const std::filesystem::path& path) {
   LateBoundFile read;

@@ -36,10 +36,4 @@ Status write_late_bound_file(
     const std::filesystem::path& path,
     std::span<const std::pair<std::string_view, const gantry_tensor*>> tensors);
 
-// Checks that the data of an array have all bytes of its type and shape: records may omit the lanes
-// of vectors.
-//
-// returns  malformed, at the data
-Status check_array_bytes(const ArrayRecord& array);
-
 }  // namespace gantry

@@ -5,6 +5,7 @@
 #include "core/format/payload_walk.hpp"
 
 #include <gantry/aligned_record.hpp>
+#include <gantry/dtype_text.hpp>
 
 #include <algorithm>
 #include <cassert>
@@ -89,6 +90,14 @@ Result<VmConstants> read_vm_constants(ByteReader& in, std::span<const VmConstant
   constants.at.push_back(in.offset());
   constants.is_used.resize(count);
   return constants;
+}
+
+Status check_array_bytes(const ArrayRecord& array) {
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(array.shape, array.dtype));
+  if (array.data.size() == bytes) return {};
+  return malformed(array.data_at, "array is ", type_text(array.dtype, array.shape), " in ",
+                   array.data.size(), " bytes, expected ", bytes)
+      .with_reason("ARRAY_RECORD");
 }
 
 std::vector<bool> find_fillers(const VmConstants& constants, const BytesAt& code) {

@@ -6,6 +6,7 @@
 
 #include "core/format/exporter_facts.hpp"
 
+#include <gantry/array_record.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
 
@@ -78,6 +79,12 @@ struct VmConstants {
 //          unsupported  an element type that is not supported in files
 // costs    O(constants); array data are not read
 Result<VmConstants> read_vm_constants(ByteReader& in, std::span<const VmConstantKind> kinds);
+
+// Checks that the data of an array have all bytes of its type and shape: a record of vectors may omit
+// their lanes, so that a tensor would extend beyond the data.
+//
+// returns  malformed, at the data
+Status check_array_bytes(const ArrayRecord& array);
 
 // Returns for each constant whether it is a filler (gantry/aligned_record.hpp): a vector of zero
 // bytes that no code refers to, before an array.

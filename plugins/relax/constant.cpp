@@ -3,6 +3,8 @@
 
 #include "refusal.hpp"
 
+#include "core/format/vm_constants.hpp"
+
 #include <gantry/aligned_record.hpp>
 
 #include <bit>
@@ -14,6 +16,7 @@ namespace {
 
 Result<Constant> read_array(ByteReader& in) {
   GANTRY_TRY(ArrayRecord array, read_array_record(in, "array"));
+  GANTRY_CHECK(check_array_bytes(array));
   return Constant(std::move(array));
 }
 

@@ -2,7 +2,7 @@
 #include "loaded.hpp"
 
 #include "core/format/aligned_payload.hpp"
-#include "core/format/late_bound_file.hpp"
+#include "core/format/vm_constants.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>

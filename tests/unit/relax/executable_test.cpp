@@ -556,6 +556,20 @@ TEST(Executable, MayHaveAsManyRegistersAsTheLimit) {
   EXPECT_EQ(executable.functions[1].register_count, max_registers);
 }
 
+// Records of vectors may omit the lanes: the tensor would extend beyond the data.
+TEST(Executable, IsRejectedWithAnArrayOfFewerBytesThanItsTypeHas) {
+  RelaxAssembler code;
+  const std::uint8_t data[8] = {};
+  code.array({2, 32, 4}, {2}, data);
+
+  const auto executable = read(code.payload());
+
+  ASSERT_FALSE(executable.ok());
+  EXPECT_EQ(executable.error().code, Code::malformed);
+  EXPECT_EQ(executable.error().message,
+            "array is float32x4[2] in 8 bytes, expected 32\n  in constant 0");
+}
+
 TEST(Executable, IsRejectedWithAMalformedArray) {
   RelaxAssembler code;
   code.text("a");
