@@ -4,6 +4,7 @@
 #include "kit_run.hpp"
 
 #include "tests/support/built_plugins.hpp"
+#include "tests/support/words.hpp"
 
 #include <gmock/gmock.h>
 
@@ -109,6 +110,37 @@ TEST_P(OwnPluginConforms, ToEveryCase) {
 
 INSTANTIATE_TEST_SUITE_P(Kit, OwnPluginConforms, ::testing::ValuesIn(kPlugins),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// A sub-graph of one operator. The golden ones have constants, which a call cannot pass.
+TEST(KitOver, ThePluginOfOneDnnConforms) {
+  const std::filesystem::path manifest = built_manifest("dnnl");
+  if (!std::filesystem::exists(manifest)) GTEST_SKIP() << "dnnl is not built";
+  const TempDir temp;
+  Words payload;
+  payload.str("relu")
+      .str(R"({"nodes": [
+        {"op": "input", "name": "x", "attrs": {"dtype": [["float32"]], "shape": [[[4]]]}},
+        {"op": "kernel", "name": "nn.relu", "inputs": [[0, 0, 0]],
+         "attrs": {"dtype": [["float32"]], "shape": [[[4]]]}}],
+        "arg_nodes": [0], "heads": [[1, 0, 0]], "node_row_ptr": [0, 1, 2]})")
+      .u64(0);
+  write_file(temp / "relu.bin", payload.bytes());
+  write_file(temp / "payloads.yaml", R"(schema: "1.0"
+payloads:
+  - key: dnnl_json
+    file: relu.bin
+    calls:
+      - function: relu
+        arguments:
+          - {tensor: {dtype: float32, shape: [4], values: [-1, 2, -3, 4]}}
+          - {tensor: {dtype: float32, shape: [4], values: [9, 9, 9, 9], after: [0, 2, 0, 4]}}
+)");
+
+  const KitRun run = run_over(manifest.string(), temp / "payloads.yaml");
+
+  EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
+  EXPECT_EQ(run.status, 0) << run.output;
+}
 
 TEST(KitOver, TheExampleReachesSilver) {
   const TempDir temp;
