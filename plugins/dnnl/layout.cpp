@@ -106,6 +106,14 @@ Result<View> in_order(const Operator& op, const View& view, const Layout& layout
   return View{view.desc.permute_axes(axes), view.buffer};
 }
 
+View cropped(const View& view, const Dims& dims) {
+  dnnl_memory_desc_t desc = view.desc.data;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (desc.dims[i] > dims[i]) desc.dims[i] = dims[i];
+  }
+  return {Desc(desc), view.buffer};
+}
+
 Result<View> in_graph_order(const Operator& op, const View& view, const Layout& layout,
                             std::string_view letters, const Dims& shape) {
   if (!layout.blocks.empty()) {

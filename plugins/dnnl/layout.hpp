@@ -50,4 +50,7 @@ Result<View> in_graph_order(const Operator& op, const View& view, const Layout& 
 Result<Dims> ordered_dims(const Operator& op, const Dims& shape, const Layout& layout,
                           std::string_view letters);
 
+// Returns a view of fewer channels than its blocks have room for: [21, 48] for 1000.
+View cropped(const View& view, const Dims& dims);
+
 }  // namespace gantry::dnnl_plugin

@@ -61,15 +61,6 @@ Result<View> split_groups(const Operator& op, const View& weight, std::int64_t g
   return op.builder.reshaped(weight, dims);
 }
 
-// Returns a view of fewer channels than its blocks have room for.
-View cropped(const View& view, const Dims& dims) {
-  dnnl_memory_desc_t desc = view.desc.data;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (desc.dims[i] > dims[i]) desc.dims[i] = dims[i];
-  }
-  return {Desc(desc), view.buffer};
-}
-
 // Copies the tensor that is added into the output, which the primitive then adds to.
 Status copy_sum(const Operator& op, const Fusion& fusion, const Convolution& read,
                 const View& output) {
@@ -131,7 +122,6 @@ Status lower_convolution(const Operator& op) {
     GANTRY_TRY(weight, split_groups(op, weight, read.groups));
   }
   if (!read.weight_layout.blocks.empty()) {
-    // Blocks may have more channels than the tensors: [21, 48] for 1000.
     Dims dims = weight.desc.dims();
     const std::size_t first = dims.size() - read.rank - 2;
     dims[first] = output[1] / read.groups;

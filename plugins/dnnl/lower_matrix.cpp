@@ -2,6 +2,7 @@
 //
 // Matrix products: dense layers and batches of matrices.
 #include "fusion.hpp"
+#include "layout.hpp"
 
 namespace gantry::dnnl_plugin {
 namespace {
@@ -10,13 +11,24 @@ Desc any_of(const View& view) {
   return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
 }
 
+// Returns the weights {units, inputs}, which packed ones have in blocks: "NC16n".
+Result<View> read_weights(const Operator& op, std::int64_t units, std::int64_t inputs) {
+  GANTRY_TRY(const View weight, op.input(1));
+  if (!op.attributes.has("weight_layout")) return weight;
+  GANTRY_TRY(const std::string_view text, op.attributes.text("weight_layout"));
+  GANTRY_TRY(const Layout layout, parse_layout(op, "weight_layout", text, "NC"));
+  GANTRY_TRY(const View ordered, in_order(op, weight, layout, "NC"));
+  return layout.blocks.empty() ? ordered : cropped(ordered, {units, inputs});
+}
+
 }  // namespace
 
 Status lower_dense(const Operator& op) {
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
-  GANTRY_TRY(const View weight, op.input(1));
-  const Dims in = input.desc.dims(), units = weight.desc.dims(), out = op.output_dims();
+  const Dims in = input.desc.dims(), out = op.output_dims();
+  GANTRY_TRY(const View weight, read_weights(op, out.back(), in.back()));
+  const Dims units = weight.desc.dims();
   if (units.size() != 2 || in.size() < 2 || out.size() != in.size()) {
     return op.refuse(": data of shape ", numbers_text(in), " and weights of shape ",
                      numbers_text(units), " give ", numbers_text(out),

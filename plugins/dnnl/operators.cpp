@@ -49,6 +49,12 @@ constexpr OperatorRow rows[] = {
      "v0.8..v0.19; fusions since v0.9, gelu since v0.10, sum since v0.11",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py; #9797 "
      "#11513 #13550"},
+    {"dnnl_json", "nn.contrib_dense_pack packeddense", "bias relu tanh sigmoid clip gelu swish",
+     Operation::dense, "data weight [bias]", "weight_layout a_min a_max",
+     "data [rows, inputs], weight any order of N (units) C (inputs), with blocks", f32,
+     "v0.10..v0.19",
+     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, src/relay/backend/contrib/dnnl/codegen.cc; "
+     "#11966"},
     {"dnnl_json", "qnn.conv2d", "", Operation::convolution,
      "data weight, and those that attributes name",
      "strides padding dilation groups data_layout kernel_layout out_layout bias_idx sum_idx "

@@ -127,6 +127,10 @@ INSTANTIATE_TEST_SUITE_P(
             Code::malformed, "bias has shape [3, 5], expected 5 numbers"},
         BadOperator{"DenseOfOtherInputs", changed("dnnl_json", "dense_of_inputs", "7\n", "8\n"),
                     Code::malformed, "shapes and attributes do not fit together"},
+        BadOperator{"PackedWeightsOfAnotherLayout",
+                    changed("dnnl_json", "dense_pack", "\"NC4n\"", "\"NK4n\""), Code::unsupported,
+                    "attribute \"weight_layout\" is \"NK4n\", supported are the dimensions NC in "
+                    "any order, and blocks of them at the end"},
         BadOperator{"AxisOutOfRange",
                     changed("dnnl_json", "softmax", attribute("axis", "\"-1\""),
                             attribute("axis", "\"3\"")),
