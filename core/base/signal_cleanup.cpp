@@ -34,12 +34,21 @@ class Locked {
 
 constexpr struct {
   int number;
+  // empty: nothing is written
   std::string_view text;
+  // by _exit(), because the default action would write a core file
+  bool exits = false;
 } endings[] = {
     {SIGINT, "gantry: interrupted (SIGINT)\n"},
     {SIGTERM, "gantry: terminated (SIGTERM)\n"},
     {SIGHUP, "gantry: terminal closed (SIGHUP)\n"},
-    {SIGXFSZ, "gantry: a file exceeds the limit of this process (SIGXFSZ); see ulimit -f\n"},
+    {SIGQUIT, "gantry: quit (SIGQUIT)\n"},
+    {SIGALRM, "gantry: alarm clock (SIGALRM)\n"},
+    // The reader of the output has ended, which is no error.
+    {SIGPIPE, ""},
+    {SIGXCPU, "gantry: the CPU time exceeds the limit of this process (SIGXCPU); see ulimit -t\n",
+     true},
+    {SIGXFSZ, "gantry: a file exceeds the limit of this process (SIGXFSZ); see ulimit -f\n", true},
 };
 
 void end_for_signal(int number) {
@@ -47,8 +56,8 @@ void end_for_signal(int number) {
   for (const auto& ending : endings) {
     if (ending.number != number) continue;
     (void)!write(STDERR_FILENO, ending.text.data(), ending.text.size());
+    if (ending.exits) _exit(128 + number);
   }
-  if (number == SIGXFSZ) _exit(128 + number);
   std::signal(number, SIG_DFL);
   // Delivered when the handler returns.
   std::raise(number);

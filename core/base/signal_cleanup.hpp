@@ -30,9 +30,10 @@ class CleanUpOnSignal {
 // Runs all work, the latest first. Async-signal-safe. The caller must end the process.
 void clean_up_for_signal() noexcept;
 
-// Handles SIGINT, SIGTERM, SIGHUP and SIGXFSZ, unless they are ignored: runs clean_up_for_signal(),
-// writes a sentence to stderr, and ends the process as the signal does. The status after SIGXFSZ is
-// 128 and its number, because its default action would write a core file.
+// Handles the signals by which users, shells and limits end a process, unless they are ignored: runs
+// clean_up_for_signal(), writes a sentence to stderr, except for SIGPIPE, and ends the process as the
+// signal does. The status after SIGXCPU and SIGXFSZ is 128 and the number, because their default
+// action would write a core file.
 void handle_ending_signals();
 
 }  // namespace gantry

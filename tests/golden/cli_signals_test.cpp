@@ -103,6 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Ending{SIGINT, "gantry: interrupted (SIGINT)\n"},
                       Ending{SIGTERM, "gantry: terminated (SIGTERM)\n"},
                       Ending{SIGHUP, "gantry: terminal closed (SIGHUP)\n"},
+                      Ending{SIGALRM, "gantry: alarm clock (SIGALRM)\n"}, Ending{SIGPIPE, ""},
+                      Ending{SIGXCPU,
+                             "gantry: the CPU time exceeds the limit of this process (SIGXCPU); "
+                             "see ulimit -t\n"},
                       Ending{SIGXFSZ,
                              "gantry: a file exceeds the limit of this process (SIGXFSZ); "
                              "see ulimit -f\n"}),
