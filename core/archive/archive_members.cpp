@@ -17,6 +17,10 @@ constexpr std::uint64_t tar_block = 512;
 // of a GNU long name or a pax header
 constexpr std::uint64_t max_long_name = 64 * 1024;
 
+Failure too_many_members(std::uint64_t at, std::uint64_t max_members) {
+  return malformed(at, "archive has more than ", max_members, " members");
+}
+
 std::string_view without_tail(std::string_view text, char filler) {
   const std::size_t last = text.find_last_not_of(filler);
   return last == std::string_view::npos ? std::string_view() : text.substr(0, last + 1);
@@ -181,7 +185,8 @@ std::string_view special_noun(char type) {
 
 }  // namespace
 
-Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes) {
+Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes,
+                                                   std::uint64_t max_members) {
   ByteReader in(bytes);
   GANTRY_CHECK(in.skip(ar_magic_bytes, "archive magic"));
   std::vector<ArchiveMember> members;
@@ -201,6 +206,7 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
     if (field == "//") {
       long_names = as_text(content);
     } else if (field != "/" && field != "/SYM64/") {
+      if (members.size() == max_members) return too_many_members(at, max_members);
       GANTRY_TRY(std::string name, ar_name(field, long_names, content, at));
       members.push_back({std::move(name), content.size(), content, "", false, at});
     }
@@ -263,9 +269,7 @@ Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t
                                                     std::uint64_t max_members) {
   std::vector<ArchiveMember> members;
   GANTRY_CHECK(visit_tar_members(bytes, [&](ArchiveMember member) -> Result<bool> {
-    if (members.size() == max_members) {
-      return malformed(member.at, "archive has more than ", max_members, " members");
-    }
+    if (members.size() == max_members) return too_many_members(member.at, max_members);
     members.push_back(std::move(member));
     return true;
   }));

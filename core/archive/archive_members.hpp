@@ -27,11 +27,17 @@ struct ArchiveMember {
   std::uint64_t at = 0;
 };
 
+// A member of an empty file has 60 bytes in an ar archive and 512 in a tar archive, and its
+// description about a hundred.
+constexpr std::uint64_t max_archive_members = 65536;
+
 // The members of an ar archive, without its symbol and name tables.
 //
-// returns  malformed at the first invalid header
+// max_members  [in]  of the list
+// returns  malformed at the first invalid header, or at the first member above the limit
 // source   ar(5): System V form (GNU ld) and BSD long names
-Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes);
+Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes,
+                                                   std::uint64_t max_members = max_archive_members);
 
 // Returns false to end the visit.
 using VisitMember = std::function<Result<bool>(ArchiveMember)>;
@@ -41,9 +47,6 @@ using VisitMember = std::function<Result<bool>(ArchiveMember)>;
 // returns  the failures of read_tar_members() before the visit ends, and those of `visit`
 Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit);
 
-// A member of an empty file has 512 bytes, and its description about a hundred.
-constexpr std::uint64_t max_tar_members = 65536;
-
 // The members of a tar archive, without its directories.
 //
 // max_members  [in]  of the list
@@ -51,7 +54,7 @@ constexpr std::uint64_t max_tar_members = 65536;
 //          the first member above the limit
 // source   POSIX.1 pax interchange format, ustar header; GNU tar manual, "Basic Tar Format" and
 //          "Storing Sparse Files"
-Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,
-                                                    std::uint64_t max_members = max_tar_members);
+Result<std::vector<ArchiveMember>> read_tar_members(
+    std::span<const std::uint8_t> bytes, std::uint64_t max_members = max_archive_members);
 
 }  // namespace gantry

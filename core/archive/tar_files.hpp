@@ -21,7 +21,7 @@
 namespace gantry {
 
 struct TarLimits {
-  std::uint64_t members = max_tar_members;
+  std::uint64_t members = max_archive_members;
   std::uint64_t name_bytes = 1024;
 };
 

@@ -52,6 +52,33 @@ TEST(ArMembers, RejectAnInvalidHeader) {
             "archive member name \"#1/7\" has an invalid length, the member has 2 bytes");
 }
 
+// The tables are no members.
+TEST(ArMembers, AreLimited) {
+  const std::string archive = "!<arch>\n" + ar_header("/", "0") + ar_header("//", "0") +
+                              ar_header("a/", "0") + ar_header("b/", "0");
+  EXPECT_TRUE(read_ar_members(bytes_of_text(archive), 2).ok());
+
+  const auto members = read_ar_members(bytes_of_text(archive), 1);
+
+  ASSERT_FALSE(members.ok());
+  EXPECT_EQ(members.error().code, Code::malformed);
+  EXPECT_EQ(members.error().message, "archive has more than 1 members");
+  EXPECT_EQ(members.error().offset, 8u + 3 * 60);
+}
+
+TEST(ArMembers, AreAtMost65536IfNoLimitIsGiven) {
+  std::string archive = "!<arch>\n";
+  const std::string member = ar_header("a/", "0");
+  for (std::uint64_t i = 0; i < max_archive_members; ++i) archive += member;
+
+  EXPECT_EQ(read_ar_members(bytes_of_text(archive)).value().size(), 65536u);
+  const auto more = read_ar_members(bytes_of_text(archive + member));
+
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().offset, 8u + 65536u * 60);
+  EXPECT_EQ(more.error().message, "archive has more than 65536 members");
+}
+
 TEST(TarMembers, AreFilesAndLinksWithFullNames) {
   const std::string archive = tar_header("dir/", "0", '5') + tar_header("c.txt", "5", '0', "a/b") +
                               tar_block("hello") + tar_header("././@LongLink", "14", 'L') +
@@ -197,7 +224,7 @@ TEST(TarMembers, AreLimited) {
 TEST(TarMembers, AreAtMost65536IfNoLimitIsGiven) {
   std::string archive;
   const std::string member = tar_header("a", "0");
-  for (std::uint64_t i = 0; i < max_tar_members; ++i) archive += member;
+  for (std::uint64_t i = 0; i < max_archive_members; ++i) archive += member;
 
   EXPECT_EQ(read_tar_members(bytes_of_text(archive)).value().size(), 65536u);
   const auto more = read_tar_members(bytes_of_text(archive + member));
