@@ -15,10 +15,11 @@ constexpr std::string_view source_directory = "codegen/host/src/";
 constexpr std::string_view object_suffixes[] = {"o"};
 constexpr std::string_view source_suffixes[] = {"c", "cc", "cpp"};
 
-// Returns the members <directory><prefix><n>.<suffix> by ascending n.
+// Returns the members <directory><prefix><n>.<suffix> by ascending n, of each n the first.
 std::vector<std::string> numbered(const TarFiles& files, std::string_view directory,
                                   const std::string& prefix,
-                                  std::span<const std::string_view> suffixes) {
+                                  std::span<const std::string_view> suffixes,
+                                  std::vector<MlfRepeatedNumber>& repeated) {
   std::map<std::uint64_t, std::string> found;
   const std::string start = concat(directory, prefix);
   for (const std::string_view name : files.names_below(start)) {
@@ -27,7 +28,9 @@ std::vector<std::string> numbered(const TarFiles& files, std::string_view direct
     const auto number = parse_number<std::uint64_t>(rest.substr(0, dot));
     const bool is_known =
         dot < rest.size() && std::ranges::find(suffixes, rest.substr(dot + 1)) != suffixes.end();
-    if (number && is_known) found.emplace(*number, name);
+    if (!number || !is_known) continue;
+    const auto [first, is_new] = found.emplace(*number, name);
+    if (!is_new) repeated.push_back({std::string(name), first->second});
   }
   std::vector<std::string> names;
   for (auto& [number, name] : found) names.push_back(std::move(name));
@@ -62,8 +65,8 @@ MlfModelFiles files_of(const MlfModel& model, std::uint64_t version, const TarFi
   MlfModelFiles found;
   const bool has_plain_names = version <= 2 || model.is_operator();
   const std::string prefix = has_plain_names ? "lib" : concat(model.name, "_lib");
-  found.objects = numbered(files, object_directory, prefix, object_suffixes);
-  found.sources = numbered(files, source_directory, prefix, source_suffixes);
+  found.objects = numbered(files, object_directory, prefix, object_suffixes, found.repeated);
+  found.sources = numbered(files, source_directory, prefix, source_suffixes, found.repeated);
   if (model.is_operator()) return found;
   if (model.has_executor("graph")) found.graph = graph_member(model.name, version);
   found.parameters = parameters_member(model.name);

@@ -12,6 +12,11 @@
 
 namespace gantry {
 
+// A member with code whose number an earlier one has: "lib0.cc" beside "lib0.c".
+struct MlfRepeatedNumber {
+  std::string member, first;
+};
+
 // Names of members. A name that the version prescribes is set whether the member exists or not;
 // empty: the model has no such member.
 struct MlfModelFiles {
@@ -21,6 +26,8 @@ struct MlfModelFiles {
   std::string relay;
   // by ascending number; those that exist
   std::vector<std::string> objects, sources;
+  // neither among objects nor sources
+  std::vector<MlfRepeatedNumber> repeated;
 };
 
 MlfModelFiles files_of(const MlfModel& model, std::uint64_t version, const TarFiles& files);

@@ -36,6 +36,10 @@ Result<ModelLibrary> read_model_library(std::span<const std::uint8_t> bytes, Fin
                      ", expected letters, digits, \"_\", \"-\" and \".\"");
     }
     archive.model_files.push_back(files_of(model, archive.metadata.version, archive.files));
+    for (const MlfRepeatedNumber& repeated : archive.model_files.back().repeated) {
+      findings.error(repeated.member, "has the number of ", quoted(repeated.first),
+                     ", expected a number for each file of code");
+    }
   }
   return archive;
 }

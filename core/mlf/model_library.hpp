@@ -31,7 +31,8 @@ struct ModelLibrary {
 // Reads the names of all members, and metadata.json.
 //
 // bytes     [in]   the archive
-// findings  [out]  as read_mlf_metadata(), and names of models that cannot be part of a file name
+// findings  [out]  as read_mlf_metadata(), names of models that cannot be part of a file name, and
+//                  code whose number another file of the model has
 // returns   not_found  no metadata.json; the failures of TarFiles::read() and read_mlf_metadata()
 // lifetime  the contents of members view `bytes`
 // costs     O(members log members + metadata); metadata.json may have 16 MiB

@@ -98,6 +98,24 @@ TEST(ModelLibrary, ListsObjectsByNumber) {
                           "codegen/host/lib/digits_lib2.o", "codegen/host/lib/digits_lib10.o"));
 }
 
+TEST(ModelLibrary, RequiresOneFileOfCodeForEachNumber) {
+  ArchiveText objects = golden_archive("digits_crt_graph_llvm.tar");
+  objects["codegen/host/lib/digits_lib00.o"] = objects["codegen/host/lib/digits_lib0.o"];
+  ArchiveText sources = golden_archive("digits_cpp_graph_c.tar");
+  sources["codegen/host/src/digits_lib0.cc"] = "int f() { return 0; }";
+  // Objects and sources have numbers of their own.
+  sources["codegen/host/lib/digits_lib0.o"] = "";
+
+  EXPECT_THAT(findings_of(objects),
+              StartsWith("error codegen/host/lib/digits_lib00.o has the number of "
+                         "\"codegen/host/lib/digits_lib0.o\", expected a number for each file of "
+                         "code\n"));
+  EXPECT_THAT(findings_of(sources),
+              StartsWith("error codegen/host/src/digits_lib0.cc has the number of "
+                         "\"codegen/host/src/digits_lib0.c\", expected a number for each file of "
+                         "code\n"));
+}
+
 TEST(ModelLibrary, RequiresMetadata) {
   ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
   archive.erase("metadata.json");
