@@ -196,7 +196,9 @@ Result<ModuleEdits::Addition> parse_addition(std::string_view text) {
   GANTRY_TRY(auto parts, name_and_file(text, "KEY=FILE or KEY=FILE@PARENT"));
   auto& [key, file] = parts;
   const std::size_t at = file.rfind('@');
-  if (at == std::string::npos) return ModuleEdits::Addition{key, file, ""};
+  // The '@' of a directory, as in "zlib@1.2/a.bin".
+  const bool is_in_directory = at != std::string::npos && file.find('/', at) != std::string::npos;
+  if (at == std::string::npos || is_in_directory) return ModuleEdits::Addition{key, file, ""};
   if (at == 0 || at + 1 == file.size()) {
     return invalid(quoted(text), " is not KEY=FILE or KEY=FILE@PARENT");
   }

@@ -44,7 +44,8 @@ struct ModuleEdits {
 
 // "2=opencl.bin", "opencl=opencl.bin". The first '=' separates.
 Result<ModuleEdits::Replacement> parse_replacement(std::string_view text);
-// "cuda=cuda.bin", "cuda=cuda.bin@1", "cuda=cuda.bin@_lib". The last '@' separates the parent.
+// "cuda=cuda.bin", "cuda=cuda.bin@1", "cuda=cuda.bin@_lib". The last '@' separates the parent,
+// unless a '/' follows it.
 Result<ModuleEdits::Addition> parse_addition(std::string_view text);
 
 // A module and the entry of the container from which it was read.

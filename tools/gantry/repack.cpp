@@ -209,9 +209,11 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                  "remove a module, by its index or type key");
   add_repeatable(*command, "--replace", "MODULE=FILE", options->replace,
                  "replace the payload of a module", accepted_by(parse_replacement));
-  add_repeatable(*command, "--add", "KEY=FILE[@MODULE]", options->add,
-                 "add a module with this payload, as an import of MODULE; default: the host code",
-                 accepted_by(parse_addition));
+  add_repeatable(
+      *command, "--add", "KEY=FILE[@MODULE]", options->add,
+      "add a module with this payload, as an import of MODULE; default: the host code; the "
+      "last @ of FILE separates MODULE unless a / follows it",
+      accepted_by(parse_addition));
   add_text(*command, "--prefix", "PREFIX", options->prefix,
            "of a library with several containers, rewrite the one whose symbol has this prefix;\n"
            "default: the least, which loaders read");

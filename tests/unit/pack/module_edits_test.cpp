@@ -205,6 +205,16 @@ TEST(ModuleEditsText, IsDivided) {
   EXPECT_EQ(plain->parent, "");
 }
 
+TEST(ModuleEditsText, HasNoParentInTheNameOfADirectory) {
+  const auto plain = parse_addition("cuda=/opt/cuda@12/a.bin");
+  const auto with_parent = parse_addition("cuda=@12/a.bin@_lib");
+
+  EXPECT_EQ(plain->payload, "/opt/cuda@12/a.bin");
+  EXPECT_EQ(plain->parent, "");
+  EXPECT_EQ(with_parent->payload, "@12/a.bin");
+  EXPECT_EQ(with_parent->parent, "_lib");
+}
+
 TEST(ModuleEditsText, OfAnotherFormIsRefused) {
   for (const char* text : {"cuda", "=a", "cuda="}) {
     EXPECT_EQ(parse_replacement(text).error().message,
