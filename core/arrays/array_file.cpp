@@ -23,7 +23,8 @@ std::optional<ArrayFormat> array_format(std::span<const std::uint8_t> bytes) {
   return std::nullopt;
 }
 
-Result<ArrayFile> ArrayFile::parse(std::span<const std::uint8_t> bytes, const NpzLimits& limits) {
+Result<ArrayFile> ArrayFile::parse(std::span<const std::uint8_t> bytes, const NpzLimits& limits,
+                                   const MappedFile* mapped) {
   const std::optional<ArrayFormat> format = array_format(bytes);
   if (!format) {
     const auto first = bytes.first(std::min<std::size_t>(bytes.size(), 8));
@@ -40,7 +41,7 @@ Result<ArrayFile> ArrayFile::parse(std::span<const std::uint8_t> bytes, const Np
       break;
     }
     case ArrayFormat::npz: {
-      GANTRY_TRY(file.npz_, NpzReader::over(bytes, limits));
+      GANTRY_TRY(file.npz_, NpzReader::over(bytes, limits, mapped));
       break;
     }
     case ArrayFormat::params: {

@@ -38,9 +38,11 @@ class ArrayFile {
   //
   // returns  malformed if array_format() returns none; as read_npy(), NpzReader::over(),
   //          read_params()
-  // lifetime `bytes` must outlive this object
+  // mapped   [in]   as `file` of NpzReader::over()
+  // lifetime `bytes` and `mapped` must outlive this object
   // thread   any
-  static Result<ArrayFile> parse(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {});
+  static Result<ArrayFile> parse(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {},
+                                 const MappedFile* mapped = nullptr);
 
   ArrayFormat format() const { return format_; }
 

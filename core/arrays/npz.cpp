@@ -3,6 +3,7 @@
 
 #include "core/arrays/zip_format.hpp"
 #include "core/arrays/zip_member.hpp"
+#include "core/base/passed_pages.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
@@ -58,7 +59,8 @@ Status check_member(const ZipMember& member, std::uint64_t room, const NpzLimits
 
 }  // namespace
 
-Result<NpzReader> NpzReader::over(std::span<const std::uint8_t> bytes, const NpzLimits& limits) {
+Result<NpzReader> NpzReader::over(std::span<const std::uint8_t> bytes, const NpzLimits& limits,
+                                  const MappedFile* file) {
   GANTRY_TRY(std::vector<ZipMember> members, read_zip_directory(bytes, limits.members));
   std::set<std::string_view> names;
   std::uint64_t room = limits.bytes;
@@ -69,11 +71,11 @@ Result<NpzReader> NpzReader::over(std::span<const std::uint8_t> bytes, const Npz
       return refuse_npz(Code::malformed, member, " occurs twice");
     }
   }
-  return NpzReader(bytes, std::move(members));
+  return NpzReader(bytes, std::move(members), file);
 }
 
 Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
-  GANTRY_TRY(ZipMemberReader reader, ZipMemberReader::open(bytes_, member));
+  GANTRY_TRY(ZipMemberReader reader, ZipMemberReader::open(bytes_, member, file_));
   std::vector<std::uint8_t> front(std::min(usual_npy_front, member.bytes));
   GANTRY_CHECK(reader.read(front));
   Result<ArrayHeader> header = read_npy_header(front);
@@ -83,6 +85,7 @@ Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
     GANTRY_CHECK(reader.read(std::span(front).subspan(done)));
     header = read_npy_header(front);
   }
+  release(member);
   if (!header.ok()) {
     return std::move(header).failure().at("while reading npz member ", quoted(member.name));
   }
@@ -94,6 +97,12 @@ Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
   return header;
 }
 
+// Releases what reading in steps has left: the local header and the end of the data.
+void NpzReader::release(const ZipMember& member) const {
+  if (file_ == nullptr) return;
+  release_pages(*file_, bytes_.subspan(member.header_at, member.end_at - member.header_at));
+}
+
 // Opens a member and skips the bytes before its data.
 Result<ZipMemberReader> NpzReader::open_data(const ZipMember& member, std::uint64_t data_at,
                                              std::uint64_t data_bytes) const {
@@ -101,17 +110,23 @@ Result<ZipMemberReader> NpzReader::open_data(const ZipMember& member, std::uint6
     return invalid("npz member ", quoted(member.name), " is ", member.bytes, " bytes, room is for ",
                    data_at, " and ", data_bytes);
   }
-  GANTRY_TRY(ZipMemberReader reader, ZipMemberReader::open(bytes_, member));
+  GANTRY_TRY(ZipMemberReader reader, ZipMemberReader::open(bytes_, member, file_));
   std::vector<std::uint8_t> front(data_at);
   GANTRY_CHECK(reader.read(front));
   return reader;
+}
+
+Status NpzReader::finish(ZipMemberReader& reader, const ZipMember& member) const {
+  Status finished = reader.finish();
+  release(member);
+  return finished;
 }
 
 Status NpzReader::read_data(const ZipMember& member, const ArrayHeader& header,
                             std::span<std::uint8_t> to) const {
   GANTRY_TRY(ZipMemberReader reader, open_data(member, header.data_at, to.size()));
   GANTRY_CHECK(reader.read(to));
-  return reader.finish();
+  return finish(reader, member);
 }
 
 Status NpzReader::copy_data(const ZipMember& member, const ArrayHeader& header,
@@ -124,7 +139,7 @@ Status NpzReader::copy_data(const ZipMember& member, const ArrayHeader& header,
     sink(part);
     left -= part.size();
   }
-  return reader.finish();
+  return finish(reader, member);
 }
 
 Result<std::optional<std::span<const std::uint8_t>>> NpzReader::stored_data(
@@ -133,7 +148,7 @@ Result<std::optional<std::span<const std::uint8_t>>> NpzReader::stored_data(
   if (member.method != zip_stored) return data;
   GANTRY_TRY(ZipMemberReader reader, open_data(member, header.data_at, header.data_bytes));
   data = reader.view(header.data_bytes);
-  GANTRY_CHECK(reader.finish());
+  GANTRY_CHECK(finish(reader, member));
   return data;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/arrays/npy.hpp"
 #include "core/arrays/zip_directory.hpp"
+#include "core/base/mapped_file.hpp"
 
 #include <gantry/result.hpp>
 
@@ -39,9 +40,13 @@ class NpzReader {
   //          unsupported  a member is encrypted, compressed by another method than deflate, or not
   //                       an .npy file
   //          exhausted    a value in `limits` is exceeded
-  // lifetime `bytes` must outlive the reader
+  // file     [in]   of whose bytes `bytes` are a part: the functions below release the pages that
+  //                 they have read, so that their memory does not grow with the members. NULL: the
+  //                 bytes are in memory
+  // lifetime `bytes` and `file` must outlive the reader
   // costs    O(members log members) time, O(members) memory
-  static Result<NpzReader> over(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {});
+  static Result<NpzReader> over(std::span<const std::uint8_t> bytes, const NpzLimits& limits = {},
+                                const MappedFile* file = nullptr);
 
   // In the archive's order.
   const std::vector<ZipMember>& members() const { return members_; }
@@ -75,13 +80,17 @@ class NpzReader {
                                                                    const ArrayHeader& header) const;
 
  private:
-  NpzReader(std::span<const std::uint8_t> bytes, std::vector<ZipMember> members)
-      : bytes_(bytes), members_(std::move(members)) {}
+  NpzReader(std::span<const std::uint8_t> bytes, std::vector<ZipMember> members,
+            const MappedFile* file)
+      : bytes_(bytes), members_(std::move(members)), file_(file) {}
   Result<ZipMemberReader> open_data(const ZipMember& member, std::uint64_t data_at,
                                     std::uint64_t data_bytes) const;
+  Status finish(ZipMemberReader& reader, const ZipMember& member) const;
+  void release(const ZipMember& member) const;
 
   std::span<const std::uint8_t> bytes_;
   std::vector<ZipMember> members_;
+  const MappedFile* file_;
 };
 
 }  // namespace gantry

@@ -15,6 +15,8 @@ namespace {
 
 // zlib's sizes have 32 bits.
 constexpr std::size_t max_at_once = 1u << 30;
+// Bytes of stored data that are read before their pages are released.
+constexpr std::size_t checksum_step = std::size_t{1} << 20;
 
 template <class... Parts>
 Failure refuse_member(const ZipMember& member, std::uint64_t at, const Parts&... parts) {
@@ -58,7 +60,7 @@ void ZipMemberReader::EndInflate::operator()(z_stream_s* stream) const {
 }
 
 Result<ZipMemberReader> ZipMemberReader::open(std::span<const std::uint8_t> archive,
-                                              const ZipMember& member) {
+                                              const ZipMember& member, const MappedFile* file) {
   auto packed = find_packed_data(archive, member);
   if (!packed.ok()) {
     return std::move(packed)
@@ -66,13 +68,19 @@ Result<ZipMemberReader> ZipMemberReader::open(std::span<const std::uint8_t> arch
         .at("while reading npz member ", quoted(member.name))
         .with_reason("NPZ");
   }
-  ZipMemberReader reader(member, *packed);
+  ZipMemberReader reader(member, *packed, file);
   if (member.method == zip_deflated) {
     reader.stream_.reset(new z_stream{});
     // Negative: without the header of zlib.
     if (inflateInit2(reader.stream_.get(), -MAX_WBITS) != Z_OK) return no_memory(member);
   }
   return reader;
+}
+
+// Skips packed bytes that have been read.
+void ZipMemberReader::pass(std::size_t size) {
+  pages_.pass(packed_.first(size));
+  packed_ = packed_.subspan(size);
 }
 
 // Decompresses up to to.size() bytes and returns how many. 0: the end of the packed data, or of the
@@ -85,7 +93,7 @@ Result<std::size_t> ZipMemberReader::inflate_some(std::span<std::uint8_t> to) {
   stream_->next_out = to.data();
   stream_->avail_out = static_cast<uInt>(out);
   const int code = inflate(stream_.get(), Z_NO_FLUSH);
-  packed_ = packed_.subspan(in - stream_->avail_in);
+  pass(in - stream_->avail_in);
   stream_ended_ = code == Z_STREAM_END;
   if (code == Z_MEM_ERROR) return no_memory(*member_);
   // Z_BUF_ERROR: no progress was possible.
@@ -98,7 +106,11 @@ Result<std::size_t> ZipMemberReader::inflate_some(std::span<std::uint8_t> to) {
 
 Status ZipMemberReader::read(std::span<std::uint8_t> to) {
   if (stream_ == nullptr) {
-    std::ranges::copy(view(to.size()), to.begin());
+    while (!to.empty()) {
+      const auto part = view(std::min(to.size(), checksum_step));
+      std::ranges::copy(part, to.begin());
+      to = to.subspan(part.size());
+    }
     return {};
   }
   while (!to.empty()) {
@@ -116,8 +128,12 @@ Status ZipMemberReader::read(std::span<std::uint8_t> to) {
 
 std::span<const std::uint8_t> ZipMemberReader::view(std::uint64_t size) {
   const auto bytes = packed_.first(size);
-  packed_ = packed_.subspan(size);
-  crc_ = static_cast<std::uint32_t>(crc32_z(crc_, bytes.data(), bytes.size()));
+  while (size != 0) {
+    const std::size_t step = std::min<std::uint64_t>(size, checksum_step);
+    crc_ = static_cast<std::uint32_t>(crc32_z(crc_, packed_.data(), step));
+    pass(step);
+    size -= step;
+  }
   return bytes;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/arrays/zip_directory.hpp"
+#include "core/base/passed_pages.hpp"
 
 #include <gantry/result.hpp>
 
@@ -20,11 +21,13 @@ class ZipMemberReader {
  public:
   // archive  [in]   the bytes that read_zip_directory() was called with
   // member   [in]   stored or deflated, not encrypted
+  // file     [in]   of whose bytes `archive` is a part, and whose pages are released behind the
+  //                 reader; NULL: the archive is in memory
   // returns  malformed  the local header differs from the directory
   //          exhausted  no memory for the state of zlib
-  // lifetime `archive` and `member` must outlive the reader
+  // lifetime `archive`, `member` and `file` must outlive the reader
   static Result<ZipMemberReader> open(std::span<const std::uint8_t> archive,
-                                      const ZipMember& member);
+                                      const ZipMember& member, const MappedFile* file);
 
   // Decompresses the next bytes. Precondition: at least to.size() bytes of the member are left.
   //
@@ -44,13 +47,17 @@ class ZipMemberReader {
     void operator()(z_stream_s* stream) const;
   };
 
-  ZipMemberReader(const ZipMember& member, std::span<const std::uint8_t> packed)
-      : member_(&member), packed_(packed) {}
+  ZipMemberReader(const ZipMember& member, std::span<const std::uint8_t> packed,
+                  const MappedFile* file)
+      : member_(&member), packed_(packed), pages_(file) {}
+  void pass(std::size_t size);
   Result<std::size_t> inflate_some(std::span<std::uint8_t> to);
 
   const ZipMember* member_;
   // not decompressed yet
   std::span<const std::uint8_t> packed_;
+  // of the packed data
+  PassedPages pages_;
   // NULL: the member is stored. Allocated separately, because zlib keeps its address
   std::unique_ptr<z_stream_s, EndInflate> stream_;
   bool stream_ended_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/digest/digest.hpp"
 
+#include "core/base/passed_pages.hpp"
+
 #include <sodium.h>
 
 #include <algorithm>
@@ -21,6 +23,15 @@ Sha256 sha256(std::span<const std::uint8_t> bytes,
   }
   crypto_hash_sha256_final(&state, digest.data());
   return digest;
+}
+
+Sha256 sha256(const MappedFile& file, std::span<const std::uint8_t> part) {
+  PassedPages pages(&file);
+  auto rest = part;
+  return sha256(part, [&](std::size_t size) {
+    pages.pass(rest.first(size));
+    rest = rest.subspan(size);
+  });
 }
 
 std::string hex_text(const Sha256& digest) {

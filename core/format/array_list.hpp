@@ -42,7 +42,7 @@ struct ArrayList {
   // As in the payload, with fillers (gantry/aligned_record.hpp). Names may be equal.
   std::vector<NamedArray> arrays;
   std::string_view module_name;
-  // Symbols and the names that they want, which are not those of fillers.
+  // Symbols and the names that they use, which are not those of fillers.
   std::span<const std::uint8_t> users;
 };
 

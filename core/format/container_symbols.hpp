@@ -85,7 +85,7 @@ inline constexpr std::string_view register_functions[] = {
 
 // Selects the symbols of the container that is read.
 //
-// prefix   of the container's symbol; empty: the least, which the runtime reads
+// prefix   of the container's symbol; empty: the first in byte order, which the runtime reads
 // costs    O(symbols)
 ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view prefix = {});
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "core/archive/tar_files.hpp"
+#include "core/base/mapped_file.hpp"
 #include "core/mlf/findings.hpp"
 #include "core/mlf/metadata.hpp"
 #include "core/mlf/model_files.hpp"
@@ -48,8 +49,10 @@ Result<ModelLibrary> open_model_library(std::span<const std::uint8_t> bytes);
 // the graph and have their types, the graph's functions are defined, the memory is what the graph
 // requires, styles, executors and targets are known. MLF.md lists all findings.
 //
+// file      [in]  whose bytes the archive views; NULL: they are in memory
 // costs     reads every member that belongs to a model: parses graphs and symbol tables, and digests
-//           the files of our extension; does not read the data of parameters
-void validate(const ModelLibrary& archive, Findings& findings);
+//           the files of our extension, of which a few MiB of `file` are in memory at once; does not
+//           read the data of parameters
+void validate(const ModelLibrary& archive, Findings& findings, const MappedFile* file = nullptr);
 
 }  // namespace gantry

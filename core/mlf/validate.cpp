@@ -38,12 +38,16 @@ bool is_time(std::string_view text) {
 // Facts about members, which several models can name.
 struct MemberFacts {
   MlfFunctions functions;
+  // whose bytes the members are; NULL: they are in memory
+  const MappedFile* file = nullptr;
   // hex digits, by name of the member
   std::map<std::string_view, std::string> digests;
 
   const std::string& digest_of(const ArchiveMember& member) {
     std::string& digest = digests[member.name];
-    if (digest.empty()) digest = hex_text(sha256(member.content));
+    if (digest.empty()) {
+      digest = hex_text(file == nullptr ? sha256(member.content) : sha256(*file, member.content));
+    }
     return digest;
   }
 };
@@ -310,8 +314,8 @@ void ModelValidator::check_functions(const std::set<std::string>& called, const 
 
 }  // namespace
 
-void validate(const ModelLibrary& archive, Findings& findings) {
-  MemberFacts facts{MlfFunctions(archive, findings), {}};
+void validate(const ModelLibrary& archive, Findings& findings, const MappedFile* file) {
+  MemberFacts facts{MlfFunctions(archive, findings), file, {}};
   for (std::size_t i = 0; i < archive.metadata.models.size(); ++i) {
     ModelValidator(archive, i, facts, findings).run();
   }

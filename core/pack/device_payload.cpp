@@ -42,10 +42,6 @@ Result<Head> head_of(const DeviceModuleSource& module, ContainerForm generation)
   return head;
 }
 
-std::string_view text_of(const MappedFile& file) {
-  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
-}
-
 // The words of a text that a parenthesis follows, as in the definition of a function.
 std::vector<std::string_view> called_names(std::string_view text) {
   std::set<std::string_view> names;
@@ -60,7 +56,7 @@ std::vector<std::string_view> called_names(std::string_view text) {
 // Loaders split the text at its markers and search the kernel in the part with its name.
 Status append_program(const KernelSource& kernel, std::shared_ptr<const MappedFile> file,
                       Pieces& out) {
-  const std::string_view text = text_of(*file);
+  const std::string_view text = as_text(file->bytes());
   if (text.find(kernel.name) == std::string_view::npos) {
     return invalid(quoted(kernel.source), " has no function of the kernel's name",
                    did_you_mean(kernel.name, called_names(text)));

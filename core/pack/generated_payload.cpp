@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/generated_payload.hpp"
 
+#include "core/base/text.hpp"
 #include "core/pack/moved_payload.hpp"
 #include "core/pack/stream_sink.hpp"
 #include "core/target/target.hpp"
@@ -193,7 +194,7 @@ Result<std::string> nvcc_ptx(const DeviceModuleSource& module, const KernelFiles
                {"-ptx", concat("-arch=compute_", number), "-o", ptx.native(), all.native()});
   GANTRY_CHECK(run_compiler("CUDA compiler", words, compilers.directory, compilers.search));
   GANTRY_TRY(const auto file, MappedFile::open(ptx));
-  std::string text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  std::string text(as_text(file->bytes()));
   for (const KernelSource& kernel : module.kernels) {
     if (text.find(concat(".entry ", kernel.name, "(")) != text.npos) continue;
     return not_found("source ", quoted(kernel.source), " has no kernel ", quoted(kernel.name),

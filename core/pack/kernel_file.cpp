@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/kernel_file.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -18,9 +20,7 @@ std::string language_of(std::string_view file) {
   return suffix.empty() ? std::string() : suffix.substr(1);
 }
 
-std::string_view KernelFile::text() const {
-  return {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
-}
+std::string_view KernelFile::text() const { return as_text(file->bytes()); }
 
 Result<KernelFiles> open_kernel_files(const DeviceModuleSource& module,
                                       const std::filesystem::path& directory) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs that pack() starts to compile kernels. They are no generators of plugins: they run in
+// The programs that pack() starts to compile kernels, which a test compares with device_payload.cpp.
+// They are no generators of plugins: they run in
 // the recipe's directory, and such kernels are packed where no plugin is installed.
 #pragma once
 

@@ -55,11 +55,6 @@ std::string directory_of(std::string_view type_key) {
 
 // What `gantry run` does with the archive: core/runtime/archived_model.hpp.
 std::string_view readme_run(const std::vector<MlfModel>& models) {
-  const auto is_ahead = [](const MlfModel& model) {
-    return model.has_executor("aot") && !model.library;
-  };
-  if (std::ranges::any_of(models, is_ahead))
-    return "`gantry run` does not run ahead-of-time code, ";
   if (models.size() != 1) return "`gantry run --function` runs one of them, ";
   if (models.front().is_operator()) return "`gantry run --function` calls its functions, ";
   return "`gantry run` runs this archive, ";
@@ -196,8 +191,8 @@ Result<MlfModel> add_artifact(const MlfArtifact& artifact, const MlfExportOption
   contents[graph_member(model.name, options.version)] = pieces_of_file(
       library, {reinterpret_cast<const std::uint8_t*>(graph.text.data()), graph.text.size()});
   contents[parameters_member(model.name)] = params_of(library, graph.parameters);
-  model.library =
-      MlfFile{concat("codegen/", model.name, ".so"), "", hex_text(sha256(library->bytes()))};
+  model.library = MlfFile{concat("codegen/", model.name, ".so"), "",
+                          hex_text(sha256(*library, library->bytes()))};
   contents[model.library->path] = pieces_of_file(library, library->bytes());
   for (const Entry& entry : container.entries) {
     const bool is_payload = !entry.is_library() && entry.boundary != Boundary::unknown &&
@@ -206,7 +201,8 @@ Result<MlfModel> add_artifact(const MlfArtifact& artifact, const MlfExportOption
     if (!is_payload) continue;
     const std::string path = concat("codegen/", directory_of(entry.type_key), "/", model.name, "_",
                                     model.blobs.size(), ".bin");
-    model.blobs.push_back({path, std::string(entry.type_key), hex_text(sha256(entry.payload))});
+    model.blobs.push_back(
+        {path, std::string(entry.type_key), hex_text(sha256(*library, entry.payload))});
     contents[path] = pieces_of_file(library, entry.payload);
   }
   return model;

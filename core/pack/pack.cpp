@@ -4,6 +4,7 @@
 #include "core/base/near_name.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/pack/appended_container.hpp"
@@ -25,7 +26,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <span>
@@ -43,8 +43,7 @@ Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTens
   }
   auto file = MappedFile::open(std::get<fs::path>(recipe.graph));
   if (!file.ok()) return std::move(file).failure().at("for ", recipe.graph_location);
-  const std::span<const std::uint8_t> bytes = (*file)->bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::string(as_text((*file)->bytes()));
 }
 
 InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
@@ -64,10 +63,6 @@ InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
   return files;
 }
 
-bool begins_with(std::span<const std::uint8_t> bytes, std::string_view text) {
-  return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
-}
-
 // The files that a form may replace. Others are more likely files that the recipe does not name,
 // for example headers, than artifacts to replace.
 struct Replaceable {
@@ -79,7 +74,9 @@ constexpr Replaceable replaceable[] = {
     {PackForm::library, has_elf_magic, "an ELF file"},
     {PackForm::object, has_elf_magic, "an ELF file"},
     {PackForm::source,
-     [](std::span<const std::uint8_t> bytes) { return begins_with(bytes, container_source_mark); },
+     [](std::span<const std::uint8_t> bytes) {
+       return as_text(bytes).starts_with(container_source_mark);
+     },
      "the source of a container"},
     {PackForm::container, looks_like_container, "a container"},
 };

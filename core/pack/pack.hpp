@@ -82,7 +82,7 @@ struct PackOptions {
 //                       HOST_DIALECT: host code of another generation; the output is the recipe, a
 //                       file that it names, a file of another kind, or a terminal
 //          malformed    a file has a wrong format
-//          unsupported  no release of the generation knows a module, or one of its launch tags
+//          unsupported  no release of the generation has such a module, or one of its launch tags
 //          unavailable  a compiler cannot run, the output cannot be written
 // costs    seconds for the compilers; memory O(graph) and one compressed parameter
 Status pack(const Recipe& recipe, const std::filesystem::path& output,

@@ -75,7 +75,7 @@ Result<std::shared_ptr<const ParameterFiles::File>> ParameterFiles::open(const f
   const auto known = files_.find(path);
   if (known != files_.end()) return known->second;
   GANTRY_TRY(auto mapped, MappedFile::open(path));
-  GANTRY_TRY(ArrayFile arrays, ArrayFile::parse(mapped->bytes()));
+  GANTRY_TRY(ArrayFile arrays, ArrayFile::parse(mapped->bytes(), {}, mapped.get()));
   const auto file = std::make_shared<const File>(File{std::move(mapped), std::move(arrays)});
   files_.emplace(path, file);
   return file;

@@ -47,7 +47,7 @@ bool have_same_payloads(ContainerForm a, ContainerForm b);
 
 // Returns the type key that modules of a key have in another generation: mostly the same.
 //
-// returns  unsupported: no release of the generation knows such modules
+// returns  unsupported: no release of the generation has such modules
 Result<std::string> moved_type_key(std::string_view type_key, ContainerForm to);
 
 // Since v0.8, the beginning of the line before a kernel's program in an OpenCL text; the kernel's

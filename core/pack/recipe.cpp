@@ -3,6 +3,7 @@
 
 #include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/base/text.hpp"
 #include "core/pack/recipe_devices.hpp"
 #include "core/yaml/yaml_record.hpp"
 
@@ -182,12 +183,11 @@ Result<Recipe> read_recipe(const fs::path& file) {
   if (mark && mark->what != text_file_words) {
     return malformed(0, file.native(), " is not a recipe", file_mark_text(mapped->bytes()));
   }
-  const auto* text = reinterpret_cast<const char*>(mapped->bytes().data());
   std::error_code failed;
   fs::path directory = fs::absolute(file, failed).parent_path();
   if (failed)
     return unavailable(file.native(), ": its directory cannot be determined: ", failed.message());
-  GANTRY_TRY(Recipe recipe, parse_recipe({text, mapped->bytes().size()}, file.native(), directory));
+  GANTRY_TRY(Recipe recipe, parse_recipe(as_text(mapped->bytes()), file.native(), directory));
   recipe.file = file;
   return recipe;
 }

@@ -2,8 +2,10 @@
 #include "core/pack/repack.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/passed_pages.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/base/text.hpp"
 #include "core/format/aligned_payload.hpp"
 #include "core/format/container_symbols.hpp"
 #include "core/pack/appended_container.hpp"
@@ -34,16 +36,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Compares what is written to it with bytes.
+// Compares what is written to it with bytes of a file.
 class ComparingStream : public dmlc::Stream {
  public:
-  explicit ComparingStream(std::span<const std::uint8_t> expected) : left_(expected) {}
+  ComparingStream(const MappedFile& file, std::span<const std::uint8_t> expected)
+      : left_(expected), pages_(&file) {}
 
   void Write(const void* data, std::size_t size) override {
     if (!equal_ || size > left_.size() || std::memcmp(data, left_.data(), size) != 0) {
       equal_ = false;
       return;
     }
+    pages_.pass(left_.first(size));
     left_ = left_.subspan(size);
   }
   std::size_t Read(void*, std::size_t) override { return 0; }
@@ -51,6 +55,7 @@ class ComparingStream : public dmlc::Stream {
 
  private:
   std::span<const std::uint8_t> left_;
+  PassedPages pages_;
   bool equal_ = true;
 };
 
@@ -229,7 +234,7 @@ class Repacking {
       GANTRY_CHECK(compare_module(m, found.container));
       report_.modules[m].bytes = entries[m].payload.size();
     }
-    ComparingStream bytes(found.container.bytes);
+    ComparingStream bytes(*found.file, found.container.bytes);
     GANTRY_CHECK(container_.write_to(bytes));
     if (bytes.equal()) return {};
     return unavailable(quoted(source_.file->path().native()), " changes while it is read");
@@ -317,8 +322,7 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     GANTRY_TRY(const auto mapped, MappedFile::open(written));
     // Before the first byte is written, because SIGPIPE may end the process then.
     { const TempDirectory removed = std::move(directory); }
-    const std::span<const std::uint8_t> bytes = mapped->bytes();
-    GANTRY_CHECK(file.finish({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    GANTRY_CHECK(file.finish(as_text(mapped->bytes())));
     return std::move(repacking).report();
   });
 }

@@ -34,7 +34,8 @@ struct ContainerFile {
   std::optional<ElfFile> elf;
   Container container;
 
-  // prefix   of the container's symbol in a file with several; empty: the least, which loaders read
+  // prefix   of the container's symbol in a file with several; empty: the first in byte order, which
+  //          loaders read
   // returns  errors of opening the file; malformed or unsupported from the ELF and container
   //          readers; unsupported, reason FILE_KIND: another kind of file; not_found: no container
   //          has the prefix; invalid: a prefix for a bare container

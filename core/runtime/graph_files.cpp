@@ -151,23 +151,24 @@ bool is_graph_json(std::span<const std::uint8_t> bytes) {
   return first != text.npos && text[first] == '{' && read_graph_json(text, 0).ok();
 }
 
-Result<GraphFiles> graph_files_beside(const fs::path& file) {
+Result<GraphFiles> graph_files_beside(const fs::path& file, bool is_graph) {
   const auto beside = [&](std::string_view suffix) {
     return fs::path(file).replace_extension(suffix);
   };
   std::error_code failed;
   std::vector<std::string> missing;
-  GraphFiles files{{}, beside(".json"), beside(".params")};
+  GraphFiles files{{}, is_graph ? file : beside(".json"), is_graph ? beside(".params") : file};
   for (const std::string_view suffix : {".so", ".o", ".tar"}) {
     if (files.library.empty() && fs::is_regular_file(beside(suffix), failed))
       files.library = beside(suffix);
   }
-  if (files.library.empty()) missing.push_back(beside(".so").filename());
-  if (!fs::is_regular_file(files.graph, failed)) missing.push_back(beside(".json").filename());
+  if (files.library.empty())
+    missing.push_back(concat(quoted(beside(".so").filename().native()), " (or .o, .tar)"));
+  if (!fs::is_regular_file(files.graph, failed))
+    missing.push_back(concat(quoted(beside(".json").filename().native())));
   if (!fs::is_regular_file(files.params, failed)) files.params.clear();
   if (missing.empty()) return files;
-  return not_found(join(missing, " and ", in_quotes), missing.size() == 1 ? " is" : " are",
-                   " not beside it");
+  return not_found(join(missing, " and "), missing.size() == 1 ? " is" : " are", " not beside it");
 }
 
 }  // namespace gantry

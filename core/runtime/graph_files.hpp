@@ -69,10 +69,11 @@ Result<std::shared_ptr<const MappedFile>> model_container(const std::filesystem:
 // costs    reads all of it if it begins as JSON
 bool is_graph_json(std::span<const std::uint8_t> bytes);
 
-// Returns the files that belong to a graph or a parameter file by their names: "deploy.so",
-// "deploy.json" and "deploy.params". A library may also be an object or an archive.
+// Returns a graph or a parameter file, of any name, and the files that belong to it by their names:
+// "deploy.so", "deploy.json" and "deploy.params". A library may also be an object or an archive.
 //
-// returns  not_found, with the names that do not exist
-Result<GraphFiles> graph_files_beside(const std::filesystem::path& file);
+// is_graph  [in]   `file` is a graph; else it is a parameter file
+// returns   not_found, with the names that do not exist
+Result<GraphFiles> graph_files_beside(const std::filesystem::path& file, bool is_graph);
 
 }  // namespace gantry

@@ -290,7 +290,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   const FileKind kind = kind_of((*file)->bytes());
   const bool is_graph = kind == FileKind::unknown && is_graph_json((*file)->bytes());
   if (kind == FileKind::parameters || is_graph) {
-    auto files = graph_files_beside((*file)->path());
+    auto files = graph_files_beside((*file)->path(), is_graph);
     if (files.ok()) {
       state.log.info(Message("loading ", path, " with graph ", files->graph, ", library ",
                              files->library, " and ",

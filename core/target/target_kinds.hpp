@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The target kinds that a program knows: those of the host, then those of plugins.
+// The target kinds of a program: those of the host, then those of plugins.
 #pragma once
 
 #include "core/target/target_kind.hpp"

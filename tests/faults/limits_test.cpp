@@ -8,9 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -118,39 +116,6 @@ TEST(DiskFull, StopsMlfExportWithoutAHalfWrittenOutput) {
     EXPECT_TRUE(scene.is_untouched());
     EXPECT_TRUE(scene.has_nothing_else()) << scene.listing();
   }
-}
-
-// The parameters are a file of holes, larger than the memory that the program and the compiler may
-// have.
-TEST(ResidentMemory, OfPackDoesNotGrowWithTheParameters) {
-  constexpr std::int64_t side = 6144;
-  const test::TempDir directory;
-  std::string header =
-      concat("{'descr': '<f4', 'fortran_order': False, 'shape': (", side, ", ", side, "), }");
-  header.resize(128 - 10 - 1, ' ');
-  std::string file("\x93NUMPY\1\0\x76\0", 10);
-  test::write_file(directory / "w.npy", file + header + '\n');
-  std::filesystem::resize_file(directory / "w.npy", 128 + side * side * 4);
-  test::write_file(directory / "f.c", "int f(void) { return 0; }\n");
-  test::write_file(directory / "r.yaml",
-                   concat("schema: \"1.0\"\nsources: [f.c]\ngraph:\n  operators:\n    - "
-                          "{function: f, inputs: [w], outputs: {out: \"float32[1]\"}}\n  outputs: "
-                          "[out]\nparameters:\n  w: {file: w.npy}\n"));
-  const std::string program = (test::build_tree() / "bin/gantry").string();
-  const std::string recipe = directory / "r.yaml", output = directory / "out.so";
-  const char* words[] = {program.c_str(), "pack", recipe.c_str(), "-o", output.c_str(), nullptr};
-  ::pid_t child = 0;
-  ASSERT_EQ(::posix_spawn(&child, program.c_str(), nullptr, nullptr,
-                          const_cast<char* const*>(words), ::environ),
-            0);
-  int status = -1;
-  // of the program and of all programs that it waits for
-  ::rusage used{};
-  ASSERT_EQ(::wait4(child, &status, 0, &used), child);
-
-  EXPECT_EQ(status, 0);
-  EXPECT_GT(std::filesystem::file_size(output), std::uint64_t{side * side * 4});
-  EXPECT_LT(used.ru_maxrss, 64 * 1024) << "KiB";
 }
 
 TEST(DiskFull, IsReportedForStandardOutput) {

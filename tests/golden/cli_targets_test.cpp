@@ -204,7 +204,7 @@ TEST_F(PackCuda, StoresPtxForTheTarget) {
               HasSubstr(".target sm_90\n.visible .entry twice() { ret; }"));
 }
 
-TEST_F(PackCuda, StoresSourceAndSaysSoWithoutACompiler) {
+TEST_F(PackCuda, StoresSourceWithAWarningWithoutACompiler) {
   const Outcome packed = pack("", "/nowhere/libnvrtc.so");
 
   ASSERT_EQ(packed.status, 0) << packed.err;

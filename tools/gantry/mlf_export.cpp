@@ -132,7 +132,7 @@ Status check_written(const OutputFile& output) {
   GANTRY_TRY(const auto written, MappedFile::adopt(Descriptor(copy), output.path()));
   Findings findings;
   GANTRY_TRY(const ModelLibrary archive, read_model_library(written->bytes(), findings));
-  validate(archive, findings);
+  validate(archive, findings, written.get());
   const Finding* error = findings.first_error();
   if (error == nullptr) return {};
   return malformed(no_offset, "archive would have ", findings.errors(),

@@ -62,7 +62,7 @@ Result<ExitStatus> validate_archive(const MlfFileOptions& options, const Globals
   Findings findings;
   auto archive = read_model_library(file->bytes(), findings);
   if (!archive.ok()) return std::move(archive).error().at("in ", options.file);
-  validate(*archive, findings);
+  validate(*archive, findings, file.get());
   print(options.json ? validation_json(options.file, archive->metadata.version, findings)
                      : validation_text(options.file, findings, terminal_of(STDOUT_FILENO)));
   return findings.errors() == 0 ? kDone : kFailed;

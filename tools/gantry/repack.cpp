@@ -216,7 +216,7 @@ void add_repack(CLI::App& app, Invocation& invocation) {
       accepted_by(parse_addition));
   add_text(*command, "--prefix", "PREFIX", options->prefix,
            "of a library with several containers, rewrite the one whose symbol has this prefix;\n"
-           "default: the least, which loaders read");
+           "default: the first in byte order, which loaders read");
   command
       ->add_option("--generation", options->generation,
                    "of the container: g2 (v0.7), g3 (v0.8 to v0.20), g4 (v0.21) or g5 (v0.22 and "

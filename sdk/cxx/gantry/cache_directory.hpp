@@ -60,8 +60,8 @@ class CacheDirectory {
   // returns an object that does so for this path. May be empty.
   using Guard = std::function<std::shared_ptr<void>(const std::string& path)>;
 
-  // Writes a file that only this user can read: under another name, beside it, which make_room()
-  // knows, then renamed. After a failure there is no new file.
+  // Writes a file that only this user can read: under another name, beside it, that make_room()
+  // removes, then renamed. After a failure there is no new file.
   //
   // path     [in]   as path_of() returns it; a file of that name is replaced
   // parts    [in]   of the content, in order

@@ -4,6 +4,7 @@
 // loads them.
 #include "core/pack/device_payload.hpp"
 #include "core/pack/kernel_file.hpp"
+#include "core/pack/kernel_programs.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -348,7 +349,29 @@ TEST_F(GeneratedPayload, OfCudaIsTheSourceIfNothingCompilesIt) {
             payload("cuda", "#line 1 \"a.cu\"\nextern \"C\" __global__ void a() {}\n"));
 }
 
-TEST_F(GeneratedPayload, OfCudaIsTheSourceIfTheRecipeSaysSo) {
+// `gantry targets` lists them.
+TEST_F(GeneratedPayload, IsCompiledByTheListedPrograms) {
+  PackOptions options;
+  options.nvcc = compilers.nvcc;
+  options.glslang = compilers.glslang = {"no-glslang"};
+  kinds = TargetKinds();
+  file("a.comp", "void main() {}");
+  std::vector<std::string> languages;
+  for (const KernelProgram& program : kernel_programs(options)) {
+    languages.emplace_back(program.language);
+    for (const std::string source : {"a.cl", "a.comp", "a.cu"}) {
+      if (language_of(source) != program.language) continue;
+      DeviceModuleSource what = module(std::string(program.type_key), source);
+      what.code = KernelCode::compiled;
+
+      EXPECT_THAT(refused(what).message.text(),
+                  HasSubstr(concat("program ", quoted(program.program), " cannot be started")));
+    }
+  }
+  EXPECT_THAT(languages, ElementsAre("cuda", "glsl"));
+}
+
+TEST_F(GeneratedPayload, OfCudaIsTheSourceOnRequest) {
   DeviceModuleSource what = module("cuda", "a.cu");
   what.code = KernelCode::source;
 

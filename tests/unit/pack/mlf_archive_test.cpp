@@ -282,7 +282,7 @@ TEST(MlfOfArchive, KeepsTheCodeOfAModelWhoseNameContainsLib) {
   EXPECT_TRUE(members_of(*again) == before);
 }
 
-TEST(MlfOfArchive, HasAReadmeThatSaysWhatRunsIt) {
+TEST(MlfOfArchive, HasAReadmeWithTheCommandThatRunsIt) {
   const auto readme_of = [](const ArchiveText& archive, const MlfExportOptions& options = {}) {
     const auto exported = exported_again(test::tar_of(archive), options);
     EXPECT_TRUE(exported.ok()) << exported.error().message;
@@ -291,14 +291,14 @@ TEST(MlfOfArchive, HasAReadmeThatSaysWhatRunsIt) {
   ArchiveText archive = test::golden_archive("digits_cpp_aot_llvm.tar");
   EXPECT_THAT(readme_of(archive),
               StartsWith("# digits\n\nModel Library Format, version 7, written by gantry.\n\n"
-                         "`metadata.json` describes the model. `gantry run` does not run "
-                         "ahead-of-time code, `gantry mlf show` lists it.\n"));
+                         "`metadata.json` describes the model. `gantry run` runs this archive, "
+                         "`gantry mlf show` lists it.\n"));
   test::add_model(archive, "other");
   EXPECT_THAT(
       readme_of(archive),
       StartsWith("# other, digits\n\nModel Library Format, version 7, written by "
-                 "gantry.\n\n`metadata.json` describes the models. `gantry run` does not run "
-                 "ahead-of-time code, `gantry mlf show` lists it.\n"));
+                 "gantry.\n\n`metadata.json` describes the models. `gantry run --function` runs "
+                 "one of them, `gantry mlf show` lists it.\n"));
   ArchiveText graphs = test::golden_archive("digits_cpp_graph_c.tar");
   test::add_model(graphs, "other");
   EXPECT_THAT(readme_of(graphs), HasSubstr(" `gantry run --function` runs one of them, "));

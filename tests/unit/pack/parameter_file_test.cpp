@@ -130,7 +130,7 @@ TEST_F(ParameterFile, IsUnpackedInPartsWhenItIsWritten) {
   EXPECT_EQ(out.largest, megabyte);
 }
 
-TEST_F(ParameterFile, SaysWhichFileHasWrongPackedData) {
+TEST_F(ParameterFile, NamesTheFileOfWrongPackedData) {
   const std::vector<std::uint8_t> npy =
       npy_bytes(int16, std::vector<std::int64_t>{1}, std::vector<std::uint8_t>{1, 2}).value();
   test::write_file(directory / "bad.npz", zip_of({{"m.npy", npy, 8, 0, -1, -1, 7}}));

@@ -90,12 +90,43 @@ TEST_F(ThreeFiles, AreFoundBesideTheGraph) {
   ASSERT_FALSE(alone.ok());
   EXPECT_EQ(alone.error().code, Code::unsupported);
   EXPECT_EQ(alone.error().reason, "FILE_KIND");
-  EXPECT_EQ(alone.error().message,
-            path("deploy.json") +
-                " is a graph, and \"deploy.so\" is not beside it; load its library with it "
-                "(gantry run FILE.so --graph FILE.json --params FILE.params)");
+  EXPECT_EQ(
+      alone.error().message,
+      path("deploy.json") +
+          " is a graph, and \"deploy.so\" (or .o, .tar) is not beside it; load its library with it "
+          "(gantry run FILE.so --graph FILE.json --params FILE.params)");
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message.text(), ::testing::Not(HasSubstr(" is a graph")));
+}
+
+// deploy.json and deploy.params are those of another model.
+TEST_F(ThreeFiles, AreFoundBesideAFileOfAnyName) {
+  fs::rename(path("deploy.params"), path("deploy.v2"));
+  test::write_file(path("deploy.params"), std::string_view("not parameters"));
+  const auto parameters = runtime_.load(path("deploy.v2"));
+  fs::rename(path("deploy.v2"), path("deploy.params"));
+  fs::rename(path("deploy.json"), path("deploy.graph"));
+  test::write_file(path("deploy.json"), std::string_view("not a graph"));
+  const auto graph = runtime_.load(path("deploy.graph"));
+
+  ASSERT_TRUE(parameters.ok()) << parameters.error().message;
+  expect_digits(*parameters);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  expect_digits(*graph);
+}
+
+// Its content determines what a file is: the library keeps its bytes.
+TEST_F(ThreeFiles, AreFoundWithALibraryOfAnotherSuffix) {
+  std::string last = "deploy.so";
+  for (const char* const name : {"deploy.o", "deploy.tar"}) {
+    fs::rename(path(last), path(name));
+    last = name;
+
+    const auto module = runtime_.load(path("deploy.params"));
+
+    ASSERT_TRUE(module.ok()) << name << ": " << module.error().message;
+    expect_digits(*module);
+  }
 }
 
 TEST_F(ThreeFiles, NeedTheirPlugin) {

@@ -136,8 +136,8 @@ TEST_F(LoadKind, RefusesParametersAlone) {
   EXPECT_EQ(module.error().reason, "FILE_KIND");
   EXPECT_EQ(module.error().message,
             file +
-                " is a parameter file, and \"deploy.so\" and \"deploy.json\" are not beside it; "
-                "load it with its graph and its library");
+                " is a parameter file, and \"deploy.so\" (or .o, .tar) and \"deploy.json\" are not "
+                "beside it; load it with its graph and its library");
 }
 
 TEST_F(LoadKind, ListsTheMembersOfAnArchiveWithoutAnObject) {

@@ -72,7 +72,7 @@ class GANTRY_EXPORT Runtime {
 
   // Loads an artifact that is in memory. Each call returns another module with its own variables.
   //
-  // bytes    [in]   as the file of load(); copied once, into sealed memory
+  // bytes    [in]   as the file of load(), no parameters or graph; copied once, into sealed memory
   // name     [in]   for messages: "model.so"
   // returns  as load(); exhausted; unavailable: the system permits no files in memory
   Result<Module> load_bytes(std::span<const std::uint8_t> bytes,
