@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The programs that pack() starts to compile kernels, which a test compares with device_payload.cpp.
-// They are no generators of plugins: they run in
-// the recipe's directory, and such kernels are packed where no plugin is installed.
+// The programs that pack() starts to compile kernels; a test compares pack() with this list. They are
+// no generators of plugins: they run in the recipe's directory, and such kernels are packed where no
+// plugin is installed.
 #pragma once
 
 #include "core/pack/pack.hpp"

@@ -277,6 +277,30 @@ TEST_F(Repack, ThatEndsItsProcessIsNotWritten) {
   EXPECT_EQ(repack(path("end.so"), "a.so", {"--no-load"}).status, 0);
 }
 
+// Its constructor and its destructor print to standard output, one of them to the buffer of libc.
+TEST_F(Repack, ThatPrintsLeavesStandardOutputToTheResult) {
+  write_file(temp_ / "print.c",
+             "#include <stdio.h>\n#include <unistd.h>\n"
+             "__attribute__((constructor)) static void begin(void) { printf(\"begins\\n\"); }\n"
+             "__attribute__((destructor)) static void end(void) {\n"
+             "  if (write(1, \"ends\\n\", 5) != 5) _exit(1);\n}\n");
+  write_file(temp_ / "print.yaml",
+             "schema: \"1.0\"\nsources: [print.c]\n"
+             "device_modules: [{type_key: npu, data: junk.bin}]\n");
+  ASSERT_EQ(run_gantry({"pack", path("print.yaml"), "-o", path("print.so")}).status, 0);
+
+  const Outcome file = repack(path("print.so"), "a.so", {"--json", "-q"});
+  const Outcome stream = repack(path("print.so"), "-", {"-q"});
+
+  EXPECT_EQ(file.status, 0) << file.err;
+  EXPECT_EQ(json::parse(file.out)["loaded"], true) << file.out;
+  EXPECT_THAT(file.err, HasSubstr("begins\n"));
+  EXPECT_THAT(file.err, HasSubstr("ends\n"));
+  EXPECT_EQ(stream.status, 0) << stream.err;
+  const auto written = read_file(temp_ / "out/a.so");
+  EXPECT_EQ(stream.out, std::string(written.begin(), written.end()));
+}
+
 // Loaders read the container of the least prefix, a_; that of b_ is loaded, too.
 TEST_F(Repack, LoadsEveryContainerOfALibrary) {
   ASSERT_EQ(repack("tvm-0.25/digits_mlp_relax_llvm.so", "c.bin",

@@ -31,7 +31,8 @@ if(TARGET gantry_cli)
   # Sanitizers have memory of their own.
   if(NOT GANTRY_SANITIZE)
     gantry_add_test(golden_repacked_memory LABELS golden SOURCES repacked_memory_test.cpp
-      LIBRARIES gantry_cli_command gantry_runtime)
+      LIBRARIES gantry_cli_command gantry_runtime gantry_pack)
+    target_compile_definitions(golden_repacked_memory PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(golden_repacked_memory gantry_cli gantry_plugin_graph)
   endif()
   gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `gantry repack --align` with a model of TVM: where its parameters are in the file and in memory.
+// `gantry repack --align`: where the parameters of a model of TVM and of a large one are in the file
+// and in memory.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/unit/runtime/large_graph.hpp"
 #include "tests/unit/runtime/large_memory.hpp"
 
 #include "core/elf/elf_file.hpp"
@@ -62,14 +64,23 @@ std::int64_t bytes_to_first_output(Runtime& runtime, const std::string& path) {
   return anonymous_bytes_in_use() - before;
 }
 
+Runtime runtime_of_graphs() {
+  RuntimeOptions options;
+  options.threads = 1;
+  options.plugin_dirs = {built_plugins("graph")};
+  options.only_these_plugins = true;
+  return Runtime::create(options).value();
+}
+
+void align(const std::string& file, const std::string& output) {
+  const Outcome repacked = run_gantry({"--plugins", built_plugins("graph"), "--config", "/dev/null",
+                                       "repack", file, "--align", "-o", output});
+  ASSERT_EQ(repacked.status, 0) << repacked.err;
+}
+
 class AlignedModel : public ::testing::Test {
  protected:
-  AlignedModel() {
-    const Outcome repacked =
-        run_gantry({"--plugins", built_plugins("graph"), "--config", "/dev/null", "repack",
-                    base + ".so", "--align", "-o", path_});
-    EXPECT_EQ(repacked.status, 0) << repacked.err;
-  }
+  AlignedModel() { align(base + ".so", path_); }
 
   const TempDir temp_;
   const std::string path_ = (temp_ / "aligned.so").string();
@@ -100,11 +111,7 @@ TEST_F(AlignedModel, HasNoCopyOfItsParametersInMemory) {
   for (const RepackedArray& array : arrays_of(golden(base + ".so"))) {
     parameter_bytes += static_cast<std::int64_t>(array.bytes);
   }
-  RuntimeOptions options;
-  options.threads = 1;
-  options.plugin_dirs = {built_plugins("graph")};
-  options.only_these_plugins = true;
-  Runtime runtime = Runtime::create(options).value();
+  Runtime runtime = runtime_of_graphs();
   // loads the plugin
   bytes_to_first_output(runtime, golden(base + ".so"));
 
@@ -114,6 +121,29 @@ TEST_F(AlignedModel, HasNoCopyOfItsParametersInMemory) {
   // A part of the original's parameters is aligned by chance.
   EXPECT_LT(in_place, copied - parameter_bytes / 2)
       << parameter_bytes << " bytes of parameters, in place " << in_place << ", copied " << copied;
+}
+
+// As an exporter writes it, with the parameters of payload_of_large_graph() unaligned.
+TEST(AlignedLargeModel, HasNoCopyOfItsParametersInMemory) {
+  const TempDir temp;
+  const std::string original = link_large_graph(payload_of_large_graph());
+  const std::string path = (temp / "aligned.so").string();
+  align(original, path);
+  Runtime runtime = runtime_of_graphs();
+  // loads the plugin
+  bytes_to_first_output(runtime, golden(base + ".so"));
+
+  const std::int64_t copied = bytes_to_first_output(runtime, original);
+  const std::int64_t in_place = bytes_to_first_output(runtime, path);
+
+  EXPECT_GE(copied, min_bytes_of_copies);
+  EXPECT_LT(in_place, max_bytes_in_place);
+  RecordProperty("copied", static_cast<int>(copied));
+  RecordProperty("in_place", static_cast<int>(in_place));
+  const Module model = runtime.load(path).value();
+  Executor executor = runtime.executor(model, {"cpu"}).value();
+  ASSERT_TRUE(executor.run().ok());
+  EXPECT_EQ(*static_cast<const float*>(executor.output(0)->data()), 0.25f * large_model_bytes / 4);
 }
 
 }  // namespace

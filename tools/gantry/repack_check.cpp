@@ -2,6 +2,7 @@
 #include "tools/gantry/repack_check.hpp"
 
 #include "tools/gantry/common/forked_work.hpp"
+#include "tools/gantry/common/redirected_stdout.hpp"
 
 #include "core/format/container_symbols.hpp"
 
@@ -92,8 +93,12 @@ Result<LoadCheck> check_loading(Runtime& runtime, const PayloadLayouts& layouts,
     (void)guard([&] { return load_all(runtime, path, others, check.warnings); });
   };
   GANTRY_TRY(const auto failure, run_forked(1, max_load_time, load, "its code"));
-  Status loaded = failure ? Status(unavailable("the result cannot be loaded: ", failure->text))
-                          : load_all(runtime, path, others, check.warnings);
+  const auto load_again = [&]() -> Status {
+    GANTRY_TRY(const RedirectedStdout redirected, RedirectedStdout::start());
+    return load_all(runtime, path, others, check.warnings);
+  };
+  Status loaded =
+      failure ? Status(unavailable("the result cannot be loaded: ", failure->text)) : load_again();
   if (!loaded.ok()) {
     return std::move(loaded).failure().at("while loading the result; --no-load writes it anyway");
   }

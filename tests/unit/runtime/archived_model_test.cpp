@@ -124,6 +124,20 @@ TEST_F(ArchivedModel, MustHaveItsMembers) {
                          "contain\n"));
 }
 
+// Only one of the two would be compiled.
+TEST_F(ArchivedModel, IsRefusedIfTwoSourcesHaveOneNumber) {
+  ArchiveText archive = golden_archive("digits_cpp_graph_c.tar");
+  archive["codegen/host/src/digits_lib0.cc"] = "int f() { return 0; }";
+
+  const Error error = refusal(archive);
+
+  EXPECT_EQ(error.code, Code::malformed);
+  EXPECT_THAT(error.message.text(),
+              StartsWith("codegen/host/src/digits_lib0.cc has the number of "
+                         "\"codegen/host/src/digits_lib0.c\", expected a number for each file of "
+                         "code\n"));
+}
+
 // Its device modules are those of axpy2_opencl.so.
 class ArchivedPayload : public ArchivedModel {
  protected:
