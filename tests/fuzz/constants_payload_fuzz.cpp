@@ -17,8 +17,6 @@ namespace {
 // A constant of 56 bytes has a name, a record, and an index in two lists.
 constexpr Cost cost{.bytes_per_input_byte = 16};
 
-using Bytes = std::vector<std::uint8_t>;
-
 bool same_constant(const const_loader::Constant& a, const const_loader::Constant& b) {
   return a.name == b.name && a.array.shape == b.array.shape &&
          same_dtype(a.array.dtype, b.array.dtype) && std::ranges::equal(a.array.data, b.array.data);
@@ -29,10 +27,9 @@ bool same_symbol(const const_loader::Symbol& a, const const_loader::Symbol& b) {
 }
 
 void check_written(const const_loader::Payload& payload, std::uint64_t position) {
-  const Bytes bytes = written_by(position, [&](gantry_sink sink) {
-    sink.alignment = record_data_alignment;
-    expect(const_loader::write_payload(payload, Sink(sink)).ok(), "a payload is written");
-  });
+  const std::vector<std::uint8_t> bytes =
+      written_by([&](const Sink& sink) { return const_loader::write_payload(payload, sink); },
+                 record_data_alignment, position);
   const auto again = test::read_whole(test::payload_blob(bytes), const_loader::read_payload);
   expect(again.ok(), "what was written can be read");
   expect(std::ranges::equal(payload.constants, again->constants, same_constant),
