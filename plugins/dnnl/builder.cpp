@@ -27,6 +27,12 @@ Desc any_desc(const Dims& dims, Memory::data_type type) {
   return Desc(dims, type, Memory::format_tag::any);
 }
 
+std::int64_t element_count(const Dims& dims) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : dims) count *= extent;
+  return count;
+}
+
 Result<Memory::data_type> data_type_of(gantry_dtype dtype) {
   if (same_dtype(dtype, dtypes::float32)) return Memory::data_type::f32;
   if (same_dtype(dtype, dtypes::int8)) return Memory::data_type::s8;
@@ -175,6 +181,12 @@ Result<View> Builder::plain(const View& view) {
 
 Result<View> Builder::reshaped(const View& view, const Dims& dims) {
   if (view.desc.dims() == dims) return view;
+  if (element_count(view.desc.dims()) != element_count(dims)) {
+    return malformed(operator_at_, "operator ", quoted(operator_), " has a tensor of shape ",
+                     numbers_text(view.desc.dims()), ", expected the number of elements of ",
+                     numbers_text(dims))
+        .with_reason("SUBGRAPH");
+  }
   GANTRY_TRY(const View whole, plain(view));
   return View{plain_desc(dims, view.desc.data_type()), whole.buffer};
 }
@@ -217,7 +229,7 @@ Status Builder::set_output(std::uint32_t argument, const View& view, const Tenso
 
 Result<Plan> Builder::finish() {
   const Subgraph& graph = code_.graph;
-  set_operator("output");
+  set_operator("output", 0);
   for (std::uint32_t i = 0; i < graph.outputs.size(); ++i) {
     const std::uint32_t entry = graph.outputs[i];
     if (!entries_[entry].exists()) {
@@ -228,7 +240,8 @@ Result<Plan> Builder::finish() {
     GANTRY_CHECK(set_output(static_cast<std::uint32_t>(graph.inputs.size()) + i, entries_[entry],
                             graph.entries[entry]));
   }
-  place_buffers(plan_);
+  GANTRY_CHECK(place_buffers(plan_));
+  GANTRY_CHECK(check_views(plan_));
   return std::move(plan_);
 }
 

@@ -41,6 +41,10 @@ Desc any_desc(const Dims& dims, ::dnnl::memory::data_type type);
 // returns  UNSUPPORTED  a type that no operator of the table has (SUBGRAPH_OPERATOR)
 Result<::dnnl::memory::data_type> data_type_of(gantry_dtype dtype);
 
+// Returns the product of the extents of a sub-graph's tensor, which fits: the reader of sub-graphs
+// limits the size of each tensor.
+std::int64_t element_count(const Dims& dims);
+
 class Builder {
  public:
   // constants [in]  tensors in the order of the graph's constants
@@ -54,7 +58,12 @@ class Builder {
   const ::dnnl::engine& engine() const { return plan_.engine; }
 
   // Names the steps that follow.
-  void set_operator(std::string_view name) { operator_ = name; }
+  //
+  // at       [in]   offset of the operator, for errors
+  void set_operator(std::string_view name, std::uint64_t at) {
+    operator_ = name;
+    operator_at_ = at;
+  }
   // Returns the tensor of an entry; dimensions are in the order of its shape.
   const View& entry(std::uint32_t entry) const { return entries_[entry]; }
   // Sets the tensor of an entry.
@@ -72,8 +81,10 @@ class Builder {
   Result<View> in_layout(const View& view, const Desc& desc);
   // Returns the tensor in the row-major layout of its dimensions.
   Result<View> plain(const View& view);
-  // Returns the elements of a row-major tensor under other dimensions of the same number of
-  // elements. Makes a copy if the layout requires it.
+  // Returns the elements of a row-major tensor under other dimensions. Makes a copy if the layout
+  // requires it.
+  //
+  // returns  MALFORMED  the dimensions have another number of elements (SUBGRAPH)
   Result<View> reshaped(const View& view, const Dims& dims);
   // Adds a step that copies.
   Status copy(const View& from, const View& to);
@@ -102,6 +113,7 @@ class Builder {
   // Indexed by buffer: the constant of the artifact that it is.
   std::vector<std::optional<std::uint32_t>> kept_of_;
   std::string_view operator_;
+  std::uint64_t operator_at_ = 0;
 };
 
 }  // namespace gantry::dnnl_plugin

@@ -67,7 +67,7 @@ Result<float> number_of(const Operator& op, std::string_view attribute, const Vi
 // ["clip", "5", "6", "7"]: name, and the indices of the inputs scale, alpha, beta.
 Status append_quantized_activation(const Operator& op, ::dnnl::post_ops& post) {
   const std::vector<std::string>* const values = op.node.find("activation");
-  if (values == nullptr || values->front() == "none") return {};
+  if (values == nullptr || (!values->empty() && values->front() == "none")) return {};
   if (values->size() != 4) {
     return op.attributes.refuse("activation", " has ", values->size(), " values, expected 4");
   }
@@ -109,9 +109,13 @@ Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) 
   }
   GANTRY_CHECK(append_quantized_activation(op, post));
   GANTRY_TRY(const View sum_scale, named_input(op, "sum_scl_idx"));
+  GANTRY_TRY(fusion.sum, named_input(op, "sum_idx"));
+  if (fusion.sum.exists() != sum_scale.exists()) {
+    return op.refuse(": attribute ", fusion.sum.exists() ? "\"sum_idx\"" : "\"sum_scl_idx\"",
+                     " names an input, expected both of \"sum_idx\" and \"sum_scl_idx\", or none");
+  }
   if (sum_scale.exists()) {
     GANTRY_TRY(const float scale, number_of(op, "sum_scl_idx", sum_scale));
-    GANTRY_TRY(fusion.sum, named_input(op, "sum_idx"));
     post.append_sum(scale);
   }
   GANTRY_TRY(const View zero_point, named_input(op, "dst_zp_idx"));
@@ -128,7 +132,8 @@ Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) 
 
 Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
   const bool is_quantized = op.attributes.has("o_scl_idx") || op.attributes.has("dst_zp_idx") ||
-                            op.attributes.has("bias_idx") || op.attributes.has("sum_idx");
+                            op.attributes.has("bias_idx") || op.attributes.has("sum_idx") ||
+                            op.attributes.has("sum_scl_idx");
   Fusion fusion;
   if (is_quantized) {
     GANTRY_TRY(fusion, read_quantized_fusion(op, channels));
@@ -159,9 +164,7 @@ Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
   }
   if (fusion.bias.exists()) {
     GANTRY_TRY(fusion.bias, op.builder.plain(fusion.bias));
-    std::int64_t count = 1;
-    for (const std::int64_t extent : fusion.bias.desc.dims()) count *= extent;
-    if (count != channels) {
+    if (element_count(fusion.bias.desc.dims()) != channels) {
       return op.refuse(": bias has shape ", numbers_text(fusion.bias.desc.dims()), ", expected ",
                        channels, " numbers");
     }

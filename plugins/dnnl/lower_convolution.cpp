@@ -112,7 +112,7 @@ Status add_convolution(const Operator& op, const Convolution& read, const View& 
 
 Status lower_convolution(const Operator& op) {
   GANTRY_TRY(const Convolution read, read_convolution(op));
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const View kernel, op.input(1));
   GANTRY_TRY(const View data, in_order(op, input, read.data_layout, read.data_letters));
   GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters));
@@ -142,7 +142,7 @@ Status lower_transposed_convolution(const Operator& op) {
     const std::size_t o = letters.find('O'), i = letters.find('I');
     if (o < i) std::swap(letters[o], letters[i]);
   }
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const View kernel, op.input(1));
   GANTRY_TRY(const View data, in_order(op, input, read.data_layout, read.data_letters));
   GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters));

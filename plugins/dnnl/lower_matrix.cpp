@@ -36,8 +36,7 @@ Status lower_dense(const Operator& op) {
                      "[..., units]");
   }
   // The dimensions before the last one are rows.
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < in.size(); ++i) rows *= in[i];
+  const std::int64_t rows = element_count({in.begin(), in.end() - 1});
   GANTRY_TRY(const View data, builder.reshaped(input, {rows, in.back()}));
   GANTRY_TRY(const Fusion fusion, read_fusion(op, units[0]));
   GANTRY_TRY(const auto type, op.output_type());

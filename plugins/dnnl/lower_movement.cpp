@@ -77,14 +77,9 @@ Status lower_concatenate(const Operator& op) {
 
 // The sub-graph has the shape; attributes of reshape, squeeze and the like repeat it.
 Status lower_reshape(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
-  const auto count_of = [](const Dims& dims) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : dims) count *= extent;
-    return count;
-  };
+  GANTRY_TRY(const View input, op.input_or_part(0));
   const Dims in = input.desc.dims(), out = op.output_dims();
-  if (count_of(in) != count_of(out)) {
+  if (element_count(in) != element_count(out)) {
     return op.refuse(" gives shape ", numbers_text(in), " the shape ", numbers_text(out),
                      ", which has another number of elements");
   }
@@ -93,7 +88,7 @@ Status lower_reshape(const Operator& op) {
 }
 
 Status lower_transpose(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   std::vector<std::int64_t> order;
   if (op.attributes.has("axes")) {
     GANTRY_TRY(order, op.attributes.integers("axes"));
@@ -108,7 +103,7 @@ Status lower_transpose(const Operator& op) {
 }
 
 Status lower_layout_transform(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const std::string_view from, op.attributes.text("src_layout"));
   GANTRY_TRY(const std::string_view to, op.attributes.text("dst_layout"));
   std::string letters;
@@ -135,13 +130,13 @@ Status lower_layout_transform(const Operator& op) {
 
 // Pads the last two dimensions with zeros: top, left, bottom, right.
 Status lower_pad(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const Dims padding, op.attributes.integers("padding", 4));
   const Dims in = input.desc.dims(), out = op.output_dims();
   const std::size_t rank = out.size();
-  if (rank < 2 || in.size() != rank) {
+  if (rank < 2 || in.size() != rank || !std::equal(in.begin(), in.end() - 2, out.begin())) {
     return op.refuse(": shape ", numbers_text(in), " gives ", numbers_text(out),
-                     ", expected the same number of dimensions, 2 or more");
+                     ", expected two or more dimensions, of which only the last two change");
   }
   Dims start(rank, 0);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -160,7 +155,7 @@ Status lower_pad(const Operator& op) {
 }
 
 Status lower_slice(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   const std::size_t rank = input.desc.dims().size();
   GANTRY_TRY(const Dims start, op.attributes.integers("start", rank));
   GANTRY_TRY(const Dims size, op.attributes.integers("size", rank));
@@ -171,7 +166,7 @@ Status lower_slice(const Operator& op) {
 
 // The sub-graph has the extents of all parts; the attributes repeat them.
 Status lower_split(const Operator& op) {
-  GANTRY_TRY(const View input, op.input(0));
+  GANTRY_TRY(const View input, op.input_or_part(0));
   Dims size = input.desc.dims();
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", size.size()));
   Dims start(size.size(), 0);
@@ -229,10 +224,7 @@ Status lower_reduce(const Operator& op) {
   }
   // keepdims: the sub-graph has the shape.
   const Dims out = op.output_dims();
-  std::int64_t count = 1, expected = 1;
-  for (const std::int64_t extent : dims) count *= extent;
-  for (const std::int64_t extent : out) expected *= extent;
-  if (count != expected) {
+  if (element_count(dims) != element_count(out)) {
     return op.refuse(" gives ", numbers_text(dims), ", the sub-graph has ", numbers_text(out));
   }
   GANTRY_TRY(output, builder.reshaped(output, out));

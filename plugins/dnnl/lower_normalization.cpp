@@ -13,9 +13,8 @@ using Flags = ::dnnl::normalization_flags;
 // Returns input i, which has one number for each channel.
 Result<View> channel_input(const Operator& op, std::size_t i, std::int64_t channels) {
   GANTRY_TRY(View view, op.input(i));
-  std::int64_t count = 1;
-  for (const std::int64_t extent : view.desc.dims()) count *= extent;
-  if (count != channels || view.desc.data_type() != ::dnnl::memory::data_type::f32) {
+  if (element_count(view.desc.dims()) != channels ||
+      view.desc.data_type() != ::dnnl::memory::data_type::f32) {
     return op.refuse(": input ", i, " has shape ", numbers_text(view.desc.dims()), ", expected ",
                      channels, " numbers of float32");
   }
@@ -164,8 +163,7 @@ Status lower_instance_norm(const Operator& op) {
                                         ", supported is 1 of three or more dimensions");
   }
   GANTRY_TRY(const Affine affine, read_affine(op));
-  std::int64_t spatial = 1;
-  for (std::size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
+  const std::int64_t spatial = element_count({dims.begin() + 2, dims.end()});
   GANTRY_TRY(const View rows, op.builder.reshaped(input, {dims[0] * dims[1], spatial}));
   GANTRY_TRY(View output, add_layer_norm(op, rows, {affine.epsilon, false, false}, {}, {}));
   GANTRY_TRY(output, op.builder.reshaped(output, dims));

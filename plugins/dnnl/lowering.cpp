@@ -73,7 +73,7 @@ Failure not_supported(std::string_view key, const SubgraphNode& node) {
 Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode& node) {
   const auto match = find_operator(code.type_key, node.name);
   if (!match) return not_supported(code.type_key, node);
-  builder.set_operator(node.name);
+  builder.set_operator(node.name, node.at);
   const Operator op{builder, code.graph, node, *match};
   try {
     return lower(op);
@@ -92,6 +92,11 @@ Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode
 }  // namespace
 
 Result<View> Operator::input(std::size_t i) const {
+  GANTRY_TRY(const View view, input_or_part(i));
+  return view.desc.data.offset0 == 0 ? view : builder.plain(view);
+}
+
+Result<View> Operator::input_or_part(std::size_t i) const {
   if (i >= node.inputs.size()) {
     return refuse(" has ", node.inputs.size(), " inputs, expected ", quoted(match.row->inputs));
   }

@@ -29,11 +29,14 @@ struct Operator {
   SubgraphAttributes attributes{node};
 
   std::size_t input_count() const { return node.inputs.size(); }
-  // Returns input i.
+  // Returns input i. It begins at the start of its buffer: primitives give their output the layout
+  // of their input, with an offset too, and memory has no room for that.
   //
   // returns  MALFORMED    there are fewer inputs (SUBGRAPH)
   //          UNSUPPORTED  it is an output that its operator does not compute
   Result<View> input(std::size_t i) const;
+  // The same for operators that only copy it: it may begin inside of its buffer, as a part does.
+  Result<View> input_or_part(std::size_t i) const;
   // Returns the shape and the element type of output 0.
   Dims output_dims() const;
   Result<::dnnl::memory::data_type> output_type() const;

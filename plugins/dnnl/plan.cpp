@@ -2,6 +2,7 @@
 #include "plan.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/dtype_text.hpp>
 
 #include <unistd.h>
 
@@ -11,6 +12,9 @@
 namespace gantry::dnnl_plugin {
 namespace {
 
+// More than any machine has, and far from the end of the range.
+constexpr std::uint64_t max_arena = std::uint64_t{1} << 62;
+
 std::size_t aligned(std::size_t bytes) {
   return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
 }
@@ -18,6 +22,25 @@ std::size_t aligned(std::size_t bytes) {
 std::size_t physical_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Returns the end of the last element of a layout, from the start of its buffer.
+std::size_t end_of(const Desc& desc) {
+  const dnnl_memory_desc_t& data = desc.data;
+  if (data.format_kind != dnnl_blocked) return desc.get_size();
+  const dnnl_blocking_desc_t& blocking = data.format_desc.blocking;
+  std::int64_t blocks[DNNL_MAX_NDIMS];
+  std::fill_n(blocks, DNNL_MAX_NDIMS, 1);
+  std::int64_t last = data.offset0, inner = 1;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    blocks[blocking.inner_idxs[i]] *= blocking.inner_blks[i];
+    inner *= blocking.inner_blks[i];
+  }
+  for (int i = 0; i < data.ndims; ++i) {
+    if (data.padded_dims[i] == 0) return 0;
+    last += (data.padded_dims[i] / blocks[i] - 1) * blocking.strides[i];
+  }
+  return static_cast<std::size_t>(last + inner) * dnnl_data_type_size(data.data_type);
 }
 
 }  // namespace
@@ -37,7 +60,19 @@ Result<AlignedBytes> new_aligned_bytes(std::size_t size) {
   return AlignedBytes(memory);
 }
 
-void place_buffers(Plan& plan) {
+Status place_buffers(Plan& plan) {
+  // No sum of the placement wraps around if that of all sizes does not.
+  std::uint64_t sum = 0;
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.kind != BufferKind::temporary && buffer.kind != BufferKind::zeroed) continue;
+    if (buffer.bytes > max_arena - sum) {
+      return exhausted("tensors need ", ByteCount(sum), " and ", ByteCount(buffer.bytes),
+                       ", maximum is ", ByteCount(max_arena))
+          .with_reason("MEMORY");
+    }
+    sum += aligned(buffer.bytes);
+    if (sum > max_arena) sum = max_arena;
+  }
   std::vector<Buffer*> order;
   for (Buffer& buffer : plan.buffers) {
     if (buffer.kind == BufferKind::temporary) order.push_back(&buffer);
@@ -62,6 +97,18 @@ void place_buffers(Plan& plan) {
     buffer.offset = plan.arena_bytes;
     plan.arena_bytes += aligned(buffer.bytes);
   }
+  return {};
+}
+
+Status check_views(const Plan& plan) {
+  for (const PlanView& view : plan.views) {
+    const std::size_t end = end_of(view.desc), bytes = plan.buffers[view.buffer].bytes;
+    if (end > bytes) {
+      return bug("view of shape ", numbers_text(view.desc.dims()), " ends at byte ", end,
+                 " of a buffer of ", ByteCount(bytes));
+    }
+  }
+  return {};
 }
 
 }  // namespace gantry::dnnl_plugin

@@ -98,7 +98,13 @@ struct Plan {
 
 // Places temporary and zeroed buffers in the arena: buffers whose steps do not overlap share memory.
 //
+// returns  EXHAUSTED  their sum exceeds every memory (MEMORY)
 // costs    O(buffers x buffers in use at one step)
-void place_buffers(Plan& plan);
+Status place_buffers(Plan& plan);
+
+// Refuses a plan whose primitives would read or write outside of a buffer.
+//
+// returns  BUG    a view reaches behind the end of its buffer
+Status check_views(const Plan& plan);
 
 }  // namespace gantry::dnnl_plugin

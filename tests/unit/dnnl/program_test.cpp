@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plugins/dnnl/builder.hpp"
 #include "plugins/dnnl/plan.hpp"
 #include "plugins/dnnl/threads.hpp"
 #include "tests/unit/dnnl/subgraph_runner.hpp"
@@ -145,12 +146,55 @@ TEST(DnnlPlan, SharesTheMemoryOfBuffersThatDoNotOverlap) {
   add(BufferKind::zeroed, 10, 0, 0);
   add(BufferKind::argument, 1000, 0, 0);
 
-  place_buffers(plan);
+  ASSERT_TRUE(place_buffers(plan).ok());
 
   std::vector<std::size_t> offsets;
   for (const Buffer& buffer : plan.buffers) offsets.push_back(buffer.offset);
   EXPECT_THAT(offsets, ElementsAre(0, 128, 0, 192, 0));
   EXPECT_EQ(plan.arena_bytes, 256u);
+}
+
+TEST(DnnlPlan, RefusesBuffersWhoseSumExceedsEveryMemory) {
+  for (const BufferKind kind : {BufferKind::temporary, BufferKind::zeroed}) {
+    Plan plan;
+    for (int i = 0; i < 3; ++i) {
+      Buffer& buffer = plan.buffers.emplace_back();
+      buffer.kind = kind;
+      buffer.bytes = std::size_t{1} << 61;
+    }
+
+    const Status refused = place_buffers(plan);
+
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::exhausted);
+    EXPECT_EQ(refused.error().reason, "MEMORY");
+    EXPECT_THAT(refused.error().message, ::testing::StartsWith("tensors need 4.0 EiB "));
+  }
+}
+
+Plan plan_of_a_view(const Desc& desc, std::size_t bytes) {
+  Plan plan;
+  plan.buffers.emplace_back().bytes = bytes;
+  plan.views.push_back({desc, 0});
+  return plan;
+}
+
+TEST(DnnlPlan, RefusesAViewThatEndsBehindItsBuffer) {
+  using Memory = ::dnnl::memory;
+  const Desc whole({2, 6}, Memory::data_type::f32, Dims{6, 1});
+  const Desc part = whole.submemory_desc({2, 3}, {0, 3});
+  const Desc blocked({1, 16, 2, 2}, Memory::data_type::f32, Memory::format_tag::nChw8c);
+
+  EXPECT_TRUE(check_views(plan_of_a_view(whole, 48)).ok());
+  EXPECT_TRUE(check_views(plan_of_a_view(part, 48)).ok());
+  EXPECT_TRUE(check_views(plan_of_a_view(blocked, 256)).ok());
+  EXPECT_TRUE(check_views(plan_of_a_view(plain_desc({2, 0}, Memory::data_type::f32), 0)).ok());
+  EXPECT_EQ(check_views(plan_of_a_view(blocked, 255)).error().code, Code::bug);
+  const Status refused = check_views(plan_of_a_view(part, 47));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::bug);
+  EXPECT_EQ(refused.error().message,
+            "view of shape [2, 3] ends at byte 48 of a buffer of 47 bytes");
 }
 
 }  // namespace

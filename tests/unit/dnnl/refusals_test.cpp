@@ -25,6 +25,14 @@ std::string attribute(std::string_view name, std::string_view values) {
   return concat("\"", name, "\": [\n     [\n      ", values, "\n     ]\n    ]");
 }
 
+// Adds a tensor of one row to three.
+SubgraphCase sum_of_one_row() {
+  SubgraphCase what = changed("dnnl_json", "dense_bias_sum", "3,\n       5", "1,\n       5");
+  what.constants[2].shape = {1, 5};
+  what.constants[2].bytes.resize(20);
+  return what;
+}
+
 struct BadOperator {
   std::string name;
   SubgraphCase what;
@@ -131,6 +139,11 @@ INSTANTIATE_TEST_SUITE_P(
                     changed("dnnl_json", "dense_pack", "\"NC4n\"", "\"NK4n\""), Code::unsupported,
                     "attribute \"weight_layout\" is \"NK4n\", supported are the dimensions NC in "
                     "any order, and blocks of them at the end"},
+        BadOperator{"DenseToMoreRows",
+                    changed("dnnl_json", "dense", "3,\n       5", "4,\n       5"), Code::malformed,
+                    "has a tensor of shape [3, 5], expected the number of elements of [4, 5]"},
+        BadOperator{"DenseSumOfFewerRows", sum_of_one_row(), Code::malformed,
+                    "has a tensor of shape [1, 5], expected the number of elements of [3, 5]"},
         BadOperator{"AxisOutOfRange",
                     changed("dnnl_json", "softmax", attribute("axis", "\"-1\""),
                             attribute("axis", "\"3\"")),
@@ -195,6 +208,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Code::malformed,
                     "attribute \"padding\" is [2, 0, 2, 3], shapes are [2, 3, 4, 5] and "
                     "[2, 3, 7, 8]"},
+        BadOperator{
+            "PaddingOfMoreImages",
+            changed("tensorrt", "pad", "2,\n       3,\n       7", "3,\n       3,\n       7"),
+            Code::malformed,
+            "shape [2, 3, 4, 5] gives [3, 3, 7, 8], expected two or more dimensions, of which only "
+            "the last two change"},
         BadOperator{"ReductionThatExcludes",
                     changed("tensorrt", "sum", attribute("exclude", "\"0\""),
                             attribute("exclude", "\"1\"")),
@@ -218,6 +237,24 @@ INSTANTIATE_TEST_SUITE_P(
             "QuantizedActivationInput",
             changed("dnnl_json", "qnn_dense", "\"clip\",\n      \"3\"", "\"clip\",\n      \"x\""),
             Code::malformed, "attribute \"activation\" has \"x\", expected an input index"},
+        BadOperator{
+            "QuantizedActivationWithoutName",
+            changed("dnnl_json", "qnn_dense",
+                    attribute("activation", "\"clip\",\n      \"3\",\n      \"4\",\n      \"5\""),
+                    "\"activation\": [[]]"),
+            Code::malformed, "attribute \"activation\" has 0 values, expected 4"},
+        BadOperator{"QuantizedSumWithoutTensor",
+                    changed("dnnl_json", "qnn_conv2d", attribute("sum_idx", "\"3\""),
+                            attribute("sum_idx", "\"-1\"")),
+                    Code::malformed,
+                    "attribute \"sum_scl_idx\" names an input, expected both of \"sum_idx\" and "
+                    "\"sum_scl_idx\", or none"},
+        BadOperator{"QuantizedSumWithoutScale",
+                    changed("dnnl_json", "qnn_conv2d", attribute("sum_scl_idx", "\"8\""),
+                            attribute("sum_scl_idx", "\"-1\"")),
+                    Code::malformed,
+                    "attribute \"sum_idx\" names an input, expected both of \"sum_idx\" and "
+                    "\"sum_scl_idx\", or none"},
         BadOperator{"QuantizedInputOutOfRange",
                     changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
                             attribute("o_scl_idx", "\"70\"")),
