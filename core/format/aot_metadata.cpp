@@ -18,6 +18,9 @@ constexpr std::uint64_t metadata_bytes = 80, name_at = 72;
 constexpr std::uint64_t item_bytes = 32;
 // Of each list; real models have a few.
 constexpr std::int64_t max_items = 4096;
+// Of all texts of one description. Structs may share texts: without a limit, a small hostile file
+// takes 16384 times the longest text.
+constexpr std::uint64_t max_name_bytes = std::uint64_t{1} << 20;
 // TVM's own limit.
 constexpr std::uint64_t max_constant_bytes = INT32_MAX;
 
@@ -38,7 +41,7 @@ class Reader {
  public:
   explicit Reader(const MemoryImage& image) : image_(image) {}
 
-  Result<AotMetadata> read(std::uint64_t address) const {
+  Result<AotMetadata> read(std::uint64_t address) {
     GANTRY_TRY(ByteReader in, at(address, metadata_bytes, "metadata"));
     const std::uint64_t version_at = in.offset();
     GANTRY_TRY(const std::int64_t version, in.read_i64("version"));
@@ -62,7 +65,7 @@ class Reader {
       metadata.constants.push_back(std::move(constant));
     }
     GANTRY_TRY(const std::uint64_t name, in.read_u64("module name"));
-    GANTRY_TRY(metadata.module_name, image_.text(name, "module name"));
+    GANTRY_TRY(metadata.module_name, text(name, "module name"));
     return metadata;
   }
 
@@ -75,6 +78,15 @@ class Reader {
   Result<ByteReader> at(std::uint64_t address, std::uint64_t size, std::string_view what) const {
     GANTRY_TRY(const auto bytes, image_.bytes(address, size, what));
     return ByteReader(bytes, image_.relative(address));
+  }
+
+  // Counts towards max_name_bytes.
+  Result<std::string_view> text(std::uint64_t address, const std::string& what) {
+    GANTRY_TRY(const std::string_view found, image_.text(address, what));
+    name_bytes_ += found.size();
+    if (name_bytes_ <= max_name_bytes) return found;
+    return refuse_metadata(image_.relative(address), "names up to the ", what, " have ",
+                           ByteCount(name_bytes_), ", maximum is ", ByteCount(max_name_bytes));
   }
 
   Result<ItemList> item_list(ByteReader& in, std::string_view item) const {
@@ -93,7 +105,7 @@ class Reader {
               concat(list.count, " ", item, "s"));
   }
 
-  Result<std::vector<AotTensor>> tensors(ByteReader& in, std::string_view item) const {
+  Result<std::vector<AotTensor>> tensors(ByteReader& in, std::string_view item) {
     GANTRY_TRY(const ItemList list, item_list(in, item));
     GANTRY_TRY(ByteReader items, items_of(list, item));
     std::vector<AotTensor> tensors;
@@ -105,10 +117,10 @@ class Reader {
     return tensors;
   }
 
-  Result<AotTensor> read_tensor(ByteReader& in, const std::string& what) const {
+  Result<AotTensor> read_tensor(ByteReader& in, const std::string& what) {
     AotTensor tensor;
     GANTRY_TRY(const std::uint64_t name, in.read_u64("name"));
-    GANTRY_TRY(tensor.name, image_.text(name, concat("name of ", what)));
+    GANTRY_TRY(tensor.name, text(name, concat("name of ", what)));
 
     GANTRY_TRY(const std::uint64_t shape, in.read_u64("shape"));
     const std::uint64_t rank_at = in.offset();
@@ -144,10 +156,10 @@ class Reader {
     return tensor;
   }
 
-  Result<AotConstant> read_constant(ByteReader& in, const std::string& what) const {
+  Result<AotConstant> read_constant(ByteReader& in, const std::string& what) {
     AotConstant constant;
     GANTRY_TRY(const std::uint64_t name, in.read_u64("name"));
-    GANTRY_TRY(constant.name, image_.text(name, concat("name of ", what)));
+    GANTRY_TRY(constant.name, text(name, concat("name of ", what)));
     const std::uint64_t offset_at = in.offset();
     GANTRY_TRY(constant.offset, in.read_u64("offset"));
     GANTRY_TRY(const std::uint64_t size, in.read_u64("bytes"));
@@ -164,6 +176,7 @@ class Reader {
   }
 
   const MemoryImage& image_;
+  std::uint64_t name_bytes_ = 0;
 };
 
 }  // namespace

@@ -71,7 +71,8 @@ struct AotMetadata {
 //
 // address  [in]   of the metadata
 // returns  MALFORMED    a pointer that leads out of the image, a count without room, a number that is
-//                       negative, a text without an end; with the relative address as the offset
+//                       negative, a text without an end, more than 1 MiB of names; with the
+//                       relative address as the offset
 //          UNSUPPORTED  another version; an element type that is not supported
 // lifetime views are those of the image
 // costs    O(tensors + bytes of names), both limited; the data of constants are not read

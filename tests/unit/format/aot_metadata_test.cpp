@@ -79,6 +79,17 @@ std::function<void(AotImage&)> with(std::uint64_t at, std::uint64_t word) {
   return [=](AotImage& image) { image.set(at, word); };
 }
 
+// Replaces the constants by copies of the first with one name of this length.
+void add_constants(AotImage& image, std::uint64_t count, std::size_t name_bytes) {
+  image.set(constant, image.add_text(std::string(name_bytes, 'a')));
+  const auto first = image.bytes.begin() + static_cast<std::ptrdiff_t>(constant);
+  const std::vector<std::uint8_t> item(first, first + 32);
+  std::vector<std::uint8_t> items;
+  for (std::uint64_t i = 0; i < count; ++i) items.insert(items.end(), item.begin(), item.end());
+  image.set(56, image.add(items));
+  image.set(64, count);
+}
+
 class AotMetadataRefuse : public ::testing::TestWithParam<WrongWord> {};
 TEST_P(AotMetadataRefuse, AWrongWord) {
   const WrongWord& wrong = GetParam();
@@ -121,6 +132,9 @@ INSTANTIATE_TEST_SUITE_P(
             0x1180, "module name at 0x1180 has no end in 4096 bytes"},
         WrongWord{"TextNotUtf8", [](AotImage& image) { image.set(72, image.add_text("\xff")); },
                   0x1180, "module name at 0x1180 is not UTF-8"},
+        WrongWord{"NamesTooLong", [](AotImage& image) { add_constants(image, 257, 4090); }, 0x1180,
+                  "names up to the name of constant 256 have 1.0 MiB (1051138 bytes), maximum is "
+                  "1.0 MiB (1048576 bytes)"},
         WrongWord{"NegativeRank", with(input + 16, UINT64_MAX), 0x1060,
                   "rank of input 0 is -1, range is 0 to 32"},
         WrongWord{"RankTooLarge", with(input + 16, 33), 0x1060,
@@ -148,6 +162,13 @@ INSTANTIATE_TEST_SUITE_P(
                   "constant 0 has 8 bytes at offset 2147483648 of its pool, whose maximum is "
                   "2.0 GiB (2147483647 bytes)"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(AotMetadata, HaveAMebibyteOfNames) {
+  AotImage image;
+  add_constants(image, 256, 4090);
+
+  EXPECT_TRUE(read_aot_metadata(image_of(image), AotImage::base).ok());
+}
 
 TEST(AotMetadata, HaveAddressesRelativeToTheLibraryInErrors) {
   AotImage image;
