@@ -85,7 +85,8 @@ Status Memory::set_parameter(std::size_t input, const Parameter& parameter, cons
                              const gantry_env* env) {
   const AotTensor& expected = metadata_.inputs[input];
   const ArrayRecord& array = parameter.array;
-  if (array.data.size() != expected.bytes || !same_dtype(array.dtype, expected.dtype)) {
+  if (array.data.size() != expected.bytes || !same_dtype(array.dtype, expected.dtype) ||
+      !std::ranges::equal(array.shape, expected.shape)) {
     return malformed(array.data_at, "parameter is ", type_text(array.dtype, array.shape), " in ",
                      array.data.size(), " bytes, its input is ",
                      type_text(expected.dtype, expected.shape), " in ", expected.bytes)

@@ -30,7 +30,7 @@ class Memory {
   // place if they are aligned, else copied; other parameters are skipped.
   //
   // returns  EXHAUSTED  with the tensor for which there is no memory
-  //          MALFORMED  a parameter has another type than its input
+  //          MALFORMED  a parameter has another dtype or shape than its input
   Status create(const Payload& payload, bool with_parameters, const gantry_env* env);
 
   std::size_t input_count() const { return metadata_.inputs.size(); }

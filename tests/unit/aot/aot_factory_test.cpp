@@ -94,6 +94,20 @@ TEST_F(AotFactories, RefuseAParameterOfAnotherType) {
             "  while setting parameter \"x\"");
 }
 
+// One number, as the input has, in another shape.
+TEST_F(AotFactories, RefuseAParameterOfAnotherShape) {
+  const Value factory = load(payload({{"scale", {2}}})).value();
+
+  const auto made = call(factory, "default", {device_value(gantry::test::cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::malformed);
+  EXPECT_EQ(made.error().reason, "BLOB_FORMAT");
+  EXPECT_EQ(made.error().message,
+            "parameter is float32[1] in 4 bytes, its input is float32[] in 4\n"
+            "  while setting parameter \"scale\"");
+}
+
 TEST_F(AotFactories, NameTheExportThatALibraryWithoutDescriptionNeeds) {
   FakeHost other;
   const Source source{Host(other.table()), other.node(), std::make_shared<const Payload>()};
