@@ -60,8 +60,7 @@ Status Module::initialize(const Symbol& symbol) {
   const auto number = value_int(result.get());
   if (number && *number == 0) return {};
   const std::string found = number ? concat(*number) : kind_text(result.kind());
-  return fail(Code::bug, quoted(name), " returns ", found, ", expected 0")
-      .with_reason("RESULT_KIND");
+  return bug(quoted(name), " returns ", found, ", expected 0").with_reason("RESULT_KIND");
 }
 
 Result<Value> Module::tensor_of(std::uint32_t index) {
