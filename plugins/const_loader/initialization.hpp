@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,7 +22,8 @@ class Initializations {
   // that runs; after a failure one of them runs it again. Calls for other symbols do not wait.
   //
   // body     [in]   returns a Status
-  // returns  of `body`; INVALID: `body` of this symbol calls this function
+  // returns  of `body`; INVALID: `body` of this symbol waits for itself, on one thread or through
+  //          other symbols on others. Those of another object are not seen.
   // thread   any
   template <class Body>
   Status once(std::size_t symbol, const Body& body) {
@@ -38,7 +40,10 @@ class Initializations {
   enum class State : unsigned char { unused, running, done };
   struct Symbol {
     State state = State::unused;
+    // Runs it.
     std::thread::id thread;
+    // The symbol for which that thread waits, if any.
+    std::optional<std::size_t> waits_for;
   };
   struct Running {
     Initializations& owner;
@@ -50,6 +55,9 @@ class Initializations {
   // Returns true if the caller runs the initialization, and false if it is done.
   Result<bool> begin(std::size_t symbol);
   void end(std::size_t symbol, bool succeeded) noexcept;
+  // Locked by the caller.
+  bool is_waiting_for(std::size_t symbol, std::thread::id thread) const;
+  void set_wait(std::thread::id thread, std::optional<std::size_t> symbol);
 
   std::mutex mutex_;
   std::condition_variable changed_;

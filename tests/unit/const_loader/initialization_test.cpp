@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace gantry::const_loader::test {
@@ -51,6 +53,35 @@ TEST(Initialization, RunsAgainUntilItSucceeds) {
 
   EXPECT_EQ(runs, 4);
   EXPECT_EQ(failures, 3);
+}
+
+// Each thread runs one symbol and looks up the next one, the last the first.
+TEST(Initialization, RefusesACircleOfThreads) {
+  for (const std::size_t count : {2u, 3u}) {
+    Initializations initializations(count);
+    std::atomic<std::size_t> running = 0;
+    std::mutex mutex;
+    std::vector<Error> errors;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i) {
+      threads.emplace_back([&, i] {
+        Status status = initializations.once(i, [&]() -> Status {
+          ++running;
+          while (running < count) std::this_thread::yield();
+          return initializations.once((i + 1) % count, [] { return Status(); });
+        });
+        const std::lock_guard lock(mutex);
+        if (!status.ok()) errors.push_back(std::move(status).error());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].code, Code::invalid);
+    EXPECT_EQ(errors[0].message,
+              "its initialization on another thread waits for one of this thread, which would wait "
+              "for ever");
+  }
 }
 
 TEST(Initialization, RunsAgainAfterAnException) {
