@@ -8,6 +8,7 @@
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
@@ -108,6 +109,11 @@ Result<std::vector<gantry_value>> items_of(const Host& host, const Value& result
   if (result.kind() != GANTRY_ARRAY) return std::vector<gantry_value>{result.get()};
   GANTRY_TRY(const auto items, host.items(result.object()));
   return std::vector<gantry_value>(items.begin(), items.end());
+}
+
+// Texts of tensors show the first extents only.
+bool is_same_type(const gantry_tensor& a, const gantry_tensor& b) {
+  return same_dtype(a.dtype, b.dtype) && std::ranges::equal(shape_of(a), shape_of(b));
 }
 
 }  // namespace
@@ -424,7 +430,7 @@ Status VmModule::copy_outputs(std::uint32_t function, const gantry_env* env) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const gantry_tensor* const from = gantry_value_tensor(&items[i]);
     const gantry_tensor& to = *outputs[i].tensor();
-    if (from == nullptr || tensor_text(*from) != tensor_text(to) || !is_compact(to)) {
+    if (from == nullptr || !is_same_type(*from, to) || !is_compact(to)) {
       return invalid("output ", i, " is ", from == nullptr ? "a tuple" : tensor_text(*from),
                      ", the tensor of set_outputs is ", tensor_text(to),
                      is_compact(to) ? "" : " and not dense")

@@ -279,6 +279,20 @@ TEST_F(RelayModules, RefuseOutputsOfOtherTypes) {
             "is 1");
 }
 
+// Texts of tensors show 16 extents.
+TEST_F(RelayModules, RefuseOutputsThatDifferInALateExtent) {
+  make();
+  start_vm();
+  std::vector<std::int64_t> shape(17, 1);
+  const Value x = tensor(dtypes::float32, shape, std::vector<float>{1});
+  shape.back() = 2;
+  const Value wider = tensor(dtypes::float32, shape, std::vector<float>{0, 0});
+  (void)expect(*vm, "set_input", {name("same"), x});
+  (void)expect(*vm, "set_outputs", {name("same"), wider});
+
+  EXPECT_THAT(failure(*vm, "invoke", {name("same")}), ::testing::StartsWith("output 0 is float32"));
+}
+
 // ---- late-bound constants
 
 class RelayLateBound : public RelayModules {
