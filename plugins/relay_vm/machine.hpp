@@ -48,8 +48,8 @@ class Machine {
 
   // Runs a function. Precondition: is_initialized().
   //
-  // args     [in]   tensors, and arrays of them; borrowed. Tensors of other devices are copied, as
-  //                 are those that are not dense or not aligned
+  // args     [in]   dense tensors, and arrays of them; borrowed. Tensors of other devices are copied,
+  //                 as are those that are not aligned
   // returns  a tensor, or an array for a tuple. INVALID for a wrong number of arguments; the
   //          failures of kernels, with the instruction
   Result<Value> run(std::uint32_t function, const gantry_env* env,

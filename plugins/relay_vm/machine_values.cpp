@@ -5,6 +5,7 @@
 
 #include <gantry/array_record.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -39,6 +40,11 @@ std::uint64_t element_count(std::span<const std::int64_t> extents) {
   std::uint64_t count = 1;
   for (const std::int64_t extent : extents) count *= static_cast<std::uint64_t>(extent);
   return count;
+}
+
+// Precondition: the tensor has strides.
+std::span<const std::int64_t> strides_of(const gantry_tensor& tensor) {
+  return {tensor.strides, static_cast<std::size_t>(tensor.ndim)};
 }
 
 // Reads a number of a width. A truth value is 0 or 1.
@@ -208,18 +214,20 @@ Status Machine::reshape(const Instruction& at, AnyRef* registers) {
 
 Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_tensor& tensor,
                                       gantry_device_id device) {
+  if (!is_compact(tensor)) {
+    return invalid("tensor ", tensor_text(tensor), " has strides ", numbers_text(strides_of(tensor)),
+                   ", expected dense rows")
+        .with_reason("ARGUMENT");
+  }
   Ref<TensorObject> made = heap_.tensor();
   const bool is_cpu = device.type == cpu_device_type;
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  const bool fits = same_device(tensor.device, device) && is_compact(tensor) &&
+  const bool fits = same_device(tensor.device, device) &&
                     (is_cpu ? address % argument_alignment == 0 : tensor.byte_offset == 0);
   if (!fits) {
     GANTRY_TRY(auto copy, new_tensor(device, tensor.dtype, gantry::shape_of(tensor)));
-    if (is_compact(tensor)) {
-      GANTRY_CHECK(host_.tensor_copy(tensor, copy->view, &env_));
-      return AnyRef(std::move(copy));
-    }
-    return invalid("tensor is not dense").with_reason("ARGUMENT");
+    GANTRY_CHECK(host_.tensor_copy(tensor, copy->view, &env_));
+    return AnyRef(std::move(copy));
   }
   made->view = tensor;
   made->view.strides = nullptr;

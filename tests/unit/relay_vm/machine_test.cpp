@@ -160,11 +160,16 @@ TEST_F(Relay, RefusesArgumentsThatAreNotDense) {
   every_second.shape = &extent;
   every_second.strides = &stride;
   const gantry_value args[] = {tensor_ref_value(&every_second), x.get()};
+  const std::size_t before = fake.allocations.size();
 
   const auto sum = machine->run(0, nullptr, args);
 
   ASSERT_FALSE(sum.ok());
-  EXPECT_EQ(text(sum.error()), "tensor is not dense\n  in parameter \"x\"");
+  EXPECT_EQ(sum.error().code, Code::invalid);
+  EXPECT_EQ(sum.error().reason, "ARGUMENT");
+  EXPECT_EQ(text(sum.error()),
+            "tensor float32[2] has strides [2], expected dense rows\n  in parameter \"x\"");
+  EXPECT_EQ(fake.allocations.size(), before);
 }
 
 TEST_F(Relay, RefusesOtherArguments) {
