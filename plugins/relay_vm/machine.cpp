@@ -39,7 +39,14 @@ class Machine::Running {
   Machine& machine_;
 };
 
+Status Machine::check_idle() const {
+  if (frames_.empty()) return {};
+  return invalid("the virtual machine runs already; each machine runs one function at a time")
+      .with_reason("VM_STATE");
+}
+
 Status Machine::initialize(std::span<const gantry_device_id> devices, const gantry_env* env) {
+  GANTRY_CHECK(check_idle());
   const Program& program = code_->program;
   std::vector<gantry_device_id> found;
   for (std::size_t i = 0; i < program.devices.size(); ++i) {
@@ -106,10 +113,7 @@ Status Machine::check_arguments(std::uint32_t function, std::size_t count) const
 Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
                            std::span<const gantry_value> args) {
   GANTRY_CHECK(check_arguments(function, args.size()));
-  if (!frames_.empty()) {
-    return invalid("the virtual machine runs already; each machine runs one function at a time")
-        .with_reason("VM_STATE");
-  }
+  GANTRY_CHECK(check_idle());
   env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr};
   kernel_env_ = env_;
   // Only a call that fails writes it, and ends the run.

@@ -41,7 +41,7 @@ class Machine {
   // Finds a device for each virtual one, resolves the packed functions and places the constants.
   //
   // devices  [in]   the first one of a type is used; the CPU need not be among them
-  // returns  INVALID    no device of a type (DEVICE)
+  // returns  INVALID    no device of a type (DEVICE); a function runs (VM_STATE)
   //          NOT_FOUND  lists all functions that no import has (FUNCTIONS_MISSING)
   //          the machine is unchanged after a failure
   Status initialize(std::span<const gantry_device_id> devices, const gantry_env* env);
@@ -82,6 +82,7 @@ class Machine {
     gantry_device_id device{};
   };
 
+  Status check_idle() const;
   Status check_arguments(std::uint32_t function, std::size_t count) const;
   // Each calls a function whose arguments are `count` registers after `first`.
   Status push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst);

@@ -697,5 +697,26 @@ TEST_F(Relay, RefusesAKernelThatRunsTheMachineAgain) {
   EXPECT_EQ(inner, "the virtual machine runs already; each machine runs one function at a time");
 }
 
+TEST_F(Relay, RefusesAKernelThatInitializesTheMachineAgain) {
+  const auto again = code.packed("again");
+  code.function("main", {"x"}, 1);
+  code.invoke_packed(again, {0});
+  code.ret(0);
+  Error inner;
+  fake.add_function("again", [&](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                                 gantry_status*) {
+    const Status started = machine->initialize({}, nullptr);
+    if (!started.ok()) inner = started.error();
+    return GANTRY_OK;
+  });
+  start();
+
+  (void)result("main", {floats({1})});
+
+  EXPECT_EQ(inner.reason, "VM_STATE");
+  EXPECT_EQ(text(inner),
+            "the virtual machine runs already; each machine runs one function at a time");
+}
+
 }  // namespace
 }  // namespace gantry::relay::test
