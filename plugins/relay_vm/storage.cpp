@@ -54,6 +54,16 @@ std::unique_ptr<Block> BlockPool::reuse(BlockList& list, std::uint32_t user) {
   return unused != list.outside.size() ? take_out(list.outside, unused) : nullptr;
 }
 
+// The lists stay: blocks that are in use have their addresses.
+void BlockPool::free_unused() {
+  const auto free_blocks = [](BlockList& list) {
+    list.free.clear();
+    std::erase_if(list.outside, [](const auto& block) { return !block->is_in_use_outside(); });
+  };
+  for (auto& [key, list] : plain_) free_blocks(list);
+  for (auto& [key, list] : scoped_) free_blocks(list);
+}
+
 Result<std::unique_ptr<Block>> BlockPool::reuse_or_allocate(BlockList& list, std::uint32_t user,
                                                             const gantry_tensor& like,
                                                             std::string_view scope,
@@ -64,7 +74,12 @@ Result<std::unique_ptr<Block>> BlockPool::reuse_or_allocate(BlockList& list, std
   }
   auto block = std::make_unique<Block>();
   block->user = user;
-  GANTRY_TRY(block->memory, host_.tensor_new(like, scope));
+  Result<Value> memory = host_.tensor_new(like, scope);
+  if (!memory.ok() && memory.error().code == Code::exhausted) {
+    free_unused();
+    memory = host_.tensor_new(like, scope);
+  }
+  GANTRY_TRY(block->memory, std::move(memory));
   block->size = size;
   block->home = &list;
   GANTRY_TRY(const gantry_device device, host_.device(like.device));

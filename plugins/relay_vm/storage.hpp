@@ -77,6 +77,8 @@ class BlockPool {
   static std::unique_ptr<Block> take_out(std::vector<std::unique_ptr<Block>>& blocks,
                                          std::size_t i);
   static std::unique_ptr<Block> reuse(BlockList& list, std::uint32_t user);
+  void free_unused();
+  // Without memory for a block, frees those that nothing uses and tries once more.
   Result<std::unique_ptr<Block>> reuse_or_allocate(BlockList& list, std::uint32_t user,
                                                    const gantry_tensor& like,
                                                    std::string_view scope, std::uint64_t size);

@@ -282,7 +282,9 @@ struct FakeHost::Entries {
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
                                 std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
-    if (self.allocations.size() >= self.max_allocations) {
+    const bool fails = self.failing_allocations > 0;
+    if (fails) --self.failing_allocations;
+    if (fails || self.allocations.size() >= self.max_allocations) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: memory is exhausted");
     }
     const std::uint64_t bytes = bytes_of_tensor(*like);

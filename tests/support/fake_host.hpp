@@ -63,6 +63,8 @@ class FakeHost {
   std::vector<std::uint64_t> allocations;
   // after this number of allocations, tensor_new fails with EXHAUSTED
   std::size_t max_allocations = SIZE_MAX;
+  // number of the next tensor_new calls that fail with EXHAUSTED
+  int failing_allocations = 0;
   // size of each tensor_copy in bytes
   std::vector<std::uint64_t> copies;
   // result of device_type_in by the artifact's number; other numbers are returned unchanged

@@ -101,6 +101,49 @@ TEST_F(Relay, KeepsOnlyAFewBlocksOfResultsThatAreHeld) {
   EXPECT_EQ(fake.allocations.size(), before + 1);
 }
 
+// Two functions whose storages have different sizes.
+class RelayMemory : public MachineTest {
+ protected:
+  void make() {
+    code.function("small", {}, 6);
+    code.tensor(dtypes::float32, {2}, 16, 2, 5);
+    code.ret(5);
+    code.function("large", {}, 6);
+    code.tensor(dtypes::float32, {2}, 8192, 2, 5);
+    code.ret(5);
+    start();
+  }
+};
+
+TEST_F(RelayMemory, IsFreedForAStorageThatHasNone) {
+  make();
+  (void)result("small");
+  fake.failing_allocations = 1;
+
+  (void)result("large");
+
+  fake.allocations.clear();
+  (void)result("small");
+  EXPECT_THAT(fake.allocations, ElementsAre(4096));
+}
+
+TEST_F(RelayMemory, StaysIfAResultUsesIt) {
+  make();
+  const Value held = result("small");
+  (void)result("large");
+  fake.allocations.clear();
+  fake.failing_allocations = 2;
+
+  const Error error = error_of("small");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(fake.failing_allocations, 0);
+  EXPECT_THAT(fake.allocations, ::testing::IsEmpty());
+  EXPECT_EQ(tensor_text(*held.tensor()), "float32[2]");
+  (void)result("large");
+  EXPECT_THAT(fake.allocations, ElementsAre(8192));
+}
+
 TEST_F(Relay, ReturnsArgumentsAndConstantsThemselves) {
   const auto constant = code.floats({2}, {5, 6});
   code.function("same", {"x"}, 2);
