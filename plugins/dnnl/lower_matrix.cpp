@@ -27,13 +27,14 @@ Status lower_dense(const Operator& op) {
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
   const Dims in = input.desc.dims(), out = op.output_dims();
+  if (in.size() < 2 || out.size() != in.size()) {
+    return op.refuse(": data of shape ", numbers_text(in), " give ", numbers_text(out),
+                     ", expected two or more dimensions and an output [..., units]");
+  }
   GANTRY_TRY(const View weight, read_weights(op, out.back(), in.back()));
   const Dims units = weight.desc.dims();
-  if (units.size() != 2 || in.size() < 2 || out.size() != in.size()) {
-    return op.refuse(": data of shape ", numbers_text(in), " and weights of shape ",
-                     numbers_text(units), " give ", numbers_text(out),
-                     ", expected two or more dimensions, weights [units, inputs] and an output "
-                     "[..., units]");
+  if (units.size() != 2) {
+    return op.refuse(": weights have shape ", numbers_text(units), ", expected [units, inputs]");
   }
   // The dimensions before the last one are rows.
   const std::int64_t rows = element_count({in.begin(), in.end() - 1});

@@ -139,6 +139,9 @@ INSTANTIATE_TEST_SUITE_P(
                     changed("dnnl_json", "dense_pack", "\"NC4n\"", "\"NK4n\""), Code::unsupported,
                     "attribute \"weight_layout\" is \"NK4n\", supported are the dimensions NC in "
                     "any order, and blocks of them at the end"},
+        BadOperator{"DenseOfAnotherRank", changed("dnnl_json", "dense", "3,\n       5", "15"),
+                    Code::malformed,
+                    "data of shape [3, 7] give [15], expected two or more dimensions"},
         BadOperator{"DenseToMoreRows",
                     changed("dnnl_json", "dense", "3,\n       5", "4,\n       5"), Code::malformed,
                     "has a tensor of shape [3, 5], expected the number of elements of [4, 5]"},

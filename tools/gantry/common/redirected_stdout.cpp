@@ -13,7 +13,8 @@ namespace gantry::cli {
 
 Result<RedirectedStdout> RedirectedStdout::start() {
   std::fflush(stdout);
-  Descriptor saved(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  // Not in the place of a closed standard error.
+  Descriptor saved(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   // Closed: there is nothing to keep free.
   if (!saved && errno == EBADF) return RedirectedStdout(std::move(saved));
   if (saved && ::dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return RedirectedStdout(std::move(saved));
