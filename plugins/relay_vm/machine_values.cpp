@@ -215,8 +215,8 @@ Status Machine::reshape(const Instruction& at, AnyRef* registers) {
 Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_tensor& tensor,
                                       gantry_device_id device) {
   if (!is_compact(tensor)) {
-    return invalid("tensor ", tensor_text(tensor), " has strides ", numbers_text(strides_of(tensor)),
-                   ", expected dense rows")
+    return invalid("tensor ", tensor_text(tensor), " has strides ",
+                   numbers_text(strides_of(tensor)), ", expected dense rows")
         .with_reason("ARGUMENT");
   }
   Ref<TensorObject> made = heap_.tensor();
