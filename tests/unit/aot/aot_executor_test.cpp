@@ -219,7 +219,8 @@ std::vector<std::string> described(const Host& host, const Value& info) {
   for (std::size_t i = 0; i < shapes.size(); i += 2) {
     std::string text(*value_text(shapes[i]));
     text += concat(" ", *value_text(dtypes[i + 1]));
-    for (const std::int64_t extent : *value_shape(shapes[i + 1])) text += concat(" ", extent);
+    const auto extents = value_shape(shapes[i + 1]);
+    for (const std::int64_t extent : *extents) text += concat(" ", extent);
     texts.push_back(text);
   }
   return texts;

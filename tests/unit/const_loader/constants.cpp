@@ -36,7 +36,8 @@ ConstantModules::ConstantModules() {
     EXPECT_EQ(args.size(), 1u);
     std::vector<std::vector<float>> constants;
     addresses.clear();
-    for (const gantry_value& item : host.items(args[0].object).value()) {
+    const auto items = host.items(args[0].object).value();
+    for (const gantry_value& item : items) {
       const gantry_tensor& tensor = *gantry_value_tensor(&item);
       const auto* const first = static_cast<const float*>(tensor.data);
       constants.emplace_back(first, first + tensor.shape[0]);

@@ -123,8 +123,8 @@ class MachineTest : public ::testing::Test {
   }
   std::vector<Value> items(const Value& value) {
     std::vector<Value> kept;
-    for (const gantry_value& item : Host(fake.table()).items(value.object()).value())
-      kept.push_back(Host(fake.table()).keep(item).value());
+    const auto values = Host(fake.table()).items(value.object()).value();
+    for (const gantry_value& item : values) kept.push_back(Host(fake.table()).keep(item).value());
     return kept;
   }
 
