@@ -11,14 +11,12 @@
 #include <gantry/payload_writer.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 
 namespace gantry::relay {
 namespace {
-
-// Compiled code of v0.8 and v0.9 loads vectors of this alignment, that of others of 64.
-constexpr std::uintptr_t in_place_alignment = 128;
 
 constexpr std::size_t max_listed_constants = 8;
 
@@ -83,8 +81,7 @@ Result<Value> Loaded::constant(std::uint32_t index, gantry_device_id device, std
   if (const auto known = on_devices_.find(key); known != on_devices_.end()) return known->second;
   const gantry_tensor in_memory =
       constant.is_late() ? *constant.bound.tensor() : tensor_of(constant.array);
-  const bool is_aligned =
-      reinterpret_cast<std::uintptr_t>(in_memory.data) % in_place_alignment == 0;
+  const bool is_aligned = is_aligned_in_place(in_memory.data);
   Value made;
   const bool is_in_place =
       device.type == cpu_device_type && is_aligned && in_memory.data != nullptr;

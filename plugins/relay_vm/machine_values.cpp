@@ -8,6 +8,7 @@
 #include <gantry/dtype_text.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -22,9 +23,6 @@ constexpr std::uint32_t max_nesting = 256;
 // Of one result: a tuple may contain another one several times, so a few instructions can make any
 // number.
 constexpr std::uint32_t max_exported = 65536;
-
-// Of compiled code of v0.8 and v0.9; 64 in other releases.
-constexpr std::uintptr_t argument_alignment = 128;
 
 // Of blocks that are not those of an instruction that allocates a storage.
 constexpr std::uint32_t no_user = UINT32_MAX;
@@ -223,7 +221,7 @@ Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_te
   const bool is_cpu = device.type == cpu_device_type;
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
   const bool fits = same_device(tensor.device, device) &&
-                    (is_cpu ? address % argument_alignment == 0 : tensor.byte_offset == 0);
+                    (is_cpu ? is_aligned_in_place(address) : tensor.byte_offset == 0);
   if (!fits) {
     GANTRY_TRY(auto copy, new_tensor(device, tensor.dtype, gantry::shape_of(tensor)));
     GANTRY_CHECK(host_.tensor_copy(tensor, copy->view, &env_));

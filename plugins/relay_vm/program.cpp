@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "core/format/vm_constants.hpp"
+
 #include <gantry/array_record.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
@@ -14,11 +16,6 @@ namespace {
 
 // Limits the text of an instruction in an error.
 constexpr std::uint32_t max_shown_words = 16;
-
-template <class... Parts>
-Failure refuse(std::uint64_t at, const Parts&... parts) {
-  return malformed(at, parts...).with_reason("BLOB_FORMAT");
-}
 
 // "invoke_packed 0 2 1 3 4", as in the file.
 std::string text_of(const RelayCode& code, const RelayInstruction& instruction) {
@@ -64,8 +61,8 @@ class Decoder {
     }
     const std::size_t count = program_.devices.size();
     if (code_.host_device < 0 || static_cast<std::size_t>(code_.host_device) >= count) {
-      return refuse(code_.host_at, "host device is ", code_.host_device,
-                    ", virtual device count is ", count);
+      return refuse_code(code_.host_at, "host device is ", code_.host_device,
+                         ", virtual device count is ", count);
     }
     program_.host_device = static_cast<std::uint32_t>(code_.host_device);
     return {};
@@ -77,12 +74,12 @@ class Decoder {
       const std::size_t count = program_.devices.size();
       if (field >= 0 && static_cast<std::uint64_t>(field) < count)
         return static_cast<std::uint32_t>(field);
-      return refuse(at, what, " is ", field, ", virtual device count is ", count);
+      return refuse_code(at, what, " is ", field, ", virtual device count is ", count);
     }
     // TVM of v0.8 has numbers up to 16 or so.
     constexpr std::int64_t max_type = 1 << 16;
     if (field < 1 || field > max_type)
-      return refuse(at, what, " has type ", field, ", range is 1 to ", max_type);
+      return refuse_code(at, what, " has type ", field, ", range is 1 to ", max_type);
     const auto type = static_cast<std::int32_t>(field);
     const auto found = std::ranges::find(program_.devices, type, &RelayDevice::type);
     const auto index = static_cast<std::uint32_t>(found - program_.devices.begin());
@@ -105,12 +102,12 @@ class Decoder {
     std::map<std::string_view, std::uint32_t> global_of;
     for (std::uint32_t i = 0; i < code_.globals.size(); ++i) {
       if (!global_of.emplace(code_.globals[i], i).second)
-        return refuse(code_.globals_at, "global ", i, " has the name ", quoted(code_.globals[i]),
-                      " of another one");
+        return refuse_code(code_.globals_at, "global ", i, " has the name ",
+                           quoted(code_.globals[i]), " of another one");
     }
     if (code_.functions.size() != code_.globals.size()) {
-      return refuse(code_.functions_at, "code has ", code_.functions.size(),
-                    " functions, global count is ", code_.globals.size());
+      return refuse_code(code_.functions_at, "code has ", code_.functions.size(),
+                         " functions, global count is ", code_.globals.size());
     }
     program_.functions.resize(code_.functions.size());
     std::vector<bool> is_placed(code_.functions.size(), false);
@@ -119,8 +116,8 @@ class Decoder {
       const auto found = global_of.find(function.name);
       if (found == global_of.end() || is_placed[found->second]) {
         return in_function(
-            refuse(function.at, found == global_of.end() ? "name is not one of the globals"
-                                                         : "name is that of another function"),
+            refuse_code(function.at, found == global_of.end() ? "name is not one of the globals"
+                                                              : "name is that of another function"),
             i);
       }
       is_placed[found->second] = true;
@@ -135,24 +132,25 @@ class Decoder {
     to.name = function.name;
     to.params = function.params;
     if (function.register_count > max_registers) {
-      return refuse(function.at, "register count is ", function.register_count, ", maximum is ",
-                    max_registers);
+      return refuse_code(function.at, "register count is ", function.register_count,
+                         ", maximum is ", max_registers);
     }
     to.register_count = static_cast<std::uint32_t>(function.register_count);
     if (function.params.size() > to.register_count) {
-      return refuse(function.at, "parameter count is ", function.params.size(),
-                    ", register count is ", to.register_count);
+      return refuse_code(function.at, "parameter count is ", function.params.size(),
+                         ", register count is ", to.register_count);
     }
     if (function.param_devices.size() != function.params.size()) {
-      return refuse(function.at, "parameter devices are ", function.param_devices.size(),
-                    ", expected ", function.params.size());
+      return refuse_code(function.at, "parameter devices are ", function.param_devices.size(),
+                         ", expected ", function.params.size());
     }
     for (const std::int64_t field : function.param_devices) {
       GANTRY_TRY(const std::uint32_t device,
                  device_of(field, function.at, "device of a parameter"));
       to.param_devices.push_back(device);
     }
-    if (function.instruction_count == 0) return refuse(function.at, "function has no instructions");
+    if (function.instruction_count == 0)
+      return refuse_code(function.at, "function has no instructions");
     to.begin = function.first_instruction;
     to.end = function.first_instruction + function.instruction_count;
     return {};
@@ -170,8 +168,8 @@ class Decoder {
     const Opcode last = program_.instructions[function_->end - 1].opcode;
     if (last != Opcode::ret && last != Opcode::jump && last != Opcode::branch &&
         last != Opcode::fatal) {
-      return refuse(code_.instructions[function_->end - 1].at, "the last instruction is ",
-                    name_of(last), ", expected ret, goto, if or fatal");
+      return refuse_code(code_.instructions[function_->end - 1].at, "the last instruction is ",
+                         name_of(last), ", expected ret, goto, if or fatal");
     }
     return {};
   }
@@ -275,8 +273,8 @@ class Decoder {
 
   Result<std::int64_t> take(std::string_view operand) {
     if (next_ == raw_->word_count) {
-      return refuse(raw_->at, "instruction has ", raw_->word_count, " words and ends before its ",
-                    operand);
+      return refuse_code(raw_->at, "instruction has ", raw_->word_count,
+                         " words and ends before its ", operand);
     }
     return code_.word(*raw_, next_++);
   }
@@ -361,7 +359,7 @@ class Decoder {
 
   template <class... Parts>
   Failure refuse_word(const Parts&... parts) const {
-    return refuse(word_at(), parts...);
+    return refuse_code(word_at(), parts...);
   }
 
   const RelayCode& code_;
