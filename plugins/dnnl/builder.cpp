@@ -110,15 +110,6 @@ View Builder::zeroed(const Desc& desc) {
   return {desc, add_buffer(BufferKind::zeroed, desc.get_size())};
 }
 
-Result<View> Builder::constant_number(float number, const Dims& dims) {
-  GANTRY_TRY(AlignedBytes memory, new_aligned_bytes(sizeof number));
-  std::memcpy(memory.get(), &number, sizeof number);
-  const std::uint32_t buffer = add_buffer(BufferKind::constant, sizeof number);
-  plan_.buffers[buffer].data = memory.get();
-  plan_.weights.push_back(std::move(memory));
-  return View{plain_desc(dims, Memory::data_type::f32), buffer};
-}
-
 std::uint32_t Builder::view_index(const View& view) {
   for (const std::uint32_t i : views_of_[view.buffer]) {
     if (plan_.views[i].desc == view.desc) return i;

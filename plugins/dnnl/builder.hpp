@@ -74,8 +74,6 @@ class Builder {
   View temporary(const Desc& desc);
   // Its elements are 0 where no step writes.
   View zeroed(const Desc& desc);
-  // A constant of the plan: one number.
-  Result<View> constant_number(float number, const Dims& dims);
 
   // Returns the tensor in a layout: itself, or a copy.
   Result<View> in_layout(const View& view, const Desc& desc);

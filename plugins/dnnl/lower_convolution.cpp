@@ -8,8 +8,6 @@
 namespace gantry::dnnl_plugin {
 namespace {
 
-constexpr std::string_view spatial_letters[] = {"W", "HW", "DHW"};
-
 struct Convolution {
   // number of spatial dimensions
   std::size_t rank = 0;

@@ -23,8 +23,7 @@ Result<Pooling> read_pooling(const Operator& op) {
   Pooling read;
   const std::size_t digit = op.match.base.find_first_of("123");
   const auto rank = static_cast<std::size_t>(op.match.base[digit] - '0');
-  constexpr std::string_view spatial[] = {"W", "HW", "DHW"};
-  read.letters = concat("NC", spatial[rank - 1]);
+  read.letters = concat("NC", spatial_letters[rank - 1]);
   GANTRY_TRY(const std::string_view layout, op.attributes.text("layout"));
   GANTRY_TRY(std::string_view output, op.attributes.text("out_layout", ""));
   if (output.empty()) output = layout;

@@ -114,10 +114,6 @@ Result<::dnnl::memory::data_type> Operator::output_type() const {
   return data_type_of(graph.entries[node.first_entry].dtype);
 }
 
-bool Operator::is_composite_of(std::string_view fusion) const {
-  return std::ranges::find(match.fusions, fusion) != match.fusions.end();
-}
-
 Result<std::size_t> axis_of(const Operator& op, std::string_view attribute, std::size_t rank,
                             std::optional<std::int64_t> absent) {
   GANTRY_TRY(std::int64_t axis, op.attributes.integer(attribute, absent));

@@ -43,7 +43,6 @@ struct Operator {
   Status set_output(View view, std::uint32_t i = 0) const {
     return builder.set_entry(node.first_entry + i, std::move(view), node);
   }
-  bool is_composite_of(std::string_view fusion) const;
 
   // returns  MALFORMED  reason SUBGRAPH; the text begins with the operator
   template <class... Parts>

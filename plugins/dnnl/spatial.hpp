@@ -7,6 +7,9 @@
 
 namespace gantry::dnnl_plugin {
 
+// Of the spatial dimensions in layouts, by their number - 1.
+constexpr std::string_view spatial_letters[] = {"W", "HW", "DHW"};
+
 struct Window {
   Dims strides;
   // as oneDNN counts them: 0 is dense
