@@ -157,14 +157,17 @@ int main(int count, char** words) {
 }
 
 #ifdef GANTRY_PROBE_SANITIZED
-// Signals and failed allocations end the process as they do without sanitizers.
+// Signals and failed allocations end the process as they do without sanitizers. The sanitizer calls these functions
+// before its own state exists, so they are not instrumented.
+#define GANTRY_SANITIZER_OPTIONS \
+  [[gnu::visibility("default"), gnu::no_sanitize_address, gnu::no_sanitize_thread]]
+namespace {
+constexpr char kSanitizerOptions[] =
+    "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0:"
+    "allow_user_segv_handler=1:allocator_may_return_null=1:detect_leaks=0";
+}
 extern "C" {
-[[gnu::visibility("default")]] const char* __asan_default_options() {
-  return "handle_segv=0:handle_sigbus=0:handle_sigill=0:handle_sigfpe=0:handle_abort=0:"
-         "allow_user_segv_handler=1:allocator_may_return_null=1:detect_leaks=0";
-}
-[[gnu::visibility("default")]] const char* __tsan_default_options() {
-  return __asan_default_options();
-}
+GANTRY_SANITIZER_OPTIONS const char* __asan_default_options() { return kSanitizerOptions; }
+GANTRY_SANITIZER_OPTIONS const char* __tsan_default_options() { return kSanitizerOptions; }
 }
 #endif
