@@ -90,6 +90,10 @@ Failure map_error(const fs::path& path, int number) {
       .native("errno", number);
 }
 
+Failure empty_file(const fs::path& path) {
+  return malformed(0, path.native(), " is empty").with_reason("FILE_EMPTY");
+}
+
 }  // namespace
 
 FileIdentity identity_of(const struct stat& file) {
@@ -121,7 +125,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, con
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return open_error(path, errno);
   if (!S_ISREG(info.st_mode)) return wrong_kind(path, info.st_mode);
-  if (info.st_size == 0) return malformed(0, path.native(), " is empty").with_reason("FILE_EMPTY");
+  if (info.st_size == 0) return empty_file(path);
   // Allocated before it owns the descriptor, so that a failed allocation leaks nothing.
   const std::shared_ptr<MappedFile> made(new MappedFile(path, identity_of(info)));
   made->descriptor_ = std::move(file);
@@ -133,6 +137,16 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, con
   made->bytes_ = {static_cast<const std::uint8_t*>(at), size};
   made->mapping_ = at;
   made->mapping_bytes_ = size;
+  return std::shared_ptr<const MappedFile>(made);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::part_of(
+    std::shared_ptr<const MappedFile> whole, const fs::path& path,
+    std::span<const std::uint8_t> part) {
+  if (part.empty()) return empty_file(path);
+  const std::shared_ptr<MappedFile> made(new MappedFile(path, {}));
+  made->bytes_ = part;
+  made->whole_ = std::move(whole);
   return std::shared_ptr<const MappedFile>(made);
 }
 

@@ -52,6 +52,15 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> copy(const std::filesystem::path& name,
                                                         std::span<const std::uint8_t> bytes);
 
+  // A part of another file, which stays mapped. No bytes are copied.
+  //
+  // path     [in]   for messages and path()
+  // part     [in]   of whole->bytes()
+  // returns  malformed: no bytes. No descriptor, no identity
+  static Result<std::shared_ptr<const MappedFile>> part_of(std::shared_ptr<const MappedFile> whole,
+                                                           const std::filesystem::path& path,
+                                                           std::span<const std::uint8_t> part);
+
   // Bytes before and after a part of a file, in one range. Pages of the file stay mapped and are not
   // copied.
   //
@@ -75,7 +84,7 @@ class MappedFile {
   FileIdentity identity() const { return identity_; }
   // True if copy() has created it: path() leads to no file.
   bool is_copy() const { return is_copy_; }
-  // The open descriptor, for pread and /proc/self/fd; owned by this object.
+  // The open descriptor, for pread and /proc/self/fd; owned by this object. Negative: there is none.
   int descriptor() const { return descriptor_.get(); }
 
  private:
@@ -89,6 +98,8 @@ class MappedFile {
   FileIdentity identity_;
   Descriptor descriptor_{-1};
   std::span<const std::uint8_t> bytes_;
+  // of which bytes() is a part, mapped by it; else NULL
+  std::shared_ptr<const MappedFile> whole_;
   // of which bytes() is a part
   void* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;

@@ -24,12 +24,17 @@ Failure memory_error(std::string_view what, int number) {
 
 }  // namespace
 
-Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uint8_t> bytes) {
+Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uint8_t> bytes,
+                                 FileHole hole) {
   const std::string shown(name.substr(0, max_name));
   Descriptor copy(memfd_create(shown.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!copy) return memory_error("made", errno);
-  if (const int failed = write_all(copy.get(), bytes); failed != 0)
-    return memory_error("written", failed);
+  const std::uint64_t behind = hole.at + hole.size;
+  int failed = ftruncate(copy.get(), static_cast<off_t>(bytes.size())) == 0 ? 0 : errno;
+  if (failed == 0) failed = write_all(copy.get(), bytes.first(hole.at));
+  if (failed == 0 && lseek(copy.get(), static_cast<off_t>(behind), SEEK_SET) < 0) failed = errno;
+  if (failed == 0) failed = write_all(copy.get(), bytes.subspan(behind));
+  if (failed != 0) return memory_error("written", failed);
   constexpr int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
   if (fcntl(copy.get(), F_ADD_SEALS, seals) != 0) return memory_error("sealed", errno);
   return copy;

@@ -12,12 +12,19 @@
 
 namespace gantry {
 
+// Bytes of a file that are not written: they are zeros and take no memory until they are read.
+struct FileHole {
+  std::uint64_t at = 0, size = 0;
+};
+
 // The file has no path; /proc/self/fd/<number> opens it.
 //
 // name     [in]   shown in /proc/<pid>/maps, up to 200 bytes
+// hole     [in]   inside `bytes`; the bytes there are not read
 // returns  exhausted    no memory or descriptor
 //          unavailable  the kernel does not permit such files
 // costs    one copy of the bytes
-Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uint8_t> bytes);
+Result<Descriptor> sealed_memory(std::string_view name, std::span<const std::uint8_t> bytes,
+                                 FileHole hole = {});
 
 }  // namespace gantry

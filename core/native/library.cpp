@@ -8,6 +8,7 @@
 #include "core/elf/elf_link.hpp"
 #include "core/format/function_symbol.hpp"
 #include "core/native/library_imports.hpp"
+#include "core/native/unread_pages.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -87,7 +88,8 @@ Status check_machine(const ElfFile& elf, std::string_view location) {
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
                                                        std::shared_ptr<const ElfFile> elf,
                                                        const ExporterFacts& facts,
-                                                       const HostServices& services) {
+                                                       const HostServices& services,
+                                                       std::span<const std::uint8_t> container) {
   const std::string& location = file->path().native();
   GANTRY_TRY(ImportBinding binding, check_host_code(*elf, facts, location));
   if (services.binds_early) binding.bind_early();
@@ -97,7 +99,7 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   ProcessState before(ProcessState::Scope::artifact);
-  Status opened = library->open_file(binding);
+  Status opened = library->open_file(binding, container);
   const std::vector<std::string_view> changed = before.restore();
   if (services.log && !changed.empty()) {
     services.log->warning(Message(location, " changes ", join(changed),
@@ -107,18 +109,22 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   if (services.log && library->is_private_copy()) {
     services.log->debug(Message(location,
                                 binding.needs_copy() ? ": its imports are bound when it is opened"
-                                                     : " is already open in this process",
+                                : library->file_->descriptor() < 0
+                                    ? " is a part of another file"
+                                    : " is already open in this process",
                                 ", so this runtime uses a copy in memory"));
   }
   return library;
 }
 
-Status HostLibrary::open_file(const ImportBinding& binding) {
+Status HostLibrary::open_file(const ImportBinding& binding,
+                              std::span<const std::uint8_t> container) {
+  const auto unread = [&] { return unread_pages(*elf_, container); };
   if (binding.needs_copy()) {
-    GANTRY_TRY(opened_,
-               LinkerFile::copy(path().filename().native(), binding.copied(file_->bytes())));
+    GANTRY_TRY(opened_, LinkerFile::copy(path().filename().native(), binding.copied(file_->bytes()),
+                                         unread()));
   } else {
-    GANTRY_TRY(opened_, LinkerFile::of(*file_));
+    GANTRY_TRY(opened_, LinkerFile::of(*file_, unread));
   }
   // The linker would also expand the $ of a path.
   const bool is_literal = path().native().find('$') == std::string::npos;

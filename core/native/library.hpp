@@ -26,6 +26,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,8 @@ class HostLibrary final : public HostCode {
   //
   // elf      [in]   of that file
   // facts    [in]   of that file
+  // container [in]  of that file's bytes, which the runtime reads from there: a copy for the linker
+  //                 is without it
   // services [in]   its log, and how the linker binds
   // returns  the failures of check_host_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
@@ -64,7 +67,8 @@ class HostLibrary final : public HostCode {
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
                                                    const ExporterFacts& facts,
-                                                   const HostServices& services);
+                                                   const HostServices& services,
+                                                   std::span<const std::uint8_t> container = {});
 
   // Closes the library. Precondition: no function, tensor or module of the library exists.
   ~HostLibrary() override;
@@ -73,7 +77,8 @@ class HostLibrary final : public HostCode {
   std::string name() const override { return path().native(); }
   const std::filesystem::path& path() const { return file_->path(); }
   FileIdentity identity() const { return file_->identity(); }
-  // True if this process already had the file open, or its imports are bound in a copy.
+  // True if this process already had the file open, its imports are bound in a copy, or the file is
+  // a part of another one.
   bool is_private_copy() const { return opened_.is_copy(); }
 
   // Returns the function that this library itself exports under that name, or NULL. Functions of
@@ -93,7 +98,7 @@ class HostLibrary final : public HostCode {
   HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
               const ExporterFacts& facts)
       : HostCode(facts), file_(std::move(file)), elf_(std::move(elf)) {}
-  Status open_file(const ImportBinding& binding);
+  Status open_file(const ImportBinding& binding, std::span<const std::uint8_t> container);
   // Opens by the file's own path.
   Status open_path(const ImportBinding& binding);
   // Opens by the descriptor.

@@ -2,7 +2,6 @@
 #include "core/native/linker_file.hpp"
 
 #include "core/base/mapping.hpp"
-#include "core/base/sealed_memory.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -23,16 +22,19 @@ Failure duplicate_error(int number) {
 
 }  // namespace
 
-Result<LinkerFile> LinkerFile::of(const MappedFile& file) {
+Result<LinkerFile> LinkerFile::of(const MappedFile& file, const std::function<FileHole()>& unread) {
+  const std::string name = file.path().filename().native();
+  if (file.descriptor() < 0) return copy(name, file.bytes(), unread());
   LinkerFile original(Descriptor(fcntl(file.descriptor(), F_DUPFD_CLOEXEC, 0)), false);
   if (!original.descriptor_) return duplicate_error(errno);
   GANTRY_TRY(const bool is_new, original.avoid_known_paths(&file));
   if (is_new) return original;
-  return copy(file.path().filename().native(), file.bytes());
+  return copy(name, file.bytes(), unread());
 }
 
-Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::uint8_t> bytes) {
-  GANTRY_TRY(Descriptor memory, sealed_memory(name, bytes));
+Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::uint8_t> bytes,
+                                    FileHole unread) {
+  GANTRY_TRY(Descriptor memory, sealed_memory(name, bytes, unread));
   LinkerFile copy(std::move(memory), true);
   GANTRY_CHECK(copy.avoid_known_paths(nullptr));
   return copy;

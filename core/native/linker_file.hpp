@@ -10,11 +10,13 @@
 #pragma once
 
 #include "core/base/mapped_file.hpp"
+#include "core/base/sealed_memory.hpp"
 
 #include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,11 +27,15 @@ namespace gantry {
 class LinkerFile {
  public:
   LinkerFile() = default;
-  // Returns the file itself, or a copy of its bytes if the linker already has the file open, so that
-  // each opened library has its own variables.
-  static Result<LinkerFile> of(const MappedFile& file);
+  // Returns the file itself, or a copy of its bytes if it is a part of another file, or if the
+  // linker already has it open, so that each opened library has its own variables.
+  //
+  // unread   [in]   returns the bytes that a copy does not need; called for a copy only
+  static Result<LinkerFile> of(
+      const MappedFile& file, const std::function<FileHole()>& unread = [] { return FileHole{}; });
   // Returns a copy, as sealed_memory().
-  static Result<LinkerFile> copy(std::string_view name, std::span<const std::uint8_t> bytes);
+  static Result<LinkerFile> copy(std::string_view name, std::span<const std::uint8_t> bytes,
+                                 FileHole unread = {});
 
   bool is_copy() const { return is_copy_; }
   // Valid as long as this object, which must outlive the opened library.

@@ -31,8 +31,10 @@ Opened open_member(RuntimeState& state, const File& file, const ModelLibrary& ar
                      ", which the archive does not contain")
         .with_reason("ARCHIVE_MODEL");
   }
-  GANTRY_TRY(File copy, state.links.keep(file->path(), library.sha256, member->content));
-  return open_artifact(state.new_artifact(), std::move(copy));
+  GANTRY_TRY(File part, MappedFile::part_of(file, file->path() / member->name, member->content));
+  auto opened = open_artifact(state.new_artifact(), std::move(part));
+  if (!opened.ok()) return std::move(opened).failure().at("in ", quoted(member->name));
+  return opened;
 }
 
 // Links the objects, or else the sources.

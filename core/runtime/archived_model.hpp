@@ -2,7 +2,7 @@
 //
 // The models of a Model Library Format archive (core/mlf/MLF.md). The code of each is, in this order:
 //
-//     codegen/<model>.so           an artifact of its own, copied to the cache
+//     codegen/<model>.so           an artifact of its own, read where it is in the archive
 //     codegen/host/lib, /src       linked with the system's compiler (core/toolchain); the graph, if
 //                                  there is one, the parameters and the device modules of x_blobs are
 //                                  in a container in memory
@@ -26,7 +26,7 @@ struct RuntimeState;
 // returns  malformed    the archive or its metadata; reason ARCHIVE_MODEL: a member of the model does
 //                       not exist
 //          the failures of ElfFile::parse(), LinkCache::link() and load_artifact()
-// costs    for each model a copy of the library, or a link
+// costs    for each model a copy of the library's code in memory, or a link
 Result<Ref<ModuleNode>> load_model_library(RuntimeState& state,
                                            const std::shared_ptr<const MappedFile>& file,
                                            const LoadOptions& options);

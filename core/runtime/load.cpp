@@ -161,7 +161,9 @@ class Loading {
     }
     const Span span(state_.trace.get(), "dlopen", "load");
     GANTRY_TRY(std::shared_ptr<HostCode> library,
-               HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host));
+               HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host,
+                                 artifact_->container_file ? std::span<const std::uint8_t>()
+                                                           : container().bytes));
     return library;
   }
 

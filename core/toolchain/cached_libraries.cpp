@@ -47,8 +47,9 @@ CachedLibraries::CachedLibraries(const std::string& directory, std::uint64_t max
       max_bytes_(max_bytes),
       log_(std::move(log)) {}
 
-CachedLibraries::File CachedLibraries::open(const std::string& path, const Check& check) const {
+CachedLibraries::File CachedLibraries::find(const Sha256& key) const {
   if (!is_used()) return nullptr;
+  const std::string path = files_.path_of(hex_text(key));
   const auto ignore = [&](const Message& why) {
     if (log_) log_({"cache file ", path, " is ignored: ", why});
     return nullptr;
@@ -62,44 +63,22 @@ CachedLibraries::File CachedLibraries::open(const std::string& path, const Check
   if (const std::string_view why = CacheDirectory::refusal(info); !why.empty()) return ignore(why);
   auto mapped = MappedFile::adopt(std::move(file), path);
   if (!mapped.ok()) return ignore(mapped.error().message);
-  if (const std::string_view why = check((*mapped)->bytes()); !why.empty()) return ignore(why);
+  if (const std::string_view why = refusal_of_linked((*mapped)->bytes(), key); !why.empty())
+    return ignore(why);
   return *mapped;
 }
 
-CachedLibraries::File CachedLibraries::find(std::string_view digest,
-                                            std::span<const std::uint8_t> library) const {
-  // A digest alone would select a library that is not in the archive.
-  return open(files_.path_of(digest), [&](auto bytes) -> std::string_view {
-    return std::ranges::equal(bytes, library) ? "" : "it is not the library of the archive";
-  });
-}
-
-CachedLibraries::File CachedLibraries::find_linked(const Sha256& key) const {
-  return open(files_.path_of(hex_text(key)),
-              [&](auto bytes) { return refusal_of_linked(bytes, key); });
-}
-
-bool CachedLibraries::write(const std::string& path,
-                            std::initializer_list<std::span<const std::uint8_t>> parts) const {
-  if (!is_used()) return false;
-  if (const int failed = files_.write(path, parts, remove_on_signal); failed != 0) {
+CachedLibraries::File CachedLibraries::add(const Sha256& key,
+                                           std::span<const std::uint8_t> library) const {
+  if (!is_used()) return nullptr;
+  const std::string path = files_.path_of(hex_text(key));
+  const Sha256 seal = seal_of(library, key);
+  if (const int failed = files_.write(path, {library, key, seal}, remove_on_signal); failed != 0) {
     if (log_) log_({"cache file ", path, " cannot be written: ", std::strerror(failed)});
-    return false;
+    return nullptr;
   }
   files_.make_room(max_bytes_, concat(".", scratch_name, "."));
-  return true;
-}
-
-CachedLibraries::File CachedLibraries::add(std::string_view digest,
-                                           std::span<const std::uint8_t> library) const {
-  return write(files_.path_of(digest), {library}) ? find(digest, library) : nullptr;
-}
-
-CachedLibraries::File CachedLibraries::add_linked(const Sha256& key,
-                                                  std::span<const std::uint8_t> library) const {
-  const Sha256 seal = seal_of(library, key);
-  const bool is_written = write(files_.path_of(hex_text(key)), {library, key, seal});
-  return is_written ? find_linked(key) : nullptr;
+  return find(key);
 }
 
 Result<TempDirectory> CachedLibraries::new_directory() const {

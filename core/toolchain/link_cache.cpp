@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
-#include <tuple>
 
 namespace gantry {
 
@@ -121,12 +120,6 @@ std::string identity_of_compiler(const fs::path& program) {
                 info.st_mtim.tv_sec, " ", info.st_mtim.tv_nsec);
 }
 
-bool is_digest(std::string_view text) {
-  return text.size() == 2 * std::tuple_size_v<Sha256> && std::ranges::all_of(text, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
-
 // Writes the headers and the inputs below a directory, and returns the names of the sources.
 Result<std::vector<std::string>> write_inputs(const fs::path& directory,
                                               std::span<const LinkInput> files) {
@@ -213,7 +206,7 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   }
   const Sha256 digest = key.digest();
   const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
-  if (auto cached = cache.find_linked(digest)) return cached;
+  if (auto cached = cache.find(digest)) return cached;
 
   auto in_cache = cache.new_directory();
   const bool is_cached = in_cache.ok();
@@ -227,22 +220,8 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   if (!file) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
   GANTRY_TRY(auto linked, MappedFile::adopt(std::move(file), name));
   if (!is_cached) return linked;
-  auto cached = cache.add_linked(digest, linked->bytes());
+  auto cached = cache.add(digest, linked->bytes());
   return cached ? std::move(cached) : std::move(linked);
-}
-
-Result<std::shared_ptr<const MappedFile>> LinkCache::keep(
-    const fs::path& name, std::string_view digest, std::span<const std::uint8_t> library) const {
-  const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
-  if (is_digest(digest)) {
-    if (auto cached = cache.find(digest, library)) return cached;
-  }
-  if (const std::string computed = hex_text(sha256(library)); computed != digest) {
-    return malformed(no_offset, "library of ", quoted(name.filename().native()),
-                     " has the SHA-256 digest ", computed, ", the file states ", quoted(digest));
-  }
-  if (auto cached = cache.add(digest, library)) return cached;
-  return MappedFile::copy(name, library);
 }
 
 }  // namespace gantry

@@ -4,10 +4,8 @@
 // private cache, so that the compiler runs once for the same input.
 //
 //     inputs, compiler, flags --digest--> <cache>/linked/<digest>.so
-//     library in an archive   --digest--> <cache>/linked/<digest>.so
 //
-// cached_libraries.hpp has the files. One that is not the library in the archive, or not what was
-// linked, is written again.
+// cached_libraries.hpp has the files. One that is not what was linked is written again.
 //
 // A source may include the headers of TVM's C code generators; generated_code.h has their content.
 // The library defines the functions with which objects register their symbols in a system library,
@@ -26,7 +24,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gantry {
@@ -76,17 +73,6 @@ class LinkCache {
   // costs    a digest of the inputs and of the library; if it is not cached, seconds
   Result<std::shared_ptr<const MappedFile>> link(const std::filesystem::path& name,
                                                  std::span<const LinkInput> files) const;
-
-  // Returns a library that is part of another file. It is copied to the cache once, or to memory
-  // without a cache.
-  //
-  // name     [in]   of the file that has the library, for messages and MappedFile::path()
-  // digest   [in]   of the library, SHA-256 in lower-case hex digits, as the file states it
-  // returns  malformed  the bytes have another digest; exhausted, unavailable: no memory for a copy
-  // costs    a comparison with the library in the cache; if there is none, a digest and a copy
-  Result<std::shared_ptr<const MappedFile>> keep(const std::filesystem::path& name,
-                                                 std::string_view digest,
-                                                 std::span<const std::uint8_t> library) const;
 
  private:
   Result<std::filesystem::path> find_compiler(const std::filesystem::path& name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mapped_file.hpp"
 
+#include "core/base/sealed_memory.hpp"
 #include "tests/support/files.hpp"
 
 #include <fcntl.h>
@@ -165,6 +166,40 @@ TEST(MappedFile, IsNoCopyOfNothing) {
   ASSERT_FALSE(file.ok());
   EXPECT_EQ(file.error().reason, "FILE_EMPTY");
   EXPECT_EQ(file.error().message, "model.so is empty");
+}
+
+TEST(MappedFile, IsAPartOfAnotherThatStaysMapped) {
+  const std::vector<std::uint8_t> bytes = {1, 2, 3, 4};
+  std::shared_ptr<const MappedFile> part;
+  {
+    const auto whole = MappedFile::copy("model.tar", bytes).value();
+    part = MappedFile::part_of(whole, "model.tar/model.so", whole->bytes().subspan(1, 2)).value();
+    EXPECT_EQ(part->bytes().data(), whole->bytes().data() + 1);
+  }
+
+  EXPECT_TRUE(std::ranges::equal(part->bytes(), std::span(bytes).subspan(1, 2)));
+  EXPECT_EQ(part->path(), "model.tar/model.so");
+  EXPECT_LT(part->descriptor(), 0);
+  const auto none = MappedFile::part_of(part, "none", {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().reason, "FILE_EMPTY");
+  EXPECT_EQ(none.error().message, "none is empty");
+}
+
+TEST(SealedMemory, HasZerosInAHoleThatTakesNoMemory) {
+  std::vector<std::uint8_t> bytes(8 * 4096 + 5, 7);
+  for (const FileHole hole : {FileHole{4096, 6 * 4096}, FileHole{0, 4096}, FileHole{8 * 4096, 5}}) {
+    const Descriptor file = sealed_memory("holes", bytes, hole).value();
+
+    struct stat info {};
+    ASSERT_EQ(::fstat(file.get(), &info), 0);
+    EXPECT_EQ(info.st_size, static_cast<off_t>(bytes.size()));
+    EXPECT_LE(info.st_blocks * 512, static_cast<off_t>((9 - hole.size / 4096) * 4096));
+    std::vector<std::uint8_t> read(bytes.size());
+    ASSERT_EQ(::pread(file.get(), read.data(), read.size(), 0), info.st_size);
+    for (std::size_t i = 0; i < read.size(); ++i)
+      ASSERT_EQ(read[i], i >= hole.at && i - hole.at < hole.size ? 0 : 7) << i;
+  }
 }
 
 // Offsets and sizes around the boundaries of pages.

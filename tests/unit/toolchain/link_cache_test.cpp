@@ -4,6 +4,7 @@
 #include "core/base/signal_cleanup.hpp"
 #include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/toolchain/cached_libraries.hpp"
 #include "core/toolchain/link.hpp"
 #include "tests/support/files.hpp"
 
@@ -499,74 +500,9 @@ TEST_F(LinkedLibrary, CallsTheRuntimeInBothDialects) {
   EXPECT_TRUE(defines(**library, "__tvm_ffi_f"));
 }
 
-class KeptLibrary : public LinkedLibrary {
- protected:
-  static std::vector<std::uint8_t> library() {
-    return test::read_file(test::golden("tvm-0.12/axpy2_c.so"));
-  }
-  Result<std::shared_ptr<const MappedFile>> keep(const LinkCacheOptions& how,
-                                                 std::string_view digest) const {
-    return LinkCache(how).keep("model.tar", digest, library());
-  }
-};
-
-TEST_F(KeptLibrary, IsCopiedOnceAndHasAModeOfItsOwner) {
-  const std::string digest = hex_text(sha256(library()));
-
-  const auto first = keep(options(), digest).value(), again = keep(options(), digest).value();
-
-  EXPECT_EQ(again->identity(), first->identity());
-  EXPECT_EQ(first->path(), linked() / (digest + ".so"));
-  EXPECT_TRUE(std::ranges::equal(first->bytes(), library()));
-  struct stat info {};
-  ASSERT_EQ(::stat(first->path().c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0600u);
-  EXPECT_THAT(files_in(linked()), SizeIs(1));
-  EXPECT_EQ(runs(), 0u);
-}
-
-TEST_F(KeptLibrary, MayBeCopiedBySeveralProcesses) {
-  const std::string digest = hex_text(sha256(library()));
-
-  const int good = succeeded_at_once(4, [&] {
-    const auto kept = keep(options(), digest);
-    return kept.ok() && std::ranges::equal((*kept)->bytes(), library()) && log_.empty();
-  });
-
-  EXPECT_EQ(good, 4);
-  EXPECT_THAT(files_in(linked()), ElementsAre(linked() / (digest + ".so")));
-}
-
-// The cache has a good library of the digest that the archive states for another one.
-TEST_F(KeptLibrary, IsNeverAnotherOneOfTheStatedDigest) {
-  const auto other = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
-  const std::string digest = hex_text(sha256(other));
-  ASSERT_TRUE(LinkCache(options()).keep("other.tar", digest, other).ok());
-
-  const auto kept = keep(options(), digest);
-
-  ASSERT_FALSE(kept.ok());
-  EXPECT_EQ(kept.error().code, Code::malformed);
-  EXPECT_THAT(kept.error().message, StartsWith("library of \"model.tar\" has the SHA-256 digest " +
-                                               hex_text(sha256(library()))));
-}
-
-TEST_F(KeptLibrary, IsCopiedAgainIfItsFileIsDamaged) {
-  const std::string digest = hex_text(sha256(library()));
-  const fs::path path = keep(options(), digest).value()->path();
-  flip_bit(path, library().size() / 2);
-
-  const auto again = keep(options(), digest).value();
-
-  EXPECT_TRUE(std::ranges::equal(again->bytes(), library()));
-  EXPECT_EQ(again->path(), path);
-  EXPECT_THAT(log_, ElementsAre("cache file " + path.native() +
-                                " is ignored: it is not the library of the archive"));
-}
-
 // The signal is that of a file above the limit of the process, in the middle of the copy.
-TEST_F(KeptLibrary, LeavesNoFileIfASignalEndsTheProcess) {
-  const std::string digest = hex_text(sha256(library()));
+TEST_F(LinkedLibrary, LeavesNoFileIfASignalEndsTheProcess) {
+  const auto library = test::read_file(test::golden("tvm-0.12/axpy2_c.so"));
   EXPECT_EXIT(
       {
         std::signal(SIGXFSZ, SIG_DFL);
@@ -574,7 +510,7 @@ TEST_F(KeptLibrary, LeavesNoFileIfASignalEndsTheProcess) {
         rlimit limit;
         limit.rlim_cur = limit.rlim_max = 4096;
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        (void)keep(options(), digest);
+        (void)CachedLibraries(options().directory, 1 << 30, {}).add(sha256(library), library);
         _exit(0);
       },
       ::testing::ExitedWithCode(128 + SIGXFSZ), "SIGXFSZ");
@@ -582,31 +518,14 @@ TEST_F(KeptLibrary, LeavesNoFileIfASignalEndsTheProcess) {
   EXPECT_THAT(files_in(linked()), IsEmpty());
 }
 
-TEST_F(KeptLibrary, IsInMemoryWithoutACacheAndWhereItCannotBeWritten) {
-  const std::string digest = hex_text(sha256(library()));
-  LinkCacheOptions none = options();
-  none.directory.clear();
-  LinkCacheOptions blocked = options();
-  blocked.directory = (temp_ / "cc").native();
+TEST_F(LinkedLibrary, IsNotKeptWhereItCannotBeWritten) {
+  const auto library = test::read_file(test::golden("tvm-0.12/axpy2_c.so"));
+  const auto log = [this](const Message& text) { log_.push_back(text.text()); };
 
-  EXPECT_EQ(keep(none, digest).value()->path(), "model.tar");
-  EXPECT_THAT(log_, IsEmpty());
-  EXPECT_EQ(keep(blocked, digest).value()->path(), "model.tar");
+  const auto kept = CachedLibraries(temp_ / "cc", 1 << 30, log).add(sha256(library), library);
+
+  EXPECT_EQ(kept, nullptr);
   EXPECT_THAT(log_, ElementsAre(HasSubstr(" cannot be written: Not a directory")));
-}
-
-TEST_F(KeptLibrary, MustHaveTheDigestThatItsFileStates) {
-  for (const std::string& digest :
-       {std::string(64, '0'), std::string("../x"), std::string(), std::string(64, 'A')}) {
-    const auto kept = keep(options(), digest);
-
-    ASSERT_FALSE(kept.ok()) << digest;
-    EXPECT_EQ(kept.error().code, Code::malformed);
-    EXPECT_EQ(kept.error().message,
-              concat("library of \"model.tar\" has the SHA-256 digest ",
-                     hex_text(sha256(library())), ", the file states \"", digest, "\""));
-    EXPECT_THAT(files_in(linked()), IsEmpty());
-  }
 }
 
 }  // namespace
