@@ -112,6 +112,8 @@ std::span<const RuntimeFunction> runtime_functions() {
       in_variable("__TVMFFIHandleInitOnce", address(ffi::handle_init_once), Dialect::ffi),
       {"TVMFFIEnvGetStream", address(ffi::env_get_stream), Dialect::ffi},
       {ffi_register_function, address(register_symbol), Dialect::ffi, {}, true},
+      // of development builds of TVM in August 2025
+      {register_functions[1], address(register_symbol), Dialect::ffi, {}, true},
       {"TVMBackendAnyListSetPackedArg", address(list_set_packed_arg), Dialect::packed},
       {"TVMBackendAnyListMoveFromPackedReturn", address(list_move_from_packed_return),
        Dialect::packed},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/runtime_functions.hpp"
 
+#include "core/format/container_symbols.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -55,6 +57,17 @@ TEST(RuntimeFunctions, AreThoseOfTheRelease) {
   }
   EXPECT_EQ(find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, true)),
             find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, false)));
+}
+
+// Constructors of a system library call it, so that it is resolved when the library is opened.
+TEST(RuntimeFunctions, RegisterTheSymbolsOfEveryForm) {
+  for (const std::string_view name : register_functions) {
+    const Dialect dialect = name == packed_register_function ? Dialect::packed : Dialect::ffi;
+    const RuntimeFunction* const found = find_runtime_function(name, facts_of(dialect));
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_TRUE(found->is_called_at_load) << name;
+    EXPECT_EQ(reinterpret_cast<int (*)(const char*, void*)>(found->address)("f", nullptr), 0);
+  }
 }
 
 TEST(RunOnce, RunsOnceUnlessTheRunFails) {
