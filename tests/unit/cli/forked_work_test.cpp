@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 
@@ -45,6 +46,29 @@ TEST(ForkedWork, ReportsTheSignalThatEndsACallAndItsLastLine) {
   EXPECT_EQ(failure->text,
             "the driver ended the process by signal 6 (Aborted); its last output is \"the last "
             "line\"");
+}
+
+// The handler would hide the signal, and remove the command's files.
+TEST(ForkedWork, HasNoSignalHandlersOfThisProcess) {
+  struct sigaction before {};
+  struct sigaction handled {};
+  handled.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGTERM, &handled, &before), 0);
+
+  const auto failure = run(1, [](std::size_t) { std::raise(SIGTERM); });
+
+  struct sigaction after {};
+  sigaction(SIGTERM, &before, &after);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->text,
+            "the driver ended the process by signal 15 (Terminated), without output");
+  EXPECT_EQ(after.sa_handler, handled.sa_handler);
+}
+
+TEST(ForkedWork, KeepsSignalsThatAreIgnored) {
+  const auto before = std::signal(SIGUSR1, SIG_IGN);
+  EXPECT_FALSE(run(1, [](std::size_t) { std::raise(SIGUSR1); }));
+  std::signal(SIGUSR1, before);
 }
 
 TEST(ForkedWork, ReportsTheLineOfStandardOutput) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/forked_work.hpp"
 
+#include "core/base/signals_blocked.hpp"
+
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
 
@@ -28,9 +30,26 @@ Failure system_error(std::string_view call, int number) {
       .native("errno", number);
 }
 
-[[noreturn]] void run_child(std::size_t count, int done, int printed,
+// Removes the handlers of this process, which would remove the files of the command.
+void remove_handlers() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) != 0) continue;
+    if ((now.sa_flags & SA_SIGINFO) == 0 &&
+        (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN))
+      continue;
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    ::sigaction(number, &standard, nullptr);
+  }
+}
+
+// signals  [in]   that were blocked before the fork
+[[noreturn]] void run_child(std::size_t count, int done, int printed, const sigset_t& signals,
                             const std::function<void(std::size_t)>& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  remove_handlers();
+  ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   ::dup2(printed, STDOUT_FILENO);
   ::dup2(printed, STDERR_FILENO);
   for (std::size_t item = 0; item < count; ++item) {
@@ -63,9 +82,17 @@ class Child {
     Descriptor printed(ends[0]), childs_printed(ends[1]);
     // What is buffered would be printed by both processes.
     std::fflush(nullptr);
-    const pid_t pid = ::fork();
-    if (pid < 0) return system_error("fork", errno);
-    if (pid == 0) run_child(count, childs_done.get(), childs_printed.get(), work);
+    pid_t pid = -1;
+    int failed = 0;
+    {
+      // A signal must not find the handlers in the child.
+      const SignalsBlocked blocked;
+      pid = ::fork();
+      failed = errno;
+      if (pid == 0)
+        run_child(count, childs_done.get(), childs_printed.get(), blocked.before(), work);
+    }
+    if (pid < 0) return system_error("fork", failed);
     Child child(pid, std::move(done), std::move(printed));
     // watch() would block in one while the child waits for the other.
     for (const Descriptor* end : {&child.done_, &child.output_}) {

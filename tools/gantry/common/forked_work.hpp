@@ -21,7 +21,8 @@ struct ForkedFailure {
 };
 
 // Calls `work` for 0 to count - 1 in one child process, until a call ends the process or does not
-// return. What the child prints is read and not shown: the caller repeats the work.
+// return. What the child prints is read and not shown: the caller repeats the work. The child has no
+// signal handlers of this process.
 //
 // limit    [in]   time for each call
 // work     [in]   does not throw
