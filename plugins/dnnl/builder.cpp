@@ -27,6 +27,10 @@ Desc any_desc(const Dims& dims, Memory::data_type type) {
   return Desc(dims, type, Memory::format_tag::any);
 }
 
+Desc any_of(const View& view) {
+  return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
+}
+
 std::int64_t element_count(const Dims& dims) {
   std::int64_t count = 1;
   for (const std::int64_t extent : dims) count *= extent;

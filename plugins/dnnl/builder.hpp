@@ -37,6 +37,8 @@ struct Use {
 Desc plain_desc(const Dims& dims, ::dnnl::memory::data_type type);
 // Returns a layout that a primitive may choose.
 Desc any_desc(const Dims& dims, ::dnnl::memory::data_type type);
+// The same for the shape and type of a tensor; empty if it is.
+Desc any_of(const View& view);
 
 // returns  UNSUPPORTED  a type that no operator of the table has (SUBGRAPH_OPERATOR)
 Result<::dnnl::memory::data_type> data_type_of(gantry_dtype dtype);

@@ -76,16 +76,13 @@ Status add_convolution(const Operator& op, const Convolution& read, const View& 
                        const Fusion& fusion, const Dims& output_dims) {
   Builder& builder = op.builder;
   GANTRY_TRY(const auto type, op.output_type());
-  const auto any = [](const View& view) {
-    return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
-  };
   constexpr bool is_transposed = std::is_same_v<Primitive, ::dnnl::deconvolution_forward>;
   const auto algorithm = is_transposed ? ::dnnl::algorithm::deconvolution_direct
                                        : ::dnnl::algorithm::convolution_direct;
-  const typename Primitive::desc desc(::dnnl::prop_kind::forward_inference, algorithm, any(data),
-                                      any(weight), any(fusion.bias), any_desc(output_dims, type),
-                                      read.window.strides, read.window.dilations,
-                                      read.window.padding_begin, read.window.padding_end);
+  const typename Primitive::desc desc(
+      ::dnnl::prop_kind::forward_inference, algorithm, any_of(data), any_of(weight),
+      any_of(fusion.bias), any_desc(output_dims, type), read.window.strides, read.window.dilations,
+      read.window.padding_begin, read.window.padding_end);
   const typename Primitive::primitive_desc primitive(desc, fusion.attributes, builder.engine());
   GANTRY_TRY(const View src, builder.in_layout(data, primitive.src_desc()));
   GANTRY_TRY(weight, builder.in_layout(weight, primitive.weights_desc()));

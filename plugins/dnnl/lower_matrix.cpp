@@ -7,10 +7,6 @@
 namespace gantry::dnnl_plugin {
 namespace {
 
-Desc any_of(const View& view) {
-  return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
-}
-
 // Returns the weights {units, inputs}, which packed ones have in blocks: "NC16n".
 Result<View> read_weights(const Operator& op, std::int64_t units, std::int64_t inputs) {
   GANTRY_TRY(const View weight, op.input(1));

@@ -55,7 +55,6 @@ Status lower_concatenate(const Operator& op) {
   Builder& builder = op.builder;
   const Dims out = op.output_dims();
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", out.size()));
-  if (op.input_count() == 0) return op.refuse(" has no inputs, minimum is 1");
   std::vector<View> views;
   std::vector<Desc> descs;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
@@ -110,11 +109,6 @@ Status lower_layout_transform(const Operator& op) {
   for (const char c : from) {
     if (c >= 'A' && c <= 'Z') letters += c;
   }
-  std::string distinct = letters;
-  std::ranges::sort(distinct);
-  if (std::ranges::adjacent_find(distinct) != distinct.end()) {
-    return op.attributes.refuse("src_layout", " is ", quoted(from), ", which has a letter twice");
-  }
   GANTRY_TRY(const Layout source, parse_layout(op, "src_layout", from, letters));
   GANTRY_TRY(const Layout target, parse_layout(op, "dst_layout", to, letters));
   GANTRY_TRY(const View ordered, in_order(op, input, source, letters));
@@ -131,6 +125,12 @@ Status lower_layout_transform(const Operator& op) {
 // Pads the last two dimensions with zeros: top, left, bottom, right.
 Status lower_pad(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
+  if (op.input_count() > 1) {
+    GANTRY_TRY(const View value, op.input(1));
+    const auto numbers = op.builder.constant_floats(value);
+    if (!numbers || numbers->size() != 1 || numbers->front() != 0)
+      return op.refuse_support(": input 1, the value, is not a constant 0, supported is 0");
+  }
   GANTRY_TRY(const Dims padding, op.attributes.integers("padding", 4));
   const Dims in = input.desc.dims(), out = op.output_dims();
   const std::size_t rank = out.size();
@@ -198,8 +198,6 @@ Status lower_reduce(const Operator& op) {
   if (found == std::end(reductions)) return bug("operator ", op.match.base, " has no algorithm");
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
-  GANTRY_TRY(const bool excludes, op.attributes.truth("exclude", false));
-  if (excludes) return op.attributes.refuse_support("exclude", " is 1, supported is 0");
   Dims dims = input.desc.dims();
   GANTRY_TRY(const auto axes, op.attributes.integers("axis"));
   const auto rank = static_cast<std::int64_t>(dims.size());

@@ -106,7 +106,6 @@ Status lower_batch_norm(const Operator& op) {
   if (dims.size() < 2)
     return op.refuse(": data has shape ", numbers_text(dims), ", minimum is two dimensions");
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), 1));
-  if (axis == 0) return op.attributes.refuse_support("axis", " is 0, supported are all others");
   GANTRY_TRY(const Affine affine, read_affine(op));
   View parameters[4];
   for (std::size_t i = 0; i < 4; ++i) {
@@ -156,11 +155,9 @@ Status lower_layer_norm(const Operator& op) {
 Status lower_instance_norm(const Operator& op) {
   GANTRY_TRY(const View input, op.input(0));
   const Dims dims = input.desc.dims();
-  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), 1));
-  if (axis != 1 || dims.size() < 3) {
-    return op.attributes.refuse_support("axis", " is ", axis, " of a tensor of shape ",
-                                        numbers_text(dims),
-                                        ", supported is 1 of three or more dimensions");
+  if (dims.size() < 3) {
+    return op.refuse_support(": data has shape ", numbers_text(dims),
+                             ", supported are three or more dimensions");
   }
   GANTRY_TRY(const Affine affine, read_affine(op));
   const std::int64_t spatial = element_count({dims.begin() + 2, dims.end()});

@@ -32,15 +32,23 @@ Result<Pooling> read_pooling(const Operator& op) {
   return read;
 }
 
-// Rounding up adds windows that begin inside of the tensor and end behind its padding.
-void extend_padding(Pooling& read, const Dims& in, const Dims& out) {
+// Rounding up adds windows that begin inside of the tensor and its padding, and end behind it.
+Status extend_padding(const Operator& op, Pooling& read, const Dims& in, const Dims& out) {
   Window& window = read.window;
   for (std::size_t i = 0; i < read.kernel.size(); ++i) {
     const std::int64_t reach = (read.kernel[i] - 1) * (window.dilations[i] + 1) + 1;
-    const std::int64_t needed =
-        (out[i + 2] - 1) * window.strides[i] + reach - in[i + 2] - window.padding_begin[i];
+    std::int64_t needed = 0;
+    const bool wraps = __builtin_mul_overflow(out[i + 2] - 1, window.strides[i], &needed) ||
+                       __builtin_add_overflow(needed, reach, &needed) ||
+                       __builtin_sub_overflow(needed, in[i + 2], &needed) ||
+                       __builtin_sub_overflow(needed, window.padding_begin[i], &needed);
+    if (wraps || needed - window.padding_end[i] >= window.strides[i]) {
+      return op.refuse(": shape ", numbers_text(in), " gives ", numbers_text(out),
+                       ", which has windows of axis ", i + 2, " behind the padding");
+    }
     window.padding_end[i] = std::max(window.padding_end[i], needed);
   }
+  return {};
 }
 
 // data     [in]   dimensions in the order N, C, spatial
@@ -84,8 +92,7 @@ Status read_kernel(const Operator& op, Pooling& read, const Dims& in, const Dims
     }
   }
   GANTRY_TRY(const bool rounds_up, op.attributes.truth("ceil_mode", false));
-  if (rounds_up) extend_padding(read, in, out);
-  return {};
+  return rounds_up ? extend_padding(op, read, in, out) : Status();
 }
 
 bool is_average(const Operator& op) { return op.match.base.find("avg") != std::string_view::npos; }

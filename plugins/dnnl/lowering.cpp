@@ -2,10 +2,13 @@
 #include "lowering.hpp"
 
 #include "failure_of.hpp"
+#include "row_check.hpp"
 
 #include <gantry/join.hpp>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace gantry::dnnl_plugin {
 namespace {
@@ -70,11 +73,22 @@ Failure not_supported(std::string_view key, const SubgraphNode& node) {
       .with_reason("SUBGRAPH_OPERATOR");
 }
 
-Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode& node) {
-  const auto match = find_operator(code.type_key, node.name);
+// Returns the operator's row, with which it agrees.
+Result<OperatorMatch> read_operator(const SubgraphCode& code, const SubgraphNode& node) {
+  if (node.output_count == 0) {
+    return malformed(node.at, "operator ", quoted(node.name), " has no output")
+        .with_reason("SUBGRAPH");
+  }
+  auto match = find_operator(code.type_key, node.name);
   if (!match) return not_supported(code.type_key, node);
+  GANTRY_CHECK(check_row(*match, code.graph, node));
+  return std::move(*match);
+}
+
+Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode& node,
+                  const OperatorMatch& match) {
   builder.set_operator(node.name, node.at);
-  const Operator op{builder, code.graph, node, *match};
+  const Operator op{builder, code.graph, node, match};
   try {
     return lower(op);
   } catch (const ::dnnl::error& error) {
@@ -132,17 +146,18 @@ Result<std::size_t> axis_of(const Operator& op, std::string_view attribute, std:
 
 Result<Plan> lower_subgraph(const ::dnnl::engine& engine, const SubgraphCode& code,
                             std::span<const Value> constants) {
+  // All before a buffer is created, so that errors name operators.
+  std::vector<std::pair<const SubgraphNode*, OperatorMatch>> operators;
+  for (const SubgraphNode& node : code.graph.nodes) {
+    if (node.kind != SubgraphNodeKind::kernel) continue;
+    GANTRY_TRY(OperatorMatch match, read_operator(code, node));
+    operators.emplace_back(&node, std::move(match));
+  }
   Builder builder(engine, code, constants);
   try {
     GANTRY_CHECK(builder.begin());
-    for (const SubgraphNode& node : code.graph.nodes) {
-      if (node.kind != SubgraphNodeKind::kernel) continue;
-      if (node.output_count == 0) {
-        return malformed(node.at, "operator ", quoted(node.name), " has no output")
-            .with_reason("SUBGRAPH");
-      }
-      GANTRY_CHECK(lower_node(builder, code, node));
-    }
+    for (const auto& [node, match] : operators)
+      GANTRY_CHECK(lower_node(builder, code, *node, match));
     return builder.finish();
   } catch (const ::dnnl::error& error) {
     return failure_of(error.status, "sub-graph");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operators.hpp"
 
+#include "words.hpp"
+
 #include <algorithm>
 
 namespace gantry::dnnl_plugin {
@@ -20,134 +22,155 @@ constexpr std::string_view acl_runtime =
 constexpr std::string_view bnns_runtime =
     "src/runtime/contrib/bnns/bnns_json_runtime.cc, python/tvm/relay/op/contrib/bnns.py; #7299";
 
-constexpr std::string_view convolution =
-    "strides padding dilation groups data_layout kernel_layout out_layout";
-constexpr std::string_view pool =
-    "pool_size strides padding dilation layout out_layout ceil_mode count_include_pad";
+// Attributes and the layouts that exporters write.
+constexpr std::string_view dnnl_convolution =
+    "strides padding dilation groups data_layout=NCHW** kernel_layout=OIHW**/GOIHW** "
+    "out_layout=NCHW** a_min a_max";
+constexpr std::string_view dnnl_convolutions =
+    "strides padding dilation groups data_layout=NCW**/NCDHW** "
+    "kernel_layout=OIW**/GOIW**/OIDHW**/GOIDHW** out_layout=NCW**/NCDHW** a_min a_max";
+constexpr std::string_view dnnl_transposed =
+    "strides padding dilation groups data_layout=NCHW**/NCDHW** kernel_layout=OIHW**/OIDHW** "
+    "out_layout=NCHW**/NCDHW** a_min a_max";
+constexpr std::string_view dnnl_quantized =
+    "strides padding dilation groups data_layout=NCHW* kernel_layout=OIHW* out_layout=NCHW* "
+    "bias_idx sum_idx sum_scl_idx o_scl_idx dst_zp_idx activation";
+constexpr std::string_view trt_convolution =
+    "strides padding dilation groups data_layout=NCW/NCHW/NCDHW kernel_layout=OIW/OIHW/OIDHW "
+    "out_layout=NCW/NCHW/NCDHW";
+constexpr std::string_view trt_transposed =
+    "strides padding dilation groups data_layout=NCHW/NCDHW kernel_layout=OIHW/OIDHW "
+    "out_layout=NCHW/NCDHW";
+constexpr std::string_view nchw_convolution =
+    "strides padding dilation groups data_layout=NCHW kernel_layout=OIHW out_layout=NCHW";
+constexpr std::string_view nchw_pool =
+    "pool_size strides padding dilation layout=NCHW out_layout=NCHW ceil_mode count_include_pad";
+constexpr std::string_view nhwc_pool =
+    "pool_size strides padding dilation layout=NHWC out_layout=NHWC ceil_mode count_include_pad";
+constexpr std::string_view dense = "data [rows, inputs], weight [units, inputs]";
+constexpr std::string_view batches = "[batch, rows, columns]";
 constexpr std::string_view f32 = "float32";
 
 constexpr OperatorRow rows[] = {
     // Relay's exporter for oneDNN.
     {"dnnl_json", "nn.conv2d conv2d", "bias sum relu tanh sigmoid clip gelu swish mish",
-     Operation::convolution, "data weight [bias] [sum]",
-     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
-     "any order of N C H W and of G O I H W, with blocks", f32,
+     Operation::convolution, "data weight [bias] [sum]", dnnl_convolution, "any", f32,
      "v0.8..v0.19; other than relu since v0.9, sum, gelu and mish since v0.10",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py; #9797 "
      "#12106 #12151 #12228"},
     {"dnnl_json", "nn.conv1d conv1d nn.conv3d conv3d",
      "bias relu tanh sigmoid clip gelu swish mish", Operation::convolution, "data weight [bias]",
-     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
-     "any order of N C D H W and of G O I D H W, with blocks", f32, "v0.9..v0.19", dnnl_fused},
+     dnnl_convolutions, "any", f32, "v0.9..v0.19", dnnl_fused},
     {"dnnl_json", "nn.conv2d_transpose deconv2d nn.conv3d_transpose deconv3d",
      "bias relu tanh sigmoid clip gelu swish mish", Operation::transposed_convolution,
-     "data weight [bias]",
-     "strides padding dilation groups data_layout kernel_layout out_layout a_min a_max",
-     "any order of N C D H W and of O I D H W; OIDHW means IODHW", f32, "v0.9..v0.19", dnnl_fused},
+     "data weight [bias]", dnnl_transposed, "OIDHW means IODHW", f32, "v0.9..v0.19", dnnl_fused},
     {"dnnl_json", "nn.dense dense", "bias sum relu tanh sigmoid clip gelu swish", Operation::dense,
-     "data weight [bias] [sum]", "a_min a_max", "data [rows, inputs], weight [units, inputs]", f32,
+     "data weight [bias] [sum]", "a_min a_max", dense, f32,
      "v0.8..v0.19; fusions since v0.9, gelu since v0.10, sum since v0.11",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, python/tvm/relay/op/contrib/dnnl.py; #9797 "
      "#11513 #13550"},
     {"dnnl_json", "nn.contrib_dense_pack packeddense", "bias relu tanh sigmoid clip gelu swish",
-     Operation::dense, "data weight [bias]", "weight_layout a_min a_max",
-     "data [rows, inputs], weight any order of N (units) C (inputs), with blocks", f32,
-     "v0.10..v0.19",
+     Operation::dense, "data weight [bias]", "weight_layout=NC** a_min a_max",
+     "data [rows, inputs], weight N (units) and C (inputs)", f32, "v0.10..v0.19",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, src/relay/backend/contrib/dnnl/codegen.cc; "
      "#11966"},
-    {"dnnl_json", "qnn.conv2d", "", Operation::convolution,
-     "data weight, and those that attributes name",
-     "strides padding dilation groups data_layout kernel_layout out_layout bias_idx sum_idx "
-     "sum_scl_idx o_scl_idx dst_zp_idx activation",
-     "any order of N C H W and of O I H W", "uint8 int8 int32 float32", "v0.10..v0.19",
+    {"dnnl_json", "qnn.conv2d", "", Operation::convolution, "data weight named...", dnnl_quantized,
+     "any", "uint8 int8 int32 float32", "v0.10..v0.19",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, "
      "src/relay/backend/contrib/dnnl/comp_op_matcher.h; #9618"},
-    {"dnnl_json", "qnn.dense", "", Operation::dense, "data weight, and those that attributes name",
-     "bias_idx sum_idx sum_scl_idx o_scl_idx dst_zp_idx activation",
-     "data [rows, inputs], weight [units, inputs]", "uint8 int8 int32 float32", "v0.10..v0.19",
+    {"dnnl_json", "qnn.dense", "", Operation::dense, "data weight named...",
+     "bias_idx sum_idx sum_scl_idx o_scl_idx dst_zp_idx activation", dense,
+     "uint8 int8 int32 float32", "v0.10..v0.19",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc, "
      "src/relay/backend/contrib/dnnl/comp_op_matcher.h; #9618"},
     {"dnnl_json", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
-     "[batch, rows, columns]", f32, "v0.10..v0.19",
-     "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #12018"},
+     batches, f32, "v0.10..v0.19", "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #12018"},
     {"dnnl_json", "nn.batch_norm", "", Operation::batch_norm, "data gamma beta mean variance",
-     "axis epsilon center scale", "axis 1", f32, "v0.8..v0.19", dnnl_runtime},
+     "axis=1 epsilon center scale", "any", f32, "v0.8..v0.19", dnnl_runtime},
     {"dnnl_json", "nn.layer_norm", "", Operation::layer_norm, "data gamma beta",
      "axis epsilon center scale", "the last axis", f32, "v0.9..v0.19",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #11508"},
     {"dnnl_json", "nn.softmax", "", Operation::softmax, "data", "axis", "any", f32, "v0.9..v0.19",
      dnnl_fused},
     {"dnnl_json", "nn.max_pool2d nn.avg_pool2d nn.max_pool3d nn.avg_pool3d", "", Operation::pooling,
-     "data", pool, "any order of N C D H W, with blocks", f32, "v0.9..v0.19", dnnl_fused},
+     "data",
+     "pool_size strides padding dilation layout=NCHW**/NCDHW** out_layout=NCHW**/NCDHW** ceil_mode "
+     "count_include_pad",
+     "any", f32, "v0.9..v0.19", dnnl_fused},
     {"dnnl_json", "nn.global_avg_pool2d", "", Operation::global_pooling, "data",
-     "layout out_layout", "any order of N C H W", f32, "v0.10..v0.19",
+     "layout=NCHW* out_layout=NCHW*", "output 1 x 1", f32, "v0.10..v0.19",
      "src/runtime/contrib/dnnl/dnnl_json_runtime.cc; #11823"},
     {"dnnl_json", "nn.relu", "", Operation::elementwise, "data", "", "any", f32, "v0.8..v0.19",
      dnnl_runtime},
     {"dnnl_json", "abs clip exp log sqrt round nn.leaky_relu tanh sigmoid", "",
      Operation::elementwise, "data", "a_min a_max alpha", "any", f32, "v0.9..v0.19", dnnl_fused},
-    {"dnnl_json", "add multiply", "", Operation::binary, "a b", "", "any, broadcast", f32,
+    {"dnnl_json", "add multiply", "", Operation::binary, "a b", "", "broadcast", f32,
      "v0.8..v0.19; multiply since v0.9", dnnl_runtime},
 
     // TensorRT. Composites "tensorrt.<operator>" since v0.10, plain operators before.
     {"tensorrt", "nn.conv1d nn.conv2d nn.conv3d", "", Operation::convolution, "data weight",
-     convolution, "NCW NCHW NCDHW, OIW OIHW OIDHW", f32, "v0.8..v0.19", trt_runtime},
+     trt_convolution, "any", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.conv2d_transpose nn.conv3d_transpose", "", Operation::transposed_convolution,
-     "data weight", convolution, "NCHW NCDHW; OIHW and OIDHW mean IOHW and IODHW", f32,
-     "v0.8..v0.19", trt_runtime},
+     "data weight", trt_transposed, "OIHW and OIDHW mean IOHW and IODHW", f32, "v0.8..v0.19",
+     trt_runtime},
     {"tensorrt", "nn.dense", "", Operation::dense, "data weight", "",
      "data [..., inputs], weight [units, inputs]", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
-     "[batch, rows, columns]", f32, "v0.8..v0.19",
-     "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #8005"},
+     batches, f32, "v0.8..v0.19", "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #8005"},
     {"tensorrt", "nn.bias_add", "", Operation::bias_add, "data bias", "axis", "any", f32,
      "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.batch_norm", "", Operation::batch_norm, "data gamma beta mean variance",
-     "axis epsilon center scale", "axis 1 or 3", f32, "v0.8..v0.19", trt_runtime},
+     "axis=1/3 epsilon center scale", "any", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.layer_norm", "", Operation::layer_norm, "data gamma beta",
      "axis epsilon center scale", "the last axis", f32, "v0.8..v0.19",
      "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #8005"},
     {"tensorrt", "nn.softmax", "", Operation::softmax, "data", "axis", "any", f32, "v0.8..v0.19",
      trt_runtime},
     {"tensorrt", "nn.max_pool2d nn.avg_pool2d nn.max_pool3d nn.avg_pool3d", "", Operation::pooling,
-     "data", pool, "NCHW NCDHW", f32, "v0.8..v0.19", trt_runtime},
+     "data",
+     "pool_size strides padding dilation layout=NCHW/NCDHW out_layout=NCHW/NCDHW ceil_mode "
+     "count_include_pad",
+     "any", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt",
      "nn.global_max_pool2d nn.global_avg_pool2d nn.adaptive_max_pool2d nn.adaptive_avg_pool2d", "",
-     Operation::global_pooling, "data", "layout out_layout", "NCHW, output 1 x 1", f32,
+     Operation::global_pooling, "data", "layout=NCHW out_layout=NCHW", "output 1 x 1", f32,
      "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.relu sigmoid tanh clip nn.leaky_relu exp log sqrt abs negative", "",
      Operation::elementwise, "data", "a_min a_max alpha", "any", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "add subtract multiply divide maximum minimum", "", Operation::binary, "a b", "",
-     "any, broadcast", f32, "v0.8..v0.19", trt_runtime},
+     "broadcast", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "nn.batch_flatten expand_dims squeeze reshape", "", Operation::reshape, "data", "",
      "any", f32, "v0.8..v0.19", trt_runtime},
     {"tensorrt", "transpose", "", Operation::transpose, "data", "axes", "any", f32, "v0.8..v0.19",
      trt_runtime},
     {"tensorrt", "layout_transform", "", Operation::layout_transform, "data",
-     "src_layout dst_layout", "NCHW NHWC NCDHW NDHWC", f32, "v0.8..v0.19", trt_runtime},
+     "src_layout=NCHW/NHWC/NCDHW/NDHWC dst_layout=NCHW/NHWC/NCDHW/NDHWC", "any", f32, "v0.8..v0.19",
+     trt_runtime},
     {"tensorrt", "concatenate", "", Operation::concatenate, "data...", "axis", "any", f32,
      "v0.8..v0.19", trt_runtime},
     {"tensorrt", "split", "", Operation::split, "data", "axis", "any", f32, "v0.8..v0.19",
      "src/runtime/contrib/tensorrt/tensorrt_ops.cc; #7967"},
     {"tensorrt", "strided_slice", "", Operation::slice, "data", "start size strides", "any", f32,
      "v0.8..v0.19", trt_runtime},
-    {"tensorrt", "nn.pad", "", Operation::pad, "data", "padding", "the last two dimensions, zeros",
+    {"tensorrt", "nn.pad", "", Operation::pad, "data [value]", "padding",
+     "the last two dimensions, zeros", f32, "v0.8..v0.19", trt_runtime},
+    {"tensorrt", "sum prod max min mean", "", Operation::reduce, "data", "axis exclude=0", "any",
      f32, "v0.8..v0.19", trt_runtime},
-    {"tensorrt", "sum prod max min mean", "", Operation::reduce, "data", "axis exclude", "any", f32,
-     "v0.8..v0.19", trt_runtime},
 
     // Arm Compute Library: one operator in each sub-graph.
     {"arm_compute_lib", "nn.conv2d", "", Operation::convolution, "data weight [bias]",
-     "strides padding dilation groups data_layout kernel_layout out_layout activation_type",
-     "NHWC, OHWI", f32, "v0.8..v0.19", acl_runtime},
-    {"arm_compute_lib", "nn.dense", "", Operation::dense, "data weight [bias]", "",
-     "data [rows, inputs], weight [units, inputs]", f32, "v0.8..v0.19", acl_runtime},
-    {"arm_compute_lib", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", pool, "NHWC",
-     "float32 uint8", "v0.8..v0.19", acl_runtime},
-    {"arm_compute_lib", "nn.l2_pool2d", "", Operation::l2_pooling, "data", pool, "NHWC", f32,
+     "strides padding dilation groups data_layout=NHWC kernel_layout=OHWI out_layout=NHWC "
+     "activation_type=relu",
+     "any", f32, "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.dense", "", Operation::dense, "data weight [bias]", "", dense, f32,
+     "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", nhwc_pool,
+     "any", "float32 uint8", "v0.8..v0.19", acl_runtime},
+    {"arm_compute_lib", "nn.l2_pool2d", "", Operation::l2_pooling, "data", nhwc_pool, "any", f32,
      "v0.8..v0.19", acl_runtime},
     {"arm_compute_lib", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling,
-     "data", "layout out_layout", "NHWC", "float32 uint8", "v0.8..v0.19", acl_runtime},
+     "data", "layout=NHWC out_layout=NHWC", "output 1 x 1", "float32 uint8", "v0.8..v0.19",
+     acl_runtime},
     {"arm_compute_lib", "reshape", "", Operation::reshape, "data", "", "any", "float32 uint8",
      "v0.8..v0.19", acl_runtime},
     {"arm_compute_lib", "concatenate", "", Operation::concatenate, "data...", "axis", "any",
@@ -157,17 +180,37 @@ constexpr OperatorRow rows[] = {
 
     // Apple's BNNS.
     {"bnns_json", "nn.conv2d conv2d", "bias relu sigmoid", Operation::convolution,
-     "data weight [bias]", convolution, "NCHW, OIHW", f32, "v0.8..v0.19", bnns_runtime},
-    {"bnns_json", "nn.dense dense", "bias gelu", Operation::dense, "data weight [bias]", "",
-     "data [rows, inputs], weight [units, inputs]", f32, "v0.8..v0.19", bnns_runtime},
+     "data weight [bias]", nchw_convolution, "any", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.dense dense", "bias gelu", Operation::dense, "data weight [bias]", "", dense,
+     f32, "v0.8..v0.19", bnns_runtime},
     {"bnns_json", "nn.batch_matmul", "", Operation::batch_matmul, "a b", "transpose_a transpose_b",
-     "[batch, rows, columns]", f32, "v0.8..v0.19", bnns_runtime},
+     batches, f32, "v0.8..v0.19", bnns_runtime},
     {"bnns_json", "nn.instance_norm", "", Operation::instance_norm, "data gamma beta",
-     "axis epsilon center scale", "axis 1", f32, "v0.8..v0.19", bnns_runtime},
-    {"bnns_json", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", pool, "NCHW", f32,
-     "v0.8..v0.19", bnns_runtime},
+     "axis=1 epsilon center scale", "three or more dimensions", f32, "v0.8..v0.19", bnns_runtime},
+    {"bnns_json", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", nchw_pool, "any",
+     f32, "v0.8..v0.19", bnns_runtime},
     {"bnns_json", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling,
-     "data", "layout out_layout", "NCHW", f32, "v0.8..v0.19", bnns_runtime},
+     "data", "layout=NCHW out_layout=NCHW", "output 1 x 1", f32, "v0.8..v0.19", bnns_runtime},
+};
+
+constexpr IgnoredAttributes ignored[] = {
+    {"", "channels kernel_size units out_dtype keepdims",
+     "the types and shapes of the sub-graph have it"},
+    {"nn.conv2d_transpose deconv2d nn.conv3d_transpose deconv3d", "output_padding",
+     "the shape of the output has it"},
+    {"reshape squeeze expand_dims", "newshape reverse allowzero axis num_newaxis",
+     "the shape of the output has it"},
+    {"split", "indices_or_sections mode", "the shapes of the outputs have it"},
+    {"nn.adaptive_max_pool2d nn.adaptive_avg_pool2d", "output_size",
+     "the shape of the output has it"},
+    {"qnn.conv2d qnn.dense", "act_scl_idx", "activation has the same index"},
+    {"", "auto_scheduler_rewritten_layout meta_schedule_original_shape",
+     "of schedules that a library does not have"},
+    {"", "PartitionedFromPattern", "the name of the operator has it"},
+    {"",
+     "tensorrt_version use_implicit_batch max_workspace_size use_fp16 use_uint8 nvdla "
+     "allow_gpu_fallback remove_no_mac_subgraphs",
+     "options of TensorRT"},
 };
 
 // The prefix of a composite's name.
@@ -175,21 +218,6 @@ constexpr struct {
   std::string_view key;
   std::string_view prefix;
 } prefixes[] = {{"dnnl_json", "dnnl."}, {"tensorrt", "tensorrt."}, {"bnns_json", "bnns."}};
-
-// Removes the first word of a list from it, and returns it.
-std::string_view take_word(std::string_view& list, char separator) {
-  const std::size_t end = std::min(list.find(separator), list.size());
-  const std::string_view word = list.substr(0, end);
-  list.remove_prefix(std::min(end + 1, list.size()));
-  return word;
-}
-
-bool has_word(std::string_view list, std::string_view word) {
-  while (!list.empty()) {
-    if (take_word(list, ' ') == word) return true;
-  }
-  return false;
-}
 
 // Reads "_bias_relu", in which each word is at most once.
 std::optional<std::vector<std::string_view>> read_fusions(const OperatorRow& row,
@@ -208,6 +236,8 @@ std::optional<std::vector<std::string_view>> read_fusions(const OperatorRow& row
 }  // namespace
 
 std::span<const OperatorRow> operator_rows() { return rows; }
+
+std::span<const IgnoredAttributes> ignored_attributes() { return ignored; }
 
 std::optional<OperatorMatch> find_operator(std::string_view key, std::string_view name) {
   for (const auto& [of, prefix] : prefixes) {

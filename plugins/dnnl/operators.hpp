@@ -48,12 +48,14 @@ struct OperatorRow {
   // what a composite may append to the name, each at most once: "dnnl.conv2d_bias_relu"
   std::string_view fusions;
   Operation operation;
-  // in order; those in brackets may be absent
+  // in order; those in brackets are there if the name has their word, or, where no name has it, may
+  // be absent; "data..." is any number
   std::string_view inputs;
-  // attributes that are read
+  // attributes that are read, and their supported values: "axis=1/3", and layouts: "layout=NCHW",
+  // "NCHW*" (its dimensions in any order), "NCHW**" (also blocks of them at the end)
   std::string_view attributes;
-  // layouts of data and weights that the exporter writes
-  std::string_view layouts;
+  // what shapes and layouts mean
+  std::string_view notes;
   // element types
   std::string_view types;
   // releases that write the operator
@@ -63,6 +65,15 @@ struct OperatorRow {
 };
 
 std::span<const OperatorRow> operator_rows();
+
+// Attributes that exporters write and that no operator requires.
+struct IgnoredAttributes {
+  // names in rows; empty: all operators
+  std::string_view operators;
+  std::string_view names;
+  std::string_view reason;
+};
+std::span<const IgnoredAttributes> ignored_attributes();
 
 // An operator's row, and how its name differs from it.
 struct OperatorMatch {

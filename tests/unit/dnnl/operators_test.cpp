@@ -102,11 +102,28 @@ TEST(OperatorTable, IsThatOfThePage) {
   const auto cell = [](std::string_view text) {
     return text.empty() ? std::string(" ") : concat(" ", text, " ");
   };
+  // Stars of layouts are no emphasis.
+  const auto code = [](std::string_view text) {
+    return text.empty() ? std::string() : concat("`", text, "`");
+  };
   for (const OperatorRow& row : operator_rows()) {
     table += concat("|", cell(concat("`", row.key, "`")), "|", cell(row.names), "|",
                     cell(row.fusions), "|", cell(row.inputs), "|");
-    table += concat(cell(row.attributes), "|", cell(row.layouts), "|", cell(row.types), "|",
+    table += concat(cell(code(row.attributes)), "|", cell(row.notes), "|", cell(row.types), "|",
                     cell(row.releases), "|", cell(row.source), "|\n");
+  }
+
+  const auto page =
+      gantry::test::read_file(gantry::test::golden("../../../plugins/dnnl/OPERATORS.md"));
+
+  EXPECT_THAT(std::string(page.begin(), page.end()), HasSubstr(table)) << table;
+}
+
+TEST(OperatorTable, HasTheIgnoredAttributesOfThePage) {
+  std::string table;
+  for (const IgnoredAttributes& ignored : ignored_attributes()) {
+    table += concat("| ", ignored.operators.empty() ? "all" : ignored.operators, " | ",
+                    ignored.names, " | ", ignored.reason, " |\n");
   }
 
   const auto page =
@@ -133,7 +150,17 @@ TEST(OperatorTable, HasNoOperatorUnderAnotherName) {
                                   {"dnnl_json", "dnnl.conv2d_gelu_tanhx"},
                                   {"dnnl_json", "dnnl.conv2drelu"},
                                   {"dnnl_json", "tensorrt.nn.dense"},
-                                  {"tensorrt", "erf"},
+                                  {"tensorrt", "tensorrt.sin"},
+                                  {"tensorrt", "tensorrt.cos"},
+                                  {"tensorrt", "tensorrt.atan"},
+                                  {"tensorrt", "tensorrt.ceil"},
+                                  {"tensorrt", "tensorrt.floor"},
+                                  {"tensorrt", "tensorrt.erf"},
+                                  {"tensorrt", "tensorrt.power"},
+                                  {"arm_compute_lib", "qnn.conv2d"},
+                                  {"arm_compute_lib", "qnn.dense"},
+                                  {"arm_compute_lib", "qnn.add"},
+                                  {"arm_compute_lib", "nn.depthwise_conv2d"},
                                   {"tensorrt", "nn.dense_relu"},
                                   {"clml", "nn.conv2d"}}) {
     EXPECT_FALSE(find_operator(key, name).has_value()) << name;

@@ -33,6 +33,15 @@ SubgraphCase sum_of_one_row() {
   return what;
 }
 
+// The end of the last window is no number of 64 bits.
+SubgraphCase many_windows() {
+  SubgraphCase what = changed("tensorrt", "max_pool2d_ceil", "3,\n       4,\n       4",
+                              "3,\n       140737488355328,\n       4");
+  const std::string_view before = "\"strides\": [\n     [\n      \"";
+  what.json.replace(what.json.find(before) + before.size(), 1, "2147483647");
+  return what;
+}
+
 struct BadOperator {
   std::string name;
   SubgraphCase what;
@@ -106,8 +115,15 @@ INSTANTIATE_TEST_SUITE_P(
                     changed("dnnl_json", "conv2d_groups", attribute("data_layout", "\"NCHW\""),
                             attribute("data_layout", "\"NCHWX\"")),
                     Code::unsupported,
-                    "attribute \"data_layout\" is \"NCHWX\", supported are the dimensions NCHW in "
-                    "any order, and blocks of them at the end"},
+                    "operator \"nn.conv2d\": attribute \"data_layout\" is \"NCHWX\", supported are "
+                    "NCHW in any order with blocks"},
+        BadOperator{
+            "LayoutOfAnotherOperator",
+            changed("dnnl_json", "conv1d", attribute("data_layout", "\"NCW\""),
+                    attribute("data_layout", "\"NCDHW\"")),
+            Code::unsupported,
+            "attribute \"data_layout\" is \"NCDHW\", supported are the dimensions NCW in any "
+            "order, and blocks of them at the end"},
         BadOperator{"LayoutWithABlockInside",
                     changed("dnnl_json", "conv2d_blocked", "\"NCHW8c\"", "\"NC8cHW\""),
                     Code::unsupported, "attribute \"data_layout\" is \"NC8cHW\""},
@@ -122,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "a tensor of shape [1, 4, 7, 6] has the layout NCHW with 1 blocks, which has 5 "
                     "dimensions"},
         BadOperator{"MissingAttribute",
-                    changed("dnnl_json", "conv2d_groups", "\"data_layout\"", "\"layout\""),
+                    changed("dnnl_json", "conv2d_groups", "\"data_layout\"", "\"keepdims\""),
                     Code::malformed, "attribute \"data_layout\" is absent"},
         BadOperator{"MissingBias",
                     changed("dnnl_json", "dense", "\"nn.dense\"", "\"dnnl.dense_bias\""),
@@ -137,8 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Code::malformed, "shapes and attributes do not fit together"},
         BadOperator{"PackedWeightsOfAnotherLayout",
                     changed("dnnl_json", "dense_pack", "\"NC4n\"", "\"NK4n\""), Code::unsupported,
-                    "attribute \"weight_layout\" is \"NK4n\", supported are the dimensions NC in "
-                    "any order, and blocks of them at the end"},
+                    "attribute \"weight_layout\" is \"NK4n\", supported are NC in any order with "
+                    "blocks"},
         BadOperator{"DenseOfAnotherRank", changed("dnnl_json", "dense", "3,\n       5", "15"),
                     Code::malformed,
                     "data of shape [3, 7] give [15], expected two or more dimensions"},
@@ -158,15 +174,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadOperator{"AxisOfBatchNorm",
                     changed("dnnl_json", "batch_norm", attribute("axis", "\"1\""),
                             attribute("axis", "\"0\"")),
-                    Code::unsupported, "attribute \"axis\" is 0, supported are all others"},
+                    Code::unsupported,
+                    "operator \"nn.batch_norm\": attribute \"axis\" is \"0\", supported are 1"},
         BadOperator{"ChannelsOfBatchNorm",
-                    changed("dnnl_json", "batch_norm", attribute("axis", "\"1\""),
-                            attribute("axis", "\"2\"")),
-                    Code::malformed, "input 1 has shape [3], expected 4 numbers of float32"},
+                    changed("tensorrt", "batch_norm", attribute("axis", "\"1\""),
+                            attribute("axis", "\"3\"")),
+                    Code::malformed, "input 1 has shape [3], expected 5 numbers of float32"},
         BadOperator{"AxisOfInstanceNorm",
                     changed("bnns_json", "instance_norm", attribute("axis", "\"1\""),
                             attribute("axis", "\"2\"")),
-                    Code::unsupported, "attribute \"axis\" is 2 of a tensor of shape [2, 3, 4, 5]"},
+                    Code::unsupported, "attribute \"axis\" is \"2\", supported are 1"},
         BadOperator{
             "PoolSizeOfZero",
             changed("dnnl_json", "max_pool2d_dilated", "\"pool_size\": [\n     [\n      \"3\"",
@@ -177,10 +194,19 @@ INSTANTIATE_TEST_SUITE_P(
                             attribute("ceil_mode", "\"2\"")),
                     Code::malformed, "attribute \"ceil_mode\" is 2, expected 0 or 1"},
         BadOperator{"GlobalPoolingToMore",
-                    changed("dnnl_json", "max_pool2d_nhwc", "\"nn.max_pool2d\"",
-                            "\"nn.global_avg_pool2d\""),
+                    changed("dnnl_json", "global_avg_pool2d", "3,\n       1,\n       1",
+                            "3,\n       1,\n       2"),
                     Code::unsupported,
-                    "has the output [1, 3, 3, 2], supported are outputs with spatial extents of 1"},
+                    "has the output [1, 3, 1, 2], supported are outputs with spatial extents of 1"},
+        BadOperator{"CeilingOfMoreWindows",
+                    changed("tensorrt", "max_pool2d_ceil", "3,\n       4,\n       4",
+                            "3,\n       9,\n       4"),
+                    Code::malformed,
+                    "shape [1, 3, 7, 6] gives [1, 3, 9, 4], which has windows of axis 2 behind the "
+                    "padding"},
+        BadOperator{"CeilingOfMoreWindowsThanANumberHas", many_windows(), Code::malformed,
+                    "gives [1, 3, 140737488355328, 4], which has windows of axis 2 behind the "
+                    "padding"},
         BadOperator{"FirstInputIsBroadcast",
                     changed("tensorrt", "subtract_column",
                             "[\n     0,\n     0,\n     0\n    ],\n    [\n     1,",
@@ -220,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOperator{"ReductionThatExcludes",
                     changed("tensorrt", "sum", attribute("exclude", "\"0\""),
                             attribute("exclude", "\"1\"")),
-                    Code::unsupported, "attribute \"exclude\" is 1, supported is 0"},
+                    Code::unsupported, "attribute \"exclude\" is \"1\", supported are 0"},
         BadOperator{"ReductionOfAnotherAxis",
                     changed("tensorrt", "sum", attribute("axis", "\"2\",\n      \"3\""),
                             attribute("axis", "\"2\",\n      \"9\"")),
@@ -229,9 +255,10 @@ INSTANTIATE_TEST_SUITE_P(
                     changed("tensorrt", "sum", attribute("axis", "\"2\",\n      \"3\""),
                             attribute("axis", "\"2\"")),
                     Code::malformed, "gives [2, 3, 1, 5], the sub-graph has [2, 3]"},
-        BadOperator{
-            "LayoutLetterTwice", changed("tensorrt", "layout_transform", "\"NCHW\"", "\"NNHW\""),
-            Code::malformed, "attribute \"src_layout\" is \"NNHW\", which has a letter twice"},
+        BadOperator{"LayoutLetterTwice",
+                    changed("tensorrt", "layout_transform", "\"NCHW\"", "\"NNHW\""),
+                    Code::unsupported,
+                    "attribute \"src_layout\" is \"NNHW\", supported are NCHW, NHWC, NCDHW, NDHWC"},
         BadOperator{"QuantizedActivation", changed("dnnl_json", "qnn_dense", "\"clip\"", "\"elu\""),
                     Code::unsupported,
                     "attribute \"activation\" is \"elu\", supported are relu tanh sigmoid gelu "
@@ -261,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOperator{"QuantizedInputOutOfRange",
                     changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
                             attribute("o_scl_idx", "\"70\"")),
-                    Code::malformed, "has 7 inputs, expected \"data weight, and those"},
+                    Code::malformed, "has 7 inputs, expected \"data weight named...\""},
         BadOperator{"ScaleThatIsNoConstant",
                     changed("dnnl_json", "qnn_dense", attribute("o_scl_idx", "\"2\""),
                             attribute("o_scl_idx", "\"0\"")),
@@ -271,25 +298,35 @@ INSTANTIATE_TEST_SUITE_P(
             "ExtentOfTheCall",
             changed("dnnl_json", "nn.relu", "2,\n       3,\n       5", "-1,\n       3,\n       5"),
             Code::unsupported,
-            "tensor float32[-1, 3, 5] has an extent that is known when the function is "
-            "called, supported are fixed extents"}),
+            "operator \"nn.relu\": input 0 is float32[-1, 3, 5], which has an extent that is known "
+            "when the function is called, supported are fixed extents"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(DnnlPlugin, RefusesADtypeThatNoOperatorHas) {
-  SubgraphCase what = subgraph_case("dnnl_json", "nn.relu");
-  for (std::size_t at; (at = what.json.find("float32")) != std::string::npos;)
-    what.json.replace(at, 7, "float16");
-  what.inputs[0].dtype = what.outputs[0].dtype = dtypes::float16;
-  what.inputs[0].bytes.resize(60);
-  what.outputs[0].bytes.resize(60);
-  SubgraphRunner runner;
+// An output that is an input, of a type or shape that no operator has.
+TEST(DnnlPlugin, RefusesATensorWithoutOperatorThatNoOperatorCouldRead) {
+  const auto refusal_of = [](std::string_view type, std::string_view shape) {
+    SubgraphCase what;
+    what.key = "dnnl_json";
+    what.json = concat(R"({"nodes": [{"op": "input", "name": "x", "attrs": {"dtype": [[")", type,
+                       R"("]], "shape": [[)", shape, R"(]]}}], "arg_nodes": [0], )",
+                       R"("heads": [[0, 0, 0]], "node_row_ptr": [0, 1]})");
+    SubgraphRunner runner;
+    const auto outputs = runner.run(what);
+    EXPECT_FALSE(outputs.ok());
+    return outputs.ok() ? Error{} : outputs.error();
+  };
 
-  const auto outputs = runner.run(what);
-
-  ASSERT_FALSE(outputs.ok());
-  EXPECT_EQ(outputs.error().code, Code::unsupported);
-  EXPECT_THAT(outputs.error().message,
-              HasSubstr("tensor has dtype float16, supported are float32, int32, int8 and uint8"));
+  const Error type = refusal_of("float16", "[2, 3]");
+  EXPECT_EQ(type.code, Code::unsupported);
+  EXPECT_THAT(type.message.text(), HasSubstr("tensor has dtype float16, supported are float32, "
+                                             "int32, int8 and uint8"));
+  const Error extent = refusal_of("float32", "[-1, 3]");
+  EXPECT_EQ(extent.code, Code::unsupported);
+  EXPECT_THAT(extent.message.text(), HasSubstr("tensor float32[-1, 3] has an extent that is known "
+                                               "when the function is called, supported are fixed"));
+  const Error rank = refusal_of("float32", "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]");
+  EXPECT_EQ(rank.code, Code::unsupported);
+  EXPECT_THAT(rank.message.text(), HasSubstr("has 13 dimensions, maximum is 12"));
 }
 
 // A hostile number may not crash oneDNN. Every seventh number of every third case.
