@@ -5,6 +5,8 @@
 #include "plugin.hpp"
 #include "threads.hpp"
 
+#include <gantry/quoted.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -54,14 +56,19 @@ Result<std::unique_ptr<Program>> Program::build(Plugin& plugin, const SubgraphCo
   return program;
 }
 
-Status Program::run(const gantry_env*, std::span<const gantry_tensor* const> arguments) const {
+Status Program::run(const gantry_env* env, std::span<const gantry_tensor* const> arguments) const {
   const ThreadCount threads(threads_);
   GANTRY_TRY(auto taken, frames_.take());
   const FrameLoan frame(frames_, std::move(taken));
   GANTRY_CHECK(frame->bind(arguments));
   const gantry_trace* const trace = plugin_.trace;
   const gantry_host* const host = plugin_.host.table();
+  const bool has_task = env != nullptr && env->task != nullptr;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+    if (has_task && plugin_.host.is_cancelled(env)) {
+      return fail(Code::cancelled, "run is cancelled before operator ", quoted(plan_.steps[i].name))
+          .with_reason("CANCELLED");
+    }
     const std::int64_t begun = trace == nullptr ? -1 : trace->span_begin(host);
     GANTRY_CHECK(frame->run(i));
     if (begun >= 0) trace->span_end(host, begun, bytes_of(plan_.steps[i].name), bytes_of("run"));

@@ -27,6 +27,8 @@ class Program {
   static Result<std::unique_ptr<Program>> build(Plugin& plugin, const SubgraphCode& code,
                                                 std::span<const Value> constants);
 
+  // returns  CANCELLED    the task of env is cancelled, or its deadline is over: between two primitives
+  //          EXHAUSTED, UNAVAILABLE  see failure_of()
   // thread   any, in parallel
   Status run(const gantry_env* env, std::span<const gantry_tensor* const> arguments) const;
 

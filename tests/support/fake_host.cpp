@@ -209,7 +209,8 @@ struct FakeHost::Entries {
     return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: option does not exist");
   }
   static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {
-    return of(host).cancelled;
+    const FakeHost& fake = of(host);
+    return fake.cancelled || fake.spans.size() >= fake.cancelled_after_spans;
   }
   static gantry_code text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                               gantry_value* out, gantry_status*) {

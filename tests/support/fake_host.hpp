@@ -75,6 +75,8 @@ class FakeHost {
   // "capture_launch caller's"; `own` is a stream that it has created
   std::vector<std::string> device_calls;
   bool cancelled = false;
+  // cancelled as soon as so many spans are recorded
+  std::size_t cancelled_after_spans = SIZE_MAX;
   // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;
   std::vector<std::string> spans;

@@ -59,6 +59,39 @@ TEST(DnnlProgram, RunsOnSeveralThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
+// The host counts spans, of which each primitive is one.
+TEST(DnnlProgram, StopsBetweenPrimitivesWhenItsTaskIsCancelled) {
+  const SubgraphCase& what = subgraph_case("tensorrt", "network");
+  SubgraphRunner runner(true);
+  const auto module = runner.load(what).value();
+  ASSERT_TRUE(runner.initialize(*module, what).ok());
+  const auto before = runner.run(*module, what);
+  ASSERT_TRUE(before.ok());
+  const std::vector<std::string> spans = runner.fake.spans;
+  ASSERT_GT(spans.size(), 5u);
+  const int task = 0;
+
+  for (const std::size_t done : {std::size_t{0}, std::size_t{3}, spans.size() - 1}) {
+    runner.fake.spans.clear();
+    runner.fake.cancelled_after_spans = done;
+    runner.task = &task;
+    const auto stopped = runner.run(*module, what);
+    ASSERT_FALSE(stopped.ok());
+    EXPECT_EQ(stopped.error().code, Code::cancelled);
+    EXPECT_EQ(stopped.error().reason, "CANCELLED");
+    // A span is "run:<operator>".
+    EXPECT_EQ(stopped.error().message.text(),
+              concat("run is cancelled before operator ", quoted(spans[done].substr(4))));
+    EXPECT_EQ(runner.fake.spans.size(), done);
+
+    // A call without a task is not stopped, and finds a frame in order.
+    runner.task = nullptr;
+    const auto after = runner.run(*module, what);
+    ASSERT_TRUE(after.ok()) << after.error().message;
+    EXPECT_EQ((*after)[0].bytes, (*before)[0].bytes);
+  }
+}
+
 TEST(DnnlProgram, WritesTensorsThatBeginAtAnOffset) {
   const SubgraphCase& what = subgraph_case("dnnl_json", "nn.relu");
   SubgraphRunner runner;

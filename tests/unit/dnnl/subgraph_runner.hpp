@@ -19,10 +19,13 @@ using DnnlModule = SubgraphModule<Plugin, Program>;
 
 class SubgraphRunner {
  public:
-  SubgraphRunner() = default;
+  // is_tracing  [in]  the host records spans
+  explicit SubgraphRunner(bool is_tracing = false) : plugin(host(is_tracing)) {}
 
   gantry::test::FakeHost fake;
-  Plugin plugin{Host(fake.table())};
+  Plugin plugin;
+  // of the calls
+  const void* task = nullptr;
 
   // Loads the module; its constants are not set.
   Result<std::unique_ptr<DnnlModule>> load(const SubgraphCase& what) {
@@ -38,7 +41,7 @@ class SubgraphRunner {
 
   Result<Value> call(DnnlModule& module, std::string_view function,
                      std::vector<gantry_value> args) {
-    const gantry_env env{{cpu_device_type, 0}, nullptr, nullptr};
+    const gantry_env env{{cpu_device_type, 0}, nullptr, task};
     return module.find(function)->call(Call{{}, &env, args});
   }
 
@@ -79,6 +82,12 @@ class SubgraphRunner {
   }
 
  private:
+  // The plugin reads the host's extensions when it is created.
+  Host host(bool is_tracing) {
+    fake.tracing = is_tracing;
+    return Host(fake.table());
+  }
+
   std::vector<std::unique_ptr<gantry::test::Words>> payloads_;
 };
 
