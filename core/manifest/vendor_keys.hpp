@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Type keys whose modules run only with a plugin of the vendor of a device or library: gantry has
-// none. Their payloads are listed and written back (core/format/payload_table.cpp).
+// Type keys whose modules are for the device or library of a vendor, which has a plugin for them;
+// gantry contains none. Their payloads are listed and written back (core/format/payload_table.cpp).
+// gantry.dnnl runs the sub-graphs of some on the CPU (plugins/dnnl/vendors.hpp).
 #pragma once
 
 #include <span>

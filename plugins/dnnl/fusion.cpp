@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion.hpp"
 
+#include "words.hpp"
+
 #include <gantry/join.hpp>
 
 #include <algorithm>
@@ -22,7 +24,7 @@ constexpr Activation activations[] = {
     {"relu", Algorithm::eltwise_relu, 0, 0},        {"tanh", Algorithm::eltwise_tanh, 0, 0},
     {"sigmoid", Algorithm::eltwise_logistic, 0, 0}, {"gelu", Algorithm::eltwise_gelu_erf, 0, 0},
     {"swish", Algorithm::eltwise_swish, 1, 0},      {"mish", Algorithm::eltwise_mish, 0, 0},
-    {"clip", Algorithm::eltwise_clip, 0, 0},
+    {"clip", Algorithm::eltwise_clip, 0, 0},        {"relu6", Algorithm::eltwise_clip, 0, 6},
 };
 
 Status append_activation(const Operator& op, std::string_view name, ::dnnl::post_ops& post) {
@@ -150,8 +152,8 @@ Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
         GANTRY_CHECK(append_activation(op, word, post));
       }
     }
-    // Arm's exporter appends the bias without another name, and has an attribute for relu.
-    if (op.match.row->key == "arm_compute_lib") {
+    // Exporters without composite names append the bias, and have an attribute for the activation.
+    if (op.match.row->fusions.empty() && has_word(op.match.row->inputs, "[bias]")) {
       if (op.input_count() > 2) {
         GANTRY_TRY(fusion.bias, op.input(2));
       }

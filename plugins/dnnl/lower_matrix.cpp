@@ -4,6 +4,9 @@
 #include "fusion.hpp"
 #include "layout.hpp"
 
+#include <utility>
+#include <vector>
+
 namespace gantry::dnnl_plugin {
 namespace {
 
@@ -15,6 +18,40 @@ Result<View> read_weights(const Operator& op, std::int64_t units, std::int64_t i
   GANTRY_TRY(const Layout layout, parse_layout(op, "weight_layout", text, "NC"));
   GANTRY_TRY(const View ordered, in_order(op, weight, layout, "NC"));
   return layout.blocks.empty() ? ordered : cropped(ordered, {units, inputs});
+}
+
+// Exchanges the last two axes.
+View transposed(const View& view) {
+  std::vector<int> axes(view.desc.dims().size());
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return {view.desc.permute_axes(axes), view.buffer};
+}
+
+// The last two dimensions are those of matrices.
+//
+// out      [in]   extents of the product
+Result<View> add_matmul(const Operator& op, const View& left, const View& right,
+                        const Fusion& fusion, const Dims& out) {
+  Builder& builder = op.builder;
+  GANTRY_TRY(const auto type, op.output_type());
+  const ::dnnl::matmul::desc desc(any_of(left), any_of(right), any_of(fusion.bias),
+                                  any_desc(out, type));
+  const ::dnnl::matmul::primitive_desc primitive(desc, fusion.attributes, builder.engine());
+  GANTRY_TRY(const View src, builder.in_layout(left, primitive.src_desc()));
+  GANTRY_TRY(const View weights, builder.in_layout(right, primitive.weights_desc()));
+  View bias = fusion.bias;
+  if (bias.exists()) {
+    GANTRY_TRY(bias, builder.in_layout(bias, primitive.bias_desc()));
+  }
+  const View output = builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC, src},
+                      {DNNL_ARG_WEIGHTS, weights},
+                      {DNNL_ARG_BIAS, bias},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::matmul(primitive), uses);
+  return output;
 }
 
 }  // namespace
@@ -63,38 +100,52 @@ Status lower_dense(const Operator& op) {
   return op.set_output(std::move(result));
 }
 
+// An exporter without the attributes multiplies by the transposed second matrix.
 Status lower_batch_matmul(const Operator& op) {
-  Builder& builder = op.builder;
   View sides[2];
   const std::string_view names[] = {"transpose_a", "transpose_b"};
   for (std::size_t i = 0; i < 2; ++i) {
     GANTRY_TRY(sides[i], op.input(i));
-    // An exporter without the attributes multiplies by the transposed second matrix.
     GANTRY_TRY(const bool is_transposed, op.attributes.truth(names[i], i == 1));
     const std::size_t rank = sides[i].desc.dims().size();
     if (rank < 2 || rank != op.output_dims().size()) {
       return op.refuse(": input ", i, " has shape ", numbers_text(sides[i].desc.dims()),
                        ", expected ", op.output_dims().size(), " dimensions, as the output");
     }
-    if (!is_transposed) continue;
-    std::vector<int> axes(rank);
-    for (std::size_t axis = 0; axis < rank; ++axis) axes[axis] = static_cast<int>(axis);
-    std::swap(axes[rank - 1], axes[rank - 2]);
-    sides[i].desc = sides[i].desc.permute_axes(axes);
+    if (is_transposed) sides[i] = transposed(sides[i]);
   }
-  GANTRY_TRY(const auto type, op.output_type());
-  const Dims out = op.output_dims();
-  const ::dnnl::matmul::desc desc(any_of(sides[0]), any_of(sides[1]), any_desc(out, type));
-  const ::dnnl::matmul::primitive_desc primitive(desc, new_attributes(), builder.engine());
-  GANTRY_TRY(const View src, builder.in_layout(sides[0], primitive.src_desc()));
-  GANTRY_TRY(const View weights, builder.in_layout(sides[1], primitive.weights_desc()));
-  const View output = builder.temporary(primitive.dst_desc());
-  const Use uses[] = {{DNNL_ARG_SRC, src},
-                      {DNNL_ARG_WEIGHTS, weights},
-                      {DNNL_ARG_DST, output},
-                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
-  builder.emit(::dnnl::matmul(primitive), uses);
+  GANTRY_TRY(const View output, add_matmul(op, sides[0], sides[1], {}, op.output_dims()));
   return op.set_output(output);
+}
+
+Status lower_matmul(const Operator& op) {
+  GANTRY_TRY(View left, op.input(0));
+  GANTRY_TRY(View right, op.input(1));
+  const Dims in = left.desc.dims(), out = op.output_dims();
+  const std::size_t rank = in.size(), right_rank = right.desc.dims().size();
+  if (rank < 2 || out.size() != rank || (right_rank != rank && right_rank != 2)) {
+    return op.refuse_support(": inputs of shapes ", numbers_text(in), " and ",
+                             numbers_text(right.desc.dims()), " give ", numbers_text(out),
+                             ", supported are [..., rows, inputs] with a second matrix of as many "
+                             "dimensions, or of two");
+  }
+  if (op.match.base == "matmul_transposed") right = transposed(right);
+  // One matrix for all batches: they are rows.
+  Dims dims = out;
+  if (right_rank < rank) {
+    const std::int64_t rows = element_count({in.begin(), in.end() - 1});
+    GANTRY_TRY(left, op.builder.reshaped(left, {rows, in.back()}));
+    dims = {rows, out.back()};
+  }
+  GANTRY_TRY(Fusion fusion, read_fusion(op, out.back()));
+  if (fusion.bias.exists()) {
+    Dims row(dims.size(), 1);
+    row.back() = out.back();
+    GANTRY_TRY(fusion.bias, op.builder.reshaped(fusion.bias, row));
+  }
+  GANTRY_TRY(View output, add_matmul(op, left, right, fusion, dims));
+  GANTRY_TRY(output, op.builder.reshaped(output, out));
+  return op.set_output(std::move(output));
 }
 
 }  // namespace gantry::dnnl_plugin

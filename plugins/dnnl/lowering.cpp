@@ -23,6 +23,8 @@ Status lower(const Operator& op) {
       return lower_dense(op);
     case Operation::batch_matmul:
       return lower_batch_matmul(op);
+    case Operation::matmul:
+      return lower_matmul(op);
     case Operation::batch_norm:
       return lower_batch_norm(op);
     case Operation::layer_norm:

@@ -60,6 +60,7 @@ Status lower_convolution(const Operator& op);
 Status lower_transposed_convolution(const Operator& op);
 Status lower_dense(const Operator& op);
 Status lower_batch_matmul(const Operator& op);
+Status lower_matmul(const Operator& op);
 Status lower_batch_norm(const Operator& op);
 Status lower_layer_norm(const Operator& op);
 Status lower_instance_norm(const Operator& op);

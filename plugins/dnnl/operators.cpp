@@ -22,6 +22,18 @@ constexpr std::string_view acl_runtime =
 constexpr std::string_view bnns_runtime =
     "src/runtime/contrib/bnns/bnns_json_runtime.cc, python/tvm/relay/op/contrib/bnns.py; #7299";
 
+constexpr std::string_view cublas_runtime =
+    "src/runtime/contrib/cublas/cublas_json_runtime.cc, "
+    "src/relax/backend/contrib/cublas/codegen.cc, "
+    "python/tvm/relax/backend/contrib/cublas.py; #14291 #16134";
+constexpr std::string_view cudnn_runtime =
+    "src/runtime/contrib/cudnn/cudnn_json_runtime.cc, src/relax/backend/contrib/cudnn/codegen.cc, "
+    "python/tvm/relax/backend/contrib/cudnn.py; #15462";
+constexpr std::string_view clml_first =
+    "src/runtime/contrib/clml/clml_runtime.cc, src/relay/backend/contrib/clml/codegen.cc; #10243";
+constexpr std::string_view clml_more =
+    "src/runtime/contrib/clml/clml_runtime.cc, src/relay/backend/contrib/clml/codegen.cc; #12762";
+
 // Attributes and the layouts that exporters write.
 constexpr std::string_view dnnl_convolution =
     "strides padding dilation groups data_layout=NCHW** kernel_layout=OIHW**/GOIHW** "
@@ -191,6 +203,43 @@ constexpr OperatorRow rows[] = {
      f32, "v0.8..v0.19", bnns_runtime},
     {"bnns_json", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling,
      "data", "layout=NCHW out_layout=NCHW", "output 1 x 1", f32, "v0.8..v0.19", bnns_runtime},
+
+    // Relax's exporter for cuBLAS.
+    {"cublas_json", "matmul matmul_transposed", "bias relu gelu", Operation::matmul, "a b [bias]",
+     "", "a [..., rows, inputs], b [..., inputs, columns], transposed [..., columns, inputs]",
+     "float32 int8 int32", "v0.16..v0.19", cublas_runtime},
+
+    // Relax's exporter for cuDNN. Its name of a convolution in NCHW is the same.
+    {"cudnn_json", "conv2d.nhwc_ohwi", "bias relu", Operation::convolution, "data weight [bias]",
+     "strides padding dilation groups data_layout=NCHW/NHWC kernel_layout=OIHW/OHWI "
+     "out_layout=NCHW/NHWC",
+     "any", f32, "v0.16..v0.19", cudnn_runtime},
+
+    // Relay's exporter for OpenCL ML.
+    {"clml", "nn.conv2d nn.depthwise_conv2d", "", Operation::convolution, "data weight [bias]",
+     "strides padding dilation groups data_layout=NCHW kernel_layout=OIHW/IOHW out_layout=NCHW "
+     "activation_type=relu/relu6",
+     "any", f32, "v0.9..v0.19",
+     "src/runtime/contrib/clml/clml_runtime.cc, src/relay/backend/contrib/clml/codegen.cc; #10243 "
+     "#13670"},
+    {"clml", "nn.dense", "", Operation::dense, "data weight [bias]", "", dense, f32, "v0.9..v0.19",
+     clml_first},
+    {"clml", "nn.batch_norm", "", Operation::batch_norm, "data gamma beta mean variance",
+     "axis=1 epsilon center scale", "any", f32, "v0.9..v0.19", clml_first},
+    {"clml", "nn.softmax", "", Operation::softmax, "data", "axis", "any", f32, "v0.9..v0.19",
+     clml_first},
+    {"clml", "nn.global_max_pool2d nn.global_avg_pool2d", "", Operation::global_pooling, "data",
+     "layout=NCHW out_layout=NCHW", "output 1 x 1", f32, "v0.9..v0.19", clml_first},
+    {"clml", "nn.max_pool2d nn.avg_pool2d", "", Operation::pooling, "data", nchw_pool, "any", f32,
+     "v0.10..v0.19", clml_more},
+    {"clml", "nn.relu clip", "", Operation::elementwise, "data", "a_min a_max", "any", f32,
+     "v0.9..v0.19", clml_first},
+    {"clml", "nn.batch_flatten reshape", "", Operation::reshape, "data", "", "any", f32,
+     "v0.9..v0.19", clml_first},
+    {"clml", "add subtract multiply maximum minimum", "", Operation::binary, "a b", "", "broadcast",
+     f32, "v0.10..v0.19", clml_more},
+    {"clml", "concatenate", "", Operation::concatenate, "data...", "axis", "any", f32,
+     "v0.10..v0.19", clml_more},
 };
 
 constexpr IgnoredAttributes ignored[] = {
@@ -217,7 +266,11 @@ constexpr IgnoredAttributes ignored[] = {
 constexpr struct {
   std::string_view key;
   std::string_view prefix;
-} prefixes[] = {{"dnnl_json", "dnnl."}, {"tensorrt", "tensorrt."}, {"bnns_json", "bnns."}};
+} prefixes[] = {{"dnnl_json", "dnnl."},
+                {"tensorrt", "tensorrt."},
+                {"bnns_json", "bnns."},
+                {"cublas_json", "cublas."},
+                {"cudnn_json", "cudnn."}};
 
 // Reads "_bias_relu", in which each word is at most once.
 std::optional<std::vector<std::string_view>> read_fusions(const OperatorRow& row,

@@ -18,6 +18,7 @@ enum class Operation : std::uint8_t {
   transposed_convolution,
   dense,
   batch_matmul,
+  matmul,
   batch_norm,
   layer_norm,
   instance_norm,
@@ -43,7 +44,7 @@ enum class Operation : std::uint8_t {
 struct OperatorRow {
   // of the module: "dnnl_json"
   std::string_view key;
-  // names of operators, without the prefix of composites ("dnnl.", "tensorrt.", "bnns.")
+  // names of operators, without the prefix of composites: "dnnl."
   std::string_view names;
   // what a composite may append to the name, each at most once: "dnnl.conv2d_bias_relu"
   std::string_view fusions;

@@ -5,12 +5,16 @@
 #include "plugin.hpp"
 
 #include "failure_of.hpp"
+#include "vendors.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <omp.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace gantry::dnnl_plugin {
 namespace {
@@ -31,6 +35,19 @@ Plugin::Plugin(Host given)
     : host(given),
       trace(given.extension<gantry_trace>(GANTRY_TRACE_1)),
       threads(thread_count(given)) {}
+
+Status Plugin::check_device(std::string_view type_key, std::size_t i,
+                            const gantry_tensor& tensor) const {
+  if (tensor.device.type == cpu_device_type) return {};
+  const auto* const vendor = std::ranges::find(vendors, type_key, &Vendor::key);
+  // The module refuses the argument.
+  if (vendor == std::end(vendors)) return {};
+  return unsupported("argument ", i, " is ", tensor_text(tensor), " on ",
+                     device_text(tensor.device), ", ", quoted(type_key),
+                     " sub-graphs run here with tensors on cpu; with others they run on ",
+                     vendor->device, ", by a plugin of ", vendor->name)
+      .with_reason("ARGUMENT_DEVICE");
+}
 
 void Plugin::report_key(const std::string& type_key) {
   if (type_key == subgraph_key) return;

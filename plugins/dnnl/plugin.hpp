@@ -14,6 +14,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace gantry::dnnl_plugin {
 
@@ -28,6 +29,14 @@ struct Plugin {
   using Loaders = Types<SubgraphModule<Plugin, Program>>;
 
   explicit Plugin(Host given);
+
+  // Refuses a tensor of a call that is not in the memory of the CPU.
+  //
+  // type_key [in]   of the sub-graph
+  // i        [in]   number of the argument
+  // returns  UNSUPPORTED  the sub-graph is for the library of another vendor, on whose device the
+  //                       tensor may be (ARGUMENT_DEVICE)
+  Status check_device(std::string_view type_key, std::size_t i, const gantry_tensor& tensor) const;
 
   // Logs that sub-graphs of another vendor's library run here, once for each key.
   void report_key(const std::string& type_key);

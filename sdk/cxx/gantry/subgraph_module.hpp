@@ -50,7 +50,10 @@ struct SubgraphCode {
   PayloadBytes kept;
 };
 
-// Plugin has a member `host`, and a member `subgraph_key`: the type key that its manifest names.
+// Plugin has a member `host`, and a member `subgraph_key`: the type key that its manifest names. It
+// may have a function that refuses a tensor on another device than the CPU with a text of its own:
+//
+//     Status check_device(std::string_view type_key, std::size_t argument, const gantry_tensor&) const;
 template <class Plugin, class Program>
 class SubgraphModule {
  public:
@@ -170,6 +173,15 @@ class SubgraphModule {
     return {};
   }
 
+  static constexpr bool checks_devices =
+      requires(const Plugin& plugin, const gantry_tensor& tensor) {
+    plugin.check_device(std::string_view(), std::size_t{}, tensor);
+  };
+  Status check_device(std::size_t i, const gantry_value& argument) const {
+    const gantry_tensor* const tensor = gantry_value_tensor(&argument);
+    return tensor == nullptr ? Status() : plugin_.check_device(code_.type_key, i, *tensor);
+  }
+
   Result<Value> run(const Call& call) {
     const Program* program = ready_.load(std::memory_order_acquire);
     if (program == nullptr) {
@@ -188,6 +200,7 @@ class SubgraphModule {
     const std::span<const gantry_tensor*> arguments(
         specs_.size() > max_on_stack ? many.data() : few.data(), specs_.size());
     for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if constexpr (checks_devices) GANTRY_CHECK(check_device(i, call.args[i]));
       GANTRY_TRY(arguments[i], call.tensor(i, specs_[i]));
     }
     GANTRY_CHECK(program->run(call.env, arguments));

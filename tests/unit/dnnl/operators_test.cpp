@@ -162,7 +162,12 @@ TEST(OperatorTable, HasNoOperatorUnderAnotherName) {
                                   {"arm_compute_lib", "qnn.add"},
                                   {"arm_compute_lib", "nn.depthwise_conv2d"},
                                   {"tensorrt", "nn.dense_relu"},
-                                  {"clml", "nn.conv2d"}}) {
+                                  {"cublas_json", "cublas.matmul_transposed_dequantize"},
+                                  {"cublas_json", "cublas.matmul_transposed_multiply"},
+                                  {"cudnn_json", "cudnn.attention.BS3NH"},
+                                  {"clml", "nn.pad"},
+                                  {"clml", "nn.upsampling"},
+                                  {"hipblas_json", "hipblas.matmul"}}) {
     EXPECT_FALSE(find_operator(key, name).has_value()) << name;
   }
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/dnnl/builder.hpp"
+#include "plugins/dnnl/operators.hpp"
 #include "plugins/dnnl/plan.hpp"
 #include "plugins/dnnl/threads.hpp"
+#include "plugins/dnnl/vendors.hpp"
 #include "tests/unit/dnnl/subgraph_runner.hpp"
+
+#include "core/manifest/known_keys.hpp"
+#include "core/manifest/vendor_keys.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -124,6 +129,61 @@ TEST(DnnlPlugin, ReportsOnceThatItServesTheKeyOfAnotherVendor) {
               ::testing::ContainsRegex("\"tensorrt\" sub-graphs run on the CPU with oneDNN 2\\."
                                        "[0-9.]+, because no other plugin for them was chosen"));
   EXPECT_THAT(runner.fake.log[1], ::testing::HasSubstr("\"bnns_json\""));
+}
+
+// Where the core serves a key by its vendor's plugin, it reports the same.
+TEST(DnnlPlugin, HasTheVendorsOfTheCore) {
+  for (const OperatorRow& row : operator_rows()) {
+    const auto* const vendor = std::ranges::find(vendors, row.key, &Vendor::key);
+    EXPECT_EQ(vendor == std::end(vendors), row.key == "dnnl_json") << row.key;
+  }
+  for (const Vendor& vendor : vendors) {
+    const VendorKey* const known = find_vendor_key(vendor.key);
+    ASSERT_NE(known, nullptr) << vendor.key;
+    EXPECT_EQ(vendor.name, known->vendor);
+    EXPECT_EQ(vendor.device, known->device);
+    ASSERT_NE(find_known_key(vendor.key), nullptr);
+    EXPECT_EQ(find_known_key(vendor.key)->plugin, Plugin::identity.id);
+  }
+}
+
+Error error_on_device(std::string_view key, std::string_view name, gantry_device_id device) {
+  const SubgraphCase& what = subgraph_case(key, name);
+  SubgraphRunner runner;
+  const auto module = runner.load(what).value();
+  EXPECT_TRUE(runner.initialize(*module, what).ok());
+  std::vector<CaseArray> arrays = what.inputs;
+  arrays.insert(arrays.end(), what.outputs.begin(), what.outputs.end());
+  std::vector<gantry_tensor> tensors;
+  for (CaseArray& array : arrays) tensors.push_back(array.tensor());
+  tensors.back().device = device;
+  std::vector<gantry_value> args;
+  for (gantry_tensor& tensor : tensors) args.push_back(tensor_ref_value(&tensor));
+
+  const auto refused = runner.call(*module, "main_0", args);
+
+  EXPECT_FALSE(refused.ok());
+  return refused.ok() ? Error{} : refused.error();
+}
+
+TEST(DnnlPlugin, RefusesTensorsOnTheDeviceOfAnotherVendorsLibrary) {
+  const gantry_device_id gpu{2, 0}, opencl{4, 1};
+
+  const Error cublas = error_on_device("cublas_json", "matmul", gpu);
+  EXPECT_EQ(cublas.code, Code::unsupported);
+  EXPECT_EQ(cublas.reason, "ARGUMENT_DEVICE");
+  EXPECT_EQ(cublas.message.text(),
+            "argument 2 is float32[3, 5] on cuda:0, \"cublas_json\" sub-graphs run here with "
+            "tensors on cpu; with others they run on CUDA GPUs with cuBLAS, by a plugin of NVIDIA");
+  EXPECT_THAT(error_on_device("cudnn_json", "conv2d", gpu).message.text(),
+              ::testing::HasSubstr("they run on CUDA GPUs with cuDNN, by a plugin of NVIDIA"));
+  EXPECT_THAT(
+      error_on_device("clml", "relu", opencl).message.text(),
+      ::testing::HasSubstr(" on opencl:1, \"clml\" sub-graphs run here with tensors on cpu; "
+                           "with others they run on Adreno GPUs with OpenCL ML, by a plugin "
+                           "of Qualcomm"));
+  // No other vendor has a plugin for oneDNN's: an argument of the caller is wrong.
+  EXPECT_EQ(error_on_device("dnnl_json", "nn.relu", gpu).code, Code::invalid);
 }
 
 TEST(DnnlPlugin, RestoresTheNumberOfThreads) {

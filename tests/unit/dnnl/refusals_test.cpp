@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <cstring>
+
 namespace gantry::dnnl_plugin::test {
 namespace {
 
@@ -39,6 +42,13 @@ SubgraphCase many_windows() {
                               "3,\n       140737488355328,\n       4");
   const std::string_view before = "\"strides\": [\n     [\n      \"";
   what.json.replace(what.json.find(before) + before.size(), 1, "2147483647");
+  return what;
+}
+
+SubgraphCase padding_with_one() {
+  SubgraphCase what = subgraph_case("tensorrt", "pad_value");
+  const float one = 1;
+  std::memcpy(what.constants[0].bytes.data(), &one, sizeof one);
   return what;
 }
 
@@ -243,6 +253,16 @@ INSTANTIATE_TEST_SUITE_P(
             Code::malformed,
             "shape [2, 3, 4, 5] gives [3, 3, 7, 8], expected two or more dimensions, of which only "
             "the last two change"},
+        BadOperator{
+            "PaddingWithAnotherValue", padding_with_one(), Code::unsupported,
+            "operator \"tensorrt.nn.pad\": input 1, the value, is not a constant 0, supported "
+            "is 0"},
+        BadOperator{
+            "MatrixOfFewerBatches",
+            changed("cublas_json", "matmul_batches", "2,\n       2,\n       5,\n       4",
+                    "4,\n       5,\n       4"),
+            Code::unsupported,
+            "inputs of shapes [2, 2, 3, 4] and [4, 5, 4] give [2, 2, 3, 5], supported are "},
         BadOperator{"ReductionThatExcludes",
                     changed("tensorrt", "sum", attribute("exclude", "\"0\""),
                             attribute("exclude", "\"1\"")),

@@ -164,16 +164,17 @@ TEST(UnservedError, IsUnsupportedIfOnlyPluginsOfVendorsWouldServeTheKeys) {
     return unserved_error(explain(*plugins, requirements), "model.so");
   };
 
-  const Error vendors = error_of({wanted("cublas_json"), wanted("coreml")});
+  const Error vendors = error_of({wanted("hipblas_json"), wanted("coreml")});
   EXPECT_EQ(vendors.code, Code::unsupported);
   EXPECT_EQ(vendors.reason, "NO_PLUGIN");
-  EXPECT_THAT(vendors.message.text(),
-              testing::AllOf(
-                  HasSubstr("\n    it runs on CUDA GPUs with cuBLAS, by a plugin of NVIDIA; gantry "
-                            "contains none\n"),
-                  HasSubstr("\n    it runs on Apple devices with Core ML, by a plugin of Apple; "
-                            "gantry contains none\n")));
-  EXPECT_EQ(error_of({wanted("cublas_json"), wanted("acme_npu")}).code, Code::unavailable);
+  EXPECT_THAT(
+      vendors.message.text(),
+      testing::AllOf(
+          HasSubstr("\n    it runs on ROCm GPUs with hipBLAS, by a plugin of AMD; gantry contains "
+                    "none\n"),
+          HasSubstr("\n    it runs on Apple devices with Core ML, by a plugin of Apple; "
+                    "gantry contains none\n")));
+  EXPECT_EQ(error_of({wanted("hipblas_json"), wanted("acme_npu")}).code, Code::unavailable);
   EXPECT_EQ(error_of({wanted("cuda")}).code, Code::unavailable);
 }
 
