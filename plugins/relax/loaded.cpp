@@ -3,17 +3,11 @@
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 
 namespace gantry::relax {
-namespace {
-
-// Compiled code loads vectors of this alignment.
-constexpr std::uintptr_t in_place_alignment = 64;
-
-}  // namespace
-
 Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
                                                    std::shared_ptr<StorageMemory> memory) {
   GANTRY_TRY(Executable executable, read_executable(blob));
@@ -27,7 +21,7 @@ Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
   const gantry_tensor in_file =
       compact_tensor(public_dtype(array.dtype, executable.numbering), array.shape,
                      {cpu_device_type, 0}, array.data.data());
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(in_file.data) % in_place_alignment == 0;
+  const bool is_aligned = is_aligned_in_place(in_file.data, in_place_alignment_since_v0_10);
   if (device.type == cpu_device_type && is_aligned && !array.data.empty())
     return host_.tensor_view(in_file, executable.kept.pin.get());
   return host_.tensor_copied(in_file, device, env, scope);

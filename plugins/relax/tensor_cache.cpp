@@ -7,6 +7,7 @@
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,8 +17,8 @@
 namespace gantry::relax {
 namespace {
 
-// Compiled code loads vectors of this alignment.
-constexpr std::uintptr_t in_place_alignment = 64;
+// Weights are used by code of Relax executables.
+constexpr std::uint64_t alignment = in_place_alignment_since_v0_10;
 
 constexpr gantry_device_id cpu{cpu_device_type, 0};
 
@@ -27,16 +28,12 @@ struct WeightMemory {
   std::shared_ptr<const void> owner;
 };
 
-bool is_aligned(const void* data) {
-  return reinterpret_cast<std::uintptr_t>(data) % in_place_alignment == 0;
-}
-
 // Allocates aligned memory and writes a record's elements to it.
 Result<std::shared_ptr<void>> elements_of(const WeightRecord& record,
                                           std::span<const std::uint8_t> stored) {
   const std::size_t bytes = record.is_narrowed() ? 2 * stored.size() : stored.size();
-  const std::size_t rounded = (bytes / in_place_alignment + 1) * in_place_alignment;
-  std::shared_ptr<void> memory(std::aligned_alloc(in_place_alignment, rounded), std::free);
+  const std::size_t rounded = (bytes / alignment + 1) * alignment;
+  std::shared_ptr<void> memory(std::aligned_alloc(alignment, rounded), std::free);
   if (memory == nullptr)
     return exhausted(ByteCount(bytes), " of memory cannot be allocated").with_reason("MEMORY");
   read_elements(record, stored, memory.get());
@@ -73,7 +70,7 @@ Result<TensorCache::Tensors> TensorCache::read(const WeightShard& shard, MappedS
       GANTRY_TRY(Value tensor, on_device(record, stored, device, env));
       return Cached(std::move(tensor));
     }
-    if (!stored.empty() && is_aligned(stored.data()) && !record.is_narrowed())
+    if (!stored.empty() && is_aligned_in_place(stored.data(), alignment) && !record.is_narrowed())
       return Cached(Weight{record.dtype, record.shape, stored.data(), owner});
     GANTRY_TRY(const std::shared_ptr<void> memory, elements_of(record, stored));
     return Cached(Weight{record.dtype, record.shape, memory.get(), memory});

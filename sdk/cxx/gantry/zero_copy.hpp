@@ -20,12 +20,15 @@ namespace gantry {
 // distinguish v0.8 from later releases, and code crashes with a lower alignment than it was compiled
 // for.
 constexpr std::uint64_t in_place_alignment = 128;
+// That of code which v0.10 or later compiled, such as that of every Relax executable.
+constexpr std::uint64_t in_place_alignment_since_v0_10 = 64;
 
-constexpr bool is_aligned_in_place(std::uint64_t address) {
-  return address % in_place_alignment == 0;
+constexpr bool is_aligned_in_place(std::uint64_t address,
+                                   std::uint64_t alignment = in_place_alignment) {
+  return address % alignment == 0;
 }
-inline bool is_aligned_in_place(const void* data) {
-  return is_aligned_in_place(std::uint64_t{reinterpret_cast<std::uintptr_t>(data)});
+inline bool is_aligned_in_place(const void* data, std::uint64_t alignment = in_place_alignment) {
+  return is_aligned_in_place(std::uint64_t{reinterpret_cast<std::uintptr_t>(data)}, alignment);
 }
 
 // Returns the address of the first element. Compiled code expects a byte offset of 0. Only a handle
