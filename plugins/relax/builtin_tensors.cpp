@@ -4,6 +4,7 @@
 #include "vm.hpp"
 
 #include <gantry/compact_tensor.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -76,14 +77,12 @@ Result<Value> reshape(const Host& host, const Call& call) {
 Result<Value> to_device(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(3, 4));
   GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(0));
-  GANTRY_TRY(const std::int64_t type, call.integer(1));
-  GANTRY_TRY(const std::int64_t index, call.integer(2));
+  GANTRY_TRY(const std::int32_t type, call.integer32(1));
+  GANTRY_TRY(const std::int32_t index, call.integer32(2));
   const std::string_view scope = scope_at(call, 3);
-  const bool is_there = tensor->device.type == type && tensor->device.index == index;
-  if (is_there && scope.empty()) return host.keep(call.args[0]);
-  return host.tensor_copied(*tensor,
-                            {static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)},
-                            call.env, scope);
+  const gantry_device_id device{type, index};
+  if (same_device(tensor->device, device) && scope.empty()) return host.keep(call.args[0]);
+  return host.tensor_copied(*tensor, device, call.env, scope);
 }
 
 Result<Value> ensure_zero_offset(const Host& host, const Call& call) {

@@ -4,6 +4,7 @@
 #include "listing.hpp"
 #include "plugin.hpp"
 
+#include <gantry/call_devices.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
@@ -108,19 +109,7 @@ Result<Value> VmModule::NamedFunction::call(const Call& call) {
 }
 
 Result<Value> VmModule::vm_initialization(const Call& call) {
-  if (call.args.empty() || call.args.size() % 3 != 0) {
-    return call.refuse("argument count is ", call.args.size(),
-                       ", expected three numbers for each device");
-  }
-  std::vector<gantry_device_id> devices;
-  for (std::size_t i = 0; i < call.args.size(); i += 3) {
-    GANTRY_TRY(const std::int64_t number, call.integer(i));
-    GANTRY_TRY(const std::int64_t index, call.integer(i + 1));
-    GANTRY_CHECK(call.integer(i + 2));
-    GANTRY_TRY(const std::int32_t type,
-               host_.device_type_in(code_->node, static_cast<std::int32_t>(number)));
-    devices.push_back({type, static_cast<std::int32_t>(index)});
-  }
+  GANTRY_TRY(const auto devices, devices_of_triples(host_, code_->node, call));
   GANTRY_CHECK(start(devices, call.env));
   return Value();
 }

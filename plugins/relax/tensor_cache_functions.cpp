@@ -23,12 +23,9 @@ Result<Value> with_kind_of_cache(TensorCache& cache, const Call& call) {
 Result<Value> load(TensorCache& cache, const Call& call) {
   GANTRY_CHECK(call.count_is(3));
   GANTRY_TRY(const std::string_view directory, call.text(0));
-  GANTRY_TRY(const std::int64_t type, call.integer(1));
-  GANTRY_TRY(const std::int64_t index, call.integer(2));
-  if (!std::in_range<std::int32_t>(type) || !std::in_range<std::int32_t>(index))
-    return call.refuse("device is ", type, ", ", index, ", expected two numbers of 32 bits");
-  const gantry_device_id device{static_cast<std::int32_t>(type), static_cast<std::int32_t>(index)};
-  GANTRY_CHECK(cache.load(directory, device, call.env));
+  GANTRY_TRY(const std::int32_t type, call.integer32(1));
+  GANTRY_TRY(const std::int32_t index, call.integer32(2));
+  GANTRY_CHECK(cache.load(directory, {type, index}, call.env));
   return Value();
 }
 

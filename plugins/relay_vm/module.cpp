@@ -6,6 +6,7 @@
 
 #include "core/format/late_bound_file.hpp"
 
+#include <gantry/call_devices.hpp>
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
@@ -329,19 +330,7 @@ Result<Value> VmModule::NamedFunction::call(const Call& call) {
 
 // The allocator is ignored: storages are always pooled.
 Result<Value> VmModule::init(const Call& call) {
-  if (call.args.empty() || call.args.size() % 3 != 0) {
-    return call.refuse("argument count is ", call.args.size(),
-                       ", expected three numbers for each device");
-  }
-  std::vector<gantry_device_id> devices;
-  for (std::size_t i = 0; i < call.args.size(); i += 3) {
-    GANTRY_TRY(const std::int64_t number, call.integer(i));
-    GANTRY_TRY(const std::int64_t index, call.integer(i + 1));
-    GANTRY_CHECK(call.integer(i + 2));
-    GANTRY_TRY(const std::int32_t type,
-               host_.device_type_in(code_->node, static_cast<std::int32_t>(number)));
-    devices.push_back({type, static_cast<std::int32_t>(index)});
-  }
+  GANTRY_TRY(const auto devices, devices_of_triples(host_, code_->node, call));
   GANTRY_CHECK(start(devices, call.env));
   return Value();
 }
@@ -479,13 +468,10 @@ Result<Value> VmModule::invoke_stateful(const Call& call) {
 Result<Value> VmModule::invoke_return_to_device(const Call& call) {
   GANTRY_CHECK(check_started());
   GANTRY_TRY(const std::uint32_t function, function_of(code_->program, call, 0));
-  GANTRY_TRY(const std::int64_t number, call.integer(1));
-  GANTRY_TRY(const std::int64_t index, call.integer(2));
-  GANTRY_TRY(const std::int32_t type,
-             host_.device_type_in(code_->node, static_cast<std::int32_t>(number)));
+  GANTRY_TRY(const gantry_device_id device, device_of_numbers(host_, code_->node, call, 1));
   GANTRY_CHECK(set_inputs(function, call.args.subspan(3), call.env));
   GANTRY_TRY(const Value result, invoke_function(function, call.env));
-  return result_on(host_, result, {type, static_cast<std::int32_t>(index)}, call.env);
+  return result_on(host_, result, device, call.env);
 }
 
 Result<Value> VmModule::get_output(const Call& call) {

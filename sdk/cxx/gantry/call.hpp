@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gantry {
 
@@ -70,6 +71,12 @@ struct Call {
   Result<std::int64_t> integer(std::size_t i) const {
     if (const auto number = has(i) ? value_int(args[i]) : std::nullopt) return *number;
     return wrong(i, "an integer");
+  }
+  // returns  INVALID  also if it does not fit (ARGUMENT)
+  Result<std::int32_t> integer32(std::size_t i) const {
+    GANTRY_TRY(const std::int64_t number, integer(i));
+    if (std::in_range<std::int32_t>(number)) return static_cast<std::int32_t>(number);
+    return refuse(title(i), " is ", number, ", expected a number of 32 bits");
   }
   // Accepts a float or an integer.
   Result<double> real(std::size_t i) const {

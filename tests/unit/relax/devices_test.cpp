@@ -146,7 +146,10 @@ TEST_F(MachineDevices, ExchangeTensors) {
   const Value same = run("main", {moved.get(), int_value(handles.type)}).value();
   const Value scoped = run("scoped", {moved.get(), int_value(handles.type)}).value();
 
+  const auto refused = run("main", {x.get(), int_value(4294967297)});
+
   EXPECT_EQ(moved.tensor()->device.type, handles.type);
+  EXPECT_FALSE(refused.ok()) << "2^32 + 1 has the low bits of the CPU's number";
   EXPECT_THAT(floats(moved), ElementsAre(1, 2, 3));
   EXPECT_THAT(floats(back), ElementsAre(1, 2, 3));
   EXPECT_EQ(same.object(), moved.object());
@@ -225,6 +228,21 @@ TEST_F(MachineModule, CopiesInputsOfOtherDevicesToTheFirst) {
   EXPECT_THAT(floats(copied), ElementsAre(5, 6));
   EXPECT_EQ(kept.object(), near.object());
   EXPECT_THAT(fake.copies, ElementsAre(8));
+}
+
+// 2^32 + 1 has the low bits of the CPU's number.
+TEST_F(MachineModule, RefusesDeviceNumbersOfMoreThan32Bits) {
+  const gantry_value large = int_value(4294967297);
+
+  const auto type = call(&VmModule::vm_initialization, {large, int_value(0), int_value(2)});
+  const auto index = call(&VmModule::vm_initialization, {int_value(1), large, int_value(2)});
+
+  ASSERT_FALSE(type.ok());
+  EXPECT_THAT(type.error().message,
+              HasSubstr("argument 0 (type) is 4294967297, expected a number of 32 bits"));
+  ASSERT_FALSE(index.ok());
+  EXPECT_THAT(index.error().message,
+              HasSubstr("argument 1 (index) is 4294967297, expected a number of 32 bits"));
 }
 
 TEST_F(MachineModule, RefusesAListThatIsNotOfTriples) {

@@ -262,11 +262,12 @@ TEST_F(TensorCacheTest, RefusesADeviceThatIsAbsent) {
   ASSERT_FALSE(loaded.ok());
   EXPECT_EQ(loaded.error().code, Code::not_found);
   EXPECT_EQ(fake.error_kinds.back(), "InternalError");
-  expect_error(call("tensor_cache.load", {text("x"), Value::adopt(int_value(std::int64_t{1} << 32)),
-                                          Value::adopt(int_value(0))}),
-               "InternalError", Code::invalid,
-               "load(directory, device_type, device_index): device is 4294967296, 0, expected two "
-               "numbers of 32 bits");
+  expect_error(
+      call("tensor_cache.load",
+           {text("x"), Value::adopt(int_value(std::int64_t{1} << 32)), Value::adopt(int_value(0))}),
+      "InternalError", Code::invalid,
+      "load(directory, device_type, device_index): argument 1 (device_type) is 4294967296, "
+      "expected a number of 32 bits");
 }
 
 TEST_F(TensorCacheTest, KeepsAnUpdateByReference) {

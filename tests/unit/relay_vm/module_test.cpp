@@ -279,6 +279,27 @@ TEST_F(RelayModules, RefuseOutputsOfOtherTypes) {
             "is 1");
 }
 
+// 2^32 + 1 has the low bits of the CPU's number.
+TEST_F(RelayModules, RefuseDeviceNumbersOfMoreThan32Bits) {
+  make();
+  const Value large = number(4294967297);
+
+  EXPECT_EQ(failure(*vm, "init", {large, number(0), number(2)}),
+            "init(type, index, allocator, ...): argument 0 (type) is 4294967297, expected a number "
+            "of 32 bits");
+  EXPECT_EQ(
+      failure(*vm, "init", {number(1), large, number(2)}),
+      "init(type, index, allocator, ...): argument 1 (index) is 4294967297, expected a number "
+      "of 32 bits");
+  start_vm();
+  EXPECT_EQ(failure(*vm, "invoke_return_to_device", {name("same"), large, number(0), floats({1})}),
+            "invoke_return_to_device(function, type, index, ...): argument 1 (type) is 4294967297, "
+            "expected a number of 32 bits");
+  EXPECT_EQ(failure(*vm, "invoke_return_to_device", {name("same"), number(1), large, floats({1})}),
+            "invoke_return_to_device(function, type, index, ...): argument 2 (index) is "
+            "4294967297, expected a number of 32 bits");
+}
+
 // Texts of tensors show 16 extents.
 TEST_F(RelayModules, RefuseOutputsThatDifferInALateExtent) {
   make();
