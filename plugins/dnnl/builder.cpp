@@ -63,6 +63,11 @@ Result<Desc> desc_of(const TensorType& type) {
                        "fixed extents")
         .with_reason("SUBGRAPH_OPERATOR");
   }
+  if (std::ranges::find(type.shape, 0) != type.shape.end()) {
+    return unsupported("tensor ", type_text(type.dtype, type.shape),
+                       " has no elements, the minimum of each extent is 1")
+        .with_reason("SUBGRAPH_OPERATOR");
+  }
   return plain_desc(type.shape.empty() ? Dims{1} : type.shape, data_type);
 }
 

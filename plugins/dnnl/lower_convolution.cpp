@@ -119,8 +119,13 @@ Status lower_convolution(const Operator& op) {
   if (!read.weight_layout.blocks.empty()) {
     Dims dims = weight.desc.dims();
     const std::size_t first = dims.size() - read.rank - 2;
+    const std::int64_t channels = data.desc.dims()[1];
+    if (channels % read.groups != 0 || output[1] % read.groups != 0) {
+      return op.attributes.refuse("groups", " is ", read.groups, ", data have ", channels,
+                                  " channels, the output has ", output[1]);
+    }
     dims[first] = output[1] / read.groups;
-    dims[first + 1] = data.desc.dims()[1] / read.groups;
+    dims[first + 1] = channels / read.groups;
     weight = cropped(weight, dims);
   }
   GANTRY_TRY(const Fusion fusion, read_fusion(op, output[1]));

@@ -42,7 +42,8 @@ Result<View> part_of(const Operator& op, const View& view, const Dims& start, co
     }
     std::int64_t& stride = part.format_desc.blocking.strides[i];
     part.offset0 += start[i] * stride;
-    stride *= step;
+    // A step after the only element is not used; the product could overflow.
+    if (size[i] > 1) stride *= step;
     part.dims[i] = size[i];
     part.padded_dims[i] = size[i];
   }

@@ -106,6 +106,8 @@ Status check_tensor(const OperatorMatch& match, const SubgraphNode& node, const 
     return refuse(", which has an extent that is known when the function is called, supported are ",
                   "fixed extents");
   }
+  if (std::ranges::find(type.shape, 0) != type.shape.end())
+    return refuse(", which has no elements, the minimum of each extent is 1");
   return {};
 }
 

@@ -113,6 +113,18 @@ TEST_P(RowCheck, RefusesAnExtentThatIsKnownAtTheCall) {
   expect_refusal(node, Code::unsupported, ": input 0 is ");
 }
 
+TEST_P(RowCheck, RefusesATensorWithoutElements) {
+  CheckedNode input = node_of(*GetParam());
+  input.graph.entries[input.at().inputs[0]].shape[0] = 0;
+  expect_refusal(input, Code::unsupported, ": input 0 is ");
+  EXPECT_THAT(input.check().error().message.text(),
+              HasSubstr("which has no elements, the minimum of each extent is 1"));
+
+  CheckedNode output = node_of(*GetParam());
+  output.graph.entries[output.at().first_entry].shape[0] = 0;
+  expect_refusal(output, Code::unsupported, ": output 0 is ");
+}
+
 TEST_P(RowCheck, RefusesANodeWithoutInputs) {
   CheckedNode node = node_of(*GetParam());
 
