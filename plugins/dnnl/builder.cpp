@@ -144,6 +144,10 @@ void Builder::emit(::dnnl::primitive primitive, std::span<const Use> uses) {
 Status Builder::copy(const View& from, const View& to) {
   ::dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(::dnnl::scratchpad_mode::user);
+  return copy(from, to, attributes);
+}
+
+Status Builder::copy(const View& from, const View& to, const ::dnnl::primitive_attr& attributes) {
   const ::dnnl::reorder::primitive_desc reorder(plan_.engine, from.desc, plan_.engine, to.desc,
                                                 attributes);
   const Desc scratch = reorder.scratchpad_desc();

@@ -86,7 +86,8 @@ class Builder {
   //
   // returns  MALFORMED  the dimensions have another number of elements (SUBGRAPH)
   Result<View> reshaped(const View& view, const Dims& dims);
-  // Adds a step that copies.
+  // Adds a step that copies, and scales with the attributes for it.
+  Status copy(const View& from, const View& to, const ::dnnl::primitive_attr& attributes);
   Status copy(const View& from, const View& to);
   // Adds a step.
   void emit(::dnnl::primitive primitive, std::span<const Use> uses);

@@ -28,6 +28,54 @@ View transposed(const View& view) {
   return {view.desc.permute_axes(axes), view.buffer};
 }
 
+// Without instructions for dot products of bytes, oneDNN adds pairs of 16-bit products and saturates
+// the sums.
+bool saturates_int8() {
+  const auto isa = ::dnnl::get_effective_cpu_isa();
+  return isa == ::dnnl::cpu_isa::sse41 || isa == ::dnnl::cpu_isa::avx ||
+         isa == ::dnnl::cpu_isa::avx2 || isa == ::dnnl::cpu_isa::avx512_core;
+}
+
+Desc plain_like(const Desc& desc) { return plain_desc(desc.dims(), desc.data_type()); }
+
+// Appends a tensor to another along an axis. Both are row-major.
+View joined(Builder& builder, const View& first, const View& second, int axis) {
+  Dims dims = first.desc.dims();
+  dims[static_cast<std::size_t>(axis)] += second.desc.dims()[static_cast<std::size_t>(axis)];
+  const View output = builder.temporary(plain_desc(dims, first.desc.data_type()));
+  const ::dnnl::concat::primitive_desc primitive(output.desc, axis, {first.desc, second.desc},
+                                                 builder.engine(), new_attributes());
+  const Use uses[] = {{DNNL_ARG_MULTIPLE_SRC, first},
+                      {DNNL_ARG_MULTIPLE_SRC + 1, second},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::concat(primitive), uses);
+  return output;
+}
+
+// Replaces the product a x b of int8 by [a a] x [half; rest], where half + rest = b: no element of
+// the second matrix is above 64, so no sum of two products saturates.
+Status halve_factors(Builder& builder, View& left, View& right) {
+  const int rank = right.desc.data.ndims;
+  GANTRY_TRY(const View a, builder.plain(left));
+  GANTRY_TRY(const View b, builder.plain(right));
+  const View half = builder.temporary(plain_like(b.desc));
+  ::dnnl::primitive_attr halves = new_attributes();
+  halves.set_output_scales(0, {0.5f});
+  GANTRY_CHECK(builder.copy(b, half, halves));
+  const View rest = builder.temporary(plain_like(b.desc));
+  const ::dnnl::binary::desc desc(::dnnl::algorithm::binary_sub, b.desc, half.desc, rest.desc);
+  const ::dnnl::binary::primitive_desc primitive(desc, new_attributes(), builder.engine());
+  const Use uses[] = {{DNNL_ARG_SRC_0, b},
+                      {DNNL_ARG_SRC_1, half},
+                      {DNNL_ARG_DST, rest},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::binary(primitive), uses);
+  left = joined(builder, a, a, rank - 1);
+  right = joined(builder, half, rest, rank - 2);
+  return {};
+}
+
 // The last two dimensions are those of matrices.
 //
 // out      [in]   extents of the product
@@ -143,6 +191,8 @@ Status lower_matmul(const Operator& op) {
     row.back() = out.back();
     GANTRY_TRY(fusion.bias, op.builder.reshaped(fusion.bias, row));
   }
+  if (right.desc.data_type() == ::dnnl::memory::data_type::s8 && saturates_int8())
+    GANTRY_CHECK(halve_factors(op.builder, left, right));
   GANTRY_TRY(View output, add_matmul(op, left, right, fusion, dims));
   GANTRY_TRY(output, op.builder.reshaped(output, out));
   return op.set_output(std::move(output));
