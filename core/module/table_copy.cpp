@@ -126,6 +126,7 @@ const Location kGlobals[] = {
 
 const Location kGenerator[] = {
     GANTRY_REQUIRED(gantry_generator, "generator", build),
+    GANTRY_QUIET(gantry_generator, "generator", check),
 };
 
 // A device that creates streams, events or graphs must be able to destroy them, and one with

@@ -9,8 +9,8 @@
 // is absent is replaced by a stub that returns UNSUPPORTED with the function's name
 // (`gantry.device/1.event_elapsed`). The caller adds the plugin to the error, because a stub only
 // receives `self`. Three kinds of stubs do not fail: functions that free something do nothing,
-// get_extension returns NULL, and synchronize returns OK, because a device without streams
-// completes all work before a call returns.
+// get_extension returns NULL; synchronize returns OK, because a device without streams completes all
+// work before a call returns, and so does check of a generator, which requires nothing then.
 #pragma once
 
 #include <gantry/generator.h>

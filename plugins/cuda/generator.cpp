@@ -32,6 +32,12 @@ std::string joined(const std::vector<BuildSource>& sources) {
 
 }  // namespace
 
+Status Plugin::check(const Build& what) {
+  GANTRY_CHECK(architecture_of_target(what));
+  GANTRY_CHECK(compiler.nvrtc());
+  return {};
+}
+
 Status Plugin::build(const Build& what, const Sink& sink) {
   GANTRY_TRY(const std::string architecture, architecture_of_target(what));
   GANTRY_TRY(const KernelTable kernels, what.kernels());
@@ -52,6 +58,7 @@ Status Plugin::build(const Build& what, const Sink& sink) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const std::string& name = kernels.kernels()[i].name;
     if (ptx.find(concat(".entry ", name, "(")) != ptx.npos) continue;
+    what.at_kernel(i);
     return unsupported("source ", quoted(sources[what.source_of(i)].name), " has no kernel ",
                        quoted(name), ", expected: extern \"C\" __global__ void ", name, "(...)")
         .with_reason("KERNEL");

@@ -32,6 +32,11 @@ struct Plugin {
   //          UNAVAILABLE  NVRTC or a header is missing (CUDA_SOURCE, HEADER_MISSING)
   //          INVALID      the target's arch is no architecture (ARCH)
   Status build(const Build& what, const Sink& sink);
+  // Opens NVRTC.
+  //
+  // returns  UNAVAILABLE  it is missing (CUDA_SOURCE), or is not usable (DRIVER_SYMBOL, DRIVER_CALL)
+  //          INVALID      as build()
+  Status check(const Build& what);
 
   Host host;
   cuda::Devices gpus;

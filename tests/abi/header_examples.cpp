@@ -275,8 +275,13 @@ class Compiler {
     PayloadWriter payload;
     return sink.write(payload.bytes());
   }
+  gantry::Status check(const gantry::Build& what) {
+    if (what.requires_code()) return unavailable("no compiler");
+    return {};
+  }
 };
 static_assert(gantry::detail::HasBuild<Compiler>);
+static_assert(gantry::detail::HasCheck<Compiler>);
 
 }  // namespace generators
 

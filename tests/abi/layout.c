@@ -235,7 +235,7 @@ AT(gantry_kernel_record, argument_count, 32);
 AT(gantry_kernel_record, launch_tags, 40);
 AT(gantry_kernel_record, launch_tag_count, 48);
 
-SIZE(gantry_build, 96);
+SIZE(gantry_build, 104);
 AT(gantry_build, struct_size, 0);
 AT(gantry_build, flags, 4);
 AT(gantry_build, kind, 8);
@@ -248,11 +248,13 @@ AT(gantry_build, argument_tags, 72);
 AT(gantry_build, zero, 76);
 AT(gantry_build, self, 80);
 AT(gantry_build, diagnostic, 88);
+AT(gantry_build, at_kernel, 96);
 
-SIZE(gantry_generator, 16);
+SIZE(gantry_generator, 24);
 AT(gantry_generator, struct_size, 0);
 AT(gantry_generator, zero, 4);
 AT(gantry_generator, build, 8);
+AT(gantry_generator, check, 16);
 
 // gantry/device.h
 SIZE(gantry_alloc, 56);

@@ -18,7 +18,10 @@ gantry_code build(void*, const gantry_build* what, const gantry_sink* sink, gant
     return fail(status, GANTRY_INVALID, "CONFIG", "kit plugin: mode is fancy, expected plain");
   const gantry_source& source = what->sources[0];
   const std::string_view text = text_of(source.text);
+  if (has("requires_a_compiler"))
+    return fail(status, GANTRY_UNAVAILABLE, "COMPILER", "kit plugin: no compiler");
   if (text.starts_with('!') && !has("builds_broken_sources")) {
+    what->at_kernel(what->self, has("names_no_kernel") ? what->kernel_count : 0);
     if (has("wrong_code_of_build"))
       return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: conformance.kit");
     char error[96] = "kit plugin: no";
@@ -41,8 +44,16 @@ gantry_code build(void*, const gantry_build* what, const gantry_sink* sink, gant
   return code;
 }
 
+gantry_code check(void*, const gantry_build* what, gantry_status* status) {
+  if (has("checks_sources")) return what->sources[0].text.size == 0 ? GANTRY_INVALID : GANTRY_OK;
+  if (has("checks_too_much"))
+    return fail(status, GANTRY_UNAVAILABLE, "COMPILER", "kit plugin: no linker");
+  if (has("checks_as_invalid")) return fail(status, GANTRY_INVALID, "CONFIG", "kit plugin: no");
+  return GANTRY_OK;
+}
+
 }  // namespace
 
-const gantry_generator generator = {sizeof generator, 0, build};
+const gantry_generator generator = {sizeof generator, 0, build, check};
 
 }  // namespace kit

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 93 to 96: the code generator, extension gantry.generator/1.
+// Cases 93 to 98: the code generator, extension gantry.generator/1.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/golden_call.hpp"
 #include "tools/conformance/limited_sink.hpp"
@@ -34,6 +34,8 @@ class Builder {
     auto copy = copy_table(static_cast<const gantry_generator*>(table), "the plugin");
     if (!copy.ok()) return bug("the table is wrong: ", first_line(copy.error()));
     builder.table_ = *copy;
+    const auto& raw = *static_cast<const gantry_generator*>(table);
+    builder.has_check_ = raw.struct_size >= sizeof raw && raw.check != nullptr;
     return builder;
   }
 
@@ -42,6 +44,8 @@ class Builder {
     // of a failure, and with it all diagnostics
     Error error;
     std::string text;
+    // the indices that at_kernel received
+    std::vector<std::uint64_t> kernels;
   };
   Outcome build(const std::string& source, const std::string& target, LimitedSink& sink,
                 std::uint32_t argument_tags = GANTRY_ARGUMENT_TAGS_NO) const {
@@ -57,27 +61,24 @@ class Builder {
                          launch.data(), launch.size()});
     }
     Outcome outcome;
-    gantry_build what{};
-    what.struct_size = sizeof what;
-    what.kind = bytes_of(golden_.kind);
-    what.target = bytes_of(target);
+    gantry_build what = without_sources(target, outcome);
     what.sources = &only;
     what.source_count = 1;
     what.kernels = kernels.data();
     what.kernel_count = kernels.size();
     what.argument_tags = argument_tags;
-    what.self = &outcome.text;
-    what.diagnostic = [](void* self, std::int32_t, gantry_bytes text) {
-      static_cast<std::string*>(self)->append(view_of(text));
-    };
-    StatusBuffer status;
-    outcome.code = status.call([&](gantry_status* failure) {
+    run(outcome, "build", [&](gantry_status* failure) {
       return table_.build(stage_.self(), &what, &sink.raw, failure);
     });
-    if (outcome.code != GANTRY_OK) {
-      outcome.error = status.error(outcome.code, "build");
-      outcome.text += outcome.error.message.text();
-    }
+    return outcome;
+  }
+
+  bool has_check() const { return has_check_; }
+  Outcome check() const {
+    Outcome outcome;
+    const gantry_build what = without_sources(golden_.target, outcome);
+    run(outcome, "check",
+        [&](gantry_status* failure) { return table_.check(stage_.self(), &what, failure); });
     return outcome;
   }
 
@@ -101,9 +102,33 @@ class Builder {
  private:
   Builder(const Stage& stage, const GoldenBuild& golden) : stage_(stage), golden_(golden) {}
 
+  gantry_build without_sources(const std::string& target, Outcome& outcome) const {
+    gantry_build what{};
+    what.struct_size = sizeof what;
+    what.kind = bytes_of(golden_.kind);
+    what.target = bytes_of(target);
+    what.self = &outcome;
+    what.diagnostic = [](void* self, std::int32_t, gantry_bytes text) {
+      static_cast<Outcome*>(self)->text.append(view_of(text));
+    };
+    what.at_kernel = [](void* self, std::uint64_t kernel) {
+      static_cast<Outcome*>(self)->kernels.push_back(kernel);
+    };
+    return what;
+  }
+  template <class Make>
+  static void run(Outcome& outcome, std::string_view function, Make&& make) {
+    StatusBuffer status;
+    outcome.code = status.call(std::forward<Make>(make));
+    if (outcome.code == GANTRY_OK) return;
+    outcome.error = status.error(outcome.code, function);
+    outcome.text += outcome.error.message.text();
+  }
+
   const Stage& stage_;
   const GoldenBuild& golden_;
   gantry_generator table_{};
+  bool has_check_ = false;
 };
 
 // The result for a failure that another case reports.
@@ -237,6 +262,43 @@ Status returns_the_sinks_code(Subject& subject) {
       });
 }
 
+// 97
+Status checks_what_it_builds(Subject& subject) {
+  return for_each_build(
+      subject, [](const Stage&, const GoldenBuild& golden, const Builder& builder) -> Status {
+        if (!builder.has_check()) return skipped("the table has no check");
+        const Builder::Outcome checked = builder.check();
+        if (checked.code != GANTRY_OK && checked.code != GANTRY_UNAVAILABLE)
+          return bug("check fails as ", name_of(checked.error.code), ": ",
+                     first_line(checked.error), ", expected ok or unavailable");
+        LimitedSink sink(SIZE_MAX);
+        const Builder::Outcome built = builder.build(golden.source, golden.target, sink);
+        if (built.code != GANTRY_OK && built.code != GANTRY_UNAVAILABLE)
+          return left_to_case_93(built.error);
+        if (built.code == checked.code) return {};
+        return built.code == GANTRY_OK
+                   ? bug("check fails as unavailable, build succeeds: ", first_line(checked.error))
+                   : bug("check succeeds, build fails as unavailable: ", first_line(built.error));
+      });
+}
+
+// 98
+Status names_kernels(Subject& subject) {
+  return for_each_build(
+      subject, [](const Stage&, const GoldenBuild& golden, const Builder& builder) -> Status {
+        LimitedSink sink(SIZE_MAX);
+        const Builder::Outcome outcome = builder.build(golden.broken, golden.target, sink);
+        if (outcome.code == GANTRY_UNAVAILABLE)
+          return not_run("this host cannot build: ", first_line(outcome.error));
+        for (const std::uint64_t kernel : outcome.kernels) {
+          if (kernel < golden.kernels.size()) continue;
+          return bug("at_kernel receives index ", kernel, ", kernel count is ",
+                     golden.kernels.size());
+        }
+        return {};
+      });
+}
+
 constexpr Case kGeneratorCases[] = {
     {93, Level::D, Weight::must, "builds-what-it-loads",
      "build of gantry.generator/1 writes a payload that load_binary loads, in both layouts of "
@@ -254,6 +316,13 @@ constexpr Case kGeneratorCases[] = {
     {96, Level::D, Weight::must, "returns-the-sinks-code",
      "build returns the code of a sink that fails", "return the code of write()",
      returns_the_sinks_code},
+    {97, Level::D, Weight::must, "checks-what-it-builds",
+     "check of gantry.generator/1 returns unavailable exactly if build does for the target",
+     "open in check what build opens, and nothing else; without sources, sources is NULL",
+     checks_what_it_builds},
+    {98, Level::D, Weight::must, "names-kernels",
+     "at_kernel receives indices of kernels only, for a source that does not compile",
+     "pass the index in kernels, not that of a source", names_kernels},
 };
 
 }  // namespace

@@ -12,7 +12,8 @@
 //       }
 //     };
 //
-// GANTRY_PLUGIN (plugin.hpp) then offers the extension gantry.generator/1.
+// GANTRY_PLUGIN (plugin.hpp) then offers the extension gantry.generator/1. If building requires a
+// compiler or a device, the class has `Status check(const Build& what)`, too.
 #pragma once
 
 #include <gantry/generator.h>
@@ -23,6 +24,7 @@
 #include <gantry/value.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -68,7 +70,9 @@ class Build {
       for (std::uint64_t t = 0; t < record.launch_tag_count; ++t) {
         kernel.launch_tags.emplace_back(view_of(record.launch_tags[t]));
       }
-      if (raw_.argument_tags == GANTRY_ARGUMENT_TAGS_YES) kernel.argument_tags.emplace();
+      if (raw_.argument_tags == GANTRY_ARGUMENT_TAGS_YES) {
+        kernel.argument_tags.emplace(kernel.parameters.size());
+      }
       const std::string name = kernel.name;
       if (!table.add(std::move(kernel))) {
         return invalid("kernel ", quoted(name), " is listed twice, expected once")
@@ -86,6 +90,14 @@ class Build {
   void diagnostic(std::int32_t level, std::string_view text) const {
     raw_.diagnostic(raw_.self, level, bytes_of(text));
   }
+  // States the kernel to which the error belongs that build() then returns. The host adds its
+  // location in the recipe.
+  //
+  // kernel   [in]   index in kernels()
+  void at_kernel(std::size_t kernel) const {
+    if (raw_.struct_size < offsetof(gantry_build, at_kernel) + sizeof raw_.at_kernel) return;
+    raw_.at_kernel(raw_.self, kernel);
+  }
 
  private:
   const gantry_build& raw_;
@@ -99,6 +111,11 @@ concept HasBuild = requires(P& plugin, const Build& what, const Sink& sink) {
 };
 
 template <class P>
+concept HasCheck = requires(P& plugin, const Build& what) {
+  { plugin.check(what) } -> std::same_as<Status>;
+};
+
+template <class P>
 gantry_code build(void* plugin, const gantry_build* what, const gantry_sink* sink,
                   gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
@@ -107,10 +124,19 @@ gantry_code build(void* plugin, const gantry_build* what, const gantry_sink* sin
 }
 
 template <class P>
+gantry_code check(void* plugin, const gantry_build* what, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    if constexpr (HasCheck<P>) return static_cast<P*>(plugin)->check(Build(*what));
+    return {};
+  });
+}
+
+template <class P>
 inline constexpr gantry_generator generator_table = {
     .struct_size = sizeof(gantry_generator),
     .zero = 0,
     .build = build<P>,
+    .check = check<P>,
 };
 
 }  // namespace detail

@@ -3,11 +3,13 @@
 // gantry/generator.h - plugin extension "gantry.generator/1": builds a payload from sources.
 //
 //     manifest   target_kinds: [{name: cuda, type_key: cuda, languages: [cuda], ...}]
-//     plugin     get_extension(self, GANTRY_GENERATOR_1) -> {build}
+//     plugin     get_extension(self, GANTRY_GENERATOR_1) -> {build, check}
 //
 //     host                                              plugin
+//     ---- check(target) ---------------------------->  opens the compiler
 //     ---- build(target, sources, kernels, sink) ---->  compiles, writes the payload
 //     <--- diagnostic(text) --------------------------  any number of times
+//     <--- at_kernel(index) --------------------------  before it fails for one kernel
 //
 // `gantry pack` finds the plugin by the type key of a module in its recipe.
 #ifndef GANTRY_GENERATOR_H
@@ -44,7 +46,7 @@ enum {
   GANTRY_BUILD_COMPILED = 1
 };
 
-// What build compiles. Borrowed: valid during the call.
+// What build compiles. Borrowed: valid during the call. check receives it without sources and kernels.
 typedef struct gantry_build {
   uint32_t struct_size;
   // GANTRY_BUILD_*.
@@ -68,9 +70,15 @@ typedef struct gantry_build {
   // level    [in]   GANTRY_LOG_* (host.h)
   // text     [in]   lines, copied
   void (*diagnostic)(void* self, int32_t level, gantry_bytes text);
+
+  // States the kernel to which the failure that build returns belongs. The host adds its location in
+  // the recipe to the error. A host of an older SDK lacks it, see struct_size; else never NULL.
+  //
+  // kernel   [in]   index in kernels; the last call counts
+  void (*at_kernel)(void* self, uint64_t kernel);
 } gantry_build;
 
-// A published table never changes. Additions require a new table, "gantry.generator/2".
+// Grows at its end: struct_size shows what a plugin has.
 typedef struct gantry_generator {
   uint32_t struct_size;
   uint32_t zero;
@@ -81,13 +89,23 @@ typedef struct gantry_generator {
   // sink     [in]   receives the payload; alignment is 0
   // returns  UNSUPPORTED  a compiler rejects a source; the text contains file, line and the
   //                       compiler's words
-  //          UNAVAILABLE  this host has no compiler; the text states what to install. The host may
-  //                       then store the sources
+  //          UNAVAILABLE  this host has no compiler; the text states what to install
   //          others       on failure, the bytes that the sink has received are discarded
   // thread   any, in parallel
   // costs    up to minutes
   gantry_code (*build)(void* plugin, const gantry_build* what, const gantry_sink* sink,
                        gantry_status* status);
+
+  // Checks that this host has what build requires for a target: opens the compiler or the device,
+  // and compiles nothing. NULL or absent: build requires nothing.
+  //
+  // what     [in]   kind, target and flags; there are no sources and no kernels
+  // returns  UNAVAILABLE  this host has no compiler; the text states what to install. The host then
+  //                       uses another generator, or stores the sources
+  //          INVALID      an option of the target is wrong
+  // thread   any, in parallel
+  // costs    may start a driver: up to seconds
+  gantry_code (*check)(void* plugin, const gantry_build* what, gantry_status* status);
 } gantry_generator;
 
 GANTRY_END

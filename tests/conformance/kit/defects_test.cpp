@@ -146,6 +146,12 @@ constexpr Defect kDefects[] = {
     {"builds_for_any_target", 95, "build accepts target {\"kind\":\"kit\""},
     {"ignores_the_sink_of_build", 96, "build succeeds with a sink that fails after 0 bytes"},
     {"wrong_code_of_sink", 96, "build returns code 3, its sink returned"},
+    {"requires_a_compiler", 97,
+     "check succeeds, build fails as unavailable: kit plugin: no compiler"},
+    {"checks_too_much", 97, "check fails as unavailable, build succeeds: kit plugin: no linker"},
+    {"checks_as_invalid", 97, "check fails as invalid: kit plugin: no, expected ok or unavailable"},
+    {"checks_sources", 97, "signal 11"},
+    {"names_no_kernel", 98, "at_kernel receives index 1, kernel count is 1"},
 };
 
 // Can only the size of the heap show the defect?

@@ -24,6 +24,10 @@ class CudaGenerator : public WithFakeDriver {
     what.kind = gantry_text("cuda");
     what.argument_tags = GANTRY_ARGUMENT_TAGS_YES;
     what.diagnostic = [](void*, std::int32_t, gantry_bytes) {};
+    what.self = &at_kernels;
+    what.at_kernel = [](void* self, std::uint64_t kernel) {
+      static_cast<std::vector<std::uint64_t>*>(self)->push_back(kernel);
+    };
   }
   void open(const std::string& library) {
     world = std::make_unique<World>(World::fake_library(),
@@ -52,6 +56,15 @@ class CudaGenerator : public WithFakeDriver {
     if (code != GANTRY_OK) return status.error(code, "build");
     return written;
   }
+  Status check() {
+    gantry_build target_only{};
+    target_only.struct_size = sizeof target_only;
+    target_only.kind = what.kind;
+    target_only.target = bytes_of(target);
+    StatusBuffer status;
+    const gantry_code code = table()->check(world->self(), &target_only, status.get());
+    return code == GANTRY_OK ? Status() : Status(status.error(code, "check"));
+  }
   static gantry_source source(std::string_view name, std::string_view text,
                               std::string_view language = "cuda") {
     return {bytes_of(name), bytes_of(language), bytes_of(text)};
@@ -66,6 +79,7 @@ class CudaGenerator : public WithFakeDriver {
       source("k.cu", "extern \"C\" __global__ void empty_kernel() {}")};
   std::vector<gantry_kernel_record> kernels = {kernel("empty_kernel", 0)};
   gantry_build what{};
+  std::vector<std::uint64_t> at_kernels;
 };
 
 TEST_F(CudaGenerator, WritesAPayloadThatItsLoaderLoads) {
@@ -98,7 +112,7 @@ TEST_F(CudaGenerator, PassesParametersAndTags) {
     words.str("ptx").u64(1).str("empty_kernel").str("");
     words.u64(2).u8(3).u8(64).u16(1).u8(0).u8(32).u16(1);
     words.u64(2).str("blockIdx.x").str("threadIdx.x");
-    if (with_tags) words.u64(0);
+    if (with_tags) words.u64(2).u32(0).u32(0);
     words.str(".version 8.4\n.target sm_90a\n.visible .entry empty_kernel() { ret; }\n");
     EXPECT_EQ(*payload, bytes_of_words(words));
   }
@@ -143,11 +157,44 @@ TEST_F(CudaGenerator, ReportsThatNvrtcIsMissing) {
   open("/nowhere/libnvrtc.so");
 
   const Result<Bytes> payload = build();
+  const Status checked = check();
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, Code::unavailable);
   EXPECT_EQ(payload.error().reason, "CUDA_SOURCE");
   EXPECT_THAT(payload.error().message.text(), StartsWith("NVRTC, which compiles CUDA C++ source,"));
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::unavailable);
+  EXPECT_EQ(checked.error().message, payload.error().message);
+}
+
+TEST_F(CudaGenerator, ChecksTheTargetWithoutACompilation) {
+  EXPECT_TRUE(check().ok());
+  target = R"({"arch":"gfx90a"})";
+
+  const Status checked = check();
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::invalid);
+  EXPECT_TRUE(nvrtc.compilations.empty());
+}
+
+TEST_F(CudaGenerator, NamesTheKernelThatIsMissing) {
+  kernels.push_back(kernel("b_kernel", 0));
+
+  ASSERT_FALSE(build().ok());
+
+  EXPECT_EQ(at_kernels, std::vector<std::uint64_t>{1});
+}
+
+// The host of an older SDK, whose record ends before at_kernel.
+TEST_F(CudaGenerator, CallsNoFunctionThatItsHostLacks) {
+  kernels.push_back(kernel("b_kernel", 0));
+  what.struct_size = offsetof(gantry_build, at_kernel);
+
+  ASSERT_FALSE(build().ok());
+
+  EXPECT_TRUE(at_kernels.empty());
 }
 
 TEST_F(CudaGenerator, RefusesWhatItCannotBuild) {

@@ -95,8 +95,25 @@ TEST(TableCopy, HasTheSizesOfAbiOneZero) {
   EXPECT_EQ(kMinTableSize<gantry_function_table>, sizeof(gantry_function_table));
   EXPECT_EQ(kMinTableSize<gantry_device_table>, sizeof(gantry_device_table));
   EXPECT_EQ(kMinTableSize<gantry_globals>, sizeof(gantry_globals));
-  EXPECT_EQ(kMinTableSize<gantry_generator>, sizeof(gantry_generator));
+  EXPECT_EQ(kMinTableSize<gantry_generator>, offsetof(gantry_generator, check));
   EXPECT_EQ(kMinTableSize<gantry_function_info>, sizeof(gantry_function_info));
+}
+
+// A plugin of an SDK in which the table ended before `check`.
+TEST(TableCopy, OfAGeneratorWithoutCheckHasOneThatSucceeds) {
+  gantry_generator mine{};
+  mine.struct_size = offsetof(gantry_generator, check);
+  mine.build = [](void*, const gantry_build*, const gantry_sink*, gantry_status*) -> gantry_code {
+    return GANTRY_OK;
+  };
+  mine.check = [](void*, const gantry_build*, gantry_status*) -> gantry_code {
+    return GANTRY_UNAVAILABLE;
+  };
+
+  const gantry_generator table = copy_table(&mine, "plugin acme.npu").value();
+
+  EXPECT_EQ(table.build, mine.build);
+  EXPECT_EQ(table.check(nullptr, nullptr, nullptr), GANTRY_OK);
 }
 
 TEST(TableCopy, KeepsWhatThePluginOffers) {
