@@ -4,6 +4,8 @@
 // binary, compiled by the driver for a device of this host.
 #include "plugin.hpp"
 
+#include "core/format/opencl_text.hpp"
+
 #include <gantry/generator.hpp>
 #include <gantry/payload_writer.hpp>
 #include <gantry/progress.hpp>
@@ -73,10 +75,17 @@ Status check_sources(const std::vector<BuildSource>& sources) {
 }
 
 // Checks what the loader checks.
-Status check_records(const KernelTable& kernels) {
-  for (const KernelInfo& kernel : kernels.kernels()) {
-    GANTRY_TRY(const KernelCall call, KernelCall::parse(kernel));
-    GANTRY_CHECK(call.needs_grid_and_block_only("opencl"));
+Status check_record(const KernelInfo& kernel) {
+  GANTRY_TRY(const KernelCall call, KernelCall::parse(kernel));
+  return call.needs_grid_and_block_only("opencl");
+}
+
+Status check_records(const Build& what, const KernelTable& kernels) {
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    Status checked = check_record(kernels.kernels()[i]);
+    if (checked.ok()) continue;
+    what.at_kernel(i);
+    return checked;
   }
   return {};
 }
@@ -94,15 +103,10 @@ Result<std::string> marked_text(const Build& what, const std::vector<BuildSource
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const KernelInfo& kernel = kernels.kernels()[i];
     const BuildSource& source = sources[what.source_of(i)];
-    if (source.text.find(kernel.name) == source.text.npos) return no_kernel(source, kernel);
-    if (source.text.starts_with(function_marker) ||
-        source.text.find(concat("\n", function_marker)) != source.text.npos) {
-      return unsupported("source ", quoted(source.name), " has a line that begins with \"",
-                         function_marker,
-                         "\", which loaders interpret as the start of the next kernel")
-          .with_reason("KERNEL_BUILD");
-    }
-    text += concat(function_marker, kernel.name, "\n", source.text, "\n");
+    Status added = append_opencl_program(text, kernel.name, source.name, source.text);
+    if (added.ok()) continue;
+    what.at_kernel(i);
+    return std::move(added).error();
   }
   return text;
 }
@@ -138,6 +142,7 @@ Status check_kernels(const Build& what, const std::vector<BuildSource>& sources,
     const BuildSource& source = sources[what.source_of(i)];
     cl_int error = CL_SUCCESS;
     const OwnedKernel made(clCreateKernel(program, kernel.name.c_str(), &error));
+    if (error != CL_SUCCESS) what.at_kernel(i);
     if (error == CL_INVALID_KERNEL_NAME) return no_kernel(source, kernel);
     if (error != CL_SUCCESS) {
       return driver_error(error, concat("clCreateKernel of ", quoted(kernel.name)));
@@ -145,6 +150,7 @@ Status check_kernels(const Build& what, const std::vector<BuildSource>& sources,
     cl_uint count = 0;
     error = clGetKernelInfo(made.get(), CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr);
     if (error == CL_SUCCESS && count != kernel.parameters.size()) {
+      what.at_kernel(i);
       return invalid("kernel ", quoted(kernel.name), " has ", count, " parameters in ",
                      quoted(source.name), ", the recipe lists ", kernel.parameters.size())
           .with_reason("KERNEL_TABLE");
@@ -155,12 +161,20 @@ Status check_kernels(const Build& what, const std::vector<BuildSource>& sources,
 
 }  // namespace
 
+Status Plugin::check(const Build& what) {
+  GANTRY_TRY(const Output output, output_of(what));
+  if (output.form == CodeForm::source) return {};
+  GANTRY_TRY(Device* const device, driver.device(output.device));
+  GANTRY_CHECK(driver.context(*device));
+  return {};
+}
+
 Status Plugin::build(const Build& what, const Sink& sink) {
   GANTRY_TRY(const Output output, output_of(what));
   GANTRY_TRY(const KernelTable kernels, what.kernels());
   const std::vector<BuildSource> sources = what.sources();
   GANTRY_CHECK(check_sources(sources));
-  GANTRY_CHECK(check_records(kernels));
+  GANTRY_CHECK(check_records(what, kernels));
   PayloadWriter out;
   out.Write(output.form == CodeForm::source ? "cl" : "clbin");
   write_kernel_table(out, kernels);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
+#include "core/format/opencl_text.hpp"
+
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/payload_format.hpp>
 
@@ -42,14 +44,14 @@ Result<CodeForm> form_of(std::string_view format) {
 Named split(std::string_view text, std::vector<Program>& programs) {
   Named named;
   const auto next_marker = [&](std::size_t from) {
-    for (std::size_t at = text.find(function_marker, from); at != std::string_view::npos;
-         at = text.find(function_marker, at + 1)) {
+    for (std::size_t at = text.find(opencl_marker, from); at != std::string_view::npos;
+         at = text.find(opencl_marker, at + 1)) {
       if (at == 0 || text[at - 1] == '\n') return at;
     }
     return std::string_view::npos;
   };
   for (std::size_t at = next_marker(0); at != std::string_view::npos;) {
-    const std::size_t name_at = at + function_marker.size();
+    const std::size_t name_at = at + opencl_marker.size();
     const std::size_t line_end = std::min(text.find('\n', name_at), text.size());
     const std::size_t next = next_marker(line_end);
     std::string_view name = text.substr(name_at, line_end - name_at);

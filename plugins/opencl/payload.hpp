@@ -25,8 +25,6 @@
 
 namespace gantry::opencl {
 
-// The beginning of the line before a kernel's program in a text.
-constexpr std::string_view function_marker = "// Function: ";
 // The beginning of a binary whose device is stated.
 constexpr std::string_view clbin_mark = "gantry.clbin/1\n";
 

@@ -34,6 +34,10 @@ struct Plugin {
   // thread   any
   // costs    source: O(bytes); binary: up to seconds
   Status build(const Build& what, const Sink& sink);
+  // Opens the device of a binary. Source requires none.
+  //
+  // returns  as build(), for the target
+  Status check(const Build& what);
 
   Host host;
   Driver driver;

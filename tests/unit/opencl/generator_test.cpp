@@ -43,21 +43,12 @@ class OpenclGenerator : public OpenclTest {
       records.push_back({gantry::bytes_of(kernel.name), records.size(), kernel.parameters.data(),
                          kernel.parameters.size(), tags.back().data(), tags.back().size()});
     }
-    gantry_build what{};
-    what.struct_size = sizeof what;
-    what.flags = job.flags;
-    what.kind = gantry_text("opencl");
-    what.target = gantry::bytes_of(job.target);
+    gantry_build what = without_sources(job);
     what.sources = sources;
     what.source_count = job.kernels.empty() ? 0 : std::size(sources);
     what.kernels = records.data();
     what.kernel_count = records.size();
     what.argument_tags = GANTRY_ARGUMENT_TAGS_NO;
-    what.self = &diagnostics_;
-    what.diagnostic = [](void* self, std::int32_t level, gantry_bytes text) {
-      auto& all = *static_cast<std::vector<std::string>*>(self);
-      all.push_back(concat(level, ": ", view_of(text)));
-    };
     Bytes written;
     gantry_sink sink{};
     sink.struct_size = sizeof sink;
@@ -68,22 +59,46 @@ class OpenclGenerator : public OpenclTest {
       static_cast<Bytes*>(self)->insert(static_cast<Bytes*>(self)->end(), from, from + size);
       return GANTRY_OK;
     };
-    const auto* table =
-        static_cast<const gantry_generator*>(plugin_->get_extension(self_, GANTRY_GENERATOR_1));
     StatusBuffer status;
-    const gantry_code code = table->build(self_, &what, &sink, status.get());
+    const gantry_code code = table()->build(self_, &what, &sink, status.get());
     if (code == GANTRY_OK) return written;
     EXPECT_THAT(written, IsEmpty());
     return status.error(code, "build");
+  }
+  Status check(const Job& job) {
+    const gantry_build what = without_sources(job);
+    StatusBuffer status;
+    const gantry_code code = table()->check(self_, &what, status.get());
+    return code == GANTRY_OK ? Status() : Status(status.error(code, "check"));
   }
   Error refused(const Job& job) {
     const Result<Bytes> built = build(job);
     EXPECT_FALSE(built.ok());
     return built.ok() ? Error() : built.error();
   }
+  const gantry_generator* table() {
+    return static_cast<const gantry_generator*>(plugin_->get_extension(self_, GANTRY_GENERATOR_1));
+  }
+  gantry_build without_sources(const Job& job) {
+    gantry_build what{};
+    what.struct_size = sizeof what;
+    what.flags = job.flags;
+    what.kind = gantry_text("opencl");
+    what.target = gantry::bytes_of(job.target);
+    what.self = this;
+    what.diagnostic = [](void* self, std::int32_t level, gantry_bytes text) {
+      static_cast<OpenclGenerator*>(self)->diagnostics_.push_back(
+          concat(level, ": ", view_of(text)));
+    };
+    what.at_kernel = [](void* self, std::uint64_t kernel) {
+      static_cast<OpenclGenerator*>(self)->at_kernels_.push_back(kernel);
+    };
+    return what;
+  }
   static Job binary_job() { return {.target = R"({"kind":"opencl","format":"clbin"})"}; }
 
   std::vector<std::string> diagnostics_;
+  std::vector<std::uint64_t> at_kernels_;
 };
 
 TEST_F(OpenclGenerator, StoresTheSourceOfEachKernel) {
@@ -225,6 +240,7 @@ TEST_F(OpenclGenerator, RefusesWrongSources) {
   EXPECT_EQ(refused(marker).message,
             "source \"axpy.cl\" has a line that begins with \"// Function: \", which loaders "
             "interpret as the start of the next kernel");
+  EXPECT_THAT(at_kernels_, ElementsAre(0));
   Job none;
   none.kernels.clear();
   EXPECT_EQ(refused(none).message, "there is no source, expected one at least");
@@ -241,12 +257,15 @@ TEST_F(OpenclGenerator, RefusesWrongKernels) {
     job.kernels[1] = fill;
     job.kernels[1].parameters[1] = {2, 16, 1};
     EXPECT_EQ(refused(job).reason, "PARAMETER_TYPE");
+    EXPECT_THAT(at_kernels_, ElementsAre(1, 1, 1));
+    at_kernels_.clear();
   }
   Job job = binary_job();
   job.kernels[1].parameters.push_back(int32);
   const Error error = refused(job);
   EXPECT_EQ(error.code, Code::invalid);
   EXPECT_EQ(error.message, "kernel \"fill\" has 2 parameters in \"fill.cl\", the recipe lists 3");
+  EXPECT_THAT(at_kernels_, ElementsAre(1));
 }
 
 TEST_F(OpenclGenerator, RequiresADriverForABinaryOnly) {
@@ -254,9 +273,14 @@ TEST_F(OpenclGenerator, RequiresADriverForABinaryOnly) {
   between.no_platform = true;
 
   EXPECT_TRUE(build({}).ok());
+  EXPECT_TRUE(check({}).ok());
   const Error error = refused(binary_job());
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(error.reason, "DRIVER_MISSING");
+  const Status checked = check(binary_job());
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().reason, "DRIVER_MISSING");
+  EXPECT_EQ(check({.target = R"({"format":"spirv"})"}).error().reason, "CONFIG");
 }
 
 }  // namespace
