@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The code generator of a plugin, opened: core/runtime opens it, core/pack calls it.
+// A code generator, opened: that of a plugin by core/runtime, a built-in one by core/generator, which
+// calls both.
 #pragma once
 
 #include "core/module/pin.hpp"
@@ -12,12 +13,12 @@
 namespace gantry {
 
 struct Generator {
-  // id, for messages
-  std::string plugin;
+  // id of the plugin, or the built-in generator's, for messages
+  std::string name;
   // complete, see table_copy.hpp
   gantry_generator table{};
   void* self = nullptr;
-  // keeps the plugin
+  // keeps `self`
   Pin life;
 };
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/host_code.hpp"
 
+#include "core/base/new_file.hpp"
+#include "core/base/text.hpp"
 #include "core/format/container_symbols.hpp"
 #include "core/format/function_symbol.hpp"
+#include "core/format/type_key.hpp"
+#include "core/generator/build_payload.hpp"
+#include "core/generator/source_language.hpp"
 #include "core/pack/container_names.hpp"
 #include "core/pack/elf_object.hpp"
 #include "core/pack/pack.hpp"
@@ -43,7 +48,22 @@ Status write_placeholder(const fs::path& file, ElfMachine machine, std::string_v
   return write_new_file(file, bytes);
 }
 
-Result<HostCodeLibrary> read_library(const std::string& path) {
+// A source of host code. The compiler opens it by its name.
+struct HostSource {
+  std::string language;
+  // NULL: the file is empty
+  std::shared_ptr<const MappedFile> file;
+};
+
+Result<HostSource> open_source(const fs::path& path) {
+  HostSource source{language_of(path.native()), nullptr};
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && fs::file_size(path, error) == 0) return source;
+  GANTRY_TRY(source.file, MappedFile::open(path));
+  return source;
+}
+
+Result<HostCodeLibrary> read_library(const fs::path& path) {
   GANTRY_TRY(auto mapped, MappedFile::open(path));
   GANTRY_TRY(ElfFile elf, ElfFile::parse(mapped));
   if (elf.type() != ElfType::shared) {
@@ -51,6 +71,26 @@ Result<HostCodeLibrary> read_library(const std::string& path) {
         .with_reason("FILE_KIND");
   }
   return HostCodeLibrary{std::move(mapped), std::move(elf)};
+}
+
+Result<HostCodeLibrary> build_library_of(const std::vector<std::string>& names,
+                                         const Generators& generators) {
+  std::vector<HostSource> sources;
+  for (const std::string& name : names) {
+    GANTRY_TRY(HostSource source, open_source(generators.tools.directory / name));
+    sources.push_back(std::move(source));
+  }
+  BuildJob job{.type_key = library_key};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& file = sources[i].file;
+    job.sources.push_back({names[i], sources[i].language, file ? as_text(file->bytes()) : ""});
+  }
+  const fs::path path = generators.tools.scratch / "host_code.so";
+  GANTRY_TRY(const Descriptor file, create_file(path));
+  DescriptorStream out(file.get(), path.native());
+  GANTRY_CHECK(build_payload(job, generators, out));
+  GANTRY_CHECK(out.status());
+  return read_library(path);
 }
 
 Status check_placeholder(const ElfFile& elf, std::string_view symbol) {
@@ -131,24 +171,24 @@ ElfMachine target_machine(const std::vector<std::string>& words) {
   return host_machine();
 }
 
-Result<HostCodeLibrary> link_host_code(LinkJob job, ContainerForm form) {
+Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
+                                        const Generators& generators, ContainerForm form) {
   const std::string_view symbol = container_names(form).symbol;
-  const fs::path object = job.scratch / "container.o";
-  std::vector<std::string> words = job.compiler;
-  words.insert(words.end(), job.flags.begin(), job.flags.end());
+  const fs::path object = generators.tools.scratch / "container.o";
+  std::vector<std::string> words = generators.tools.programs.compiler;
+  words.insert(words.end(), generators.tools.flags.begin(), generators.tools.flags.end());
   GANTRY_CHECK(write_placeholder(object, target_machine(words), symbol));
-  job.sources.push_back(object.native());
-  GANTRY_CHECK(link_library(job));
-  GANTRY_TRY(HostCodeLibrary library, read_library(job.output));
+  sources.push_back(object.native());
+  GANTRY_TRY(HostCodeLibrary library, build_library_of(sources, generators));
   GANTRY_CHECK(check_placeholder(library.elf, symbol));
   GANTRY_CHECK(check_dialect(library.elf, form));
   return library;
 }
 
-Result<HostCodeLibrary> link_plain_code(LinkJob job) {
-  job.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
-  GANTRY_CHECK(link_library(job));
-  return read_library(job.output);
+Result<HostCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
+                                         Generators generators) {
+  generators.tools.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
+  return build_library_of(sources, generators);
 }
 
 }  // namespace gantry

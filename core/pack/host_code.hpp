@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Links host code into a shared library whose container is a placeholder of a few bytes, which
+// Builds host code, a shared library whose container is a placeholder of a few bytes, which
 // append_container() replaces: the container itself never passes through the linker.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
 #include "core/elf/elf_file.hpp"
+#include "core/generator/generators.hpp"
 #include "core/pack/container.hpp"
-#include "core/toolchain/link.hpp"
 
 #include <gantry/result.hpp>
 
@@ -29,18 +29,20 @@ struct HostCodeLibrary {
   ElfFile elf;
 };
 
-// Adds the placeholder to the sources of a job, links it, and checks the result.
+// Adds the placeholder to the sources, builds them, and checks the result.
 //
-// job      [in]   its output is the library
+// sources  [in]   files, relative to the directory of the generators' tools
 // form     [in]   of the container: names the symbol, and the dialect that the code must have
-// returns  the failures of link_library()
+// returns  the failures of build_payload()
 //          not_found    the compiler writes no file
 //          invalid      the result is no shared library (FILE_KIND); code of the other dialect
 //                       (HOST_DIALECT)
 //          unavailable  the library lacks the placeholder
-Result<HostCodeLibrary> link_host_code(LinkJob job, ContainerForm form);
+Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
+                                        const Generators& generators, ContainerForm form);
 
-// Links host code that needs no container. A symbol marks the library as one of this project.
-Result<HostCodeLibrary> link_plain_code(LinkJob job);
+// Builds host code that needs no container. A symbol marks the library as one of this project.
+Result<HostCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
+                                         Generators generators);
 
 }  // namespace gantry

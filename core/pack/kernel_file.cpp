@@ -2,23 +2,12 @@
 #include "core/pack/kernel_file.hpp"
 
 #include "core/base/text.hpp"
+#include "core/generator/source_language.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace gantry {
-
-std::string language_of(std::string_view file) {
-  struct Suffix {
-    std::string_view suffix, language;
-  };
-  constexpr Suffix suffixes[] = {
-      {".cu", "cuda"}, {".cl", "opencl"}, {".comp", "glsl"}, {".glsl", "glsl"}, {".spv", "spirv"}};
-  const std::string suffix = std::filesystem::path(file).extension().string();
-  const auto* known = std::ranges::find(suffixes, std::string_view(suffix), &Suffix::suffix);
-  if (known != std::end(suffixes)) return std::string(known->language);
-  return suffix.empty() ? std::string() : suffix.substr(1);
-}
 
 std::string_view KernelFile::text() const { return as_text(file->bytes()); }
 

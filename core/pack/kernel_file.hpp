@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files with the sources of kernels, and the languages that their suffixes name.
+// Files with the sources of kernels.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
@@ -14,13 +14,10 @@
 
 namespace gantry {
 
-// Returns "cuda" for .cu, "opencl" for .cl, "glsl" for .comp and .glsl, "spirv" for .spv, and the
-// suffix without its point for others.
-std::string language_of(std::string_view file);
-
 struct KernelFile {
   // as written in the recipe
   std::string name;
+  // as language_of() returns it
   std::string language;
   std::shared_ptr<const MappedFile> file;
 

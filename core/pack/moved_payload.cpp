@@ -2,6 +2,7 @@
 #include "core/pack/moved_payload.hpp"
 
 #include "core/elf/elf_types.hpp"
+#include "core/format/opencl_text.hpp"
 #include "core/format/payload_parts.hpp"
 #include "core/pack/moved_kernels.hpp"
 #include "core/pack/moved_relax.hpp"

@@ -10,19 +10,20 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
+using FactsNumbering = ExporterFacts::Numbering;
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
 struct NumberedCode {
   RelaxCode code;
-  Numbering numbering;
+  FactsNumbering numbering;
 };
 
 // If the numbering is unknown, it is the first one with which the code can be read to its end.
-Result<NumberedCode> read_code(std::span<const std::uint8_t> payload, Numbering numbering) {
-  if (numbering == Numbering::unknown && !is_bare_code(payload)) {
-    for (const Numbering each : {Numbering::packed, Numbering::ffi_0_21, Numbering::ffi}) {
+Result<NumberedCode> read_code(std::span<const std::uint8_t> payload, FactsNumbering numbering) {
+  if (numbering == FactsNumbering::unknown && !is_bare_code(payload)) {
+    for (const FactsNumbering each :
+         {FactsNumbering::packed, FactsNumbering::ffi_0_21, FactsNumbering::ffi}) {
       auto code = read_relax_payload(payload, each);
       if (code.ok()) return NumberedCode{std::move(*code), each};
     }

@@ -18,7 +18,6 @@
 #include "core/pack/host_code.hpp"
 #include "core/pack/parameter_file.hpp"
 #include "core/pack/payload_form.hpp"
-#include "core/toolchain/link.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
@@ -141,7 +140,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
 // device modules. A container lists the imports of a module from the last to the first, so they are
 // reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
-                                          const KernelCompilers& tools, ContainerForm generation) {
+                                          const Generators& generators, ContainerForm generation) {
   std::vector<ContainerModule> modules;
   if (graph != nullptr) {
     modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
@@ -152,8 +151,8 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
   modules.push_back({});
   for (const DeviceModuleSource& source : recipe.device_modules) {
     modules[host_code].imports.push_back(modules.size());
-    modules.push_back({source.type_key, {}, [&source, &tools, generation](Pieces& out) {
-                         return write_device_payload(source, tools, out, generation);
+    modules.push_back({source.type_key, {}, [&source, &generators, generation](Pieces& out) {
+                         return write_device_payload(source, generators, out, generation);
                        }});
   }
   std::reverse(modules[host_code].imports.begin(), modules[host_code].imports.end());
@@ -287,16 +286,16 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
 
     const fs::path target = file.is_stream() ? options.temporary / "gantry-pack.so" : output;
     GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
-    const KernelCompilers tools{.glslang = options.glslang,
-                                .directory = recipe.directory,
-                                .scratch = directory.path(),
-                                .search = options.search,
-                                .nvcc = options.nvcc,
+    const Generators generators{.tools = {.programs = options.programs,
+                                          .directory = recipe.directory,
+                                          .scratch = directory.path(),
+                                          .flags = recipe.flags,
+                                          .libraries = recipe.libraries},
                                 .kinds = options.kinds,
-                                .open_generator = options.open_generator,
+                                .open_plugin = options.open_generator,
                                 .warn = options.warn};
     const std::vector<ContainerModule> modules =
-        module_graph(recipe, graph_part, tools, options.generation);
+        module_graph(recipe, graph_part, generators, options.generation);
     // Host code alone needs no container.
     std::optional<Pieces> container;
     if (modules.size() > 1) {
@@ -314,7 +313,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
             "recipe has host code only, which needs no container; expected a graph or "
             "device_modules");
       }
-      std::vector<std::string> words = options.compiler;
+      std::vector<std::string> words = options.programs.compiler;
       words.insert(words.end(), recipe.flags.begin(), recipe.flags.end());
       { const TempDirectory removed = std::move(directory); }
       report_container();
@@ -322,16 +321,9 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
 
     report("compiling ", recipe.sources.size(), " sources");
-    const LinkJob job{options.compiler,
-                      recipe.directory,
-                      directory.path(),
-                      recipe.sources,
-                      recipe.flags,
-                      recipe.libraries,
-                      (directory / "library.so").native(),
-                      options.search};
     GANTRY_TRY(const HostCodeLibrary library,
-               container ? link_host_code(job, options.generation) : link_plain_code(job));
+               container ? build_host_code(recipe.sources, generators, options.generation)
+                         : build_plain_code(recipe.sources, generators));
     if (graph_part != nullptr && !has_unknown_functions(recipe)) {
       GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe));
     }

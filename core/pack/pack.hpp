@@ -9,9 +9,9 @@
 // and its size does not matter for the memory that is used.
 #pragma once
 
-#include "core/base/find_program.hpp"
 #include "core/base/input_files.hpp"
 #include "core/base/output_file.hpp"
+#include "core/generator/generator_tools.hpp"
 #include "core/module/generator.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/recipe.hpp"
@@ -49,14 +49,8 @@ struct PackOptions {
   // program itself registers before main(). The text is the prefix of its symbols; may be empty.
   std::optional<std::string> system_library;
 
-  // a program and its first arguments
-  std::vector<std::string> compiler = {"cc"};
-  // the same for GLSL
-  std::vector<std::string> glslang = {"glslangValidator"};
-  // the same for CUDA C++, used where no plugin compiles it
-  std::vector<std::string> nvcc = {"nvcc"};
-  // finds all of them
-  ProgramSearch search;
+  // the compilers of the built-in generators
+  GeneratorPrograms programs;
   // Target kinds; NULL: those of the host. Borrowed.
   const TargetKinds* kinds = nullptr;
   // Opens the code generator of a plugin that declares a kind; empty: there are no plugins.

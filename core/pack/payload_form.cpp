@@ -10,14 +10,17 @@ namespace gantry {
 namespace {
 
 using Form = ContainerForm;
-using Numbering = ExporterFacts::Numbering;
+using FactsNumbering = ExporterFacts::Numbering;
 
 constexpr PayloadForm forms[] = {
-    {Form::g1, "G1", "v0.2 to v0.6", false, false, "tir.", false, Numbering::packed, true, true},
-    {Form::g2, "G2", "v0.7", false, false, "tir.", false, Numbering::packed, true, true},
-    {Form::g3, "G3", "v0.8 to v0.20", false, false, "tir.", false, Numbering::packed, true, true},
-    {Form::g4, "G4", "v0.21", true, false, "tir.", false, Numbering::ffi_0_21, true, false},
-    {Form::g5, "G5", "v0.22 and later", true, true, "tirx.", true, Numbering::ffi, false, false},
+    {Form::g1, "G1", "v0.2 to v0.6", false, false, "tir.", false, FactsNumbering::packed, true,
+     true},
+    {Form::g2, "G2", "v0.7", false, false, "tir.", false, FactsNumbering::packed, true, true},
+    {Form::g3, "G3", "v0.8 to v0.20", false, false, "tir.", false, FactsNumbering::packed, true,
+     true},
+    {Form::g4, "G4", "v0.21", true, false, "tir.", false, FactsNumbering::ffi_0_21, true, false},
+    {Form::g5, "G5", "v0.22 and later", true, true, "tirx.", true, FactsNumbering::ffi, false,
+     false},
 };
 
 // A type key that only some generations have, and its names before and after them.

@@ -50,11 +50,6 @@ bool have_same_payloads(ContainerForm a, ContainerForm b);
 // returns  unsupported: no release of the generation has such modules
 Result<std::string> moved_type_key(std::string_view type_key, ContainerForm to);
 
-// Since v0.8, the beginning of the line before a kernel's program in an OpenCL text; the kernel's
-// name follows.
-// source   apache/tvm src/runtime/source_utils.cc, src/target/source/codegen_opencl.cc
-constexpr std::string_view opencl_marker = "// Function: ";
-
 // Offset of the dtype in an array record; see gantry/array_record.hpp.
 constexpr std::uint64_t record_dtype_at = 28;
 

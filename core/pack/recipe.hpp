@@ -5,6 +5,7 @@
 //     YAML text -> Recipe -> pack() (pack.hpp)
 #pragma once
 
+#include "core/generator/build_job.hpp"
 #include "core/pack/graph_text.hpp"
 #include "core/yaml/yaml_record.hpp"
 
@@ -41,11 +42,6 @@ struct KernelSource {
   // "digits.yaml:40:7: device_modules[0].kernels.dense"
   std::string location;
 };
-
-// What a payload of kernels with sources contains: compiled code if this host has a compiler, else
-// the source (of OpenCL C the source, or what is built for the target that is stated); the source;
-// compiled code.
-enum class KernelCode { automatic, source, compiled };
 
 // A module for a device loader: a kernel table and code, or, without a format, a complete payload.
 struct DeviceModuleSource {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/saved_container.hpp"
 
+#include "core/module/stream_sink.hpp"
 #include "core/pack/carrying_stream.hpp"
-#include "core/pack/stream_sink.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>

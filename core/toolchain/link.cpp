@@ -10,33 +10,41 @@ namespace {
 
 constexpr std::size_t max_diagnostics = 16 * 1024;
 
-// Appends the compiler's diagnostics to the error.
-Error with_diagnostics(Error error, const ProgramEnd& end) {
-  error.message.at_lines(end.output);
-  if (end.dropped_bytes != 0) error.at("(", end.dropped_bytes, " more bytes of diagnostics)");
+// Appends the compiler's diagnostics to the log, or without one to the error.
+Error with_diagnostics(Error error, const ProgramEnd& end, std::string* log) {
+  std::string text = end.output;
+  if (end.dropped_bytes != 0) {
+    text += concat("\n(", end.dropped_bytes, " more bytes of diagnostics)\n");
+  }
+  if (log != nullptr) {
+    *log = std::move(text);
+  } else {
+    error.message.at_lines(text);
+  }
   return error;
 }
 
 }  // namespace
 
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search) {
+                    const std::filesystem::path& directory, const ProgramSearch& search,
+                    std::string* log) {
   GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics, search));
   if (end.signal != 0) {
     return with_diagnostics(
-        unavailable(what, " ", quoted(words.front()), " is terminated by signal ", end.signal),
-        end);
+        unavailable(what, " ", quoted(words.front()), " is terminated by signal ", end.signal), end,
+        log);
   }
   if (end.exit_status != 0) {
     return with_diagnostics(invalid(what, " ", quoted(words.front()), " exits with status ",
                                     end.exit_status, ", expected 0")
                                 .with_reason("COMPILE_FAILED"),
-                            end);
+                            end, log);
   }
   return {};
 }
 
-Status link_library(const LinkJob& job) {
+Status link_library(const LinkJob& job, std::string* log) {
   std::vector<std::string> words = job.compiler;
   words.insert(words.end(), {"-shared", "-fPIC", "-O2"});
   for (const std::filesystem::path& directory : {job.directory, job.scratch}) {
@@ -47,7 +55,7 @@ Status link_library(const LinkJob& job) {
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 
-  return run_compiler("C compiler", words, job.directory, job.search);
+  return run_compiler("C compiler", words, job.directory, job.search, log);
 }
 
 }  // namespace gantry

@@ -38,17 +38,21 @@ struct LinkJob {
 // words      [in]   the program and its arguments
 // directory  [in]   its working directory
 // search     [in]   finds the program
+// log        [out]  after a failure: receives the diagnostics, which the error then lacks; may be
+//                   NULL
 // returns    the failures of link_library()
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search);
+                    const std::filesystem::path& directory, const ProgramSearch& search,
+                    std::string* log = nullptr);
 
 // Compiles and links in one run with -shared -fPIC -O2. Equal input produces equal bytes. The
 // compiler inherits the environment of the process.
 //
+// log      [out]  as for run_compiler()
 // returns  unavailable  the compiler cannot be started, or is terminated by a signal
 //          invalid      COMPILE_FAILED: it exits with a status other than 0; the text contains up
 //                       to 16 KiB of its diagnostics
 // costs    seconds
-Status link_library(const LinkJob& job);
+Status link_library(const LinkJob& job, std::string* log = nullptr);
 
 }  // namespace gantry

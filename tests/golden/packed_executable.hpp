@@ -21,7 +21,8 @@ namespace gantry::test {
 inline Result<std::filesystem::path> pack_executable(const std::filesystem::path& directory,
                                                      const RelaxAssembler& code,
                                                      const DeviceModuleSource& kernels) {
-  const KernelCompilers tools{{"glslangValidator"}, directory, directory};
+  Generators generators;
+  generators.tools.directory = generators.tools.scratch = directory;
   const ContainerModule modules[] = {{"relax.Executable",
                                       {1},
                                       [&](Pieces& out) -> Status {
@@ -31,7 +32,7 @@ inline Result<std::filesystem::path> pack_executable(const std::filesystem::path
                                         return {};
                                       }},
                                      {kernels.type_key, {}, [&](Pieces& out) {
-                                        return write_device_payload(kernels, tools, out);
+                                        return write_device_payload(kernels, generators, out);
                                       }}};
   GANTRY_TRY(Pieces container, write_container(modules));
   write_container_object(directory / "container.o", std::move(container));

@@ -6,6 +6,8 @@
 #include "core/manifest/reason.hpp"
 #include "core/probe/prober.hpp"
 
+#include <algorithm>
+
 namespace gantry::cli {
 namespace {
 
@@ -66,6 +68,39 @@ Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& ins
     if (!failure) return excluded;
     const auto next = left.begin() + static_cast<std::ptrdiff_t>(failure->item);
     excluded.push_back(exclude(plugins, *next, failure->text));
+    left.erase(left.begin(), next + 1);
+  }
+}
+
+Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
+                                                        const Generators& generators,
+                                                        std::chrono::milliseconds limit) {
+  const TargetKinds kinds = installed.target_kinds();
+  std::vector<KnownTargetKind> left;
+  for (const KnownTargetKind& known : kinds.all()) {
+    if (!plugin_generators(known).empty()) left.push_back(known);
+  }
+  const auto check = [&](std::size_t i) {
+    for (const GeneratorEntry& entry : plugin_generators(left[i])) {
+      // The command reports errors.
+      (void)check_generator(entry, left[i], generators).ok();
+    }
+  };
+  PluginSet& plugins = installed.set();
+  std::vector<Message> excluded;
+  for (;;) {
+    GANTRY_TRY(const auto failure, run_forked(left.size(), limit, check, "the code generator"));
+    if (!failure) return excluded;
+    const auto next = left.begin() + static_cast<std::ptrdiff_t>(failure->item);
+    const std::vector<Candidate> all = plugins.candidates();
+    const auto is_its = [&](const Candidate& candidate) {
+      return !candidate.stopped() && candidate.manifest && candidate.manifest->id == next->plugin;
+    };
+    const auto candidate = std::ranges::find_if(all, is_its);
+    if (candidate != all.end()) {
+      const auto index = static_cast<std::size_t>(candidate - all.begin());
+      excluded.push_back(exclude(plugins, index, failure->text));
+    }
     left.erase(left.begin(), next + 1);
   }
 }

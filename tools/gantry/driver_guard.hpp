@@ -4,6 +4,7 @@
 // hang. A plugin whose driver does is excluded, so that the command reports it and goes on.
 #pragma once
 
+#include "core/generator/generators.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/result.hpp>
@@ -35,6 +36,16 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed);
 // costs    the start of every driver: up to seconds
 Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
                                                      std::chrono::milliseconds limit);
+
+// Excludes the plugins whose code generators cannot check this host.
+// Precondition: no plugin is open.
+//
+// limit    [in]   time for each plugin
+// returns  a text for each excluded plugin; unavailable if no child process can be created
+// costs    the start of every driver that a generator requires: up to seconds
+Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
+                                                        const Generators& generators,
+                                                        std::chrono::milliseconds limit);
 
 // Excludes the plugins that cannot check the payloads of a file.
 // Precondition: no plugin is open.

@@ -14,11 +14,11 @@ PackOptions options_of_environment() {
   const Environment environment = read_environment();
   const std::vector<std::string> compiler = words_of(environment.compiler);
   const std::vector<std::string> glslang = words_of(environment.glslang);
-  if (!compiler.empty()) options.compiler = compiler;
-  if (!glslang.empty()) options.glslang = glslang;
-  if (!environment.program_path.empty()) options.search.path = environment.program_path;
+  if (!compiler.empty()) options.programs.compiler = compiler;
+  if (!glslang.empty()) options.programs.glslang = glslang;
+  if (!environment.program_path.empty()) options.programs.search.path = environment.program_path;
   if (!environment.temporary_directory.empty()) options.temporary = environment.temporary_directory;
-  options.search.allow_relative = !environment.elevated;
+  options.programs.search.allow_relative = !environment.elevated;
   return options;
 }
 

@@ -9,9 +9,8 @@
 #include "tools/gantry/session.hpp"
 #include "tools/gantry/target_devices.hpp"
 
-#include "core/base/find_program.hpp"
 #include "core/base/text.hpp"
-#include "core/pack/kernel_programs.hpp"
+#include "core/generator/generators.hpp"
 #include "core/target/target.hpp"
 
 #include <gantry/join.hpp>
@@ -25,31 +24,39 @@
 namespace gantry::cli {
 namespace {
 
-// A program that `gantry pack` starts for sources.
-struct ListedProgram {
-  std::string_view language;
-  std::string name;
-  // empty: this host does not have it
-  std::string path;
+struct ListedGenerator {
+  GeneratorEntry entry;
+  // it cannot compile on this host, because
+  Status state;
+  // that it starts; empty: none
+  std::string program;
+
+  bool stores_sources() const {
+    return entry.built_in != nullptr && entry.built_in->use != GeneratorUse::compiled;
+  }
 };
 
-// A kind, the devices of this host that run its code, and the programs that compile it.
+// A kind, the devices of this host that run its code, and its generators.
 struct ListedKind {
   KnownTargetKind known;
   // "cuda:0"
   std::vector<std::string> devices;
-  std::vector<ListedProgram> programs;
+  std::vector<ListedGenerator> generators;
 };
 
-std::vector<ListedProgram> programs_for(std::string_view kind) {
-  const PackOptions options = options_of_environment();
-  std::vector<ListedProgram> programs;
-  for (const KernelProgram& each : kernel_programs(options)) {
-    if (each.type_key != kind) continue;
-    const auto path = find_program(each.program, options.search);
-    programs.push_back({each.language, each.program, path.ok() ? path->native() : ""});
+std::vector<ListedGenerator> listed_generators(const KnownTargetKind& kind,
+                                               const Generators& generators) {
+  std::vector<ListedGenerator> all;
+  for (GeneratorEntry& entry : generators_of(kind)) {
+    Status state = check_generator(entry, kind, generators);
+    std::string program;
+    if (state.ok() && entry.built_in != nullptr) {
+      auto found = find_generator_program(*entry.built_in, generators.tools.programs);
+      if (found.ok()) program = *std::move(found);
+    }
+    all.push_back({std::move(entry), std::move(state), std::move(program)});
   }
-  return programs;
+  return all;
 }
 
 std::string value_text(const TargetValue& value) {
@@ -67,6 +74,18 @@ std::string type_text(const TargetOption& option) {
   return text;
 }
 
+// "from glsl, spirv: compiled code, /usr/bin/glslangValidator"
+std::string generator_text(const ListedGenerator& generator) {
+  const GeneratorEntry& entry = generator.entry;
+  std::string text;
+  if (!entry.languages.empty()) text = concat("from ", escaped(join(entry.languages)), ": ");
+  text += generator.stores_sources() ? "source" : "compiled code";
+  if (!generator.program.empty()) text += concat(", ", escaped(generator.program));
+  if (generator.state.ok()) return text;
+  const std::string_view why = generator.state.error().message;
+  return text + concat(", not on this host: ", why.substr(0, why.find('\n')));
+}
+
 std::string kinds_text(const std::vector<ListedKind>& kinds) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   std::string text;
@@ -78,14 +97,9 @@ std::string kinds_text(const std::vector<ListedKind>& kinds) {
     text += text_line("  device  ", escaped(kind.device), ": ",
                       listed.devices.empty() ? "none on this host" : join(listed.devices));
     if (!kind.keys.empty()) text += text_line("  keys  ", escaped(join(kind.keys)));
-    if (!kind.languages.empty()) {
-      text += text_line("  builds  payloads ", escaped(quoted(kind.type_key)), " from ",
-                        escaped(join(kind.languages)));
-    }
-    for (const ListedProgram& program : listed.programs) {
-      text += text_line(
-          "  compiles  ", program.language, " with ", escaped(program.name),
-          program.path.empty() ? ", not on this host" : concat(", ", escaped(program.path)));
+    if (!listed.generators.empty()) text += text_line("  generators");
+    for (const ListedGenerator& generator : listed.generators) {
+      text += text_line("    ", escaped(generator.entry.name), "  ", generator_text(generator));
     }
     text += text_line("  options");
     for (const TargetOption& option : kind.options) {
@@ -123,10 +137,16 @@ void write_option(const TargetOption& option, JsonWriter& json) {
   json.field("attribute", text_or_null(option.attribute));
 }
 
-void write_program(const ListedProgram& program, JsonWriter& json) {
-  json.field("language", program.language);
-  json.field("name", json_text(program.name));
-  json.field("path", text_or_null(program.path));
+void write_generator(const ListedGenerator& generator, JsonWriter& json) {
+  const GeneratorEntry& entry = generator.entry;
+  json.field("name", json_text(entry.name));
+  json.field("is_built_in", entry.built_in != nullptr);
+  write_texts("languages", entry.languages, json);
+  json.field("code", generator.stores_sources() ? "source" : "compiled");
+  json.field("is_available", generator.state.ok());
+  json.field("error", text_or_null(generator.state.ok() ? std::string()
+                                                        : generator.state.error().message.text()));
+  json.field("program", text_or_null(generator.program));
 }
 
 void write_kind(const ListedKind& listed, JsonWriter& json) {
@@ -139,7 +159,7 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
   write_texts("keys", kind.keys, json);
   json.field("type_key", text_or_null(kind.type_key));
   write_texts("languages", kind.languages, json);
-  write_objects("programs", listed.programs, json, write_program);
+  write_objects("generators", listed.generators, json, write_generator);
   write_objects("options", kind.options, json, write_option);
   json.begin_object("tags");
   for (const TargetTag& tag : kind.tags) {
@@ -168,19 +188,30 @@ struct TargetsOptions {
   bool json = false;
 };
 
-Result<ExitStatus> list_kinds(TargetDevices& devices, const TargetKinds& kinds,
-                              const TargetsOptions& options, const Globals& globals) {
+Result<ExitStatus> list_kinds(const Runtime& runtime, const TargetsOptions& options,
+                              const Globals& globals) {
+  const InstalledPlugins installed(runtime);
+  const std::chrono::seconds limit(options.timeout_seconds);
+  TargetKinds kinds = installed.target_kinds();
+  Generators generators;
+  generators.tools.programs = options_of_environment().programs;
+  generators.kinds = &kinds;
+  generators.open_plugin = [&](std::string_view plugin) { return installed.generator(plugin); };
+  GANTRY_TRY(std::vector<Message> problems,
+             exclude_failing_generators(installed, generators, limit));
+  TargetDevices devices(runtime, limit);
   GANTRY_TRY(const std::vector<DeviceInfo> found, devices.all());
+  problems.insert(problems.end(), devices.problems().begin(), devices.problems().end());
   std::vector<ListedKind> listed;
   for (const KnownTargetKind& known : kinds.all()) {
-    listed.push_back({known, {}, programs_for(known.kind.name)});
+    listed.push_back({known, {}, listed_generators(known, generators)});
     for (const DeviceInfo& device : found) {
       if (device.name != known.kind.device) continue;
       listed.back().devices.push_back(concat(device.name, ':', device.index));
     }
   }
-  print(options.json ? kinds_json(listed, devices.problems()) : kinds_text(listed));
-  for (const Message& problem : devices.problems()) {
+  print(options.json ? kinds_json(listed, problems) : kinds_text(listed));
+  for (const Message& problem : problems) {
     if (!globals.quiet) warn(problem);
   }
   return kDone;
@@ -188,9 +219,9 @@ Result<ExitStatus> list_kinds(TargetDevices& devices, const TargetKinds& kinds,
 
 Result<ExitStatus> targets(const TargetsOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  if (options.target.empty()) return list_kinds(runtime, options, globals);
   TargetDevices devices(runtime, std::chrono::seconds(options.timeout_seconds));
   const TargetKinds kinds = InstalledPlugins(runtime).target_kinds();
-  if (options.target.empty()) return list_kinds(devices, kinds, options, globals);
   GANTRY_TRY(const CompileTarget target, parse_target(options.target, kinds, devices.attributes()));
   print(options.text ? text_line(target_text(target)) : target_json(target, json_style));
   return kDone;

@@ -44,8 +44,11 @@ class DevicePayload : public ::testing::Test {
   void file(std::string_view name, std::string_view text) const {
     test::write_file(directory_ / name, text);
   }
-  KernelCompilers tools(std::vector<std::string> glslang = good) const {
-    return {std::move(glslang), directory_.path(), directory_.path()};
+  Generators tools(std::vector<std::string> glslang = good) const {
+    Generators generators;
+    generators.tools.programs.glslang = std::move(glslang);
+    generators.tools.directory = generators.tools.scratch = directory_.path();
+    return generators;
   }
   // Returns a module of one kernel with one tensor argument.
   static DeviceModuleSource module(std::string type_key, std::string source) {
@@ -56,7 +59,7 @@ class DevicePayload : public ::testing::Test {
             {{"add", {{3, 64, 1}}, {"blockIdx.x"}, std::move(source), "r.yaml:4:7: kernels.add"}}};
   }
   static Words table(std::string_view format) { return test::kernel_words(format, "add"); }
-  Error refused(const DeviceModuleSource& module, const KernelCompilers& tools) const {
+  Error refused(const DeviceModuleSource& module, const Generators& tools) const {
     Pieces out;
     const Status written = write_device_payload(module, tools, out);
     EXPECT_FALSE(written.ok());
@@ -193,9 +196,10 @@ TEST_F(DevicePayload, RejectsAProgramWithoutTheKernel) {
 
   const Error error = refused(module("opencl", "sub.cl"), tools());
 
-  EXPECT_EQ(error.code, Code::invalid);
+  EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.message,
-            "\"sub.cl\" has no function of the kernel's name\n  r.yaml:4:7: kernels.add");
+            "source \"sub.cl\" has no kernel \"add\", expected: __kernel void add(...)\n"
+            "  r.yaml:4:7: kernels.add");
 }
 
 TEST_F(DevicePayload, SuggestsAFunctionOfTheProgram) {
@@ -204,8 +208,8 @@ TEST_F(DevicePayload, SuggestsAFunctionOfTheProgram) {
   const Error error = refused(module("opencl", "near.cl"), tools());
 
   EXPECT_EQ(error.message,
-            "\"near.cl\" has no function of the kernel's name, did you mean \"ad\"\n"
-            "  r.yaml:4:7: kernels.add");
+            "source \"near.cl\" has no kernel \"add\", did you mean \"ad\", expected: __kernel "
+            "void add(...)\n  r.yaml:4:7: kernels.add");
 }
 
 TEST_F(DevicePayload, RejectsAProgramThatContainsAMarker) {
@@ -215,11 +219,10 @@ TEST_F(DevicePayload, RejectsAProgramThatContainsAMarker) {
 
     const Error error = refused(module("opencl", "cut.cl"), tools());
 
-    EXPECT_EQ(error.code, Code::invalid);
-    EXPECT_EQ(
-        error.message,
-        "\"cut.cl\" has a line that begins with \"// Function: \", which loaders interpret as the "
-        "start of the next kernel\n  r.yaml:4:7: kernels.add");
+    EXPECT_EQ(error.code, Code::unsupported);
+    EXPECT_EQ(error.message,
+              "source \"cut.cl\" has a line that begins with \"// Function: \", which loaders "
+              "interpret as the start of the next kernel\n  r.yaml:4:7: kernels.add");
   }
 }
 
@@ -251,8 +254,7 @@ TEST_F(DevicePayload, ReportsHowToInstallGlslang) {
   EXPECT_EQ(error.native_code, ENOENT);
   EXPECT_EQ(error.message,
             "program \"no-glslang\" cannot be started: No such file or directory\n"
-            "  GLSL requires glslang: install Debian's package glslang-tools or set GLSLANG\n"
-            "  r.yaml:4:7: kernels.add");
+            "  GLSL requires glslang: install Debian's package glslang-tools or set GLSLANG");
 }
 
 TEST_F(DevicePayload, RejectsOutputThatIsNotSpirv) {

@@ -2,9 +2,8 @@
 //
 // Kernels whose sources are compiled: by the generator of a plugin, by nvcc, or on the host that
 // loads them.
+#include "core/generator/built_in_generators.hpp"
 #include "core/pack/device_payload.hpp"
-#include "core/pack/kernel_file.hpp"
-#include "core/pack/kernel_programs.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -38,6 +37,17 @@ struct FakeGenerator {
   std::uint64_t size = 7;
   std::vector<std::uint8_t> payload;
   std::string text, log, reason = "CUDA_SOURCE";
+  // what check does, with the same text and reason
+  gantry_code checked = GANTRY_OK;
+  // to which the failure belongs; -1: to none
+  std::int64_t at_kernel = -1;
+
+  static gantry_code check(void* self, const gantry_build* what, gantry_status* status) {
+    auto& to = *static_cast<FakeGenerator*>(self);
+    EXPECT_EQ(what->source_count, 0u);
+    if (to.checked == GANTRY_OK) return GANTRY_OK;
+    return gantry_fail(status, to.checked, to.reason.c_str(), to.text.c_str());
+  }
 
   static gantry_code build(void* self, const gantry_build* what, const gantry_sink* sink,
                            gantry_status* status) {
@@ -60,6 +70,7 @@ struct FakeGenerator {
     what->diagnostic(what->self, GANTRY_LOG_WARNING, gantry_text("a.npu:2: unused\n"));
     if (!to.log.empty())
       what->diagnostic(what->self, GANTRY_LOG_ERROR, gantry_bytes{to.log.data(), to.log.size()});
+    if (to.at_kernel >= 0) what->at_kernel(what->self, static_cast<std::uint64_t>(to.at_kernel));
     if (to.code != GANTRY_OK)
       return gantry_fail(status, to.code, to.reason.c_str(), to.text.c_str());
     if (!to.payload.empty()) {
@@ -82,14 +93,14 @@ class GeneratedPayload : public ::testing::Test {
     file("a.cl", "__kernel void a() {}");
     file("a.npu", "code of a");
     file("a.cu", "extern \"C\" __global__ void a() {}");
-    compilers.directory = directory.path();
-    compilers.scratch = directory.path();
-    compilers.kinds = &kinds;
-    compilers.nvcc = {"no-nvcc"};
-    compilers.warn = [this](const Message& text) { warnings.push_back(text); };
-    compilers.open_generator = [this](std::string_view plugin) -> Result<Generator> {
+    generators.tools.directory = directory.path();
+    generators.tools.scratch = directory.path();
+    generators.kinds = &kinds;
+    generators.tools.programs.nvcc = {"no-nvcc"};
+    generators.warn = [this](const Message& text) { warnings.push_back(text); };
+    generators.open_plugin = [this](std::string_view plugin) -> Result<Generator> {
       opened.emplace_back(plugin);
-      gantry_generator table{sizeof table, 0, FakeGenerator::build};
+      gantry_generator table{sizeof table, 0, FakeGenerator::build, FakeGenerator::check};
       return Generator{std::string(plugin), table, &generator, nullptr};
     };
   }
@@ -108,13 +119,13 @@ class GeneratedPayload : public ::testing::Test {
   }
   std::vector<std::uint8_t> write(const DeviceModuleSource& module) const {
     Pieces out;
-    const Status written = write_device_payload(module, compilers, out);
+    const Status written = write_device_payload(module, generators, out);
     EXPECT_TRUE(written.ok()) << written.error().message;
     return test::bytes_of(out);
   }
   Error refused(const DeviceModuleSource& module) const {
     Pieces out;
-    const Status written = write_device_payload(module, compilers, out);
+    const Status written = write_device_payload(module, generators, out);
     EXPECT_FALSE(written.ok());
     EXPECT_EQ(out.size(), 0u);
     return written.ok() ? Error() : written.error();
@@ -128,7 +139,7 @@ class GeneratedPayload : public ::testing::Test {
   const test::TempDir directory;
   TargetKinds kinds;
   FakeGenerator generator;
-  KernelCompilers compilers;
+  Generators generators;
   std::vector<std::string> opened, warnings;
 };
 
@@ -153,7 +164,8 @@ TEST_F(GeneratedPayload, HasTheKernelRecordsOfItsGeneration) {
   for (const ContainerForm generation : {ContainerForm::g4, ContainerForm::g5}) {
     Pieces out;
 
-    ASSERT_TRUE(write_device_payload(module("acme.npu", "a.npu"), compilers, out, generation).ok());
+    ASSERT_TRUE(
+        write_device_payload(module("acme.npu", "a.npu"), generators, out, generation).ok());
 
     EXPECT_EQ(generator.argument_tags, std::uint32_t{GANTRY_ARGUMENT_TAGS_YES});
   }
@@ -171,17 +183,18 @@ TEST_F(GeneratedPayload, OfGeneration5HasTheNamesOfItsKernels) {
   what.kernels[0].launch = {"tir.use_dyn_shared_memory"};
   Pieces out;
 
-  const Status written = write_device_payload(what, compilers, out, ContainerForm::g5);
+  const Status written = write_device_payload(what, generators, out, ContainerForm::g5);
 
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(test::bytes_of(out), payload("a"));
   EXPECT_THAT(generator.kernels, ElementsAre("a 0 1 tirx.use_dyn_shared_memory"));
   generator.payload = {1, 2, 3};
-  const Status refused = write_device_payload(what, compilers, out, ContainerForm::g5);
+  const Status refused = write_device_payload(what, generators, out, ContainerForm::g5);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::malformed);
-  EXPECT_THAT(refused.error().message.text(),
-              ::testing::EndsWith("\n  in what plugin gantry.cuda builds\n  r.yaml:3:1: module"));
+  EXPECT_THAT(
+      refused.error().message.text(),
+      ::testing::EndsWith("\n  in what generator gantry.cuda builds\n  r.yaml:3:1: module"));
 }
 
 TEST_F(GeneratedPayload, IsForTheTargetOfTheRecipe) {
@@ -206,9 +219,22 @@ TEST_F(GeneratedPayload, HasTheWholeLogInItsError) {
             "source does not compile\n  a.npu:1: error: no\n  1 error\n  r.yaml:3:1: module");
 }
 
+TEST_F(GeneratedPayload, HasTheLocationOfTheKernelInItsError) {
+  generator.code = GANTRY_UNSUPPORTED;
+  generator.text = "source does not compile";
+  generator.at_kernel = 0;
+  EXPECT_EQ(refused(module("acme.npu", "a.npu")).message,
+            "source does not compile\n  r.yaml:4:7: a");
+
+  // There is no such kernel.
+  generator.at_kernel = 1;
+  EXPECT_EQ(refused(module("acme.npu", "a.npu")).message,
+            "source does not compile\n  r.yaml:3:1: module");
+}
+
 // An exception must not reach the plugin, which may be in C.
 TEST_F(GeneratedPayload, FailsIfThereIsNoMemoryForAText) {
-  compilers.warn = [](const Message&) { throw std::bad_alloc(); };
+  generators.warn = [](const Message&) { throw std::bad_alloc(); };
 
   const Error error = refused(module("acme.npu", "a.npu"));
 
@@ -237,19 +263,19 @@ TEST_F(GeneratedPayload, IsRefusedForAWrongModule) {
                        "\"acme.npu\"; known type keys: acme.npu, cuda, opencl, vulkan\n  "
                        "r.yaml:3:1: module"},
            WrongModule{"acme.npu", "a.cu", "", KernelCode::automatic,
-                       "source \"a.cu\" is of language \"cuda\", target kind \"npu\" is built from "
-                       "npu\n  r.yaml:3:1: module"},
+                       "source \"a.cu\" is of language \"cuda\", payloads of type key \"acme.npu\" "
+                       "are built from npu\n  r.yaml:3:1: module"},
            WrongModule{
                "acme.npu", "a.npu", "npu -core=1", KernelCode::automatic,
                "option \"core\" is unknown to target kind \"npu\", did you mean \"cores\"; "
                "options: cores, device, from_device, libs, model, target_device_type\n  for "
                "r.yaml:3:9: target"},
            WrongModule{"acme.npu", "a.npu", "cuda", KernelCode::automatic,
-                       "target kind \"cuda\" builds payloads of type key \"cuda\", the module has "
+                       "target kind \"cuda\" has no generator of payloads of type key "
                        "\"acme.npu\"\n  for r.yaml:3:9: target"},
            WrongModule{"acme.npu", "a.npu", "llvm", KernelCode::automatic,
-                       "target kind \"llvm\" has no code generator of a plugin\n  r.yaml:3:1: "
-                       "module"},
+                       "target kind \"llvm\" has no generator of payloads of type key "
+                       "\"acme.npu\"\n  for r.yaml:3:9: target"},
            WrongModule{"acme.npu", "a.npu", "", KernelCode::source,
                        "payloads of type key \"acme.npu\" contain no source, code: source requires "
                        "cuda or opencl\n  r.yaml:3:1: module"},
@@ -257,8 +283,17 @@ TEST_F(GeneratedPayload, IsRefusedForAWrongModule) {
                        "payloads of type key \"vulkan\" contain no source, code: source requires "
                        "cuda or opencl\n  r.yaml:3:1: module"},
            WrongModule{"cuda", "a.npu", "", KernelCode::automatic,
-                       "source \"a.npu\" is of language \"npu\", payloads of \"cuda\" are built "
-                       "from CUDA C++, a file *.cu\n  r.yaml:3:1: module"},
+                       "source \"a.npu\" is of language \"npu\", payloads of type key \"cuda\" "
+                       "are built from cuda\n  r.yaml:3:1: module"},
+           WrongModule{"opencl", "a.npu", "", KernelCode::automatic,
+                       "source \"a.npu\" is of language \"npu\", payloads of type key \"opencl\" "
+                       "are built from opencl\n  r.yaml:3:1: module"},
+           WrongModule{"vulkan", "a.npu", "", KernelCode::automatic,
+                       "source \"a.npu\" is of language \"npu\", payloads of type key \"vulkan\" "
+                       "are built from glsl, spirv\n  r.yaml:3:1: module"},
+           WrongModule{"vulkan", "a.npu", "cuda", KernelCode::automatic,
+                       "target kind \"cuda\" has no generator of payloads of type key "
+                       "\"vulkan\"\n  for r.yaml:3:9: target"},
        }) {
     DeviceModuleSource what = module(wrong.type_key, wrong.source);
     what.target = wrong.target;
@@ -309,11 +344,11 @@ TEST_F(GeneratedPayload, OfCudaIsCompiledByThePlugin) {
 }
 
 TEST_F(GeneratedPayload, OfCudaIsCompiledByNvccIfThePluginHasNoCompiler) {
-  generator.code = GANTRY_UNAVAILABLE;
+  generator.checked = GANTRY_UNAVAILABLE;
   generator.text = "NVRTC is missing";
-  compilers.nvcc = {"sh", "-c",
-                    R"(echo "$@" > args; cat "$5" >> args; printf '.visible .entry a() {}' > "$4")",
-                    "sh"};
+  generators.tools.programs.nvcc = {
+      "sh", "-c", R"(echo "$@" > args; cat "$5" >> args; printf '.visible .entry a() {}' > "$4")",
+      "sh"};
   DeviceModuleSource what = module("cuda", "a.cu");
   what.target = "cuda -arch=sm_90a";
 
@@ -324,18 +359,18 @@ TEST_F(GeneratedPayload, OfCudaIsCompiledByNvccIfThePluginHasNoCompiler) {
             concat("-ptx -arch=compute_90a -o ", (directory / "kernels.ptx").native(), " ",
                    (directory / "kernels.cu").native(), "\n#include \"",
                    (directory / "a.cu").native(), "\"\n"));
-  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry b() {}' > "$4")", "sh"};
+  generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry b() {}' > "$4")", "sh"};
   EXPECT_EQ(refused(what).message,
             "source \"a.cu\" has no kernel \"a\", expected: extern \"C\" __global__ void "
-            "a(...)\n  r.yaml:4:7: a\n  r.yaml:3:1: module");
-  compilers.nvcc = {"sh", "-c", "echo 'a.cu(1): error: no'; exit 2"};
+            "a(...)\n  r.yaml:4:7: a");
+  generators.tools.programs.nvcc = {"sh", "-c", "echo 'a.cu(1): error: no'; exit 2"};
   EXPECT_EQ(refused(what).message,
             "CUDA compiler \"sh\" exits with status 2, expected 0\n  a.cu(1): error: no\n  "
             "r.yaml:3:1: module");
 }
 
 TEST_F(GeneratedPayload, OfCudaIsTheSourceIfNothingCompilesIt) {
-  generator.code = GANTRY_UNAVAILABLE;
+  generator.checked = GANTRY_UNAVAILABLE;
   generator.text = "NVRTC is missing";
 
   EXPECT_EQ(write(module("cuda", "a.cu")),
@@ -347,28 +382,6 @@ TEST_F(GeneratedPayload, OfCudaIsTheSourceIfNothingCompilesIt) {
   kinds = TargetKinds();
   EXPECT_EQ(write(module("cuda", "a.cu")),
             payload("cuda", "#line 1 \"a.cu\"\nextern \"C\" __global__ void a() {}\n"));
-}
-
-// `gantry targets` lists them.
-TEST_F(GeneratedPayload, IsCompiledByTheListedPrograms) {
-  PackOptions options;
-  options.nvcc = compilers.nvcc;
-  options.glslang = compilers.glslang = {"no-glslang"};
-  kinds = TargetKinds();
-  file("a.comp", "void main() {}");
-  std::vector<std::string> languages;
-  for (const KernelProgram& program : kernel_programs(options)) {
-    languages.emplace_back(program.language);
-    for (const std::string source : {"a.cl", "a.comp", "a.cu"}) {
-      if (language_of(source) != program.language) continue;
-      DeviceModuleSource what = module(std::string(program.type_key), source);
-      what.code = KernelCode::compiled;
-
-      EXPECT_THAT(refused(what).message.text(),
-                  HasSubstr(concat("program ", quoted(program.program), " cannot be started")));
-    }
-  }
-  EXPECT_THAT(languages, ElementsAre("cuda", "glsl"));
 }
 
 TEST_F(GeneratedPayload, OfCudaIsTheSourceOnRequest) {
@@ -383,7 +396,7 @@ TEST_F(GeneratedPayload, OfCudaIsTheSourceOnRequest) {
 }
 
 TEST_F(GeneratedPayload, OfCudaFailsWithoutACompilerIfTheRecipeRequiresOne) {
-  generator.code = GANTRY_UNAVAILABLE;
+  generator.checked = GANTRY_UNAVAILABLE;
   generator.text = "NVRTC is missing";
   DeviceModuleSource what = module("cuda", "a.cu");
   what.code = KernelCode::compiled;
@@ -393,9 +406,8 @@ TEST_F(GeneratedPayload, OfCudaFailsWithoutACompilerIfTheRecipeRequiresOne) {
   EXPECT_EQ(error.code, Code::unavailable);
   EXPECT_EQ(
       error.message,
-      "NVRTC is missing\n  r.yaml:3:1: module\n  nvcc: program \"no-nvcc\" cannot be started: "
-      "No such file or directory\n  code: compiled requires a compiler; for r.yaml:3:1: "
-      "module");
+      "NVRTC is missing\n  nvcc: program \"no-nvcc\" cannot be started: No such file or directory"
+      "\n  code: compiled requires a compiler\n  r.yaml:3:1: module");
 }
 
 // Stored source instead of code would hide the failure.
@@ -405,22 +417,35 @@ TEST_F(GeneratedPayload, OfCudaFailsIfACompilerFails) {
   generator.text = "a header is missing";
   EXPECT_EQ(refused(module("cuda", "a.cu")).message, "a header is missing\n  r.yaml:3:1: module");
 
-  generator.reason = "CUDA_SOURCE";
-  compilers.nvcc = {"sh", "-c", "kill -9 $$"};
+  generator.checked = GANTRY_UNAVAILABLE;
+  generators.tools.programs.nvcc = {"sh", "-c", "kill -9 $$"};
   EXPECT_EQ(refused(module("cuda", "a.cu")).message,
             "CUDA compiler \"sh\" is terminated by signal 9\n  r.yaml:3:1: module");
-  compilers.nvcc = {"true"};
+  generators.tools.programs.nvcc = {"true"};
   EXPECT_THAT(refused(module("cuda", "a.cu")).message.text(), HasSubstr("kernels.ptx"));
 }
 
+// A wrong target, or a plugin that cannot be opened, is not passed over.
+TEST_F(GeneratedPayload, OfCudaFailsIfACheckFails) {
+  generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  generator.checked = GANTRY_INVALID;
+  generator.text = "arch is wrong";
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message, "arch is wrong\n  r.yaml:3:1: module");
+
+  generators.open_plugin = [](std::string_view) -> Result<Generator> {
+    return unavailable("libcuda.so is missing");
+  };
+  EXPECT_EQ(refused(module("cuda", "a.cu")).message, "libcuda.so is missing\n  r.yaml:3:1: module");
+}
+
 TEST_F(GeneratedPayload, OfCudaFailsIfNvccMustNotRun) {
-  generator.code = GANTRY_UNAVAILABLE;
+  generator.checked = GANTRY_UNAVAILABLE;
   generator.text = "NVRTC is missing";
   file("nvcc", "#!/bin/sh\n");
   std::filesystem::permissions(directory / "nvcc", std::filesystem::perms::owner_all);
-  compilers.nvcc = {"nvcc"};
+  generators.tools.programs.nvcc = {"nvcc"};
   const std::string path = std::filesystem::relative(directory.path());
-  compilers.search = {.path = path, .allow_relative = false};
+  generators.tools.programs.search = {.path = path, .allow_relative = false};
 
   const Error error = refused(module("cuda", "a.cu"));
 
@@ -431,9 +456,9 @@ TEST_F(GeneratedPayload, OfCudaFailsIfNvccMustNotRun) {
 }
 
 TEST_F(GeneratedPayload, OfCudaFailsIfItsFilesCannotBeWritten) {
-  generator.code = GANTRY_UNAVAILABLE;
-  compilers.nvcc = {"true"};
-  compilers.scratch = directory / "none";
+  generator.checked = GANTRY_UNAVAILABLE;
+  generators.tools.programs.nvcc = {"true"};
+  generators.tools.scratch = directory / "none";
 
   EXPECT_EQ(refused(module("cuda", "a.cu")).message,
             concat((directory / "none/kernels.cu").native(),
@@ -443,16 +468,16 @@ TEST_F(GeneratedPayload, OfCudaFailsIfItsFilesCannotBeWritten) {
 // The PTX of the module before it has the same kernel.
 TEST_F(GeneratedPayload, OfCudaIsNotThatOfAnotherModule) {
   kinds = TargetKinds();
-  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
   write(module("cuda", "a.cu"));
-  compilers.nvcc = {"true"};
+  generators.tools.programs.nvcc = {"true"};
 
   EXPECT_EQ(refused(module("cuda", "a.cu")).code, Code::not_found);
 }
 
 TEST_F(GeneratedPayload, OfCudaIsRefusedByNvccAsByThePlugin) {
-  generator.code = GANTRY_UNAVAILABLE;
-  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  generator.checked = GANTRY_UNAVAILABLE;
+  generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
   for (const char* arch : {"gfx90a", "90", "sm_", "sm_9", "sm_90b", "sm_12345"}) {
     DeviceModuleSource what = module("cuda", "a.cu");
     what.target = concat("cuda -arch=", arch);
@@ -467,8 +492,8 @@ TEST_F(GeneratedPayload, OfCudaIsRefusedByNvccAsByThePlugin) {
 
 // No text in #include stands for these characters.
 TEST_F(GeneratedPayload, OfCudaHasNoSourceWhoseNameCannotBeIncluded) {
-  generator.code = GANTRY_UNAVAILABLE;
-  compilers.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
+  generator.checked = GANTRY_UNAVAILABLE;
+  generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry a() {}' > "$4")", "sh"};
   for (const char* name : {"a\".cu", "a\\.cu", "a\n.cu"}) {
     file(name, "extern \"C\" __global__ void a() {}");
 
@@ -495,16 +520,6 @@ TEST_F(GeneratedPayload, NamesAMissingSource) {
   EXPECT_EQ(error.code, Code::not_found);
   EXPECT_THAT(error.message.text(), HasSubstr((directory / "none.npu").native()));
   EXPECT_THAT(error.message.text(), ::testing::EndsWith("\n  r.yaml:4:7: a"));
-}
-
-TEST(LanguageOfAFile, IsThatOfItsSuffix) {
-  EXPECT_EQ(language_of("a/b.cu"), "cuda");
-  EXPECT_EQ(language_of("b.comp"), "glsl");
-  EXPECT_EQ(language_of("b.glsl"), "glsl");
-  EXPECT_EQ(language_of("b.spv"), "spirv");
-  EXPECT_EQ(language_of("b.cl"), "opencl");
-  EXPECT_EQ(language_of("b.npu"), "npu");
-  EXPECT_EQ(language_of("b"), "");
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_F(PackForms, OfAContainerAloneHaveTheBytesOfTheLibrary) {
 TEST_F(PackForms, OfAContainerAloneNeedNoCompiler) {
   PackOptions options;
   options.form = PackForm::object;
-  options.compiler = {"no-such-compiler"};
+  options.programs.compiler = {"no-such-compiler"};
 
   EXPECT_TRUE(pack_text(recipe_text, options).ok());
   EXPECT_THAT(files_out(), ElementsAre("model.so"));
@@ -135,7 +135,7 @@ TEST_F(PackForms, ReplaceTheirOwnKindOfFile) {
 TEST_F(PackForms, OfAnObjectAreForTheMachineOfTheCompiler) {
   PackOptions options;
   options.form = PackForm::object;
-  options.compiler = {"aarch64-linux-gnu-gcc"};
+  options.programs.compiler = {"aarch64-linux-gnu-gcc"};
 
   ASSERT_TRUE(pack_text(recipe_text, options).ok());
 

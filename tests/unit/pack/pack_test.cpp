@@ -216,7 +216,7 @@ TEST_P(PackFails, AndLeavesTheTargetUnchanged) {
                    "\x7f"
                    "ELF");
   PackOptions options;
-  if (!failure.compiler.empty()) options.compiler = failure.compiler;
+  if (!failure.compiler.empty()) options.programs.compiler = failure.compiler;
 
   const Status packed = pack_text(with(failure.before, failure.after), options);
 
