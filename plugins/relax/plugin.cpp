@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace gantry::relax {
-namespace {
-
-constexpr std::int64_t mib = std::int64_t{1} << 20;
-
-}  // namespace
 
 std::string_view Plugin::NamedFunction::name() const {
   return std::visit([](const auto* known) { return known->name; }, row);
@@ -22,19 +17,14 @@ Result<Value> Plugin::NamedFunction::call(const Call& call) const {
 }
 
 Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
-  std::int64_t limit = 0;
-  if (const auto value = host.option("memory_limit_mib")) {
-    if (value->kind != GANTRY_INT || value->i < 0 || value->i > INT64_MAX / mib) {
-      return invalid("option memory_limit_mib is not an integer from 0 to ", INT64_MAX / mib)
-          .with_reason("CONFIG");
-    }
-    limit = value->i * mib;
-  }
-  return std::make_unique<Plugin>(host, static_cast<std::uint64_t>(limit));
+  GANTRY_TRY(const std::uint64_t limit, memory_limit_of(host));
+  return std::make_unique<Plugin>(host, limit);
 }
 
 Plugin::Plugin(Host given, std::uint64_t memory_limit)
-    : host(given), memory(std::make_shared<StorageMemory>(memory_limit)), cache_(given) {
+    : host(given),
+      memory(std::make_shared<StorageMemory>(identity.id, memory_limit)),
+      cache_(given) {
   for (const Builtin* builtin : builtins()) functions_.push_back({this, builtin});
   for (const CacheFunction& function : cache_functions()) functions_.push_back({this, &function});
   std::ranges::sort(functions_, {}, &NamedFunction::name);

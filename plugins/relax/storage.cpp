@@ -4,6 +4,8 @@
 #include "builtin.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -31,7 +33,7 @@ std::shared_ptr<StoragePool> StoragePool::create(Host host, std::shared_ptr<Stor
   return pool;
 }
 
-void StoragePool::free_unused() {
+void StoragePool::free_unused() noexcept {
   decltype(free_) unused;
   const std::lock_guard lock(mutex_);
   unused.swap(free_);
@@ -64,7 +66,9 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
     }
   }
   if (storage->block.tensor() == nullptr) {
-    GANTRY_TRY(storage->block, memory_->allocate(host_, device, rounded, scope));
+    const std::int64_t shape[] = {static_cast<std::int64_t>(rounded)};
+    const StorageMemory::Request request{compact_tensor(dtypes::uint8, shape, device), rounded};
+    GANTRY_TRY(storage->block, memory_->allocate(host_, request, scope, *this));
   }
   return new_opaque(host_, std::move(storage));
 }

@@ -4,10 +4,9 @@
 // that are no longer used return to the pool of their executable.
 #pragma once
 
-#include "storage_memory.hpp"
-
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
+#include <gantry/storage_memory.hpp>
 
 #include <cstdint>
 #include <map>
@@ -28,7 +27,7 @@ namespace gantry::relax {
 //
 // thread   any
 // source   apache/tvm src/runtime/memory/pooled_allocator.h
-class StoragePool : public std::enable_shared_from_this<StoragePool> {
+class StoragePool : public StorageMemory::Pool, public std::enable_shared_from_this<StoragePool> {
  public:
   static constexpr std::uint64_t storage_step = 4096;
 
@@ -42,8 +41,9 @@ class StoragePool : public std::enable_shared_from_this<StoragePool> {
   // returns  INVALID  larger than memory can be (STORAGE); as StorageMemory::allocate()
   Result<Value> take(gantry_device_id device, std::uint64_t bytes, std::string_view scope,
                      void* stream = nullptr);
-  // Frees the blocks that no storage uses.
-  void free_unused();
+  // Frees the blocks that no storage uses, on any thread.
+  void free_unused() noexcept override;
+  void free_unused_if_idle() noexcept override { free_unused(); }
   // Ends the pool: its blocks are freed, those in use with their storages.
   void close();
 

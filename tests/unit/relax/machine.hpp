@@ -80,7 +80,7 @@ class VmTest : public ::testing::Test {
   FakeHost fake;
   gantry::test::RelaxAssembler code;
   gantry::test::RelaxPayload payload;
-  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>();
+  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
   std::shared_ptr<const Loaded> loaded;
   std::unique_ptr<Vm> vm;
 

@@ -23,7 +23,7 @@ class StoragePools : public ::testing::Test {
 };
 
 TEST_F(StoragePools, ReuseABlockForTheSameRoundedSizeAndDevice) {
-  const auto memory = std::make_shared<StorageMemory>();
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax");
   const auto own = pool(memory);
   ASSERT_TRUE(own->take(cpu, 100, "").ok());
   ASSERT_TRUE(own->take(cpu, 4096, "").ok());
@@ -38,7 +38,7 @@ TEST_F(StoragePools, ReuseABlockForTheSameRoundedSizeAndDevice) {
 }
 
 TEST_F(StoragePools, RefuseAStorageAboveTheLimit) {
-  const auto own = pool(std::make_shared<StorageMemory>(3 * 4096));
+  const auto own = pool(std::make_shared<StorageMemory>("gantry.relax", 3 * 4096));
   const auto held = own->take(cpu, 8192, "");
   ASSERT_TRUE(held.ok());
 
@@ -56,7 +56,7 @@ TEST_F(StoragePools, RefuseAStorageAboveTheLimit) {
 }
 
 TEST_F(StoragePools, FreeUnusedBlocksOfAllExecutablesAtTheLimit) {
-  const auto memory = std::make_shared<StorageMemory>(3 * 4096);
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax", 3 * 4096);
   const auto first = pool(memory), second = pool(memory);
   ASSERT_TRUE(first->take(cpu, 8192, "").ok());
   ASSERT_TRUE(second->take(cpu, 4096, "").ok());
@@ -68,8 +68,21 @@ TEST_F(StoragePools, FreeUnusedBlocksOfAllExecutablesAtTheLimit) {
   EXPECT_EQ(memory->bytes(cpu), 3 * 4096u);
 }
 
+TEST_F(StoragePools, FreeTheirOwnUnusedBlocksFirst) {
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax", 3 * 4096);
+  const auto first = pool(memory), second = pool(memory);
+  ASSERT_TRUE(first->take(cpu, 4096, "").ok());
+  ASSERT_TRUE(second->take(cpu, 8192, "").ok());
+  ASSERT_TRUE(second->take(cpu, 4096, "").ok());
+  fake.allocations.clear();
+
+  ASSERT_TRUE(first->take(cpu, 4096, "").ok());
+
+  EXPECT_THAT(fake.allocations, ::testing::IsEmpty()) << "the block of the first pool is there";
+}
+
 TEST_F(StoragePools, CountNothingForAnAllocationThatFails) {
-  const auto memory = std::make_shared<StorageMemory>();
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax");
   fake.max_allocations = 0;
 
   EXPECT_EQ(pool(memory)->take(cpu, 1, "").error().code, Code::exhausted);
@@ -78,7 +91,7 @@ TEST_F(StoragePools, CountNothingForAnAllocationThatFails) {
 }
 
 TEST_F(StoragePools, FreeTheirBlocksWhenTheyAreClosed) {
-  const auto memory = std::make_shared<StorageMemory>();
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax");
   const auto own = pool(memory);
   auto held = own->take(cpu, 4096, "");
   ASSERT_TRUE(own->take(cpu, 8192, "").ok());
@@ -90,7 +103,8 @@ TEST_F(StoragePools, FreeTheirBlocksWhenTheyAreClosed) {
 }
 
 TEST_F(StoragePools, RefuseASizeThatIsNoSizeOfMemory) {
-  const auto refused = pool(std::make_shared<StorageMemory>())->take(cpu, UINT64_MAX, "");
+  const auto refused =
+      pool(std::make_shared<StorageMemory>("gantry.relax"))->take(cpu, UINT64_MAX, "");
 
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "STORAGE");
