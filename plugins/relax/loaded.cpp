@@ -45,8 +45,8 @@ Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,
       dtype_value(public_dtype(std::get<gantry_dtype>(constant), executable.numbering)));
 }
 
-Result<const std::vector<Value>*> Loaded::constants(gantry_device_id device,
-                                                    const gantry_env* env) const {
+Result<const SharedConstants*> Loaded::constants(gantry_device_id device,
+                                                 const gantry_env* env) const {
   const std::lock_guard lock(mutex_);
   const std::pair key(device.type, device.index);
   if (const auto known = constants_.find(key); known != constants_.end()) return &known->second;
@@ -61,7 +61,8 @@ Result<const std::vector<Value>*> Loaded::constants(gantry_device_id device,
     if (!value.ok()) return std::move(value).failure().at("in constant ", i);
     values.push_back(std::move(*value));
   }
-  return &constants_.emplace(key, std::move(values)).first->second;
+  GANTRY_TRY(SharedConstants made, SharedConstants::create(host_, std::move(values)));
+  return &constants_.emplace(key, std::move(made)).first->second;
 }
 
 }  // namespace gantry::relax

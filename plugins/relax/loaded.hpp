@@ -6,6 +6,7 @@
 
 #include "executable.hpp"
 #include "program.hpp"
+#include "shared_constants.hpp"
 #include "storage.hpp"
 
 #include <gantry/handle.hpp>
@@ -41,7 +42,7 @@ class Loaded {
   // env      [in]   of the call that creates them
   // lifetime as long as this object
   // thread   any; the first call for a device copies the data
-  Result<const std::vector<Value>*> constants(gantry_device_id device, const gantry_env* env) const;
+  Result<const SharedConstants*> constants(gantry_device_id device, const gantry_env* env) const;
 
  private:
   Loaded(const Host& host, Executable read, Program decoded, gantry_object* own,
@@ -57,7 +58,7 @@ class Loaded {
 
   const Host host_;
   mutable std::mutex mutex_;
-  mutable std::map<std::pair<std::int32_t, std::int32_t>, std::vector<Value>> constants_;
+  mutable std::map<std::pair<std::int32_t, std::int32_t>, SharedConstants> constants_;
 };
 
 }  // namespace gantry::relax

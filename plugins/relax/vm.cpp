@@ -169,8 +169,14 @@ Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
     GANTRY_TRY(Value value, keep_or_copy(host_, arg, env));
     kept.push_back(std::move(value));
   }
-  return enter(function, env_of(env),
-               {reinterpret_cast<const gantry_value*>(kept.data()), kept.size()});
+  const gantry_env own = env_of(env);
+  return returned(
+      enter(function, own, {reinterpret_cast<const gantry_value*>(kept.data()), kept.size()}), own);
+}
+
+Result<Value> Vm::returned(Result<Value> result, const gantry_env& env) const {
+  if (!result.ok() || depth_ != 0) return result;
+  return constants_->without_constants(host_, std::move(*result), &env);
 }
 
 Result<Value> Vm::enter(std::uint32_t function, const gantry_env& env,
@@ -210,7 +216,7 @@ void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out
         *out++ = int_value(argument.value);
         break;
       case ArgumentKind::constant:
-        *out++ = (*constants_)[static_cast<std::size_t>(argument.value)].get();
+        *out++ = constants_->values()[static_cast<std::size_t>(argument.value)].get();
         break;
       case ArgumentKind::function:
         *out++ = functions_[static_cast<std::size_t>(argument.value)].get();
@@ -264,7 +270,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
 
 Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const gantry_value lists[] = {address_value(this), address_value(frame.data()),
-                                address_value(constants_->data()),
+                                address_value(constants_->values().data()),
                                 address_value(functions_.data())};
   auto done = host_.call(callees_[function].function.get(), &env, lists);
   if (!done.ok()) {
@@ -284,7 +290,7 @@ Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
   if (called->other.object() != nullptr) return host_.call(called->other.object(), &own, all);
   if (called->function >= callees_.size())
     return invalid("closure is one of another executable").with_reason("RELAX");
-  return enter(called->function, own, all);
+  return returned(enter(called->function, own, all), own);
 }
 
 }  // namespace gantry::relax

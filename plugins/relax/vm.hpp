@@ -44,7 +44,7 @@ class Vm {
   // Runs a function of the executable. Precondition: is_initialized().
   //
   // args     [in]   borrowed; a tensor by reference is copied
-  // returns  INVALID with kind InternalError for a wrong number of arguments; the failures of the
+  // returns  a constant, or a part of one, as a copy. INVALID with kind InternalError for a wrong number of arguments; the failures of the
   //          functions that it calls, with the instruction
   Result<Value> run(std::uint32_t function, const gantry_env* env,
                     std::span<const gantry_value> args);
@@ -71,6 +71,8 @@ class Vm {
   };
   class Entered;
 
+  // Returns a result to the caller of the machine, or to a function that it calls.
+  Result<Value> returned(Result<Value> result, const gantry_env& env) const;
   Result<Value> enter(std::uint32_t function, const gantry_env& env,
                       std::span<const gantry_value> args);
   Result<Value> call(std::uint32_t function, const gantry_env& env,
@@ -91,7 +93,7 @@ class Vm {
   std::vector<Callee> callees_;
   // the values of functions as arguments, and the constants; compiled code receives the addresses
   std::vector<Value> functions_;
-  const std::vector<Value>* constants_ = nullptr;
+  const SharedConstants* constants_ = nullptr;
   Captures captures_;
   RegisterStack stack_;
   std::uint32_t depth_ = 0;

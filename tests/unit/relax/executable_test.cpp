@@ -165,9 +165,10 @@ TEST_F(VmTest, MakesNoValueOfAConstantThatNoCodeUses) {
   const auto constants = loaded->constants(cpu, nullptr);
 
   ASSERT_TRUE(constants.ok());
-  ASSERT_EQ((*constants)->size(), 2u);
-  EXPECT_EQ((**constants)[0].kind(), GANTRY_INT);
-  EXPECT_EQ((**constants)[1].kind(), GANTRY_NONE);
+  const std::vector<Value>& values = (*constants)->values();
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_EQ(values[0].kind(), GANTRY_INT);
+  EXPECT_EQ(values[1].kind(), GANTRY_NONE);
 }
 
 TEST_F(VmTest, MakesValuesOfAllConstantsForCompiledFunctions) {
@@ -178,7 +179,7 @@ TEST_F(VmTest, MakesValuesOfAllConstantsForCompiledFunctions) {
   const auto constants = loaded->constants(cpu, nullptr);
 
   ASSERT_TRUE(constants.ok());
-  EXPECT_EQ((**constants)[0].kind(), GANTRY_TENSOR);
+  EXPECT_EQ((*constants)->values()[0].kind(), GANTRY_TENSOR);
 }
 
 // ---- golden files
@@ -431,7 +432,7 @@ TEST_F(VmTest, MakesValuesOfPublicTypesInsteadOfThoseOfV0_16) {
     code.ret(0);
     read();
 
-    const std::vector<Value>& values = **loaded->constants(cpu, nullptr);
+    const std::vector<Value>& values = loaded->constants(cpu, nullptr).value()->values();
 
     std::vector<int> codes;
     for (std::size_t i = 0; i < 5; ++i) codes.push_back(values[i].get().dtype.code);

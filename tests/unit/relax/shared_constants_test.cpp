@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Constants as results: a caller may write what it receives.
+#include "plugins/relax/shared_constants.hpp"
+
+#include "tests/unit/relax/machine.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+namespace gantry::relax::test {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ConstantResults : public VmTest {
+ protected:
+  void call(std::int64_t to, const char* builtin, const std::vector<std::int64_t>& args) {
+    code.call(to, code.packed(builtin), args);
+  }
+  float* floats_of(const gantry_value& value) const {
+    return reinterpret_cast<float*>(fake.memory_of(*gantry_value_tensor(&value)));
+  }
+  std::vector<float> elements(const gantry_value& value) const {
+    const float* const first = floats_of(value);
+    return {first, first + 2};
+  }
+  std::span<const gantry_value> items(const Value& array) const {
+    return Host(fake.table()).items(array.object()).value();
+  }
+};
+
+TEST_F(ConstantResults, AreCopies) {
+  for (const gantry_device_id device : {cpu, handles}) {
+    code = {};
+    const auto constant = code.floats({2}, {1, 2});
+    code.function("main", {}, 1);
+    call(0, "vm.builtin.copy", {constant});
+    code.ret(0);
+    start(std::vector{device});
+
+    const Value first = run("main").value();
+    floats_of(first.get())[0] = 7;
+
+    EXPECT_THAT(elements(run("main").value().get()), ElementsAre(1, 2));
+  }
+}
+
+TEST_F(ConstantResults, AreCopiesInArraysAndAsViews) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("main", {"x"}, 4);
+  call(1, "vm.builtin.reshape", {constant, code.shape({2, 1})});
+  call(2, "vm.builtin.make_tuple", {relax_register(1), relax_register(0)});
+  call(3, "vm.builtin.make_tuple", {relax_register(2), constant});
+  code.ret(3);
+  start();
+
+  for (int i = 0; i < 2; ++i) {
+    const Value outer = run("main", {int_value(5)}).value();
+    const Value inner = Host(fake.table()).keep(items(outer)[0]).value();
+
+    EXPECT_THAT(elements(items(inner)[0]), ElementsAre(1, 2));
+    EXPECT_EQ(items(inner)[1].i, 5);
+    EXPECT_THAT(elements(items(outer)[1]), ElementsAre(1, 2));
+    floats_of(items(inner)[0])[1] = 8;
+    floats_of(items(outer)[1])[0] = 9;
+  }
+}
+
+TEST_F(ConstantResults, LeaveOtherResultsAsTheyAre) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("main", {"x"}, 2);
+  call(1, "vm.builtin.make_tuple", {constant});
+  call(1, "vm.builtin.make_tuple", {relax_register(0)});
+  code.ret(1);
+  code.function("same", {"x"}, 1);
+  code.ret(0);
+  start();
+  const Host host(fake.table());
+  const Value x = host.text("a text that is an object").value();
+  const std::size_t before = fake.allocations.size();
+
+  EXPECT_EQ(run("same", {x.get()}).value().object(), x.object());
+  EXPECT_EQ(items(run("main", {x.get()}).value())[0].object, x.object());
+  EXPECT_EQ(fake.allocations.size(), before);
+}
+
+TEST_F(ConstantResults, HaveALimitOfNestingAndItems) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("nested", {}, 1);
+  call(0, "vm.builtin.make_tuple", {constant});
+  for (int i = 0; i < 256; ++i) call(0, "vm.builtin.make_tuple", {relax_register(0)});
+  code.ret(0);
+  code.function("wide", {}, 1);
+  call(0, "vm.builtin.make_tuple", {constant});
+  for (int i = 0; i < 40; ++i)
+    call(0, "vm.builtin.make_tuple", {relax_register(0), relax_register(0)});
+  code.ret(0);
+  start();
+
+  const Error nested = error_of("nested"), wide = error_of("wide");
+
+  EXPECT_EQ(nested.code, Code::exhausted);
+  EXPECT_EQ(nested.reason, "VM_DEPTH");
+  EXPECT_EQ(nested.message, "arrays of the result are nested more than 256 times, the limit");
+  EXPECT_EQ(wide.code, Code::exhausted);
+  EXPECT_EQ(wide.reason, "VM_DEPTH");
+  EXPECT_EQ(wide.message, "the result has more than 65536 items, the limit");
+}
+
+}  // namespace
+}  // namespace gantry::relax::test
