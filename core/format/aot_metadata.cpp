@@ -5,8 +5,10 @@
 #include <gantry/byte_reader.hpp>
 #include <gantry/concat.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace gantry {
@@ -53,9 +55,9 @@ class Reader {
       return error;
     }
     AotMetadata metadata;
-    GANTRY_TRY(metadata.inputs, tensors(in, "input"));
-    GANTRY_TRY(metadata.outputs, tensors(in, "output"));
-    GANTRY_TRY(metadata.workspaces, tensors(in, "workspace"));
+    GANTRY_TRY(metadata.inputs, tensors(in, "input", Names::distinct));
+    GANTRY_TRY(metadata.outputs, tensors(in, "output", Names::any));
+    GANTRY_TRY(metadata.workspaces, tensors(in, "workspace", Names::any));
     GANTRY_TRY(const ItemList list, item_list(in, "constant"));
     GANTRY_TRY(ByteReader items, items_of(list, "constant"));
     for (std::int64_t i = 0; i < list.count; ++i) {
@@ -105,13 +107,21 @@ class Reader {
               concat(list.count, " ", item, "s"));
   }
 
-  Result<std::vector<AotTensor>> tensors(ByteReader& in, std::string_view item) {
+  enum class Names { any, distinct };
+  Result<std::vector<AotTensor>> tensors(ByteReader& in, std::string_view item, Names names) {
     GANTRY_TRY(const ItemList list, item_list(in, item));
     GANTRY_TRY(ByteReader items, items_of(list, item));
     std::vector<AotTensor> tensors;
+    std::map<std::string_view, std::int64_t> index_of;
     for (std::int64_t i = 0; i < list.count; ++i) {
       const std::string what = concat(item, " ", i);
+      const std::uint64_t item_at = items.offset();
       GANTRY_TRY(AotTensor tensor, read_tensor(items, what));
+      const auto [same, is_new] = index_of.emplace(tensor.name, i);
+      if (!is_new && names == Names::distinct) {
+        return refuse_metadata(item_at, what, " has the name ", quoted(tensor.name), " of ", item,
+                               " ", same->second);
+      }
       tensors.push_back(std::move(tensor));
     }
     return tensors;

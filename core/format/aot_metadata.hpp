@@ -71,11 +71,11 @@ struct AotMetadata {
 //
 // address  [in]   of the metadata
 // returns  MALFORMED    a pointer that leads out of the image, a count without room, a number that is
-//                       negative, a text without an end, more than 1 MiB of names; with the
-//                       relative address as the offset
+//                       negative, a text without an end, more than 1 MiB of names, two inputs with
+//                       one name; with the relative address as the offset
 //          UNSUPPORTED  another version; an element type that is not supported
 // lifetime views are those of the image
-// costs    O(tensors + bytes of names), both limited; the data of constants are not read
+// costs    O(tensors log tensors + bytes of names), both limited; the data of constants are not read
 Result<AotMetadata> read_aot_metadata(const MemoryImage& image, std::uint64_t address);
 
 // Finds the structs among data, without calling the function.

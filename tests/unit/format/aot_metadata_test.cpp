@@ -135,6 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
         WrongWord{"NamesTooLong", [](AotImage& image) { add_constants(image, 257, 4090); }, 0x1180,
                   "names up to the name of constant 256 have 1.0 MiB (1051138 bytes), maximum is "
                   "1.0 MiB (1048576 bytes)"},
+        WrongWord{"NameOfAnotherInput",
+                  [](AotImage& image) { image.set(input + 32, image.word(input)); },
+                  AotImage::inputs + 32, "input 1 has the name \"x\" of input 0"},
         WrongWord{"NegativeRank", with(input + 16, UINT64_MAX), 0x1060,
                   "rank of input 0 is -1, range is 0 to 32"},
         WrongWord{"RankTooLarge", with(input + 16, 33), 0x1060,
