@@ -30,15 +30,15 @@ constexpr std::array all_functions{
     method<&get_output_info, "get_output_info()">,
 };
 
+// True for the name that compilers give to a tensor.
+//
 // source   apache/tvm include/tvm/runtime/name_transforms.h
-std::string identifier_of(std::string_view name) {
-  const auto is_kept = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+bool is_identifier_of(std::string_view identifier, std::string_view name) {
+  const auto replaced = [](char c) {
+    const bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_kept ? c : '_';
   };
-  std::string text(name);
-  std::ranges::replace_if(
-      text, [&](char c) { return !is_kept(c); }, '_');
-  return text;
+  return std::ranges::equal(identifier, name, {}, {}, replaced);
 }
 
 }  // namespace
@@ -47,8 +47,11 @@ std::span<const Method<Executor>> Executor::functions() const { return all_funct
 
 std::size_t index_of(std::string_view name, const std::vector<AotTensor>& tensors) {
   auto found = std::ranges::find(tensors, name, &AotTensor::name);
-  if (found == tensors.end())
-    found = std::ranges::find(tensors, identifier_of(name), &AotTensor::name);
+  if (found == tensors.end()) {
+    found = std::ranges::find_if(
+        tensors, [&](std::string_view identifier) { return is_identifier_of(identifier, name); },
+        &AotTensor::name);
+  }
   return static_cast<std::size_t>(found - tensors.begin());
 }
 
@@ -76,11 +79,11 @@ std::string title(std::string_view what, const AotTensor& tensor) {
 }
 
 Status bind_argument(Executor& executor, const Call& call, std::size_t argument,
-                     const std::string& title) {
-  GANTRY_TRY(const gantry_tensor* const tensor, call.tensor(1));
+                     std::string_view what, const AotTensor& tensor) {
+  GANTRY_TRY(const gantry_tensor* const memory, call.tensor(1));
   gantry_object* const keeper = call.args[1].kind == GANTRY_TENSOR ? call.args[1].object : nullptr;
-  Status bound = executor.memory().bind(argument, *tensor, keeper);
-  if (!bound.ok()) return std::move(bound).error().at("while binding ", title);
+  Status bound = executor.memory().bind(argument, *memory, keeper);
+  if (!bound.ok()) return std::move(bound).error().at("while binding ", title(what, tensor));
   return {};
 }
 

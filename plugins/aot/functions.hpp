@@ -40,13 +40,17 @@ Result<Value> get_output_info(Executor& executor, const Call& call);
 Result<std::size_t> index_of(const Call& call, const gantry_value& key, std::string_view what,
                              const std::vector<AotTensor>& tensors);
 // The number of tensors if none has the name.
+//
+// costs    O(tensors), without an allocation
 std::size_t index_of(std::string_view name, const std::vector<AotTensor>& tensors);
 
 // Returns a text such as: input "x" float32[2, 2].
 std::string title(std::string_view what, const AotTensor& tensor);
 
 // Binds an argument to the tensor of a call's argument 1.
+//
+// what     [in]   and tensor: as of title()
 Status bind_argument(Executor& executor, const Call& call, std::size_t argument,
-                     const std::string& title);
+                     std::string_view what, const AotTensor& tensor);
 
 }  // namespace gantry::aot

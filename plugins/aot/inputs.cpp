@@ -27,7 +27,7 @@ Result<Value> set_input(Executor& executor, const Call& call) {
 Result<Value> set_input_zero_copy(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const std::size_t input, input_of(executor, call, call.args[0]));
-  GANTRY_CHECK(bind_argument(executor, call, input, input_title(executor, input)));
+  GANTRY_CHECK(bind_argument(executor, call, input, "input", executor.metadata().inputs[input]));
   return Value();
 }
 

@@ -21,8 +21,8 @@ std::string output_title(const Executor& executor, std::size_t output) {
 Result<Value> set_output_zero_copy(Executor& executor, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
   GANTRY_TRY(const std::size_t output, output_of(executor, call));
-  GANTRY_CHECK(bind_argument(executor, call, executor.memory().output(output),
-                             output_title(executor, output)));
+  GANTRY_CHECK(bind_argument(executor, call, executor.memory().output(output), "output",
+                             executor.metadata().outputs[output]));
   return Value();
 }
 

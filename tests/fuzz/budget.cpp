@@ -41,6 +41,7 @@ constexpr std::int64_t slower_by = 1;
 // `live` becomes negative if blocks that are older than the budget are freed.
 struct Account {
   bool open = false;
+  std::int64_t allocations = 0;
   std::int64_t live = 0;
   std::int64_t peak = 0;
   std::int64_t max = 0;
@@ -56,6 +57,7 @@ constinit thread_local Chances chances;
 
 void add(std::size_t size) {
   if (!account.open) return;
+  ++account.allocations;
   account.live += static_cast<std::int64_t>(size);
   if (account.live <= account.peak) return;
   account.peak = account.live;
@@ -93,7 +95,7 @@ Budget::Budget(std::size_t input_bytes, const Cost& cost) : begun_at_(thread_nan
   max_nanoseconds_ =
       (cost.nanoseconds_per_input_byte * bytes + cost.nanoseconds_for_free) * slower_by;
   account = {
-      true, 0, 0,
+      true, 0, 0, 0,
       static_cast<std::int64_t>(cost.bytes_per_input_byte * static_cast<double>(input_bytes)) +
           static_cast<std::int64_t>(cost.bytes_for_free)};
 }
@@ -117,6 +119,7 @@ void Budget::give_chances(int count) { chances = {count, false}; }
 bool Budget::took_chance() { return std::exchange(chances.taken, false); }
 
 std::int64_t Budget::peak_bytes() const { return account.peak; }
+std::int64_t Budget::allocations() const { return account.allocations; }
 std::int64_t Budget::nanoseconds() const { return thread_nanoseconds() - begun_at_; }
 
 #ifndef GANTRY_FUZZ_HOOKS

@@ -39,8 +39,9 @@ class Budget {
   // True if a budget has used one of them since the last call.
   static bool took_chance();
 
-  // Peak number of live bytes since construction.
+  // Peak number of live bytes since construction, and number of allocations.
   std::int64_t peak_bytes() const;
+  std::int64_t allocations() const;
   std::int64_t nanoseconds() const;
 
  private:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plugins/aot/functions.hpp"
+#include "tests/fuzz/budget.hpp"
 #include "tests/unit/aot/aot_model.hpp"
 
 #include <gmock/gmock.h>
@@ -199,6 +201,22 @@ TEST_F(AotExecutors, FindInputsByNameIndexAndOriginalName) {
   EXPECT_EQ(value_text(call(made, "get_input_name", {int_value(1)}).value().get()), "scale");
   EXPECT_EQ(value_int(call(made, "get_num_inputs")->get()), 2);
   EXPECT_EQ(value_int(call(made, "get_num_outputs")->get()), 1);
+}
+
+TEST_F(AotExecutors, FindNamesWithoutAnAllocation) {
+  constexpr char original[] = "a name of a tensor:0 that is longer than short texts";
+  std::vector<AotTensor> tensors(3);
+  tensors[1].name = "a_name_of_a_tensor_0_that_is_longer_than_short_texts";
+  constexpr fuzz::Cost any{.nanoseconds_for_free = 60'000'000'000};
+  const fuzz::Budget budget(0, any);
+
+  const std::size_t found = index_of(original, tensors);
+  const std::size_t absent = index_of("a_name", tensors);
+  const std::int64_t allocations = budget.allocations();
+
+  EXPECT_EQ(found, 1u);
+  EXPECT_EQ(absent, 3u);
+  EXPECT_EQ(allocations, 0);
 }
 
 TEST_F(AotExecutors, CopyTheirOutput) {
