@@ -16,6 +16,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/format/aot_metadata.hpp"
 #include "core/native/thread_pool.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/tensor/device_set.hpp"
@@ -262,6 +263,8 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   report.plugins = runtime.plugins_in_use();
+  const std::string key = module.type_key();
+  report.is_ahead_of_time = key == aot_factory_key || key == aot_metadata_key;
   // Only graphs have an executor that times its operators.
   if (module.function("debug_create").ok()) {
     GANTRY_TRY(report.operators, profile_graph(module, *model, values, inputs, devices));
