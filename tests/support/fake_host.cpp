@@ -13,13 +13,13 @@ namespace {
 // Objects. Each is a struct that begins with the header, which the cell follows, and counts itself.
 class Counted {
  public:
-  explicit Counted(std::shared_ptr<int> live) : live_(std::move(live)) { ++*live_; }
+  explicit Counted(std::shared_ptr<std::atomic<int>> live) : live_(std::move(live)) { ++*live_; }
   ~Counted() { --*live_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 
  private:
-  std::shared_ptr<int> live_;
+  std::shared_ptr<std::atomic<int>> live_;
 };
 
 void release_object(gantry_object* object) {
@@ -139,13 +139,13 @@ struct FakeHost::Entries {
     static const gantry_progress progress = {
         sizeof(gantry_progress), 0,
         [](const gantry_host* h, gantry_bytes text) -> std::uint64_t {
-          const std::lock_guard lock(of(h).works_mutex_);
+          const std::lock_guard lock(of(h).mutex_);
           ++of(h).running_works;
           of(h).works.emplace_back(text.data, text.size);
           return of(h).works.size();
         },
         [](const gantry_host* h, std::uint64_t) {
-          const std::lock_guard lock(of(h).works_mutex_);
+          const std::lock_guard lock(of(h).mutex_);
           --of(h).running_works;
         }};
     static const gantry_batch batch = {sizeof(gantry_batch), 0, batch_prepare, batch_run};
@@ -167,7 +167,10 @@ struct FakeHost::Entries {
   }
   static gantry_code batch_run(const gantry_host* host, gantry_object* batch, const gantry_env* env,
                                std::uint64_t* failed, gantry_status* status) {
-    ++of(host).batch_runs;
+    {
+      const std::lock_guard lock(of(host).mutex_);
+      ++of(host).batch_runs;
+    }
     std::uint64_t index = 0;
     for (const gantry_batch_call& one : as<Batch>(batch)->calls) {
       if (env->task != nullptr && of(host).cancelled) {
@@ -283,6 +286,7 @@ struct FakeHost::Entries {
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
                                 std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
+    const std::lock_guard lock(self.mutex_);
     const bool fails = self.failing_allocations > 0;
     if (fails) --self.failing_allocations;
     if (fails || self.allocations.size() >= self.max_allocations) {
@@ -333,7 +337,10 @@ struct FakeHost::Entries {
       return gantry_fail(status, GANTRY_INVALID, "TENSOR_COPY",
                          "fake host: source and target differ");
     }
-    of(host).copies.push_back(bytes);
+    {
+      const std::lock_guard lock(of(host).mutex_);
+      of(host).copies.push_back(bytes);
+    }
     if (bytes != 0) std::memcpy(of(host).memory_of(*to), of(host).memory_of(*from), bytes);
     return GANTRY_OK;
   }
@@ -429,6 +436,7 @@ struct FakeHost::Entries {
   static inline int own_stream = 0;
   static inline int recording = 0;
   static gantry_code note(void* self, std::string_view call, void* stream) {
+    const std::lock_guard lock(static_cast<FakeHost*>(self)->mutex_);
     static_cast<FakeHost*>(self)->device_calls.push_back(concat(call, stream == nullptr ? " default"
                                                                       : stream == &own_stream
                                                                           ? " own"
@@ -518,7 +526,7 @@ FakeHost::~FakeHost() {
   *live_ += 1;
   release_object(node_);
   if (*live_ == 0) return;
-  std::fprintf(stderr, "fake host: %d objects are still held\n", *live_);
+  std::fprintf(stderr, "fake host: %d objects are still held\n", live_->load());
   std::abort();
 }
 
@@ -531,6 +539,7 @@ void FakeHost::release(gantry_object* object) { release_object(object); }
 std::uint8_t* FakeHost::memory_of(const gantry_tensor& tensor) const {
   if (tensor.device.type == cpu.type)
     return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
+  const std::lock_guard lock(mutex_);
   return handles_.at(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A host for tests of plugins without the core. It counts objects and has two devices.
+// A host for tests of plugins without the core. It counts objects and has two devices. Threads may use
+// its table at the same time while no other member is changed or read.
 //
 //     FakeHost host;
 //     host.add_function("add", [](...) { ... });   // a function of the module's imports
@@ -17,6 +18,7 @@
 #include <gantry/progress.h>
 #include <gantry/trace.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -81,7 +83,7 @@ class FakeHost {
   bool tracing = false;
   std::vector<std::string> spans;
   // texts of the works that were announced with the extension gantry.progress/1, and the number of
-  // those that have not ended; any thread may announce one
+  // those that have not ended
   std::vector<std::string> works;
   int running_works = 0;
   // true: the host has the extension gantry.batch/1, which counts its runs in `batch_runs`
@@ -108,8 +110,9 @@ class FakeHost {
   friend struct Entries;
 
   Lent lent_{};
-  std::mutex works_mutex_;
-  std::shared_ptr<int> live_ = std::make_shared<int>(0);
+  // of the members that calls of the table change
+  mutable std::mutex mutex_;
+  std::shared_ptr<std::atomic<int>> live_ = std::make_shared<std::atomic<int>>(0);
   gantry_object* node_ = nullptr;
   std::map<std::string, Body, std::less<>> imports_;
   std::map<std::uintptr_t, std::uint8_t*> handles_;
