@@ -14,6 +14,7 @@
 #include <gantry/zero_copy.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace gantry::relay {
 namespace {
@@ -68,32 +69,49 @@ Result<std::shared_ptr<Loaded>> Loaded::read(const Host& host, Blob& blob) {
                                             blob.node(), std::move(constants)));
 }
 
-Result<Value> Loaded::constant(std::uint32_t index, gantry_device_id device, std::string_view scope,
-                               const gantry_env* env) const {
+Loaded::Snapshot Loaded::snapshot() const {
   const std::lock_guard lock(mutex_);
-  const Constant& constant = constants_[index];
-  if (constant.is_late() && constant.bound.object() == nullptr) {
-    return invalid("constant ", index, " ", quoted(constant.name),
-                   " is late-bound and not loaded; call load_late_bound_consts before")
-        .with_reason("LATE_BOUND");
-  }
-  const Key key(index, device.type, device.index);
-  if (const auto known = on_devices_.find(key); known != on_devices_.end()) return known->second;
+  return {constants_, is_changed_};
+}
+
+Result<Value> Loaded::made_on(gantry_device_id device, const Constant& constant,
+                              std::string_view scope, const gantry_env* env) const {
   const gantry_tensor in_memory =
       constant.is_late() ? *constant.bound.tensor() : tensor_of(constant.array);
-  const bool is_aligned = is_aligned_in_place(in_memory.data);
-  Value made;
-  const bool is_in_place =
-      device.type == cpu_device_type && is_aligned && in_memory.data != nullptr;
-  if (is_in_place && constant.is_late()) {
-    made = constant.bound;
-  } else if (is_in_place) {
-    GANTRY_TRY(made, host_.tensor_view(in_memory, kept_.pin.get()));
-  } else {
-    GANTRY_TRY(made, host_.tensor_copied(in_memory, device, env, scope));
+  const bool is_in_place = device.type == cpu_device_type && in_memory.data != nullptr &&
+                           is_aligned_in_place(in_memory.data);
+  if (!is_in_place) return host_.tensor_copied(in_memory, device, env, scope);
+  if (constant.is_late()) return constant.bound;
+  return host_.tensor_view(in_memory, kept_.pin.get());
+}
+
+Result<Value> Loaded::constant(std::uint32_t index, gantry_device_id device, std::string_view scope,
+                               const gantry_env* env) const {
+  const Key key(index, device.type, device.index);
+  for (;;) {
+    Constant constant;
+    std::uint64_t changes = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = on_devices_.find(key); known != on_devices_.end())
+        return known->second;
+      constant = constants_[index];
+      changes = changes_;
+    }
+    if (constant.is_late() && constant.bound.object() == nullptr) {
+      return invalid("constant ", index, " ", quoted(constant.name),
+                     " is late-bound and not loaded; call load_late_bound_consts before")
+          .with_reason("LATE_BOUND");
+    }
+    Result<Value> made = made_on(device, constant, scope, env);
+    const std::lock_guard lock(mutex_);
+    // Another thread may have made it, or changed the constants.
+    if (const auto known = on_devices_.find(key); known != on_devices_.end()) return known->second;
+    if (!made.ok()) return made;
+    if (changes != changes_) continue;
+    on_devices_.emplace(key, *made);
+    return made;
   }
-  on_devices_.emplace(key, made);
-  return made;
 }
 
 const std::uint8_t* Loaded::host_data(std::uint32_t index) const {
@@ -114,16 +132,18 @@ std::vector<std::string> Loaded::constant_texts() const {
 
 Status Loaded::take_late_bound(std::uint64_t min_bytes, const gantry_env* env,
                                const std::function<Status(const std::vector<Named>&)>& store) {
-  const std::lock_guard lock(mutex_);
   if (!code.form->has_tags) {
     return unsupported("code of version ", quoted(code.version),
                        " has no late-bound constants, which are those of v0.9 and later")
         .with_reason("LATE_BOUND");
   }
-  if (std::ranges::find_if(constants_, &Constant::is_late) != constants_.end())
+  const auto check_none = [](const std::vector<Constant>& constants) -> Status {
+    if (std::ranges::find_if(constants, &Constant::is_late) == constants.end()) return {};
     return invalid("the executable has late-bound constants already").with_reason("LATE_BOUND");
+  };
+  std::vector<Constant> changed = snapshot().constants;
+  GANTRY_CHECK(check_none(changed));
   std::vector<Named> taken;
-  std::vector<Constant> changed = constants_;
   for (std::size_t i = 0; i < changed.size(); ++i) {
     Constant& constant = changed[i];
     if (constant.array.data.size() < min_bytes) continue;
@@ -133,13 +153,20 @@ Status Loaded::take_late_bound(std::uint64_t min_bytes, const gantry_env* env,
     taken.emplace_back(constant.name, std::move(copy));
   }
   GANTRY_CHECK(store(taken));
+  OnDevices released;
+  const std::lock_guard lock(mutex_);
+  GANTRY_CHECK(check_none(constants_));
   is_changed_ = is_changed_ || !taken.empty();
-  constants_ = std::move(changed);
-  on_devices_.clear();
+  constants_.swap(changed);
+  ++changes_;
+  released.swap(on_devices_);
   return {};
 }
 
 Status Loaded::bind(std::vector<Named> tensors) {
+  // Destroyed after the lock.
+  std::vector<Value> old;
+  OnDevices released;
   const std::lock_guard lock(mutex_);
   std::vector<std::string> missing;
   std::vector<std::pair<Constant*, Value>> found;
@@ -167,25 +194,28 @@ Status Loaded::bind(std::vector<Named> tensors) {
                    join(unused, ", ", in_quotes, max_listed_constants))
         .with_reason("LATE_BOUND");
   }
-  for (auto& [constant, value] : found) constant->bound = std::move(value);
-  on_devices_.clear();
+  old.reserve(found.size());
+  for (auto& [constant, value] : found)
+    old.push_back(std::exchange(constant->bound, std::move(value)));
+  ++changes_;
+  released.swap(on_devices_);
   return {};
 }
 
 // The code with late-bound constants in place of those that have become late-bound.
-std::string Loaded::changed_code() const {
+std::string Loaded::changed_code(const std::vector<Constant>& all) const {
   PayloadWriter constants;
-  constants.Write(std::uint64_t{constants_.size()});
+  constants.Write(std::uint64_t{all.size()});
   std::string text(text_of(code.whole.slice(code.whole.at, code.constants_at)));
   text += text_of(constants.bytes());
-  for (std::size_t i = 0; i < constants_.size(); ++i) {
-    if (!constants_[i].is_late() || !code.constants.is_array[i]) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_late() || !code.constants.is_array[i]) {
       text += text_of(code.constants.bytes_of(i, code.whole));
       continue;
     }
     PayloadWriter late;
     late.Write(late_bound_tag);
-    late.Write(constants_[i].name);
+    late.Write(all[i].name);
     text += text_of(late.bytes());
   }
   return text.append(
@@ -193,15 +223,15 @@ std::string Loaded::changed_code() const {
 }
 
 std::string Loaded::code_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return is_changed_ ? changed_code() : std::string(text_of(code.whole.bytes));
+  const Snapshot now = snapshot();
+  return now.is_changed ? changed_code(now.constants) : std::string(text_of(code.whole.bytes));
 }
 
 Status Loaded::save(const Sink& sink) const {
-  const std::lock_guard lock(mutex_);
+  const Snapshot now = snapshot();
   PayloadWriter changed;
-  if (is_changed_) changed.Write(changed_code());
-  const auto bytes = is_changed_ ? changed.bytes() : kept_.bytes;
+  if (now.is_changed) changed.Write(changed_code(now.constants));
+  const auto bytes = now.is_changed ? changed.bytes() : kept_.bytes;
   if (sink.alignment() == 0) return sink.write(bytes);
   SinkStream out(&sink.raw());
   return write_aligned_payload("VMExecutable", bytes, ExporterFacts(),

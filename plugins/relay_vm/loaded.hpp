@@ -46,8 +46,8 @@ class Loaded {
   // of functions that executables import
   gantry_object* const node;
 
-  // Returns a constant as a tensor on a device. Those of the CPU are in the file if their data are
-  // aligned.
+  // Returns a constant as a tensor on a device, the same one for every machine. Those of the CPU are
+  // in the file if their data are aligned. Threads that make one at the same time use the first one.
   //
   // scope    [in]   memory scope of the device
   // returns  INVALID  it is late-bound and not loaded (LATE_BOUND)
@@ -64,8 +64,7 @@ class Loaded {
   using Named = std::pair<std::string, Value>;
   // Makes constants of at least `min_bytes` bytes late-bound, with the names const_<index>.
   //
-  // store    [in]   receives copies of them; the constants stay as they were if it fails. Called
-  //                 under the lock of this object
+  // store    [in]   receives copies of them; the constants stay as they were if it fails
   // returns  INVALID  there are late-bound constants already; UNSUPPORTED: the form has none
   Status take_late_bound(std::uint64_t min_bytes, const gantry_env* env,
                          const std::function<Status(const std::vector<Named>&)>& store);
@@ -89,16 +88,29 @@ class Loaded {
         host_(host),
         kept_(std::move(kept)),
         constants_(std::move(constants)) {}
-  std::string changed_code() const;
+  // The constants at one moment.
+  struct Snapshot {
+    std::vector<Constant> constants;
+    // True once take_late_bound() has changed constants.
+    bool is_changed;
+  };
+  Snapshot snapshot() const;
+  std::string changed_code(const std::vector<Constant>& all) const;
+  // Makes the tensor of a constant.
+  Result<Value> made_on(gantry_device_id device, const Constant& constant, std::string_view scope,
+                        const gantry_env* env) const;
 
   const Host host_;
   const PayloadBytes kept_;
+  // Not held while functions of the host or of callers run.
   mutable std::mutex mutex_;
   std::vector<Constant> constants_;
-  // True once take_late_bound() has changed constants.
   bool is_changed_ = false;
+  // Number of changes of constants_.
+  std::uint64_t changes_ = 0;
   using Key = std::tuple<std::uint32_t, std::int32_t, std::int32_t>;
-  mutable std::map<Key, Value> on_devices_;
+  using OnDevices = std::map<Key, Value>;
+  mutable OnDevices on_devices_;
 };
 
 }  // namespace gantry::relay
