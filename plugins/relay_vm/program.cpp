@@ -105,6 +105,7 @@ class Decoder {
         return refuse_code(code_.globals_at, "global ", i, " has the name ",
                            quoted(code_.globals[i]), " of another one");
     }
+    for (const auto& [name, index] : global_of) program_.by_name.push_back(index);
     if (code_.functions.size() != code_.globals.size()) {
       return refuse_code(code_.functions_at, "code has ", code_.functions.size(),
                          " functions, global count is ", code_.globals.size());
@@ -376,9 +377,10 @@ class Decoder {
 }  // namespace
 
 std::optional<std::uint32_t> Program::find(std::string_view function) const {
-  const auto found = std::ranges::find(functions, function, &FunctionCode::name);
-  if (found == functions.end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - functions.begin());
+  const auto name_of_index = [&](std::uint32_t index) { return functions[index].name; };
+  const auto found = std::ranges::lower_bound(by_name, function, {}, name_of_index);
+  if (found == by_name.end() || name_of_index(*found) != function) return std::nullopt;
+  return *found;
 }
 
 Result<Program> decode(const RelayCode& code) { return Decoder(code).decode(); }

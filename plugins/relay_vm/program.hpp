@@ -69,6 +69,10 @@ struct Program {
   std::span<const std::int64_t> extents_of(const Instruction& instruction) const {
     return std::span(extents).subspan(instruction.first, instruction.count);
   }
+  // Indices of functions, ordered by name.
+  std::vector<std::uint32_t> by_name;
+
+  // costs    O(log functions)
   std::optional<std::uint32_t> find(std::string_view function) const;
 };
 
