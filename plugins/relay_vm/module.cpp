@@ -106,10 +106,11 @@ Result<Value> result_on(const Host& host, const Value& value, gantry_device_id d
 }
 
 // The items of a tuple; a tensor is one item.
-Result<std::vector<gantry_value>> items_of(const Host& host, const Value& result) {
-  if (result.kind() != GANTRY_ARRAY) return std::vector<gantry_value>{result.get()};
-  GANTRY_TRY(const auto items, host.items(result.object()));
-  return std::vector<gantry_value>(items.begin(), items.end());
+//
+// lifetime as long as the result
+Result<std::span<const gantry_value>> items_of(const Host& host, const Value& result) {
+  if (result.kind() != GANTRY_ARRAY) return std::span(&result.get(), 1);
+  return host.items(result.object());
 }
 
 // Texts of tensors show the first extents only.
@@ -285,7 +286,11 @@ Result<Value> ExecutableModule::load_late_bound_consts_from_map(const Call& call
 }
 
 VmModule::VmModule(Host host, std::shared_ptr<Loaded> code)
-    : host_(host), code_(code), machine_(host, std::move(code)) {
+    : host_(host),
+      code_(code),
+      machine_(host, std::move(code)),
+      inputs_(code_->program.functions.size()),
+      outputs_(code_->program.functions.size()) {
   for (std::uint32_t i = 0; i < code_->program.functions.size(); ++i)
     functions_.push_back({this, i});
 }
@@ -350,13 +355,19 @@ Status VmModule::set_inputs(std::uint32_t function, std::span<const gantry_value
                    code.params.size())
         .with_reason("ARGUMENT_COUNT");
   }
-  std::vector<Value> inputs;
+  given_.clear();
   for (std::size_t i = 0; i < args.size(); ++i) {
     GANTRY_TRY(Value input, kept(function, i, args[i], env));
-    inputs.push_back(std::move(input));
+    given_.push_back(std::move(input));
   }
-  inputs_[function] = std::move(inputs);
+  set_given(inputs_[function]);
   return {};
+}
+
+void VmModule::set_given(std::vector<Value>& list) {
+  list.resize(given_.size());
+  std::ranges::move(given_, list.begin());
+  given_.clear();
 }
 
 Result<Value> VmModule::set_input(const Call& call) {
@@ -395,21 +406,25 @@ Result<Value> VmModule::set_outputs(const Call& call) {
   GANTRY_CHECK(check_started());
   GANTRY_TRY(const std::uint32_t function, function_of(code_->program, call, 0));
   if (call.args.size() < 2) return call.refuse("no tensor is given");
-  std::vector<Value> outputs;
+  given_.clear();
   for (std::size_t i = 1; i < call.args.size(); ++i) {
     GANTRY_CHECK(call.tensor(i));
     GANTRY_TRY(Value output, host_.keep(call.args[i]));
-    outputs.push_back(std::move(output));
+    given_.push_back(std::move(output));
   }
-  outputs_[function] = std::move(outputs);
+  set_given(outputs_[function]);
   return Value();
 }
 
 Status VmModule::copy_outputs(std::uint32_t function, const gantry_env* env) {
-  const auto found = outputs_.find(function);
-  if (found == outputs_.end()) return {};
-  const std::vector<Value> outputs = std::move(found->second);
-  outputs_.erase(found);
+  std::vector<Value>& outputs = outputs_[function];
+  if (outputs.empty()) return {};
+  Status copied = copy_result_to(outputs, env);
+  outputs.clear();
+  return copied;
+}
+
+Status VmModule::copy_result_to(std::span<const Value> outputs, const gantry_env* env) {
   GANTRY_TRY(const auto items, items_of(host_, result_));
   if (items.size() != outputs.size()) {
     return invalid("set_outputs was called with ", outputs.size(), " tensors, the result has ",
@@ -439,17 +454,17 @@ Result<Value> VmModule::invoke_function(std::uint32_t function, const gantry_env
   GANTRY_CHECK(check_started());
   const FunctionCode& code = code_->program.functions[function];
   const std::vector<Value>& inputs = inputs_[function];
-  std::vector<gantry_value> args;
+  args_.clear();
   for (std::size_t i = 0; i < code.params.size(); ++i) {
     if (i >= inputs.size() || inputs[i].kind() == GANTRY_NONE) {
       return invalid("input ", quoted(code.params[i]), " of ", quoted(code.name),
                      " is not set; call set_input before")
           .with_reason("VM_STATE");
     }
-    args.push_back(inputs[i].get());
+    args_.push_back(inputs[i].get());
   }
   result_ = Value();
-  GANTRY_TRY(result_, machine_.run(function, env, args));
+  GANTRY_TRY(result_, machine_.run(function, env, args_));
   GANTRY_CHECK(copy_outputs(function, env));
   return result_;
 }

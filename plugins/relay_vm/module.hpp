@@ -12,8 +12,8 @@
 
 #include <array>
 #include <deque>
-#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,19 +96,24 @@ class VmModule {
   Result<Value> invoke_function(std::uint32_t function, const gantry_env* env);
   Status set_inputs(std::uint32_t function, std::span<const gantry_value> args,
                     const gantry_env* env);
+  // Replaces a list by given_, which is empty then.
+  void set_given(std::vector<Value>& list);
   Result<Value> kept(std::uint32_t function, std::size_t param, const gantry_value& value,
                      const gantry_env* env) const;
-  // Copies the result to the tensors of set_outputs().
+  // Copies the result to the tensors of set_outputs(), which serve one run.
   Status copy_outputs(std::uint32_t function, const gantry_env* env);
+  Status copy_result_to(std::span<const Value> outputs, const gantry_env* env);
 
   const Host host_;
   const std::shared_ptr<Loaded> code_;
   Machine machine_;
   // by index of the function
   std::vector<NamedFunction> functions_;
-  // by function; values that are none are not set
-  std::map<std::uint32_t, std::vector<Value>> inputs_;
-  std::map<std::uint32_t, std::vector<Value>> outputs_;
+  // By function; values that are none are not set. Empty: no outputs.
+  std::vector<std::vector<Value>> inputs_, outputs_;
+  // Of the call that is made: inputs or outputs that are not set yet, and arguments.
+  std::vector<Value> given_;
+  std::vector<gantry_value> args_;
   // of the last invoke
   Value result_;
 };
