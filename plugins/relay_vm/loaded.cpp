@@ -52,7 +52,8 @@ gantry_tensor tensor_of(const ArrayRecord& array) {
 
 }  // namespace
 
-Result<std::shared_ptr<Loaded>> Loaded::read(const Host& host, Blob& blob) {
+Result<std::shared_ptr<Loaded>> Loaded::read(const Host& host, Blob& blob,
+                                             std::shared_ptr<StorageMemory> memory) {
   ByteReader& in = blob.reader();
   GANTRY_TRY(const std::string_view text, in.read_string("code"));
   const auto code_at = in.offset() - text.size();
@@ -66,7 +67,7 @@ Result<std::shared_ptr<Loaded>> Loaded::read(const Host& host, Blob& blob) {
     constants.push_back(std::move(*constant));
   }
   return std::shared_ptr<Loaded>(new Loaded(host, std::move(code), std::move(program), blob.keep(),
-                                            blob.node(), std::move(constants)));
+                                            blob.node(), std::move(memory), std::move(constants)));
 }
 
 Loaded::Snapshot Loaded::snapshot() const {

@@ -9,6 +9,7 @@
 #include <gantry/blob.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/sink.hpp>
+#include <gantry/storage_memory.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -36,8 +37,10 @@ struct Constant {
 // thread   any
 class Loaded {
  public:
+  // memory   [in]   of the runtime
   // returns  as read_relay_payload() and decode()
-  static Result<std::shared_ptr<Loaded>> read(const Host& host, Blob& blob);
+  static Result<std::shared_ptr<Loaded>> read(const Host& host, Blob& blob,
+                                              std::shared_ptr<StorageMemory> memory);
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
@@ -45,6 +48,8 @@ class Loaded {
   const Program program;
   // of functions that executables import
   gantry_object* const node;
+  // of the storages of all machines
+  const std::shared_ptr<StorageMemory> memory;
 
   // Returns a constant as a tensor on a device, the same one for every machine. Those of the CPU are
   // in the file if their data are aligned. Threads that make one at the same time use the first one.
@@ -81,10 +86,11 @@ class Loaded {
 
  private:
   Loaded(const Host& host, RelayCode read, Program decoded, PayloadBytes kept, gantry_object* own,
-         std::vector<Constant> constants)
+         std::shared_ptr<StorageMemory> of_runtime, std::vector<Constant> constants)
       : code(std::move(read)),
         program(std::move(decoded)),
         node(own),
+        memory(std::move(of_runtime)),
         host_(host),
         kept_(std::move(kept)),
         constants_(std::move(constants)) {}

@@ -27,11 +27,14 @@ std::string number_text(std::int32_t type) {
 
 }  // namespace
 
-// Ends a run: registers keep nothing.
+// A run. At its end registers keep nothing.
 class Machine::Running {
  public:
-  explicit Running(Machine& machine) : machine_(machine) {}
-  ~Running() { machine_.leave_all_frames(); }
+  explicit Running(Machine& machine) : machine_(machine) { machine_.blocks_->begin_run(); }
+  ~Running() {
+    machine_.leave_all_frames();
+    machine_.blocks_->end_run();
+  }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
@@ -366,10 +369,9 @@ Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
 Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
   const RelayDevice& wanted = code_->program.devices[at.b];
   const gantry_device_id device = devices_[at.b];
-  const auto user = static_cast<std::uint32_t>(&at - code_->program.instructions.data());
   if (at.count != 0) {
-    GANTRY_TRY(auto block, blocks_.take_scoped(device, wanted.scope, code_->program.extents_of(at),
-                                               at.dtype, stream_of(device), user));
+    GANTRY_TRY(auto block, blocks_->take_scoped(device, wanted.scope, code_->program.extents_of(at),
+                                                at.dtype, stream_of(device)));
     registers[at.dst] = heap_.storage(std::move(block));
     return {};
   }
@@ -377,7 +379,7 @@ Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
   if (bytes < 0)
     return invalid("storage has ", bytes, " bytes, minimum is 0").with_reason("STORAGE");
   GANTRY_TRY(auto block,
-             blocks_.take(device, static_cast<std::uint64_t>(bytes), stream_of(device), user));
+             blocks_->take(device, static_cast<std::uint64_t>(bytes), stream_of(device)));
   registers[at.dst] = heap_.storage(std::move(block));
   return {};
 }
@@ -410,7 +412,7 @@ Status Machine::alloc_tensor_reg(const Instruction& at, AnyRef* registers) {
 
 Status Machine::alloc_tuple(const Instruction& at, ObjectKind kind, std::int64_t tag,
                             AnyRef* registers) {
-  Ref<TupleObject> tuple = heap_.tuple(kind, tag);
+  Ref<TupleObject> tuple = heap_.tuple(kind, tag, at.count);
   for (const std::uint32_t reg : code_->program.registers_of(at)) {
     if (!registers[reg]) return invalid("register ", reg, " has no value").with_reason("REGISTER");
     tuple->fields.push_back(registers[reg]);

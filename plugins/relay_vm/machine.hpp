@@ -33,7 +33,10 @@ struct MachineLimits {
 class Machine {
  public:
   Machine(Host host, std::shared_ptr<const Loaded> code, MachineLimits limits = {})
-      : host_(host), code_(std::move(code)), limits_(limits), blocks_(host), heap_(blocks_) {}
+      : host_(host),
+        code_(std::move(code)),
+        limits_(limits),
+        blocks_(BlockPool::create(host, code_->memory)) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -159,7 +162,7 @@ class Machine {
   std::vector<gantry_device_id> devices_;
   std::vector<ObjectRef> packed_;
 
-  BlockPool blocks_;
+  const std::shared_ptr<BlockPool> blocks_;
   Heap heap_;
   // by constant; none for those that no code loads
   std::vector<AnyRef> constants_;

@@ -24,9 +24,6 @@ constexpr std::uint32_t max_nesting = 256;
 // number.
 constexpr std::uint32_t max_exported = 65536;
 
-// Of blocks that are not those of an instruction that allocates a storage.
-constexpr std::uint32_t no_user = UINT32_MAX;
-
 constexpr std::string_view kind_names[] = {"a tensor", "a storage", "a tuple", "a closure"};
 
 std::string found_text(const Object* object) {
@@ -150,7 +147,7 @@ Status Machine::place(TensorObject& tensor, Ref<StorageObject> storage, std::int
                    block.size, " bytes")
         .with_reason("STORAGE");
   }
-  tensor.view = block.tensor();
+  tensor.view = block.tensor;
   tensor.view.ndim = static_cast<std::int32_t>(tensor.extents.size());
   tensor.view.dtype = dtype;
   tensor.view.shape = tensor.extents.data();
@@ -172,9 +169,8 @@ Result<Ref<TensorObject>> Machine::new_tensor(gantry_device_id device, gantry_dt
   tensor->extents.assign(extents.begin(), extents.end());
   const bool is_plain = scope.empty() || scope == "global";
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(extents, dtype));
-  auto block = is_plain
-                   ? blocks_.take(device, bytes, stream_of(device), no_user)
-                   : blocks_.take_scoped(device, scope, extents, dtype, stream_of(device), no_user);
+  auto block = is_plain ? blocks_->take(device, bytes, stream_of(device))
+                        : blocks_->take_scoped(device, scope, extents, dtype, stream_of(device));
   if (!block.ok()) return std::move(block).failure();
   GANTRY_CHECK(place(*tensor, heap_.storage(std::move(*block)), 0, dtype));
   return tensor;
@@ -250,7 +246,7 @@ Result<AnyRef> Machine::import_value(const gantry_value& value, gantry_device_id
         .with_reason("ARGUMENT_KIND");
   }
   GANTRY_TRY(const auto items, host_.items(value.object));
-  Ref<TupleObject> tuple = heap_.tuple(ObjectKind::tuple, 0);
+  Ref<TupleObject> tuple = heap_.tuple(ObjectKind::tuple, 0, items.size());
   for (const gantry_value& item : items) {
     GANTRY_TRY(AnyRef field, import_value(item, device, depth + 1));
     tuple->fields.push_back(std::move(field));
@@ -293,8 +289,10 @@ Result<Value> Machine::export_value(Object* object, std::uint32_t depth) {
     return exhausted("tuples are nested more than ", max_nesting, " times, the limit")
         .with_reason("VM_DEPTH");
   }
+  const std::vector<AnyRef>& fields = static_cast<TupleObject*>(object)->fields;
   std::vector<Value> items;
-  for (const AnyRef& field : static_cast<TupleObject*>(object)->fields) {
+  items.reserve(fields.size());
+  for (const AnyRef& field : fields) {
     GANTRY_TRY(Value item, export_value(field.get(), depth + 1));
     items.push_back(std::move(item));
   }

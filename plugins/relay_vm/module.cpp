@@ -121,7 +121,7 @@ bool is_same_type(const gantry_tensor& a, const gantry_tensor& b) {
 }  // namespace
 
 Result<std::unique_ptr<ExecutableModule>> ExecutableModule::load(Plugin& plugin, Blob& blob) {
-  GANTRY_TRY(auto code, Loaded::read(plugin.host, blob));
+  GANTRY_TRY(auto code, Loaded::read(plugin.host, blob, plugin.memory));
   return std::make_unique<ExecutableModule>(plugin.host, std::move(code));
 }
 

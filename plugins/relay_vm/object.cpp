@@ -23,7 +23,7 @@ void Heap::empty(Object& object) noexcept {
     }
     case ObjectKind::storage: {
       auto& storage = static_cast<StorageObject&>(object);
-      blocks_.give_back(std::move(storage.block));
+      storage.block.reset();
       keep(storages_, storage);
       break;
     }
@@ -31,7 +31,7 @@ void Heap::empty(Object& object) noexcept {
     case ObjectKind::closure: {
       auto& tuple = static_cast<TupleObject&>(object);
       tuple.fields.clear();
-      keep(tuples_, tuple);
+      keep(tuples_of(tuple.fields.capacity()), tuple);
       break;
     }
   }

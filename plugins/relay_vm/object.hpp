@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What registers contain: tensors, storages, tuples and closures. They belong to one machine, so
-// counting references is not atomic, and unused objects are kept for later ones: a program that
-// allocates the same in every run allocates no memory after the first one.
+// counting references is not atomic, and unused objects are kept for later ones that require as much
+// memory: a program that allocates the same in every run allocates no memory after the first one.
 #pragma once
 
 #include "storage.hpp"
 
 #include <gantry/tensor.h>
+#include <gantry/array_record.hpp>
 #include <gantry/value.hpp>
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -60,10 +64,12 @@ class Ref {
 using AnyRef = Ref<Object>;
 
 struct StorageObject : Object {
-  std::unique_ptr<Block> block;
+  TakenBlock block;
 };
 
 struct TensorObject : Object {
+  TensorObject() { extents.reserve(max_array_dimensions); }
+
   // Dense; `shape` refers to `extents`, or to the shape of `owner`.
   gantry_tensor view{};
   std::vector<std::int64_t> extents;
@@ -84,18 +90,20 @@ struct TupleObject : Object {
 // Precondition of destruction: there are no references.
 class Heap {
  public:
-  explicit Heap(BlockPool& blocks) : blocks_(blocks) {}
+  Heap() = default;
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
   Ref<TensorObject> tensor() { return Ref(make(tensors_)); }
-  Ref<StorageObject> storage(std::unique_ptr<Block> block) {
+  Ref<StorageObject> storage(TakenBlock block) {
     Ref made(make(storages_));
     made->block = std::move(block);
     return made;
   }
-  Ref<TupleObject> tuple(ObjectKind kind, std::int64_t tag) {
-    Ref made(make(tuples_));
+  // count    [in]   number of fields that the caller adds
+  Ref<TupleObject> tuple(ObjectKind kind, std::int64_t tag, std::size_t count) {
+    Ref made(make(tuples_of(count)));
+    made->fields.reserve(std::bit_ceil(count));
     made->kind = kind;
     made->tag = tag;
     return made;
@@ -108,7 +116,7 @@ class Heap {
  private:
   template <class T>
   struct Kept {
-    ObjectKind kind;
+    ObjectKind kind = ObjectKind::tuple;
     std::vector<std::unique_ptr<T>> all;
     Object* unused = nullptr;
   };
@@ -128,10 +136,14 @@ class Heap {
   }
   void empty(Object& object) noexcept;
 
-  BlockPool& blocks_;
+  // Those with room for this number of fields, rounded up to a power of two.
+  Kept<TupleObject>& tuples_of(std::size_t count) {
+    return tuples_[static_cast<std::size_t>(std::bit_width(std::bit_ceil(count)))];
+  }
+
   Kept<TensorObject> tensors_{ObjectKind::tensor, {}};
   Kept<StorageObject> storages_{ObjectKind::storage, {}};
-  Kept<TupleObject> tuples_{ObjectKind::tuple, {}};
+  std::array<Kept<TupleObject>, 8 * sizeof(std::size_t) + 1> tuples_;
   // Objects that wait to be emptied.
   Object* waiting_ = nullptr;
   bool is_emptying_ = false;

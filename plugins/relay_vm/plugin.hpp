@@ -6,10 +6,13 @@
 #include "module.hpp"
 
 #include <gantry/plugin.hpp>
+#include <gantry/storage_memory.hpp>
+
+#include <memory>
 
 namespace gantry::relay {
 
-// The plugin in one runtime; it has no state.
+// The plugin in one runtime.
 struct Plugin {
   static constexpr PluginIdentity identity{.id = "gantry.relay-vm",
                                            .version = GANTRY_PLUGIN_VERSION,
@@ -18,9 +21,17 @@ struct Plugin {
                                            .license = "Apache-2.0"};
   using Loaders = Types<ExecutableModule>;
 
-  explicit Plugin(Host given) : host(given) {}
+  // returns  INVALID  the value of an option is not one of its type (CONFIG)
+  static Result<std::unique_ptr<Plugin>> create(Host host) {
+    GANTRY_TRY(const std::uint64_t limit, memory_limit_of(host));
+    return std::make_unique<Plugin>(host, limit);
+  }
+  Plugin(Host given, std::uint64_t memory_limit)
+      : host(given), memory(std::make_shared<StorageMemory>(identity.id, memory_limit)) {}
 
-  Host host;
+  const Host host;
+  // of all executables
+  const std::shared_ptr<StorageMemory> memory;
 };
 
 }  // namespace gantry::relay

@@ -110,7 +110,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Blob blob(raw, fake.node());
     std::optional<Budget> budget;
     budget.emplace(size, read_cost);
-    auto read = relay::Loaded::read(Host(fake.table()), blob);
+    auto read = relay::Loaded::read(Host(fake.table()), blob,
+                                    std::make_shared<StorageMemory>("gantry.relay-vm"));
     if (read.ok()) loaded = std::move(*read);
     budget.reset();
     if (loaded == nullptr) expect_refusal(read.error(), size);

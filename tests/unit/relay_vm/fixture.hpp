@@ -9,6 +9,7 @@
 #pragma once
 
 #include "plugins/relay_vm/machine.hpp"
+#include "tests/fuzz/budget.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/relay_assembler.hpp"
 
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -66,6 +68,17 @@ class MachineTest : public ::testing::Test {
     fake.release(pin_);
   }
 
+  // main(x, y): x + y in a storage of 16 bytes, in a function of 9 registers.
+  static void add_main(RelayAssembler& code) {
+    const auto add = code.packed("add");
+    code.function("main", {"x", "y"}, 9);
+    code.tensor(dtypes::float32, {2}, 16, 2, 5);
+    code.kill_register(4);
+    code.invoke_packed(add, {0, 1, 5});
+    code.kill_register(0);
+    code.ret(5);
+  }
+
   // Assembles the code and starts a machine.
   void start(std::span<const gantry_device_id> devices = {}, MachineLimits limits = {}) {
     read(limits);
@@ -76,7 +89,7 @@ class MachineTest : public ::testing::Test {
     payload = code.payload();
     const gantry_blob raw = payload.blob(pin_);
     Blob blob(raw, fake.node());
-    auto made = Loaded::read(Host(fake.table()), blob);
+    auto made = Loaded::read(Host(fake.table()), blob, memory);
     ASSERT_TRUE(made.ok()) << made.error().message;
     loaded = *made;
     machine = std::make_unique<Machine>(Host(fake.table()), loaded, limits);
@@ -91,6 +104,19 @@ class MachineTest : public ::testing::Test {
     auto value = run(name, args);
     EXPECT_TRUE(value.ok()) << (value.ok() ? "" : value.error().message);
     return value.ok() ? std::move(*value) : Value();
+  }
+  // Number of allocations on the heap.
+  static std::int64_t allocations_of(const std::function<void()>& body) {
+    constexpr fuzz::Cost any{.bytes_for_free = 1 << 30, .nanoseconds_for_free = 60'000'000'000};
+    const fuzz::Budget budget(0, any);
+    body();
+    return budget.allocations();
+  }
+  std::int64_t allocations_of_run(std::string_view name, const std::vector<Value>& args) {
+    std::vector<gantry_value> values;
+    for (const Value& arg : args) values.push_back(arg.get());
+    const std::uint32_t function = loaded->program.find(name).value();
+    return allocations_of([&] { (void)machine->run(function, nullptr, values); });
   }
   Error error_of(std::string_view name, const std::vector<Value>& args = {}) {
     auto value = run(name, args);
@@ -148,6 +174,7 @@ class MachineTest : public ::testing::Test {
   FakeHost fake;
   RelayAssembler code;
   RelayPayload payload;
+  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relay-vm");
   std::shared_ptr<Loaded> loaded;
   std::unique_ptr<Machine> machine;
   // of the kernels

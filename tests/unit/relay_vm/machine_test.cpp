@@ -14,17 +14,6 @@ using ::testing::HasSubstr;
 
 using Relay = MachineTest;
 
-// out = x + y in a storage of 16 bytes, in a function of 9 registers.
-void add_main(RelayAssembler& code) {
-  const auto add = code.packed("add");
-  code.function("main", {"x", "y"}, 9);
-  code.tensor(dtypes::float32, {2}, 16, 2, 5);
-  code.kill_register(4);
-  code.invoke_packed(add, {0, 1, 5});
-  code.kill_register(0);
-  code.ret(5);
-}
-
 TEST_F(Relay, CallsAKernel) {
   add_main(code);
   start();
@@ -44,104 +33,6 @@ TEST_F(Relay, RunsTheCodeOfEveryRelease) {
     EXPECT_THAT(elements(result("main", {floats({1, 2}), floats({3, 4})})), ElementsAre(4, 6))
         << version;
   }
-}
-
-TEST_F(Relay, AllocatesNothingAfterTheFirstRun) {
-  add_main(code);
-  start();
-  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
-  (void)result("main", args);
-  const std::size_t before = fake.allocations.size();
-  const int objects = fake.live_objects();
-
-  for (int i = 0; i < 5; ++i) (void)result("main", args);
-
-  EXPECT_EQ(fake.allocations.size(), before);
-  EXPECT_EQ(fake.live_objects(), objects);
-}
-
-// The memory of a result serves again when the caller releases it.
-TEST_F(Relay, KeepsResultsThatTheCallerHolds) {
-  add_main(code);
-  start();
-  const Value first = result("main", {floats({1, 2}), floats({0, 0})});
-  const Value second = result("main", {floats({3, 4}), floats({0, 0})});
-  Value third = result("main", {floats({5, 6}), floats({0, 0})});
-  void* const memory = third.tensor()->data;
-
-  EXPECT_THAT(elements(first), ElementsAre(1, 2));
-  EXPECT_THAT(elements(second), ElementsAre(3, 4));
-  third = Value();
-  const Value again = result("main", {floats({7, 8}), floats({0, 0})});
-  EXPECT_EQ(again.tensor()->data, memory);
-  EXPECT_THAT(elements(first), ElementsAre(1, 2));
-}
-
-TEST_F(Relay, ResultsOutliveTheMachine) {
-  add_main(code);
-  start();
-  const Value sum = result("main", {floats({1, 2}), floats({10, 20})});
-  machine.reset();
-
-  EXPECT_THAT(elements(sum), ElementsAre(11, 22));
-}
-
-TEST_F(Relay, KeepsOnlyAFewBlocksOfResultsThatAreHeld) {
-  add_main(code);
-  start();
-  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
-  std::vector<Value> held;
-  for (int i = 0; i < 40; ++i) held.push_back(result("main", args));
-  held.clear();
-  const std::size_t before = fake.allocations.size();
-
-  for (int i = 0; i < 16; ++i) held.push_back(result("main", args));
-  EXPECT_EQ(fake.allocations.size(), before);
-  held.push_back(result("main", args));
-  EXPECT_EQ(fake.allocations.size(), before + 1);
-}
-
-// Two functions whose storages have different sizes.
-class RelayMemory : public MachineTest {
- protected:
-  void make() {
-    code.function("small", {}, 6);
-    code.tensor(dtypes::float32, {2}, 16, 2, 5);
-    code.ret(5);
-    code.function("large", {}, 6);
-    code.tensor(dtypes::float32, {2}, 8192, 2, 5);
-    code.ret(5);
-    start();
-  }
-};
-
-TEST_F(RelayMemory, IsFreedForAStorageThatHasNone) {
-  make();
-  (void)result("small");
-  fake.failing_allocations = 1;
-
-  (void)result("large");
-
-  fake.allocations.clear();
-  (void)result("small");
-  EXPECT_THAT(fake.allocations, ElementsAre(4096));
-}
-
-TEST_F(RelayMemory, StaysIfAResultUsesIt) {
-  make();
-  const Value held = result("small");
-  (void)result("large");
-  fake.allocations.clear();
-  fake.failing_allocations = 2;
-
-  const Error error = error_of("small");
-
-  EXPECT_EQ(error.code, Code::exhausted);
-  EXPECT_EQ(fake.failing_allocations, 0);
-  EXPECT_THAT(fake.allocations, ::testing::IsEmpty());
-  EXPECT_EQ(tensor_text(*held.tensor()), "float32[2]");
-  (void)result("large");
-  EXPECT_THAT(fake.allocations, ElementsAre(8192));
 }
 
 TEST_F(Relay, ReturnsArgumentsAndConstantsThemselves) {

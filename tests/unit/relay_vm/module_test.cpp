@@ -170,6 +170,38 @@ TEST_F(RelayModules, RunWithTheInputsThatWereSet) {
   EXPECT_EQ(expect(*vm, "get_input_index", {name("z"), name("main")}).get().i, -1);
 }
 
+TEST_F(RelayModules, AllocateNothingForInputsAndOutputsAfterTheFirstRun) {
+  code.function("same", {"x"}, 1);
+  code.ret(0);
+  load();
+  start_vm();
+  const Value x = floats({1, 2}), y = floats({0, 0}), same = name("same");
+  const auto step = [&](std::string_view function, std::vector<Value> args) {
+    std::vector<gantry_value> values;
+    for (const Value& arg : args) values.push_back(arg.get());
+    const gantry_env env{cpu, nullptr, nullptr};
+    const auto methods = vm->functions();
+    const auto method = std::ranges::find(methods, function, &Method<VmModule>::name);
+    return allocations_of([&] {
+      gantry_value found{};
+      EXPECT_EQ(method->table->call(vm.get(), &env, values.data(),
+                                    static_cast<std::int32_t>(values.size()), &found, nullptr),
+                GANTRY_OK);
+      (void)Value::adopt(found);
+    });
+  };
+  const auto all = [&] {
+    return step("set_input", {same, x}) + step("set_one_input", {same, number(0), x}) +
+           step("set_outputs", {same, y}) + step("invoke", {same}) + step("get_num_outputs", {}) +
+           step("get_output", {number(0)});
+  };
+  EXPECT_GT(all(), 0);
+  fake.copies.reserve(100);
+
+  EXPECT_EQ(all(), 0);
+  EXPECT_EQ(all(), 0);
+}
+
 TEST_F(RelayModules, CopyInputsByReference) {
   make();
   start_vm();
@@ -434,7 +466,7 @@ TEST_F(RelayLateBound, ANameThatIsEmptyIsRefused) {
   const gantry_blob raw = payload.blob();
   Blob blob(raw, fake.node());
 
-  const auto made = Loaded::read(Host(fake.table()), blob);
+  const auto made = Loaded::read(Host(fake.table()), blob, memory);
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(text(made.error()), "name of a late-bound constant is empty\n  in constant 0");
@@ -450,7 +482,7 @@ TEST_F(RelayLateBound, AnArrayWithFewerBytesThanItsTypeIsRefused) {
   const gantry_blob raw = payload.blob();
   Blob blob(raw, fake.node());
 
-  const auto made = Loaded::read(Host(fake.table()), blob);
+  const auto made = Loaded::read(Host(fake.table()), blob, memory);
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::malformed);

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory of machines: what is used again, and the limit of a runtime.
+#include "tests/unit/relay_vm/fixture.hpp"
+
+#include "plugins/relay_vm/plugin.hpp"
+
+namespace gantry::relay::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class RelayMemory : public MachineTest {
+ protected:
+  // small(), large(): tensors in storages of 4096 and 8192 bytes.
+  void assemble() {
+    code.function("small", {}, 6);
+    code.tensor(dtypes::float32, {2}, 16, 2, 5);
+    code.ret(5);
+    code.function("large", {}, 6);
+    code.tensor(dtypes::float32, {2}, 8192, 2, 5);
+    code.ret(5);
+    start();
+  }
+  void limit(std::uint64_t bytes) {
+    memory = std::make_shared<StorageMemory>("gantry.relay-vm", bytes);
+  }
+  static Result<Value> run_on(Machine& other, std::uint32_t function) {
+    return other.run(function, nullptr, {});
+  }
+};
+
+TEST_F(RelayMemory, IsAllocatedInTheFirstRun) {
+  add_main(code);
+  start();
+  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
+  (void)result("main", args);
+  const std::size_t before = fake.allocations.size();
+  const int objects = fake.live_objects();
+
+  for (int i = 0; i < 5; ++i) (void)result("main", args);
+
+  EXPECT_EQ(fake.allocations.size(), before);
+  EXPECT_EQ(fake.live_objects(), objects);
+}
+
+// Shapes, tuples, closures and storages that serve several tensors.
+TEST_F(RelayMemory, IsNotAllocatedAfterTheFirstRun) {
+  const auto add = code.packed("add");
+  code.function("main", {"x", "y"}, 22);
+  code.tensor(dtypes::float32, {2}, 16, 2, 5);
+  code.tensor(dtypes::float32, {2, 1, 1, 1, 1}, 16, 6, 9);
+  code.invoke_packed(add, {0, 1, 5});
+  code.invoke_packed(add, {5, 1, 9});
+  code.kill_register(5);
+  code.kill_register(4);
+  code.tensor(dtypes::float32, {1, 2}, 16, 10, 13);
+  code.shape_of(13, 14);
+  code.load_integer(3, 15);
+  code.alloc_data(0, {13}, 16);
+  code.alloc_data(0, {16, 9, 14, 15, 0}, 17);
+  code.get_field(17, 0, 18);
+  code.get_field(18, 0, 19);
+  code.invoke_packed(add, {9, 1, 19});
+  code.alloc_closure(1, {19}, 20);
+  code.invoke_closure(20, {}, 21);
+  code.ret(21);
+  code.function("same", {"captured"}, 1);
+  code.ret(0);
+  start();
+  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
+  EXPECT_GT(allocations_of_run("main", args), 0);
+
+  EXPECT_EQ(allocations_of_run("main", args), 0);
+  EXPECT_EQ(allocations_of_run("main", args), 0);
+  EXPECT_THAT(elements(result("main", args)), ElementsAre(31, 62));
+}
+
+// The memory of a result serves again when the caller releases it.
+TEST_F(RelayMemory, OfResultsThatTheCallerHoldsStays) {
+  add_main(code);
+  start();
+  const Value first = result("main", {floats({1, 2}), floats({0, 0})});
+  const Value second = result("main", {floats({3, 4}), floats({0, 0})});
+  Value third = result("main", {floats({5, 6}), floats({0, 0})});
+  void* const memory = third.tensor()->data;
+
+  EXPECT_THAT(elements(first), ElementsAre(1, 2));
+  EXPECT_THAT(elements(second), ElementsAre(3, 4));
+  third = Value();
+  const Value again = result("main", {floats({7, 8}), floats({0, 0})});
+  EXPECT_EQ(again.tensor()->data, memory);
+  EXPECT_THAT(elements(first), ElementsAre(1, 2));
+}
+
+TEST_F(RelayMemory, OfResultsOutlivesTheMachine) {
+  add_main(code);
+  start();
+  const Value sum = result("main", {floats({1, 2}), floats({10, 20})});
+  machine.reset();
+
+  EXPECT_THAT(elements(sum), ElementsAre(11, 22));
+}
+
+TEST_F(RelayMemory, OfAFewResultsThatAreHeldIsKept) {
+  add_main(code);
+  start();
+  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
+  std::vector<Value> held;
+  for (int i = 0; i < 40; ++i) held.push_back(result("main", args));
+  held.clear();
+  const std::size_t before = fake.allocations.size();
+
+  for (int i = 0; i < 16; ++i) held.push_back(result("main", args));
+  EXPECT_EQ(fake.allocations.size(), before);
+  held.push_back(result("main", args));
+  EXPECT_EQ(fake.allocations.size(), before + 1);
+}
+
+TEST_F(RelayMemory, IsFreedForAStorageThatHasNone) {
+  assemble();
+  (void)result("small");
+  fake.failing_allocations = 1;
+
+  (void)result("large");
+
+  fake.allocations.clear();
+  (void)result("small");
+  EXPECT_THAT(fake.allocations, ElementsAre(4096));
+}
+
+TEST_F(RelayMemory, StaysIfAResultUsesIt) {
+  assemble();
+  const Value held = result("small");
+  (void)result("large");
+  fake.allocations.clear();
+  // The attempts of one allocation.
+  fake.failing_allocations = 3;
+
+  const Error error = error_of("small");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(fake.failing_allocations, 0);
+  EXPECT_THAT(fake.allocations, ::testing::IsEmpty());
+  EXPECT_EQ(tensor_text(*held.tensor()), "float32[2]");
+  (void)result("large");
+  EXPECT_THAT(fake.allocations, ElementsAre(8192));
+}
+
+TEST_F(RelayMemory, HasALimit) {
+  limit(3 * 4096);
+  assemble();
+  const Value first = result("small");
+
+  // The unused storage of a machine is freed for its next one.
+  (void)result("large");
+  const Value second = result("small");
+  EXPECT_EQ(memory->bytes(cpu), 2u * 4096);
+  const Error refused = error_of("large");
+
+  EXPECT_EQ(refused.code, Code::exhausted);
+  EXPECT_EQ(refused.reason, "MEMORY_LIMIT");
+  EXPECT_EQ(text(refused),
+            "storage of 8192 bytes on cpu:0, where executables hold 8192 bytes and the limit is "
+            "12.0 KiB (12288 bytes): release results and virtual machines, or raise option "
+            "memory_limit_mib of gantry.relay-vm\n  in instruction 2 of function \"large\": "
+            "alloc_storage     $4 = $2 bytes, alignment 64, float32, device 0");
+  (void)result("small");
+}
+
+TEST_F(RelayMemory, OfIdleMachinesIsFreedAtTheLimit) {
+  limit(3 * 4096);
+  assemble();
+  (void)result("large");
+  Machine other(Host(fake.table()), loaded);
+  ASSERT_TRUE(other.initialize({}, nullptr).ok());
+
+  const auto large = run_on(other, 1);
+
+  ASSERT_TRUE(large.ok()) << large.error().message;
+  EXPECT_EQ(memory->bytes(cpu), 8192u);
+}
+
+TEST_F(RelayMemory, OfAMachineThatRunsStaysAtTheLimit) {
+  limit(3 * 4096);
+  const auto inner = code.packed("inner");
+  code.function("outer", {"x"}, 6);
+  code.tensor(dtypes::float32, {2}, 8192, 2, 5);
+  code.kill_register(5);
+  code.kill_register(4);
+  code.invoke_packed(inner, {0});
+  code.ret(0);
+  code.function("large", {}, 6);
+  code.tensor(dtypes::float32, {2}, 8192, 2, 5);
+  code.ret(5);
+  std::unique_ptr<Machine> other;
+  std::string refusal;
+  fake.add_function("inner", [&](const gantry_env*, std::span<const gantry_value>, gantry_value*,
+                                 gantry_status*) {
+    const auto large = run_on(*other, 1);
+    refusal = large.ok() ? "" : text(large.error());
+    return GANTRY_OK;
+  });
+  start();
+  other = std::make_unique<Machine>(Host(fake.table()), loaded);
+  ASSERT_TRUE(other->initialize({}, nullptr).ok());
+
+  (void)result("outer", {floats({1})});
+
+  EXPECT_THAT(refusal, HasSubstr("where executables hold 8192 bytes"));
+  EXPECT_TRUE(run_on(*other, 1).ok());
+}
+
+TEST_F(RelayMemory, IsCountedUntilResultsAreReleased) {
+  assemble();
+  Value small = result("small");
+  (void)result("large");
+  EXPECT_EQ(memory->bytes(cpu), 3u * 4096);
+
+  machine.reset();
+  EXPECT_EQ(memory->bytes(cpu), 4096u);
+  small = Value();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+TEST_F(RelayMemory, HasALimitThatIsAnOption) {
+  fake.options["memory_limit_mib"] = std::int64_t{1};
+  assemble();
+  const auto plugin = Plugin::create(Host(fake.table()));
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+  const auto pool = BlockPool::create(Host(fake.table()), (*plugin)->memory);
+  pool->begin_run();
+
+  EXPECT_TRUE(pool->take(cpu, 1 << 20, nullptr).ok());
+  EXPECT_EQ(pool->take(cpu, (1 << 20) + 1, nullptr).error().reason, "MEMORY_LIMIT");
+  fake.options["memory_limit_mib"] = std::string("1");
+  EXPECT_EQ(Plugin::create(Host(fake.table())).error().reason, "CONFIG");
+}
+
+}  // namespace
+}  // namespace gantry::relay::test
