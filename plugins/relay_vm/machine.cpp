@@ -90,6 +90,7 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
     GANTRY_TRY(tensor->owner,
                code_->constant(i, found[device], program.devices[device].scope, env));
     tensor->view = *tensor->owner.tensor();
+    tensor->is_constant = true;
     tensor->host_data = code_->host_data(i);
     constants[i] = std::move(tensor);
   }

@@ -151,6 +151,7 @@ class Machine {
                                gantry_device_id device);
   Result<Value> export_value(Object* object, std::uint32_t depth);
   Result<Value> export_tensor(TensorObject& tensor);
+  Result<Value> export_copy(const TensorObject& tensor);
 
   void* stream_of(gantry_device_id device) const;
   gantry_device_id host_device() const { return devices_[code_->program.host_device]; }

@@ -201,6 +201,7 @@ Status Machine::reshape(const Instruction& at, AnyRef* registers) {
   made->view.shape = made->extents.data();
   made->storage = tensor->storage;
   made->owner = tensor->owner;
+  made->is_constant = tensor->is_constant;
   made->host_data = tensor->host_data;
   registers[at.dst] = std::move(made);
   return {};
@@ -254,6 +255,13 @@ Result<AnyRef> Machine::import_value(const gantry_value& value, gantry_device_id
   return AnyRef(std::move(tuple));
 }
 
+Result<Value> Machine::export_copy(const TensorObject& tensor) {
+  GANTRY_TRY(auto copy,
+             new_tensor(tensor.view.device, tensor.view.dtype, gantry::shape_of(tensor.view)));
+  GANTRY_CHECK(host_.tensor_copy(tensor.view, copy->view, &env_));
+  return export_tensor(*copy);
+}
+
 // A view of a block that the caller of an earlier run has released is used again.
 Result<Value> Machine::export_tensor(TensorObject& tensor) {
   const gantry_tensor& view = tensor.view;
@@ -269,7 +277,8 @@ Result<Value> Machine::export_tensor(TensorObject& tensor) {
     GANTRY_TRY(block.exported, host_.tensor_view(view, block.memory.object()));
     return block.exported;
   }
-  if (tensor.owner.object() == nullptr) return host_.tensor_copied(view, view.device, &env_);
+  // A caller may write its results, and a tensor by reference need not outlive the call.
+  if (tensor.is_constant || tensor.owner.object() == nullptr) return export_copy(tensor);
   if (is_same(*tensor.owner.tensor())) return tensor.owner;
   return host_.tensor_view(view, tensor.owner.object());
 }

@@ -17,6 +17,7 @@ void Heap::empty(Object& object) noexcept {
       auto& tensor = static_cast<TensorObject&>(object);
       tensor.storage = {};
       tensor.owner = Value();
+      tensor.is_constant = false;
       tensor.host_data = nullptr;
       keep(tensors_, tensor);
       break;

@@ -76,6 +76,8 @@ struct TensorObject : Object {
   // One of them has the memory.
   Ref<StorageObject> storage;
   Value owner;
+  // A constant or a part of one, which other machines use: no caller may write it.
+  bool is_constant = false;
   // The same elements in host memory, of constants on other devices; else NULL.
   const std::uint8_t* host_data = nullptr;
 };

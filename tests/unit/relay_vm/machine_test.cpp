@@ -35,21 +35,35 @@ TEST_F(Relay, RunsTheCodeOfEveryRelease) {
   }
 }
 
-TEST_F(Relay, ReturnsArgumentsAndConstantsThemselves) {
-  const auto constant = code.floats({2}, {5, 6});
+TEST_F(Relay, ReturnsArgumentsThemselves) {
   code.function("same", {"x"}, 2);
   code.move(0, 1);
   code.ret(1);
-  code.function("constant", {}, 1);
-  code.load_const(constant, 0);
-  code.ret(0);
   start();
   const Value x = floats({1});
 
   EXPECT_EQ(result("same", {x}).object(), x.object());
-  const Value first = result("constant");
-  EXPECT_THAT(elements(first), ElementsAre(5, 6));
-  EXPECT_EQ(result("constant").object(), first.object());
+}
+
+// Every machine over the executable uses its constants, and a caller may write results.
+TEST_F(Relay, ReturnsConstantsAsCopies) {
+  const auto constant = code.floats({2, 1}, {5, 6});
+  code.function("constant", {}, 1);
+  code.load_const(constant, 0);
+  code.ret(0);
+  code.function("part", {}, 3);
+  code.load_const(constant, 0);
+  code.load_const(code.integers({2}), 1);
+  code.reshape_tensor(0, 1, 2);
+  code.alloc_data(0, {2}, 0);
+  code.ret(0);
+  start();
+
+  write(*result("constant").tensor(), 0, 7.0f);
+  write(*items(result("part")).at(0).tensor(), 1, 8.0f);
+
+  EXPECT_THAT(elements(result("constant")), ElementsAre(5, 6));
+  EXPECT_EQ(tensor_text(*items(result("part")).at(0).tensor()), "float32[2]");
 }
 
 // A tensor by reference need not outlive the call.

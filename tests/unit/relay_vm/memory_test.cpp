@@ -77,6 +77,23 @@ TEST_F(RelayMemory, IsNotAllocatedAfterTheFirstRun) {
   EXPECT_THAT(elements(result("main", args)), ElementsAre(31, 62));
 }
 
+// Arguments and results are copied to memory of the machine.
+TEST_F(RelayMemory, OfCopiesIsNotAllocatedAfterTheFirstRun) {
+  const auto constant = code.floats({2}, {5, 6});
+  code.device(handles.type);
+  code.function("main", {"x", "y"}, 4);
+  code.functions[0].param_devices = {1, 1};
+  code.load_const(constant, 2);
+  code.ret(2);
+  start(std::vector{handles});
+  const std::vector<Value> args = {floats({1, 2}), floats({10, 20})};
+  (void)result("main", args);
+  fake.copies.reserve(100);
+
+  EXPECT_EQ(allocations_of_run("main", args), 0);
+  EXPECT_EQ(allocations_of_run("main", args), 0);
+}
+
 // The memory of a result serves again when the caller releases it.
 TEST_F(RelayMemory, OfResultsThatTheCallerHoldsStays) {
   add_main(code);
