@@ -183,30 +183,6 @@ Result<Ref<TensorObject>> Machine::new_number(std::int64_t number, gantry_dtype 
   return tensor;
 }
 
-Status Machine::reshape(const Instruction& at, AnyRef* registers) {
-  GANTRY_TRY(TensorObject* const tensor, tensor_in(registers, at.a));
-  GANTRY_TRY(TensorObject* const shape, tensor_in(registers, at.b));
-  Ref<TensorObject> made = heap_.tensor();
-  GANTRY_CHECK(read_extents(*shape, made->extents));
-  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(made->extents, tensor->view.dtype));
-  GANTRY_TRY(const std::uint64_t expected,
-             tensor_bytes(gantry::shape_of(tensor->view), tensor->view.dtype));
-  if (bytes != expected) {
-    return invalid(tensor_text(tensor->view), " as ", numbers_text(made->extents),
-                   ", which has another size")
-        .with_reason("REGISTER");
-  }
-  made->view = tensor->view;
-  made->view.ndim = static_cast<std::int32_t>(made->extents.size());
-  made->view.shape = made->extents.data();
-  made->storage = tensor->storage;
-  made->owner = tensor->owner;
-  made->is_constant = tensor->is_constant;
-  made->host_data = tensor->host_data;
-  registers[at.dst] = std::move(made);
-  return {};
-}
-
 Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_tensor& tensor,
                                       gantry_device_id device) {
   if (!is_compact(tensor)) {
