@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The complete examples of the comments in sdk/include: see header_examples.cpp.
+#include <gantry/embed.h>
 #include <gantry/gantry.h>
 #include <stdio.h>
 
@@ -51,6 +52,16 @@ void announce(const gantry_host* host, const gantry_progress* progress, int* pro
   const uint64_t work = progress->work_begin(host, gantry_text("compiling kernel \"add\""));
   build_program(program);
   progress->work_end(host, work);
+}
+
+void run_once(gantry_bytes path, gantry_run run, gantry_status status);
+void run_once(gantry_bytes path, gantry_run run, gantry_status status) {
+  const gantry_embed* embed = gantry_embed_query_v1();
+  gantry_object *runtime = NULL, *module = NULL, *model = NULL;
+  gantry_code code = embed->runtime_new(NULL, &runtime, &status);
+  if (!code) code = embed->load_file(runtime, path, NULL, &module, &status);
+  if (!code) code = embed->model_new(module, NULL, &model, &status);
+  if (!code) code = embed->run(model, &run, &status);
 }
 
 #define GANTRY_PLUGIN_VERSION "1.0.0"

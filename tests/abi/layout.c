@@ -6,18 +6,8 @@
 // listed and padding is explicit, so that every change of the layout is detected.
 #include <gantry/gantry.h>
 
-#ifdef __cplusplus
-#define GANTRY_CHECK(CONDITION) static_assert(CONDITION, #CONDITION)
-#else
-#define GANTRY_CHECK(CONDITION) _Static_assert(CONDITION, #CONDITION)
-#endif
-#define SIZE(TYPE, BYTES) GANTRY_CHECK(sizeof(TYPE) == (BYTES))
-#define AT(TYPE, MEMBER, OFFSET) GANTRY_CHECK(offsetof(TYPE, MEMBER) == (OFFSET))
-#define IS(NAME, NUMBER) GANTRY_CHECK((NAME) == (NUMBER))
+#include "layout_checks.h"
 
-// The offsets below apply to 64-bit little-endian hosts.
-GANTRY_CHECK(sizeof(void*) == 8);
-GANTRY_CHECK(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 IS(GANTRY_ABI_MAJOR, 1);
 IS(GANTRY_ABI_MINOR, 0);
 
@@ -457,9 +447,7 @@ AT(gantry_trace, zero, 4);
 AT(gantry_trace, span_begin, 8);
 AT(gantry_trace, span_end, 16);
 
-// The types of members are fixed, too: an offset does not detect that a number became unsigned.
 #ifndef __cplusplus
-#define TYPE_IS(EXPRESSION, TYPE) GANTRY_CHECK(_Generic((EXPRESSION), TYPE : 1, default : 0))
 TYPE_IS(((gantry_bytes*)0)->size, uint64_t);
 TYPE_IS(((gantry_status*)0)->code, int32_t);
 TYPE_IS(((gantry_status*)0)->native_code, int64_t);

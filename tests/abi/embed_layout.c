@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The layout of gantry/embed.h, version 1, as static assertions. Compiled programs depend on it: a
+// number never changes. A struct that grows (append only) gets a new size and new lines at its end.
+// Every member is listed, so that every change of the layout is detected.
+#include <gantry/embed.h>
+
+#include "layout_checks.h"
+
+IS(GANTRY_RUNTIME, 96);
+IS(GANTRY_MODEL, 97);
+IS(GANTRY_RUNTIME_ONLY_THESE_PLUGINS, 1);
+IS(GANTRY_RUNTIME_NO_PROBE, 2);
+IS(GANTRY_LOAD_ALLOW_MISSING, 1);
+IS(GANTRY_MODEL_CAPTURE, 1);
+IS(GANTRY_SIGNATURE_OUTPUTS, 1);
+
+SIZE(gantry_log_sink, 24);
+AT(gantry_log_sink, self, 0);
+AT(gantry_log_sink, write, 8);
+AT(gantry_log_sink, destroy, 16);
+
+SIZE(gantry_runtime_options, 80);
+AT(gantry_runtime_options, struct_size, 0);
+AT(gantry_runtime_options, flags, 4);
+AT(gantry_runtime_options, config_file, 8);
+AT(gantry_runtime_options, plugin_paths, 24);
+AT(gantry_runtime_options, plugin_path_count, 32);
+AT(gantry_runtime_options, threads, 36);
+AT(gantry_runtime_options, log_level, 40);
+AT(gantry_runtime_options, log, 56);
+
+SIZE(gantry_load_options, 8);
+AT(gantry_load_options, struct_size, 0);
+AT(gantry_load_options, flags, 4);
+
+SIZE(gantry_model_options, 24);
+AT(gantry_model_options, struct_size, 0);
+AT(gantry_model_options, flags, 4);
+AT(gantry_model_options, devices, 8);
+AT(gantry_model_options, device_count, 16);
+AT(gantry_model_options, executors, 20);
+
+SIZE(gantry_parameter, 56);
+AT(gantry_parameter, struct_size, 0);
+AT(gantry_parameter, kind, 4);
+AT(gantry_parameter, name, 8);
+AT(gantry_parameter, type, 24);
+AT(gantry_parameter, shape, 40);
+AT(gantry_parameter, ndim, 48);
+AT(gantry_parameter, dtype, 52);
+
+SIZE(gantry_signature, 32);
+AT(gantry_signature, struct_size, 0);
+AT(gantry_signature, flags, 4);
+AT(gantry_signature, input_count, 8);
+AT(gantry_signature, output_count, 12);
+AT(gantry_signature, inputs, 16);
+AT(gantry_signature, outputs, 24);
+
+SIZE(gantry_run, 80);
+AT(gantry_run, struct_size, 0);
+AT(gantry_run, flags, 4);
+AT(gantry_run, function, 8);
+AT(gantry_run, input_names, 24);
+AT(gantry_run, inputs, 32);
+AT(gantry_run, input_count, 40);
+AT(gantry_run, output_count, 44);
+AT(gantry_run, outputs, 48);
+AT(gantry_run, result, 56);
+AT(gantry_run, copied_bytes, 72);
+
+SIZE(gantry_embed, 112);
+AT(gantry_embed, struct_size, 0);
+AT(gantry_embed, zero, 4);
+AT(gantry_embed, version, 8);
+AT(gantry_embed, retain, 16);
+AT(gantry_embed, release, 24);
+AT(gantry_embed, runtime_new, 32);
+AT(gantry_embed, host, 40);
+AT(gantry_embed, device_find, 48);
+AT(gantry_embed, load_file, 56);
+AT(gantry_embed, tensors_read, 64);
+AT(gantry_embed, tensor_foreign, 72);
+AT(gantry_embed, model_new, 80);
+AT(gantry_embed, model_functions, 88);
+AT(gantry_embed, model_signature, 96);
+AT(gantry_embed, run, 104);
+
+#ifndef __cplusplus
+TYPE_IS(((gantry_runtime_options*)0)->threads, int32_t);
+TYPE_IS(((gantry_runtime_options*)0)->plugin_path_count, uint32_t);
+TYPE_IS(((gantry_model_options*)0)->executors, uint32_t);
+TYPE_IS(((gantry_parameter*)0)->kind, int32_t);
+TYPE_IS(((gantry_parameter*)0)->ndim, int32_t);
+TYPE_IS(((gantry_run*)0)->output_count, uint32_t);
+TYPE_IS(((gantry_run*)0)->copied_bytes, uint64_t);
+TYPE_IS(((gantry_embed*)0)->struct_size, uint32_t);
+#endif
+
+int main(void) { return 0; }
