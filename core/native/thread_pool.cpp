@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/thread_pool.hpp"
 
+#include "core/base/forks.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/signals_blocked.hpp"
@@ -21,19 +22,10 @@ namespace {
 constexpr std::int32_t kMaxThreads = 4096;
 static_assert(kMaxThreads <= Barrier::kMaxMembers);
 
-// The number of forks between the first process and this one. In a forked child, a pool of the
-// parent has no threads.
-std::atomic<unsigned> fork_generation{0};
-
-unsigned watch_forks() {
+// A forked child has none of the threads that spin.
+void forget_spinning_threads_in_children() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, [] {
-      fork_generation.fetch_add(1, std::memory_order_relaxed);
-      forget_spinning_threads();
-    });
-  });
-  return fork_generation.load(std::memory_order_relaxed);
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_spinning_threads); });
 }
 
 // The pieces of one parallel_for. Tasks take the next index until none is left or a lower one has
@@ -104,11 +96,13 @@ ThreadPool::ThreadPool(std::int32_t threads, std::chrono::microseconds window, c
       cpus_(std::move(cpus)),
       size_(std::min(threads > 0 ? threads : cpus_in(cpus_), kMaxThreads)),
       limits_{window, cpus_in(cpus_) - 1},
-      fork_generation_(watch_forks()) {}
+      fork_count_(watch_forks()) {
+  forget_spinning_threads_in_children();
+}
 
 ThreadPool::~ThreadPool() {
   const NoCancellation guard;
-  const bool forked = fork_generation_ != fork_generation.load(std::memory_order_relaxed);
+  const bool forked = fork_count_ != fork_count();
   stopping_.store(true, std::memory_order_release);
   for (const auto& worker : workers_) {
     if (forked) {
@@ -188,7 +182,7 @@ void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
 
 bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {
   if (tasks == 1 || tasks > size() || size() == 1) return false;
-  if (fork_generation_ != fork_generation.load(std::memory_order_relaxed)) return false;
+  if (fork_count_ != fork_count()) return false;
   if (busy_.exchange(true, std::memory_order_acquire)) return false;
 
   const std::int32_t available = start_workers();

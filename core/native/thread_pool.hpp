@@ -115,7 +115,8 @@ class ThreadPool {
   std::vector<int> cpus_;
   std::atomic<std::int32_t> size_;
   SpinLimits limits_;
-  unsigned fork_generation_;
+  // In a forked child the pool of the parent has no threads.
+  unsigned fork_count_;
   // guarded by busy_
   bool started_ = false;
   std::vector<std::unique_ptr<Worker>> workers_;
