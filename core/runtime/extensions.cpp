@@ -56,7 +56,7 @@ constexpr gantry_progress kProgress = {
         RuntimeState& state = state_of(host);
         const auto& sink = state.options.work_sink;
         if (!sink && !state.log.is_enabled(LogLevel::info)) return {};
-        const Message line(PluginHost::of(host).plugin, ": ", view_of(text));
+        const Message line(PluginHost::of(host).name(), ": ", view_of(text));
         state.log.info(line);
         if (!sink) return {};
         work = ++state.last_work;

@@ -56,7 +56,7 @@ void host_log(const gantry_host* host, std::int32_t level, gantry_bytes text) {
                                              : level > GANTRY_LOG_DEBUG ? GANTRY_LOG_DEBUG
                                                                         : level);
     if (log.is_enabled(known))
-      log.write(known, {PluginHost::of(host).plugin, ": ", Message::lines(view_of(text))});
+      log.write(known, {PluginHost::of(host).name(), ": ", Message::lines(view_of(text))});
     return {};
   });
 }
@@ -70,8 +70,7 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
       *borrowed = value.get();
       return {};
     }
-    return not_found("plugin ", plugin.plugin, " has no option ", quoted(view_of(key)),
-                     "; options: ",
+    return not_found(plugin.title(), " has no option ", quoted(view_of(key)), "; options: ",
                      join(plugin.options, ", ", [](const auto& option) { return option.first; }))
         .with_reason("CONFIG_KEY");
   });
@@ -87,7 +86,7 @@ gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_byt
                           gantry_value* out, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     if (kind == GANTRY_STRING && !is_utf8(view_of(text))) {
-      return invalid("text_new: plugin ", PluginHost::of(host).plugin,
+      return invalid("text_new: ", PluginHost::of(host).title(),
                      " passes a string that is not UTF-8, ", quoted(view_of(text)),
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .with_reason("TEXT_UTF8");
@@ -136,7 +135,7 @@ gantry_code host_object_new(const gantry_host* host, const gantry_object_type* t
     const bool is_complete = type != nullptr && GANTRY_HAS(type, destroy) &&
                              type->name != nullptr && type->destroy != nullptr;
     if (!is_complete) {
-      return bug("object_new: plugin ", PluginHost::of(host).plugin,
+      return bug("object_new: ", PluginHost::of(host).title(),
                  " passes a type without `name` or `destroy`")
           .with_reason("TABLE_INCOMPLETE");
     }
@@ -184,7 +183,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
       GANTRY_TRY(above, module_argument(parent, "module_new"));
     }
     GANTRY_TRY(const gantry_module_table* table,
-               state.tables.get(module.table, concat("plugin ", PluginHost::of(host).plugin)));
+               state.tables.get(module.table, PluginHost::of(host).title()));
     Artifact made = state.new_artifact();
     if (above != nullptr) made.device_numbers = above->artifact->device_numbers;
     GANTRY_TRY(Ref<ModuleNode> node,
@@ -213,8 +212,7 @@ gantry_code host_function_new(const gantry_host* host, gantry_object* parent,
     auto made =
         new_function(function, Ref<ModuleNode>::share(above), device_type, state_of(host).life());
     if (!made.ok())
-      return std::move(made).failure().at("in function_new of plugin ",
-                                          PluginHost::of(host).plugin);
+      return std::move(made).failure().at("in function_new of ", PluginHost::of(host).title());
     return give(std::move(made), out);
   });
 }
@@ -285,6 +283,17 @@ gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry
 }
 
 }  // namespace
+
+std::string PluginHost::title() const {
+  return plugin.empty() ? std::string("the program") : concat("plugin ", plugin);
+}
+
+Status add_host_options(PluginHost& host) {
+  host.options.emplace_back("threads", OwnedValue::adopt(int_value(host.state->pool.size())));
+  GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, host.state->cache_directory));
+  host.options.emplace_back("cache_directory", std::move(cache));
+  return {};
+}
 
 void fill_host_table(PluginHost& host, std::uint32_t abi_minor) {
   host.table = {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gantry_host table of one plugin in one runtime, and the data that its functions use.
+// The gantry_host table of one plugin in one runtime, or of the program that embeds the runtime, and
+// the data that its functions use.
 #pragma once
 
 #include "core/tensor/object.hpp"
 
 #include <gantry/host.h>
+#include <gantry/result.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,15 +24,25 @@ struct PluginHost {
   gantry_host table{};
   // borrowed, outlives the plugin
   RuntimeState* state = nullptr;
-  // id, for messages
+  // id, for messages; empty: the program
   std::string plugin;
   // values that config_get returns
   std::vector<std::pair<std::string, OwnedValue>> options;
+
+  // For messages: "plugin acme.npu", "the program".
+  std::string title() const;
+  // For lines of the log: "acme.npu", "program".
+  std::string_view name() const { return plugin.empty() ? std::string_view("program") : plugin; }
 
   static PluginHost& of(const gantry_host* host) {
     return *reinterpret_cast<PluginHost*>(const_cast<gantry_host*>(host));
   }
 };
+
+// Adds the options that every plugin has: "threads", "cache_directory".
+//
+// host     [in,out] with its state
+Status add_host_options(PluginHost& host);
 
 inline RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(host).state; }
 

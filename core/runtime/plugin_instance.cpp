@@ -33,13 +33,7 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
     GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));
     host.options.emplace_back(value.key, std::move(made));
   }
-
-  // The options that every plugin has.
-  GANTRY_TRY(OwnedValue threads, ToValue()(std::int64_t{state.pool.size()}));
-  host.options.emplace_back("threads", std::move(threads));
-  GANTRY_TRY(OwnedValue cache, ToValue()(state.cache_directory));
-  host.options.emplace_back("cache_directory", std::move(cache));
-  return {};
+  return add_host_options(host);
 }
 
 // Device numbers that are released unless the plugin is created.

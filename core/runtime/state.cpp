@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/state.hpp"
 
+#include "core/base/forks.hpp"
 #include "core/base/text.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/manifest/declared_layouts.hpp"
@@ -152,7 +153,8 @@ const gantry_host_info& core_info() {
 std::string_view core_version() { return GANTRY_CORE_VERSION; }
 
 RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
-    : options(std::move(given)),
+    : forks(watch_forks()),
+      options(std::move(given)),
       config(std::move(read)),
       environment(std::move(found)),
       cache_directory(cache_of(config, environment)),
@@ -176,6 +178,14 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
 RuntimeState::~RuntimeState() {
   // Frees the blocks on devices while their plugins exist.
   workspaces.close();
+}
+
+Status RuntimeState::check_process() const {
+  if (forks == fork_count()) [[likely]]
+    return {};
+  return unavailable("the runtime is not used: it was created before this process was forked; ",
+                     "create another one, or call exec()")
+      .with_reason("PROCESS_FORKED");
 }
 
 Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
@@ -203,6 +213,9 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
         concat("devices.", device.name, ".memory_limit_mib of ", device.file));
   }
   GANTRY_CHECK(add_host_globals(*state->globals));
+  state->program.state = state.get();
+  GANTRY_CHECK(add_host_options(state->program));
+  fill_host_table(state->program, GANTRY_ABI_MINOR);
 
   const Span span(state->trace.get(), "find plugins", "plugin");
   SearchResult found =

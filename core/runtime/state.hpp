@@ -18,6 +18,7 @@
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/config.hpp"
 #include "core/runtime/environment.hpp"
+#include "core/runtime/host_table.hpp"
 #include "core/runtime/loaded_file.hpp"
 #include "core/runtime/plugin_instance.hpp"
 #include "core/tensor/device_set.hpp"
@@ -29,6 +30,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace gantry {
 
@@ -47,6 +49,11 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
 
   // Returns a pin for objects that may outlive the handle.
   Pin life() { return shared_from_this(); }
+  // Checks that this process has created the runtime.
+  //
+  // returns  unavailable, reason PROCESS_FORKED
+  // costs    one load
+  Status check_process() const;
   // Returns an artifact without a file that keeps this runtime alive.
   Artifact new_artifact() { return {life(), globals, trace.get()}; }
 
@@ -56,6 +63,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   Result<std::shared_ptr<const Device>> device(std::int32_t type);
   Result<std::shared_ptr<const Device>> device(std::string_view kind);
 
+  // fork_count() when it was created
+  const unsigned forks;
   const RuntimeOptions options;
   const Config config;
   const Environment environment;
@@ -79,8 +88,22 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   // of objects and sources that are loaded
   const LinkCache links;
   std::unique_ptr<Prober> prober;
+  // for the program that embeds the runtime
+  PluginHost program;
   // last member, because its plugins must be destroyed first
   std::unique_ptr<PluginSet> plugins;
+};
+
+// The runtime that loaded or created an artifact.
+inline std::shared_ptr<RuntimeState> state_of(const Artifact& artifact) {
+  // RuntimeState::life()
+  return std::static_pointer_cast<RuntimeState>(std::const_pointer_cast<void>(artifact.runtime));
+}
+
+// The state of a handle, and a handle of a state.
+struct RuntimeAccess {
+  static RuntimeState& state(const Runtime& runtime) { return *runtime.state_; }
+  static Runtime handle(std::shared_ptr<RuntimeState> state) { return Runtime(std::move(state)); }
 };
 
 }  // namespace gantry

@@ -210,6 +210,8 @@ class GANTRY_EXPORT Runtime {
  private:
   // core/runtime/installed_plugins.hpp
   friend class InstalledPlugins;
+  // core/runtime/state.hpp
+  friend struct RuntimeAccess;
   explicit Runtime(std::shared_ptr<RuntimeState> state) : state_(std::move(state)) {}
   std::shared_ptr<RuntimeState> state_;
 };
