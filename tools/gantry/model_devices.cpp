@@ -5,9 +5,9 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/format/model_signature.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/installed_plugins.hpp"
+#include "core/runtime/named_devices.hpp"
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/device_name.hpp>
@@ -21,58 +21,8 @@ namespace {
 
 constexpr std::string_view cpu = "cpu";
 
-struct NamedDevices {
-  // kinds, the CPU last: "opencl", "cpu"
-  std::vector<std::string> kinds;
-  // named by a graph, which runs on no other device
-  bool required = false;
-
-  void add(std::string_view kind) {
-    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.emplace_back(kind);
-  }
-};
-
-// The kind of device that runs modules of this type key; empty if there is none.
-std::string_view kind_for_key(std::string_view key, const std::vector<Candidate>& candidates) {
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.manifest) continue;
-    const Manifest& manifest = *candidate.manifest;
-    const bool serves = std::ranges::any_of(manifest.keys, [&](const ManifestKey& each) {
-      return each.key == key || std::ranges::find(each.aliases, key) != each.aliases.end();
-    });
-    if (serves && manifest.devices.size() == 1) return manifest.devices.front().name;
-  }
-  return dlpack_number(key) != 0 ? key : std::string_view();
-}
-
-NamedDevices devices_named_by(const Artifact& artifact, const Runtime& runtime) {
-  NamedDevices named;
-  for (const Entry& entry : artifact.container.entries) {
-    const auto signature = read_signature(entry);
-    // An invalid graph is reported when an executor is created.
-    if (!signature.ok() || !*signature) continue;
-    for (const std::int64_t number : (*signature)->device_numbers) {
-      const auto moved = std::ranges::find(artifact.device_numbers, number,
-                                           [](const auto& pair) { return pair.first; });
-      const auto type = moved == artifact.device_numbers.end() ? number : moved->second;
-      const std::string_view kind = dlpack_name(static_cast<std::int32_t>(type));
-      if (!kind.empty()) named.add(kind);
-    }
-  }
-  named.required = !named.kinds.empty();
-  if (!named.required) {
-    const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
-    for (const Entry& entry : artifact.container.entries) {
-      const std::string_view kind = kind_for_key(entry.type_key, candidates);
-      if (!kind.empty()) named.add(kind);
-    }
-  }
-  // Graphs of several devices start on an accelerator and use the CPU where they name it.
-  if (const auto at = std::ranges::find(named.kinds, cpu); at != named.kinds.end()) {
-    std::rotate(at, at + 1, named.kinds.end());
-  }
-  if (named.kinds.empty()) named.add(cpu);
-  return named;
+NamedDevices named_by(const Artifact& artifact, const Runtime& runtime) {
+  return named_devices(artifact, InstalledPlugins(runtime).set());
 }
 
 // "this host has: cpu, opencl:0". Opens all plugins.
@@ -134,7 +84,7 @@ Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadO
   if (model.ok() || model.error().code != Code::unavailable) return model;
   const auto artifact = InstalledPlugins(runtime).read_artifact(path);
   if (!artifact.ok()) return model;
-  const NamedDevices named = devices_named_by(**artifact, runtime);
+  const NamedDevices named = named_by(**artifact, runtime);
   for (const std::string& kind : named.kinds) {
     if (!runtime.device(kind).ok()) {
       return std::move(model).error().at(quoted((*artifact)->name), " is made for ",
@@ -147,7 +97,7 @@ Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadO
 Result<std::vector<std::string>> choose_devices(Runtime& runtime, const Module& model,
                                                 const DeviceOptions& options) {
   const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(model.get())->artifact;
-  const NamedDevices named = devices_named_by(artifact, runtime);
+  const NamedDevices named = named_by(artifact, runtime);
   if (!options.names.empty()) {
     GANTRY_CHECK(check_given(runtime, artifact, named, options.names));
     return options.names;
