@@ -113,10 +113,12 @@ Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* 
 class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
+  // set_input  [in]  of the executor
   GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
-                std::vector<std::string> results)
+                Function set_input, std::vector<std::string> results)
       : FunctionState(std::move(function), std::move(parameters), executor.module()),
         executor_(std::move(executor)),
+        set_input_(std::move(set_input)),
         outputs_(std::move(results)) {}
 
   std::string subject() const override { return "the model"; }
@@ -141,8 +143,32 @@ class GraphFunction final : public FunctionState {
     return outputs;
   }
 
+  Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) override {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      gantry_value name{};
+      name.kind = GANTRY_CSTRING;
+      name.cstring = inputs[i].name.c_str();
+      const gantry_value args[] = {name, values[i]};
+      GANTRY_CHECK(set_input_.call(args));
+      copied_bytes += tensor_size(values[i]);
+    }
+    return executor_.run();
+  }
+  void forget() override {}
+  bool reuses_outputs() const override { return true; }
+
+  Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
+    GANTRY_TRY(std::vector<InputInfo> stated, tensors_of(executor_, "get_output_info"));
+    GANTRY_TRY(const std::vector<NamedValue> named, outputs());
+    // An output that the graph lists twice is stated once.
+    if (stated.size() != named.size()) return std::optional<std::vector<InputInfo>>();
+    for (std::size_t i = 0; i < named.size(); ++i) stated[i].name = named[i].name;
+    return std::optional(std::move(stated));
+  }
+
  private:
   Executor executor_;
+  Function set_input_;
   std::vector<std::string> outputs_;
 };
 
@@ -167,8 +193,9 @@ class GraphModel final : public ModelState {
       for (std::size_t i = 0; i < outputs.size(); ++i)
         names.push_back(compiled_output_name(outputs[i].name, i, outputs.size()));
     }
+    GANTRY_TRY(Function set_input, executor.module().function("set_input"));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(names));
+                                           std::move(set_input), std::move(names));
   }
 
  private:

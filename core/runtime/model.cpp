@@ -7,6 +7,7 @@
 #include "core/runtime/model_state.hpp"
 #include "core/runtime/state.hpp"
 #include "core/runtime/vm_model.hpp"
+#include "core/tensor/tensor.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
@@ -81,6 +82,25 @@ Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& m
   return vm_model(std::move(runtime), module, *load, layouts, devices, options);
 }
 
+Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
+  const std::vector<InputInfo>& inputs = function.inputs;
+  const auto found = std::ranges::find(inputs, name, &InputInfo::name);
+  if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
+  const auto position = parse_number<std::size_t>(name);
+  if (position && *position < inputs.size()) return *position;
+  std::vector<std::string_view> names;
+  for (const InputInfo& input : inputs) names.push_back(input.name);
+  return invalid(function.subject(), " has no input ", quoted(name), did_you_mean(name, names))
+      .with_reason("INPUT");
+}
+
+std::uint64_t tensor_size(const gantry_value& value) {
+  const gantry_tensor* const tensor = gantry_value_tensor(&value);
+  if (tensor == nullptr) return 0;
+  const auto size = data_bytes(*tensor);
+  return size.ok() ? *size : 0;
+}
+
 Result<Module> made_for(Runtime& runtime, const Function& make,
                         std::span<const std::string> names) {
   std::vector<gantry_value> args;
@@ -124,16 +144,7 @@ std::span<const InputInfo> ModelFunction::inputs() const { return state_->inputs
 const Module& ModelFunction::module() const { return state_->module; }
 
 Result<std::size_t> ModelFunction::input(std::string_view name) const {
-  return guard([&]() -> Result<std::size_t> {
-    const auto inputs = this->inputs();
-    const auto found = std::ranges::find(inputs, name, &InputInfo::name);
-    if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
-    const auto position = parse_number<std::size_t>(name);
-    if (position && *position < inputs.size()) return *position;
-    std::vector<std::string_view> names;
-    for (const InputInfo& input : inputs) names.push_back(input.name);
-    return invalid(subject(), " has no input ", quoted(name), did_you_mean(name, names));
-  });
+  return guard([&] { return input_index(*state_, name); });
 }
 
 Status ModelFunction::set_input(std::size_t index, const Tensor& tensor) {

@@ -11,7 +11,9 @@
 #include <gantry/result.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,19 @@ class FunctionState {
   virtual Status set_value(std::size_t index, const Any& value) = 0;
   virtual Status run() = 0;
   virtual Result<std::vector<NamedValue>> outputs() const = 0;
+
+  // Runs the function with a value for each input. Keeps none of them beyond forget().
+  //
+  // values   [in]   inputs.size(), valid until forget(); tensors are compact and have the dtypes and
+  //                 shapes of the inputs
+  // copied_bytes [in,out] is increased by the size of tensors that the function does not use in place
+  virtual Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) = 0;
+  // Releases the inputs and outputs of the last run, unless they are memory of the function.
+  virtual void forget() = 0;
+  // True if outputs() returns memory of the function, which the next run writes.
+  virtual bool reuses_outputs() const = 0;
+  // Returns the outputs that the file states; nullopt if it does not state them.
+  virtual Result<std::optional<std::vector<InputInfo>>> stated_outputs() const = 0;
 
   std::string name;
   const std::vector<InputInfo> inputs;
@@ -68,6 +83,12 @@ Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& m
                                                 const PayloadLayouts& layouts,
                                                 std::span<const std::string> devices,
                                                 const ModelOptions& options);
+
+// See ModelFunction::input. An error has the reason INPUT.
+Result<std::size_t> input_index(const FunctionState& function, std::string_view name);
+
+// Returns the size of a tensor in bytes; 0 for other values.
+std::uint64_t tensor_size(const gantry_value& value);
 
 // Calls a function that creates an executor or a virtual machine from devices.
 //

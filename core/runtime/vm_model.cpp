@@ -5,10 +5,15 @@
 #include "core/format/details.hpp"
 #include "core/format/vm_details.hpp"
 #include "core/module/module.hpp"
+#include "core/runtime/state.hpp"
+#include "core/tensor/tensor.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 #include <gantry/utf8.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <map>
 #include <optional>
@@ -40,23 +45,45 @@ InputInfo input_of(std::string name, const Detail* annotations) {
   return input;
 }
 
+// The device of the inputs of a machine: its first one.
+struct InputDevice {
+  std::string name;
+  gantry_device_id id;
+  // its addresses are handles
+  bool is_opaque;
+
+  static Result<InputDevice> find(Runtime& runtime, const std::string& name) {
+    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
+    GANTRY_TRY(const gantry_device found, runtime.device_table(id));
+    return InputDevice{name, id, (found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0};
+  }
+
+  // True if compiled code accepts the tensor as it is.
+  bool accepts(const gantry_value& value) const {
+    if (value.kind != GANTRY_TENSOR) return false;
+    const gantry_tensor& tensor = *gantry_value_tensor(&value);
+    return same_device(tensor.device, id) && tensor.byte_offset == 0 && is_compact(tensor) &&
+           (is_opaque || is_aligned_in_place(tensor.data, in_place_alignment_since_v0_10));
+  }
+};
+
 class VmFunction final : public FunctionState {
  public:
+  // result   [in]   as input_of() returns it
   VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
-             Module machine, Function call, std::string device)
+             InputInfo result, Module machine, Function call, InputDevice device)
       : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
         device_(std::move(device)),
+        stated_result_(std::move(result)),
         args_(inputs.size()) {}
 
   std::string subject() const override { return concat("function ", quoted(name)); }
 
   Status set_tensor(std::size_t index, const Tensor& tensor) override {
     // Compiled code accepts no tensor that begins within its memory, such as a row.
-    GANTRY_TRY(const Tensor copy, runtime_.tensor(tensor.shape(), tensor.dtype(), device_));
-    GANTRY_CHECK(runtime_.copy(tensor, copy));
-    args_[index] = Any::share(copy);
+    GANTRY_TRY(args_[index], copied(*tensor.dlpack()));
     return {};
   }
 
@@ -72,21 +99,53 @@ class VmFunction final : public FunctionState {
         return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
       values_.push_back(args_[i]->value());
     }
-    auto result = call_.call(values_);
-    if (!result.ok()) return std::move(result).failure().at("in ", subject());
-    result_ = std::move(*result);
-    return {};
+    return call_machine();
   }
 
   Result<std::vector<NamedValue>> outputs() const override {
     return named_items(result_, "output");
   }
 
+  Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) override {
+    values_.assign(values.begin(), values.end());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
+      if (tensor == nullptr || device_.accepts(values[i])) continue;
+      GANTRY_TRY(args_[i], copied(*tensor));
+      values_[i] = args_[i]->value();
+      copied_bytes += tensor_size(values[i]);
+    }
+    return call_machine();
+  }
+  void forget() override {
+    values_.clear();
+    args_.assign(inputs.size(), std::nullopt);
+    result_ = Any();
+  }
+  bool reuses_outputs() const override { return false; }
+  Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
+    if (!stated_result_.type) return std::optional<std::vector<InputInfo>>();
+    return std::optional(std::vector{stated_result_});
+  }
+
  private:
+  Result<Any> copied(const gantry_tensor& tensor) {
+    GANTRY_TRY(const Tensor copy, runtime_.tensor(shape_of(tensor), tensor.dtype, device_.name));
+    GANTRY_CHECK(
+        tensor_copy(RuntimeAccess::state(runtime_).devices, tensor, *copy.dlpack(), nullptr));
+    return Any::share(copy);
+  }
+  Status call_machine() {
+    auto result = call_.call(values_);
+    if (!result.ok()) return std::move(result).failure().at("in ", subject());
+    result_ = std::move(*result);
+    return {};
+  }
+
   Runtime runtime_;
   Function call_;
-  // its first one
-  std::string device_;
+  InputDevice device_;
+  InputInfo stated_result_;
   // nullopt: not set
   std::vector<std::optional<Any>> args_;
   // of args_, for the call
@@ -128,7 +187,7 @@ struct MachineFunctions {
 class VmModel final : public ModelState {
  public:
   VmModel(Runtime runtime, Module machine, MachineFunctions own, const Module& executable,
-          const PayloadLayouts& layouts, std::string device)
+          const PayloadLayouts& layouts, InputDevice device)
       : ModelState(std::move(machine), own.names, "main"),
         runtime_(std::move(runtime)),
         functions_(std::move(own)),
@@ -139,11 +198,15 @@ class VmModel final : public ModelState {
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     GANTRY_TRY(std::vector<std::string> names, functions_.parameters(name));
     GANTRY_TRY(Function call, module.function(name));
-    const Detail* const annotations = annotations_of(name);
+    const Detail* const described = description_of(name);
+    const Detail* const annotations =
+        described != nullptr ? described->find("annotations") : nullptr;
     std::vector<InputInfo> inputs;
     for (std::string& input : names) inputs.push_back(input_of(std::move(input), annotations));
-    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), module, std::move(call),
-                                        device_);
+    InputInfo result = input_of("returns", described);
+    result.name = "output";
+    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), std::move(result),
+                                        module, std::move(call), device_);
   }
 
   std::string text_of(const std::string& name) const override {
@@ -154,18 +217,17 @@ class VmModel final : public ModelState {
   }
 
  private:
-  const Detail* annotations_of(std::string_view name) {
+  const Detail* description_of(std::string_view name) {
     if (!described_) described_ = described_executable(executable_, layouts_);
     const Detail* const all = described_->find("functions");
-    const Detail* const function = all != nullptr ? all->find(name) : nullptr;
-    return function != nullptr ? function->find("annotations") : nullptr;
+    return all != nullptr ? all->find(name) : nullptr;
   }
 
   Runtime runtime_;
   MachineFunctions functions_;
   Module executable_;
   const PayloadLayouts& layouts_;
-  std::string device_;
+  InputDevice device_;
   // nullopt: not read yet
   std::optional<Detail> described_;
 };
@@ -181,8 +243,9 @@ Result<std::shared_ptr<ModelState>> vm_model(Runtime runtime, const Module& modu
   auto machine = made_for(runtime, load, devices);
   if (!machine.ok()) return std::move(machine).failure().at("while making a virtual machine");
   GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(*machine));
+  GANTRY_TRY(InputDevice device, InputDevice::find(runtime, devices.front()));
   return std::make_shared<VmModel>(std::move(runtime), std::move(*machine), std::move(functions),
-                                   module, layouts, devices.front());
+                                   module, layouts, std::move(device));
 }
 
 }  // namespace gantry
