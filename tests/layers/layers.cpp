@@ -189,8 +189,10 @@ class Checker {
   void check_core(const Include& include) {
     const std::string& what = include.path;
     const std::string component = first_parts(path_.substr(5), 1);
-    const bool is_api =
-        component == "runtime/" && fs::exists(root_ / "core/runtime/include" / what);
+    const auto own = components_.find(component.substr(0, component.size() - 1));
+    const bool uses_runtime =
+        component == "runtime/" || (own != components_.end() && own->second.contains("runtime"));
+    const bool is_api = uses_runtime && fs::exists(root_ / "core/runtime/include" / what);
     if (what.starts_with("gantry/") && !is_api && !is_sdk_header(what))
       return refuse(include, "which is not a header of the SDK");
     if (what.starts_with("gantry/") && include.is_quoted)

@@ -412,6 +412,9 @@ INSTANTIATE_TEST_SUITE_P(
                "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, but plugins/opencl/ may include only "
                "itself, the SDK, core/format and libraries"},
+        Breach{"ComponentBelowTheRuntimeIncludesTheEmbeddersHeader", "core/elf/x.cpp",
+               "#include <gantry/runtime.hpp>\n",
+               ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
         Breach{"PluginIncludesTheEmbeddersHeader", "plugins/cuda/x.cpp",
                "#include <gantry/runtime.hpp>\n",
                ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},

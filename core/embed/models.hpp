@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/embed/objects.hpp"
+#include "core/module/module.hpp"
+
+#include <gantry/embed.h>
+#include <gantry/result.hpp>
+
+#include <string_view>
+
+namespace gantry {
+
+// See gantry_embed::model_new.
+Result<Ref<ModelObject>> new_model(ModuleNode& module, const gantry_model_options* given);
+
+// See gantry_embed::model_signature.
+Result<const gantry_signature*> signature_of(ModelObject& model, std::string_view function);
+
+}  // namespace gantry

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/embed/run_inputs.hpp"
+
+#include "core/embed/arguments.hpp"
+#include "core/tensor/tensor.hpp"
+
+#include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
+#include <gantry/value.hpp>
+
+#include <string>
+
+namespace gantry {
+namespace {
+
+std::string title_of(const FunctionState& function, const InputInfo& input) {
+  return concat("input ", quoted(input.name), " of ", function.subject());
+}
+
+Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
+  auto bytes = data_bytes(tensor);
+  if (!bytes.ok()) return std::move(bytes).failure().with_reason("ARGUMENT_SHAPE").at("in ", title);
+  if (!is_compact(tensor)) {
+    return invalid(title, " has strides, expected dense rows: ", tensor_text(tensor))
+        .with_reason("ARGUMENT_STRIDES");
+  }
+  if (tensor.data != nullptr || *bytes == 0) return {};
+  return invalid(title, " is at address 0").with_reason("ARGUMENT");
+}
+
+Status check_value(const FunctionState& function, std::size_t index, const gantry_value& value) {
+  const InputInfo& input = function.inputs[index];
+  const bool is_null =
+      value.kind == GANTRY_TENSOR_REF || value.kind >= GANTRY_OBJECT ? value.p == nullptr : false;
+  const gantry_tensor* const tensor = is_null ? nullptr : gantry_value_tensor(&value);
+  if (is_null || (tensor == nullptr && input.type)) {
+    return invalid(title_of(function, input), " is ",
+                   is_null ? std::string("NULL") : kind_text(value.kind), ", expected ",
+                   input.type ? "a tensor" : "a value")
+        .with_reason("ARGUMENT_KIND");
+  }
+  if (tensor == nullptr) return {};
+  const std::string title = title_of(function, input);
+  GANTRY_CHECK(check_tensor(*tensor, title));
+  return input.type ? check_type(*tensor, *input.type, input.type_text, title) : Status();
+}
+
+}  // namespace
+
+Status check_type(const gantry_tensor& tensor, const TensorType& type, std::string_view type_text,
+                  std::string_view title) {
+  if (has_type(tensor.dtype, shape_of(tensor), type)) return {};
+  return invalid(title, " is ", tensor_text(tensor), ", expected ", type_text)
+      .with_reason(same_dtype(tensor.dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
+}
+
+Result<std::vector<gantry_value>> ordered_inputs(const FunctionState& function,
+                                                 const gantry_run& run) {
+  const std::size_t count = function.inputs.size();
+  if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
+  if (run.input_count > count) {
+    return invalid(function.subject(), " has ", count, " inputs, ", run.input_count, " are given")
+        .with_reason("INPUT");
+  }
+  std::vector<gantry_value> values(count);
+  std::vector<bool> given(count);
+  for (std::uint32_t i = 0; i < run.input_count; ++i) {
+    std::size_t index = i;
+    if (run.input_names != nullptr) {
+      GANTRY_TRY(index, input_index(function, view_of(run.input_names[i])));
+    }
+    if (given[index]) {
+      return invalid(title_of(function, function.inputs[index]), " is given twice")
+          .with_reason("INPUT");
+    }
+    GANTRY_CHECK(check_value(function, index, run.inputs[i]));
+    values[index] = run.inputs[i];
+    given[index] = true;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!given[i])
+      return invalid(title_of(function, function.inputs[i]), " is missing").with_reason("INPUT");
+  }
+  return values;
+}
+
+}  // namespace gantry

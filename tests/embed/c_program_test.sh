@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what an embedder needs into an empty prefix, builds sdk/embed/digits.c against the installed header with
+# nothing but pkg-config, and compares the digits that it recognizes with TVM's.
+#
+# usage: c_program_test.sh SOURCE_DIR BUILD_DIR
+set -eu
+source=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "embed: FAILED: $*" >&2; exit 1; }
+
+for component in core dev sdk plugin-graph; do
+  cmake --install "$build" --prefix "$work/prefix" --component $component >"$work/install.log" 2>&1 ||
+    { cat "$work/install.log"; fail "installing $component"; }
+done
+libdir=$(dirname "$(find "$work/prefix" -name libgantry.so)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig:$work/prefix/share/pkgconfig
+# shellcheck disable=SC2046
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/digits" "$source/sdk/embed/digits.c" \
+  $(pkg-config --cflags --libs gantry) || fail "building the program"
+
+golden=$source/tests/golden/data/tvm-0.12
+export LD_LIBRARY_PATH=$libdir
+"$work/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >"$work/answers" || fail "running the program"
+cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the results differ from TVM's"
+
+# Errors are printed and the status is 1.
+for arguments in "" "absent.so $golden/digits_mlp.input.npz" "$golden/digits_mlp_llvm.so absent.npz"; do
+  # shellcheck disable=SC2086
+  if "$work/digits" $arguments >"$work/out" 2>"$work/error"; then fail "the program succeeds with \"$arguments\""; fi
+  grep -q '^digits: ' "$work/error" || fail "the program prints no error with \"$arguments\""
+done
