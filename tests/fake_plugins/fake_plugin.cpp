@@ -207,6 +207,20 @@ const void* get_extension(void*, const char* id) {
 }
 #endif
 
+#ifdef FAKE_GENERATOR_HANGS
+gantry_code build(void*, const gantry_build*, const gantry_sink*, gantry_status*) {
+  return GANTRY_OK;
+}
+gantry_code check(void*, const gantry_build*, gantry_status*) {
+  hang();
+  return GANTRY_OK;
+}
+const gantry_generator generator{sizeof generator, 0, build, check};
+const void* get_extension(void*, const char* id) {
+  return std::string_view(id) == GANTRY_GENERATOR_1 ? &generator : nullptr;
+}
+#endif
+
 const gantry_loader_table loader = [] {
   gantry_loader_table t{};
   t.struct_size = sizeof t;
@@ -289,7 +303,7 @@ const Table all = [] {
   t.table.create = create;
 #endif
   t.table.destroy = destroy;
-#ifdef FAKE_GLOBALS
+#if defined(FAKE_GLOBALS) || defined(FAKE_GENERATOR_HANGS)
   t.table.get_extension = get_extension;
 #endif
   return t;

@@ -69,6 +69,11 @@ TEST_F(TargetsCommand, ListsKindsOfTheHostAndOfPlugins) {
   EXPECT_EQ(acme["keys"], json({"npu"}));
   EXPECT_EQ(acme["type_key"], "acme.npu");
   EXPECT_EQ(acme["languages"], json({"npu-c"}));
+  json generator = acme["generators"].at(0);
+  EXPECT_THAT(generator["error"].get<std::string>(), HasSubstr("libacme.so"));
+  generator.erase("error");
+  EXPECT_EQ(generator, json::parse(R"({"name": "acme.npu", "is_built_in": false,
+      "languages": ["npu-c"], "code": "compiled", "is_available": false, "program": null})"));
   EXPECT_EQ(acme["options"][0], json::parse(R"({"name": "cores", "type": "int", "default": 4,
       "doc": "number of cores", "attribute": "multiprocessors"})"));
   EXPECT_EQ(acme["options"][3], json::parse(R"({"name": "mattr", "type": "list", "default": null,
@@ -85,19 +90,20 @@ TEST_F(TargetsCommand, ListsOptionsDevicesAndTagsAsText) {
   EXPECT_THAT(listed.out, HasSubstr("acme  acme.npu\n"
                                     "  device  acme_npu: none on this host\n"
                                     "  keys  npu\n"
-                                    "  builds  payloads \"acme.npu\" from npu-c\n"
-                                    "  options\n"
+                                    "  generators\n"
+                                    "    acme.npu  from npu-c: compiled code, not on this host: "));
+  EXPECT_THAT(listed.out, HasSubstr("  options\n"
                                     "    cores  int, default 4, of the device  number of cores\n"
                                     "    isa  string  instruction set\n"
                                     "    fast  bool, default true  inexact\n"
                                     "    mattr  list  features\n"
                                     "  tags  acme/edge\n"));
   EXPECT_THAT(listed.out, HasSubstr("llvm  built in\n  device  cpu: cpu:0\n"));
+  EXPECT_THAT(listed.out, HasSubstr("  generators\n    C compiler  compiled code, /"));
   EXPECT_THAT(listed.out, HasSubstr("options of every kind\n  device  string  "));
 }
 
-// Kernels of these kinds are compiled by programs, which plugins do not start.
-TEST_F(TargetsCommand, ListsTheProgramsThatPackStarts) {
+TEST_F(TargetsCommand, ListsTheBuiltInGenerators) {
   write_file(temp_ / "gpu.yaml", R"(schema: "1.0"
 id: acme.gpu
 version: "1.0.0"
@@ -119,14 +125,26 @@ target_kinds: [{name: vulkan}, {name: cuda}]
   const Outcome as_json = listed({"--json"}, "glsl");
 
   ASSERT_EQ(found.status, 0) << found.err;
-  EXPECT_THAT(found.out, HasSubstr("  compiles  glsl with glsl, " + path + "\n"));
-  EXPECT_THAT(found.out, HasSubstr("  compiles  cuda with nvcc, not on this host\n"));
-  EXPECT_THAT(missing.out, HasSubstr("  compiles  glsl with no-glsl, not on this host\n"));
+  EXPECT_THAT(found.out, HasSubstr("  generators\n"
+                                   "    SPIR-V  from spirv: compiled code\n"
+                                   "    glslang  from glsl, spirv: compiled code, " +
+                                   path + "\n"));
+  EXPECT_THAT(found.out,
+              HasSubstr("  generators\n"
+                        "    nvcc  from cuda: compiled code, not on this host: program \"nvcc\" "
+                        "cannot be started: No such file or directory\n"
+                        "    CUDA source  from cuda: source\n"));
+  EXPECT_THAT(missing.out, HasSubstr("    glslang  from glsl, spirv: compiled code, not on this "
+                                     "host: program \"no-glsl\" cannot be started"));
   const json kinds = json::parse(as_json.out)["kinds"];
   EXPECT_EQ(kinds.back()["name"], "vulkan");
-  EXPECT_EQ(kinds.back()["programs"],
-            json({{{"language", "glsl"}, {"name", "glsl"}, {"path", path}}}));
-  EXPECT_EQ(kinds[1]["programs"], json::array());
+  EXPECT_EQ(kinds.back()["generators"][1], json({{"name", "glslang"},
+                                                 {"is_built_in", true},
+                                                 {"languages", {"glsl", "spirv"}},
+                                                 {"code", "compiled"},
+                                                 {"is_available", true},
+                                                 {"error", nullptr},
+                                                 {"program", path}}));
 }
 
 TEST_F(TargetsCommand, ReadsATargetInBothForms) {
@@ -165,6 +183,26 @@ TEST_F(TargetsCommand, ReadsAttributesOfADevice) {
 }
 
 #ifdef GANTRY_FAKE_NVRTC
+
+TEST(TargetsOfCuda, ShowWhetherNvrtcIsThere) {
+  const auto generator = [](const std::string& nvrtc) {
+    const Outcome listed = run_gantry({"--plugins", built_plugins("cuda"), "targets", "--json"},
+                                      {"GANTRY_CONFIG_GANTRY_CUDA__NVRTC=" + nvrtc});
+    EXPECT_EQ(listed.status, 0) << listed.err;
+    for (const json& kind : json::parse(listed.out)["kinds"]) {
+      if (kind["name"] == "cuda") return kind["generators"][0];
+    }
+    return json();
+  };
+
+  const json found = generator(GANTRY_FAKE_NVRTC);
+  const json missing = generator("/nowhere/libnvrtc.so");
+
+  EXPECT_EQ(found["name"], "gantry.cuda");
+  EXPECT_EQ(found["is_available"], true);
+  EXPECT_EQ(missing["is_available"], false);
+  EXPECT_THAT(missing["error"].get<std::string>(), HasSubstr("NVRTC"));
+}
 
 // Packs a kernel in CUDA C++ with the plugin gantry.cuda and an imitation of NVRTC.
 class PackCuda : public ::testing::Test {

@@ -53,6 +53,22 @@ TEST_F(FailingDriver, ThatHangsIsALineWithTheTime) {
             "1 s, without output\n");
 }
 
+TEST_F(FailingDriver, ThatHangsInTheCheckOfAGeneratorIsALineWithTheTime) {
+  world.add("hangs", "generator_hangs",
+            ManifestBuilder()
+                .set("keys", "[{key: fake, payload: [str]}]")
+                .device("fake_device")
+                .set("target_kinds", "[{name: fake, type_key: fake, languages: [f]}]"));
+
+  const Outcome targets = gantry({"targets", "--timeout", "1"});
+
+  EXPECT_EQ(targets.status, 0);
+  EXPECT_EQ(targets.err,
+            "gantry: warning: plugin test.fake 1.0.0 is not used: the code generator did not "
+            "return within 1 s; its last output is \"fake: waiting for the device\"\n");
+  EXPECT_THAT(targets.out, HasSubstr("    test.fake  from f: compiled code, not on this host: "));
+}
+
 TEST_F(FailingDriver, DoesNotHideAnotherPluginForItsDevice) {
   add("aborts", "count_aborts");
   world.add("works", "second", fake_manifest().id("test.second").version("2.0.0"));

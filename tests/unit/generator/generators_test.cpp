@@ -92,7 +92,7 @@ TEST_F(ProgramOfAGenerator, IsAPathThatCannotBeStarted) {
 
     const auto found = find_generator_program(row_of("nvcc"), programs_);
 
-    // Permissions do not apply to the superuser as long as anyone may execute the file.
+    // The superuser, too, starts only a file that somebody may execute.
     ASSERT_FALSE(found.ok());
     EXPECT_EQ(found.error().code, Code::unavailable);
     EXPECT_EQ(found.error().native_code, name == std::string("none") ? ENOENT : EACCES);
