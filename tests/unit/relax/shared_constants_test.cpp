@@ -35,7 +35,7 @@ class ConstantResults : public VmTest {
 
 TEST_F(ConstantResults, AreCopies) {
   for (const gantry_device_id device : {cpu, handles}) {
-    code = {};
+    code = gantry::test::RelaxAssembler();
     const auto constant = code.floats({2}, {1, 2});
     code.function("main", {}, 1);
     call(0, "vm.builtin.copy", {constant});
