@@ -29,6 +29,7 @@ class Machine::Running {
   explicit Running(Machine& machine) : machine_(machine) { machine_.blocks_->begin_run(); }
   ~Running() {
     machine_.leave_all_frames();
+    machine_.drop_copies();
     machine_.blocks_->end_run();
   }
   Running(const Running&) = delete;

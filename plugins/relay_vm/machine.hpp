@@ -151,7 +151,9 @@ class Machine {
                                gantry_device_id device);
   Result<Value> export_value(Object* object, std::uint32_t depth);
   Result<Value> export_tensor(TensorObject& tensor);
-  Result<Value> export_copy(const TensorObject& tensor);
+  // Exports a copy, the same one for each place that a tensor has in a result.
+  Result<Value> export_copy(TensorObject& tensor);
+  void drop_copies();
 
   void* stream_of(gantry_device_id device) const;
   gantry_device_id host_device() const { return devices_[code_->program.host_device]; }
@@ -188,6 +190,8 @@ class Machine {
   gantry_env env_{};
   std::uint64_t transfers_ = 0;
   std::uint32_t exported_ = 0;
+  // Tensors with a copy.
+  std::vector<Ref<TensorObject>> copied_;
   StatusBuffer status_;
 };
 

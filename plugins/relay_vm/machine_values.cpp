@@ -231,11 +231,20 @@ Result<AnyRef> Machine::import_value(const gantry_value& value, gantry_device_id
   return AnyRef(std::move(tuple));
 }
 
-Result<Value> Machine::export_copy(const TensorObject& tensor) {
-  GANTRY_TRY(auto copy,
-             new_tensor(tensor.view.device, tensor.view.dtype, gantry::shape_of(tensor.view)));
-  GANTRY_CHECK(host_.tensor_copy(tensor.view, copy->view, &env_));
-  return export_tensor(*copy);
+Result<Value> Machine::export_copy(TensorObject& tensor) {
+  if (!tensor.copy) {
+    GANTRY_TRY(auto copy,
+               new_tensor(tensor.view.device, tensor.view.dtype, gantry::shape_of(tensor.view)));
+    GANTRY_CHECK(host_.tensor_copy(tensor.view, copy->view, &env_));
+    copied_.emplace_back(&tensor);
+    tensor.copy = std::move(copy);
+  }
+  return export_tensor(*tensor.copy);
+}
+
+void Machine::drop_copies() {
+  for (const Ref<TensorObject>& tensor : copied_) tensor->copy = {};
+  copied_.clear();
 }
 
 // A view of a block that the caller of an earlier run has released is used again.

@@ -78,6 +78,8 @@ struct TensorObject : Object {
   Value owner;
   // A constant or a part of one, which other machines use: no caller may write it.
   bool is_constant = false;
+  // In the result of the current run.
+  Ref<TensorObject> copy;
   // The same elements in host memory, of constants on other devices; else NULL.
   const std::uint8_t* host_data = nullptr;
 };

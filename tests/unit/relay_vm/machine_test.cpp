@@ -66,6 +66,20 @@ TEST_F(Relay, ReturnsConstantsAsCopies) {
   EXPECT_EQ(tensor_text(*items(result("part")).at(0).tensor()), "float32[2]");
 }
 
+TEST_F(Relay, ReturnsOneCopyOfAConstantThatAResultHasTwice) {
+  const auto constant = code.floats({2}, {5, 6});
+  code.function("twice", {}, 2);
+  code.load_const(constant, 0);
+  code.alloc_data(0, {0, 0}, 1);
+  code.ret(1);
+  start();
+
+  const auto first = items(result("twice")), second = items(result("twice"));
+
+  EXPECT_EQ(first.at(0).object(), first.at(1).object());
+  EXPECT_NE(first.at(0).object(), second.at(0).object());
+}
+
 // A tensor by reference need not outlive the call.
 TEST_F(Relay, CopiesATensorByReferenceThatIsTheResult) {
   code.function("same", {"x"}, 1);
