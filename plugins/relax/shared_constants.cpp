@@ -6,6 +6,7 @@
 #include <gantry/tensor_text.hpp>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace gantry::relax {
@@ -58,7 +59,11 @@ class SharedConstants::Copier {
   Result<Value> copied(Value value, std::uint32_t depth) {
     if (const gantry_tensor* const tensor = value.tensor()) {
       if (!constants_.contains(*tensor)) return value;
-      return host_.tensor_copied(*tensor, tensor->device, env_);
+      Value& copy = copies_[value.object()];
+      if (copy.object() == nullptr) {
+        GANTRY_TRY(copy, host_.tensor_copied(*tensor, tensor->device, env_));
+      }
+      return copy;
     }
     if (value.kind() != GANTRY_ARRAY) return value;
     if (depth == max_nesting) {
@@ -89,6 +94,8 @@ class SharedConstants::Copier {
   const SharedConstants& constants_;
   const Host& host_;
   const gantry_env* const env_;
+  // Of tensors that the result keeps.
+  std::map<const gantry_object*, Value> copies_;
   std::uint32_t items_ = 0;
 };
 

@@ -18,7 +18,8 @@ class SharedConstants {
   const std::vector<Value>& values() const { return values_; }
 
   // Returns a result with copies in place of the tensors in the memory of constants, which callers may
-  // not write; tensors in arrays among them. A result without such tensors is returned itself.
+  // not write; tensors in arrays among them, each of which is copied once. A result without such
+  // tensors is returned itself.
   //
   // env      [in]   of the call that returns it
   // returns  EXHAUSTED  arrays are nested too deeply, or have too many items (VM_DEPTH); codes of

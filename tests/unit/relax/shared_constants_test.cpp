@@ -70,6 +70,18 @@ TEST_F(ConstantResults, AreCopiesInArraysAndAsViews) {
   }
 }
 
+TEST_F(ConstantResults, AreCopiedOnce) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("main", {}, 1);
+  call(0, "vm.builtin.make_tuple", {constant, constant});
+  code.ret(0);
+  start();
+
+  const Value twice = run("main").value();
+
+  EXPECT_EQ(items(twice)[0].object, items(twice)[1].object);
+}
+
 TEST_F(ConstantResults, LeaveOtherResultsAsTheyAre) {
   const auto constant = code.floats({2}, {1, 2});
   code.function("main", {"x"}, 2);
