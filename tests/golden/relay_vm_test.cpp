@@ -145,6 +145,38 @@ TEST_F(RelayRun, ListsTheFunctionsThatItsLibraryLacks) {
   EXPECT_EQ(vm.error().reason, "FUNCTIONS_MISSING");
 }
 
+TEST_F(RelayRun, LimitsTheMemoryOfIntermediateResults) {
+  const std::string file = (temp / "storages.so").string();
+  const Status written =
+      test::write_relay_artifact(golden("tvm-0.12/digits_mlp_llvm.so"), file,
+                                 [](const Container&) -> Result<test::RelayAssembler> {
+                                   test::RelayAssembler code;
+                                   for (const std::int64_t mib : {1, 2}) {
+                                     code.function(mib == 1 ? "small" : "large", {}, 6);
+                                     code.tensor(dtypes::int8, {mib << 20}, mib << 20, 2, 5);
+                                     code.ret(5);
+                                   }
+                                   return code;
+                                 });
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  test::write_file(temp / "runtime.yaml",
+                   "backends: {gantry.relay-vm: {config: {memory_limit_mib: 1}}}\n");
+  RuntimeOptions limited = test::built_plugins_only();
+  limited.config_file = (temp / "runtime.yaml").string();
+  runtime = test::new_runtime(std::move(limited));
+  const Module vm = machine(load(file));
+
+  const auto large = (*vm.function("large"))();
+  const auto small = (*vm.function("small"))();
+
+  ASSERT_FALSE(large.ok());
+  EXPECT_EQ(large.error().reason, "MEMORY_LIMIT");
+  EXPECT_THAT(large.error().message,
+              ::testing::StartsWith("storage of 2.0 MiB (2097152 bytes) on cpu:0, where "
+                                    "executables hold 0 bytes and the limit is 1.0 MiB"));
+  EXPECT_TRUE(small.ok()) << small.error().message;
+}
+
 TEST_F(RelayRun, HasALibraryWithItsKernels) {
   const Module model = load(golden(digits).string());
 
