@@ -53,7 +53,6 @@ class RelayThreads : public MachineTest {
     return made;
   }
   bool adds(Machine& own, float number) {
-    Host host(fake.table());
     const Value x = floats({number, number});
     const gantry_value args[] = {x.get()};
     const auto sum = own.run(0, nullptr, args);
