@@ -16,6 +16,7 @@
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/recorder.hpp>
+#include <gantry/storage_memory.hpp>
 #include <gantry/subgraph_attributes.hpp>
 #include <gantry/subgraph_module.hpp>
 
@@ -74,6 +75,18 @@ void build(Host host, std::string_view name, Driver& driver, int* program) {
   driver.build(program);
 }
 }  // namespace progress
+
+namespace storages {
+Result<StorageMemory::Block> allocate(const Host& host, const gantry_tensor& tensor,
+                                      std::uint64_t bytes, std::string_view scope,
+                                      const std::shared_ptr<StorageMemory::Pool>& pool,
+                                      std::uint64_t limit) {
+  const auto memory = std::make_shared<StorageMemory>("acme.vm", limit);
+  memory->add(pool);
+  GANTRY_TRY(StorageMemory::Block block, memory->allocate(host, {tensor, bytes}, scope, *pool));
+  return block;
+}
+}  // namespace storages
 
 namespace subgraph {
 struct Plugin {

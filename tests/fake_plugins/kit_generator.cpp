@@ -21,7 +21,11 @@ gantry_code build(void*, const gantry_build* what, const gantry_sink* sink, gant
   if (has("requires_a_compiler"))
     return fail(status, GANTRY_UNAVAILABLE, "COMPILER", "kit plugin: no compiler");
   if (text.starts_with('!') && !has("builds_broken_sources")) {
-    what->at_kernel(what->self, has("names_no_kernel") ? what->kernel_count : 0);
+    if (has("names_no_kernel")) {
+      what->at_kernel(what->self, what->kernel_count);
+    } else if (what->kernel_count != 0) {
+      what->at_kernel(what->self, 0);
+    }
     if (has("wrong_code_of_build"))
       return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: conformance.kit");
     char error[96] = "kit plugin: no";

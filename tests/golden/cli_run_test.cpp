@@ -315,10 +315,10 @@ TEST(RunAheadOfTime, IsMeasuredByItsFunction) {
                                     "tvm-0.12/digits_mlp_aot_llvm.so", "--repeat", "3"});
 
   EXPECT_EQ(bench.status, 0) << bench.err;
+  EXPECT_THAT(bench.out, HasSubstr("  tvmgen_default___tvm_main__\n"));
   EXPECT_THAT(bench.out,
-              HasSubstr("  tvmgen_default___tvm_main__\n"
-                        "  a model compiled ahead of time calls its operators itself: their times "
-                        "are those of its function\n"));
+              ::testing::EndsWith("  a model compiled ahead of time calls its operators itself: "
+                                  "their times are those of its function\n"));
 }
 
 TEST(Run, ListsEveryTypeKeyWithoutAPlugin) {

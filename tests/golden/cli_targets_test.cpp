@@ -189,7 +189,8 @@ TEST(TargetsOfCuda, ShowWhetherNvrtcIsThere) {
     const Outcome listed = run_gantry({"--plugins", built_plugins("cuda"), "targets", "--json"},
                                       {"GANTRY_CONFIG_GANTRY_CUDA__NVRTC=" + nvrtc});
     EXPECT_EQ(listed.status, 0) << listed.err;
-    for (const json& kind : json::parse(listed.out)["kinds"]) {
+    const json report = json::parse(listed.out);
+    for (const json& kind : report["kinds"]) {
       if (kind["name"] == "cuda") return kind["generators"][0];
     }
     return json();

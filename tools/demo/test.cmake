@@ -99,7 +99,7 @@ elseif(CASE STREQUAL "no_glslang")
   execute_process(COMMAND "${GANTRY}" pack "${DEMO}/digits.yaml" -o "${ARTIFACT}.none" RESULT_VARIABLE status
     ERROR_VARIABLE text)
   if(NOT status EQUAL 1 OR EXISTS "${ARTIFACT}.none" OR NOT text MATCHES
-      "program \"no-such-glslang\" cannot be started: .*\n +GLSL requires glslang: [^\n]*\n[^\n]*kernels.dense_vulkan\n")
+      "program \"no-such-glslang\" cannot be started: .*\n +GLSL requires glslang: [^\n]*\n[^\n]*device_modules.1.[^\n]*\n")
     message(FATAL_ERROR "status is ${status}, expected 1 and the package to install:\n${text}")
   endif()
 

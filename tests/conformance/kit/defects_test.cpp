@@ -151,7 +151,7 @@ constexpr Defect kDefects[] = {
     {"checks_too_much", 97, "check fails as unavailable, build succeeds: kit plugin: no linker"},
     {"checks_as_invalid", 97, "check fails as invalid: kit plugin: no, expected ok or unavailable"},
     {"checks_sources", 97, "signal 11"},
-    {"names_no_kernel", 98, "at_kernel receives index 1, kernel count is 1"},
+    {"names_no_kernel", 98, "at_kernel receives index 0, kernel count is 0"},
 };
 
 // Can only the size of the heap show the defect?

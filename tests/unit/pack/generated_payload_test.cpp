@@ -248,7 +248,8 @@ TEST_F(GeneratedPayload, FailsIfThereIsNoMemoryForIt) {
   const Error error = refused(module("acme.npu", "a.npu"));
 
   EXPECT_EQ(error.code, Code::bug);
-  EXPECT_EQ(error.message, "basic_string::append\n  r.yaml:3:1: module");
+  // The first line is that of the C++ library.
+  EXPECT_THAT(error.message, ::testing::EndsWith("\n  r.yaml:3:1: module"));
 }
 
 struct WrongModule {
