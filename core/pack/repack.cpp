@@ -5,7 +5,6 @@
 #include "core/base/passed_pages.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/base/text.hpp"
 #include "core/format/aligned_payload.hpp"
 #include "core/format/container_symbols.hpp"
 #include "core/pack/appended_container.hpp"
@@ -28,6 +27,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 
@@ -70,6 +70,21 @@ Status write_like(const fs::path& path, int like,
   DescriptorStream stream(file.get(), path.native());
   GANTRY_CHECK(write(stream));
   return stream.status();
+}
+
+// Writes a file to an output, whose pages are released as they are written.
+Status write_by_parts(const MappedFile& from, OutputFile& to) {
+  constexpr std::size_t part_bytes = std::size_t{1} << 20;
+  GANTRY_CHECK(to.start());
+  PassedPages pages(&from);
+  for (auto left = from.bytes(); !left.empty();) {
+    const auto part = left.first(std::min(part_bytes, left.size()));
+    if (std::fwrite(part.data(), 1, part.size(), to.stream()) != part.size())
+      return cannot_write(to.path(), errno);
+    pages.pass(part);
+    left = left.subspan(part.size());
+  }
+  return to.commit();
 }
 
 Failure no_prefix(const ElfFile& elf, std::string_view prefix) {
@@ -322,7 +337,7 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     GANTRY_TRY(const auto mapped, MappedFile::open(written));
     // Before the first byte is written, because SIGPIPE may end the process then.
     { const TempDirectory removed = std::move(directory); }
-    GANTRY_CHECK(file.finish(as_text(mapped->bytes())));
+    GANTRY_CHECK(write_by_parts(*mapped, file));
     return std::move(repacking).report();
   });
 }
