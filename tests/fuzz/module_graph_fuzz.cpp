@@ -6,7 +6,7 @@
 //     u8 generation, u8 file; u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device
 //     modules u8 bytes, byte...; the rest: bytes of another container
 #include "tests/fuzz/budget.hpp"
-#include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/memory_file.hpp"
 
 #include "core/elf/elf_file.hpp"
 #include "core/elf/elf_link.hpp"
@@ -16,11 +16,6 @@
 #include "core/pack/container_names.hpp"
 #include "core/pack/elf_object.hpp"
 #include "tests/support/elf_builder.hpp"
-
-#include <gantry/descriptor.hpp>
-
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -73,16 +68,6 @@ std::vector<ContainerModule> described(const std::vector<GraphModule>& modules) 
   }
   return all;
 }
-
-class MemoryStream : public dmlc::Stream {
- public:
-  void Write(const void* data, std::size_t size) override {
-    const auto* const first = static_cast<const std::uint8_t*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
-  std::vector<std::uint8_t> bytes;
-};
 
 std::vector<std::uint8_t> bytes_of(const Pieces& pieces) {
   MemoryStream out;
@@ -147,17 +132,6 @@ void compare(const Container& container, const std::vector<GraphModule>& modules
   std::size_t imports = 0;
   for (const std::size_t module : expected) imports += modules[module].imports.size();
   expect(container.tree.edges().size() == imports, "every import is an edge");
-}
-
-// A file in memory, which exists as long as it is mapped.
-std::shared_ptr<const MappedFile> mapped(std::span<const std::uint8_t> bytes) {
-  const Descriptor file(::memfd_create("library", MFD_CLOEXEC));
-  expect(
-      file && ::write(file.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
-      "a file in memory can be written");
-  auto opened = MappedFile::open(concat("/proc/self/fd/", file.get()));
-  expect(opened.ok(), "a file in memory can be mapped");
-  return std::move(*opened);
 }
 
 // Reads the container of a file at the symbol of its generation.
