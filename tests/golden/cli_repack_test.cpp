@@ -301,6 +301,27 @@ TEST_F(Repack, ThatPrintsLeavesStandardOutputToTheResult) {
   EXPECT_EQ(stream.out, std::string(written.begin(), written.end()));
 }
 
+// The constructor of its library adds a line to a file.
+TEST_F(Repack, LoadsTheResultOnce) {
+  write_file(temp_ / "count.c",
+             "#include <fcntl.h>\n#include <unistd.h>\n"
+             "__attribute__((constructor)) static void count(void) {\n"
+             "  const int file = open(\"" +
+                 path("count") +
+                 "\", O_WRONLY | O_CREAT | O_APPEND, 0600);\n"
+                 "  if (write(file, \"1\", 1) != 1) _exit(1);\n  close(file);\n}\n");
+  write_file(temp_ / "count.yaml",
+             "schema: \"1.0\"\nsources: [count.c]\n"
+             "device_modules: [{type_key: npu, data: junk.bin}]\n");
+  ASSERT_EQ(run_gantry({"pack", path("count.yaml"), "-o", path("count.so")}).status, 0);
+  fs::remove(temp_ / "count");
+
+  const Outcome outcome = repack(path("count.so"), "a.so", {"-q"});
+
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(fs::file_size(temp_ / "count"), 1u);
+}
+
 // Loaders read the container of the least prefix, a_; that of b_ is loaded, too.
 TEST_F(Repack, LoadsEveryContainerOfALibrary) {
   ASSERT_EQ(repack("tvm-0.25/digits_mlp_relax_llvm.so", "c.bin",

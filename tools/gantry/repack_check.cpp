@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/repack_check.hpp"
 
+#include "tools/gantry/common/forked_outcome.hpp"
 #include "tools/gantry/common/forked_work.hpp"
-#include "tools/gantry/common/redirected_stdout.hpp"
 
 #include "core/format/container_symbols.hpp"
 
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,16 +90,19 @@ Result<LoadCheck> check_loading(Runtime& runtime, const PayloadLayouts& layouts,
     }
     GANTRY_TRY(others, other_containers(path, layouts));
   }
-  const auto load = [&](std::size_t) {
-    (void)guard([&] { return load_all(runtime, path, others, check.warnings); });
+  const auto load = [&] {
+    ForkedOutcome outcome;
+    outcome.status = guard([&] { return load_all(runtime, path, others, outcome.warnings); });
+    return text_of(outcome);
   };
-  GANTRY_TRY(const auto failure, run_forked(1, max_load_time, load, "its code"));
-  const auto load_again = [&]() -> Status {
-    GANTRY_TRY(const RedirectedStdout redirected, RedirectedStdout::start());
-    return load_all(runtime, path, others, check.warnings);
-  };
-  Status loaded =
-      failure ? Status(unavailable("the result cannot be loaded: ", failure->text)) : load_again();
+  GANTRY_TRY(const ForkedAnswer answer, call_forked(max_load_time, load, "its code"));
+  // Standard output has the artifact or a document.
+  if (!answer.failure) std::fwrite(answer.printed.data(), 1, answer.printed.size(), stderr);
+  ForkedOutcome outcome = answer.failure ? ForkedOutcome() : read_outcome(answer.answer);
+  if (answer.failure)
+    outcome.status = unavailable("the result cannot be loaded: ", answer.failure->text);
+  Status& loaded = outcome.status;
+  for (Message& text : outcome.warnings) check.warnings.push_back(std::move(text));
   if (!loaded.ok()) {
     return std::move(loaded).failure().at("while loading the result; --no-load writes it anyway");
   }

@@ -131,5 +131,30 @@ TEST(ForkedWork, EndsAProcessThatClosesAllDescriptors) {
   EXPECT_EQ(failure->text, "the driver ended the process by signal 9 (Killed), without output");
 }
 
+TEST(ForkedCall, ReturnsTheAnswerAndTheOutput) {
+  const std::string long_answer(300'000, 'a');
+
+  const auto called = call_forked(60s, [&] {
+    std::puts("one line");
+    return long_answer;
+  });
+
+  ASSERT_TRUE(called.ok());
+  EXPECT_FALSE(called->failure);
+  EXPECT_EQ(called->answer, long_answer);
+  EXPECT_EQ(called->printed, "one line\n");
+}
+
+TEST(ForkedCall, HasNoAnswerIfItsProcessEnds) {
+  const auto called = call_forked(
+      60s, []() -> std::string { std::abort(); }, "its code");
+
+  ASSERT_TRUE(called.ok());
+  ASSERT_TRUE(called->failure);
+  EXPECT_EQ(called->failure->text,
+            "its code ended the process by signal 6 (Aborted), without output");
+  EXPECT_EQ(called->answer, "");
+}
+
 }  // namespace
 }  // namespace gantry::cli

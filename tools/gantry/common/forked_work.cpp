@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,6 +25,7 @@ namespace gantry::cli {
 namespace {
 
 constexpr std::size_t max_printed_bytes = 64 << 10;
+constexpr std::size_t max_answer_bytes = 4 << 20;
 
 Failure system_error(std::string_view call, int number) {
   return unavailable(call, " fails: ", std::generic_category().message(number))
@@ -114,6 +116,8 @@ class Child {
     }
   }
 
+  const std::string& printed() const { return printed_; }
+
   // Waits until `count` calls are done.
   Result<std::optional<ForkedFailure>> watch(std::size_t count, std::chrono::milliseconds limit,
                                              std::string_view subject) {
@@ -190,6 +194,24 @@ class Child {
   std::string printed_;
 };
 
+void write_answer(int file, std::string_view answer) {
+  while (!answer.empty()) {
+    const ssize_t size = ::write(file, answer.data(), answer.size());
+    if (size < 0 && errno != EINTR) return;
+    if (size > 0) answer.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+std::string read_answer(int file) {
+  std::string answer;
+  char buffer[4096];
+  ssize_t size = 0;
+  while (answer.size() < max_answer_bytes &&
+         (size = ::pread(file, buffer, sizeof buffer, static_cast<off_t>(answer.size()))) > 0)
+    answer.append(buffer, static_cast<std::size_t>(size));
+  return answer;
+}
+
 }  // namespace
 
 Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
@@ -198,6 +220,21 @@ Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::
   if (count == 0) return std::optional<ForkedFailure>();
   GANTRY_TRY(Child child, Child::start(count, work));
   return child.watch(count, limit, subject);
+}
+
+Result<ForkedAnswer> call_forked(std::chrono::milliseconds limit,
+                                 const std::function<std::string()>& work,
+                                 std::string_view subject) {
+  // Memory that both processes have, of any size.
+  const Descriptor memory(::memfd_create("answer", MFD_CLOEXEC));
+  if (memory.get() < 0) return system_error("memfd_create", errno);
+  const auto answer = [&](std::size_t) { write_answer(memory.get(), work()); };
+  GANTRY_TRY(Child child, Child::start(1, answer));
+  ForkedAnswer returned;
+  GANTRY_TRY(returned.failure, child.watch(1, limit, subject));
+  if (!returned.failure) returned.answer = read_answer(memory.get());
+  returned.printed = child.printed();
+  return returned;
 }
 
 }  // namespace gantry::cli

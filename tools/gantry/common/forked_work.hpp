@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace gantry::cli {
@@ -32,5 +33,20 @@ struct ForkedFailure {
 Result<std::optional<ForkedFailure>> run_forked(std::size_t count, std::chrono::milliseconds limit,
                                                 const std::function<void(std::size_t)>& work,
                                                 std::string_view subject = "the driver");
+
+struct ForkedAnswer {
+  // The call ended its process or did not return; then there is no answer.
+  std::optional<ForkedFailure> failure;
+  std::string answer;
+  // The end of what the call printed to standard output and standard error, up to 64 KiB.
+  std::string printed;
+};
+
+// Calls `work` once in a child process, as run_forked() does, for a caller that does not repeat it.
+//
+// returns  unavailable if no child process can be created
+Result<ForkedAnswer> call_forked(std::chrono::milliseconds limit,
+                                 const std::function<std::string()>& work,
+                                 std::string_view subject = "the driver");
 
 }  // namespace gantry::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The outcome of work in a child process as a text, for call_forked().
+#pragma once
+
+#include <gantry/message.hpp>
+#include <gantry/result.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::cli {
+
+struct ForkedOutcome {
+  Status status;
+  std::vector<Message> warnings;
+};
+
+// The text has all of an error but the object that was raised.
+std::string text_of(const ForkedOutcome& outcome);
+// returns  an outcome that is UNAVAILABLE if the text is not one of text_of(): the code that ran in
+//          the child has changed it
+ForkedOutcome read_outcome(std::string_view text);
+
+}  // namespace gantry::cli
