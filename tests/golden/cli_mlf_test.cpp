@@ -324,6 +324,35 @@ TEST_F(MlfRun, RunsTheChosenModelOfSeveral) {
   EXPECT_THAT(wrong.err, StartsWith("gantry: the archive has no model \"digit\""));
 }
 
+// A script with one call of a function that only one of two models has.
+TEST_F(MlfRun, PlaysAScriptOnTheChosenModelOfSeveral) {
+  const std::string two = directory_ / "two.tar", script = directory_ / "script.json";
+  ASSERT_EQ(run_gantry({"mlf", "export", "tvm-0.12/resnet20_c.so", "tvm-0.12/digits_mlp_llvm.so",
+                        "--name", "resnet20", "--name", "digits", "-o", two})
+                .status,
+            0);
+  write_file(script, R"({"kind": "tir", "calls": [{"func": "tvmgen_default_fused_nn_softmax",
+                         "args": [{"t": "int", "v": 6}]}]})");
+  const auto play = [&](const std::string& file, std::vector<std::string> more) {
+    std::vector<std::string> args{"run", file, "--script", script};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_gantry(args, {"XDG_CACHE_HOME=" + (directory_ / "cache").string()});
+  };
+
+  const Outcome chosen = play(two, {"--function", "digits"});
+  const Outcome none = play(two, {});
+  const Outcome single = play("tvm-0.12/digits_mlp_llvm.so", {"--function", "digits"});
+
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  EXPECT_THAT(chosen.out, StartsWith("call 0 tvmgen_default_fused_nn_softmax: error "));
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, StartsWith("gantry: the archive has 2 models, one must be named\n"));
+  EXPECT_THAT(none.err, HasSubstr("--function NAME selects one\n"));
+  EXPECT_EQ(single.status, 1);
+  EXPECT_THAT(single.err, StartsWith("gantry: --function \"digits\" selects a model of an archive "
+                                     "with several, which the file is not; the script names"));
+}
+
 TEST(MlfExport, RequiresANameForEachFileOrNone) {
   const TempDir directory;
   const Outcome outcome =

@@ -173,7 +173,7 @@ TEST_F(PlayScript, RefusesOtherOptionsAndSuffixes) {
       {{"--repeat", "2"}, "--script excludes --repeat"},
       {{"--each"}, "--script excludes --each"},
       {{"--capture"}, "--script excludes --capture"},
-      {{"--function", "f"}, "--function excludes --script"},
+      {{"--function", "f", "--arg", "int:1"}, "--arg excludes --script"},
       {{"--record", "out.npz"}, "--record: \"out.npz\" has the wrong suffix, expected FILE.json"}};
   for (const auto& [options, text] : wrong) {
     std::vector<std::string> args = {"run", library, "--script", "s.json"};

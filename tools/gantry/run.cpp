@@ -247,7 +247,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
           ->needs(function);
   CLI::Option* script = add_text(*command, "--script", "FILE.json", options->script,
                                  "play a call script and compare with its results")
-                            ->excludes(function)
+                            ->excludes(arg)
                             ->excludes(graph);
   add_text(*command, "--record", "FILE.json", options->record,
            "write the script with the results of this run, and FILE.npz beside it")

@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/script/script_player.hpp"
@@ -85,8 +86,15 @@ struct ScriptFiles {
 
 Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& globals,
                     const CallScript& script, ScriptFiles& files) {
-  GANTRY_TRY(const Module model,
+  GANTRY_TRY(const Module loaded,
              load_model(runtime, options.file, {.allow_missing = options.allow_missing}));
+  std::string function = options.function;
+  GANTRY_TRY(const Module model, selected_model(loaded, function));
+  if (!function.empty()) {
+    return invalid("--function ", quoted(function),
+                   " selects a model of an archive with several, which the file is not; the script "
+                   "names the functions that it calls");
+  }
   Report report;
   GANTRY_TRY(report.devices, choose_devices(runtime, model,
                                             {.names = options.devices,
