@@ -5,6 +5,8 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
+#include <gantry/concat.hpp>
+
 #include <dlfcn.h>
 
 #include <fstream>
@@ -72,18 +74,42 @@ void add_resnet(Suite& suite, Runtime& runtime) {
   });
 }
 
-// The library of the archive is in the cache after the first load.
-void add_archive(Suite& suite, Runtime& runtime) {
-  const std::string file = suite.fixtures / "resnet20.tar";
-  bench("load/archive", [runtime, file](benchmark::State& state) mutable {
+// What the cache directory of a runtime has when it loads an archive.
+enum class Cache { warm, empty, none };
+
+// Adds a row for an archive that is loaded with this cache.
+void add_archive(Suite& suite, const std::string& file, Cache cache, const std::string& words) {
+  const std::string name = concat("load/archive/", words);
+  const std::filesystem::path directory = suite.fixtures / concat("cache-", words);
+  const std::string config = suite.fixtures / concat("cache-", words, ".yaml");
+  std::filesystem::create_directories(directory);
+  std::ofstream(config) << "cache: " << (cache == Cache::none ? "none" : directory.string())
+                        << "\n";
+  Runtime runtime = make_runtime(suite, 2, config);
+  bench(name, [runtime, file, directory, cache](benchmark::State& state) mutable {
+    // Opens the plugins, and fills the cache.
     or_fail(runtime.load(file));
-    timed(state, [&] { return or_fail(runtime.load(file)); });
+    timed(
+        state, [&] { return or_fail(runtime.load(file)); },
+        [&] {
+          if (cache != Cache::empty) return;
+          for (const auto& entry : std::filesystem::directory_iterator(directory))
+            std::filesystem::remove_all(entry);
+        });
   })->UseManualTime();
-  suite.figure("load of an archive with resnet20_llvm.so", [](const Times& times) {
-    const double library = times.median("load/resnet20/gantry");
-    return Row{2, times.median("load/archive") / library, "x",
-               format("load of the library %.1f us", library / kUs)};
-  });
+  suite.figure(concat("load of an archive with resnet20_llvm.so, ", words, " cache"),
+               [name](const Times& times) {
+                 const double library = times.median("load/resnet20/gantry");
+                 return Row{2, times.median(name) / library, "x",
+                            format("load of the library %.1f us", library / kUs)};
+               });
+}
+
+void add_archives(Suite& suite) {
+  const std::string file = suite.fixtures / "resnet20.tar";
+  add_archive(suite, file, Cache::warm, "warm");
+  add_archive(suite, file, Cache::empty, "empty");
+  add_archive(suite, file, Cache::none, "no");
 }
 
 void add_big(Suite& suite, Runtime& runtime) {
@@ -125,7 +151,7 @@ void add_stubs(Suite& suite, Runtime& runtime) {
 void add_loads(Suite& suite) {
   Runtime runtime = make_runtime(suite);
   add_resnet(suite, runtime);
-  add_archive(suite, runtime);
+  add_archives(suite);
   add_big(suite, runtime);
   add_stubs(suite, runtime);
 }

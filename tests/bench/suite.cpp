@@ -78,8 +78,9 @@ int print_figures(const Suite& suite, const Times& times) {
   return missed;
 }
 
-Runtime make_runtime(const Suite& suite, unsigned threads) {
+Runtime make_runtime(const Suite& suite, unsigned threads, const std::string& config) {
   RuntimeOptions options;
+  options.config_file = config;
   options.plugin_dirs = {(suite.build_tree / "share/gantry/plugins.d").string(),
                          (suite.build_tree / "tests/bench/plugins.d").string()};
   options.only_these_plugins = true;

@@ -131,21 +131,29 @@ struct Four {
 
 // A runtime with the build tree's plugins and the suite's stub, without the configuration of this
 // machine.
-Runtime make_runtime(const Suite& suite, unsigned threads = 2);
+//
+// config   [in]   a configuration file; empty: none
+Runtime make_runtime(const Suite& suite, unsigned threads = 2, const std::string& config = "");
 
 // The address of an exported symbol of a library, which is opened if necessary and stays open.
 void* symbol_of(const std::filesystem::path& library, const char* name);
 
-// Measures `work`; its result is destroyed outside the measured time.
-template <class Work>
-void timed(benchmark::State& state, Work work) {
+// Measures `work`; `prepare` before it, and the destruction of its result, are outside the measured
+// time.
+template <class Work, class Prepare>
+void timed(benchmark::State& state, Work work, Prepare prepare) {
   using Clock = std::chrono::steady_clock;
   for ([[maybe_unused]] auto _ : state) {
+    prepare();
     const auto start = Clock::now();
     [[maybe_unused]] const auto made = work();
     const std::chrono::duration<double> took = Clock::now() - start;
     state.SetIterationTime(took.count());
   }
+}
+template <class Work>
+void timed(benchmark::State& state, Work work) {
+  timed(state, work, [] {});
 }
 
 }  // namespace gantry::bench
