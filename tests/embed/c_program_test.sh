@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what an embedder needs into an empty prefix, builds sdk/embed/digits.c against the installed header with
-# nothing but pkg-config, and compares the digits that it recognizes with TVM's.
+# Compares sdk/EMBED.md with the program that it contains, installs what an embedder needs into an empty prefix, builds
+# sdk/embed/digits.c against the installed header with nothing but pkg-config, and compares the digits that it recognizes
+# with TVM's.
 #
 # usage: c_program_test.sh SOURCE_DIR BUILD_DIR
 set -eu
@@ -10,6 +11,9 @@ build=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "embed: FAILED: $*" >&2; exit 1; }
+
+awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$source/sdk/EMBED.md" | cmp - "$source/sdk/embed/digits.c" ||
+  fail "EMBED.md and digits.c differ"
 
 for component in core dev sdk plugin-graph; do
   cmake --install "$build" --prefix "$work/prefix" --component $component >"$work/install.log" 2>&1 ||

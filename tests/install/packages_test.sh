@@ -72,6 +72,7 @@ gantry-tools:share/zsh/vendor-completions/_gantry
 gantry-tools:share/fish/vendor_completions.d/gantry.fish
 gantry-tools:share/doc/gantry/FORMAT.md
 gantry-dev:bin/gantry-conformance
+gantry-dev:include/gantry/embed.h
 gantry-dev:include/gantry/plugin.h
 gantry-dev:include/gantry/plugin.hpp
 gantry-dev:include/gantry/runtime.hpp
@@ -84,6 +85,8 @@ gantry-dev:share/cmake/gantry-sdk/gantry-sdkConfig.cmake
 gantry-dev:share/cmake/gantry-sdk/GantryPlugin.cmake
 gantry-dev:share/pkgconfig/gantry-sdk.pc
 gantry-dev:share/gantry/configs/examples/acme.yaml
+gantry-dev:share/gantry/sdk/EMBED.md
+gantry-dev:share/gantry/sdk/embed/digits.c
 gantry-dev:share/gantry/sdk/TUTORIAL.md
 gantry-dev:share/gantry/sdk/CONFORMANCE.md
 gantry-dev:share/gantry/sdk/template/c/null_backend.c
