@@ -119,6 +119,18 @@ ProbeEnvironment probe_environment(const std::string& options,
   return found;
 }
 
+std::string_view directory_in_prefix(std::string_view directory) {
+  for (const std::string_view packages : {"/site-packages", "/dist-packages"}) {
+    const std::size_t end = (std::string(directory) + '/').find(std::string(packages) + '/');
+    if (end == std::string_view::npos || end == 0) continue;
+    // without python3.11
+    const std::size_t library_end = directory.rfind('/', end - 1);
+    if (library_end != std::string_view::npos && library_end != 0)
+      return directory.substr(0, library_end);
+  }
+  return directory;
+}
+
 std::string core_directory() {
   // an address inside the library or program that contains the core
   static const char anchor = 0;
@@ -131,7 +143,7 @@ std::string core_directory() {
     if (realpath("/proc/self/exe", path) == nullptr) return {};
   }
   const std::string_view whole = path;
-  return std::string(whole.substr(0, whole.rfind('/')));
+  return std::string(directory_in_prefix(whole.substr(0, whole.rfind('/'))));
 }
 
 }  // namespace gantry

@@ -118,6 +118,20 @@ TEST(Environment, ReturnsTheDirectoryOfTheCore) {
   EXPECT_THAT(core_directory(), EndsWith("/tests"));
 }
 
+TEST(CoreDirectory, OfAnExtensionOfPythonIsThatOfLibrariesInItsEnvironment) {
+  EXPECT_EQ(directory_in_prefix("/opt/venv/lib/python3.11/site-packages/gantry"), "/opt/venv/lib");
+  EXPECT_EQ(directory_in_prefix("/usr/lib/python3/dist-packages/gantry"), "/usr/lib");
+  EXPECT_EQ(directory_in_prefix("/opt/venv/lib/python3.11/site-packages"), "/opt/venv/lib");
+}
+
+TEST(CoreDirectory, ElsewhereIsThatOfTheFile) {
+  EXPECT_EQ(directory_in_prefix("/usr/lib/x86_64-linux-gnu"), "/usr/lib/x86_64-linux-gnu");
+  EXPECT_EQ(directory_in_prefix("/home/u/target/gantry"), "/home/u/target/gantry");
+  EXPECT_EQ(directory_in_prefix("/lib/my-site-packages/gantry"), "/lib/my-site-packages/gantry");
+  EXPECT_EQ(directory_in_prefix("/site-packages/gantry"), "/site-packages/gantry");
+  EXPECT_EQ(directory_in_prefix(""), "");
+}
+
 TEST(Environment, ReadsEveryListOfPlugins) {
   const Variable added("GANTRY_ADD_PLUGIN_FILES", "/a"), disable("GANTRY_DISABLE", "b"),
       select("GANTRY_SELECT", "c"), not_elevated("GANTRY_SECURE", "0");
