@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads models that machine-learning compilers exported, and runs them.
+
+    model = gantry.load("digits.so")
+    probabilities = model(x=images)
+
+Arrays of NumPy and of packages with DLPack (PyTorch, JAX, CuPy) are inputs; outputs are NumPy arrays,
+which no later call writes. Importing the package creates no runtime and no thread: the first load
+does. Errors are gantry.Error. The log goes to logging.getLogger("gantry").
+"""
+
+import os as _os
+
+from gantry._errors import Code, Error
+from gantry._model import Model, Parameter, Signature
+from gantry._module import Module
+from gantry._native import Function, Object, Tensor
+from gantry._native import version as __version__
+from gantry._runtime import Runtime, default_runtime, empty, load, read_tensors
+from gantry._runtime import forget_default_runtime as _forget_default_runtime
+
+__all__ = [
+    "Code",
+    "Error",
+    "Function",
+    "Model",
+    "Module",
+    "Object",
+    "Parameter",
+    "Runtime",
+    "Signature",
+    "Tensor",
+    "default_runtime",
+    "empty",
+    "load",
+    "read_tensors",
+]
+
+_os.register_at_fork(after_in_child=_forget_default_runtime)

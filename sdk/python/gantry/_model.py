@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models and their functions."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gantry import _native
+from gantry._module import Module
+from gantry._outputs import outputs_of
+
+if TYPE_CHECKING:
+    from gantry._runtime import Runtime
+
+
+class Parameter(NamedTuple):
+    """One input or output of a function."""
+
+    name: str
+    kind: str
+    """"tensor", "tuple", or "value" for another kind or one that the artifact does not state."""
+    type: str | None
+    """"float32[n, 64]", as the artifact states it. None: not stated."""
+    dtype: str | None
+    """"float32". None: not stated."""
+    shape: tuple[int | None, ...] | None
+    """Extents; None: any. None instead of the tuple: not stated."""
+
+
+class Signature(NamedTuple):
+    """The inputs and outputs of a function, without parameters that the artifact contains."""
+
+    inputs: tuple[Parameter, ...]
+    outputs: tuple[Parameter, ...] | None
+    """None: the artifact does not state them."""
+
+
+def module_options(
+    device: str | Iterable[str] | None, executors: int, capture: bool, allow_missing: bool
+) -> dict[str, Any]:
+    """Returns the options of Runtime.load() in the form in which a model keeps them."""
+    return {
+        "device": device if device is None or isinstance(device, str) else tuple(device),
+        "executors": executors,
+        "capture": capture,
+        "allow_missing": allow_missing,
+    }
+
+
+def _device_names(device: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return (device,) if isinstance(device, str) else device
+
+
+class Model:
+    """A model: a graph, code compiled ahead of time, or a virtual machine.
+
+        model = gantry.load("digits.so")
+        probabilities = model(x=images)
+
+    Its functions have named inputs and outputs. A model may be called on several threads at the same
+    time; the calls share its parameters. No later call writes a result. gantry.load() creates models.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("gantry.load() and Runtime.load() create models")
+
+    @classmethod
+    def _load(cls, runtime: "Runtime", path: str, options: dict[str, Any]) -> "Model":
+        self = cls.__new__(cls)
+        self._runtime = runtime
+        self._path = path
+        self._options = options
+        self._lock = threading.Lock()
+        self._signatures: dict[str, Signature] = {}
+        self._module = runtime._native.load(path, options["allow_missing"])
+        self._main = self._model_on(options["device"])
+        self._on_devices: dict[Any, Any] = {options["device"]: self._main}
+        return self
+
+    def _model_on(self, device: str | tuple[str, ...] | None) -> Any:
+        options = self._options
+        return _native.Model(
+            self._module, _device_names(device), options["executors"], options["capture"]
+        )
+
+    def _native_model(self, device: str | Iterable[str] | None) -> Any:
+        if device is None:
+            return self._main
+        key = device if isinstance(device, str) else tuple(device)
+        with self._lock:
+            found = self._on_devices.get(key)
+            if found is None:
+                found = self._on_devices[key] = self._model_on(key)
+            return found
+
+    @property
+    def path(self) -> str:
+        """Absolute path of the artifact."""
+        return self._path
+
+    @property
+    def module(self) -> Module:
+        """The artifact, whose functions are called one by one."""
+        return Module._of(self._module, self._path)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the functions, sorted."""
+        return self._main.functions()
+
+    def signature(self, function: str = "") -> Signature:
+        """Returns the inputs and outputs of a function. See run() for the name."""
+        known = self._signatures.get(function)
+        if known is None:
+            inputs, outputs = self._main.signature(function)
+            known = Signature(
+                tuple(Parameter._make(item) for item in inputs),
+                None if outputs is None else tuple(Parameter._make(item) for item in outputs),
+            )
+            self._signatures[function] = known
+        return known
+
+    @property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """Inputs of the function that a call runs."""
+        return self.signature().inputs
+
+    @property
+    def outputs(self) -> tuple[Parameter, ...] | None:
+        """Outputs of the function that a call runs. None: the artifact does not state them."""
+        return self.signature().outputs
+
+    @property
+    def copied_bytes(self) -> int:
+        """Bytes of inputs that all calls so far have copied, because of their alignment, strides or
+        device. Arrays of gantry.empty() need no copy."""
+        with self._lock:
+            return sum(model.copied_bytes for model in self._on_devices.values())
+
+    def __call__(self, /, *args: Any, **inputs: Any) -> Any:
+        """Runs the model with inputs by name, or in the order of `inputs`. See run()."""
+        if not args:
+            return self.run(inputs)
+        if not inputs:
+            return self.run(args)
+        names = (parameter.name for parameter in self.inputs)
+        named = dict(zip(names, args))
+        if len(named) < len(args) or not named.keys().isdisjoint(inputs):
+            raise TypeError("an input is given twice, or there are more inputs than the model has")
+        return self.run({**named, **inputs})
+
+    def run(
+        self,
+        inputs: Mapping[str, Any] | Sequence[Any] = (),
+        /,
+        *,
+        function: str = "",
+        device: str | Iterable[str] | None = None,
+        out: Any = None,
+        copy: bool = True,
+        tensors: bool = False,
+    ) -> Any:
+        """Runs a function, and returns its output, or a named tuple of several.
+
+        inputs: by name, or in order. Arrays have the dtype and shape of the signature. Functions of
+            virtual machines also take None, bool, int, float, str, bytes, tuples of integers as
+            shapes, lists, and gantry.Object.
+        function: "" is "default" of graphs, "main" of a virtual machine, or the only one that does
+            not begin with "_".
+        device: run on this device instead of that of load(). The first call for a device creates the
+            model there.
+        out: array to fill with the output, or a sequence with an array or None for each output, or a
+            mapping of names to arrays. Results are these arrays.
+        copy: False raises gantry.Error, reason COPY_REQUIRED, if an input cannot be used where it is.
+        tensors: return outputs as gantry.Tensor, on their devices, instead of NumPy arrays.
+        """
+        model = self._native_model(device)
+        if isinstance(inputs, Mapping):
+            names, values = tuple(inputs.keys()), tuple(inputs.values())
+        else:
+            names, values = None, tuple(inputs)
+        targets = None if out is None else self._targets(out, function)
+        outputs = model.run(function, names, values, targets, copy, tensors)
+        if len(outputs) == 1:
+            return outputs[0]
+        return outputs_of(self._output_names(function, len(outputs)), outputs)
+
+    def _output_names(self, function: str, count: int) -> tuple[str, ...]:
+        stated = self.signature(function).outputs
+        if stated is None or len(stated) != count:
+            return tuple(f"output{index}" for index in range(count))
+        return tuple(parameter.name for parameter in stated)
+
+    def _targets(self, out: Any, function: str) -> tuple:
+        if isinstance(out, Mapping):
+            names = [parameter.name for parameter in self.signature(function).outputs or ()]
+            unknown = [name for name in out if name not in names]
+            if unknown:
+                raise KeyError(f"no output {unknown[0]!r}, the outputs are {names}")
+            return tuple(out.get(name) for name in names)
+        return tuple(out) if isinstance(out, (tuple, list)) else (out,)
+
+    def __reduce__(self) -> tuple:
+        from gantry import _runtime
+
+        is_default = self._runtime is _runtime._default
+        return _load_again, (None if is_default else self._runtime, self._path, self._options)
+
+    def __repr__(self) -> str:
+        return f"<gantry.Model {self._path!r}>"
+
+
+def _load_again(runtime: "Runtime | None", path: str, options: dict[str, Any]) -> Model:
+    from gantry._runtime import default_runtime
+
+    return (runtime or default_runtime()).load(path, **options)

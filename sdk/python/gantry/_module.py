@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules, whose functions are called one by one."""
+
+from typing import Any
+
+from gantry import _native
+
+
+class Module:
+    """A loaded artifact, whose functions are called by name.
+
+        axpy2 = runtime.load_module("axpy2.so")["axpy2"]
+        axpy2(a, b, c)
+
+    Runtime.load_module() creates modules.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("Runtime.load_module() and Model.module create modules")
+
+    @classmethod
+    def _of(cls, native: Any, path: str) -> "Module":
+        self = cls.__new__(cls)
+        self._native = native
+        self._path = path
+        return self
+
+    def __getitem__(self, name: str) -> _native.Function:
+        """Returns a function of the module or of its imports. gantry.Error, Code.NOT_FOUND: there is
+        none, and the text lists where it was searched."""
+        return self._native.function(name)
+
+    @property
+    def path(self) -> str:
+        """Absolute path of the artifact."""
+        return self._path
+
+    def __repr__(self) -> str:
+        return f"<gantry.Module {self._path!r}>"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+version: str
+
+class Tensor:
+    """A tensor of a runtime, on any device.
+
+    It has the buffer protocol (memory of the CPU only), DLPack and NumPy's __array__, so other
+    packages use it without a copy: numpy.asarray(tensor), torch.from_dlpack(tensor).
+    """
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the dimensions."""
+
+    @property
+    def dtype(self) -> str:
+        """Element type: "float32", "bfloat16"."""
+
+    @property
+    def device(self) -> str:
+        """Device: "cpu:0", "opencl:1"."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+
+    def numpy(self) -> numpy.ndarray:
+        """Returns the elements as a NumPy array.
+
+        The array uses the memory of the tensor if that is on the CPU, else it is a copy. Element types
+        of ml_dtypes require that package.
+        """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class Object:
+    """A result that only plugins and compiled code use, such as a KV cache.
+
+    It can be an argument of later calls.
+    """
+
+class Function:
+    """A function of a module: module["name"].
+
+    Arguments are None, bool, int, float, str, bytes, arrays, shapes (tuples of integers), lists,
+    gantry.Tensor, gantry.Object and functions. Arrays are borrowed for the call, and written by
+    functions that return results in their arguments.
+    """
+
+    @property
+    def __name__(self) -> str: ...
+    def __call__(self, /, *args: Any) -> Any: ...
+
+class Module:
+    def function(self, name: str, /) -> Function: ...
+
+class Runtime:
+    def load(self, path: str, allow_missing: bool, /) -> Module: ...
+    def read_tensors(self, path: str, /) -> dict[str, numpy.ndarray]: ...
+    def find_device(self, name: str, /) -> tuple[int, int]: ...
+    def empty(self, shape: Sequence[int], dtype: str, device: str, /) -> Any: ...
+
+class Model:
+    def __init__(
+        self, module: Module, devices: Sequence[str] | None, executors: int, capture: bool, /
+    ) -> None: ...
+    @property
+    def copied_bytes(self) -> int: ...
+    def functions(self) -> tuple[str, ...]: ...
+    def signature(self, function: str, /) -> tuple[tuple, tuple | None]: ...
+    def run(
+        self,
+        function: str,
+        names: tuple[str, ...] | None,
+        inputs: tuple,
+        outputs: tuple | None,
+        copy: bool,
+        tensors: bool,
+        /,
+    ) -> tuple: ...
+
+def new_runtime(
+    threads: int,
+    config: str,
+    plugins: Sequence[str],
+    log_level: str,
+    log: Callable[[int, str], None] | None,
+    only_these_plugins: bool,
+    probe: bool,
+    /,
+) -> Runtime: ...

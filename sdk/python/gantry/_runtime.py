@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runtimes."""
+
+import os
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from gantry import _native
+from gantry._model import Model, module_options
+from gantry._module import Module
+
+if TYPE_CHECKING:
+    import numpy
+
+Path = str | os.PathLike[str]
+LogLevel = Literal["error", "warning", "info", "debug"]
+
+
+class Runtime:
+    """Loads artifacts: plugins, devices, and the threads that compiled code uses.
+
+    gantry.load() uses one runtime for the process. Create others for other options; several can exist
+    at the same time. A runtime exists as long as something that it has loaded.
+    """
+
+    def __init__(
+        self,
+        *,
+        threads: int = 0,
+        config: Path | None = None,
+        plugins: Iterable[Path] = (),
+        only_these_plugins: bool = False,
+        probe: bool = True,
+        log_level: LogLevel | None = None,
+    ) -> None:
+        """Reads the configuration and the manifests of plugins; opens no plugin.
+
+        threads: of compiled code, including the caller. 0: as configured, else one for each CPU that
+            the process may use.
+        config: configuration file. None: that of the system. "/dev/null": none.
+        plugins: directories and manifests of plugins, searched before all others.
+        only_these_plugins: search `plugins` only.
+        probe: open plugins of other vendors in a child process first.
+        log_level: what is logged. None: as configured.
+        """
+        # Imported here because logging takes a third of the time of `import gantry`.
+        from gantry import _log
+
+        self._options = {
+            "threads": threads,
+            "config": None if config is None else os.fspath(config),
+            "plugins": tuple(os.path.abspath(path) for path in plugins),
+            "only_these_plugins": only_these_plugins,
+            "probe": probe,
+            "log_level": log_level,
+        }
+        self._native = _native.new_runtime(
+            threads,
+            self._options["config"] or "",
+            self._options["plugins"],
+            log_level or "",
+            _log.write,
+            only_these_plugins,
+            probe,
+        )
+
+    def load(
+        self,
+        path: Path,
+        *,
+        device: str | Iterable[str] | None = None,
+        executors: int = 0,
+        capture: bool = False,
+        allow_missing: bool = False,
+    ) -> Model:
+        """Loads an artifact, and creates the model in it.
+
+        path: a shared library, an object or archive, a Model Library Format archive, a graph or its
+            parameters with the other files beside it; recognized by its content.
+        device: "cpu", "opencl:1", or several. The first one runs what the artifact assigns to no
+            device. None: those that the artifact is made for, else the CPU.
+        executors: maximum number of runs at the same time, each of which has memory of its own; more
+            runs wait. 0: the number of threads of the runtime.
+        capture: the device records the second run of each executor and replays it in later runs.
+        allow_missing: load the file although plugins for some of its modules are missing; calling
+            such a module fails with the reason.
+        """
+        options = module_options(device, executors, capture, allow_missing)
+        return Model._load(self, os.path.abspath(os.fspath(path)), options)
+
+    def load_module(self, path: Path, *, allow_missing: bool = False) -> Module:
+        """Loads an artifact whose functions are called one by one, such as a library of kernels. The
+        arguments are those of load()."""
+        absolute = os.path.abspath(os.fspath(path))
+        return Module._of(self._native.load(absolute, allow_missing), absolute)
+
+    def read_tensors(self, path: Path) -> "dict[str, numpy.ndarray]":
+        """Reads the tensors of an .npy, .npz or .params file. The name is empty in an .npy file."""
+        return self._native.read_tensors(os.fspath(path))
+
+    def empty(
+        self, shape: Iterable[int], dtype: str = "float32", device: str = "cpu"
+    ) -> "numpy.ndarray | _native.Tensor":
+        """Returns an array with undefined content that models use without a copy.
+
+        Memory of gantry is aligned as compiled code requires; that of numpy.empty() often is not. On
+        other devices than the CPU the result is a gantry.Tensor.
+        """
+        return self._native.empty([int(extent) for extent in shape], str(dtype), device)
+
+    def __reduce__(self) -> tuple:
+        return _rebuild, (self._options,)
+
+    def __repr__(self) -> str:
+        given = [f"{name}={value!r}" for name, value in self._options.items() if value and name != "probe"]
+        if not self._options["probe"]:
+            given.append("probe=False")
+        return f"gantry.Runtime({', '.join(given)})"
+
+
+def _rebuild(options: dict) -> Runtime:
+    return Runtime(**options)
+
+
+_lock = threading.Lock()
+_default: Runtime | None = None
+
+
+def default_runtime() -> Runtime:
+    """Returns the runtime of gantry.load(), which the first call creates."""
+    global _default
+    with _lock:
+        if _default is None:
+            _default = Runtime()
+        return _default
+
+
+def forget_default_runtime() -> None:
+    """Called in the child after a fork: the runtime and the lock are those of the parent."""
+    global _default, _lock
+    _lock = threading.Lock()
+    _default = None
+
+
+def load(
+    path: Path,
+    *,
+    device: str | Iterable[str] | None = None,
+    executors: int = 0,
+    capture: bool = False,
+    allow_missing: bool = False,
+) -> Model:
+    """Loads an artifact with the default runtime. See Runtime.load()."""
+    return default_runtime().load(
+        path,
+        device=device,
+        executors=executors,
+        capture=capture,
+        allow_missing=allow_missing,
+    )
+
+
+def read_tensors(path: Path) -> "dict[str, numpy.ndarray]":
+    """Reads the tensors of an .npy, .npz or .params file. See Runtime.read_tensors()."""
+    return default_runtime().read_tensors(path)
+
+
+def empty(
+    shape: Iterable[int], dtype: str = "float32", device: str = "cpu"
+) -> "numpy.ndarray | _native.Tensor":
+    """Returns an array that models use without a copy. See Runtime.empty()."""
+    return default_runtime().empty(shape, dtype, device)

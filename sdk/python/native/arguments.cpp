@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arguments.hpp"
+
+#include <gantry/concat.hpp>
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <string>
+#include <utility>
+
+#include "call_status.hpp"
+#include "function.hpp"
+#include "interpreter.hpp"
+#include "opaque.hpp"
+#include "tensor.hpp"
+#include "texts.hpp"
+
+namespace nb = nanobind;
+
+namespace gantry::python {
+namespace {
+
+std::string_view bytes_in(nb::handle bytes) {
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
+}
+
+gantry_value number(std::int32_t kind, std::int64_t integer) {
+  gantry_value value{};
+  value.kind = kind;
+  value.i = integer;
+  return value;
+}
+
+// Reads an object that a value holds without a reference.
+//
+// returns  false: it is of another type
+bool read_number(nb::handle object, gantry_value& value) {
+  if (object.is_none()) {
+    value = {};
+  } else if (PyBool_Check(object.ptr())) {
+    value = number(GANTRY_BOOL, object.is(nb::handle(Py_True)) ? 1 : 0);
+  } else if (PyLong_Check(object.ptr())) {
+    const std::int64_t integer = PyLong_AsLongLong(object.ptr());
+    if (integer == -1 && PyErr_Occurred()) throw nb::python_error();
+    value = number(GANTRY_INT, integer);
+  } else if (PyFloat_Check(object.ptr())) {
+    value = number(GANTRY_FLOAT, 0);
+    value.f = PyFloat_AsDouble(object.ptr());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool is_shape(nb::handle object) {
+  if (!PyTuple_Check(object.ptr()) || PyTuple_Size(object.ptr()) == 0) return false;
+  for (const nb::handle item : nb::borrow<nb::tuple>(object))
+    if (!PyLong_CheckExact(item.ptr())) return false;
+  return true;
+}
+
+// Called on any thread when no tensor uses the memory of an array any more.
+void destroy_view(void* self) {
+  // The memory of the process ends with the interpreter.
+  if (!interpreter_runs()) return;
+  const nb::gil_scoped_acquire acquired;
+  delete static_cast<ArrayView*>(self);
+}
+
+}  // namespace
+
+bool is_boolean(const gantry_value& value) {
+  return value.kind == GANTRY_TENSOR_REF &&
+         value.tensor->dtype.code == static_cast<std::uint8_t>(TypeCode::bool_);
+}
+
+Arguments::Arguments(RuntimeRef runtime, std::size_t max_count, std::string_view no_copies)
+    : runtime_(std::move(runtime)),
+      no_copies_(no_copies),
+      views_(std::make_unique<ArrayView[]>(max_count)) {
+  values_.reserve(max_count);
+}
+
+void Arguments::add(nb::handle object) {
+  gantry_value value{};
+  if (!read_number(object, value)) {
+    if (add_array(object)) return;
+    owned_.push_back(owned(object));
+    value = owned_.back().get();
+  }
+  values_.push_back(value);
+}
+
+bool Arguments::add_array(nb::handle object) {
+  PyObject* const python = object.ptr();
+  if (PyBytes_Check(python) || PyUnicode_Check(python) || nb::isinstance<Tensor>(object))
+    return false;
+  ArrayView& view = views_[values_.size()];
+  if (!view.read(object)) return false;
+  make_compact(view);
+  gantry_value value{};
+  value.kind = GANTRY_TENSOR_REF;
+  value.tensor = const_cast<gantry_tensor*>(&view.tensor());
+  has_booleans_ |= is_boolean(value);
+  values_.push_back(value);
+  return true;
+}
+
+void Arguments::make_compact(ArrayView& view) {
+  if (!no_copies_.empty() && !view.is_compact()) {
+    refuse("COPY_REQUIRED", concat("array ", tensor_text(view.tensor()),
+                                   " has strides and must be copied, ", no_copies_));
+  }
+  copied_bytes_ += view.make_compact();
+}
+
+void Arguments::set_boolean_dtype(std::size_t index, gantry_dtype dtype) {
+  if (is_boolean(values_[index])) views_[index].set_dtype(dtype);
+}
+
+OwnedValue Arguments::owned(nb::handle object) {
+  PyObject* const python = object.ptr();
+  gantry_value value{};
+  if (read_number(object, value)) return OwnedValue::adopt(value);
+  if (PyUnicode_Check(python)) return owned_text(GANTRY_STRING, text_in(object));
+  if (PyBytes_Check(python)) return owned_text(GANTRY_BYTES, bytes_in(object));
+  if (nb::isinstance<Tensor>(object))
+    return OwnedValue::share(nb::cast<const Tensor&>(object).value().get());
+  if (nb::isinstance<Opaque>(object))
+    return OwnedValue::share(nb::cast<const Opaque&>(object).value.get());
+  if (gantry_object* const function = function_in(object)) {
+    value.kind = GANTRY_FUNCTION;
+    value.object = function;
+    return OwnedValue::share(value);
+  }
+  if (is_shape(object)) return owned_shape(object);
+  if (PyTuple_Check(python) || PyList_Check(python)) return owned_items(object);
+  if (PyDict_Check(python)) return owned_map(object);
+  auto view = std::make_unique<ArrayView>();
+  if (view->read(object)) return owned_array(std::move(view));
+  PyErr_Format(PyExc_TypeError,
+               "%R is no argument: expected an array, None, bool, int, float, str, bytes, tuple, "
+               "list, dict, gantry.Tensor, gantry.Function or gantry.Object",
+               reinterpret_cast<PyObject*>(Py_TYPE(python)));
+  throw nb::python_error();
+}
+
+OwnedValue Arguments::owned_text(std::int32_t kind, std::string_view text) {
+  CallStatus status;
+  OwnedValue value;
+  const gantry_host* const host = runtime_->host;
+  status.check(host->text_new(host, kind, bytes_of(text), value.out(), status.out()));
+  return value;
+}
+
+OwnedValue Arguments::owned_shape(nb::handle tuple) {
+  std::vector<std::int64_t> extents;
+  for (const nb::handle item : nb::borrow<nb::tuple>(tuple)) {
+    gantry_value extent{};
+    read_number(item, extent);
+    extents.push_back(extent.i);
+  }
+  CallStatus status;
+  OwnedValue shape;
+  const gantry_host* const host = runtime_->host;
+  status.check(host->shape_new(host, extents.data(), extents.size(), shape.out(), status.out()));
+  return shape;
+}
+
+OwnedValue Arguments::owned_items(nb::handle sequence) {
+  std::vector<OwnedValue> items;
+  std::vector<gantry_value> values;
+  for (const nb::handle item : nb::borrow<nb::sequence>(sequence)) {
+    items.push_back(owned(item));
+    values.push_back(items.back().get());
+  }
+  CallStatus status;
+  OwnedValue array;
+  const gantry_host* const host = runtime_->host;
+  status.check(
+      host->items_new(host, GANTRY_ARRAY, values.data(), values.size(), array.out(), status.out()));
+  return array;
+}
+
+OwnedValue Arguments::owned_map(nb::handle dict) {
+  std::vector<OwnedValue> items;
+  std::vector<gantry_value> values;
+  for (const auto& [key, item] : nb::borrow<nb::dict>(dict)) {
+    for (const nb::handle part : {key, item}) {
+      items.push_back(owned(part));
+      values.push_back(items.back().get());
+    }
+  }
+  CallStatus status;
+  OwnedValue map;
+  const gantry_host* const host = runtime_->host;
+  status.check(
+      host->items_new(host, GANTRY_MAP, values.data(), values.size(), map.out(), status.out()));
+  return map;
+}
+
+OwnedValue Arguments::owned_array(std::unique_ptr<ArrayView> view) {
+  make_compact(*view);
+  const gantry_tensor& what = view->tensor();
+  const auto bytes = tensor_bytes(shape_of(what), what.dtype);
+  if (!bytes.ok()) refuse("ARGUMENT_SHAPE", bytes.error().message);
+  CallStatus status;
+  OwnedValue tensor;
+  status.check(embed().tensor_foreign(runtime_->runtime.get(), &what, what.byte_offset + *bytes, 0,
+                                      view.get(), destroy_view, tensor.out(), status.out()));
+  view.release();
+  return tensor;
+}
+
+}  // namespace gantry::python

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Failed calls as exceptions of Python.
+#pragma once
+
+#include <gantry/embed.h>
+
+#include <array>
+#include <string_view>
+
+namespace gantry::python {
+
+// Receives the details of a call that fails: status.check(table.run(model, &run, status.out())).
+class CallStatus {
+ public:
+  // Returns a status for one call.
+  gantry_status* out();
+
+  // Throws gantry.Error with the details of the last call if its code is not OK.
+  //
+  // thread   holds the GIL
+  void check(gantry_code code);
+
+ private:
+  static constexpr std::size_t text_capacity = 16384;
+  gantry_status status_{};
+  std::array<char, text_capacity> text_;
+};
+
+// Throws gantry.Error for an argument of this package's functions.
+//
+// thread   holds the GIL
+[[noreturn]] void refuse(std::string_view reason, std::string_view text);
+
+}  // namespace gantry::python

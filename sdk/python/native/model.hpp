@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "api.hpp"
+
+namespace gantry::python {
+
+// A loaded artifact.
+struct Module {
+  RuntimeRef runtime;
+  OwnedObject object;
+};
+
+// A model on its devices.
+class Model {
+ public:
+  // throws   gantry.Error, see gantry_embed::model_new
+  Model(const Module& module, const nanobind::object& devices, std::uint32_t executors,
+        bool captures);
+
+  // Returns the names of the functions.
+  nanobind::object functions() const;
+
+  // Returns the inputs, and the outputs or None: for each (name, kind, type, dtype, shape).
+  nanobind::tuple signature(std::string_view function) const;
+
+  // Runs a function.
+  //
+  // names    [in]   of the inputs, or None: in order
+  // inputs   [in]   a tuple
+  // outputs  [in]   a tuple of arrays to fill and None; or None: all outputs are new
+  // returns  a tuple of all outputs
+  nanobind::object run(std::string_view function, const nanobind::object& names,
+                       const nanobind::tuple& inputs, const nanobind::object& outputs,
+                       bool may_copy, bool as_tensors);
+
+  std::uint64_t copied_bytes() const { return copied_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  RuntimeRef runtime_;
+  OwnedObject object_;
+  std::atomic<std::uint64_t> copied_bytes_{0};
+};
+
+// Adds the classes Module and Model, which gantry.Model uses, to the module.
+void bind_model(nanobind::module_& module);
+
+}  // namespace gantry::python

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.hpp"
+
+#include <gantry/compact_tensor.hpp>
+#include <gantry/concat.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
+
+#include <memory>
+#include <string>
+
+#include "call_status.hpp"
+#include "dlpack_export.hpp"
+#include "dtypes.hpp"
+
+namespace nb = nanobind;
+
+namespace gantry::python {
+namespace {
+
+nb::str text(std::string_view characters) { return nb::str(characters.data(), characters.size()); }
+
+nb::tuple shape(const Tensor& tensor) {
+  nb::list extents;
+  for (const std::int64_t extent : shape_of(tensor.get())) extents.append(extent);
+  return nb::tuple(extents);
+}
+
+std::uint64_t bytes_in(const gantry_tensor& tensor) {
+  const auto bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
+  return bytes.ok() ? *bytes : 0;
+}
+
+std::string described(const Tensor& tensor) {
+  return concat("<gantry.Tensor ", tensor_text(tensor.get()), " on ",
+                device_text(tensor.get().device), ">");
+}
+
+// The strides of a buffer, which the buffer protocol counts in bytes.
+Py_ssize_t* new_steps(const gantry_tensor& tensor, Py_ssize_t item_bytes) {
+  auto steps = std::make_unique<Py_ssize_t[]>(static_cast<std::size_t>(tensor.ndim) + 1);
+  Py_ssize_t step = item_bytes;
+  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
+    steps[axis] = tensor.strides != nullptr ? tensor.strides[axis] * item_bytes : step;
+    step *= tensor.shape[axis];
+  }
+  return steps.release();
+}
+
+// The slot bf_getbuffer: memory of a tensor on the CPU whose element type the protocol has.
+int get_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
+  const Tensor& owner = *nb::inst_ptr<Tensor>(self);
+  const gantry_tensor& tensor = owner.get();
+  const char* const format = format_of_dtype(tensor.dtype);
+  if (view == nullptr || !owner.is_on_cpu() || format == nullptr) {
+    PyErr_Format(PyExc_BufferError, "%s has no buffer", described(owner).c_str());
+    return -1;
+  }
+  const bool wants_strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+  if (!wants_strides && !is_compact(tensor)) {
+    PyErr_SetString(PyExc_BufferError, "the tensor has strides");
+    return -1;
+  }
+  *view = {};
+  view->buf = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  view->itemsize = static_cast<Py_ssize_t>(element_bytes(tensor.dtype));
+  view->len = static_cast<Py_ssize_t>(bytes_in(tensor));
+  view->readonly = 0;
+  view->ndim = tensor.ndim;
+  view->format = (flags & PyBUF_FORMAT) != 0 ? const_cast<char*>(format) : nullptr;
+  view->shape = (flags & PyBUF_ND) != 0 ? tensor.shape : nullptr;
+  try {
+    if (wants_strides) view->strides = new_steps(tensor, view->itemsize);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  view->internal = view->strides;
+  view->obj = Py_NewRef(self);
+  return 0;
+}
+
+void release_buffer(PyObject*, Py_buffer* view) noexcept {
+  delete[] static_cast<Py_ssize_t*>(view->internal);
+}
+
+PyType_Slot tensor_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                              {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+                              {0, nullptr}};
+
+// Returns a copy on the CPU.
+nb::object copy_to_cpu(const Tensor& from) {
+  const gantry_host* const host = from.runtime()->host;
+  CallStatus status;
+  gantry_value made{};
+  gantry_code code = GANTRY_OK;
+  const gantry_tensor like = compact_tensor(from.get().dtype, shape_of(from.get()));
+  {
+    nb::gil_scoped_release released;
+    code = host->tensor_new(host, &like, {}, 0, &made, status.out());
+  }
+  status.check(code);
+  OwnedValue copy = OwnedValue::adopt(made);
+  {
+    nb::gil_scoped_release released;
+    code = host->tensor_copy(host, &from.get(), gantry_value_tensor(&copy.get()), nullptr,
+                             status.out());
+  }
+  status.check(code);
+  return nb::cast(Tensor(from.runtime(), std::move(copy)));
+}
+
+nb::object numpy_module() { return nb::module_::import_("numpy"); }
+
+// Returns an array of a package that adds the element type to NumPy.
+nb::object named_dtype_array(nb::object tensor, gantry_dtype dtype) {
+  const std::uint64_t item_bytes = element_bytes(dtype);
+  const bool is_known = dtype.code != static_cast<std::uint8_t>(TypeCode::handle) &&
+                        dtype.lanes == 1 && dtype.bits == item_bytes * 8;
+  const char* const stored = item_bytes == 1 ? "uint8" : item_bytes == 2 ? "uint16" : nullptr;
+  if (!is_known || stored == nullptr) {
+    PyErr_Format(PyExc_TypeError, "NumPy has no element type %s", dtype_text(dtype).c_str());
+    throw nb::python_error();
+  }
+  const nb::object type = nb::module_::import_("ml_dtypes").attr(dtype_text(dtype).c_str());
+  const Tensor& owner = nb::cast<const Tensor&>(tensor);
+  gantry_tensor bits = owner.get();
+  bits.dtype = item_bytes == 1 ? dtypes::uint8 : dtypes::uint16;
+  const gantry_host* const host = owner.runtime()->host;
+  CallStatus status;
+  gantry_value view{};
+  status.check(host->tensor_view(host, &bits, owner.value().get().object, 0, &view, status.out()));
+  const nb::object integers = nb::cast(Tensor(owner.runtime(), OwnedValue::adopt(view)));
+  return numpy_module().attr("asarray")(integers).attr("view")(type);
+}
+
+nb::object numpy_array(nb::object tensor) {
+  const Tensor& owner = nb::cast<const Tensor&>(tensor);
+  if (!owner.is_on_cpu()) return numpy_array(copy_to_cpu(owner));
+  if (format_of_dtype(owner.get().dtype) == nullptr)
+    return named_dtype_array(tensor, owner.get().dtype);
+  return numpy_module().attr("asarray")(tensor);
+}
+
+// The protocol of NumPy: numpy.asarray(tensor).
+nb::object array_protocol(nb::object tensor, const nb::object& dtype, const nb::object& copy) {
+  const Tensor& owner = nb::cast<const Tensor&>(tensor);
+  const bool may_copy = !copy.is(nb::handle(Py_False));
+  if (!owner.is_on_cpu() && !may_copy)
+    refuse("COPY_REQUIRED", concat(described(owner), " is not in memory of the CPU"));
+  nb::object array = numpy_array(tensor);
+  if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
+  return copy.is(nb::handle(Py_True)) ? array.attr("copy")() : array;
+}
+
+}  // namespace
+
+bool Tensor::is_on_cpu() const { return get().device.type == cpu_device_type; }
+
+nb::object numpy_or_tensor(nb::object tensor) {
+  const Tensor& owner = nb::cast<const Tensor&>(tensor);
+  return format_of_dtype(owner.get().dtype) != nullptr ? numpy_array(tensor) : tensor;
+}
+
+void bind_tensor(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor", nb::type_slots(tensor_slots),
+                     "A tensor of a runtime, on any device.\n\n"
+                     "It has the buffer protocol (memory of the CPU only), DLPack and NumPy's "
+                     "__array__, so other\npackages use it without a copy: numpy.asarray(tensor), "
+                     "torch.from_dlpack(tensor).")
+      .def_prop_ro("shape", shape, "Extents of the dimensions.")
+      .def_prop_ro(
+          "dtype", [](const Tensor& tensor) { return text(dtype_text(tensor.get().dtype)); },
+          "Element type: \"float32\", \"bfloat16\".")
+      .def_prop_ro(
+          "device", [](const Tensor& tensor) { return text(device_text(tensor.get().device)); },
+          "Device: \"cpu:0\", \"opencl:1\".")
+      .def_prop_ro(
+          "nbytes", [](const Tensor& tensor) { return bytes_in(tensor.get()); },
+          "Bytes of all elements.")
+      .def("numpy", numpy_array,
+           "Returns the elements as a NumPy array.\n\nThe array uses the memory of the tensor if "
+           "that is on the CPU, else it is a copy. Element types of\nml_dtypes require that "
+           "package.")
+      .def("__array__", array_protocol, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
+      .def("__dlpack__", dlpack_export, nb::kw_only(), nb::arg("stream") = nb::none(),
+           nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),
+           nb::arg("copy") = nb::none())
+      .def("__dlpack_device__", dlpack_device)
+      .def("__repr__", [](const Tensor& tensor) { return text(described(tensor)); });
+}
+
+}  // namespace gantry::python

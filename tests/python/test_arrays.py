@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as inputs and outputs: memory, strides, element types."""
+
+import array
+import gc
+import unittest
+import weakref
+
+import gantry
+import numpy
+import support
+
+
+class InputArrays(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.image = support.images()[0]
+        cls.expected = support.expected_digits()[0]
+
+    def setUp(self):
+        self.model = gantry.Runtime(threads=1).load(support.DIGITS)
+
+    def run_equal(self, x, **how):
+        numpy.testing.assert_array_equal(self.model.run({"x": x}, **how), self.expected)
+
+    def test_that_are_aligned_are_used_in_place(self):
+        self.run_equal(support.aligned(self.image))
+
+        self.assertEqual(self.model.copied_bytes, 0)
+
+    def test_that_are_not_aligned_are_copied_once_and_counted(self):
+        self.run_equal(support.not_aligned(self.image))
+
+        self.assertEqual(self.model.copied_bytes, self.image.nbytes)
+
+    def test_with_strides_are_copied_once_and_counted(self):
+        wide = numpy.zeros((1, 128), "float32")
+        wide[:, ::2] = self.image
+
+        self.run_equal(wide[:, ::2])
+        self.run_equal(numpy.asfortranarray(numpy.vstack([self.image, self.image]))[:1])
+
+        self.assertEqual(self.model.copied_bytes, 2 * self.image.nbytes)
+
+    def test_that_must_be_copied_are_refused_with_copy_false(self):
+        wide = numpy.zeros((1, 128), "float32")
+
+        for x in (wide[:, ::2], support.not_aligned(self.image)):
+            with self.assertRaises(gantry.Error) as caught:
+                self.model.run({"x": x}, copy=False)
+            self.assertEqual(caught.exception.reason, "COPY_REQUIRED")
+        self.run_equal(support.aligned(self.image), copy=False)
+
+    def test_may_be_read_only(self):
+        x = self.image.copy()
+        x.flags.writeable = False
+
+        self.run_equal(x)
+
+    def test_may_be_of_the_standard_library(self):
+        values = array.array("f", self.image.ravel().tolist())
+
+        self.run_equal(memoryview(values).cast("B").cast("f", (1, 64)))
+
+    def test_may_be_tensors_of_a_runtime(self):
+        first = self.model.run({"x": self.image}, tensors=True)
+
+        self.assertIsInstance(first, gantry.Tensor)
+        numpy.testing.assert_array_equal(first.numpy(), self.expected)
+
+    def test_are_not_kept(self):
+        class Kept(numpy.ndarray):
+            pass
+
+        x = self.image.copy().view(Kept)
+        alive = weakref.ref(x)
+        self.run_equal(x)
+
+        del x
+        gc.collect()
+        self.assertIsNone(alive())
+
+    def test_of_another_dtype_are_refused(self):
+        with self.assertRaisesRegex(gantry.Error, "float64.*expected float32\\[1, 64\\]") as caught:
+            self.model(x=self.image.astype("float64"))
+
+        self.assertEqual(caught.exception.code, gantry.Code.INVALID)
+        self.assertEqual(caught.exception.reason, "ARGUMENT_DTYPE")
+
+    def test_of_another_shape_are_refused(self):
+        with self.assertRaisesRegex(gantry.Error, "float32\\[64\\], expected") as caught:
+            self.model(x=self.image[0])
+
+        self.assertEqual(caught.exception.reason, "ARGUMENT_SHAPE")
+
+    def test_with_elements_that_no_tensor_has_are_refused(self):
+        for x in (self.image.astype(">f4"), numpy.zeros(2, "f4,i4"), numpy.array(["a"])):
+            with self.assertRaises(gantry.Error) as caught:
+                self.model(x=x)
+            self.assertEqual(caught.exception.reason, "ARRAY_FORMAT")
+
+    def test_of_objects_are_refused(self):
+        with self.assertRaises((gantry.Error, ValueError)):
+            self.model(x=numpy.array([object()]))
+
+    def test_are_not_sets(self):
+        with self.assertRaisesRegex(TypeError, "<class 'set'> is no argument"):
+            self.model(x={1.0})
+
+
+class OutputArrays(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = gantry.load(support.DIGITS)
+        cls.image = support.images()[0]
+
+    def refused(self, out, reason):
+        with self.assertRaises(gantry.Error) as caught:
+            self.model.run({"x": self.image}, out=out)
+        self.assertEqual(caught.exception.reason, reason)
+
+    def test_that_are_read_only_are_refused(self):
+        out = numpy.empty((1, 10), "float32")
+        out.flags.writeable = False
+
+        self.refused(out, "ARRAY_READ_ONLY")
+
+    def test_with_strides_are_refused(self):
+        self.refused(numpy.empty((1, 20), "float32")[:, ::2], "ARGUMENT_STRIDES")
+
+    def test_of_another_type_are_refused(self):
+        self.refused(numpy.empty((1, 10), "float64"), "ARGUMENT_DTYPE")
+        self.refused(numpy.empty((1, 11), "float32"), "ARGUMENT_SHAPE")
+
+    def test_are_arrays(self):
+        with self.assertRaisesRegex(TypeError, "<class 'float'> cannot be filled"):
+            self.model.run({"x": self.image}, out=1.5)
+
+
+class Tensors(unittest.TestCase):
+    def test_describe_themselves(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+
+        self.assertEqual((tensor.shape, tensor.dtype, tensor.nbytes), ((1, 10), "float32", 40))
+        self.assertEqual((tensor.device, tensor.__dlpack_device__()), ("cpu:0", (1, 0)))
+        self.assertEqual(repr(tensor), "<gantry.Tensor float32[1, 10] on cpu:0>")
+
+    def test_share_their_memory_with_arrays(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+        a, b, c = numpy.asarray(tensor), tensor.numpy(), numpy.from_dlpack(tensor)
+
+        a[0, 0] = 42
+
+        self.assertEqual((b[0, 0], c[0, 0]), (42, 42))
+        self.assertEqual(memoryview(tensor).shape, (1, 10))
+
+    def test_keep_their_memory_for_arrays(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+        arrays = [numpy.asarray(tensor), numpy.from_dlpack(tensor)]
+        del tensor
+        gc.collect()
+
+        for made in arrays:
+            numpy.testing.assert_array_equal(made, support.expected_digits()[0])
+
+    def test_export_capsules_that_nobody_takes(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+
+        capsules = [tensor.__dlpack__(), tensor.__dlpack__(max_version=(1, 0))]
+        del capsules
+
+        self.assertEqual(tensor.numpy().shape, (1, 10))
+
+    def test_export_no_copies(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+
+        with self.assertRaisesRegex(BufferError, "exports no copies"):
+            tensor.__dlpack__(copy=True)
+        with self.assertRaisesRegex(BufferError, "exports no copies on other devices"):
+            tensor.__dlpack__(dl_device=(2, 0))
+
+    def test_convert_as_numpy_requests(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+
+        self.assertEqual(tensor.__array__("float64").dtype, numpy.float64)
+        self.assertFalse(numpy.shares_memory(tensor.__array__(copy=True), tensor.numpy()))
+
+    def test_of_a_type_that_numpy_does_not_have_stay_tensors(self):
+        model = gantry.load(support.RELAX / "dtypes_llvm.so")
+        half, brain, *_ = model.run([numpy.arange(6, dtype="float32")], function="cast")
+
+        self.assertEqual(half.dtype, numpy.float16)
+        self.assertIsInstance(brain, gantry.Tensor)
+        self.assertEqual(brain.dtype, "bfloat16")
+        with self.assertRaises((BufferError, TypeError, ModuleNotFoundError)):
+            memoryview(brain)
+
+
+class EmptyArrays(unittest.TestCase):
+    def test_are_aligned(self):
+        made = gantry.empty((3, 5), "int16")
+
+        self.assertEqual((made.shape, made.dtype), ((3, 5), numpy.int16))
+        self.assertEqual(made.ctypes.data % 64, 0)
+
+    def test_have_every_type_of_numpy(self):
+        names = "bool8 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+        for name in names.split():
+            self.assertEqual(gantry.empty((2,), name).dtype, numpy.dtype(name.replace("bool8", "bool")))
+
+    def test_have_a_known_type(self):
+        with self.assertRaises(gantry.Error) as caught:
+            gantry.empty((2,), "float33")
+
+        self.assertEqual(caught.exception.reason, "DTYPE")

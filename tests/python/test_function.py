@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of modules, called one by one."""
+
+import unittest
+
+import gantry
+import numpy
+import support
+
+
+class Functions(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.module = gantry.default_runtime().load_module(support.TVM / "axpy2_llvm.so")
+        cls.axpy2 = cls.module["axpy2"]
+
+    def setUp(self):
+        self.a = numpy.arange(8, dtype="float32")
+        self.b = numpy.ones(8, "float32")
+        self.c = numpy.zeros(8, "float32")
+
+    def test_write_their_arguments(self):
+        self.assertIsNone(self.axpy2(self.a, self.b, self.c))
+
+        numpy.testing.assert_array_equal(self.c, self.a + 2 * self.b)
+
+    def test_take_every_kind_of_array(self):
+        tensor = gantry.load(support.DIGITS).run({"x": support.images()[0]}, tensors=True)
+        flat = numpy.asarray(tensor).ravel()
+        c = gantry.empty((10,))
+
+        self.axpy2(memoryview(flat), numpy.from_dlpack(tensor).ravel(), c)
+
+        numpy.testing.assert_allclose(c, 3 * flat)
+
+    def test_read_arrays_of_numpy_as_the_buffer_protocol_does(self):
+        for wrong in (self.a.astype("float64"), self.a.astype(">f4"), self.a.astype("int32")):
+            with self.assertRaises(gantry.Error):
+                self.axpy2(wrong, self.b, self.c)
+
+    def test_refuse_arrays_with_strides(self):
+        with self.assertRaises(gantry.Error) as caught:
+            self.axpy2(self.a, self.b, numpy.zeros(16, "float32")[::2])
+
+        self.assertEqual(caught.exception.reason, "COPY_REQUIRED")
+
+    def test_refuse_wrong_arguments(self):
+        with self.assertRaises(gantry.Error):
+            self.axpy2(self.a, self.b)
+        with self.assertRaises(gantry.Error):
+            self.axpy2(1, 2.5, None)
+        with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
+            self.axpy2(self.a, self.b, c=self.c)
+        with self.assertRaises(OverflowError):
+            self.axpy2(2**64, self.b, self.c)
+        with self.assertRaises(gantry.Error):
+            self.axpy2(*[1] * 100)
+
+    def test_have_names(self):
+        self.assertEqual(self.axpy2.__name__, "axpy2")
+        self.assertEqual(repr(self.axpy2), "<gantry.Function 'axpy2'>")
+        with self.assertRaisesRegex(gantry.Error, "axpy3") as caught:
+            self.module["axpy3"]
+        self.assertEqual(caught.exception.code, gantry.Code.NOT_FOUND)
+
+    def test_are_found_by_modules_only(self):
+        with self.assertRaises(TypeError):
+            gantry.Function()
+        with self.assertRaisesRegex(TypeError, "Runtime.load_module\\(\\)"):
+            gantry.Module()
+
+    def test_outlive_their_module(self):
+        function = gantry.Runtime(threads=1).load_module(support.TVM / "axpy2_llvm.so")["axpy2"]
+
+        function(self.a, self.b, self.c)
+
+        numpy.testing.assert_array_equal(self.c, self.a + 2 * self.b)
+
+
+if __name__ == "__main__":
+    unittest.main()
