@@ -7,8 +7,8 @@
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/tools/dev" "$work/bin" "$work/cuda" "$work/no_cuda"
-cp "$1/install-dependencies" "$1/fetch-cuda-header" "$work/tools/dev"
+mkdir -p "$work/tools/dev" "$work/bin" "$work/cuda" "$work/no_cuda" "$work/build/dependencies/python"
+cp "$1/install-dependencies" "$1/fetch-cuda-header" "$1/fetch-python-packages" "$work/tools/dev"
 touch "$work/cuda/cuda.h"
 fail() {
   echo "dependencies: FAILED: $*" >&2
@@ -94,6 +94,13 @@ run 0
 [ "$(wc -l <"$work/out")" = 1 ] || fail "an absent cuda.h is not one line"
 grep -q 'the CUDA plugin is left out of the build' "$work/out" || fail "the line about cuda.h is missing"
 includes=$work/cuda
+rmdir "$work/build/dependencies/python"
+run 0
+[ "$(wc -l <"$work/out")" = 1 ] || fail "an absent nanobind is not one line"
+grep -q 'the Python package is not built' "$work/out" || fail "the line about nanobind is missing"
+run 0 build
+[ ! -s "$work/out" ] || fail "build downloads what only the tests require"
+mkdir "$work/build/dependencies/python"
 run 0
 [ ! -s "$work/out" ] || fail "a host with everything installed gets output"
 echo "dependencies: passed"

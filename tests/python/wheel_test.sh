@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Packs the wheel for the Python of Debian from a build tree of the preset "release", compiling only the
+# extension, installs it into a virtual environment, and runs the tests of the package there.
+#
+# usage: wheel_test.sh BUILD_DIR
+set -eu
+cd "$(dirname "$0")/../.."
+build=$1
+packages=$PWD/build/dependencies/python
+python=${PYTHON:-/usr/bin/python3}
+max_bytes=3000000
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
+
+[ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
+PYTHONPATH=$packages "$python" - "$build" "$work" >"$work/build.log" 2>&1 <<'EOF' || { tail -n 40 "$work/build.log"; fail "build_wheel()"; }
+import sys
+from scikit_build_core.build import build_wheel
+build, work = sys.argv[1:]
+print(build_wheel(work, {"build-dir": build, "cmake.define.BUILD_TESTING": "ON"}))
+EOF
+wheel=$(ls "$work"/gantry_runtime-*.whl)
+bytes=$(stat -c %s "$wheel")
+
+"$python" -m venv --without-pip --system-site-packages "$work/venv"
+pip=$(ls /usr/share/python-wheels/pip-*.whl | tail -n 1)
+"$work/venv/bin/python" "$pip/pip" install --quiet --no-index --no-deps "$wheel"
+(cd "$work" && PYTHONDONTWRITEBYTECODE=1 venv/bin/python -m unittest discover -s "$OLDPWD/tests/python") >"$work/test.log" 2>&1 || {
+  tail -n 60 "$work/test.log"
+  fail "tests of the package"
+}
+golden=tests/golden/data/tvm-0.12
+"$work/venv/bin/gantry" -q run "$golden/digits_mlp_c.so" --each --input "$golden/digits_mlp.input.npz" \
+  --expect "$golden/digits_mlp_c.expected.npz" >"$work/run.log" 2>&1 || { cat "$work/run.log"; fail "gantry run"; }
+"$work/venv/bin/python" "$pip/pip" uninstall --quiet --yes gantry-runtime
+left=$(find "$work/venv" -name '*gantry*')
+[ -z "$left" ] || fail "uninstalling leaves $left"
+[ "$bytes" -le "$max_bytes" ] || fail "$(basename "$wheel") has $bytes bytes, limit is $max_bytes"
+echo "wheel: $(basename "$wheel"), $bytes bytes; $(grep "^Ran" "$work/test.log")"
