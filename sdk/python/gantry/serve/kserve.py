@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves a model with the Open Inference Protocol v2 through KServe's model server.
+
+    python -m gantry.serve.kserve model.so --http_port 8080 --grpc_port 8081
+"""
+
+import argparse
+import asyncio
+import pathlib
+
+import gantry
+import kserve
+import uvloop
+from kserve.errors import InvalidInput
+from kserve.model_server import parser as server_options
+
+from gantry.serve import share, signature
+from gantry.serve.model import ServedModel
+from gantry.serve.workers import Workers
+
+
+class Model(kserve.Model):
+    """A model of KServe's server. Pickled by its arguments: a worker process loads it again."""
+
+    def __init__(self, name: str, path: str, **options):
+        """Load a model.
+
+        name     in the protocol
+        options  of ServedModel
+        """
+        super().__init__(name)
+        self._arguments = (name, path, options)
+        self._served = ServedModel(path, **options)
+        self._workers = Workers(self._served.executors)
+        self.ready = True
+
+    def __reduce__(self):
+        return _restore, (*self._arguments, self.enable_latency_logging)
+
+    def stop(self) -> None:
+        super().stop()
+        self._workers.stop()
+
+    def get_input_types(self) -> list[dict]:
+        return self._served.signature.metadata()["inputs"]
+
+    def get_output_types(self) -> list[dict]:
+        return self._served.signature.metadata()["outputs"]
+
+    async def predict(self, payload, headers=None, response_headers=None) -> kserve.InferResponse:
+        """Run a request on a worker, so that the event loop goes on.
+
+        raises   InvalidInput  the request is wrong
+                 gantry.Error  the run failed
+        """
+        if not isinstance(payload, kserve.InferRequest):
+            raise InvalidInput(f"version 2 is served only: POST /v2/models/{self.name}/infer")
+        return await self._workers.call(self._answer, payload)
+
+    def _answer(self, request: kserve.InferRequest) -> kserve.InferResponse:
+        expected = self._served.signature
+        try:
+            expected.check((i.name, i.datatype, i.shape) for i in request.inputs)
+            wanted = expected.select(o.name for o in request.request_outputs or ())
+            results = self._served.run({i.name: _array(i) for i in request.inputs})
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
+        # The server encodes arrays where it writes HTTP, but not all where it writes gRPC.
+        raw = [results[n].tobytes() for n in wanted] if request.from_grpc else None
+        return kserve.InferResponse(
+            response_id=request.id or "",
+            model_name=self.name,
+            infer_outputs=[_output(n, results[n], raw is None) for n in wanted],
+            raw_outputs=raw,
+            from_grpc=request.from_grpc,
+            use_binary_outputs=request.use_binary_outputs,
+            requested_outputs=request.request_outputs,
+        )
+
+
+def _restore(name: str, path: str, options: dict, enable_latency_logging: bool) -> Model:
+    model = Model(name, path, **options)
+    model.enable_latency_logging = enable_latency_logging
+    return model
+
+
+def _array(given: kserve.InferInput):
+    try:
+        return given.as_numpy()
+    except (TypeError, ValueError, OverflowError) as error:  # data that do not fit the shape
+        raise ValueError(f'input "{given.name}": {error}') from error
+
+
+def _output(name: str, array, with_data: bool) -> kserve.InferOutput:
+    data = array if with_data else None
+    return kserve.InferOutput(name, list(array.shape), signature.DATATYPES[array.dtype], data)
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m gantry.serve.kserve",
+        description="Serve a model with the Open Inference Protocol v2.",
+        parents=[server_options],
+    )
+    parser.add_argument("path", metavar="MODEL", help="the artifact")
+    parser.add_argument("--device", metavar="NAME", help='such as "opencl:0"')
+    parser.add_argument("--function", default="", metavar="NAME", help="default: the main one")
+    parser.add_argument(
+        "--signature", metavar="FILE", help="JSON of inputs and outputs, as /v2/models/NAME returns"
+    )
+    parser.add_argument(
+        "--warm-up", metavar="FILE", help="JSON body of a request that is run before the first one"
+    )
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="of each process; default: its share of the CPUs"
+    )
+    parser.add_argument(
+        "--executors", type=int, metavar="N", help="runs at the same time; default: as --threads"
+    )
+    parser.set_defaults(model_name=None)
+    return parser
+
+
+def main() -> None:
+    parser = _options()
+    chosen = parser.parse_args()
+    # With several workers, those serve HTTP and this process serves gRPC.
+    processes = 1 if chosen.workers == 1 else chosen.workers + bool(chosen.enable_grpc)
+    try:
+        model = Model(
+            chosen.model_name or pathlib.Path(chosen.path).stem,
+            chosen.path,
+            threads=chosen.threads or share(processes),
+            executors=chosen.executors,
+            device=chosen.device,
+            function=chosen.function,
+            signature=chosen.signature,
+            warm_up=chosen.warm_up,
+        )
+    except (gantry.Error, OSError, ValueError) as error:
+        parser.exit(1, f"gantry.serve.kserve: {error}\n")
+    if chosen.event_loop != "asyncio":  # the server itself heeds it only with several workers
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+        asyncio.set_event_loop(asyncio.new_event_loop())  # start() expects one
+    kserve.ModelServer().start([model])  # reads the other options from the same command line
+
+
+if __name__ == "__main__":
+    main()
