@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantry.serve.ray on a local cluster of three nodes.
+
+GANTRY_SERVE_RAY_SECONDS  duration of the load, 60; a node is removed after a third
+"""
+
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import statistics
+import threading
+import time
+
+import numpy
+import pytest
+import ray
+from ray import serve
+from ray._private import services
+from ray.cluster_utils import Cluster
+
+from gantry.serve.ray import Arguments, Predictor, app
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
+CNN = GOLDEN / "relax" / "cnn_dyn_llvm.so"
+DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
+DATA = numpy.load(GOLDEN / "relax" / "cnn_digits_test.npz")
+REPLICAS = 3
+
+
+get_node = services.get_node
+
+
+def get_node_patiently(*arguments):
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            return get_node(*arguments)
+        except RuntimeError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    head = {"num_cpus": 2, "include_dashboard": False}
+    with pytest.MonkeyPatch.context() as patch:
+        # Ray gives up on a node that takes 30 s to start, as on a busy host.
+        patch.setattr(services, "get_node", get_node_patiently)
+        patch.setenv("RAY_agent_register_timeout_ms", "300000")
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(2):
+            cluster.add_node(num_cpus=2)
+    ray.init(cluster.address)
+    yield cluster
+    serve.shutdown()
+    ray.shutdown()
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def cnn(cluster):
+    """The application, one replica on each node, and names of its input and output."""
+    arguments = Arguments(path=str(CNN), replicas=REPLICAS, cpus=1, max_batch_size=16)
+    handle = serve.run(app(arguments), name="cnn", route_prefix="/cnn")
+    metadata = get("/cnn")
+    return handle, metadata["inputs"][0]["name"], metadata["outputs"][0]["name"]
+
+
+def get(path, body=None, expected=200):
+    connection = http.client.HTTPConnection("127.0.0.1", 8000, timeout=120)
+    connection.request("GET" if body is None else "POST", path, body)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    assert answer.status == expected, text
+    return json.loads(text)
+
+
+def body(name, array):
+    data = array.ravel().tolist()
+    tensor = {"name": name, "datatype": "FP32", "shape": list(array.shape), "data": data}
+    return json.dumps({"id": "7", "inputs": [tensor]})
+
+
+def assert_right(answer, rows):
+    found = numpy.asarray(answer, "float32").reshape(-1, 10)
+    numpy.testing.assert_allclose(found, DATA["expected"][rows], rtol=1e-4, atol=1e-5)
+
+
+def test_handle_takes_arrays(cnn):
+    handle, x, y = cnn
+
+    answers = [handle.remote({x: DATA["x"][i : i + 1]}) for i in range(64)]
+
+    for i, answer in enumerate(answers):
+        assert_right(answer.result(timeout_s=120)[y], slice(i, i + 1))
+
+
+def test_http_takes_the_protocols_json(cnn):
+    _, x, y = cnn
+
+    answer = get("/cnn/v2/models/cnn/infer", body(x, DATA["x"][:3]))
+
+    assert (answer["id"], answer["outputs"][0]["name"]) == ("7", y)
+    assert answer["outputs"][0]["shape"] == [3, 10]
+    assert_right(answer["outputs"][0]["data"], slice(0, 3))
+
+
+@pytest.mark.parametrize(
+    ("request_body", "text"),
+    [
+        ("{", "Expecting property name enclosed in double quotes"),
+        ("{}", '"inputs" is missing'),
+        (body("z", DATA["x"][:1]), 'input "z" is unknown, the inputs are: '),
+        (body("x", DATA["x"][:1, 0]), "has shape [1, 8, 8], the model takes [-1, 1, 8, 8]"),
+    ],
+)
+def test_wrong_request_is_refused(cnn, request_body, text):
+    request_body = request_body.replace('"name": "x"', f'"name": "{cnn[1]}"')
+
+    answer = get("/cnn", request_body, expected=400)
+
+    assert text in answer["error"]
+
+
+def test_wrong_request_fails_alone(cnn):
+    handle, x, y = cnn
+
+    good = [handle.remote({x: DATA["x"][i : i + 1]}) for i in range(15)]
+    bad = handle.remote({x: DATA["x"][:1].astype("float64")})
+
+    with pytest.raises(ValueError, match="is FP64, the model takes FP32"):
+        bad.result(timeout_s=120)
+    for i, answer in enumerate(good):
+        assert_right(answer.result(timeout_s=120)[y], slice(i, i + 1))
+
+
+def test_dataset_gets_the_outputs(cluster):
+    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"]
+    expected = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp_llvm.expected.npz")["output"]
+    rows = ray.data.from_numpy(images.reshape(-1, 64), column="x").repartition(6)
+    rows = rows.zip(ray.data.range(len(images)))
+
+    done = rows.map_batches(
+        Predictor, fn_constructor_args=[str(DIGITS)], concurrency=2, num_cpus=1, batch_size=50
+    ).take_all()
+
+    done.sort(key=lambda row: row["id"])
+    (y,) = done[0].keys() - {"x", "id"}
+    numpy.testing.assert_allclose(
+        [row[y] for row in done], expected.reshape(-1, 10), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_no_request_fails_when_a_node_is_removed(cluster, cnn, capsys):
+    handle, x, y = cnn
+    seconds = float(os.environ.get("GANTRY_SERVE_RAY_SECONDS", 60))
+    stop, latencies = threading.Event(), {"http": [], "handle": []}
+
+    def load(kind, first):
+        i = first
+        while not stop.is_set():
+            rows = slice(i % 72, i % 72 + 1)
+            began = time.perf_counter()
+            if kind == "http":
+                answer = get("/cnn", body(x, DATA["x"][rows]))["outputs"][0]["data"]
+            else:
+                answer = handle.remote({x: DATA["x"][rows]}).result(timeout_s=120)[y]
+            latencies[kind].append(time.perf_counter() - began)
+            assert_right(answer, rows)
+            i += 1
+
+    nodes = replica_nodes()
+    assert len(nodes) == REPLICAS, nodes
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        clients = [pool.submit(load, ("http", "handle")[k % 2], k) for k in range(16)]
+        stop.wait(seconds / 3)
+        before = {kind: len(done) for kind, done in latencies.items()}
+        cluster.remove_node(cluster.worker_nodes and list(cluster.worker_nodes)[0], False)
+        stop.wait(seconds * 2 / 3)
+        stop.set()
+        failures = [error for client in clients if (error := client.exception())]
+
+    with capsys.disabled():
+        print(f"\n{REPLICAS} nodes, one removed after {seconds / 3:.0f} of {seconds:.0f} s")
+        for kind, done in latencies.items():
+            print(
+                f"{kind}: {before[kind]} requests before, {len(done) - before[kind]} after, "
+                f"min {min(done) * 1e3:.1f} ms, median {statistics.median(done) * 1e3:.1f} ms, "
+                f"max {max(done):.1f} s"
+            )
+        print(f"{len(failures)} failed")
+    assert failures == []
+    assert all(len(done) > before[kind] for kind, done in latencies.items())
+
+
+def replica_nodes():
+    """Return the nodes that have a replica of the model."""
+    actors = ray._private.state.actors().values()
+    named = [a for a in actors if a["State"] == "ALIVE" and "#cnn#Replica#" in a["Name"]]
+    return {a["Address"]["NodeID"] for a in named}
