@@ -113,12 +113,13 @@ Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* 
 class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
-  // set_input  [in]  of the executor
+  // set_input, run  [in]  of the executor
   GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
-                Function set_input, std::vector<std::string> results)
+                Function set_input, Function run, std::vector<std::string> results)
       : FunctionState(std::move(function), std::move(parameters), executor.module()),
         executor_(std::move(executor)),
         set_input_(std::move(set_input)),
+        run_(std::move(run)),
         outputs_(std::move(results)) {}
 
   std::string subject() const override { return "the model"; }
@@ -143,16 +144,18 @@ class GraphFunction final : public FunctionState {
     return outputs;
   }
 
-  Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) override {
+  Status call(std::span<const gantry_value> values, const gantry_env* env,
+              std::uint64_t& copied_bytes) override {
     for (std::size_t i = 0; i < values.size(); ++i) {
       gantry_value name{};
       name.kind = GANTRY_CSTRING;
       name.cstring = inputs[i].name.c_str();
       const gantry_value args[] = {name, values[i]};
-      GANTRY_CHECK(set_input_.call(args));
+      GANTRY_CHECK(set_input_.call(args, env));
       copied_bytes += tensor_size(values[i]);
     }
-    return executor_.run();
+    GANTRY_CHECK(run_.call({}, env));
+    return {};
   }
   void forget() override {}
   bool reuses_outputs() const override { return true; }
@@ -168,7 +171,7 @@ class GraphFunction final : public FunctionState {
 
  private:
   Executor executor_;
-  Function set_input_;
+  Function set_input_, run_;
   std::vector<std::string> outputs_;
 };
 
@@ -194,8 +197,9 @@ class GraphModel final : public ModelState {
         names.push_back(compiled_output_name(outputs[i].name, i, outputs.size()));
     }
     GANTRY_TRY(Function set_input, executor.module().function("set_input"));
+    GANTRY_TRY(Function run, executor.module().function("run"));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(set_input), std::move(names));
+                                           std::move(set_input), std::move(run), std::move(names));
   }
 
  private:

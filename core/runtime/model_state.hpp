@@ -39,8 +39,10 @@ class FunctionState {
   //
   // values   [in]   inputs.size(), valid until forget(); tensors are compact and have the dtypes and
   //                 shapes of the inputs
+  // env      [in]   see Function::call
   // copied_bytes [in,out] is increased by the size of tensors that the function does not use in place
-  virtual Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) = 0;
+  virtual Status call(std::span<const gantry_value> values, const gantry_env* env,
+                      std::uint64_t& copied_bytes) = 0;
   // Releases the inputs and outputs of the last run, unless they are memory of the function.
   virtual void forget() = 0;
   // True if outputs() returns memory of the function, which the next run writes.

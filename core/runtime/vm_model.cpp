@@ -83,7 +83,7 @@ class VmFunction final : public FunctionState {
 
   Status set_tensor(std::size_t index, const Tensor& tensor) override {
     // Compiled code accepts no tensor that begins within its memory, such as a row.
-    GANTRY_TRY(args_[index], copied(*tensor.dlpack()));
+    GANTRY_TRY(args_[index], copied(*tensor.dlpack(), nullptr));
     return {};
   }
 
@@ -99,23 +99,24 @@ class VmFunction final : public FunctionState {
         return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
       values_.push_back(args_[i]->value());
     }
-    return call_machine();
+    return call_machine(nullptr);
   }
 
   Result<std::vector<NamedValue>> outputs() const override {
     return named_items(result_, "output");
   }
 
-  Status call(std::span<const gantry_value> values, std::uint64_t& copied_bytes) override {
+  Status call(std::span<const gantry_value> values, const gantry_env* env,
+              std::uint64_t& copied_bytes) override {
     values_.assign(values.begin(), values.end());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
       if (tensor == nullptr || device_.accepts(values[i])) continue;
-      GANTRY_TRY(args_[i], copied(*tensor));
+      GANTRY_TRY(args_[i], copied(*tensor, env));
       values_[i] = args_[i]->value();
       copied_bytes += tensor_size(values[i]);
     }
-    return call_machine();
+    return call_machine(env);
   }
   void forget() override {
     values_.clear();
@@ -129,14 +130,13 @@ class VmFunction final : public FunctionState {
   }
 
  private:
-  Result<Any> copied(const gantry_tensor& tensor) {
+  Result<Any> copied(const gantry_tensor& tensor, const gantry_env* env) {
     GANTRY_TRY(const Tensor copy, runtime_.tensor(shape_of(tensor), tensor.dtype, device_.name));
-    GANTRY_CHECK(
-        tensor_copy(RuntimeAccess::state(runtime_).devices, tensor, *copy.dlpack(), nullptr));
+    GANTRY_CHECK(tensor_copy(RuntimeAccess::state(runtime_).devices, tensor, *copy.dlpack(), env));
     return Any::share(copy);
   }
-  Status call_machine() {
-    auto result = call_.call(values_);
+  Status call_machine(const gantry_env* env) {
+    auto result = call_.call(values_, env);
     if (!result.ok()) return std::move(result).failure().at("in ", subject());
     result_ = std::move(*result);
     return {};
