@@ -2,6 +2,7 @@
 #include "core/embed/arguments.hpp"
 
 #include "core/runtime/state.hpp"
+#include "core/tensor/tensor.hpp"
 
 #include <gantry/kind_text.hpp>
 #include <gantry/quoted.hpp>
@@ -43,6 +44,27 @@ Result<ModuleNode*> module_argument(gantry_object* object, std::string_view func
   auto* const module = reinterpret_cast<ModuleNode*>(object);
   GANTRY_CHECK(state_of(*module->artifact)->check_process());
   return module;
+}
+
+Result<TensorObject*> tensor_argument(gantry_object* object, std::string_view function) {
+  if (object == nullptr || object->kind != GANTRY_TENSOR)
+    return wrong_object(object, function, "a tensor");
+  return reinterpret_cast<TensorObject*>(object);
+}
+
+Result<TaskObject*> task_argument(gantry_object* object, std::string_view function) {
+  TaskObject* const task = as_task(object);
+  if (task == nullptr) return wrong_object(object, function, "a task");
+  return task;
+}
+
+Result<StreamObject*> stream_argument(gantry_object* object, const RuntimeState& runtime,
+                                      std::string_view function) {
+  StreamObject* const stream = as_stream(object);
+  if (stream == nullptr) return wrong_object(object, function, "a stream");
+  if (stream->state.get() != &runtime)
+    return invalid(function, ": the stream is of another runtime").with_reason("STREAM");
+  return stream;
 }
 
 Status check_pointer(const void* pointer, std::string_view function, std::string_view name) {

@@ -4,7 +4,10 @@
 #pragma once
 
 #include "core/embed/objects.hpp"
+#include "core/embed/stream.hpp"
+#include "core/embed/task.hpp"
 #include "core/module/module.hpp"
+#include "core/tensor/tensor.hpp"
 
 #include <gantry/embed.h>
 #include <gantry/result.hpp>
@@ -25,6 +28,12 @@ namespace gantry {
 Result<RuntimeObject*> runtime_argument(gantry_object* object, std::string_view function);
 Result<ModelObject*> model_argument(gantry_object* object, std::string_view function);
 Result<ModuleNode*> module_argument(gantry_object* object, std::string_view function);
+Result<TensorObject*> tensor_argument(gantry_object* object, std::string_view function);
+Result<TaskObject*> task_argument(gantry_object* object, std::string_view function);
+// runtime  [in]   also checks that the stream is of this runtime
+// returns  also invalid, reason STREAM
+Result<StreamObject*> stream_argument(gantry_object* object, const RuntimeState& runtime,
+                                      std::string_view function);
 
 // Checks a required pointer.
 //

@@ -3,10 +3,13 @@
 
 #include <gantry/abi_boundary.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace gantry {
 namespace {
+
+constexpr std::chrono::milliseconds cancellation_interval{10};
 
 // The innermost use of an instance of any model on this thread.
 thread_local constinit const ModelInstances::Use* innermost_use = nullptr;
@@ -14,10 +17,22 @@ thread_local constinit const ModelInstances::Use* innermost_use = nullptr;
 }  // namespace
 
 Result<FunctionState*> ModelInstance::function(std::string_view name) {
-  if (const auto known = functions_.find(name); known != functions_.end())
-    return known->second.get();
-  GANTRY_TRY(std::shared_ptr<FunctionState> made, model_->chosen(name));
-  return functions_.emplace(name, std::move(made)).first->second.get();
+  auto known = functions_.find(name);
+  if (known == functions_.end() && name.empty()) known = functions_.find(model_->usual);
+  if (known != functions_.end()) return known->second.get();
+  GANTRY_TRY(const std::shared_ptr<FunctionState> made, model_->chosen(name));
+  // An empty name means a function that also has a name.
+  functions_.emplace(made->name, made);
+  return functions_.emplace(name, made).first->second.get();
+}
+
+Status ModelInstance::follow(RuntimeState& runtime, Ref<StreamObject> stream) {
+  if (stream.get() == stream_.get()) return {};
+  // The work in the default streams of several devices is ordered by the device of the next stream.
+  const StreamObject& any = stream_ ? *stream_ : *stream;
+  GANTRY_CHECK(synchronize(runtime, any.device, stream_ ? stream_->handle : nullptr));
+  stream_ = std::move(stream);
+  return {};
 }
 
 ModelInstances::ModelInstances(std::shared_ptr<ModelState> first, Make make, std::size_t max)
@@ -27,7 +42,7 @@ ModelInstances::ModelInstances(std::shared_ptr<ModelState> first, Make make, std
 }
 
 Status ModelInstances::Use::begin() {
-  GANTRY_TRY(instance_, instances_.take());
+  GANTRY_TRY(instance_, instances_.take(task_));
   if (instance_ == nullptr) {
     auto made = guard([&]() -> Result<std::unique_ptr<ModelInstance>> {
       GANTRY_TRY(std::shared_ptr<ModelState> model, instances_.make_());
@@ -49,7 +64,7 @@ ModelInstances::Use::~Use() {
   instances_.give_back(std::move(instance_));
 }
 
-Result<std::unique_ptr<ModelInstance>> ModelInstances::take() {
+Result<std::unique_ptr<ModelInstance>> ModelInstances::take(const EmbeddedTask* task) {
   std::unique_lock lock(mutex_);
   while (unused_.empty() && count_ == max_) {
     if (is_used_by_this_thread()) {
@@ -57,7 +72,15 @@ Result<std::unique_ptr<ModelInstance>> ModelInstances::take() {
                      "executor count is ", max_)
           .with_reason("MODEL_BUSY");
     }
-    changed_.wait(lock);
+    if (task == nullptr) {
+      changed_.wait(lock);
+      continue;
+    }
+    // Without the lock, because the task's `poll` is code of the program.
+    lock.unlock();
+    GANTRY_CHECK(check_not_cancelled(task));
+    lock.lock();
+    if (unused_.empty() && count_ == max_) changed_.wait_for(lock, cancellation_interval);
   }
   if (unused_.empty()) {
     // give_back() then allocates nothing

@@ -8,6 +8,8 @@
 //     GANTRY_TRY(FunctionState * const function, use->function("main"));
 #pragma once
 
+#include "core/embed/stream.hpp"
+#include "core/embed/task.hpp"
 #include "core/runtime/model_state.hpp"
 
 #include <gantry/result.hpp>
@@ -35,8 +37,16 @@ class ModelInstance {
   // lifetime as long as the instance
   Result<FunctionState*> function(std::string_view name);
 
+  // Orders the next run after the last one, if that was in another stream.
+  //
+  // stream   [in]   of the next run; empty: the default streams
+  // costs    waits for the work in the other stream
+  Status follow(RuntimeState& runtime, Ref<StreamObject> stream);
+
  private:
   std::shared_ptr<ModelState> model_;
+  // of the last run
+  Ref<StreamObject> stream_;
   std::map<std::string, std::shared_ptr<FunctionState>, std::less<>> functions_;
 };
 
@@ -54,7 +64,9 @@ class ModelInstances {
   // The use of one instance by one thread, in a scope.
   class Use {
    public:
-    explicit Use(ModelInstances& instances) : instances_(instances) {}
+    // task     [in]   NULL: waiting cannot be cancelled
+    explicit Use(ModelInstances& instances, const EmbeddedTask* task = nullptr)
+        : instances_(instances), task_(task) {}
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
@@ -62,7 +74,8 @@ class ModelInstances {
     // Takes an instance that is not in use. Creates one if there is none and less than the maximum
     // exist; else waits.
     //
-    // returns  invalid, reason MODEL_BUSY: this thread would wait for itself; the error of Make
+    // returns  invalid, reason MODEL_BUSY: this thread would wait for itself; cancelled; the error
+    //          of Make
     Status begin();
 
     // Precondition: begin() has succeeded.
@@ -72,6 +85,7 @@ class ModelInstances {
    private:
     friend class ModelInstances;
     ModelInstances& instances_;
+    const EmbeddedTask* const task_;
     std::unique_ptr<ModelInstance> instance_;
     // the use on this thread that began before
     const Use* outer_ = nullptr;
@@ -79,7 +93,7 @@ class ModelInstances {
 
  private:
   // NULL: another one may be created, and is counted.
-  Result<std::unique_ptr<ModelInstance>> take();
+  Result<std::unique_ptr<ModelInstance>> take(const EmbeddedTask* task);
   void give_back(std::unique_ptr<ModelInstance> instance);
   bool is_used_by_this_thread() const;
 

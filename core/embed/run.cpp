@@ -4,12 +4,14 @@
 #include "core/embed/arguments.hpp"
 #include "core/embed/run_inputs.hpp"
 #include "core/embed/run_outputs.hpp"
+#include "core/embed/stream.hpp"
+#include "core/embed/task.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/kind_text.hpp>
 #include <gantry/value.hpp>
 
-#include <vector>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -26,6 +28,41 @@ class Forgetting {
   FunctionState& function_;
 };
 
+// The task and the stream of a run.
+struct RunContext {
+  const EmbeddedTask* task = nullptr;
+  Ref<StreamObject> stream;
+  // nullopt: neither is given
+  std::optional<gantry_env> env;
+
+  static Result<RunContext> of(const gantry_run& run, const RuntimeState& runtime) {
+    RunContext context;
+    if (run.task != nullptr) {
+      GANTRY_TRY(const TaskObject* task, task_argument(run.task, "run"));
+      context.task = &task->task;
+    }
+    if (run.stream != nullptr) {
+      GANTRY_TRY(StreamObject * stream, stream_argument(run.stream, runtime, "run"));
+      context.stream = Ref<StreamObject>::share(stream);
+    }
+    if (context.task == nullptr && !context.stream) return context;
+    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const Task*>(context.task)};
+    if (context.stream) {
+      context.env->device = context.stream->device;
+      context.env->stream = context.stream->handle;
+    }
+    return context;
+  }
+  const gantry_env* env_or_null() const { return env ? &*env : nullptr; }
+};
+
+// A run that fails because its deadline has passed reports that.
+Status with_deadline(Status ran, const EmbeddedTask* task) {
+  if (ran.ok() || ran.error().code != Code::cancelled || task == nullptr || !task->is_late())
+    return ran;
+  return std::move(ran).failure().with_reason("DEADLINE").at("the deadline of the task has passed");
+}
+
 }  // namespace
 
 Status run_model(ModelObject& model, gantry_run& run) {
@@ -34,14 +71,20 @@ Status run_model(ModelObject& model, gantry_run& run) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");
   }
-  ModelInstances::Use use(model.instances);
+  RuntimeState& runtime = RuntimeAccess::state(model.runtime);
+  GANTRY_TRY(const RunContext context, RunContext::of(run, runtime));
+  const EmbeddedTask::Run running(context.task);
+  GANTRY_CHECK(check_not_cancelled(context.task));
+  ModelInstances::Use use(model.instances, context.task);
   GANTRY_CHECK(use.begin());
   GANTRY_TRY(FunctionState* const function, use->function(view_of(run.function)));
-  GANTRY_TRY(const std::vector<gantry_value> inputs, ordered_inputs(*function, run));
-  std::uint64_t copied_bytes = 0;
+  GANTRY_TRY(const OrderedInputs inputs, ordered_inputs(*function, run, runtime));
+  GANTRY_CHECK(use->follow(runtime, context.stream));
+  std::uint64_t copied_bytes = inputs.copied_bytes;
   const Forgetting forgetting(*function);
-  GANTRY_CHECK(function->call(inputs, copied_bytes));
-  GANTRY_CHECK(pass_outputs(RuntimeAccess::state(model.runtime), *function, inputs, run));
+  GANTRY_CHECK(with_deadline(function->call(inputs.values, context.env_or_null(), copied_bytes),
+                             context.task));
+  GANTRY_CHECK(pass_outputs(runtime, *function, inputs.values, context.env_or_null(), run));
   run.copied_bytes = copied_bytes;
   return {};
 }

@@ -2,6 +2,7 @@
 #include "core/embed/run_inputs.hpp"
 
 #include "core/embed/arguments.hpp"
+#include "core/embed/strided_copy.hpp"
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/kind_text.hpp>
@@ -21,8 +22,8 @@ std::string title_of(const FunctionState& function, const InputInfo& input) {
 Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
   auto bytes = data_bytes(tensor);
   if (!bytes.ok()) return std::move(bytes).failure().with_reason("ARGUMENT_SHAPE").at("in ", title);
-  if (!is_compact(tensor)) {
-    return invalid(title, " has strides, expected dense rows: ", tensor_text(tensor))
+  if (!is_compact(tensor) && tensor.device.type != kCpu) {
+    return invalid(title, " has strides, and is not on the CPU: ", tensor_text(tensor))
         .with_reason("ARGUMENT_STRIDES");
   }
   if (tensor.data != nullptr || *bytes == 0) return {};
@@ -55,15 +56,16 @@ Status check_type(const gantry_tensor& tensor, const TensorType& type, std::stri
       .with_reason(same_dtype(tensor.dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
 }
 
-Result<std::vector<gantry_value>> ordered_inputs(const FunctionState& function,
-                                                 const gantry_run& run) {
+Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
+                                     const RuntimeState& runtime) {
   const std::size_t count = function.inputs.size();
   if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
   if (run.input_count > count) {
     return invalid(function.subject(), " has ", count, " inputs, ", run.input_count, " are given")
         .with_reason("INPUT");
   }
-  std::vector<gantry_value> values(count);
+  OrderedInputs inputs;
+  inputs.values.resize(count);
   std::vector<bool> given(count);
   for (std::uint32_t i = 0; i < run.input_count; ++i) {
     std::size_t index = i;
@@ -75,14 +77,19 @@ Result<std::vector<gantry_value>> ordered_inputs(const FunctionState& function,
           .with_reason("INPUT");
     }
     GANTRY_CHECK(check_value(function, index, run.inputs[i]));
-    values[index] = run.inputs[i];
     given[index] = true;
+    inputs.values[index] = run.inputs[i];
+    const gantry_tensor* const tensor = gantry_value_tensor(&run.inputs[i]);
+    if (tensor == nullptr || is_compact(*tensor)) continue;
+    GANTRY_TRY(Ref<TensorObject> copy, compact_copy(*tensor, runtime.devices));
+    inputs.copied_bytes += copy->bytes;
+    inputs.values[index] = inputs.copies.emplace_back(std::move(copy)).get();
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (!given[i])
       return invalid(title_of(function, function.inputs[i]), " is missing").with_reason("INPUT");
   }
-  return values;
+  return inputs;
 }
 
 }  // namespace gantry

@@ -2,19 +2,29 @@
 #pragma once
 
 #include "core/runtime/model_state.hpp"
+#include "core/runtime/state.hpp"
 
 #include <gantry/embed.h>
 #include <gantry/result.hpp>
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
 
-// Returns the inputs of a run in the order of the function's inputs, borrowed.
-//
-// returns  invalid, see gantry_embed::run
-Result<std::vector<gantry_value>> ordered_inputs(const FunctionState& function,
-                                                 const gantry_run& run);
+// The inputs of a run in the order of the function's inputs.
+struct OrderedInputs {
+  // borrowed from the caller or from `copies`
+  std::vector<gantry_value> values;
+  // compact copies of tensors with strides
+  std::vector<OwnedValue> copies;
+  std::uint64_t copied_bytes = 0;
+};
+
+// returns  invalid, see gantry_embed::run; exhausted
+Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
+                                     const RuntimeState& runtime);
 
 // Checks that a tensor has a dtype and a shape.
 //

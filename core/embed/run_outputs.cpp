@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/embed/run_outputs.hpp"
 
+#include "core/embed/dlpack.hpp"
 #include "core/embed/run_inputs.hpp"
 #include "core/tensor/tensor.hpp"
 
@@ -40,8 +41,9 @@ bool share_memory(const gantry_tensor& a, const gantry_tensor& b) {
 
 class OutputPasser {
  public:
-  OutputPasser(RuntimeState& runtime, FunctionState& function, std::span<const gantry_value> inputs)
-      : runtime_(runtime), function_(function), inputs_(inputs) {}
+  OutputPasser(RuntimeState& runtime, FunctionState& function, std::span<const gantry_value> inputs,
+               const gantry_env* env)
+      : runtime_(runtime), function_(function), inputs_(inputs), env_(env) {}
 
   // Returns an output as an object of the caller.
   Result<OwnedValue> as_object(const Any& output) const {
@@ -54,7 +56,7 @@ class OutputPasser {
     GANTRY_TRY(
         Ref<TensorObject> made,
         tensor_new(runtime_.devices, compact_tensor(from.dtype, shape_of(from), from.device)));
-    GANTRY_CHECK(tensor_copy(runtime_.devices, from, made->tensor, nullptr));
+    GANTRY_CHECK(tensor_copy(runtime_.devices, from, made->tensor, env_));
     return OwnedValue(std::move(made));
   }
 
@@ -70,7 +72,7 @@ class OutputPasser {
     const auto shape = shape_of(*from);
     GANTRY_CHECK(check_type(to, {from->dtype, {shape.begin(), shape.end()}}, tensor_text(*from),
                             concat("the tensor for ", title)));
-    Status copied = tensor_copy(runtime_.devices, *from, to, nullptr);
+    Status copied = tensor_copy(runtime_.devices, *from, to, env_);
     if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title);
     return {};
   }
@@ -91,12 +93,18 @@ class OutputPasser {
   RuntimeState& runtime_;
   FunctionState& function_;
   std::span<const gantry_value> inputs_;
+  const gantry_env* env_;
 };
 
 Status check_target(const gantry_value& given, std::uint32_t index) {
   if (given.kind == GANTRY_NONE) return {};
   const bool is_tensor = given.kind == GANTRY_TENSOR || given.kind == GANTRY_TENSOR_REF;
-  if (is_tensor && given.p != nullptr) return {};
+  if (is_tensor && given.p != nullptr) {
+    if (given.kind == GANTRY_TENSOR_REF ||
+        !dlpack::is_read_only(*reinterpret_cast<const TensorObject*>(given.object)))
+      return {};
+    return invalid("element ", index, " of outputs is read-only").with_reason("READ_ONLY");
+  }
   return invalid("element ", index, " of outputs is ",
                  is_tensor ? std::string("NULL") : kind_text(given.kind),
                  ", expected none or a tensor")
@@ -106,11 +114,11 @@ Status check_target(const gantry_value& given, std::uint32_t index) {
 }  // namespace
 
 Status pass_outputs(RuntimeState& runtime, FunctionState& function,
-                    std::span<const gantry_value> inputs, gantry_run& run) {
+                    std::span<const gantry_value> inputs, const gantry_env* env, gantry_run& run) {
   GANTRY_TRY(const std::vector<NamedValue> outputs, function.outputs());
   // Results that only the function kept have one reference from here on.
   if (!function.reuses_outputs()) function.forget();
-  const OutputPasser passer(runtime, function, inputs);
+  const OutputPasser passer(runtime, function, inputs, env);
   const auto count = static_cast<std::uint32_t>(outputs.size());
   if (run.outputs != nullptr && count > run.output_count) {
     return invalid(function.subject(), " has ", count, " outputs, `outputs` has ", run.output_count,

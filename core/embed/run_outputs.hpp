@@ -15,9 +15,10 @@ namespace gantry {
 // run writes, or in the caller's tensor. The function keeps none of them.
 //
 // inputs   [in]   of the run
+// env      [in]   of the run; NULL: default streams
 // run      [in,out] unchanged after a failure, but for the content of tensors in run.outputs
 // returns  invalid, see gantry_embed::run; exhausted; the error of a device
 Status pass_outputs(RuntimeState& runtime, FunctionState& function,
-                    std::span<const gantry_value> inputs, gantry_run& run);
+                    std::span<const gantry_value> inputs, const gantry_env* env, gantry_run& run);
 
 }  // namespace gantry

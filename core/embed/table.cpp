@@ -2,11 +2,18 @@
 //
 // The table of gantry/embed.h. None of its functions throws.
 #include "core/embed/arguments.hpp"
+#include "core/embed/dlpack.hpp"
 #include "core/embed/foreign_tensor.hpp"
+#include "core/embed/functions.hpp"
+#include "core/embed/give.hpp"
+#include "core/embed/loads.hpp"
 #include "core/embed/models.hpp"
 #include "core/embed/objects.hpp"
+#include "core/embed/reports.hpp"
 #include "core/embed/run.hpp"
 #include "core/embed/runtime_options.hpp"
+#include "core/embed/stream.hpp"
+#include "core/embed/task.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -19,26 +26,20 @@
 namespace gantry {
 namespace {
 
-// Transfers an object to the caller.
-template <class T>
-Status give(Result<Ref<T>> made, gantry_object** out) {
-  if (!made.ok()) return std::move(made).failure();
-  *out = reinterpret_cast<gantry_object*>(made->take());
-  return {};
-}
-template <class T>
-Status give(Result<Ref<T>> made, gantry_value* out) {
-  if (!made.ok()) return std::move(made).failure();
-  *out = OwnedValue(std::move(*made)).take();
-  return {};
-}
-
 void retain(gantry_object* object) {
   if (object != nullptr) gantry_retain(object);
 }
 
 void release(gantry_object* object) {
   if (object != nullptr) gantry_release(object);
+}
+
+// Returns the handle of a stream; NULL, the default one, if there is none.
+Result<void*> handle_of(gantry_object* stream, const RuntimeState& runtime,
+                        std::string_view function) {
+  if (stream == nullptr) return static_cast<void*>(nullptr);
+  GANTRY_TRY(const StreamObject* given, stream_argument(stream, runtime, function));
+  return given->handle;
 }
 
 gantry_code runtime_new(const gantry_runtime_options* options, gantry_object** runtime,
@@ -71,14 +72,9 @@ gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_loa
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
     GANTRY_CHECK(check_pointer(module, "load_file", "module"));
-    GANTRY_TRY(const gantry_load_options known,
-               read_options(options, GANTRY_LOAD_ALLOW_MISSING, "gantry_load_options"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
     GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
-    const LoadOptions how{.allow_missing = (known.flags & GANTRY_LOAD_ALLOW_MISSING) != 0};
-    GANTRY_TRY(const Module loaded, runtime->runtime.load(file, how));
-    gantry_retain(loaded.get());
-    *module = loaded.get();
-    return {};
+    return give(runtime->runtime.load(file, how), module);
   });
 }
 
@@ -163,6 +159,148 @@ gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
   });
 }
 
+gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t size,
+                        gantry_bytes name, const gantry_load_options* options,
+                        gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
+    GANTRY_CHECK(check_pointer(module, "load_memory", "module"));
+    if (size != 0) GANTRY_CHECK(check_pointer(data, "load_memory", "data"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
+    return give(
+        load_bytes(runtime->runtime, {static_cast<const std::uint8_t*>(data), size}, title, how),
+        module);
+  });
+}
+
+gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gantry_bytes name,
+                        const gantry_load_options* options, gantry_object** module,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
+    GANTRY_CHECK(check_pointer(reader, "load_reader", "reader"));
+    GANTRY_CHECK(check_pointer(module, "load_reader", "module"));
+    GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
+    GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const std::string title, path_argument(name, "load_reader"));
+    return give(load_read(runtime->runtime, known, title, how), module);
+  });
+}
+
+gantry_code dlpack_import(gantry_object* object, DLManagedTensorVersioned* versioned,
+                          DLManagedTensor* plain, gantry_value* tensor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_import"));
+    GANTRY_CHECK(check_pointer(tensor, "dlpack_import", "tensor"));
+    if ((versioned == nullptr) == (plain == nullptr)) {
+      return invalid("dlpack_import: ", versioned == nullptr ? "neither" : "each",
+                     " of versioned and plain is given, expected one")
+          .with_reason("ARGUMENT_KIND");
+    }
+    return give(dlpack::import_tensor(RuntimeAccess::state(runtime->runtime), versioned, plain),
+                tensor);
+  });
+}
+
+gantry_code dlpack_export(gantry_object* object, gantry_object* tensor, std::uint32_t max_version,
+                          gantry_object* stream, void** managed, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_export"));
+    GANTRY_CHECK(check_pointer(managed, "dlpack_export", "managed"));
+    GANTRY_TRY(TensorObject * exported, tensor_argument(tensor, "dlpack_export"));
+    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    GANTRY_TRY(void* const handle, handle_of(stream, state, "dlpack_export"));
+    const gantry_device_id device = exported->tensor.device;
+    if (device.type != kCpu) GANTRY_CHECK(gantry::synchronize(state, device, handle));
+    GANTRY_TRY(*managed, dlpack::export_tensor(*exported, max_version >> 16));
+    return {};
+  });
+}
+
+gantry_code stream_new(gantry_object* object, gantry_device_id device, gantry_object** stream,
+                       gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_new"));
+    GANTRY_CHECK(check_pointer(stream, "stream_new", "stream"));
+    return give(new_stream(RuntimeAccess::state(runtime->runtime), device), stream);
+  });
+}
+
+void* stream_handle(gantry_object* object) {
+  const StreamObject* const stream = as_stream(object);
+  return stream != nullptr ? stream->handle : nullptr;
+}
+
+gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_object* stream,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "synchronize"));
+    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    GANTRY_TRY(void* const handle, handle_of(stream, state, "synchronize"));
+    return gantry::synchronize(state, device, handle);
+  });
+}
+
+gantry_code task_new(const gantry_task_options* options, gantry_object** task,
+                     gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_pointer(task, "task_new", "task"));
+    return give(new_task(options), task);
+  });
+}
+
+void task_cancel(gantry_object* object) {
+  if (TaskObject* const task = as_task(object)) task->task.cancel();
+}
+
+const void* task_handle(gantry_object* object) {
+  const TaskObject* const task = as_task(object);
+  return task != nullptr ? static_cast<const Task*>(&task->task) : nullptr;
+}
+
+gantry_code function_add(gantry_object* object, gantry_bytes name, gantry_function function,
+                         gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    auto runtime = runtime_argument(object, "function_add");
+    // The function is taken over in every case.
+    RuntimeState* const state = runtime.ok() ? &RuntimeAccess::state((*runtime)->runtime) : nullptr;
+    Status added = add_function(state, view_of(name), function);
+    return runtime.ok() ? std::move(added) : Status(std::move(runtime).failure());
+  });
+}
+
+gantry_code function_find(gantry_object* object, gantry_bytes name, gantry_object** function,
+                          gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "function_find"));
+    GANTRY_CHECK(check_pointer(function, "function_find", "function"));
+    GANTRY_TRY(const Function found, runtime->runtime.function(view_of(name)));
+    gantry_retain(found.get());
+    *function = found.get();
+    return {};
+  });
+}
+
+gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
+                   gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_pointer(tree, "report", "tree"));
+    if (object != nullptr && object->kind == GANTRY_MODULE) {
+      GANTRY_TRY(ModuleNode * node, module_argument(object, "report"));
+      GANTRY_TRY(OwnedValue made, gantry::report(*node, view_of(what)));
+      *tree = made.take();
+      return {};
+    }
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "report"));
+    GANTRY_TRY(OwnedValue made,
+               gantry::report(RuntimeAccess::state(runtime->runtime), view_of(what)));
+    *tree = made.take();
+    return {};
+  });
+}
+
 constexpr gantry_embed table = {
     .struct_size = sizeof(gantry_embed),
     .zero = 0,
@@ -179,6 +317,19 @@ constexpr gantry_embed table = {
     .model_functions = model_functions,
     .model_signature = model_signature,
     .run = run,
+    .load_memory = load_memory,
+    .load_reader = load_reader,
+    .dlpack_import = dlpack_import,
+    .dlpack_export = dlpack_export,
+    .stream_new = stream_new,
+    .stream_handle = stream_handle,
+    .synchronize = synchronize,
+    .task_new = task_new,
+    .task_cancel = task_cancel,
+    .task_handle = task_handle,
+    .function_add = function_add,
+    .function_find = function_find,
+    .report = report,
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The layout of gantry/embed.h, version 1, as static assertions. Compiled programs depend on it: a
+// The layout of gantry/embed.h and embed_types.h, version 1, as static assertions. Compiled programs depend on it: a
 // number never changes. A struct that grows (append only) gets a new size and new lines at its end.
 // Every member is listed, so that every change of the layout is detected.
 #include <gantry/embed.h>
@@ -9,6 +9,8 @@
 
 IS(GANTRY_RUNTIME, 96);
 IS(GANTRY_MODEL, 97);
+IS(GANTRY_TASK, 98);
+IS(GANTRY_STREAM, 99);
 IS(GANTRY_RUNTIME_ONLY_THESE_PLUGINS, 1);
 IS(GANTRY_RUNTIME_NO_PROBE, 2);
 IS(GANTRY_LOAD_ALLOW_MISSING, 1);
@@ -34,6 +36,13 @@ SIZE(gantry_load_options, 8);
 AT(gantry_load_options, struct_size, 0);
 AT(gantry_load_options, flags, 4);
 
+SIZE(gantry_reader, 32);
+AT(gantry_reader, struct_size, 0);
+AT(gantry_reader, flags, 4);
+AT(gantry_reader, size, 8);
+AT(gantry_reader, self, 16);
+AT(gantry_reader, read, 24);
+
 SIZE(gantry_model_options, 24);
 AT(gantry_model_options, struct_size, 0);
 AT(gantry_model_options, flags, 4);
@@ -58,7 +67,14 @@ AT(gantry_signature, output_count, 12);
 AT(gantry_signature, inputs, 16);
 AT(gantry_signature, outputs, 24);
 
-SIZE(gantry_run, 80);
+SIZE(gantry_task_options, 32);
+AT(gantry_task_options, struct_size, 0);
+AT(gantry_task_options, flags, 4);
+AT(gantry_task_options, deadline_ns, 8);
+AT(gantry_task_options, poll, 16);
+AT(gantry_task_options, self, 24);
+
+SIZE(gantry_run, 96);
 AT(gantry_run, struct_size, 0);
 AT(gantry_run, flags, 4);
 AT(gantry_run, function, 8);
@@ -69,8 +85,10 @@ AT(gantry_run, output_count, 44);
 AT(gantry_run, outputs, 48);
 AT(gantry_run, result, 56);
 AT(gantry_run, copied_bytes, 72);
+AT(gantry_run, task, 80);
+AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 112);
+SIZE(gantry_embed, 216);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -86,11 +104,26 @@ AT(gantry_embed, model_new, 80);
 AT(gantry_embed, model_functions, 88);
 AT(gantry_embed, model_signature, 96);
 AT(gantry_embed, run, 104);
+AT(gantry_embed, load_memory, 112);
+AT(gantry_embed, load_reader, 120);
+AT(gantry_embed, dlpack_import, 128);
+AT(gantry_embed, dlpack_export, 136);
+AT(gantry_embed, stream_new, 144);
+AT(gantry_embed, stream_handle, 152);
+AT(gantry_embed, synchronize, 160);
+AT(gantry_embed, task_new, 168);
+AT(gantry_embed, task_cancel, 176);
+AT(gantry_embed, task_handle, 184);
+AT(gantry_embed, function_add, 192);
+AT(gantry_embed, function_find, 200);
+AT(gantry_embed, report, 208);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_runtime_options*)0)->threads, int32_t);
 TYPE_IS(((gantry_runtime_options*)0)->plugin_path_count, uint32_t);
 TYPE_IS(((gantry_model_options*)0)->executors, uint32_t);
+TYPE_IS(((gantry_reader*)0)->size, uint64_t);
+TYPE_IS(((gantry_task_options*)0)->deadline_ns, int64_t);
 TYPE_IS(((gantry_parameter*)0)->kind, int32_t);
 TYPE_IS(((gantry_parameter*)0)->ndim, int32_t);
 TYPE_IS(((gantry_run*)0)->output_count, uint32_t);

@@ -38,134 +38,13 @@
 #ifndef GANTRY_EMBED_H
 #define GANTRY_EMBED_H
 
+#include "embed_types.h"
 #include "host.h"
+
+// Of dlpack.h: any version, and version 1.
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
 GANTRY_BEGIN
-
-// Kinds of objects that only embedders have.
-enum { GANTRY_RUNTIME = 96, GANTRY_MODEL = 97 };
-
-// Receives the log.
-typedef struct gantry_log_sink {
-  void* self;
-  // level    [in]   GANTRY_LOG_*
-  // line     [in]   UTF-8, without a line break at its end
-  // thread   any, also several at the same time
-  void (*write)(void* self, int32_t level, gantry_bytes line);
-  // Frees self. Called once, after the last call of write. May be NULL.
-  void (*destroy)(void* self);
-} gantry_log_sink;
-
-enum {
-  // Search plugin_paths only.
-  GANTRY_RUNTIME_ONLY_THESE_PLUGINS = 1,
-  // Start no child process to open a plugin there first.
-  GANTRY_RUNTIME_NO_PROBE = 2
-};
-
-typedef struct gantry_runtime_options {
-  uint32_t struct_size;
-  // GANTRY_RUNTIME_*, or-ed.
-  uint32_t flags;
-  // Empty: that of the system, see configs/README.md. "/dev/null": none.
-  gantry_bytes config_file;
-  // Directories and manifests of plugins, searched before all others.
-  const gantry_bytes* plugin_paths;
-  uint32_t plugin_path_count;
-  // Of compiled host code, including the caller. 0: as configured, else one for each CPU that the
-  // process may use.
-  int32_t threads;
-  // "error", "warning", "info" or "debug". Empty: as configured.
-  gantry_bytes log_level;
-  // write NULL: the log goes to stderr.
-  gantry_log_sink log;
-} gantry_runtime_options;
-
-enum {
-  // Load the file although plugins for some of its modules are missing. Calling such a module fails
-  // with the reason.
-  GANTRY_LOAD_ALLOW_MISSING = 1
-};
-
-typedef struct gantry_load_options {
-  uint32_t struct_size;
-  // GANTRY_LOAD_*, or-ed.
-  uint32_t flags;
-} gantry_load_options;
-
-enum {
-  // The device records the second run of each executor and replays it in later runs. Graphs only.
-  GANTRY_MODEL_CAPTURE = 1
-};
-
-typedef struct gantry_model_options {
-  uint32_t struct_size;
-  // GANTRY_MODEL_*, or-ed.
-  uint32_t flags;
-  // Names: "cpu", "opencl:1". The first one runs what the artifact assigns to no device. NULL: those
-  // that the artifact is made for, else the CPU.
-  const gantry_bytes* devices;
-  uint32_t device_count;
-  // Maximum number of runs at the same time, each of which has an executor with memory of its own.
-  // More runs wait. 0: the number of threads of the runtime.
-  uint32_t executors;
-} gantry_model_options;
-
-// One input or output of a function.
-typedef struct gantry_parameter {
-  uint32_t struct_size;
-  // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated.
-  int32_t kind;
-  gantry_bytes name;
-  // "float32[n, 64]", as the artifact states it. Empty: not stated.
-  gantry_bytes type;
-  // ndim extents; -1: any.
-  const int64_t* shape;
-  // -1: not stated.
-  int32_t ndim;
-  // bits 0: not stated.
-  gantry_dtype dtype;
-} gantry_parameter;
-
-enum {
-  // The artifact states the outputs.
-  GANTRY_SIGNATURE_OUTPUTS = 1
-};
-
-typedef struct gantry_signature {
-  uint32_t struct_size;
-  // GANTRY_SIGNATURE_*, or-ed.
-  uint32_t flags;
-  uint32_t input_count;
-  // 0 if the outputs are not stated. Their names are then "output", or "output0", "output1" and so
-  // on if there are several.
-  uint32_t output_count;
-  const gantry_parameter* const* inputs;
-  const gantry_parameter* const* outputs;
-} gantry_signature;
-
-// One run of a function of a model.
-typedef struct gantry_run {
-  uint32_t struct_size;
-  // 0.
-  uint32_t flags;
-  // Empty: see model_functions.
-  gantry_bytes function;
-  // input_count names, in any order. NULL: the inputs are in the order of the signature.
-  const gantry_bytes* input_names;
-  // A value for each input of the signature. Tensors may be on any device, at any address, and
-  // borrowed (GANTRY_TENSOR_REF); they are compact and have the dtype and shape of the signature.
-  const gantry_value* inputs;
-  uint32_t input_count;
-  // [in] elements of `outputs`; [out] outputs of the function.
-  uint32_t output_count;
-  // [in,out] GANTRY_NONE: receives the output; a tensor, also a borrowed one: is filled with the
-  // output. Elements after the last output are unchanged. NULL: `result` receives all outputs.
-  gantry_value* outputs;
-  // [out] GANTRY_NONE on entry. An array of all outputs if `outputs` is NULL, else unchanged.
-  gantry_value result;
-  // [out] bytes of inputs that were copied because the function cannot use them where they are.
-  uint64_t copied_bytes;
-} gantry_run;
 
 // Static for the life of the process.
 typedef struct gantry_embed {
@@ -280,9 +159,117 @@ typedef struct gantry_embed {
   //                     or a tensor in `outputs` has another dtype or shape than the output
   //                     (ARGUMENT_DTYPE, ARGUMENT_SHAPE)
   //          INVALID    all executors are in use, one of them by this thread (MODEL_BUSY)
+  //          CANCELLED  the task was cancelled, or its deadline has passed (DEADLINE)
   //          others     of the function
   // thread   as many at the same time as the model has executors; others wait
   gantry_code (*run)(gantry_object* model, gantry_run* run, gantry_status* status);
+
+  // Loads an artifact that is in memory. Each call returns another module.
+  //
+  // data     [in]   size bytes, as of load_file but for graphs and parameters; copied once, to
+  //                 memory that nobody can change
+  // name     [in]   for messages: "model.so"
+  // returns  as load_file; EXHAUSTED; UNAVAILABLE: the system permits no files in memory
+  gantry_code (*load_memory)(gantry_object* runtime, const void* data, uint64_t size,
+                             gantry_bytes name, const gantry_load_options* options,
+                             gantry_object** module, gantry_status* status);
+
+  // The same for an artifact that a function reads.
+  //
+  // returns  as load_memory; the error of the reader
+  gantry_code (*load_reader)(gantry_object* runtime, const gantry_reader* reader, gantry_bytes name,
+                             const gantry_load_options* options, gantry_object** module,
+                             gantry_status* status);
+
+  // Creates a tensor over the memory of a DLPack tensor. Copies nothing.
+  //
+  // versioned, plain [in]  one of them; the other is NULL. The work that writes the memory is
+  //                 complete. Taken over: its deleter is called as destroy of tensor_foreign is.
+  //                 After a failure it is still the caller's
+  // returns  UNSUPPORTED  the major version is not 1 (DLPACK_VERSION)
+  //          INVALID      a shape that is none, or memory at address 0
+  //          NOT_FOUND, UNAVAILABLE  no such device
+  gantry_code (*dlpack_import)(gantry_object* runtime, struct DLManagedTensorVersioned* versioned,
+                               struct DLManagedTensor* plain, gantry_value* tensor,
+                               gantry_status* status);
+
+  // Creates a DLPack tensor over the memory of a tensor, which it keeps. Copies nothing.
+  //
+  // tensor   [in]   an object
+  // max_version [in] major and minor version that the consumer supports, as major << 16 | minor;
+  //                 0: it gets a DLManagedTensor
+  // stream   [in]   work in this stream is complete on return; NULL: work in the default stream of
+  //                 the tensor's device
+  // managed  [out]  DLManagedTensorVersioned* or DLManagedTensor*; the caller calls its deleter
+  // returns  UNSUPPORTED  DLPack has no number for the device (DLPACK_DEVICE)
+  //          INVALID      the memory is read-only, which a DLManagedTensor cannot state (READ_ONLY)
+  //          others       of the work in the stream
+  gantry_code (*dlpack_export)(gantry_object* runtime, gantry_object* tensor, uint32_t max_version,
+                               gantry_object* stream, void** managed, gantry_status* status);
+
+  // Creates a stream of a device. Work that is in it when it is released is completed.
+  //
+  // returns  UNSUPPORTED  the device has one stream only
+  gantry_code (*stream_new)(gantry_object* runtime, gantry_device_id device, gantry_object** stream,
+                            gantry_status* status);
+  // Returns the stream for gantry_env.stream.
+  //
+  // returns  valid as long as the stream; NULL: the object is no stream
+  void* (*stream_handle)(gantry_object* stream);
+
+  // Waits until the work in a stream is complete.
+  //
+  // stream   [in]   of the device; NULL: its default stream
+  // returns  a failure of the work, once
+  gantry_code (*synchronize)(gantry_object* runtime, gantry_device_id device, gantry_object* stream,
+                             gantry_status* status);
+
+  // Creates a task.
+  //
+  // options  [in]   NULL: it is cancelled by task_cancel only
+  // returns  INVALID  the deadline is negative (ARGUMENT_RANGE)
+  gantry_code (*task_new)(const gantry_task_options* options, gantry_object** task,
+                          gantry_status* status);
+  // Cancels a task, once and for all.
+  //
+  // thread   any; also in a signal handler
+  void (*task_cancel)(gantry_object* task);
+  // Returns the task for gantry_env.task.
+  //
+  // returns  valid as long as the task; NULL: the object is no task
+  const void* (*task_handle)(gantry_object* task);
+
+  // Adds a function that compiled code finds by its name, before functions of plugins. It remains
+  // until the runtime ends.
+  //
+  // name     [in]   copied
+  // function [in]   with a table, whose functions are called on any thread, also on several at the
+  //                 same time. Belongs to the runtime from now on, also after a failure, which
+  //                 calls its destroy. Must not keep the runtime or an object of it: the runtime
+  //                 would never end
+  // returns  INVALID  the name is empty or in use, or the table is NULL
+  //          BUG      the table has no `call` (TABLE_INCOMPLETE)
+  gantry_code (*function_add)(gantry_object* runtime, gantry_bytes name, gantry_function function,
+                              gantry_status* status);
+  // Returns a function of the core, of function_add, or one that a plugin offers to compiled code.
+  // gantry_host.find looks up functions of modules.
+  //
+  // returns  NOT_FOUND  no such function, listing those of the core and of function_add
+  //                     (GLOBAL_MISSING)
+  gantry_code (*function_find)(gantry_object* runtime, gantry_bytes name, gantry_object** function,
+                               gantry_status* status);
+
+  // Returns a report as maps, arrays, texts and numbers.
+  //
+  // object   [in]   a runtime or a module
+  // what     [in]   of a runtime: "configuration": the files, the number of threads, the cache;
+  //                 "devices": all devices, with their attributes; opens their plugins;
+  //                 "plugins": all manifests that were found, and how far each was used
+  //                 of a module: "module": type key, plugin, functions, imports as modules, and the
+  //                 reason for each module that has no plugin
+  // returns  NOT_FOUND  no such report, listing the reports (REPORT)
+  gantry_code (*report)(gantry_object* object, gantry_bytes what, gantry_value* tree,
+                        gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

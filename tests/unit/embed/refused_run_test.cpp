@@ -92,8 +92,9 @@ TEST_F(RefusedRun, HasAnInputWithoutAShape) {
 TEST_F(RefusedRun, HasAnInputWithStrides) {
   std::int64_t strides[] = {64, 2};
   row.strides = strides;
+  row.device = {2, 0};
   expect_refused("ARGUMENT_STRIDES",
-                 "input \"x\" of the model has strides, expected dense rows: float32[1, 64]");
+                 "input \"x\" of the model has strides, and is not on the CPU: float32[1, 64]");
 }
 
 TEST_F(RefusedRun, HasAnInputAtAddressZero) {

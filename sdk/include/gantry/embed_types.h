@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/embed_types.h - what the functions of gantry/embed.h take and return. The rules are there.
+#ifndef GANTRY_EMBED_TYPES_H
+#define GANTRY_EMBED_TYPES_H
+
+#include "status.h"
+#include "value.h"
+GANTRY_BEGIN
+
+// Kinds of objects that only embedders have.
+enum { GANTRY_RUNTIME = 96, GANTRY_MODEL = 97, GANTRY_TASK = 98, GANTRY_STREAM = 99 };
+
+// Receives the log.
+typedef struct gantry_log_sink {
+  void* self;
+  // level    [in]   GANTRY_LOG_*
+  // line     [in]   UTF-8, without a line break at its end
+  // thread   any, also several at the same time
+  void (*write)(void* self, int32_t level, gantry_bytes line);
+  // Frees self. Called once, after the last call of write. May be NULL.
+  void (*destroy)(void* self);
+} gantry_log_sink;
+
+enum {
+  // Search plugin_paths only.
+  GANTRY_RUNTIME_ONLY_THESE_PLUGINS = 1,
+  // Start no child process to open a plugin there first.
+  GANTRY_RUNTIME_NO_PROBE = 2
+};
+
+typedef struct gantry_runtime_options {
+  uint32_t struct_size;
+  // GANTRY_RUNTIME_*, or-ed.
+  uint32_t flags;
+  // Empty: that of the system, see configs/README.md. "/dev/null": none.
+  gantry_bytes config_file;
+  // Directories and manifests of plugins, searched before all others.
+  const gantry_bytes* plugin_paths;
+  uint32_t plugin_path_count;
+  // Of compiled host code, including the caller. 0: as configured, else one for each CPU that the
+  // process may use.
+  int32_t threads;
+  // "error", "warning", "info" or "debug". Empty: as configured.
+  gantry_bytes log_level;
+  // write NULL: the log goes to stderr.
+  gantry_log_sink log;
+} gantry_runtime_options;
+
+enum {
+  // Load the file although plugins for some of its modules are missing. Calling such a module fails
+  // with the reason.
+  GANTRY_LOAD_ALLOW_MISSING = 1
+};
+
+typedef struct gantry_load_options {
+  uint32_t struct_size;
+  // GANTRY_LOAD_*, or-ed.
+  uint32_t flags;
+} gantry_load_options;
+
+// The content of an artifact, such as a file that is decrypted while it is read.
+typedef struct gantry_reader {
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // Bytes of the artifact.
+  uint64_t size;
+  void* self;
+  // Writes bytes to memory of the runtime. They are copied once, to memory that nobody can change,
+  // and wiped.
+  //
+  // offset   [in]   in ascending order, without gaps
+  // to       [out]  size bytes, 1 to 1,048,576
+  // returns  OK; any other code ends the load with this error
+  // thread   that of load_reader
+  gantry_code (*read)(void* self, uint64_t offset, void* to, uint64_t size, gantry_status* status);
+} gantry_reader;
+
+enum {
+  // The device records the second run of each executor and replays it in later runs. Graphs only.
+  GANTRY_MODEL_CAPTURE = 1
+};
+
+typedef struct gantry_model_options {
+  uint32_t struct_size;
+  // GANTRY_MODEL_*, or-ed.
+  uint32_t flags;
+  // Names: "cpu", "opencl:1". The first one runs what the artifact assigns to no device. NULL:
+  // those that the artifact is made for, else the CPU.
+  const gantry_bytes* devices;
+  uint32_t device_count;
+  // Maximum number of runs at the same time, each of which has an executor with memory of its own.
+  // More runs wait. 0: the number of threads of the runtime.
+  uint32_t executors;
+} gantry_model_options;
+
+// One input or output of a function.
+typedef struct gantry_parameter {
+  uint32_t struct_size;
+  // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated.
+  int32_t kind;
+  gantry_bytes name;
+  // "float32[n, 64]", as the artifact states it. Empty: not stated.
+  gantry_bytes type;
+  // ndim extents; -1: any.
+  const int64_t* shape;
+  // -1: not stated.
+  int32_t ndim;
+  // bits 0: not stated.
+  gantry_dtype dtype;
+} gantry_parameter;
+
+enum {
+  // The artifact states the outputs.
+  GANTRY_SIGNATURE_OUTPUTS = 1
+};
+
+typedef struct gantry_signature {
+  uint32_t struct_size;
+  // GANTRY_SIGNATURE_*, or-ed.
+  uint32_t flags;
+  uint32_t input_count;
+  // 0 if the outputs are not stated. Their names are then "output", or "output0", "output1" and so
+  // on if there are several.
+  uint32_t output_count;
+  const gantry_parameter* const* inputs;
+  const gantry_parameter* const* outputs;
+} gantry_signature;
+
+// A group of runs and calls that are cancelled together. They fail, CANCELLED, before their next
+// operator.
+typedef struct gantry_task_options {
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // Nanoseconds from now on; then runs fail with reason DEADLINE. 0: no deadline.
+  int64_t deadline_ns;
+  // Returns 1 to cancel the task, else 0. Called during `run` on its thread, at most every 10 ms.
+  // May be NULL.
+  int32_t (*poll)(void* self);
+  void* self;
+} gantry_task_options;
+
+// One run of a function of a model.
+typedef struct gantry_run {
+  uint32_t struct_size;
+  // 0.
+  uint32_t flags;
+  // Empty: see model_functions.
+  gantry_bytes function;
+  // input_count names, in any order. NULL: the inputs are in the order of the signature.
+  const gantry_bytes* input_names;
+  // A value for each input of the signature. Tensors have the dtype and shape of the signature.
+  // They may be on any device, at any address, and borrowed (GANTRY_TENSOR_REF); on the CPU they
+  // may have strides.
+  const gantry_value* inputs;
+  uint32_t input_count;
+  // [in] elements of `outputs`; [out] outputs of the function.
+  uint32_t output_count;
+  // [in,out] GANTRY_NONE: receives the output; a tensor, also a borrowed one: is filled with the
+  // output. Elements after the last output are unchanged. NULL: `result` receives all outputs.
+  gantry_value* outputs;
+  // [out] GANTRY_NONE on entry. An array of all outputs if `outputs` is NULL, else unchanged.
+  gantry_value result;
+  // [out] bytes of inputs that were copied because the function cannot use them where they are.
+  uint64_t copied_bytes;
+  // NULL: the run cannot be cancelled.
+  gantry_object* task;
+  // Of a device of the model: work on that device is in this stream, and outputs are valid in its
+  // order. NULL: the default streams.
+  gantry_object* stream;
+} gantry_run;
+
+GANTRY_END
+#endif
