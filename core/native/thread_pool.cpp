@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/thread_pool.hpp"
 
+#include "core/base/cpu_limit.hpp"
 #include "core/base/forks.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_end.hpp"
@@ -64,9 +65,8 @@ struct Pieces {
   }
 };
 
-}  // namespace
-
-std::int32_t usable_cpus() {
+// CPUs that this process may run on.
+std::int32_t affine_cpus() {
   // If the set is smaller than the kernel's, sched_getaffinity() fails and a larger set is tried.
   for (int max = CPU_SETSIZE; max <= 64 * CPU_SETSIZE; max *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(max));
@@ -78,6 +78,14 @@ std::int32_t usable_cpus() {
     if (filled) return std::max(1, count);
   }
   return std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+std::int32_t usable_cpus() {
+  const std::int32_t cpus = affine_cpus();
+  const auto limit = cpu_limit();
+  return limit ? std::min(*limit, cpus) : cpus;
 }
 
 namespace {

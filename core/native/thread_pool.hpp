@@ -34,7 +34,8 @@ namespace gantry {
 
 class Log;
 
-// CPUs that this process may run on (taskset, cpuset), at least 1.
+// CPUs that this process may use: those on which it may run (taskset, cpuset), and no more than its
+// control groups allow in time (cpu.max). At least 1.
 std::int32_t usable_cpus();
 
 class ThreadPool {
