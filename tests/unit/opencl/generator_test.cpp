@@ -249,8 +249,8 @@ TEST_F(OpenclGenerator, RefusesWrongSources) {
 TEST_F(OpenclGenerator, RefusesWrongKernels) {
   for (Job job : {Job(), binary_job()}) {
     job.second = "__kernel void fil(__global float* out, float value) { out[0] = value; }\n";
-    // Those of a program that was compiled are known.
-    const std::string near = job.target != "{}" ? ", did you mean \"fil\"" : "";
+    // A source lists its kernels, a program that was compiled does not.
+    const std::string near = job.target == "{}" ? ", did you mean \"fil\"" : "";
     EXPECT_EQ(refused(job).message, concat("source \"fill.cl\" has no kernel \"fill\"", near,
                                            ", expected: __kernel void fill(...)"));
     job.second = fill_body;
