@@ -117,10 +117,12 @@ class Ingress:
 
 def _encode(body: dict, results: dict[str, numpy.ndarray]) -> dict:
     wanted = body.get("outputs") or [{"name": name} for name in results]
+    if not isinstance(wanted, list):
+        raise ValueError('"outputs" is no list')
     outputs = []
     for entry in wanted:
         name = entry.get("name") if isinstance(entry, dict) else None
-        if name not in results:
+        if not isinstance(name, str) or name not in results:
             raise ValueError(f'output {name!r} is unknown, the outputs are: {", ".join(results)}')
         array = results[name]
         datatype = signature.DATATYPES[array.dtype]
