@@ -334,7 +334,8 @@ TEST_F(MlfRun, PlaysAScriptOnTheChosenModelOfSeveral) {
   write_file(script, R"({"kind": "tir", "calls": [{"func": "tvmgen_default_fused_nn_softmax",
                          "args": [{"t": "int", "v": 6}]}]})");
   const auto play = [&](const std::string& file, std::vector<std::string> more) {
-    std::vector<std::string> args{"run", file, "--script", script};
+    std::vector<std::string> args{"--plugins", built_plugins("graph"), "run", file, "--script",
+                                  script};
     args.insert(args.end(), more.begin(), more.end());
     return run_gantry(args, {"XDG_CACHE_HOME=" + (directory_ / "cache").string()});
   };

@@ -207,14 +207,16 @@ typedef struct gantry_embed {
   gantry_code (*dlpack_export)(gantry_object* runtime, gantry_object* tensor, uint32_t max_version,
                                gantry_object* stream, void** managed, gantry_status* status);
 
-  // Creates a stream of a device. Work that is in it when it is released is completed.
+  // Creates a stream of a device, or returns the only one that the device has, as the CPU. Work that
+  // is in it when it is released is completed.
   //
-  // returns  UNSUPPORTED  the device has one stream only
+  // returns  codes of the device
   gantry_code (*stream_new)(gantry_object* runtime, gantry_device_id device, gantry_object** stream,
                             gantry_status* status);
   // Returns the stream for gantry_env.stream.
   //
-  // returns  valid as long as the stream; NULL: the object is no stream
+  // returns  valid as long as the stream; NULL: the default stream of its device, or the object is no
+  //          stream
   void* (*stream_handle)(gantry_object* stream);
 
   // Waits until the work in a stream is complete.
