@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
 
+#include "core/base/text.hpp"
 #include "core/generator/build_payload.hpp"
 #include "core/pack/kernel_file.hpp"
 #include "core/pack/moved_kernels.hpp"

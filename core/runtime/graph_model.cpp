@@ -147,10 +147,10 @@ class GraphFunction final : public FunctionState {
   Status call(std::span<const gantry_value> values, const gantry_env* env,
               std::uint64_t& copied_bytes) override {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      gantry_value name{};
-      name.kind = GANTRY_CSTRING;
-      name.cstring = inputs[i].name.c_str();
-      const gantry_value args[] = {name, values[i]};
+      gantry_value input{};
+      input.kind = GANTRY_CSTRING;
+      input.cstring = inputs[i].name.c_str();
+      const gantry_value args[] = {input, values[i]};
       GANTRY_CHECK(set_input_.call(args, env));
       copied_bytes += tensor_size(values[i]);
     }

@@ -38,7 +38,7 @@ class Errors(unittest.TestCase):
         model = gantry.load(support.DIGITS)
 
         with self.assertRaises(gantry.Error):
-            gantry.load(support.DIGITS, device="nonexistent:7")
+            gantry.load(support.DIGITS, device="nonexistent:7").signature()
         with self.assertRaises(gantry.Error) as caught:
             model.run({"x": support.images()[0]}, function="nonexistent")
         self.assertEqual(caught.exception.code, gantry.Code.NOT_FOUND)

@@ -26,7 +26,7 @@ constexpr std::int32_t cuda_device_type = 2;
 constexpr std::int32_t rocm_device_type = 10;
 
 std::string class_name(nb::handle object) {
-  return nb::cast<std::string>(nb::borrow<nb::str>(object.type().attr("__name__")));
+  return nb::str(object.type().attr("__name__")).c_str();
 }
 
 // Calls __dlpack__ as version 1.0 of DLPack defines it, or as earlier versions do.
