@@ -2,6 +2,7 @@
 #include "tools/gantry/common/forked_work.hpp"
 
 #include "core/base/signals_blocked.hpp"
+#include "core/base/text.hpp"
 
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
@@ -194,14 +195,6 @@ class Child {
   std::string printed_;
 };
 
-void write_answer(int file, std::string_view answer) {
-  while (!answer.empty()) {
-    const ssize_t size = ::write(file, answer.data(), answer.size());
-    if (size < 0 && errno != EINTR) return;
-    if (size > 0) answer.remove_prefix(static_cast<std::size_t>(size));
-  }
-}
-
 std::string read_answer(int file) {
   std::string answer;
   char buffer[4096];
@@ -228,7 +221,11 @@ Result<ForkedAnswer> call_forked(std::chrono::milliseconds limit,
   // Memory that both processes have, of any size.
   const Descriptor memory(::memfd_create("answer", MFD_CLOEXEC));
   if (memory.get() < 0) return system_error("memfd_create", errno);
-  const auto answer = [&](std::size_t) { write_answer(memory.get(), work()); };
+  const auto answer = [&](std::size_t) {
+    const std::string text = work();
+    // If there is no memory for it, the answer is shorter.
+    static_cast<void>(write_all(memory.get(), as_bytes(text)));
+  };
   GANTRY_TRY(Child child, Child::start(1, answer));
   ForkedAnswer returned;
   GANTRY_TRY(returned.failure, child.watch(1, limit, subject));
