@@ -220,8 +220,7 @@ Result<Chosen> choose(const BuildJob& job, const std::vector<GeneratorEntry>& ca
 
 Result<std::string> build_payload(const BuildJob& job, const Generators& generators,
                                   dmlc::Stream& out) {
-  const TargetKinds host_kinds;
-  const TargetKinds& kinds = generators.kinds == nullptr ? host_kinds : *generators.kinds;
+  const TargetKinds& kinds = generators.known_kinds();
   GANTRY_TRY(const BuildTarget target, target_of(job, kinds));
   const std::vector<GeneratorEntry> candidates = candidates_for(job, target, generators);
   if (candidates.empty()) return located(no_candidate(job, kinds), job.location);

@@ -9,6 +9,11 @@
 
 namespace gantry {
 
+const TargetKinds& Generators::known_kinds() const {
+  static const TargetKinds host;
+  return kinds == nullptr ? host : *kinds;
+}
+
 std::vector<GeneratorEntry> plugin_generators(const KnownTargetKind& kind) {
   if (kind.plugin.empty() || kind.kind.type_key.empty() || kind.kind.languages.empty()) return {};
   return {{kind.plugin, kind.kind.languages, nullptr}};
@@ -42,9 +47,7 @@ Status run_check(const Generator& generator, const gantry_build& what) {
 
 Status check_generator(const GeneratorEntry& entry, const KnownTargetKind& kind,
                        const Generators& generators) {
-  const TargetKinds host_kinds;
-  const TargetKinds& kinds = generators.kinds == nullptr ? host_kinds : *generators.kinds;
-  GANTRY_TRY(const CompileTarget target, parse_target(kind.kind.name, kinds));
+  GANTRY_TRY(const CompileTarget target, parse_target(kind.kind.name, generators.known_kinds()));
   const std::string json = target_json(target);
   gantry_build what{};
   what.struct_size = sizeof what;

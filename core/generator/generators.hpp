@@ -25,6 +25,8 @@ struct Generators {
   std::function<Result<Generator>(std::string_view plugin)> open_plugin = {};
   // receives texts of compilers, and of payloads that contain source; may be empty
   std::function<void(const Message&)> warn = {};
+
+  const TargetKinds& known_kinds() const;
 };
 
 // One of them.
