@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/format/exporter_facts.hpp"
+#include "core/trace/span.hpp"
 
 #include <gantry/result.hpp>
 
@@ -37,6 +38,11 @@ class HostCode {
   // Returns the symbol of the function that `__tvm_main__` denotes; empty: there is no entry.
   virtual Result<std::string_view> entry_name() const = 0;
 
+  // Records the calls that the code makes itself and not through the host, as far as they can be
+  // redirected.
+  //
+  // thread   before the code runs
+  virtual Status record_calls(TraceRecorder&) { return {}; }
   // True if the code stays when its module ends, with the functions that its static variables hold.
   virtual bool outlives_module() const { return false; }
   // Returns true for the first caller only, because the code has variables for one module.

@@ -182,6 +182,11 @@ HostLibrary::~HostLibrary() {
   dlclose(handle_);
 }
 
+Status HostLibrary::record_calls(TraceRecorder& recorder) {
+  GANTRY_TRY(operators_, OperatorCalls::record(*elf_, link_map_of(handle_)->l_addr, recorder));
+  return {};
+}
+
 // dlsym() searches the library of the handle before its dependencies and the library defines the
 // symbol, so the result is not another library's symbol of the same name.
 void* HostLibrary::address_of(const ElfSymbol& symbol) const {

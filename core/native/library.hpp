@@ -21,6 +21,7 @@
 #include "core/native/host_code.hpp"
 #include "core/native/import_binding.hpp"
 #include "core/native/linker_file.hpp"
+#include "core/native/operator_calls.hpp"
 
 #include <gantry/result.hpp>
 
@@ -93,6 +94,8 @@ class HostLibrary final : public HostCode {
   //
   // returns  malformed: the text does not end, or names no function
   Result<std::string_view> entry_name() const override;
+  // Those of operators, by OperatorCalls.
+  Status record_calls(TraceRecorder& recorder) override;
 
  private:
   HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
@@ -108,6 +111,8 @@ class HostLibrary final : public HostCode {
   std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const ElfFile> elf_;
   LinkerFile opened_;
+  // Ends after the library is closed.
+  OperatorCalls operators_;
   void* handle_ = nullptr;
   // The path that debuggers and dladdr() show, and the linker's own, which it frees.
   std::string shown_path_;

@@ -128,6 +128,8 @@ Result<gantry_module> new_library_module(std::shared_ptr<HostCode> library,
     void** const slot = library->pointer_variable(function.variable);
     if (slot != nullptr) *slot = function.address;
   }
+  if (TraceRecorder* const trace = node.artifact->trace)
+    GANTRY_CHECK(library->record_calls(*trace));
   return gantry_module{new LibraryModule{std::move(library), std::string(prefix), services, &node,
                                          LibraryContext(node)},
                        &library_table};

@@ -64,6 +64,11 @@ std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
   return operators;
 }
 
+// False for the functions of a model compiled ahead of time that call its operators.
+bool is_operator(const NamedTime& one) {
+  return one.name != "run" && !one.name.ends_with("__tvm_main__");
+}
+
 Result<std::vector<NamedTime>> profile_graph(const Module& graph, const ModelFunction& model,
                                              const InputValues& values,
                                              std::span<const ModelInput> inputs,
@@ -263,8 +268,6 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   report.plugins = runtime.plugins_in_use();
-  const std::string key = module.type_key();
-  report.is_ahead_of_time = key == aot_factory_key || key == aot_metadata_key;
   // Only graphs have an executor that times its operators.
   if (module.function("debug_create").ok()) {
     GANTRY_TRY(report.operators, profile_graph(module, *model, values, inputs, devices));
@@ -276,6 +279,9 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(report.operators,
              profile_function(options, globals, report.devices, weights ? &*weights : nullptr,
                               inputs, report.steady_ns.statistics().median));
+  const std::string key = module.type_key();
+  report.has_hidden_operators = (key == aot_factory_key || key == aot_metadata_key) &&
+                                std::ranges::none_of(report.operators, is_operator);
   return report;
 }
 

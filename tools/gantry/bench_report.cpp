@@ -67,10 +67,10 @@ std::string bench_text(const BenchReport& report) {
   if (shown < report.operators.size()) {
     text += text_line("  and ", report.operators.size() - shown, " more (--json has all)");
   }
-  if (report.is_ahead_of_time)
+  if (report.has_hidden_operators)
     text += text_line(
-        "  a model compiled ahead of time calls its operators itself: their times are "
-        "those of its function");
+        "  the model's function calls no operator through a jump slot of its library: their times "
+        "are those of the function");
   return text;
 }
 

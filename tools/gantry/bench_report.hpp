@@ -43,8 +43,8 @@ struct BenchReport {
   RunTimes steady_ns;
   // the mean of each, the slowest first
   std::vector<NamedTime> operators;
-  // the model's function calls its operators itself
-  bool is_ahead_of_time = false;
+  // of a model compiled ahead of time whose calls of operators cannot be recorded
+  bool has_hidden_operators = false;
   // the median of a run's work in the default stream of each device
   std::vector<NamedTime> device_times;
   // allocated after the runs

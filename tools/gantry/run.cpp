@@ -288,10 +288,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "record the second run on the device and replay it from then on (CUDA graphs)")
       ->excludes(function)
       ->excludes(script);
-  add_text(
-      *command, "--trace", "FILE.json", options->trace,
-      "write a Chrome trace to this file, or to standard output (-); a model compiled ahead of "
-      "time is one call in it, without its operators");
+  add_text(*command, "--trace", "FILE.json", options->trace,
+           "write a Chrome trace to this file, or to standard output (-)");
   command->add_flag("--allow-missing", options->allow_missing,
                     "load modules that have a plugin; fail only when another one is called");
   command->add_flag("--json", options->json, "print one JSON document");
