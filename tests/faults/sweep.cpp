@@ -76,11 +76,14 @@ class Tracer {
         // a new thread, or execve
         signal = 0;
       }
-      ptrace(PTRACE_SYSCALL, thread, nullptr, signal);
+      ptrace(is_over() ? PTRACE_CONT : PTRACE_SYSCALL, thread, nullptr, signal);
     }
   }
 
  private:
+  // The fault has occurred and its call has returned: later calls need no stop.
+  bool is_over() const { return run_.fired && spoiled_.empty(); }
+
   void at_system_call(pid_t thread) {
     user_regs_struct registers{};
     // The thread has been killed.

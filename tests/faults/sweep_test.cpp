@@ -104,12 +104,12 @@ INSTANTIATE_TEST_SUITE_P(
         Sweep{"MemoryOfEmbedding", &Scene::embedding, Fault::memory, 67, false},
         Sweep{"AllocationsOfInspect", &Scene::inspect, Fault::allocation, 67, false},
         Sweep{"AllocationsOfList", &Scene::list, Fault::allocation, 67, false},
-        Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 1},
-        Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 1},
-        Sweep{"SystemCallsOfPackObject", &Scene::pack_object, Fault::system_call, 1},
-        Sweep{"SystemCallsOfMlfExport", &Scene::mlf_export, Fault::system_call, 1, true, true},
-        Sweep{"SystemCallsOfRepack", &Scene::repack, Fault::system_call, 1},
-        Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 1, false}),
+        Sweep{"SystemCallsOfRun", &Scene::run, Fault::system_call, 3},
+        Sweep{"SystemCallsOfPack", &Scene::pack, Fault::system_call, 3},
+        Sweep{"SystemCallsOfPackObject", &Scene::pack_object, Fault::system_call, 3},
+        Sweep{"SystemCallsOfMlfExport", &Scene::mlf_export, Fault::system_call, 3, true, true},
+        Sweep{"SystemCallsOfRepack", &Scene::repack, Fault::system_call, 3},
+        Sweep{"SystemCallsOfEmbedding", &Scene::embedding, Fault::system_call, 3, false}),
     [](const auto& test) { return test.param.name; });
 
 // In one process: blocks, descriptors and threads are counted before and after each fault, and the

@@ -34,20 +34,18 @@ if(GANTRY_SANITIZE)
 endif()
 
 # Most of the compile time of a file is spent on headers, which are the same in all files of a
-# target: a unity build of twelve files at a time takes a third of the time. Release builds compile
-# the core and the plugins file by file, so that a missing #include is an error. Set the option to
-# OFF while working on one file.
-option(GANTRY_TOGETHER
-  "compile twelve files at a time: the command and test programs, everything but in release builds" ON)
+# target: a unity build of twelve files at a time takes a third of the time. Set the option to OFF
+# while working on one file. tools/dev/compile-alone compiles all of them alone.
+option(GANTRY_TOGETHER "compile twelve files at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
-if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(CMAKE_UNITY_BUILD ${GANTRY_TOGETHER})
-endif()
+set(CMAKE_UNITY_BUILD ${GANTRY_TOGETHER})
 # In a unity build, a helper function of one file may have the name of a local variable in another
-# file (-Wshadow), and GCC treats the sources as included headers (-Wsubobject-linkage).
+# file (-Wshadow), and GCC treats the sources as included headers (-Wsubobject-linkage). Local variables
+# that hide each other are found in release builds, which compile no macros of GoogleTest.
 set(unity $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
 target_compile_options(gantry_defaults INTERFACE $<${unity}:-Wno-shadow>
-  $<$<AND:${unity},$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>)
+  $<$<AND:${unity},$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-subobject-linkage>
+  $<$<AND:${unity},$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wshadow=local>)
 
 # For set_tests_properties of tests that load device drivers. Drivers keep their compilers until the
 # process exits, and the Vulkan loader unmaps the drivers before that, so leaks cannot be
