@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/embed/arguments.hpp"
 
+#include "core/base/forks.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
 
@@ -50,6 +51,14 @@ Result<TensorObject*> tensor_argument(gantry_object* object, std::string_view fu
   if (object == nullptr || object->kind != GANTRY_TENSOR)
     return wrong_object(object, function, "a tensor");
   return reinterpret_cast<TensorObject*>(object);
+}
+
+Result<PoolObject*> pool_argument(gantry_object* object, std::string_view function) {
+  PoolObject* const pool = as_pool(object);
+  if (pool == nullptr) return wrong_object(object, function, "a pool");
+  if (pool->forks == fork_count()) return pool;
+  return unavailable(function, ": the pool was created before this process was forked")
+      .with_reason("PROCESS_FORKED");
 }
 
 Result<TaskObject*> task_argument(gantry_object* object, std::string_view function) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/embed/objects.hpp"
+#include "core/embed/pool.hpp"
 #include "core/embed/stream.hpp"
 #include "core/embed/task.hpp"
 #include "core/module/module.hpp"
@@ -29,6 +30,7 @@ Result<RuntimeObject*> runtime_argument(gantry_object* object, std::string_view 
 Result<ModelObject*> model_argument(gantry_object* object, std::string_view function);
 Result<ModuleNode*> module_argument(gantry_object* object, std::string_view function);
 Result<TensorObject*> tensor_argument(gantry_object* object, std::string_view function);
+Result<PoolObject*> pool_argument(gantry_object* object, std::string_view function);
 Result<TaskObject*> task_argument(gantry_object* object, std::string_view function);
 // runtime  [in]   also checks that the stream is of this runtime
 // returns  also invalid, reason STREAM

@@ -84,7 +84,7 @@ Result<OwnedValue> plugins(RuntimeState& runtime) {
 Result<OwnedValue> configuration(RuntimeState& runtime) {
   ValueList report;
   GANTRY_CHECK(report.member("files", runtime.config.files));
-  GANTRY_CHECK(report.member("threads", std::int64_t{runtime.pool.size()}));
+  GANTRY_CHECK(report.member("threads", std::int64_t{runtime.pool->size()}));
   GANTRY_CHECK(report.member("cache", runtime.cache_directory));
   return report.map();
 }

@@ -55,6 +55,15 @@ Result<RuntimeOptions> runtime_options(const gantry_runtime_options* given) {
   options.only_these_plugins = (known.flags & GANTRY_RUNTIME_ONLY_THESE_PLUGINS) != 0;
   options.probe = (known.flags & GANTRY_RUNTIME_NO_PROBE) == 0;
   options.threads = known.threads;
+  if (known.pool != nullptr) {
+    GANTRY_TRY(const PoolObject* pool, pool_argument(known.pool, function));
+    if (known.threads != 0) {
+      return invalid(function, ": threads is ", known.threads,
+                     ", and a pool is given, whose threads the runtime uses")
+          .with_reason("ARGUMENT");
+    }
+    options.pool = pool->pool;
+  }
   options.log_level = view_of(known.log_level);
   if (sink.writes()) {
     options.log_sink = [kept = std::make_shared<const LogSink>(std::move(sink))](

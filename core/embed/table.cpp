@@ -9,6 +9,7 @@
 #include "core/embed/loads.hpp"
 #include "core/embed/models.hpp"
 #include "core/embed/objects.hpp"
+#include "core/embed/pool.hpp"
 #include "core/embed/reports.hpp"
 #include "core/embed/run.hpp"
 #include "core/embed/runtime_options.hpp"
@@ -301,6 +302,14 @@ gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
   });
 }
 
+gantry_code pool_new(const gantry_pool_options* options, gantry_object** pool,
+                     gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_pointer(pool, "pool_new", "pool"));
+    return give(new_pool(options), pool);
+  });
+}
+
 constexpr gantry_embed table = {
     .struct_size = sizeof(gantry_embed),
     .zero = 0,
@@ -330,6 +339,7 @@ constexpr gantry_embed table = {
     .function_add = function_add,
     .function_find = function_find,
     .report = report,
+    .pool_new = pool_new,
 };
 
 }  // namespace

@@ -20,11 +20,11 @@ namespace {
 constexpr gantry_threads kThreads = {
     .struct_size = sizeof(gantry_threads),
     .zero = 0,
-    .thread_count = [](const gantry_host* host) { return state_of(host).pool.size(); },
+    .thread_count = [](const gantry_host* host) { return state_of(host).pool->size(); },
     .parallel_for =
         [](const gantry_host* host, std::int64_t count, gantry_parallel_body body, void* self,
            gantry_status* status) {
-          return state_of(host).pool.parallel_for(count, body, self, status);
+          return state_of(host).pool->parallel_for(count, body, self, status);
         },
 };
 

@@ -289,7 +289,7 @@ std::string PluginHost::title() const {
 }
 
 Status add_host_options(PluginHost& host) {
-  host.options.emplace_back("threads", OwnedValue::adopt(int_value(host.state->pool.size())));
+  host.options.emplace_back("threads", OwnedValue::adopt(int_value(host.state->pool->size())));
   GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, host.state->cache_directory));
   host.options.emplace_back("cache_directory", std::move(cache));
   return {};

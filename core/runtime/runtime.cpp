@@ -91,7 +91,7 @@ Result<gantry_device_id> Runtime::device(std::string_view name) {
   });
 }
 
-int Runtime::threads() const { return state_->pool.size(); }
+int Runtime::threads() const { return state_->pool->size(); }
 
 std::vector<DeviceInfo> Runtime::devices(std::vector<Message>& problems) {
   return list_devices(*state_, problems);

@@ -34,6 +34,15 @@ LogLevel level_of(const RuntimeOptions& options, const Config& config) {
   return level;
 }
 
+std::shared_ptr<ThreadPool> pool_of(const RuntimeOptions& options, const Config& config,
+                                    const Log& log) {
+  if (options.pool != nullptr) return options.pool;
+  const int threads = options.threads != 0 ? options.threads : config.threads;
+  const int spin_us = options.spin_us >= 0 ? options.spin_us : config.spin_us;
+  return std::make_shared<ThreadPool>(threads, std::chrono::microseconds(spin_us), &log,
+                                      config.cpus);
+}
+
 std::string cache_of(const Config& config, const Environment& environment) {
   if (config.cache == "none") return {};
   return config.cache.empty() ? environment.cache_directory : config.cache;
@@ -163,12 +172,10 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       globals(std::make_shared<GlobalFunctions>(
           [this](std::string_view name) { return find_plugin_global(*this, name); })),
       workspaces(devices),
-      pool(options.threads != 0 ? options.threads : config.threads,
-           std::chrono::microseconds(options.spin_us >= 0 ? options.spin_us : config.spin_us), &log,
-           config.cpus),
+      pool(pool_of(options, config, log)),
       layouts(PayloadLayouts::built_in()),
       links(link_options(cache_directory, environment, log)) {
-  host.pool = &pool;
+  host.pool = pool.get();
   host.workspaces = &workspaces;
   host.log = &log;
   host.binds_early = environment.binds_early;

@@ -79,7 +79,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   DeviceSet devices;
   const std::shared_ptr<GlobalFunctions> globals;
   Workspaces workspaces;
-  ThreadPool pool;
+  // its own, or one that it shares with other runtimes
+  const std::shared_ptr<ThreadPool> pool;
   HostServices host;
   // the built-in layouts and those that manifests declare
   PayloadLayouts layouts;

@@ -11,6 +11,8 @@ IS(GANTRY_RUNTIME, 96);
 IS(GANTRY_MODEL, 97);
 IS(GANTRY_TASK, 98);
 IS(GANTRY_STREAM, 99);
+IS(GANTRY_POOL, 100);
+IS(GANTRY_POOL_NO_SPIN, 1);
 IS(GANTRY_RUNTIME_ONLY_THESE_PLUGINS, 1);
 IS(GANTRY_RUNTIME_NO_PROBE, 2);
 IS(GANTRY_LOAD_ALLOW_MISSING, 1);
@@ -22,7 +24,12 @@ AT(gantry_log_sink, self, 0);
 AT(gantry_log_sink, write, 8);
 AT(gantry_log_sink, destroy, 16);
 
-SIZE(gantry_runtime_options, 80);
+SIZE(gantry_pool_options, 12);
+AT(gantry_pool_options, struct_size, 0);
+AT(gantry_pool_options, flags, 4);
+AT(gantry_pool_options, threads, 8);
+
+SIZE(gantry_runtime_options, 88);
 AT(gantry_runtime_options, struct_size, 0);
 AT(gantry_runtime_options, flags, 4);
 AT(gantry_runtime_options, config_file, 8);
@@ -31,6 +38,7 @@ AT(gantry_runtime_options, plugin_path_count, 32);
 AT(gantry_runtime_options, threads, 36);
 AT(gantry_runtime_options, log_level, 40);
 AT(gantry_runtime_options, log, 56);
+AT(gantry_runtime_options, pool, 80);
 
 SIZE(gantry_load_options, 8);
 AT(gantry_load_options, struct_size, 0);
@@ -88,7 +96,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 216);
+SIZE(gantry_embed, 224);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -117,8 +125,10 @@ AT(gantry_embed, task_handle, 184);
 AT(gantry_embed, function_add, 192);
 AT(gantry_embed, function_find, 200);
 AT(gantry_embed, report, 208);
+AT(gantry_embed, pool_new, 216);
 
 #ifndef __cplusplus
+TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);
 TYPE_IS(((gantry_runtime_options*)0)->threads, int32_t);
 TYPE_IS(((gantry_runtime_options*)0)->plugin_path_count, uint32_t);
 TYPE_IS(((gantry_model_options*)0)->executors, uint32_t);

@@ -10,7 +10,7 @@
 //     if (!code) code = embed->model_new(module, NULL, &model, &status);
 //     if (!code) code = embed->run(model, &run, &status);
 //
-// Objects. Runtimes and models are objects, as modules, functions and tensors are (object.h). A
+// Objects. Runtimes, pools and models are objects, as modules, functions and tensors are (object.h). A
 // function that returns an object returns one reference, which the caller owns. An object keeps
 // everything that it needs alive, including its runtime, so references may be released in any order
 // and on any thread. Releasing the last reference to a runtime and to the objects that it has made
@@ -272,6 +272,15 @@ typedef struct gantry_embed {
   // returns  NOT_FOUND  no such report, listing the reports (REPORT)
   gantry_code (*report)(gantry_object* object, gantry_bytes what, gantry_value* tree,
                         gantry_status* status);
+
+  // Creates a pool of threads, which several runtimes use for compiled host code: see
+  // gantry_runtime_options. It runs one parallel part of a model at a time; while it is busy, others
+  // run on the thread of their caller. Its threads start with the first one and end with the pool.
+  //
+  // options  [in]   NULL: defaults
+  // returns  INVALID  the number of threads (ARGUMENT_RANGE)
+  gantry_code (*pool_new)(const gantry_pool_options* options, gantry_object** pool,
+                          gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

@@ -9,7 +9,13 @@
 GANTRY_BEGIN
 
 // Kinds of objects that only embedders have.
-enum { GANTRY_RUNTIME = 96, GANTRY_MODEL = 97, GANTRY_TASK = 98, GANTRY_STREAM = 99 };
+enum {
+  GANTRY_RUNTIME = 96,
+  GANTRY_MODEL = 97,
+  GANTRY_TASK = 98,
+  GANTRY_STREAM = 99,
+  GANTRY_POOL = 100
+};
 
 // Receives the log.
 typedef struct gantry_log_sink {
@@ -21,6 +27,21 @@ typedef struct gantry_log_sink {
   // Frees self. Called once, after the last call of write. May be NULL.
   void (*destroy)(void* self);
 } gantry_log_sink;
+
+enum {
+  // Waiting threads sleep at once instead of spinning for a while first. For hosts where more threads
+  // are ready than there are CPUs.
+  GANTRY_POOL_NO_SPIN = 1
+};
+
+typedef struct gantry_pool_options {
+  uint32_t struct_size;
+  // GANTRY_POOL_*, or-ed.
+  uint32_t flags;
+  // Including the caller of a run. 0: one for each CPU that the process may use: those on which it
+  // may run (taskset, cpuset), and no more than its control groups allow in time (cpu.max).
+  int32_t threads;
+} gantry_pool_options;
 
 enum {
   // Search plugin_paths only.
@@ -39,12 +60,15 @@ typedef struct gantry_runtime_options {
   const gantry_bytes* plugin_paths;
   uint32_t plugin_path_count;
   // Of compiled host code, including the caller. 0: as configured, else one for each CPU that the
-  // process may use.
+  // process may use; see gantry_pool_options.
   int32_t threads;
   // "error", "warning", "info" or "debug". Empty: as configured.
   gantry_bytes log_level;
   // write NULL: the log goes to stderr.
   gantry_log_sink log;
+  // Shared with other runtimes, which keep it. NULL: the runtime has a pool of its own, of `threads`;
+  // else threads must be 0.
+  gantry_object* pool;
 } gantry_runtime_options;
 
 enum {

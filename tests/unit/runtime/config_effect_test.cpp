@@ -212,7 +212,7 @@ TEST_F(RuntimeYaml, PlacesTheThreadsOfThePool) {
   const auto state = RuntimeState::create(options).value();
   int counts[2] = {};
 
-  ASSERT_TRUE(state->pool.try_run(
+  ASSERT_TRUE(state->pool->try_run(
       2,
       [](void* data, std::int32_t task, std::int32_t) {
         cpu_set_t set;
@@ -231,7 +231,7 @@ TEST_F(RuntimeYaml, CountsTheConfiguredCpus) {
   RuntimeOptions options;
   options.config_file = (directory / "runtime.yaml").string();
 
-  EXPECT_EQ(RuntimeState::create(options).value()->pool.size(), 1);
+  EXPECT_EQ(RuntimeState::create(options).value()->pool->size(), 1);
 }
 
 TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {
@@ -247,8 +247,8 @@ TEST_F(RuntimeYaml, SetsHowLongThreadsSpin) {
   RuntimeOptions overridden = options;
   overridden.spin_us = 70;
 
-  EXPECT_EQ(RuntimeState::create(options).value()->pool.limits().window.count(), 0);
-  EXPECT_EQ(RuntimeState::create(overridden).value()->pool.limits().window.count(), 70'000);
+  EXPECT_EQ(RuntimeState::create(options).value()->pool->limits().window.count(), 0);
+  EXPECT_EQ(RuntimeState::create(overridden).value()->pool->limits().window.count(), 70'000);
 }
 
 TEST_F(RuntimeYaml, DoesNotOverrideThatThreadsDoNotSpin) {
@@ -257,7 +257,7 @@ TEST_F(RuntimeYaml, DoesNotOverrideThatThreadsDoNotSpin) {
   options.config_file = (directory / "runtime.yaml").string();
   options.spin_us = 0;
 
-  EXPECT_EQ(RuntimeState::create(options).value()->pool.limits().window.count(), 0);
+  EXPECT_EQ(RuntimeState::create(options).value()->pool->limits().window.count(), 0);
 }
 
 TEST_F(RuntimeYaml, SetsTheCacheDirectory) {

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gantry {
+
+// core/native/thread_pool.hpp
+class ThreadPool;
 
 struct LoadOptions {
   // keep modules without a plugin as unbound placeholders
@@ -38,6 +42,9 @@ struct RuntimeOptions {
   // how long a waiting thread of the pool spins before it sleeps, in microseconds; 0: not at all;
   // -1: as configured, else 400
   int spin_us = -1;
+  // shared with other runtimes; then threads and spin_us, also as configured, have no effect. Empty:
+  // the runtime has its own
+  std::shared_ptr<ThreadPool> pool;
   // "error", "warning", "info" or "debug"; empty: as configured
   std::string log_level;
   // empty: stderr
