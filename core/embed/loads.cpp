@@ -2,6 +2,7 @@
 #include "core/embed/loads.hpp"
 
 #include "core/embed/arguments.hpp"
+#include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
@@ -80,6 +81,12 @@ Result<LoadOptions> load_options(const gantry_load_options* given) {
   GANTRY_TRY(const gantry_load_options known,
              read_options(given, GANTRY_LOAD_ALLOW_MISSING, "gantry_load_options"));
   return LoadOptions{.allow_missing = (known.flags & GANTRY_LOAD_ALLOW_MISSING) != 0};
+}
+
+Status bind_missing(ModuleNode& node) {
+  Runtime runtime = RuntimeAccess::handle(state_of(*node.artifact));
+  gantry_retain(&node.header);
+  return runtime.bind_missing(Module(Object::adopt(&node.header)));
 }
 
 Result<Module> load_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/module/module.hpp"
+
 #include <gantry/embed.h>
 #include <gantry/result.hpp>
 #include <gantry/runtime.hpp>
@@ -23,5 +25,8 @@ Result<Module> load_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes,
                           const std::string& name, const LoadOptions& options);
 Result<Module> load_read(Runtime& runtime, const gantry_reader& reader, const std::string& name,
                          const LoadOptions& options);
+
+// See gantry_embed::module_bind_missing.
+Status bind_missing(ModuleNode& module);
 
 }  // namespace gantry

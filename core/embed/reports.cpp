@@ -5,6 +5,7 @@
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/trace/trace_json.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -89,6 +90,19 @@ Result<OwnedValue> configuration(RuntimeState& runtime) {
   return report.map();
 }
 
+Result<OwnedValue> explanation(RuntimeState& runtime) {
+  ValueList report;
+  const Runtime handle = RuntimeAccess::handle(runtime.shared_from_this());
+  GANTRY_CHECK(report.member("text", handle.explain_plugins()));
+  return report.map();
+}
+
+Result<OwnedValue> trace(RuntimeState& runtime) {
+  ValueList report;
+  GANTRY_CHECK(report.member("chrome_trace", chrome_trace(runtime.trace.get())));
+  return report.map();
+}
+
 Result<OwnedValue> module(ModuleNode& node) {
   ValueList imports, missing, report;
   for (const Ref<ModuleNode>& import : node.imports)
@@ -108,8 +122,11 @@ Result<OwnedValue> module(ModuleNode& node) {
   return report.map();
 }
 
-constexpr Report<RuntimeState> runtime_reports[] = {
-    {"configuration", configuration}, {"devices", devices}, {"plugins", plugins}};
+constexpr Report<RuntimeState> runtime_reports[] = {{"configuration", configuration},
+                                                    {"devices", devices},
+                                                    {"explanation", explanation},
+                                                    {"plugins", plugins},
+                                                    {"trace", trace}};
 constexpr Report<ModuleNode> module_reports[] = {{"module", module}};
 
 }  // namespace

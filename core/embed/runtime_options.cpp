@@ -13,7 +13,8 @@
 namespace gantry {
 namespace {
 
-constexpr std::uint32_t known_flags = GANTRY_RUNTIME_ONLY_THESE_PLUGINS | GANTRY_RUNTIME_NO_PROBE;
+constexpr std::uint32_t known_flags =
+    GANTRY_RUNTIME_ONLY_THESE_PLUGINS | GANTRY_RUNTIME_NO_PROBE | GANTRY_RUNTIME_TRACE;
 
 class LogSink {
  public:
@@ -54,6 +55,7 @@ Result<RuntimeOptions> runtime_options(const gantry_runtime_options* given) {
   }
   options.only_these_plugins = (known.flags & GANTRY_RUNTIME_ONLY_THESE_PLUGINS) != 0;
   options.probe = (known.flags & GANTRY_RUNTIME_NO_PROBE) == 0;
+  options.trace = (known.flags & GANTRY_RUNTIME_TRACE) != 0;
   options.threads = known.threads;
   if (known.pool != nullptr) {
     GANTRY_TRY(const PoolObject* pool, pool_argument(known.pool, function));

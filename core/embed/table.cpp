@@ -6,7 +6,7 @@
 #include "core/embed/foreign_tensor.hpp"
 #include "core/embed/functions.hpp"
 #include "core/embed/give.hpp"
-#include "core/embed/loads.hpp"
+#include "core/embed/load_functions.hpp"
 #include "core/embed/models.hpp"
 #include "core/embed/objects.hpp"
 #include "core/embed/pool.hpp"
@@ -65,36 +65,6 @@ gantry_code device_find(gantry_object* object, gantry_bytes name, gantry_device_
     GANTRY_CHECK(check_pointer(device, "device_find", "device"));
     GANTRY_TRY(*device, runtime->runtime.device(view_of(name)));
     return {};
-  });
-}
-
-gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_load_options* options,
-                      gantry_object** module, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
-    GANTRY_CHECK(check_pointer(module, "load_file", "module"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
-    GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
-    return give(runtime->runtime.load(file, how), module);
-  });
-}
-
-gantry_code tensors_read(gantry_object* object, gantry_bytes path, gantry_value* tensors,
-                         gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensors_read"));
-    GANTRY_CHECK(check_pointer(tensors, "tensors_read", "tensors"));
-    GANTRY_TRY(const std::string file, path_argument(path, "tensors_read"));
-    GANTRY_TRY(const auto named, runtime->runtime.read_tensors(file));
-    std::vector<OwnedValue> names;
-    std::vector<gantry_value> items;
-    for (const auto& [name, tensor] : named) {
-      GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
-      items.push_back(text.get());
-      items.push_back(value_of(tensor.get()));
-      names.push_back(std::move(text));
-    }
-    return give(new_items(GANTRY_MAP, items), tensors);
   });
 }
 
@@ -157,36 +127,6 @@ gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
     known.struct_size = size;
     std::memcpy(run, &known, std::min<std::size_t>(size, sizeof known));
     return {};
-  });
-}
-
-gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t size,
-                        gantry_bytes name, const gantry_load_options* options,
-                        gantry_object** module, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
-    GANTRY_CHECK(check_pointer(module, "load_memory", "module"));
-    if (size != 0) GANTRY_CHECK(check_pointer(data, "load_memory", "data"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
-    GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
-    return give(
-        load_bytes(runtime->runtime, {static_cast<const std::uint8_t*>(data), size}, title, how),
-        module);
-  });
-}
-
-gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gantry_bytes name,
-                        const gantry_load_options* options, gantry_object** module,
-                        gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
-    GANTRY_CHECK(check_pointer(reader, "load_reader", "reader"));
-    GANTRY_CHECK(check_pointer(module, "load_reader", "module"));
-    GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
-    GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
-    GANTRY_TRY(const std::string title, path_argument(name, "load_reader"));
-    return give(load_read(runtime->runtime, known, title, how), module);
   });
 }
 
@@ -319,15 +259,15 @@ constexpr gantry_embed table = {
     .runtime_new = runtime_new,
     .host = host,
     .device_find = device_find,
-    .load_file = load_file,
-    .tensors_read = tensors_read,
+    .load_file = load_functions::load_file,
+    .tensors_read = load_functions::tensors_read,
     .tensor_foreign = tensor_foreign,
     .model_new = model_new,
     .model_functions = model_functions,
     .model_signature = model_signature,
     .run = run,
-    .load_memory = load_memory,
-    .load_reader = load_reader,
+    .load_memory = load_functions::load_memory,
+    .load_reader = load_functions::load_reader,
     .dlpack_import = dlpack_import,
     .dlpack_export = dlpack_export,
     .stream_new = stream_new,
@@ -340,6 +280,10 @@ constexpr gantry_embed table = {
     .function_find = function_find,
     .report = report,
     .pool_new = pool_new,
+    .plugin_add = load_functions::plugin_add,
+    .module_bind_missing = load_functions::module_bind_missing,
+    .load_graph = load_functions::load_graph,
+    .load_linked = load_functions::load_linked,
 };
 
 }  // namespace

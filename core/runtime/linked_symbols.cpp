@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/runtime_functions.hpp"
 
-#include <gantry/runtime/linked_symbols.h>
+#include <gantry/linked_symbols.h>
 
 // Code of TVM 0.21 is not linked this way: its functions have the names of later ones.
 extern "C" void* gantry_host_function(const char* name, std::uint32_t dialect) {

@@ -16,7 +16,7 @@
 #include "core/runtime/state.hpp"
 #include "core/runtime/type_keys.hpp"
 
-#include <gantry/runtime/linked_symbols.h>
+#include <gantry/linked_symbols.h>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>

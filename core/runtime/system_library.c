@@ -9,7 +9,7 @@
 //
 // source   apache/tvm include/tvm/runtime/c_runtime_api.h, c_backend_api.h; apache/tvm-ffi
 //          include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h
-#include <gantry/runtime/linked_symbols.h>
+#include <gantry/linked_symbols.h>
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static int add(const char* name, void* address, uint32_t dialect) {
     symbols = moved;
     capacity = larger;
   }
-  const gantry_linked_symbol added = {name, address, dialect};
+  const gantry_linked_symbol added = {name, address, dialect, 0};
   symbols[count++] = added;
   return 0;
 }

@@ -15,6 +15,7 @@ IS(GANTRY_POOL, 100);
 IS(GANTRY_POOL_NO_SPIN, 1);
 IS(GANTRY_RUNTIME_ONLY_THESE_PLUGINS, 1);
 IS(GANTRY_RUNTIME_NO_PROBE, 2);
+IS(GANTRY_RUNTIME_TRACE, 4);
 IS(GANTRY_LOAD_ALLOW_MISSING, 1);
 IS(GANTRY_MODEL_CAPTURE, 1);
 IS(GANTRY_SIGNATURE_OUTPUTS, 1);
@@ -96,7 +97,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 224);
+SIZE(gantry_embed, 256);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -126,6 +127,10 @@ AT(gantry_embed, function_add, 192);
 AT(gantry_embed, function_find, 200);
 AT(gantry_embed, report, 208);
 AT(gantry_embed, pool_new, 216);
+AT(gantry_embed, plugin_add, 224);
+AT(gantry_embed, module_bind_missing, 232);
+AT(gantry_embed, load_graph, 240);
+AT(gantry_embed, load_linked, 248);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

@@ -40,10 +40,13 @@
 
 #include "embed_types.h"
 #include "host.h"
+#include "plugin.h"
 
 // Of dlpack.h: any version, and version 1.
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
+// Of linked_symbols.h.
+struct gantry_linked_symbols;
 GANTRY_BEGIN
 
 // Static for the life of the process.
@@ -266,7 +269,9 @@ typedef struct gantry_embed {
   // object   [in]   a runtime or a module
   // what     [in]   of a runtime: "configuration": the files, the number of threads, the cache;
   //                 "devices": all devices, with their attributes; opens their plugins;
-  //                 "plugins": all manifests that were found, and how far each was used
+  //                 "plugins": all manifests that were found, and how far each was used;
+  //                 "explanation": the text of `gantry plugins doctor` for this runtime;
+  //                 "trace": the spans of GANTRY_RUNTIME_TRACE so far, as the text of a Chrome trace
   //                 of a module: "module": type key, plugin, functions, imports as modules, and the
   //                 reason for each module that has no plugin
   // returns  NOT_FOUND  no such report, listing the reports (REPORT)
@@ -281,6 +286,45 @@ typedef struct gantry_embed {
   // returns  INVALID  the number of threads (ARGUMENT_RANGE)
   gantry_code (*pool_new)(const gantry_pool_options* options, gantry_object** pool,
                           gantry_status* status);
+
+  // Adds a plugin that is part of the program. It is preferred to all others.
+  //
+  // query    [in]   its gantry_plugin_query_v1
+  // returns  INVALID  a plugin of this id was added before or is in use
+  //          others   of query, or of a table that is not valid
+  gantry_code (*plugin_add)(gantry_object* runtime,
+                            const gantry_plugin_table* (*query)(const gantry_host_info* host_info,
+                                                                gantry_status* status),
+                            gantry_status* status);
+  // Binds modules that had no usable plugin when they were loaded (GANTRY_LOAD_ALLOW_MISSING) and
+  // have one now: one that was added, or one that no longer fails.
+  //
+  // module   [in]   as load_file returned it
+  // returns  as load_file, if some are still missing; the others are bound
+  gantry_code (*module_bind_missing)(gantry_object* module, gantry_status* status);
+
+  // Loads a graph whose library and parameters are in files of their own, as TVM before 0.7 exports
+  // them. The parameters are not copied.
+  //
+  // library  [in]   as path of load_file: "deploy.so"
+  // graph    [in]   JSON: "deploy.json"
+  // params   [in]   "deploy.params"; empty: the graph has no parameters
+  // returns  as load_file, for each of the files
+  gantry_code (*load_graph)(gantry_object* runtime, gantry_bytes library, gantry_bytes graph,
+                            gantry_bytes params, const gantry_load_options* options,
+                            gantry_object** module, gantry_status* status);
+  // Loads code that is linked into the program, as system_library() of gantry/embed.hpp does. Returns
+  // the same module while it is alive.
+  //
+  // symbols  [in]   valid as long as the runtime
+  // prefix   [in]   of the system library
+  // returns  NOT_FOUND  no symbol is registered
+  //          INVALID    the code belongs to a module of another runtime, or to one that has ended
+  //                     (LINKED_TWICE)
+  //          others     as load_file
+  gantry_code (*load_linked)(gantry_object* runtime, const struct gantry_linked_symbols* symbols,
+                             gantry_bytes prefix, const gantry_load_options* options,
+                             gantry_object** module, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

@@ -47,7 +47,9 @@ enum {
   // Search plugin_paths only.
   GANTRY_RUNTIME_ONLY_THESE_PLUGINS = 1,
   // Start no child process to open a plugin there first.
-  GANTRY_RUNTIME_NO_PROBE = 2
+  GANTRY_RUNTIME_NO_PROBE = 2,
+  // Record what the runtime does and when, for the report "trace".
+  GANTRY_RUNTIME_TRACE = 4
 };
 
 typedef struct gantry_runtime_options {

@@ -15,6 +15,7 @@ using test::expect_ok;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class EmbedReport : public test::Embedded {
  protected:
@@ -107,10 +108,32 @@ TEST_F(EmbedReport, OfAModuleHasTheReasonForEachMissingPlugin) {
   EXPECT_THAT(texts(member(tree.get(), "missing")), Contains(HasSubstr("GraphExecutorFactory")));
 }
 
+TEST_F(EmbedReport, OfTheExplanationIsTheTextOfDoctor) {
+  test::BuiltPlugins built("graph");
+  const ObjectRef other = test::new_runtime(&built.options).value();
+
+  expect_ok(make(other, "explanation"));
+
+  EXPECT_THAT(text(member(tree.get(), "text")), HasSubstr("gantry.graph"));
+}
+
+TEST_F(EmbedReport, OfTheTraceHasSpansIfTheyAreRecorded) {
+  test::BuiltPlugins built;
+  built.options.flags |= GANTRY_RUNTIME_TRACE;
+  const ObjectRef traced = test::new_runtime(&built.options).value();
+
+  expect_ok(make(traced, "trace"));
+  const std::string recorded = text(member(tree.get(), "chrome_trace"));
+  expect_ok(make(runtime, "trace"));
+
+  EXPECT_THAT(recorded, HasSubstr("find plugins"));
+  EXPECT_THAT(text(member(tree.get(), "chrome_trace")), Not(HasSubstr("find plugins")));
+}
+
 TEST_F(EmbedReport, ThatIsUnknownIsRefusedWithAList) {
   expect_error(make(runtime, "weather"), Code::not_found, "REPORT",
                "report: a runtime has no report \"weather\"; reports: configuration, devices, "
-               "plugins");
+               "explanation, plugins, trace");
 }
 
 TEST_F(EmbedReport, RefusesNullAndOtherObjects) {

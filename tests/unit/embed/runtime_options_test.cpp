@@ -87,7 +87,7 @@ TEST(EmbedRuntimeOptions, RefuseUnknownFlags) {
   built.options.flags = 1u << 31;
 
   expect_error(created(&built.options), Code::unsupported, "FLAGS",
-               "gantry_runtime_options: flags are 0x80000000, this version has 0x3");
+               "gantry_runtime_options: flags are 0x80000000, this version has 0x7");
 }
 
 // Options as a later version has them.

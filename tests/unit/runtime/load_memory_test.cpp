@@ -4,7 +4,7 @@
 #include "core/elf/elf_file.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
-#include <gantry/runtime/linked_symbols.h>
+#include <gantry/linked_symbols.h>
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

@@ -38,7 +38,7 @@
 #include <utility>
 #include <vector>
 
-// gantry/runtime/linked_symbols.h
+// gantry/linked_symbols.h
 struct gantry_linked_symbols;
 
 namespace gantry {

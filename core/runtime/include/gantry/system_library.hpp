@@ -11,7 +11,7 @@
 // libraries of the process have tables of their own.
 #pragma once
 
-#include <gantry/runtime/linked_symbols.h>
+#include <gantry/linked_symbols.h>
 #include <gantry/runtime.hpp>
 
 #include <string_view>
