@@ -3,13 +3,24 @@
 
 #include "core/module/function.hpp"
 
+#include <gantry/call.h>
 #include <gantry/quoted.hpp>
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 namespace gantry {
 namespace {
+
+// The beginning of a function object, which is compiled into programs.
+static_assert(offsetof(FunctionObject, target) == offsetof(gantry_function_cell, target));
+static_assert(offsetof(FunctionObject, env) == offsetof(gantry_function_cell, env));
+static_assert(offsetof(FunctionObject, process_phase) ==
+              offsetof(gantry_function_cell, process_phase));
+static_assert(sizeof(std::atomic<std::uint8_t>) == sizeof(std::uint8_t));
 
 // A function of the program until an object owns it.
 class GivenFunction {

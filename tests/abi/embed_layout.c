@@ -20,6 +20,14 @@ IS(GANTRY_LOAD_ALLOW_MISSING, 1);
 IS(GANTRY_MODEL_CAPTURE, 1);
 IS(GANTRY_SIGNATURE_OUTPUTS, 1);
 
+SIZE(gantry_function_cell, 96);
+AT(gantry_function_cell, header, 0);
+AT(gantry_function_cell, reserved, 24);
+AT(gantry_function_cell, target, 40);
+AT(gantry_function_cell, host_entry, 56);
+AT(gantry_function_cell, env, 64);
+AT(gantry_function_cell, process_phase, 88);
+
 SIZE(gantry_log_sink, 24);
 AT(gantry_log_sink, self, 0);
 AT(gantry_log_sink, write, 8);

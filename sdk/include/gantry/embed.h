@@ -17,7 +17,8 @@
 // ends it.
 //
 // Values, tensors, look-ups, calls and devices are those of the plugin ABI: host() returns a table
-// of the functions that a plugin uses (host.h).
+// of the functions that a plugin uses (host.h). gantry_call() calls a function without a detour
+// through the host (call.h).
 //
 // Arguments are borrowed for the call, unless a comment states otherwise. An argument of another
 // kind than required is INVALID (ARGUMENT_KIND); so is a required pointer that is NULL. Functions
@@ -38,6 +39,7 @@
 #ifndef GANTRY_EMBED_H
 #define GANTRY_EMBED_H
 
+#include "call.h"
 #include "embed_types.h"
 #include "host.h"
 #include "plugin.h"
