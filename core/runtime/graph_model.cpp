@@ -5,6 +5,7 @@
 #include "core/format/details.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/module/module.hpp"
+#include "core/runtime/graph_inputs.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -113,12 +114,12 @@ Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* 
 class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
-  // set_input, run  [in]  of the executor
+  // memory, run  [in]  of the executor
   GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
-                Function set_input, Function run, std::vector<std::string> results)
+                GraphInputs memory, Function run, std::vector<std::string> results)
       : FunctionState(std::move(function), std::move(parameters), executor.module()),
         executor_(std::move(executor)),
-        set_input_(std::move(set_input)),
+        memory_(std::move(memory)),
         run_(std::move(run)),
         outputs_(std::move(results)) {}
 
@@ -146,18 +147,12 @@ class GraphFunction final : public FunctionState {
 
   Status call(std::span<const gantry_value> values, const gantry_env* env,
               std::uint64_t& copied_bytes) override {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      gantry_value input{};
-      input.kind = GANTRY_CSTRING;
-      input.cstring = inputs[i].name.c_str();
-      const gantry_value args[] = {input, values[i]};
-      GANTRY_CHECK(set_input_.call(args, env));
-      copied_bytes += tensor_size(values[i]);
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      GANTRY_CHECK(memory_.set(i, values[i], env, copied_bytes));
     GANTRY_CHECK(run_.call({}, env));
     return {};
   }
-  void forget() override {}
+  void forget() override { memory_.release(); }
   bool reuses_outputs() const override { return true; }
 
   Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
@@ -171,7 +166,8 @@ class GraphFunction final : public FunctionState {
 
  private:
   Executor executor_;
-  Function set_input_, run_;
+  GraphInputs memory_;
+  Function run_;
   std::vector<std::string> outputs_;
 };
 
@@ -196,10 +192,10 @@ class GraphModel final : public ModelState {
       for (std::size_t i = 0; i < outputs.size(); ++i)
         names.push_back(compiled_output_name(outputs[i].name, i, outputs.size()));
     }
-    GANTRY_TRY(Function set_input, executor.module().function("set_input"));
+    GANTRY_TRY(GraphInputs memory, GraphInputs::find(runtime_, executor, inputs, !capture_));
     GANTRY_TRY(Function run, executor.module().function("run"));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(set_input), std::move(run), std::move(names));
+                                           std::move(memory), std::move(run), std::move(names));
   }
 
  private:

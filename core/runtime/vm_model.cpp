@@ -5,9 +5,11 @@
 #include "core/format/details.hpp"
 #include "core/format/vm_details.hpp"
 #include "core/module/module.hpp"
+#include "core/runtime/input_device.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
 
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -45,28 +47,6 @@ InputInfo input_of(std::string name, const Detail* annotations) {
   return input;
 }
 
-// The device of the inputs of a machine: its first one.
-struct InputDevice {
-  std::string name;
-  gantry_device_id id;
-  // its addresses are handles
-  bool is_opaque;
-
-  static Result<InputDevice> find(Runtime& runtime, const std::string& name) {
-    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
-    GANTRY_TRY(const gantry_device found, runtime.device_table(id));
-    return InputDevice{name, id, (found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0};
-  }
-
-  // True if compiled code accepts the tensor as it is.
-  bool accepts(const gantry_value& value) const {
-    if (value.kind != GANTRY_TENSOR) return false;
-    const gantry_tensor& tensor = *gantry_value_tensor(&value);
-    return same_device(tensor.device, id) && tensor.byte_offset == 0 && is_compact(tensor) &&
-           (is_opaque || is_aligned_in_place(tensor.data, in_place_alignment_since_v0_10));
-  }
-};
-
 class VmFunction final : public FunctionState {
  public:
   // result   [in]   as input_of() returns it
@@ -75,7 +55,7 @@ class VmFunction final : public FunctionState {
       : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
-        device_(std::move(device)),
+        device_(device),
         stated_result_(std::move(result)),
         args_(inputs.size()) {}
 
@@ -111,7 +91,11 @@ class VmFunction final : public FunctionState {
     values_.assign(values.begin(), values.end());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
-      if (tensor == nullptr || device_.accepts(values[i])) continue;
+      if (tensor == nullptr) continue;
+      // A machine may keep tensors, which are objects then.
+      if (values[i].kind == GANTRY_TENSOR &&
+          device_.accepts(*tensor, in_place_alignment_since_v0_10))
+        continue;
       GANTRY_TRY(args_[i], copied(*tensor, env));
       values_[i] = args_[i]->value();
       copied_bytes += tensor_size(values[i]);
@@ -131,9 +115,11 @@ class VmFunction final : public FunctionState {
 
  private:
   Result<Any> copied(const gantry_tensor& tensor, const gantry_env* env) {
-    GANTRY_TRY(const Tensor copy, runtime_.tensor(shape_of(tensor), tensor.dtype, device_.name));
-    GANTRY_CHECK(tensor_copy(RuntimeAccess::state(runtime_).devices, tensor, *copy.dlpack(), env));
-    return Any::share(copy);
+    const DeviceSet& devices = RuntimeAccess::state(runtime_).devices;
+    GANTRY_TRY(Ref<TensorObject> copy,
+               tensor_new(devices, compact_tensor(tensor.dtype, shape_of(tensor), device_.id)));
+    GANTRY_CHECK(tensor_copy(devices, tensor, copy->tensor, env));
+    return Any::adopt(OwnedValue(std::move(copy)).take());
   }
   Status call_machine(const gantry_env* env) {
     auto result = call_.call(values_, env);
@@ -144,6 +130,7 @@ class VmFunction final : public FunctionState {
 
   Runtime runtime_;
   Function call_;
+  // of the inputs: the first one of the machine
   InputDevice device_;
   InputInfo stated_result_;
   // nullopt: not set
@@ -193,7 +180,7 @@ class VmModel final : public ModelState {
         functions_(std::move(own)),
         executable_(executable),
         layouts_(layouts),
-        device_(std::move(device)) {}
+        device_(device) {}
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     GANTRY_TRY(std::vector<std::string> names, functions_.parameters(name));
@@ -227,6 +214,7 @@ class VmModel final : public ModelState {
   MachineFunctions functions_;
   Module executable_;
   const PayloadLayouts& layouts_;
+  // of the inputs: the first one of the machine
   InputDevice device_;
   // nullopt: not read yet
   std::optional<Detail> described_;
@@ -243,9 +231,10 @@ Result<std::shared_ptr<ModelState>> vm_model(Runtime runtime, const Module& modu
   auto machine = made_for(runtime, load, devices);
   if (!machine.ok()) return std::move(machine).failure().at("while making a virtual machine");
   GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(*machine));
-  GANTRY_TRY(InputDevice device, InputDevice::find(runtime, devices.front()));
+  GANTRY_TRY(const gantry_device_id first, runtime.device(devices.front()));
+  GANTRY_TRY(const InputDevice device, InputDevice::find(runtime, first));
   return std::make_shared<VmModel>(std::move(runtime), std::move(*machine), std::move(functions),
-                                   module, layouts, std::move(device));
+                                   module, layouts, device);
 }
 
 }  // namespace gantry

@@ -46,8 +46,60 @@ TEST_F(EmbedRun, TakesInputsByName) {
   const Value owned = Value::adopt(output);
   expect_near(floats(output), scores(3));
   EXPECT_EQ(run.output_count, 1u);
-  EXPECT_EQ(run.copied_bytes, 256u);
   EXPECT_EQ(run.struct_size, sizeof run);
+}
+
+// Runs the model with the image at an address that is `offset` bytes past a multiple of 128.
+class InputMemory : public EmbedRun {
+ protected:
+  std::uint64_t copied_bytes(std::size_t i, std::size_t offset) {
+    std::memcpy(memory + offset, image(i).data, 256);
+    gantry_tensor row = image(i);
+    row.data = memory + offset;
+    const gantry_value input = tensor_ref_value(&row);
+    gantry_value output{};
+    gantry_run run = new_run();
+    run.inputs = &input;
+    run.input_count = 1;
+    run.outputs = &output;
+    run.output_count = 1;
+    expect_ok(test::run(model, run));
+    const Value owned = Value::adopt(output);
+    expect_near(floats(output), scores(i));
+    // The next run must not read this memory.
+    std::memset(memory + offset, 0xff, 256);
+    return run.copied_bytes;
+  }
+  alignas(128) char memory[512];
+};
+
+TEST_F(InputMemory, IsUsedInPlaceIfItIsAligned) {
+  EXPECT_EQ(copied_bytes(3, 0), 0u);
+  EXPECT_EQ(copied_bytes(4, 128), 0u);
+}
+
+TEST_F(InputMemory, IsCopiedIfItIsNotAligned) {
+  EXPECT_EQ(copied_bytes(3, 64), 256u);
+  EXPECT_EQ(copied_bytes(4, 0), 0u);
+  EXPECT_EQ(copied_bytes(5, 4), 256u);
+  EXPECT_EQ(copied_bytes(6, 192), 256u);
+}
+
+TEST_F(EmbedRun, KeepsNoInput) {
+  gantry_tensor row = image(3);
+  bool is_destroyed = false;
+  const auto destroy = [](void* self) { *static_cast<bool*>(self) = true; };
+  gantry_value input{}, output{};
+  StatusBuffer status;
+  ASSERT_EQ(embed().tensor_foreign(runtime.get(), &row, 256, 0, &is_destroyed, destroy, &input,
+                                   status.get()),
+            GANTRY_OK);
+
+  expect_ok(run_with(input, output));
+  const Value owned = Value::adopt(output);
+  gantry_release(input.object);
+
+  EXPECT_TRUE(is_destroyed);
 }
 
 TEST_F(EmbedRun, ReturnsResultsThatNoLaterRunWrites) {
