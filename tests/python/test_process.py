@@ -30,12 +30,12 @@ class Process(unittest.TestCase):
             import os, gantry, support
             child = os.fork()
             model = gantry.load(support.DIGITS)
-            print(model(x=support.images()[0]).shape, flush=True)
+            right = model(x=support.images()[0]).shape == (1, 10)
             if child:
-                os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            os._exit(0)
+                print(right, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            os._exit(0 if right else 1)
             """,
-            "(1, 10)\n(1, 10)",
+            "True 0",
         )
 
     def test_raises_in_a_child_that_was_forked_after_a_load(self):
@@ -88,10 +88,10 @@ class Process(unittest.TestCase):
                     self.lines.append((record.name, record.levelname, record.getMessage()))
             logging.getLogger("gantry").addHandler(Handler())
             logging.getLogger("gantry").setLevel("DEBUG")
-            gantry.Runtime(log_level="debug").load(support.DIGITS)
-            print({line[0] for line in Handler.lines}, "DEBUG" in {line[1] for line in Handler.lines})
+            gantry.Runtime(log_level="info").load(support.DIGITS)
+            print({line[:2] for line in Handler.lines}, any("digits_mlp_c.so" in line[2] for line in Handler.lines))
             """,
-            "{'gantry'} True",
+            "{('gantry', 'INFO')} True",
         )
 
     def test_ends_with_models_and_arrays_in_use(self):

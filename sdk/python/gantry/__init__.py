@@ -17,7 +17,7 @@ from gantry._module import Module
 from gantry._native import Function, Object, Tensor
 from gantry._native import version as __version__
 from gantry._runtime import Runtime, default_runtime, empty, load, read_tensors
-from gantry._runtime import forget_default_runtime as _forget_default_runtime
+from gantry._runtime import renew_lock as _renew_lock
 
 __all__ = [
     "Code",
@@ -36,4 +36,4 @@ __all__ = [
     "read_tensors",
 ]
 
-_os.register_at_fork(after_in_child=_forget_default_runtime)
+_os.register_at_fork(after_in_child=_renew_lock)

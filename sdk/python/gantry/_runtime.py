@@ -136,11 +136,10 @@ def default_runtime() -> Runtime:
         return _default
 
 
-def forget_default_runtime() -> None:
-    """Called in the child after a fork: the runtime and the lock are those of the parent."""
-    global _default, _lock
+def renew_lock() -> None:
+    """Called in the child after a fork: another thread of the parent may have held the lock."""
+    global _lock
     _lock = threading.Lock()
-    _default = None
 
 
 def load(
