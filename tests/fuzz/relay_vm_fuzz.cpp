@@ -13,6 +13,7 @@
 #include <gantry/compact_tensor.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -120,8 +121,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     expect_valid(loaded->program);
     DetailSink sink;
     sink.max = UINT64_MAX;
-    const std::span<const std::uint8_t> bytes(data, size);
-    expect(describe_virtual_machine("VMExecutable", ByteReader(bytes.subspan(8), 8),
+    // The size of the code precedes it; bytes behind it belong to the next payload.
+    std::uint64_t code_size = 0;
+    std::memcpy(&code_size, data, sizeof code_size);
+    const std::span<const std::uint8_t> code(data + sizeof code_size, code_size);
+    expect(describe_virtual_machine("VMExecutable", ByteReader(code, 8),
                                     ExporterFacts::Numbering::packed, sink)
                .ok(),
            "the core describes what the plugin accepts");

@@ -38,7 +38,7 @@ Status add_options(const RuntimeState& state, const Manifest& manifest,
     GANTRY_TRY(OwnedValue made, value_of_scalar(value.value));
     host.options.emplace_back(value.key, std::move(made));
   }
-  host.options.emplace_back("threads", OwnedValue::adopt(int_value(state.pool.size())));
+  host.options.emplace_back("threads", OwnedValue::adopt(int_value(state.pool->size())));
   GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, state.cache_directory));
   host.options.emplace_back("cache_directory", std::move(cache));
   return {};
