@@ -250,6 +250,26 @@ gantry_code pool_new(const gantry_pool_options* options, gantry_object** pool,
   });
 }
 
+gantry_code items_get(gantry_object* object, const gantry_value** items, std::uint64_t* count,
+                      gantry_status* status) {
+  return functions_without_host().items_get(nullptr, object, items, count, status);
+}
+
+gantry_code tensor_view(const gantry_tensor* what, gantry_object* owner, std::uint32_t flags,
+                        gantry_value* tensor, gantry_status* status) {
+  return functions_without_host().tensor_view(nullptr, what, owner, flags, tensor, status);
+}
+
+gantry_code find(gantry_object* module, std::uint32_t where, gantry_bytes name,
+                 gantry_object** function, gantry_status* status) {
+  return functions_without_host().find(nullptr, module, where, name, function, status);
+}
+
+gantry_code call(gantry_object* function, const gantry_env* env, const gantry_value* args,
+                 std::int32_t count, gantry_value* result, gantry_status* status) {
+  return functions_without_host().call(nullptr, function, env, args, count, result, status);
+}
+
 constexpr gantry_embed table = {
     .struct_size = sizeof(gantry_embed),
     .zero = 0,
@@ -284,6 +304,10 @@ constexpr gantry_embed table = {
     .module_bind_missing = load_functions::module_bind_missing,
     .load_graph = load_functions::load_graph,
     .load_linked = load_functions::load_linked,
+    .items_get = items_get,
+    .tensor_view = tensor_view,
+    .find = find,
+    .call = call,
 };
 
 }  // namespace

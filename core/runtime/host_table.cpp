@@ -295,6 +295,17 @@ Status add_host_options(PluginHost& host) {
   return {};
 }
 
+const gantry_host& functions_without_host() {
+  static constexpr gantry_host table = {
+      .struct_size = sizeof(gantry_host),
+      .items_get = host_items_get,
+      .tensor_view = host_tensor_view,
+      .find = host_find,
+      .call = host_call,
+  };
+  return table;
+}
+
 void fill_host_table(PluginHost& host, std::uint32_t abi_minor) {
   host.table = {
       .struct_size = sizeof(gantry_host),

@@ -51,4 +51,8 @@ inline RuntimeState& state_of(const gantry_host* host) { return *PluginHost::of(
 // abi_minor  [in]  the minor version negotiated with the plugin
 void fill_host_table(PluginHost& host, std::uint32_t abi_minor);
 
+// Functions of the table that do not use its host, which may be NULL: items_get, tensor_view, find,
+// call.
+const gantry_host& functions_without_host();
+
 }  // namespace gantry

@@ -105,7 +105,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 256);
+SIZE(gantry_embed, 288);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -139,6 +139,10 @@ AT(gantry_embed, plugin_add, 224);
 AT(gantry_embed, module_bind_missing, 232);
 AT(gantry_embed, load_graph, 240);
 AT(gantry_embed, load_linked, 248);
+AT(gantry_embed, items_get, 256);
+AT(gantry_embed, tensor_view, 264);
+AT(gantry_embed, find, 272);
+AT(gantry_embed, call, 280);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

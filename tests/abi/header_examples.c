@@ -64,14 +64,13 @@ void run_once(gantry_bytes path, gantry_run run, gantry_status status) {
   if (!code) code = embed->run(model, &run, &status);
 }
 
-gantry_value call_two(const gantry_host* host, gantry_object* function, const gantry_value* args,
+gantry_code call_once(const gantry_host* host, gantry_object* function, const gantry_value* args,
                       gantry_status status);
-gantry_value call_two(const gantry_host* host, gantry_object* function, const gantry_value* args,
+gantry_code call_once(const gantry_host* host, gantry_object* function, const gantry_value* args,
                       gantry_status status) {
   gantry_value result = {0};
   gantry_code code = gantry_call(host, function, NULL, args, 2, &result, &status);
-  if (code != GANTRY_OK) result.kind = GANTRY_NONE;
-  return result;
+  return code;
 }
 
 #define GANTRY_PLUGIN_VERSION "1.0.0"

@@ -6,6 +6,7 @@
 #include <gantry/cuda_architecture.hpp>
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
+#include <gantry/embed.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
@@ -19,6 +20,7 @@
 #include <gantry/storage_memory.hpp>
 #include <gantry/subgraph_attributes.hpp>
 #include <gantry/subgraph_module.hpp>
+#include <gantry/system_library.hpp>
 
 #include <array>
 #include <map>
@@ -31,6 +33,23 @@
 #define GANTRY_PLUGIN_VERSION "1.0.0"
 
 namespace gantry::examples {
+
+void embedding(const gantry::Result<gantry::Tensor>& x) {
+  auto runtime = gantry::Runtime::create();
+  auto module = runtime->load("digits.so");
+  auto model = runtime->model(*module, {"cpu"});
+  auto digits = model->function();
+  auto outputs = digits->run({{"x", *x}});
+}
+
+void linked(const gantry::Result<gantry::Runtime>& runtime) {
+  auto model = gantry::system_library(*runtime);
+}
+
+void language_model(const gantry::Model& model, const gantry::Tensor& ids) {
+  auto embed = model.function("embed");
+  auto outputs = embed->run({{"ids", ids}});
+}
 
 namespace boundary {
 struct Device {

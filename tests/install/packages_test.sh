@@ -75,7 +75,8 @@ gantry-dev:bin/gantry-conformance
 gantry-dev:include/gantry/embed.h
 gantry-dev:include/gantry/plugin.h
 gantry-dev:include/gantry/plugin.hpp
-gantry-dev:include/gantry/runtime.hpp
+gantry-dev:include/gantry/embed.hpp
+gantry-dev:include/gantry/embed/runtime.hpp
 gantry-dev:lib/$multiarch/libgantry.so
 gantry-dev:lib/$multiarch/cmake/gantry/gantryConfig.cmake
 gantry-dev:lib/$multiarch/libgantry_system_library.a

@@ -45,7 +45,6 @@ install(FILES LICENSE sdk/README.md sdk/TUTORIAL.md sdk/ABI.md sdk/EMBED.md sdk/
 set(dev_package ${CMAKE_INSTALL_LIBDIR}/cmake/gantry)
 gantry_install_package(gantry ${dev_package} dev)
 gantry_install_pkg_config(gantry ${CMAKE_INSTALL_LIBDIR}/pkgconfig dev)
-install(DIRECTORY core/runtime/include/ DESTINATION include COMPONENT dev)
 install(TARGETS gantry EXPORT gantryTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core NAMELINK_COMPONENT dev)
 install(TARGETS gantry_system_library EXPORT gantryTargets

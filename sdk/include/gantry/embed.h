@@ -327,6 +327,17 @@ typedef struct gantry_embed {
   gantry_code (*load_linked)(gantry_object* runtime, const struct gantry_linked_symbols* symbols,
                              gantry_bytes prefix, const gantry_load_options* options,
                              gantry_object** module, gantry_status* status);
+
+  // Functions of gantry_host that are the same for all runtimes, for programs that keep objects and
+  // not the runtime: see host.h.
+  gantry_code (*items_get)(gantry_object* object, const gantry_value** items, uint64_t* count,
+                           gantry_status* status);
+  gantry_code (*tensor_view)(const gantry_tensor* what, gantry_object* owner, uint32_t flags,
+                             gantry_value* tensor, gantry_status* status);
+  gantry_code (*find)(gantry_object* module, uint32_t where, gantry_bytes name,
+                      gantry_object** function, gantry_status* status);
+  gantry_code (*call)(gantry_object* function, const gantry_env* env, const gantry_value* args,
+                      int32_t count, gantry_value* result, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

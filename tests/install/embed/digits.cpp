@@ -1,4 +1,4 @@
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <algorithm>
 #include <cstdio>

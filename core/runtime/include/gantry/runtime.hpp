@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/runtime.hpp - the API for embedders: a runtime, the modules that it loads, their functions
-// and tensors.
+// gantry/runtime.hpp - the core's classes: a runtime, modules, functions and tensors. For the command
+// line, the demos and the tests; they are not installed. Embedders use gantry/embed.hpp of the SDK.
 //
 //     auto runtime = gantry::Runtime::create();
 //     auto module  = runtime->load("digits.so");

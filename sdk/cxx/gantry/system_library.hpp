@@ -12,7 +12,7 @@
 #pragma once
 
 #include <gantry/linked_symbols.h>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <string_view>
 
@@ -26,7 +26,7 @@ namespace gantry {
 // prefix   [in]   of the system library: the container has it in its symbol, and functions are found
 //                 with it and without
 // returns  as Runtime::load_linked()
-inline Result<Module> system_library(Runtime& runtime, std::string_view prefix = {},
+inline Result<Module> system_library(const Runtime& runtime, std::string_view prefix = {},
                                      const LoadOptions& options = {}) {
   return runtime.load_linked(gantry_system_symbols(), prefix, options);
 }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/embed/function.hpp - packed functions: of modules, of the runtime, and of the program.
+#pragma once
+
+#include <gantry/call.h>
+#include <gantry/embed/any.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace gantry::inline embed_api {
+
+namespace embed_detail {
+// Returns an argument, which borrows what `from` refers to.
+template <class T>
+gantry_value argument(const T& from) {
+  if constexpr (std::is_same_v<T, Any>) {
+    return from.value();
+  } else if constexpr (std::is_same_v<T, gantry_value>) {
+    return from;
+  } else if constexpr (std::is_base_of_v<Object, T>) {
+    gantry_value value{};
+    if (from) value.kind = from.get()->kind;
+    value.object = from.get();
+    return value;
+  } else if constexpr (std::is_same_v<T, gantry_device_id>) {
+    return device_value(from);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return bool_value(from);
+  } else if constexpr (std::is_integral_v<T>) {
+    return int_value(static_cast<std::int64_t>(from));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return float_value(from);
+  } else {
+    gantry_value value{};
+    value.kind = GANTRY_CSTRING;
+    if constexpr (std::is_same_v<T, std::string>) {
+      value.cstring = from.c_str();
+    } else {
+      static_assert(std::is_convertible_v<T, const char*>, "kinds of arguments: gantry/value.h");
+      value.cstring = from;
+    }
+    return value;
+  }
+}
+}  // namespace embed_detail
+
+class Function : public Object {
+ public:
+  Function() = default;
+  // Precondition: `object` is a function.
+  explicit Function(ObjectRef object) : Object(std::move(object)) {}
+
+  // Calls the function. The call is compiled into the program: see gantry/call.h.
+  //
+  // env      [in]   device, stream and task; NULL: device 0 of the function's kind of device, its
+  //                 default stream, no task
+  // returns  INVALID  the handle is empty (ARGUMENT_KIND); else the error of the function
+  // thread   any
+  Result<Any> call(std::span<const gantry_value> args, const gantry_env* env = nullptr) const {
+    gantry_value result{};
+    StatusBuffer status;
+    const auto count = static_cast<std::int32_t>(args.size());
+    const gantry_code code = status.call([&](gantry_status* reported) {
+      const auto* const cell = reinterpret_cast<const gantry_function_cell*>(get());
+      if (cell == nullptr || __atomic_load_n(cell->process_phase, __ATOMIC_RELAXED) != 0)
+        return embed_table().call(get(), env, args.data(), count, &result, reported);
+      return cell->target.table->call(cell->target.self, env != nullptr ? env : &cell->env,
+                                      args.data(), count, &result, reported);
+    });
+    if (code != GANTRY_OK) return status.error(code, "function");
+    return Any(Value::adopt(result));
+  }
+
+  // Calls the function with numbers, texts, handles, device ids, values and Any.
+  template <class... Args>
+  Result<Any> operator()(const Args&... args) const {
+    if constexpr (sizeof...(args) == 0) {
+      return call({});
+    } else {
+      const gantry_value values[] = {embed_detail::argument(args)...};
+      return call(values);
+    }
+  }
+};
+
+inline Result<Function> Any::function() const {
+  if (value().kind != GANTRY_FUNCTION) return wrong("a function");
+  return Function(ObjectRef::share(value().object));
+}
+
+// A function of the program. The arguments are borrowed for the call: gantry/value.hpp and
+// gantry/call.hpp read them.
+using AddedFunction = std::function<Result<Any>(std::span<const gantry_value> args)>;
+
+namespace embed_detail {
+// The functions of an AddedFunction on the heap.
+inline constexpr gantry_function_table added_function_table = {
+    sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<AddedFunction*>(self); },
+    [](void* self, const gantry_env*, const gantry_value* args, std::int32_t count,
+       gantry_value* result, gantry_status* status) {
+      return abi_boundary(status, [&]() -> Status {
+        const auto& function = *static_cast<const AddedFunction*>(self);
+        GANTRY_TRY(Any made, function(std::span(args, static_cast<std::size_t>(count))));
+        *result = made.take();
+        return {};
+      });
+    }};
+}  // namespace embed_detail
+
+}  // namespace gantry::inline embed_api

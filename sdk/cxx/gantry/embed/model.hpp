@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/embed/model.hpp - a model: functions with inputs and outputs by name. A graph is a model of
+// one function; the code of a virtual machine has any number. The functions of an archive of several
+// models are the models.
+//
+//     auto embed = model.function("embed");
+//     auto outputs = embed->run({{"ids", ids}});
+#pragma once
+
+#include <gantry/embed_types.h>
+#include <gantry/embed/any.hpp>
+#include <gantry/embed/stream.hpp>
+#include <gantry/embed/task.hpp>
+#include <gantry/tensor_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gantry::inline embed_api {
+
+// One input or output of a function.
+struct ParameterInfo {
+  // "0", the position, if the file contains no names
+  std::string name;
+  // nullopt: no tensor, or the file does not state its shape and dtype
+  std::optional<TensorType> type;
+  // "float32[n, 64]", as the file has it; empty: not stated
+  std::string type_text;
+  // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated
+  std::int32_t kind = GANTRY_NONE;
+};
+
+struct NamedValue {
+  std::string name;
+  Any value;
+};
+
+struct RunOptions {
+  // empty: the run cannot be cancelled
+  Task task;
+  // of a device of the model; empty: the default streams
+  Stream stream;
+  // set to the bytes of inputs that were copied; may be NULL
+  std::uint64_t* copied_bytes = nullptr;
+};
+
+// A function of a model.
+//
+// thread   any; see Runtime::model()
+class ModelFunction {
+ public:
+  const std::string& name() const { return name_; }
+
+  // Returns what the file states, without the parameters that a graph contains. Outputs are nullopt
+  // if it does not state them.
+  Result<std::vector<ParameterInfo>> inputs() const {
+    GANTRY_TRY(const gantry_signature* const all, signature());
+    return list(all->inputs, all->input_count);
+  }
+  Result<std::optional<std::vector<ParameterInfo>>> outputs() const {
+    GANTRY_TRY(const gantry_signature* const all, signature());
+    if ((all->flags & GANTRY_SIGNATURE_OUTPUTS) == 0)
+      return std::optional<std::vector<ParameterInfo>>();
+    return std::optional(list(all->outputs, all->output_count));
+  }
+
+  // Runs the function with a value for each input, and returns its outputs, which no later run
+  // writes.
+  //
+  // inputs   [in]   in any order; tensors on any device, at any address
+  // returns  as gantry_embed::run
+  using Input = std::pair<std::string_view, Any>;
+  Result<std::vector<NamedValue>> run(std::span<const Input> inputs,
+                                      const RunOptions& options = {}) const {
+    std::vector<gantry_bytes> names;
+    std::vector<gantry_value> values;
+    for (const auto& [input, value] : inputs) {
+      names.push_back(bytes_of(input));
+      values.push_back(value.value());
+    }
+    gantry_run run = new_run(values, options);
+    run.input_names = names.data();
+    GANTRY_CHECK(start(run, options));
+    return named(Any(Value::adopt(run.result)));
+  }
+  Result<std::vector<NamedValue>> run(
+      std::initializer_list<std::pair<std::string_view, Tensor>> inputs,
+      const RunOptions& options = {}) const {
+    std::vector<Input> all;
+    for (const auto& [input, tensor] : inputs) all.emplace_back(input, Any(tensor));
+    return run(std::span<const Input>(all), options);
+  }
+
+  // Runs the function and fills tensors of the caller with its outputs.
+  //
+  // inputs   [in]   in the order of inputs(); tensors also by reference (tensor_ref_value())
+  // outputs  [in,out] a tensor is filled, none receives the output as a new object
+  // returns  the number of outputs
+  Result<std::uint32_t> run_into(std::span<const gantry_value> inputs,
+                                 std::span<gantry_value> outputs,
+                                 const RunOptions& options = {}) const {
+    gantry_run run = new_run(inputs, options);
+    run.outputs = outputs.data();
+    run.output_count = static_cast<std::uint32_t>(outputs.size());
+    GANTRY_CHECK(start(run, options));
+    return run.output_count;
+  }
+
+ private:
+  friend class Model;
+  ModelFunction(Object model, std::string name)
+      : model_(std::move(model)), name_(std::move(name)) {}
+
+  Result<const gantry_signature*> signature() const {
+    const gantry_signature* all = nullptr;
+    GANTRY_CHECK(embed_detail::checked("model_signature", [&](gantry_status* status) {
+      return embed_table().model_signature(model_.get(), bytes_of(name_), &all, status);
+    }));
+    return all;
+  }
+  static std::vector<ParameterInfo> list(const gantry_parameter* const* parameters,
+                                         std::uint32_t count) {
+    std::vector<ParameterInfo> all;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const gantry_parameter& each = *parameters[i];
+      ParameterInfo& info = all.emplace_back();
+      info.name = view_of(each.name);
+      info.type_text = view_of(each.type);
+      info.kind = each.kind;
+      if (each.ndim < 0 || each.dtype.bits == 0) continue;
+      info.type = TensorType{each.dtype, {each.shape, each.shape + each.ndim}};
+    }
+    return all;
+  }
+  gantry_run new_run(std::span<const gantry_value> inputs, const RunOptions& options) const {
+    gantry_run run{};
+    run.struct_size = sizeof run;
+    run.function = bytes_of(name_);
+    run.inputs = inputs.data();
+    run.input_count = static_cast<std::uint32_t>(inputs.size());
+    run.task = options.task.get();
+    run.stream = options.stream.get();
+    return run;
+  }
+  Status start(gantry_run& run, const RunOptions& options) const {
+    GANTRY_CHECK(embed_detail::checked("run", [&](gantry_status* status) {
+      return embed_table().run(model_.get(), &run, status);
+    }));
+    if (options.copied_bytes != nullptr) *options.copied_bytes = run.copied_bytes;
+    return {};
+  }
+  Result<std::vector<NamedValue>> named(const Any& result) const {
+    GANTRY_TRY(std::vector<Any> values, result.items());
+    GANTRY_TRY(const auto stated, outputs());
+    std::vector<NamedValue> all;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool has_name = stated && stated->size() == values.size();
+      std::string name = has_name             ? (*stated)[i].name
+                         : values.size() == 1 ? std::string("output")
+                                              : concat("output", i);
+      all.push_back({std::move(name), std::move(values[i])});
+    }
+    return all;
+  }
+
+  Object model_;
+  std::string name_;
+};
+
+class Model : public Object {
+ public:
+  Model() = default;
+  // Precondition: `object` is a model.
+  explicit Model(ObjectRef object) : Object(std::move(object)) {}
+
+  // Returns the names of its functions, sorted.
+  Result<std::vector<std::string>> functions() const {
+    GANTRY_TRY(Value made, embed_detail::made_value(
+                               "model_functions", [&](gantry_value* out, gantry_status* status) {
+                                 return embed_table().model_functions(get(), out, status);
+                               }));
+    GANTRY_TRY(const std::vector<Any> items, Any(std::move(made)).items());
+    std::vector<std::string> names;
+    for (const Any& item : items) {
+      GANTRY_TRY(std::string name, item.text());
+      names.push_back(std::move(name));
+    }
+    return names;
+  }
+
+  // Returns a function.
+  //
+  // name     [in]   empty: "default" of graphs, "main" of a virtual machine, or the only one whose
+  //                 name does not begin with "_"
+  // returns  NOT_FOUND  listing the functions (FUNCTION)
+  // costs    creates an executor, the first time
+  Result<ModelFunction> function(std::string_view name = {}) const {
+    ModelFunction found(*this, std::string(name));
+    GANTRY_CHECK(found.signature());
+    return found;
+  }
+};
+
+}  // namespace gantry::inline embed_api

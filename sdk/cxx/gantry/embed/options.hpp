@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/embed/options.hpp - how runtimes, artifacts and models are created.
+#pragma once
+
+#include <gantry/embed_types.h>
+#include <gantry/embed/pool.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry::inline embed_api {
+
+struct LoadOptions {
+  // keep modules without a plugin, whose calls fail with the reason
+  bool allow_missing = false;
+};
+
+// A model in three files, as TVM before 0.7 exports it.
+struct GraphFiles {
+  // anything that Runtime::load() loads: "deploy.so"
+  std::string library;
+  // JSON: "deploy.json"
+  std::string graph;
+  // "deploy.params"; empty: the graph has no parameters
+  std::string params;
+};
+
+struct ModelOptions {
+  // the device records the second run of each executor and replays it in later runs; of graphs only
+  bool capture = false;
+  // maximum number of runs at the same time; 0: the number of threads of the runtime
+  std::uint32_t executors = 0;
+};
+
+struct RuntimeOptions {
+  // empty: the configuration of the system, see configs/README.md; "/dev/null": none
+  std::string config_file;
+  // directories and manifests of plugins, searched before all others
+  std::vector<std::string> plugin_paths;
+  // do not search elsewhere
+  bool only_these_plugins = false;
+  // including the caller; 0: as configured, else one for each allowed CPU
+  int threads = 0;
+  // of several runtimes; then `threads` is 0
+  Pool pool;
+  // "error", "warning", "info" or "debug"; empty: as configured
+  std::string log_level;
+  // called on any thread, also on several at the same time; empty: stderr
+  std::function<void(std::int32_t level, std::string_view text)> log_sink;
+  // false: no child process is started to open a plugin there first
+  bool probe = true;
+  // record spans for Runtime::trace_json()
+  bool trace = false;
+};
+
+}  // namespace gantry::inline embed_api
