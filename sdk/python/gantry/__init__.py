@@ -11,16 +11,17 @@ does. Errors are gantry.Error. The log goes to logging.getLogger("gantry").
 
 import os as _os
 
-from gantry._errors import Code, Error
+from gantry._errors import Code, DeadlineError, Error
 from gantry._model import Model, Parameter, Signature
 from gantry._module import Module
 from gantry._native import Function, Object, Tensor
 from gantry._native import version as __version__
 from gantry._runtime import Runtime, default_runtime, empty, load, read_tensors
-from gantry._runtime import renew_lock as _renew_lock
+from gantry._runtime import renew_after_fork as _renew_after_fork
 
 __all__ = [
     "Code",
+    "DeadlineError",
     "Error",
     "Function",
     "Model",
@@ -36,4 +37,4 @@ __all__ = [
     "read_tensors",
 ]
 
-_os.register_at_fork(after_in_child=_renew_lock)
+_os.register_at_fork(after_in_child=_renew_after_fork)

@@ -73,3 +73,7 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return self.args[0]
+
+
+class DeadlineError(Error, TimeoutError):
+    """A run whose timeout has passed."""

@@ -159,6 +159,7 @@ class Model:
         out: Any = None,
         copy: bool = True,
         tensors: bool = False,
+        timeout: float | None = None,
     ) -> Any:
         """Runs a function, and returns its output, or a named tuple of several.
 
@@ -173,6 +174,8 @@ class Model:
             mapping of names to arrays. Results are these arrays.
         copy: False raises gantry.Error, reason COPY_REQUIRED, if an input cannot be used where it is.
         tensors: return outputs as gantry.Tensor, on their devices, instead of NumPy arrays.
+        timeout: seconds, after which the run stops before its next operator and raises
+            gantry.DeadlineError, which is a TimeoutError. Ctrl-C stops a run of the main thread alike.
         """
         model = self._native_model(device)
         if isinstance(inputs, Mapping):
@@ -180,7 +183,7 @@ class Model:
         else:
             names, values = None, tuple(inputs)
         targets = None if out is None else self._targets(out, function)
-        outputs = model.run(function, names, values, targets, copy, tensors)
+        outputs = model.run(function, names, values, targets, copy, tensors, timeout)
         if len(outputs) == 1:
             return outputs[0]
         return outputs_of(self._output_names(function, len(outputs)), outputs)

@@ -31,6 +31,31 @@ class Module:
         return self._native.function(name)
 
     @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the functions that the module itself lists, without those of its imports."""
+        return self._native.report("module")["functions"]
+
+    @property
+    def imports(self) -> "tuple[Module, ...]":
+        """Modules that this one imports, such as code for devices."""
+        return tuple(Module._of(each, self._path) for each in self._native.report("module")["imports"])
+
+    @property
+    def type_key(self) -> str:
+        """Kind of the module: "GraphExecutorFactory", "opencl"."""
+        return self._native.report("module")["type_key"]
+
+    @property
+    def plugin(self) -> str:
+        """Name of the plugin that loaded the module; empty if it was the core."""
+        return self._native.report("module")["plugin"]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """A reason for each module here and in the imports whose plugin is missing."""
+        return self._native.report("module")["missing"]
+
+    @property
     def path(self) -> str:
         """Absolute path of the artifact."""
         return self._path

@@ -3,8 +3,8 @@
 
 import os
 import threading
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 from gantry import _native
 from gantry._model import Model, module_options
@@ -109,6 +109,40 @@ class Runtime:
         """
         return self._native.empty([int(extent) for extent in shape], str(dtype), device)
 
+    def add_function(self, name: str, function: Callable[..., Any]) -> None:
+        """Adds a function that compiled code calls by its name, until the runtime ends.
+
+        Arrays that compiled code lends to the function are valid during its call only; a function
+        that keeps one fails. An exception that the function raises passes through compiled code
+        unchanged. The function is called on the thread that runs the compiled code.
+        """
+        self._native.add_function(name, function)
+
+    def function(self, name: str) -> _native.Function:
+        """Returns a function of the library, of a plugin, or of add_function(). Module[name] returns
+        those of artifacts."""
+        return self._native.function(name)
+
+    def devices(self) -> list[dict[str, Any]]:
+        """Returns all devices: "name", "type", "index", "plugin" and "attributes". Opens the plugins
+        that serve devices; a plugin that fails is a warning in the log."""
+        from gantry import _log
+
+        report = self._native.report("devices")
+        for problem in report["problems"]:
+            _log.write(1, problem)
+        return list(report["devices"])
+
+    def plugins(self) -> list[dict[str, Any]]:
+        """Returns all plugins that were found: "title" and "state", and of those whose manifest is
+        valid "id", "version" and "library"."""
+        return list(self._native.report("plugins")["plugins"])
+
+    def configuration(self) -> dict[str, Any]:
+        """Returns the "files" of the configuration, the number of "threads" and the "cache"
+        directory."""
+        return self._native.report("configuration")
+
     def __reduce__(self) -> tuple:
         return _rebuild, (self._options,)
 
@@ -136,10 +170,11 @@ def default_runtime() -> Runtime:
         return _default
 
 
-def renew_lock() -> None:
-    """Called in the child after a fork: another thread of the parent may have held the lock."""
+def renew_after_fork() -> None:
+    """Called in the child: another thread of the parent may have held the lock."""
     global _lock
     _lock = threading.Lock()
+    _native.watch_signals()
 
 
 def load(

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api.hpp"
 
-#include <nanobind/nanobind.h>
-
 namespace gantry::python {
 
 void release(gantry_object* object) noexcept {

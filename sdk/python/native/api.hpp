@@ -5,7 +5,8 @@
 
 #include <gantry/embed.h>
 
-#include <memory>
+#include <nanobind/nanobind.h>
+
 #include <string_view>
 #include <utility>
 
@@ -76,6 +77,8 @@ class OwnedValue {
   }
 
   const gantry_value& get() const { return value_; }
+  // Returns the value, which the caller owns from now on.
+  gantry_value take() { return std::exchange(value_, gantry_value{}); }
   // For functions that return a value.
   gantry_value* out() { return &value_; }
 
@@ -88,7 +91,23 @@ struct RuntimeHandle {
   OwnedObject runtime;
   const gantry_host* host;
 };
-// Of every object of Python that calls functions of the table.
-using RuntimeRef = std::shared_ptr<const RuntimeHandle>;
+
+// A reference to the object of Python that has a runtime. Every object of Python that keeps an object
+// of the runtime has one, so the cyclic garbage collector finds all users of the runtime.
+//
+// thread   is copied and destroyed with the GIL held
+class RuntimeRef {
+ public:
+  // handle   [in]   of the owner
+  RuntimeRef(nanobind::object owner, const RuntimeHandle* handle)
+      : owner_(std::move(owner)), handle_(handle) {}
+
+  const RuntimeHandle* operator->() const { return handle_; }
+  PyObject* owner() const { return owner_.ptr(); }
+
+ private:
+  nanobind::object owner_;
+  const RuntimeHandle* handle_;
+};
 
 }  // namespace gantry::python

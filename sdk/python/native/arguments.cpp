@@ -127,7 +127,7 @@ OwnedValue Arguments::owned(nb::handle object) {
   if (nb::isinstance<Tensor>(object))
     return OwnedValue::share(nb::cast<const Tensor&>(object).value().get());
   if (nb::isinstance<Opaque>(object))
-    return OwnedValue::share(nb::cast<const Opaque&>(object).value.get());
+    return OwnedValue::share(nb::cast<const Opaque&>(object).value().get());
   if (gantry_object* const function = function_in(object)) {
     value.kind = GANTRY_FUNCTION;
     value.object = function;

@@ -40,6 +40,11 @@ class Arguments {
   //          gantry.Error, see ArrayView; reason COPY_REQUIRED
   void add(nanobind::handle object);
 
+  // Returns a value that owns what it refers to, without adding it.
+  //
+  // throws   as add()
+  OwnedValue owned(nanobind::handle object);
+
   // Valid as long as this object.
   gantry_value* values() { return values_.data(); }
   std::size_t count() const { return values_.size(); }
@@ -52,8 +57,6 @@ class Arguments {
 
  private:
   bool add_array(nanobind::handle object);
-  // Returns a value that owns what it refers to.
-  OwnedValue owned(nanobind::handle object);
   OwnedValue owned_shape(nanobind::handle tuple);
   OwnedValue owned_items(nanobind::handle sequence);
   OwnedValue owned_map(nanobind::handle dict);

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include "api.hpp"
+#include "callbacks.hpp"
 
 namespace nb = nanobind;
 
@@ -18,7 +19,9 @@ nb::str decoded(std::string_view text) {
 [[noreturn]] void raise(gantry_code code, std::string_view reason, std::string_view text,
                         const nb::object& offset, const nb::object& native_code,
                         std::string_view native_domain) {
-  const nb::object type = nb::module_::import_("gantry._errors").attr("Error");
+  const bool is_deadline = code == GANTRY_CANCELLED && reason == "DEADLINE";
+  const nb::object type =
+      nb::module_::import_("gantry._errors").attr(is_deadline ? "DeadlineError" : "Error");
   const nb::object error = type(decoded(text), nb::int_(code), decoded(reason), offset, native_code,
                                 decoded(native_domain));
   PyErr_SetObject(type.ptr(), error.ptr());
@@ -36,10 +39,11 @@ gantry_status* CallStatus::out() {
 }
 
 void CallStatus::check(gantry_code code) {
-  if (code == GANTRY_OK) return;
+  if (code == GANTRY_OK) return forget_callback_exception();
   const bool has_details = status_.code != GANTRY_OK;
   const OwnedObject error = OwnedObject::adopt(has_details ? status_.error : nullptr);
   if (!has_details) raise(code, "", "no details are reported", nb::none(), nb::none(), "");
+  raise_callback_exception({status_.text, status_.text_size});
   const std::string_view domain = status_.native_domain;
   raise(code, status_.reason, {status_.text, status_.text_size},
         status_.offset == UINT64_MAX ? nb::none() : nb::object(nb::int_(status_.offset)),

@@ -105,13 +105,20 @@ PyObject* vectorcall(PyObject* self, PyObject* const* objects, std::size_t flagg
   return nullptr;
 }
 
+int traverse_function(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<FunctionObject*>(self)->runtime.owner());
+  return 0;
+}
+
 void dealloc(PyObject* self) noexcept {
+  PyObject_GC_UnTrack(self);
   auto* const function = reinterpret_cast<FunctionObject*>(self);
   function->object.~OwnedObject();
   function->runtime.~RuntimeRef();
   Py_XDECREF(function->name);
   PyTypeObject* const type = Py_TYPE(self);
-  PyObject_Free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
@@ -132,7 +139,8 @@ char function_documentation[] =
     "gantry.Tensor, gantry.Object and functions. Arrays are borrowed for the call, and written by "
     "functions\nthat return results in their arguments.";
 
-PyType_Slot function_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_function)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                                 {Py_tp_repr, reinterpret_cast<void*>(repr)},
                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                                 {Py_tp_members, function_members},
@@ -140,7 +148,7 @@ PyType_Slot function_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(dealloc)
                                 {0, nullptr}};
 
 PyType_Spec function_spec = {"gantry.Function", sizeof(FunctionObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                                  Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
                              function_slots};
 
@@ -148,13 +156,13 @@ PyType_Spec function_spec = {"gantry.Function", sizeof(FunctionObject), 0,
 
 nb::object new_function(const RuntimeRef& runtime, OwnedObject object, std::string_view name) {
   nb::str name_object = str_of(name);
-  auto* const made = static_cast<FunctionObject*>(PyObject_Malloc(sizeof(FunctionObject)));
-  if (made == nullptr) throw std::bad_alloc();
-  PyObject_Init(&made->header, function_type);
+  auto* const made = PyObject_GC_New(FunctionObject, function_type);
+  if (made == nullptr) throw nb::python_error();
   made->vectorcall = vectorcall;
   made->name = name_object.release().ptr();
   new (&made->runtime) RuntimeRef(runtime);
   new (&made->object) OwnedObject(std::move(object));
+  PyObject_GC_Track(&made->header);
   return nb::steal(&made->header);
 }
 

@@ -11,8 +11,11 @@
 
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "collected.hpp"
 #include "function.hpp"
 #include "outputs.hpp"
+#include "report.hpp"
+#include "run_task.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -81,25 +84,25 @@ void match_booleans(const gantry_signature& signature, const Texts& names, Argum
   }
 }
 
-nb::object function_of(const Module& module, std::string_view name) {
-  const gantry_host* const host = module.runtime->host;
+nb::object find_function(const Module& module, std::string_view name) {
+  const gantry_host* const host = module.runtime()->host;
   gantry_object* function = nullptr;
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code = host->find(host, module.object.get(), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS,
-                      bytes_of(name), &function, status.out());
+    code = host->find(host, module.object(), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS, bytes_of(name),
+                      &function, status.out());
   }
   status.check(code);
-  return new_function(module.runtime, OwnedObject::adopt(function), name);
+  return new_function(module.runtime(), OwnedObject::adopt(function), name);
 }
 
 }  // namespace
 
 Model::Model(const Module& module, const nb::object& devices, std::uint32_t executors,
              bool captures)
-    : runtime_(module.runtime) {
+    : runtime_(module.runtime()) {
   const Texts names(devices);
   gantry_model_options options{};
   options.struct_size = sizeof options;
@@ -112,7 +115,7 @@ Model::Model(const Module& module, const nb::object& devices, std::uint32_t exec
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code = embed().model_new(module.object.get(), &options, &made, status.out());
+    code = embed().model_new(module.object(), &options, &made, status.out());
   }
   status.check(code);
   object_ = OwnedObject::adopt(made);
@@ -134,7 +137,8 @@ nb::tuple Model::signature(std::string_view function) const {
 }
 
 nb::object Model::run(std::string_view function, const nb::object& names, const nb::tuple& inputs,
-                      const nb::object& outputs, bool may_copy, bool as_tensors) {
+                      const nb::object& outputs, bool may_copy, bool as_tensors,
+                      const nb::object& timeout) {
   const Texts input_names(names);
   Arguments arguments(runtime_, inputs.size(), may_copy ? "" : "which copy=False forbids");
   for (const nb::handle input : inputs) arguments.add(input);
@@ -150,6 +154,8 @@ nb::object Model::run(std::string_view function, const nb::object& names, const 
   run.input_count = static_cast<std::uint32_t>(arguments.count());
   run.outputs = targets.values();
   run.output_count = targets.count();
+  const RunTask task(timeout);
+  run.task = task.get();
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
@@ -157,6 +163,8 @@ nb::object Model::run(std::string_view function, const nb::object& names, const 
     code = embed().run(object_.get(), &run, status.out());
   }
   OwnedValue result = OwnedValue::adopt(run.result);
+  // of a handler of signals
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
   status.check(code);
   copied_bytes_.fetch_add(arguments.copied_bytes() + run.copied_bytes, std::memory_order_relaxed);
   if (!may_copy && run.copied_bytes != 0) {
@@ -170,14 +178,18 @@ nb::object Model::run(std::string_view function, const nb::object& names, const 
 }
 
 void bind_model(nb::module_& module) {
-  nb::class_<Module>(module, "Module").def("function", function_of);
-  nb::class_<Model>(module, "Model")
+  nb::class_<Module>(module, "Module", nb::type_slots(collected_slots<Module>))
+      .def("function", find_function)
+      .def("report", [](const Module& module_, std::string_view what) {
+        return report_of(module_.runtime(), module_.object(), what);
+      });
+  nb::class_<Model>(module, "Model", nb::type_slots(collected_slots<Model>))
       .def(nb::init<const Module&, const nb::object&, std::uint32_t, bool>(), nb::arg(),
            nb::arg().none(), nb::arg(), nb::arg())
       .def("functions", &Model::functions)
       .def("signature", &Model::signature)
       .def("run", &Model::run, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
-           nb::arg())
+           nb::arg(), nb::arg().none())
       .def_prop_ro("copied_bytes", &Model::copied_bytes);
 }
 

@@ -6,15 +6,24 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "api.hpp"
 
 namespace gantry::python {
 
-// A loaded artifact.
-struct Module {
-  RuntimeRef runtime;
-  OwnedObject object;
+// A loaded artifact, or a module that it imports.
+class Module {
+ public:
+  Module(RuntimeRef runtime, OwnedObject object)
+      : runtime_(std::move(runtime)), object_(std::move(object)) {}
+
+  const RuntimeRef& runtime() const { return runtime_; }
+  gantry_object* object() const { return object_.get(); }
+
+ private:
+  RuntimeRef runtime_;
+  OwnedObject object_;
 };
 
 // A model on its devices.
@@ -35,11 +44,13 @@ class Model {
   // names    [in]   of the inputs, or None: in order
   // inputs   [in]   a tuple
   // outputs  [in]   a tuple of arrays to fill and None; or None: all outputs are new
+  // timeout  [in]   seconds, or None
   // returns  a tuple of all outputs
   nanobind::object run(std::string_view function, const nanobind::object& names,
                        const nanobind::tuple& inputs, const nanobind::object& outputs,
-                       bool may_copy, bool as_tensors);
+                       bool may_copy, bool as_tensors, const nanobind::object& timeout);
 
+  const RuntimeRef& runtime() const { return runtime_; }
   std::uint64_t copied_bytes() const { return copied_bytes_.load(std::memory_order_relaxed); }
 
  private:

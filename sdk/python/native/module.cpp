@@ -8,6 +8,7 @@
 #include "function.hpp"
 #include "interpreter.hpp"
 #include "model.hpp"
+#include "run_task.hpp"
 #include "runtime.hpp"
 #include "tensor.hpp"
 
@@ -20,6 +21,8 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);
   module.attr("version") = gantry::python::embed().version;
   gantry::python::watch_interpreter();
+  gantry::python::watch_signals();
+  module.def("watch_signals", gantry::python::watch_signals);
   gantry::python::bind_tensor(module);
   gantry::python::bind_object(module);
   gantry::python::bind_function(module);

@@ -9,7 +9,9 @@
 
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "collected.hpp"
 #include "function.hpp"
+#include "model.hpp"
 #include "opaque.hpp"
 #include "tensor.hpp"
 
@@ -78,6 +80,8 @@ nb::object object_of(const RuntimeRef& runtime, OwnedValue value, ResultForm for
     case GANTRY_SMALL_BYTES:
     case GANTRY_STRING:
     case GANTRY_BYTES:
+    case GANTRY_CSTRING:
+    case GANTRY_BYTES_REF:
       return text_object(read);
     case GANTRY_SHAPE:
       return shape_object(read);
@@ -92,8 +96,12 @@ nb::object object_of(const RuntimeRef& runtime, OwnedValue value, ResultForm for
       gantry_retain(read.object);
       return new_function(runtime, OwnedObject::adopt(read.object), "");
     }
+    case GANTRY_MODULE: {
+      gantry_retain(read.object);
+      return nb::cast(Module(runtime, OwnedObject::adopt(read.object)));
+    }
     default:
-      if (read.kind >= GANTRY_OBJECT) return nb::cast(Opaque{runtime, std::move(value)});
+      if (read.kind >= GANTRY_OBJECT) return nb::cast(Opaque(runtime, std::move(value)));
       PyErr_Format(PyExc_TypeError, "the result is %s, which Python does not have",
                    std::string(kind_text(read.kind)).c_str());
       throw nb::python_error();
@@ -101,11 +109,12 @@ nb::object object_of(const RuntimeRef& runtime, OwnedValue value, ResultForm for
 }
 
 void bind_object(nb::module_& module) {
-  nb::class_<Opaque>(module, "Object",
+  nb::class_<Opaque>(module, "Object", nb::type_slots(collected_slots<Opaque>),
                      "A result that only plugins and compiled code use, such as a KV cache.\n\nIt "
                      "can be an argument of later calls.")
       .def("__repr__", [](const Opaque& object) {
-        return nb::str(concat("<gantry.Object: ", kind_text(object.value.get().kind), ">").c_str());
+        return nb::str(
+            concat("<gantry.Object: ", kind_text(object.value().get().kind), ">").c_str());
       });
 }
 

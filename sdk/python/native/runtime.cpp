@@ -16,8 +16,11 @@
 
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "callbacks.hpp"
+#include "function.hpp"
 #include "log_sink.hpp"
 #include "model.hpp"
+#include "report.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -25,9 +28,39 @@ namespace nb = nanobind;
 namespace gantry::python {
 namespace {
 
+// The runtime of an object of Python, and the functions of Python that the runtime calls.
 struct Runtime {
-  RuntimeRef handle;
+  explicit Runtime(RuntimeHandle made) : handle(std::move(made)) {}
+  Runtime(Runtime&&) = default;
+  ~Runtime() { empty_callbacks(); }
+
+  gantry_object* object() const { return handle.runtime.get(); }
+  RuntimeRef ref() const { return {nb::find(*this), &handle}; }
+  void empty_callbacks() {
+    for (const auto& callback : callbacks) callback->empty();
+    callbacks.clear();
+  }
+
+  RuntimeHandle handle;
+  std::vector<std::shared_ptr<Callback>> callbacks;
 };
+
+int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  for (const auto& callback : nb::inst_ptr<Runtime>(self)->callbacks)
+    Py_VISIT(callback->function());
+  return 0;
+}
+
+int clear(PyObject* self) noexcept {
+  if (nb::inst_ready(self)) nb::inst_ptr<Runtime>(self)->empty_callbacks();
+  return 0;
+}
+
+PyType_Slot runtime_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                               {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                               {0, nullptr}};
 
 Runtime new_runtime(int threads, std::string_view config, const nb::object& plugins,
                     std::string_view log_level, nb::object log, bool only_these_plugins,
@@ -53,7 +86,7 @@ Runtime new_runtime(int threads, std::string_view config, const nb::object& plug
   status.check(code);
   OwnedObject runtime = OwnedObject::adopt(made);
   const gantry_host* const host = embed().host(made);
-  return {std::make_shared<const RuntimeHandle>(RuntimeHandle{std::move(runtime), host})};
+  return Runtime({std::move(runtime), host});
 }
 
 Module load(const Runtime& runtime, std::string_view path, bool allow_missing) {
@@ -65,11 +98,10 @@ Module load(const Runtime& runtime, std::string_view path, bool allow_missing) {
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code = embed().load_file(runtime.handle->runtime.get(), bytes_of(path), &options, &module,
-                             status.out());
+    code = embed().load_file(runtime.object(), bytes_of(path), &options, &module, status.out());
   }
   status.check(code);
-  return {runtime.handle, OwnedObject::adopt(module)};
+  return {runtime.ref(), OwnedObject::adopt(module)};
 }
 
 nb::object read_tensors(const Runtime& runtime, std::string_view path) {
@@ -78,11 +110,10 @@ nb::object read_tensors(const Runtime& runtime, std::string_view path) {
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code =
-        embed().tensors_read(runtime.handle->runtime.get(), bytes_of(path), &tensors, status.out());
+    code = embed().tensors_read(runtime.object(), bytes_of(path), &tensors, status.out());
   }
   status.check(code);
-  return object_of(runtime.handle, OwnedValue::adopt(tensors), ResultForm::arrays);
+  return object_of(runtime.ref(), OwnedValue::adopt(tensors), ResultForm::arrays);
 }
 
 gantry_device_id find_device(const Runtime& runtime, std::string_view name) {
@@ -91,8 +122,7 @@ gantry_device_id find_device(const Runtime& runtime, std::string_view name) {
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code =
-        embed().device_find(runtime.handle->runtime.get(), bytes_of(name), &device, status.out());
+    code = embed().device_find(runtime.object(), bytes_of(name), &device, status.out());
   }
   status.check(code);
   return device;
@@ -104,7 +134,7 @@ nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
   if (!parsed.ok()) refuse("DTYPE", parsed.error().message);
   const gantry_device_id id = find_device(runtime, device);
   const gantry_tensor like = compact_tensor(*parsed, shape, id);
-  const gantry_host* const host = runtime.handle->host;
+  const gantry_host* const host = runtime.handle.host;
   gantry_value tensor{};
   CallStatus status;
   gantry_code code = GANTRY_OK;
@@ -114,14 +144,44 @@ nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
   }
   status.check(code);
   const bool is_on_cpu = id.type == cpu_device_type;
-  return object_of(runtime.handle, OwnedValue::adopt(tensor),
+  return object_of(runtime.ref(), OwnedValue::adopt(tensor),
                    is_on_cpu ? ResultForm::arrays : ResultForm::tensors);
+}
+
+void add_function(Runtime& runtime, std::string_view name, nb::object function) {
+  if (PyCallable_Check(function.ptr()) == 0) {
+    PyErr_Format(PyExc_TypeError, "%R is not callable", function.ptr());
+    throw nb::python_error();
+  }
+  auto callback = std::make_shared<Callback>(runtime.ref(), std::move(function));
+  runtime.callbacks.push_back(callback);
+  const gantry_function made = function_of(callback);
+  CallStatus status;
+  const gantry_code code =
+      embed().function_add(runtime.object(), bytes_of(name), made, status.out());
+  if (code != GANTRY_OK) {
+    callback->empty();
+    runtime.callbacks.pop_back();
+  }
+  status.check(code);
+}
+
+nb::object find_global(const Runtime& runtime, std::string_view name) {
+  gantry_object* function = nullptr;
+  CallStatus status;
+  gantry_code code = GANTRY_OK;
+  {
+    const nb::gil_scoped_release released;
+    code = embed().function_find(runtime.object(), bytes_of(name), &function, status.out());
+  }
+  status.check(code);
+  return new_function(runtime.ref(), OwnedObject::adopt(function), name);
 }
 
 }  // namespace
 
 void bind_runtime(nb::module_& module) {
-  nb::class_<Runtime>(module, "Runtime")
+  nb::class_<Runtime>(module, "Runtime", nb::type_slots(runtime_slots))
       .def("load", load)
       .def("read_tensors", read_tensors)
       .def("find_device",
@@ -129,7 +189,12 @@ void bind_runtime(nb::module_& module) {
              const gantry_device_id device = find_device(runtime, name);
              return nb::make_tuple(device.type, device.index);
            })
-      .def("empty", empty);
+      .def("empty", empty)
+      .def("add_function", add_function)
+      .def("function", find_global)
+      .def("report", [](const Runtime& runtime, std::string_view what) {
+        return report_of(runtime.ref(), runtime.object(), what);
+      });
   module.def("new_runtime", new_runtime, nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg().none(), nb::arg(), nb::arg());
 }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "call_status.hpp"
+#include "collected.hpp"
 #include "dlpack_export.hpp"
 #include "dtypes.hpp"
 
@@ -85,7 +86,8 @@ void release_buffer(PyObject*, Py_buffer* view) noexcept {
   delete[] static_cast<Py_ssize_t*>(view->internal);
 }
 
-PyType_Slot tensor_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+PyType_Slot tensor_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_runtime<Tensor>)},
+                              {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
                               {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
                               {0, nullptr}};
 
