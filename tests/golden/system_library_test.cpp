@@ -6,12 +6,13 @@
 
 #include "core/archive/archive_members.hpp"
 #include "core/elf/elf_file.hpp"
-#include "tests/support/built_runtime.hpp"
+#include "tests/support/built_plugins.hpp"
 #include "tests/support/files.hpp"
 
 #include <gantry/value.hpp>
 
 #include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
@@ -23,9 +24,16 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+Runtime new_runtime() {
+  RuntimeOptions options;
+  options.plugin_paths = {test::built_plugins()};
+  options.only_these_plugins = true;
+  return Runtime::create(options).value();
+}
+
 #ifdef GANTRY_TEST_FFI
 
-Tensor ramp(Runtime& runtime, float factor) {
+Tensor ramp(const Runtime& runtime, float factor) {
   Tensor made = runtime.tensor({7}, {2, 32, 1}).value();
   const std::span<float> values = made.elements<float>();
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = factor * static_cast<float>(i);
@@ -33,7 +41,7 @@ Tensor ramp(Runtime& runtime, float factor) {
 }
 
 TEST(FfiSystemLibrary, RunsItsFunctions) {
-  Runtime runtime = test::new_runtime();
+  const Runtime runtime = new_runtime();
 
   const auto module = system_library(runtime, "gl_");
 
@@ -46,7 +54,7 @@ TEST(FfiSystemLibrary, RunsItsFunctions) {
 }
 
 TEST(FfiSystemLibrary, RaisesErrors) {
-  Runtime runtime = test::new_runtime();
+  const Runtime runtime = new_runtime();
   const Module module = system_library(runtime).value();
 
   const auto called = module.function("axpy").value()();
@@ -59,7 +67,7 @@ TEST(FfiSystemLibrary, RaisesErrors) {
 #else
 
 TEST(PackedSystemLibrary, RunsItsFunctions) {
-  Runtime runtime = test::new_runtime();
+  const Runtime runtime = new_runtime();
 
   const Module module = system_library(runtime).value();
 
@@ -71,11 +79,11 @@ TEST(PackedSystemLibrary, RunsItsFunctions) {
 }
 
 TEST(PackedSystemLibrary, FindsFunctionsWithItsPrefixAndInItsContext) {
-  Runtime runtime = test::new_runtime();
+  const Runtime runtime = new_runtime();
   ASSERT_TRUE(runtime
                   .add_function("answer",
                                 [](std::span<const gantry_value>) -> Result<Any> {
-                                  return Any::adopt(int_value(42));
+                                  return Any(Value::adopt(int_value(42)));
                                 })
                   .ok());
 
@@ -93,17 +101,17 @@ TEST(PackedSystemLibrary, FindsFunctionsWithItsPrefixAndInItsContext) {
 // The constructor of the object that `gantry pack` has written registers the container, whose graph
 // calls functions that other code registers.
 TEST(PackedSystemLibrary, RunsTheModelOfAPackedContainer) {
-  Runtime runtime = test::new_runtime();
+  const Runtime runtime = new_runtime();
 
   const auto model = system_library(runtime, "linked_");
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  Executor executor = runtime.executor(*model, {"cpu"}).value();
+  const ModelFunction function = runtime.model(*model, {"cpu"}).value().function().value();
   const Tensor x = runtime.tensor({4}, {2, 32, 1}).value();
   std::ranges::copy(std::array<float, 4>{1, 2, 3, 4}, x.elements<float>().begin());
-  ASSERT_TRUE(executor.set_input("x", x).ok());
-  ASSERT_TRUE(executor.run().ok());
-  const Tensor y = executor.output(0).value();
+  const auto outputs = function.run({{"x", x}});
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const Tensor y = outputs->front().value.tensor().value();
   EXPECT_THAT(y.elements<float>(), ElementsAre(11, 42, 93, 164));
 }
 
