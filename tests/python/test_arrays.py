@@ -11,6 +11,17 @@ import numpy
 import support
 
 
+class OnlyDlPack:
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
 class InputArrays(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -41,6 +52,50 @@ class InputArrays(unittest.TestCase):
         self.run_equal(numpy.asfortranarray(numpy.vstack([self.image, self.image]))[:1])
 
         self.assertEqual(self.model.copied_bytes, 2 * self.image.nbytes)
+
+    def test_with_strides_that_are_no_multiples_of_an_element_are_copied(self):
+        records = numpy.zeros((1, 64), "i1,f4")
+        records["f1"] = self.image
+
+        self.run_equal(records["f1"])
+        self.assertGreaterEqual(self.model.copied_bytes, self.image.nbytes)
+        with self.assertRaises(gantry.Error) as caught:
+            self.model.run({"x": records["f1"]}, copy=False)
+        self.assertEqual(caught.exception.reason, "COPY_REQUIRED")
+
+    def test_that_go_backwards_are_copied(self):
+        self.run_equal(self.image[:, ::-1].copy()[:, ::-1])
+
+    def test_that_only_have_dlpack_are_used_in_place(self):
+        for image in (support.aligned(self.image), support.aligned(self.image)[:, ::-1].copy()[:, ::-1]):
+            self.run_equal(OnlyDlPack(image))
+
+        self.assertEqual(self.model.copied_bytes, self.image.nbytes)
+
+    def test_that_are_aligned_are_used_in_place_by_virtual_machines(self):
+        model = gantry.load(support.RELAX / "mlp_dyn_llvm.so")
+        x = gantry.empty((3, 32))
+        x[...] = 1
+
+        expected = model.run([x.copy()[::1]])
+        copied = model.copied_bytes
+        numpy.testing.assert_array_equal(model.run([x], copy=False), expected)
+
+        self.assertEqual(model.copied_bytes, copied)
+
+    def test_whose_capsule_is_taken_are_refused(self):
+        class Taken:
+            def __dlpack__(self, **_):
+                return capsule
+
+            def __dlpack_device__(self):
+                return (1, 0)
+
+        capsule = self.image.__dlpack__()
+        self.run_equal(Taken())
+        with self.assertRaises(gantry.Error) as caught:
+            self.model(x=Taken())
+        self.assertEqual(caught.exception.reason, "ARRAY_FORMAT")
 
     def test_that_must_be_copied_are_refused_with_copy_false(self):
         wide = numpy.zeros((1, 128), "float32")

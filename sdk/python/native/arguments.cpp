@@ -4,6 +4,7 @@
 #include <gantry/concat.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <string>
 #include <utility>
@@ -74,10 +75,12 @@ bool is_boolean(const gantry_value& value) {
          value.tensor->dtype.code == static_cast<std::uint8_t>(TypeCode::bool_);
 }
 
-Arguments::Arguments(RuntimeRef runtime, std::size_t max_count, std::string_view no_copies)
+Arguments::Arguments(RuntimeRef runtime, std::size_t max_count, bool as_objects,
+                     std::string_view no_copies)
     : runtime_(std::move(runtime)),
+      as_objects_(as_objects),
       no_copies_(no_copies),
-      views_(std::make_unique<ArrayView[]>(max_count)) {
+      views_(max_count) {
   values_.reserve(max_count);
 }
 
@@ -95,27 +98,32 @@ bool Arguments::add_array(nb::handle object) {
   PyObject* const python = object.ptr();
   if (PyBytes_Check(python) || PyUnicode_Check(python) || nb::isinstance<Tensor>(object))
     return false;
-  ArrayView& view = views_[values_.size()];
-  if (!view.read(object)) return false;
-  make_compact(view);
-  gantry_value value{};
-  value.kind = GANTRY_TENSOR_REF;
-  value.tensor = const_cast<gantry_tensor*>(&view.tensor());
+  auto view = std::make_unique<ArrayView>();
+  if (!view->read(object, runtime_)) return false;
+  check_copy(*view);
+  copied_bytes_ += view->copied_bytes();
+  gantry_value value = view->value();
   has_booleans_ |= is_boolean(value);
+  const bool is_usable = view->is_compact() && view->tensor().byte_offset == 0 &&
+                         is_aligned_in_place(view->tensor().data, in_place_alignment_since_v0_10);
+  if (as_objects_ && value.kind == GANTRY_TENSOR_REF && is_usable && !is_boolean(value)) {
+    owned_.push_back(foreign(std::move(view)));
+    value = owned_.back().get();
+  } else {
+    views_[values_.size()] = std::move(view);
+  }
   values_.push_back(value);
   return true;
 }
 
-void Arguments::make_compact(ArrayView& view) {
-  if (!no_copies_.empty() && !view.is_compact()) {
-    refuse("COPY_REQUIRED", concat("array ", tensor_text(view.tensor()),
-                                   " has strides and must be copied, ", no_copies_));
-  }
-  copied_bytes_ += view.make_compact();
+void Arguments::check_copy(const ArrayView& view) const {
+  if (no_copies_.empty() || (view.is_compact() && view.copied_bytes() == 0)) return;
+  refuse("COPY_REQUIRED", concat("array ", tensor_text(view.tensor()),
+                                 " has strides and must be copied, ", no_copies_));
 }
 
 void Arguments::set_boolean_dtype(std::size_t index, gantry_dtype dtype) {
-  if (is_boolean(values_[index])) views_[index].set_dtype(dtype);
+  if (is_boolean(values_[index])) views_[index]->set_dtype(dtype);
 }
 
 OwnedValue Arguments::owned(nb::handle object) {
@@ -137,7 +145,12 @@ OwnedValue Arguments::owned(nb::handle object) {
   if (PyTuple_Check(python) || PyList_Check(python)) return owned_items(object);
   if (PyDict_Check(python)) return owned_map(object);
   auto view = std::make_unique<ArrayView>();
-  if (view->read(object)) return owned_array(std::move(view));
+  if (view->read(object, runtime_)) {
+    check_copy(*view);
+    copied_bytes_ += view->make_compact(object, runtime_);
+    const gantry_value made = view->value();
+    return made.kind == GANTRY_TENSOR ? OwnedValue::share(made) : foreign(std::move(view));
+  }
   PyErr_Format(PyExc_TypeError,
                "%R is no argument: expected an array, None, bool, int, float, str, bytes, tuple, "
                "list, dict, gantry.Tensor, gantry.Function or gantry.Object",
@@ -199,8 +212,8 @@ OwnedValue Arguments::owned_map(nb::handle dict) {
   return map;
 }
 
-OwnedValue Arguments::owned_array(std::unique_ptr<ArrayView> view) {
-  make_compact(*view);
+// Returns an object that uses the memory of an array.
+OwnedValue Arguments::foreign(std::unique_ptr<ArrayView> view) {
   const gantry_tensor& what = view->tensor();
   const auto bytes = tensor_bytes(shape_of(what), what.dtype);
   if (!bytes.ok()) refuse("ARGUMENT_SHAPE", bytes.error().message);

@@ -32,9 +32,12 @@ bool is_boolean(const gantry_value& value);
 class Arguments {
  public:
   // max_count [in]  of add()
+  // as_objects [in] pass arrays that compiled code can use in place as objects, which a function may
+  //                 keep; else all are borrowed
   // no_copies [in]  why arrays with strides are refused, for messages: "which copy=False forbids";
   //                 static; empty: they are copied
-  Arguments(RuntimeRef runtime, std::size_t max_count, std::string_view no_copies = {});
+  Arguments(RuntimeRef runtime, std::size_t max_count, bool as_objects,
+            std::string_view no_copies = {});
 
   // throws   TypeError: no value has the type; OverflowError: an integer exceeds 64 bits;
   //          gantry.Error, see ArrayView; reason COPY_REQUIRED
@@ -61,17 +64,18 @@ class Arguments {
   OwnedValue owned_items(nanobind::handle sequence);
   OwnedValue owned_map(nanobind::handle dict);
   OwnedValue owned_text(std::int32_t kind, std::string_view text);
-  OwnedValue owned_array(std::unique_ptr<ArrayView> view);
-  void make_compact(ArrayView& view);
+  OwnedValue foreign(std::unique_ptr<ArrayView> view);
+  void check_copy(const ArrayView& view) const;
 
   RuntimeRef runtime_;
+  bool as_objects_;
   std::string_view no_copies_;
   bool has_booleans_ = false;
   std::uint64_t copied_bytes_ = 0;
   std::vector<gantry_value> values_;
   std::vector<OwnedValue> owned_;
-  // one for each argument; those of arguments that are no arrays are unused
-  std::unique_ptr<ArrayView[]> views_;
+  // by argument; NULL: it borrows no array
+  std::vector<std::unique_ptr<ArrayView>> views_;
 };
 
 enum class ResultForm {

@@ -6,15 +6,12 @@
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
-#include <gantry/zero_copy.hpp>
 
-#include <algorithm>
-#include <new>
 #include <string>
 #include <type_traits>
 
 #include "call_status.hpp"
-#include "compact_copy.hpp"
+#include "dlpack.hpp"
 #include "dtypes.hpp"
 
 namespace nb = nanobind;
@@ -53,23 +50,31 @@ std::int32_t dlpack_device_type(nb::handle array) {
 
 }  // namespace
 
-ArrayView::~ArrayView() {
-  if (managed_ != nullptr && managed_->deleter != nullptr) managed_->deleter(managed_);
-  if (versioned_ != nullptr && versioned_->deleter != nullptr) versioned_->deleter(versioned_);
-  PyBuffer_Release(&buffer_);
+ArrayView::~ArrayView() { PyBuffer_Release(&buffer_); }
+
+bool ArrayView::read(nb::handle array, const RuntimeRef& runtime) {
+  return borrow(array, runtime, false);
 }
 
-bool ArrayView::read(nb::handle array) { return borrow(array, false); }
-
-bool ArrayView::write(nb::handle array) {
-  if (!borrow(array, true)) return false;
-  if (!is_compact())
+bool ArrayView::write(nb::handle array, const RuntimeRef& runtime) {
+  if (!borrow(array, runtime, true)) return false;
+  if (!is_compact() || copied_bytes_ != 0)
     refuse("ARGUMENT_STRIDES",
            concat("output array ", tensor_text(tensor_), " has strides, ", "expected dense rows"));
   return true;
 }
 
-bool ArrayView::borrow(nb::handle array, bool writes) {
+gantry_value ArrayView::value() const {
+  const bool is_boolean =
+      tensor_.dtype.code == static_cast<std::uint8_t>(TypeCode::bool_) || tensor_.dtype.bits == 1;
+  if (imported_.get().kind != GANTRY_NONE && !is_boolean) return imported_.get();
+  gantry_value value{};
+  value.kind = GANTRY_TENSOR_REF;
+  value.tensor = const_cast<gantry_tensor*>(&tensor_);
+  return value;
+}
+
+bool ArrayView::borrow(nb::handle array, const RuntimeRef& runtime, bool writes) {
   if (PyObject_CheckBuffer(array.ptr())) {
     if (borrow_buffer(array, writes)) return true;
     nb::python_error refused;
@@ -82,7 +87,7 @@ bool ArrayView::borrow(nb::handle array, bool writes) {
   } else if (!nb::hasattr(array, "__dlpack__")) {
     return false;
   }
-  borrow_dlpack(array, writes);
+  borrow_dlpack(array, runtime);
   return true;
 }
 
@@ -99,7 +104,7 @@ bool ArrayView::borrow_buffer(nb::handle array, bool writes) {
                                   quoted(buffer_.format != nullptr ? buffer_.format : "B"), " and ",
                                   buffer_.itemsize, " bytes, which no tensor has"));
   }
-  use_buffer(*dtype);
+  use_buffer(array, *dtype);
   return true;
 }
 
@@ -120,67 +125,77 @@ bool ArrayView::borrow_named_dtype(nb::handle array, bool writes) {
   return true;
 }
 
-void ArrayView::use_buffer(gantry_dtype dtype) {
+void ArrayView::use_buffer(nb::handle array, gantry_dtype dtype) {
   static_assert(std::is_same_v<Py_ssize_t, std::int64_t>);
   tensor_ = {buffer_.buf, {cpu_device_type, 0}, buffer_.ndim, dtype, buffer_.shape, nullptr, 0};
   if (PyBuffer_IsContiguous(&buffer_, 'C')) return;
-  steps_.assign(buffer_.strides, buffer_.strides + buffer_.ndim);
+  for (int axis = 0; axis < buffer_.ndim; ++axis) {
+    // Such as a field of records: strides of tensors count elements.
+    if (buffer_.strides[axis] % buffer_.itemsize != 0) return use_copy(array);
+    strides_.push_back(buffer_.strides[axis] / buffer_.itemsize);
+  }
+  tensor_.strides = strides_.data();
 }
 
-void ArrayView::borrow_dlpack(nb::handle array, bool writes) {
+// Replaces an array that has the buffer protocol by a copy in dense rows.
+void ArrayView::use_copy(nb::handle array) {
+  const nb::object copy = nb::module_::import_("numpy").attr("ascontiguousarray")(array);
+  const gantry_dtype dtype = tensor_.dtype;
+  PyBuffer_Release(&buffer_);
+  strides_.clear();
+  // The buffer keeps the copy.
+  if (!borrow_buffer(copy, false)) throw nb::python_error();
+  tensor_.dtype = dtype;
+  copied_bytes_ += static_cast<std::uint64_t>(buffer_.len);
+}
+
+void ArrayView::borrow_dlpack(nb::handle array, const RuntimeRef& runtime) {
   const nb::object capsule = dlpack_capsule(array, dlpack_device_type(array));
   PyObject* const object = capsule.ptr();
-  if (PyCapsule_IsValid(object, dlpack::versioned_name)) {
-    auto* const tensor =
-        static_cast<dlpack::VersionedTensor*>(PyCapsule_GetPointer(object, dlpack::versioned_name));
-    if (tensor->major != 1)
-      refuse("ARRAY_FORMAT", concat(class_name(array), " exports version ", tensor->major,
-                                    " of DLPack, supported is 1"));
-    if (writes && (tensor->flags & dlpack::is_read_only) != 0)
-      refuse("ARRAY_READ_ONLY",
-             concat("output array of type ", class_name(array), " is read-only"));
-    PyCapsule_SetName(object, dlpack::used_versioned_name);
-    versioned_ = tensor;
-    return use_dlpack(tensor->tensor);
-  }
-  if (!PyCapsule_IsValid(object, dlpack::managed_name))
+  const bool is_versioned = PyCapsule_IsValid(object, dlpack::versioned_name) != 0;
+  if (!is_versioned && !PyCapsule_IsValid(object, dlpack::managed_name))
     refuse("ARRAY_FORMAT", concat("__dlpack__ of ", class_name(array), " returns no new tensor"));
-  managed_ =
-      static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(object, dlpack::managed_name));
-  PyCapsule_SetName(object, dlpack::used_managed_name);
-  use_dlpack(managed_->tensor);
-}
-
-void ArrayView::use_dlpack(const gantry_tensor& tensor) {
-  tensor_ = tensor;
-  if (gantry::is_compact(tensor)) {
-    tensor_.strides = nullptr;
-    return;
+  const char* const name = is_versioned ? dlpack::versioned_name : dlpack::managed_name;
+  void* const managed = PyCapsule_GetPointer(object, name);
+  CallStatus status;
+  gantry_code code = GANTRY_OK;
+  {
+    const nb::gil_scoped_release released;
+    code = embed().dlpack_import(
+        runtime->runtime.get(),
+        is_versioned ? static_cast<DLManagedTensorVersioned*>(managed) : nullptr,
+        is_versioned ? nullptr : static_cast<DLManagedTensor*>(managed), imported_.out(),
+        status.out());
   }
-  const auto item_bytes = static_cast<std::int64_t>(element_bytes(tensor.dtype));
-  for (std::int32_t axis = 0; axis < tensor.ndim; ++axis)
-    steps_.push_back(tensor.strides[axis] * item_bytes);
+  // After a failure the capsule still owns its tensor.
+  status.check(code);
+  PyCapsule_SetName(object, is_versioned ? dlpack::used_versioned_name : dlpack::used_managed_name);
+  tensor_ = *gantry_value_tensor(&imported_.get());
+  if (gantry::is_compact(tensor_)) {
+    tensor_.strides = nullptr;
+  } else {
+    strides_.assign(tensor_.strides, tensor_.strides + tensor_.ndim);
+  }
 }
 
-std::uint64_t ArrayView::make_compact() {
-  if (is_compact()) return 0;
+std::uint64_t ArrayView::make_compact(nb::handle array, const RuntimeRef& runtime) {
+  if (is_compact()) return copied_bytes_;
   if (tensor_.device.type != cpu_device_type) {
     refuse("ARRAY_DEVICE",
            concat("array ", tensor_text(tensor_), " on ", device_text(tensor_.device),
                   " has strides, expected dense rows"));
   }
-  const auto bytes = tensor_bytes(shape_of(tensor_), tensor_.dtype);
-  if (!bytes.ok()) refuse("ARGUMENT_SHAPE", bytes.error().message);
-  // a multiple of the alignment, and not 0
-  const std::uint64_t size = (*bytes / in_place_alignment + 1) * in_place_alignment;
-  copy_.reset(std::aligned_alloc(in_place_alignment, size));
-  if (copy_ == nullptr) throw std::bad_alloc();
-  copy_compact(tensor_, steps_.data(), element_bytes(tensor_.dtype), copy_.get());
-  steps_.clear();
-  tensor_.data = copy_.get();
-  tensor_.strides = nullptr;
-  tensor_.byte_offset = 0;
-  return *bytes;
+  if (imported_.get().kind == GANTRY_NONE) {
+    use_copy(array);
+    return copied_bytes_;
+  }
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::object copy = numpy.attr("ascontiguousarray")(numpy.attr("from_dlpack")(array));
+  imported_ = OwnedValue();
+  strides_.clear();
+  if (!borrow(copy, runtime, false)) throw nb::python_error();
+  copied_bytes_ += static_cast<std::uint64_t>(buffer_.len);
+  return copied_bytes_;
 }
 
 }  // namespace gantry::python

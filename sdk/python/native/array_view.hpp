@@ -9,11 +9,9 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
-#include "dlpack.hpp"
+#include "api.hpp"
 
 namespace gantry::python {
 
@@ -27,43 +25,44 @@ class ArrayView {
   ArrayView& operator=(const ArrayView&) = delete;
   ~ArrayView();
 
-  // Begins to borrow an array. At most once.
+  // Begins to borrow an array.
   //
+  // runtime  [in]   imports tensors of DLPack
   // returns  false: the object is no array
   // throws   gantry.Error, reason ARRAY_FORMAT: elements that a tensor cannot have; ARRAY_READ_ONLY;
-  //          what the array raises
-  bool read(nanobind::handle array);
-  bool write(nanobind::handle array);
+  //          the core's error for a tensor of DLPack; what the array raises
+  bool read(nanobind::handle array, const RuntimeRef& runtime);
+  bool write(nanobind::handle array, const RuntimeRef& runtime);
 
-  // Copies the elements unless they are dense rows.
+  // Copies the elements of an array on the CPU unless they are dense rows.
   //
   // returns  number of bytes that were copied
-  // throws   gantry.Error, reason ARRAY_DEVICE: elements on a device that are not dense rows
-  std::uint64_t make_compact();
+  std::uint64_t make_compact(nanobind::handle array, const RuntimeRef& runtime);
 
-  bool is_compact() const { return steps_.empty(); }
+  bool is_compact() const { return strides_.empty(); }
+  // Bytes that were copied because their strides are none of a tensor.
+  std::uint64_t copied_bytes() const { return copied_bytes_; }
   // Valid as long as this object.
   const gantry_tensor& tensor() const { return tensor_; }
+  // A value with this tensor: an object that the core imported, or borrowed.
+  gantry_value value() const;
   void set_dtype(gantry_dtype dtype) { tensor_.dtype = dtype; }
 
  private:
-  bool borrow(nanobind::handle array, bool writes);
+  bool borrow(nanobind::handle array, const RuntimeRef& runtime, bool writes);
   bool borrow_buffer(nanobind::handle array, bool writes);
   bool borrow_named_dtype(nanobind::handle array, bool writes);
-  void borrow_dlpack(nanobind::handle array, bool writes);
-  void use_buffer(gantry_dtype dtype);
-  void use_dlpack(const gantry_tensor& tensor);
+  void borrow_dlpack(nanobind::handle array, const RuntimeRef& runtime);
+  void use_buffer(nanobind::handle array, gantry_dtype dtype);
+  void use_copy(nanobind::handle array);
 
   gantry_tensor tensor_{};
-  // bytes from one element of an axis to the next; empty: dense rows
-  std::vector<std::int64_t> steps_;
+  // of tensor_; empty: dense rows
+  std::vector<std::int64_t> strides_;
+  std::uint64_t copied_bytes_ = 0;
   Py_buffer buffer_{};
-  dlpack::ManagedTensor* managed_ = nullptr;
-  dlpack::VersionedTensor* versioned_ = nullptr;
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-  std::unique_ptr<void, Free> copy_;
+  // GANTRY_NONE unless the array was imported
+  OwnedValue imported_;
 };
 
 }  // namespace gantry::python

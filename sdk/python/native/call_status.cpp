@@ -38,6 +38,13 @@ gantry_status* CallStatus::out() {
   return &status_;
 }
 
+std::string_view CallStatus::take_text() {
+  if (status_.code == GANTRY_OK) return "no details are reported";
+  release(status_.error);
+  status_.error = nullptr;
+  return {status_.text, status_.text_size};
+}
+
 void CallStatus::check(gantry_code code) {
   if (code == GANTRY_OK) return forget_callback_exception();
   const bool has_details = status_.code != GANTRY_OK;

@@ -16,6 +16,11 @@ class CallStatus {
   // Returns a status for one call.
   gantry_status* out();
 
+  // Ends the error of the last call, which failed, and returns its text.
+  //
+  // lifetime until the next call
+  std::string_view take_text();
+
   // Throws gantry.Error with the details of the last call if its code is not OK.
   //
   // thread   holds the GIL

@@ -77,7 +77,7 @@ struct CallbackCall {
     PyObject* const returned = PyObject_Call(function.ptr(), arguments.ptr(), nullptr);
     arguments = nb::tuple();
     if (returned == nullptr) throw nb::python_error();
-    return Arguments(runtime, 0).owned(nb::steal(returned));
+    return Arguments(runtime, 0, true).owned(nb::steal(returned));
   }
 
   // True if an argument that was borrowed is still in use.

@@ -81,7 +81,7 @@ nb::object call_function(const FunctionObject& function, PyObject* const* object
   if (quick.read(objects, count)) return call_values(function, quick.values, count);
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   // A function may write results to its arguments, which must not be lost in a copy.
-  Arguments arguments(function.runtime, count, "and a function may write to its arguments");
+  Arguments arguments(function.runtime, count, false, "and a function may write to its arguments");
   for (std::size_t i = 0; i < count; ++i) arguments.add(objects[i]);
   return call_values(function, arguments.values(), arguments.count());
 }

@@ -140,9 +140,9 @@ nb::object Model::run(std::string_view function, const nb::object& names, const 
                       const nb::object& outputs, bool may_copy, bool as_tensors,
                       const nb::object& timeout) {
   const Texts input_names(names);
-  Arguments arguments(runtime_, inputs.size(), may_copy ? "" : "which copy=False forbids");
+  Arguments arguments(runtime_, inputs.size(), true, may_copy ? "" : "which copy=False forbids");
   for (const nb::handle input : inputs) arguments.add(input);
-  Outputs targets(outputs);
+  Outputs targets(outputs, runtime_);
   if (arguments.has_booleans() || targets.has_booleans())
     match_booleans(signature_of(object_.get(), function), input_names, arguments, targets);
 

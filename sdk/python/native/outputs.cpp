@@ -10,7 +10,7 @@ namespace nb = nanobind;
 
 namespace gantry::python {
 
-Outputs::Outputs(const nb::object& targets) {
+Outputs::Outputs(const nb::object& targets, const RuntimeRef& runtime) {
   if (targets.is_none()) return;
   for (const nb::handle target : targets) targets_.push_back(nb::borrow(target));
   views_ = std::make_unique<ArrayView[]>(targets_.size());
@@ -20,9 +20,8 @@ Outputs::Outputs(const nb::object& targets) {
     if (target.is_none()) continue;
     if (nb::isinstance<Tensor>(target)) {
       values_[i] = nb::cast<const Tensor&>(target).value().get();
-    } else if (views_[i].write(target)) {
-      values_[i].kind = GANTRY_TENSOR_REF;
-      values_[i].tensor = const_cast<gantry_tensor*>(&views_[i].tensor());
+    } else if (views_[i].write(target, runtime)) {
+      values_[i] = views_[i].value();
     } else {
       PyErr_Format(PyExc_TypeError, "%R cannot be filled: expected an array or None",
                    reinterpret_cast<PyObject*>(Py_TYPE(target.ptr())));

@@ -19,7 +19,7 @@ class Outputs {
  public:
   // targets  [in]   a tuple of arrays, gantry.Tensor and None; or None: all outputs are new
   // throws   TypeError: no array; gantry.Error, see ArrayView::write()
-  explicit Outputs(const nanobind::object& targets);
+  Outputs(const nanobind::object& targets, const RuntimeRef& runtime);
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
   ~Outputs();
