@@ -12,6 +12,7 @@ does. Errors are gantry.Error. The log goes to logging.getLogger("gantry").
 import os as _os
 
 from gantry._errors import Code, DeadlineError, Error
+from gantry._inspect import inspect
 from gantry._model import Model, Parameter, Signature
 from gantry._module import Module
 from gantry._native import Function, Object, Tensor
@@ -33,6 +34,7 @@ __all__ = [
     "Tensor",
     "default_runtime",
     "empty",
+    "inspect",
     "load",
     "read_tensors",
 ]

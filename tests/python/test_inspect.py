@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contents of artifacts. Skipped where the command is not installed."""
+
+import pathlib
+import shutil
+import sysconfig
+import tempfile
+import unittest
+
+import gantry
+import support
+
+INSTALLED = pathlib.Path(sysconfig.get_path("scripts"), "gantry").exists() or shutil.which("gantry")
+
+
+@unittest.skipIf(not INSTALLED, "the command gantry is not installed")
+class Inspected(unittest.TestCase):
+    def test_are_dictionaries(self):
+        found = gantry.inspect(support.DIGITS)
+
+        self.assertEqual((found["format"], found["size"]), ("shared-library", support.DIGITS.stat().st_size))
+        self.assertEqual(found["modules"][0]["type_key"], "GraphExecutorFactory")
+
+    def test_of_malformed_files_are_errors(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "-bad.so")
+            path.write_bytes(support.DIGITS.read_bytes()[:3000])
+            with self.assertRaisesRegex(gantry.Error, "segment 1 ends at") as caught:
+                gantry.inspect(path)
+
+        self.assertEqual((caught.exception.code, caught.exception.offset), (gantry.Code.MALFORMED, 3000))
+
+    def test_of_files_without_a_format_are_errors(self):
+        with self.assertRaises(gantry.Error) as caught:
+            gantry.inspect(__file__)
+
+        self.assertEqual(caught.exception.code, gantry.Code.UNSUPPORTED)
+
+    def test_of_missing_files_are_the_errors_of_the_system(self):
+        with self.assertRaises(FileNotFoundError):
+            gantry.inspect("/nonexistent/model.so")
+
+
+if __name__ == "__main__":
+    unittest.main()
