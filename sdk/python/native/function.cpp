@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "function.hpp"
 
+#include <gantry/call.h>
+
 #include <structmember.h>
 
 #include <cstddef>
@@ -67,8 +69,8 @@ nb::object call_values(const FunctionObject& function, const gantry_value* value
   gantry_code code = GANTRY_OK;
   {
     const nb::gil_scoped_release released;
-    code = host->call(host, function.object.get(), nullptr, values,
-                      static_cast<std::int32_t>(count), &result, status.out());
+    code = gantry_call(host, function.object.get(), nullptr, values,
+                       static_cast<std::int32_t>(count), &result, status.out());
   }
   OwnedValue owned = OwnedValue::adopt(result);
   status.check(code);
