@@ -66,7 +66,7 @@ Status with_deadline(Status ran, const EmbeddedTask* task) {
 }  // namespace
 
 Status run_model(ModelObject& model, gantry_run& run) {
-  GANTRY_CHECK(check_flags(run.flags, 0, "gantry_run"));
+  GANTRY_CHECK(check_flags(run.flags, GANTRY_RUN_NO_COPY, "gantry_run"));
   if (run.outputs == nullptr && run.result.kind != GANTRY_NONE) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");
@@ -78,14 +78,14 @@ Status run_model(ModelObject& model, gantry_run& run) {
   ModelInstances::Use use(model.instances, context.task);
   GANTRY_CHECK(use.begin());
   GANTRY_TRY(FunctionState* const function, use->function(view_of(run.function)));
-  GANTRY_TRY(const OrderedInputs inputs, ordered_inputs(*function, run, runtime));
+  InputCopies copies{.are_allowed = (run.flags & GANTRY_RUN_NO_COPY) == 0};
+  GANTRY_TRY(const OrderedInputs inputs, ordered_inputs(*function, run, runtime, copies));
   GANTRY_CHECK(use->follow(runtime, context.stream));
-  std::uint64_t copied_bytes = inputs.copied_bytes;
   const Forgetting forgetting(*function);
-  GANTRY_CHECK(with_deadline(function->call(inputs.values, context.env_or_null(), copied_bytes),
-                             context.task));
+  GANTRY_CHECK(
+      with_deadline(function->call(inputs.values, context.env_or_null(), copies), context.task));
   GANTRY_CHECK(pass_outputs(runtime, *function, inputs.values, context.env_or_null(), run));
-  run.copied_bytes = copied_bytes;
+  run.copied_bytes = copies.bytes;
   return {};
 }
 

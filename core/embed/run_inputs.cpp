@@ -57,7 +57,7 @@ Status check_type(const gantry_tensor& tensor, const TensorType& type, std::stri
 }
 
 Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime) {
+                                     const RuntimeState& runtime, InputCopies& copies) {
   const std::size_t count = function.inputs.size();
   if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
   if (run.input_count > count) {
@@ -81,8 +81,8 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
     inputs.values[index] = run.inputs[i];
     const gantry_tensor* const tensor = gantry_value_tensor(&run.inputs[i]);
     if (tensor == nullptr || is_compact(*tensor)) continue;
+    GANTRY_CHECK(copies.add(function, index, run.inputs[i]));
     GANTRY_TRY(Ref<TensorObject> copy, compact_copy(*tensor, runtime.devices));
-    inputs.copied_bytes += copy->bytes;
     inputs.values[index] = inputs.copies.emplace_back(std::move(copy)).get();
   }
   for (std::size_t i = 0; i < count; ++i) {

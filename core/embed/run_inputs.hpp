@@ -19,12 +19,12 @@ struct OrderedInputs {
   std::vector<gantry_value> values;
   // compact copies of tensors with strides
   std::vector<OwnedValue> copies;
-  std::uint64_t copied_bytes = 0;
 };
 
+// copies   [in,out] counts the compact copies
 // returns  invalid, see gantry_embed::run; exhausted
 Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime);
+                                     const RuntimeState& runtime, InputCopies& copies);
 
 // Checks that a tensor has a dtype and a shape.
 //

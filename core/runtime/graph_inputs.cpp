@@ -45,8 +45,8 @@ Status GraphInputs::assign(const Function& function, const Input& input, const g
   return {};
 }
 
-Status GraphInputs::set(std::size_t index, const gantry_value& value, const gantry_env* env,
-                        std::uint64_t& copied_bytes) {
+Status GraphInputs::set(const FunctionState& function, std::size_t index, const gantry_value& value,
+                        const gantry_env* env, InputCopies& copies) {
   Input& input = inputs_[index];
   const gantry_tensor& tensor = *gantry_value_tensor(&value);
   if (input.own && input.own->device.accepts(tensor, in_place_alignment)) {
@@ -57,7 +57,7 @@ Status GraphInputs::set(std::size_t index, const gantry_value& value, const gant
       return bound;
     }
   }
-  copied_bytes += tensor_size(value);
+  GANTRY_CHECK(copies.add(function, index, value));
   if (!input.own) return assign(set_input_, input, value, env);
   // set_input would allocate memory for an input that was bound once.
   return tensor_copy(RuntimeAccess::state(runtime_).devices, tensor,

@@ -4,6 +4,7 @@
 #include <gantry/runtime.hpp>
 
 #include "core/runtime/input_device.hpp"
+#include "core/runtime/model_state.hpp"
 
 #include <gantry/result.hpp>
 
@@ -29,9 +30,11 @@ class GraphInputs {
   //
   // value    [in]   a tensor, valid until release(); compact, with the dtype and shape of the input
   // env      [in]   see Function::call
-  // copied_bytes [in,out] is increased by the size of a tensor that is copied
-  Status set(std::size_t index, const gantry_value& value, const gantry_env* env,
-             std::uint64_t& copied_bytes);
+  // function [in]   whose input it is, for errors
+  // copies   [in,out] counts a tensor that is copied
+  // returns  also COPY_REQUIRED
+  Status set(const FunctionState& function, std::size_t index, const gantry_value& value,
+             const gantry_env* env, InputCopies& copies);
 
   // Ends the use of memory of the callers.
   void release();

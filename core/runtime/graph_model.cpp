@@ -146,9 +146,9 @@ class GraphFunction final : public FunctionState {
   }
 
   Status call(std::span<const gantry_value> values, const gantry_env* env,
-              std::uint64_t& copied_bytes) override {
+              InputCopies& copies) override {
     for (std::size_t i = 0; i < values.size(); ++i)
-      GANTRY_CHECK(memory_.set(i, values[i], env, copied_bytes));
+      GANTRY_CHECK(memory_.set(*this, i, values[i], env, copies));
     GANTRY_CHECK(run_.call({}, env));
     return {};
   }

@@ -12,6 +12,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 #include <gantry/utf8.hpp>
 #include <gantry/value.hpp>
 
@@ -92,6 +93,20 @@ Result<std::size_t> input_index(const FunctionState& function, std::string_view 
   for (const InputInfo& input : inputs) names.push_back(input.name);
   return invalid(function.subject(), " has no input ", quoted(name), did_you_mean(name, names))
       .with_reason("INPUT");
+}
+
+Status InputCopies::add(const FunctionState& function, std::size_t index,
+                        const gantry_value& value) {
+  const gantry_tensor* const tensor = gantry_value_tensor(&value);
+  if (are_allowed || tensor == nullptr) {
+    bytes += tensor_size(value);
+    return {};
+  }
+  return invalid("input ", quoted(function.inputs[index].name), " of ", function.subject(),
+                 " must be copied, ", tensor_text(*tensor), " at ",
+                 Hex{reinterpret_cast<std::uintptr_t>(tensor->data) + tensor->byte_offset},
+                 ", and copies are not allowed")
+      .with_reason("COPY_REQUIRED");
 }
 
 std::uint64_t tensor_size(const gantry_value& value) {

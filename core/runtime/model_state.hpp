@@ -21,6 +21,22 @@
 
 namespace gantry {
 
+class FunctionState;
+
+// The inputs of a call that the function cannot use where they are.
+struct InputCopies {
+  // false: they are refused
+  bool are_allowed = true;
+  // of those that were copied
+  std::uint64_t bytes = 0;
+
+  // Counts an input that is to be copied.
+  //
+  // index    [in]   in the inputs of the function
+  // returns  invalid, reason COPY_REQUIRED
+  Status add(const FunctionState& function, std::size_t index, const gantry_value& value);
+};
+
 // See ModelFunction.
 class FunctionState {
  public:
@@ -40,9 +56,9 @@ class FunctionState {
   // values   [in]   inputs.size(), valid until forget(); tensors are compact and have the dtypes and
   //                 shapes of the inputs
   // env      [in]   see Function::call
-  // copied_bytes [in,out] is increased by the size of tensors that the function does not use in place
+  // copies   [in,out] counts the tensors that the function does not use in place
   virtual Status call(std::span<const gantry_value> values, const gantry_env* env,
-                      std::uint64_t& copied_bytes) = 0;
+                      InputCopies& copies) = 0;
   // Releases the inputs and outputs of the last run, unless they are memory of the function.
   virtual void forget() = 0;
   // True if outputs() returns memory of the function, which the next run writes.

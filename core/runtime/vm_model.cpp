@@ -87,7 +87,7 @@ class VmFunction final : public FunctionState {
   }
 
   Status call(std::span<const gantry_value> values, const gantry_env* env,
-              std::uint64_t& copied_bytes) override {
+              InputCopies& copies) override {
     values_.assign(values.begin(), values.end());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
@@ -96,9 +96,9 @@ class VmFunction final : public FunctionState {
       if (values[i].kind == GANTRY_TENSOR &&
           device_.accepts(*tensor, in_place_alignment_since_v0_10))
         continue;
+      GANTRY_CHECK(copies.add(*this, i, values[i]));
       GANTRY_TRY(args_[i], copied(*tensor, env));
       values_[i] = args_[i]->value();
-      copied_bytes += tensor_size(values[i]);
     }
     return call_machine(env);
   }

@@ -159,7 +159,7 @@ typedef struct gantry_embed {
   // returns  NOT_FOUND  no such function (FUNCTION)
   //          INVALID    an input is missing, there twice or unknown (INPUT), is no tensor
   //                     (ARGUMENT_KIND), or has another dtype or shape than the signature
-  //                     (ARGUMENT_DTYPE, ARGUMENT_SHAPE)
+  //                     (ARGUMENT_DTYPE, ARGUMENT_SHAPE), or must be copied (COPY_REQUIRED)
   //          INVALID    the function has more outputs than `outputs` has elements (OUTPUT_COUNT),
   //                     or a tensor in `outputs` has another dtype or shape than the output
   //                     (ARGUMENT_DTYPE, ARGUMENT_SHAPE)

@@ -168,10 +168,15 @@ typedef struct gantry_task_options {
   void* self;
 } gantry_task_options;
 
+enum {
+  // Refuse an input that the function cannot use where it is, instead of copying it.
+  GANTRY_RUN_NO_COPY = 1
+};
+
 // One run of a function of a model.
 typedef struct gantry_run {
   uint32_t struct_size;
-  // 0.
+  // GANTRY_RUN_*, or-ed.
   uint32_t flags;
   // Empty: see model_functions.
   gantry_bytes function;

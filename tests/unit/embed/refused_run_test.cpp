@@ -36,7 +36,7 @@ class RefusedRun : public test::EmbedRun {
 
 TEST_F(RefusedRun, HasUnknownFlags) {
   run.flags = 8;
-  expect_refused("FLAGS", "gantry_run: flags are 0x8, this version has 0x0", Code::unsupported);
+  expect_refused("FLAGS", "gantry_run: flags are 0x8, this version has 0x1", Code::unsupported);
 }
 
 TEST_F(RefusedRun, HasASizeThatIsNone) {
