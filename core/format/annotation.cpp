@@ -11,6 +11,9 @@
 namespace gantry {
 namespace {
 
+// Nested tuples are scanned once for each level.
+constexpr std::size_t max_tuple_text = 16384;
+
 // The number in "8" or "T.int64(8)".
 std::optional<std::int64_t> extent_in(std::string_view text) {
   constexpr std::string_view cast = "T.int64(";
@@ -73,6 +76,25 @@ bool accepts_tensor(std::string_view annotation) {
 
 bool is_tuple(std::string_view annotation) {
   return annotation.starts_with("T.Tuple(") || annotation.starts_with("R.Tuple(");
+}
+
+std::vector<std::string_view> flat_annotations(std::string_view annotation) {
+  if (annotation.size() > max_tuple_text) return {annotation};
+  std::vector<std::string_view> flat;
+  // in reverse order
+  std::vector<std::string_view> waiting{annotation};
+  while (!waiting.empty()) {
+    const std::string_view next = waiting.back();
+    waiting.pop_back();
+    constexpr std::size_t opening = std::string_view("T.Tuple(").size();
+    if (!is_tuple(next) || !next.ends_with(')')) {
+      flat.push_back(next);
+      continue;
+    }
+    std::vector<std::string_view> items = items_of(next.substr(opening, next.size() - opening - 1));
+    waiting.insert(waiting.end(), items.rbegin(), items.rend());
+  }
+  return flat;
 }
 
 }  // namespace gantry

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -27,5 +28,9 @@ bool accepts_tensor(std::string_view annotation);
 
 // True for "T.Tuple(...)" and, up to v0.25, "R.Tuple(...)".
 bool is_tuple(std::string_view annotation);
+
+// Returns the items of a tuple, those of nested tuples one by one; the annotation itself if it is no
+// tuple, or longer than 16 KiB.
+std::vector<std::string_view> flat_annotations(std::string_view annotation);
 
 }  // namespace gantry

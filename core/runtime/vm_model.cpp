@@ -47,16 +47,34 @@ InputInfo input_of(std::string name, const Detail* annotations) {
   return input;
 }
 
+// The results of a function, those of tuples one by one; nullopt if the file does not state the type of
+// each.
+std::optional<std::vector<InputInfo>> results_of(const Detail* described) {
+  const Detail* const annotation = described != nullptr ? described->find("returns") : nullptr;
+  if (annotation == nullptr) return std::nullopt;
+  const std::vector<std::string_view> all = flat_annotations(annotation->value);
+  std::vector<InputInfo> results;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto tensor = tensor_annotation(all[i]);
+    if (!tensor) return std::nullopt;
+    results.push_back({.name = all.size() == 1 ? std::string("output") : concat("output", i),
+                       .type = std::move(tensor->type),
+                       .type_text = std::move(tensor->text)});
+  }
+  return results;
+}
+
 class VmFunction final : public FunctionState {
  public:
-  // result   [in]   as input_of() returns it
+  // results  [in]   as results_of() returns them
   VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
-             InputInfo result, Module machine, Function call, InputDevice device)
+             std::optional<std::vector<InputInfo>> results, Module machine, Function call,
+             InputDevice device)
       : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
         device_(device),
-        stated_result_(std::move(result)),
+        stated_results_(std::move(results)),
         args_(inputs.size()) {}
 
   std::string subject() const override { return concat("function ", quoted(name)); }
@@ -109,8 +127,7 @@ class VmFunction final : public FunctionState {
   }
   bool reuses_outputs() const override { return false; }
   Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
-    if (!stated_result_.type) return std::optional<std::vector<InputInfo>>();
-    return std::optional(std::vector{stated_result_});
+    return stated_results_;
   }
 
  private:
@@ -132,7 +149,7 @@ class VmFunction final : public FunctionState {
   Function call_;
   // of the inputs: the first one of the machine
   InputDevice device_;
-  InputInfo stated_result_;
+  std::optional<std::vector<InputInfo>> stated_results_;
   // nullopt: not set
   std::vector<std::optional<Any>> args_;
   // of args_, for the call
@@ -190,9 +207,7 @@ class VmModel final : public ModelState {
         described != nullptr ? described->find("annotations") : nullptr;
     std::vector<InputInfo> inputs;
     for (std::string& input : names) inputs.push_back(input_of(std::move(input), annotations));
-    InputInfo result = input_of("returns", described);
-    result.name = "output";
-    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), std::move(result),
+    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), results_of(described),
                                         module, std::move(call), device_);
   }
 

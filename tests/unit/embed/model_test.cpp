@@ -92,12 +92,14 @@ TEST_F(EmbedModel, StatesTheTypesThatAVirtualMachineRecords) {
   EXPECT_THAT(texts(stated.outputs, stated.output_count), ElementsAre("output float32[n, 10]"));
 }
 
-TEST_F(EmbedModel, StatesNoOutputsOfATuple) {
+TEST_F(EmbedModel, StatesTheItemsOfATupleAsOutputs) {
   const ObjectRef model = model_of("relax/tuples_llvm.so");
   const gantry_signature& stated = **signature(model, "split3");
 
-  EXPECT_EQ(stated.flags, 0u);
-  EXPECT_EQ(stated.output_count, 0u);
+  EXPECT_EQ(stated.flags, std::uint32_t{GANTRY_SIGNATURE_OUTPUTS});
+  EXPECT_THAT(
+      texts(stated.outputs, stated.output_count),
+      ElementsAre("output0 float32[2, m]", "output1 float32[2, m]", "output2 float32[2, m]"));
 }
 
 TEST_F(EmbedModel, HasTuplesAsInputs) {

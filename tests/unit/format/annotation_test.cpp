@@ -57,6 +57,19 @@ TEST(Annotation, ShowsWhetherAValueIsATuple) {
     EXPECT_FALSE(is_tuple(text)) << text;
 }
 
+TEST(Annotation, OfATupleHasItemsAlsoThoseOfNestedTuples) {
+  const std::string nested =
+      R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any), R.Tuple()))x";
+  const std::string much = concat("R.Tuple(", std::string(16384, 'x'), ")");
+
+  EXPECT_THAT(flat_annotations(nested),
+              ::testing::ElementsAre(R"x(R.Tensor((n, 2), dtype="int8"))x", "R.Any"));
+  EXPECT_THAT(flat_annotations("R.Any"), ::testing::ElementsAre("R.Any"));
+  EXPECT_THAT(flat_annotations("R.Tuple(R.Any"), ::testing::ElementsAre("R.Tuple(R.Any"));
+  EXPECT_THAT(flat_annotations("R.Tuple()"), ::testing::IsEmpty());
+  EXPECT_THAT(flat_annotations(much), ::testing::ElementsAre(much));
+}
+
 TEST(Annotation, ShowsWhetherATensorIsAccepted) {
   for (const std::string_view text : {"", "R.Any", "R.Object", R"x(R.Tensor(dtype="float32"))x"})
     EXPECT_TRUE(accepts_tensor(text)) << text;
