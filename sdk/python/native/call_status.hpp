@@ -28,7 +28,8 @@ class CallStatus {
 
  private:
   static constexpr std::size_t text_capacity = 16384;
-  gantry_status status_{};
+  // undefined before out()
+  gantry_status status_;
   std::array<char, text_capacity> text_;
 };
 

@@ -72,6 +72,10 @@ nb::object call_values(const FunctionObject& function, const gantry_value* value
     code = gantry_call(host, function.object.get(), nullptr, values,
                        static_cast<std::int32_t>(count), &result, status.out());
   }
+  // The results of nearly all calls.
+  if (code == GANTRY_OK && result.kind == GANTRY_NONE) return nb::none();
+  if (code == GANTRY_OK && result.kind == GANTRY_INT)
+    return nb::steal(PyLong_FromLongLong(result.i));
   OwnedValue owned = OwnedValue::adopt(result);
   status.check(code);
   return object_of(function.runtime, std::move(owned), ResultForm::arrays);
