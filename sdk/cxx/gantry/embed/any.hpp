@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 class Function;
 class Module;
@@ -102,4 +103,5 @@ class Any {
   Value value_;
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

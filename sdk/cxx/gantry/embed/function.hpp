@@ -14,7 +14,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 namespace embed_detail {
 // Returns an argument, which borrows what `from` refers to.
@@ -114,4 +115,5 @@ inline constexpr gantry_function_table added_function_table = {
     }};
 }  // namespace embed_detail
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -24,7 +24,8 @@
 #include <utility>
 #include <vector>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 // One input or output of a function.
 struct ParameterInfo {
@@ -209,4 +210,5 @@ class Model : public Object {
   }
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -10,7 +10,8 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 class Module : public Object {
  public:
@@ -87,4 +88,5 @@ inline Result<Module> Any::module() const {
   return Module(ObjectRef::share(value().object));
 }
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

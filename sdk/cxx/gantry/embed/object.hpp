@@ -7,7 +7,8 @@
 
 #include <utility>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 // One reference to an object, or none. Copying a handle adds a reference.
 class Object {
@@ -24,4 +25,5 @@ class Object {
   ObjectRef object_;
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

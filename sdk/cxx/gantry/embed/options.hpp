@@ -12,7 +12,8 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 struct LoadOptions {
   // keep modules without a plugin, whose calls fail with the reason
@@ -57,4 +58,5 @@ struct RuntimeOptions {
   bool trace = false;
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <utility>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 class Pool : public Object {
  public:
@@ -34,4 +35,5 @@ class Pool : public Object {
   explicit Pool(ObjectRef object) : Object(std::move(object)) {}
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -22,7 +22,8 @@
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 // thread   any, for all functions
 class Runtime : public Object {
@@ -291,4 +292,5 @@ class Runtime : public Object {
 // Returns the version of libgantry: "0.1.0".
 inline std::string_view core_version() { return embed_table().version; }
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

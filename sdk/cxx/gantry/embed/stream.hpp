@@ -8,7 +8,8 @@
 
 #include <utility>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 class Stream : public Object {
  public:
@@ -20,4 +21,5 @@ class Stream : public Object {
   void* handle() const { return embed_table().stream_handle(get()); }
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -12,7 +12,8 @@
 
 // The classes have names of their own for the linker, so that a program may be linked with a library
 // that has other classes of these names.
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 // The functions of libgantry.
 inline const gantry_embed& embed_table() {
@@ -51,4 +52,5 @@ Result<Value> made_value(std::string_view name, Call&& call) {
 }
 }  // namespace embed_detail
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -10,7 +10,8 @@
 #include <chrono>
 #include <utility>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 class Task : public Object {
  public:
@@ -42,4 +43,5 @@ class Task : public Object {
   explicit Task(ObjectRef object) : Object(std::move(object)) {}
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry

@@ -14,7 +14,8 @@
 #include <span>
 #include <string>
 
-namespace gantry::inline embed_api {
+namespace gantry {
+inline namespace embed_api {
 
 // The functions require a handle that is not empty.
 class Tensor : public Object {
@@ -79,4 +80,5 @@ class Tensor : public Object {
   }
 };
 
-}  // namespace gantry::inline embed_api
+}  // namespace embed_api
+}  // namespace gantry
