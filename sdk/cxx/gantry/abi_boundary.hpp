@@ -17,7 +17,8 @@
 //     const gantry_code code = table.synchronize(self, 0, nullptr, status.get());
 //     if (code != GANTRY_OK) return status.error(code, "synchronize of device acme:0");
 //
-// The forced unwinding of pthread_cancel() is not stopped.
+// The forced unwinding of pthread_cancel() is not stopped. libc++ has no type for it: there, a thread
+// must not be cancelled within a call.
 #pragma once
 
 #include <gantry/status.h>
@@ -103,8 +104,10 @@ template <class Body, class Recover>
 std::invoke_result_t<Body> without_exceptions(Body&& body, Recover&& recover) {
   try {
     return std::forward<Body>(body)();
+#ifdef __GLIBCXX__
   } catch (abi::__forced_unwind&) {
     throw;
+#endif
   } catch (...) {
     return std::forward<Recover>(recover)();
   }

@@ -23,7 +23,8 @@ inline std::span<const std::int64_t> shape_of(const gantry_tensor& tensor) {
 // 1 and of tensors without elements.
 inline bool is_compact(const gantry_tensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  if (std::ranges::count(shape_of(tensor), 0) != 0) return true;
+  const auto shape = shape_of(tensor);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
   std::int64_t expected = 1;
   for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
     const std::int64_t extent = tensor.shape[axis];

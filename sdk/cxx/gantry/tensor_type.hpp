@@ -25,7 +25,8 @@ inline bool has_type(gantry_dtype dtype, std::span<const std::int64_t> shape,
   const auto matches = [](std::int64_t found, std::int64_t extent) {
     return extent < 0 || found == extent;
   };
-  return same_dtype(dtype, type.dtype) && std::ranges::equal(shape, type.shape, matches);
+  return same_dtype(dtype, type.dtype) &&
+         std::equal(shape.begin(), shape.end(), type.shape.begin(), type.shape.end(), matches);
 }
 
 }  // namespace gantry
