@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Packs the wheel for the Python of Debian from a build tree, compiling only the extension, installs it into a virtual environment, and runs the tests of the package there.
+# Packs the wheel for the Python of Debian from a build tree, compiling only the extension, installs it into a
+# virtual environment, and runs the tests of the package there.
 #
 # usage: wheel_test.sh BUILD_DIR
 set -eu

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arguments.hpp"
+#include "call_status.hpp"
 #include "interpreter.hpp"
 #include "tensor.hpp"
 
