@@ -100,7 +100,8 @@ def digits():
 
 @pytest.fixture(scope="module")
 def cnn():
-    with serving(CNN, "--grpc_max_receive_message_length=1000000000") as server:
+    limits = [f"--grpc_max_{way}_message_length=1000000000" for way in ("send", "receive")]
+    with serving(CNN, *limits) as server:
         yield server
 
 
