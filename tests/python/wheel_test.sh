@@ -9,9 +9,12 @@ cd "$(dirname "$0")/../.."
 build=$1
 packages=$PWD/build/dependencies/python
 python=${PYTHON:-/usr/bin/python3}
-max_bytes=3000000
+# command, probe and extension each contain the core
+max_bytes=6500000
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# The wheel has directories of its own; the tree gets its options back.
+cp "$build/CMakeCache.txt" "$work/cache"
+trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
