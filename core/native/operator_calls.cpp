@@ -3,6 +3,7 @@
 
 #include "core/elf/elf_symbol_uses.hpp"
 #include "core/format/aot_metadata.hpp"
+#include "core/native/host_code.hpp"
 #include "core/native/packed/tvm_abi.hpp"
 
 #include <sys/mman.h>
@@ -62,13 +63,12 @@ OperatorCalls::Place take_place(TraceRecorder& recorder, const ElfSymbol& symbol
 
 // Returns the beginnings of the operators' names: "tvmgen_default_".
 std::vector<std::string_view> operator_prefixes(const ElfFile& elf) {
-  constexpr std::string_view main = "__tvm_main__";
   std::vector<std::string_view> prefixes;
   const ElfSymbol* const description = elf.find(aot_metadata_function);
   if (description == nullptr || !description->exported()) return prefixes;
   for (const ElfSymbol& symbol : elf.symbols()) {
-    if (!symbol.exported() || !symbol.name.ends_with(main)) continue;
-    const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - main.size());
+    if (!symbol.exported() || !symbol.name.ends_with(main_symbol)) continue;
+    const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - main_symbol.size());
     if (prefix.size() > 1 && prefix.ends_with('_')) prefixes.push_back(prefix);
   }
   return prefixes;
@@ -106,7 +106,7 @@ Result<OperatorCalls> OperatorCalls::record(const ElfFile& elf, std::uintptr_t b
   if (prefixes.empty()) return calls;
   const auto is_operator = [&](const ElfSymbol& symbol) {
     return symbol.exported() && symbol.type == SymbolType::function &&
-           !symbol.name.ends_with("__tvm_main__") &&
+           !symbol.name.ends_with(main_symbol) &&
            std::ranges::any_of(
                prefixes, [&](std::string_view prefix) { return symbol.name.starts_with(prefix); });
   };
