@@ -21,6 +21,15 @@ inline gantry_run new_run() {
   run.struct_size = sizeof run;
   return run;
 }
+// A run of one input and one output, both borrowed.
+inline gantry_run new_run(const gantry_value& input, gantry_value& output) {
+  gantry_run run = new_run();
+  run.inputs = &input;
+  run.input_count = 1;
+  run.outputs = &output;
+  run.output_count = 1;
+  return run;
+}
 
 // The digits network, a graph with one input float32[1, 64] and one output float32[1, 10].
 class EmbedRun : public Embedded {
@@ -48,11 +57,7 @@ class EmbedRun : public Embedded {
   }
   // Runs the model with one input and one output.
   Status run_with(const gantry_value& input, gantry_value& output) {
-    gantry_run run = new_run();
-    run.inputs = &input;
-    run.input_count = 1;
-    run.outputs = &output;
-    run.output_count = 1;
+    gantry_run run = new_run(input, output);
     return test::run(model, run);
   }
   Value score(std::size_t i) {

@@ -58,11 +58,7 @@ class InputMemory : public EmbedRun {
     row.data = memory + offset;
     const gantry_value input = tensor_ref_value(&row);
     gantry_value output{};
-    gantry_run run = new_run();
-    run.inputs = &input;
-    run.input_count = 1;
-    run.outputs = &output;
-    run.output_count = 1;
+    gantry_run run = new_run(input, output);
     expect_ok(test::run(model, run));
     const Value owned = Value::adopt(output);
     expect_near(floats(output), scores(i));
@@ -177,11 +173,7 @@ TEST_F(EmbedRun, ReleasesItsInputs) {
           &input, status);
     }));
     Value kept = Value::adopt(input);
-    gantry_run run = new_run();
-    run.inputs = &input;
-    run.input_count = 1;
-    run.outputs = &output;
-    run.output_count = 1;
+    gantry_run run = new_run(input, output);
     expect_ok(test::run(other, run));
     const Value owned = Value::adopt(output);
 
