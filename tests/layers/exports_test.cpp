@@ -111,6 +111,11 @@ TEST(Plugins, AreListedByCMake) {
   EXPECT_THAT(built_plugins(), SizeIs(testing::Ge(GANTRY_PLUGIN_COUNT)));
 }
 
+TEST(Library, ExportsFunctionsOfCAlone) {
+  EXPECT_THAT(exports_of(opened(GANTRY_LIBRARY_FILE)),
+              testing::UnorderedElementsAre("gantry_embed_query_v1", "gantry_host_function"));
+}
+
 // Shows that the check can fail: a model's library exports more than one symbol.
 TEST(Exports, AreAllFound) {
   EXPECT_THAT(exports_of(opened(test::golden("tvm-0.12/axpy2_llvm.so"))), Contains("axpy2"));

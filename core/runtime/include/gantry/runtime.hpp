@@ -46,7 +46,7 @@ namespace gantry {
 // core/runtime/state.hpp
 struct RuntimeState;
 
-class GANTRY_EXPORT Runtime {
+class Runtime {
  public:
   // Reads the configuration and the manifests of plugins; opens no plugin. The runtime keeps what it
   // has read: a plugin that is installed, upgraded or removed afterwards changes nothing in it. A
@@ -217,6 +217,6 @@ class GANTRY_EXPORT Runtime {
 };
 
 // Returns the core's version: "0.1.0".
-GANTRY_EXPORT std::string_view core_version();
+std::string_view core_version();
 
 }  // namespace gantry

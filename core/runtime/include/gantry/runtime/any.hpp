@@ -17,7 +17,7 @@ class Function;
 class Module;
 
 // The result of a function: none, a number, a text or an object.
-class GANTRY_EXPORT Any {
+class Any {
  public:
   Any() = default;
   Any(const Any& other);

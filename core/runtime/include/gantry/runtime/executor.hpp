@@ -16,7 +16,7 @@ namespace gantry {
 // A graph executor. Several executors may share one module.
 //
 // thread   one at a time for each executor
-class GANTRY_EXPORT Executor {
+class Executor {
  public:
   // Creates a handle. Looks the executor's functions up once.
   //

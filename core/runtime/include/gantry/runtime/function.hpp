@@ -18,7 +18,7 @@ namespace gantry {
 //
 // Calls are compiled into the caller (always_inline), with arguments, status and result where the
 // callee reads and writes them. An outlined call costs about a nanosecond more.
-class GANTRY_EXPORT Function : public Object {
+class Function : public Object {
  public:
   Function() = default;
   // Precondition: `object` is a function.

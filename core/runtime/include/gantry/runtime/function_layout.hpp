@@ -61,16 +61,16 @@ inline bool is_plain_result(const gantry_value& value) {
 }
 
 // Sets the result of a call that is not made: `function` is NULL, or has too many arguments.
-GANTRY_EXPORT void refuse_call(const gantry_object* function, std::size_t argument_count,
-                               Result<Any>& result) noexcept;
+void refuse_call(const gantry_object* function, std::size_t argument_count,
+                 Result<Any>& result) noexcept;
 // True if the function may be called although the process ends. Sets the result if it may not.
-GANTRY_EXPORT bool may_call_at_end(gantry_object* function, Result<Any>& result) noexcept;
+bool may_call_at_end(gantry_object* function, Result<Any>& result) noexcept;
 // Converts the current exception, which the callee must not throw, and returns its code.
-GANTRY_EXPORT gantry_code take_exception(gantry_object* function, gantry_value* result,
-                                         gantry_status* status) noexcept;
+gantry_code take_exception(gantry_object* function, gantry_value* result,
+                           gantry_status* status) noexcept;
 // Sets the result of a call that failed, or that returned a value that is not plain.
-GANTRY_EXPORT void finish_call(gantry_object* function, gantry_code code, CallStatus& said,
-                               Result<Any>& result) noexcept;
+void finish_call(gantry_object* function, gantry_code code, CallStatus& said,
+                 Result<Any>& result) noexcept;
 
 // Makes a call. Inlined into each caller, so that the arguments, the status and the result are
 // where the callee reads and writes them; the result is never copied.

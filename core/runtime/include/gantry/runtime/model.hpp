@@ -49,7 +49,7 @@ struct NamedValue {
 // are several.
 //
 // returns  exhausted  too many items
-GANTRY_EXPORT Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base);
+Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base);
 
 struct ModelOptions {
   // The device records the second run and replays it in later runs (CUDA graphs); of graphs only.
@@ -63,7 +63,7 @@ class ModelState;
 // A function of a model, with values for its inputs. A handle: copies share the values.
 //
 // thread   one at a time for all functions of a model
-class GANTRY_EXPORT ModelFunction {
+class ModelFunction {
  public:
   const std::string& name() const;
   // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
@@ -124,7 +124,7 @@ class GANTRY_EXPORT ModelFunction {
 // share one module.
 //
 // thread   one at a time for each model
-class GANTRY_EXPORT Model {
+class Model {
  public:
   // Returns the names of its functions, sorted. That of a graph is the name of the model in the
   // file, "default"; of an archive of several models, the names of the models.

@@ -11,7 +11,7 @@
 namespace gantry {
 
 // A module of a loaded artifact, or one that a function created (an executor).
-class GANTRY_EXPORT Module : public Object {
+class Module : public Object {
  public:
   Module() = default;
   // Precondition: `object` is a module.

@@ -8,7 +8,7 @@
 namespace gantry {
 
 // One reference to an object of the runtime; empty by default.
-class GANTRY_EXPORT Object {
+class Object {
  public:
   Object() = default;
   Object(const Object& other);

@@ -14,7 +14,7 @@ namespace gantry {
 // Returns an error that keeps its kind and its text unchanged, also through compiled code.
 //
 // returns  invalid, reason HOST_CODE; exhausted
-GANTRY_EXPORT Failure raised_error(std::string_view kind, std::string_view text);
+Failure raised_error(std::string_view kind, std::string_view text);
 
 struct RaisedError {
   std::string_view kind;

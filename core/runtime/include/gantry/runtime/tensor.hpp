@@ -12,7 +12,7 @@
 namespace gantry {
 
 // A DLPack tensor with an owner.
-class GANTRY_EXPORT Tensor : public Object {
+class Tensor : public Object {
  public:
   Tensor() = default;
   // Precondition: `object` is a tensor.
