@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/program.hpp"
+
+#include "tools/gantry/command.hpp"
+#include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/describe.hpp"
+#include "tools/gantry/option_checks.hpp"
+
+#include "core/base/near_name.hpp"
+#include "core/base/signal_cleanup.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+
+namespace gantry::cli {
+namespace {
+
+// Lists the global options in the help of every sub-command, which accepts them too.
+class HelpFormat : public CLI::Formatter {
+ public:
+  // The part after a command's own options.
+  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    const std::string commands = CLI::Formatter::make_subcommands(app, mode);
+    if (app->get_parent() == nullptr || mode == CLI::AppFormatMode::Sub) return commands;
+    const CLI::App* root = app->get_parent();
+    while (root->get_parent() != nullptr) root = root->get_parent();
+    const auto global = root->get_options([&](const CLI::Option* option) {
+      return option->nonpositional() && option != root->get_help_ptr() &&
+             option != root->get_version_ptr();
+    });
+    return make_group("Global options", false, global) + commands;
+  }
+};
+
+void add_globals(CLI::App& app, Globals& globals) {
+  add_text(app, "--config", "FILE", globals.config,
+           "runtime configuration, instead of the system's");
+  add_repeatable(app, "--plugins", "DIR", globals.plugins,
+                 "directory of plugins, searched before all others");
+  app.add_option("--threads", globals.threads, "threads of the pool, including the caller")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--spin-us", globals.spin_us,
+                 "microseconds that a waiting thread of the pool spins before it sleeps")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("--log", globals.log, "log level: error, warning, info or debug")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"error", "warning", "info", "debug"}));
+  app.add_flag_callback(
+         "-v", [&globals] { globals.log = globals.log == "info" ? "debug" : "info"; },
+         "same as --log info; twice: --log debug")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("-q,--quiet", globals.quiet, "no warnings and no progress on stderr, only errors");
+  app.set_version_flag("-V,--version", version_text, "same as gantry version");
+}
+
+constexpr struct {
+  std::string_view name;
+  void (*add)(CLI::App& app, Invocation& invocation);
+} kCommands[] = {
+    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
+    {"plugins", add_plugins}, {"devices", add_devices}, {"targets", add_targets},
+    {"pack", add_pack},       {"repack", add_repack},   {"mlf", add_mlf},
+    {"version", add_version}, {"help", add_help},
+};
+
+// Adds the command that the first word names, or all commands if it names none or `help`. Adding the
+// options of all commands takes as long as the rest of `gantry version`.
+void add_commands(CLI::App& app, Invocation& invocation, std::string_view first_word) {
+  for (const auto& command : kCommands) {
+    if (command.name == first_word && first_word != "help") return command.add(app, invocation);
+  }
+  for (const auto& command : kCommands) command.add(app, invocation);
+}
+
+std::vector<std::string_view> commands_of(const CLI::App& parent) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : parent.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// Describes a missing command and the word in its place; nothing if no command is missing. Words
+// that no command accepts remain at the root.
+std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
+  const bool missing = innermost.get_require_subcommand_min() != 0;
+  if (!missing) return std::nullopt;
+  const std::vector<std::string> words = root.remaining();
+  if (words.empty()) return "a command is required; commands: " + join(commands_of(innermost));
+  const std::string& word = words.front();
+  if (word.starts_with("-")) return concat("unknown option ", quoted(word));
+  return unknown_command_text(innermost, word);
+}
+
+// Reports why parsing ended early. --help and --version are such errors, with exit code 0.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    std::ostringstream text;
+    app.exit(error, text);
+    print(text.str());
+    return kDone;
+  }
+  const CLI::App* innermost = &app;
+  while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
+  return report_usage(words_to(*innermost),
+                      unknown_command(app, *innermost).value_or(error.what()));
+}
+
+int run(int argc, char** argv) {
+  Invocation invocation;
+  CLI::App app("Loads, inspects and runs artifacts of machine-learning compilers.", "gantry");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.formatter(std::make_shared<HelpFormat>());
+  app.set_help_flag("-h,--help", "show this help");
+  app.footer("Example:\n  gantry inspect model.so");
+  add_globals(app, invocation.globals);
+  add_commands(app, invocation, argc > 1 ? argv[1] : "");
+
+  int status = kDone;
+  try {
+    const bool hidden = argc > 1 && is_hidden_command(argv[1]);
+    if (!hidden) app.parse(argc, argv);
+    const Result<ExitStatus> done =
+        hidden ? run_hidden_command(app, std::span(argv + 1, argv + argc)) : invocation.action();
+    status = done.ok() ? *done : report(done.error());
+  } catch (const CLI::ParseError& error) {
+    status = report_parse_error(app, error);
+  }
+  if (!flush_output()) {
+    return report(unavailable("cannot write to stdout: ", std::strerror(errno)));
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string words_to(const CLI::App& innermost) {
+  const CLI::App* parent = innermost.get_parent();
+  return parent == nullptr ? innermost.get_name() : words_to(*parent) + " " + innermost.get_name();
+}
+
+std::string unknown_command_text(const CLI::App& parent, const std::string& word) {
+  const std::vector<std::string_view> names = commands_of(parent);
+  const std::string near = did_you_mean(word, names);
+  return concat("unknown command ", quoted(word),
+                near.empty() ? "; commands: " + join(names) : near);
+}
+
+namespace {
+
+// The kernel sends SIGBUS on access to a page of a mapped file that was truncated.
+void exit_for_truncated_file(int) {
+  clean_up_for_signal();
+  constexpr std::string_view text =
+      "gantry: a file was truncated while it was read; replace files by renaming\n";
+  (void)!write(STDERR_FILENO, text.data(), text.size());
+  _exit(kFailed);
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  std::signal(SIGBUS, exit_for_truncated_file);
+  handle_ending_signals();
+  try {
+    return run(argc, argv);
+  } catch (...) {
+    return report(error_in_flight());
+  }
+}
+
+}  // namespace gantry::cli

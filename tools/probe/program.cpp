@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/probe/program.hpp"
+
+#include "core/base/text_file.hpp"
+#include "core/manifest/drop_in.hpp"
+#include "core/plugin/plugin.hpp"
+#include "core/probe/probe_record.hpp"
+#include "core/probe/run_probe.hpp"
+#include "core/runtime/devices.hpp"
+#include "core/runtime/plugin_instance.hpp"
+#include "core/runtime/plugin_options.hpp"
+#include "core/runtime/state.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace gantry::probe {
+namespace {
+
+constexpr int kUsage = 2;
+
+void send(const std::string& record) {
+  // A parent that has gone ends this process by SIGPIPE.
+  [[maybe_unused]] const ssize_t written = ::write(kProbeDescriptor, record.data(), record.size());
+}
+
+void begin(ProbeStage stage) { send(stage_record(stage)); }
+
+// Reports the signal's address, then repeats the fault with the default action.
+void report_fault(int signal, siginfo_t* info, void*) {
+  // A signal that a process has sent has no address.
+  if (info->si_code > 0) write_fault_record(kProbeDescriptor, signal, info->si_addr);
+}
+
+void watch_faults() {
+  // A stack of its own, so that a stack overflow is reported.
+  static char stack[64 << 10];
+  const stack_t alternative{stack, 0, sizeof stack};
+  ::sigaltstack(&alternative, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = report_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigaction(signal, &action, nullptr);
+}
+
+// Private writable memory of this process in bytes, as RLIMIT_DATA counts it.
+std::uint64_t data_bytes() {
+  std::uint64_t pages = 0;
+  if (std::FILE* const file = std::fopen("/proc/self/statm", "re")) {
+    // size resident shared text lib data
+    if (std::fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit(int resource, std::uint64_t value) {
+  rlimit both{};
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) return;
+  both.rlim_cur = std::min<rlim_t>(value, both.rlim_max);
+  both.rlim_max = both.rlim_cur;
+  ::setrlimit(static_cast<__rlimit_resource>(resource), &both);
+}
+
+void confine(std::uint64_t memory_bytes) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // Descriptors of the embedder without close-on-exec.
+  ::syscall(SYS_close_range, kProbeDescriptor + 1, ~0U, 0);
+  ::fcntl(kProbeDescriptor, F_SETFD, FD_CLOEXEC);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_DATA, data_bytes() + memory_bytes);
+}
+
+// Reads the manifest and its drop-ins, and checks what the parent has checked: a file may have been
+// replaced since.
+Result<Manifest> manifest_of(const ProbeCommand& command, const Trust& trust) {
+  Candidate candidate;
+  candidate.file = command.manifest;
+  candidate.tier = command.tier;
+  candidate.location_name = command.location;
+  candidate.drop_ins = command.drop_ins;
+  GANTRY_TRY(const std::string text, read_text_file(command.manifest));
+  GANTRY_TRY(Manifest manifest, read_manifest(text, command.manifest));
+  for (const std::string& file : command.drop_ins) {
+    GANTRY_TRY(const std::string changes, read_text_file(file));
+    GANTRY_CHECK(apply_drop_in(changes, file, manifest));
+  }
+  candidate.manifest = std::move(manifest);
+  Ownership ownership = trust.ownership();
+  // Those of a policy that only warns; the parent has logged them.
+  std::vector<Message> warnings;
+  GANTRY_CHECK(trust.check_manifest(candidate, text, ownership, warnings));
+  return *std::move(candidate.manifest);
+}
+
+Status run(const ProbeCommand& command) {
+  RuntimeOptions options;
+  options.config_file = command.config_file;
+  options.only_these_plugins = true;
+  options.threads = 1;
+  GANTRY_TRY(const auto state, RuntimeState::create(std::move(options)));
+  const Trust& trust = *state->plugins->options().trust;
+  GANTRY_TRY(const Manifest manifest, manifest_of(command, trust));
+  GANTRY_TRY(
+      const Inspection inspection,
+      inspect_plugin(manifest, core_info().abi, Depth::library, [&](const MappedFile& library) {
+        return trust.check_library(manifest, library);
+      }));
+  send(options_record(plugin_options_digest(*state, manifest)));
+  // From here on the process may be ended by what the plugin does.
+  confine(command.memory_bytes);
+  watch_faults();
+  begin(ProbeStage::open);
+  GANTRY_TRY(const auto plugin,
+             open_plugin(manifest, inspection, core_info(), [] { begin(ProbeStage::query); }));
+  begin(ProbeStage::create);
+  GANTRY_TRY(const auto instance, PluginInstance::create(*state, plugin, manifest));
+  begin(ProbeStage::enumerate);
+  for (const gantry_device_table& device : plugin->devices) {
+    const auto* const added = state->devices.find(device.name);
+    // An error of `count` is an answer: no device is there.
+    if (added != nullptr) (void)device_count(**added);
+  }
+  // Kept until the process ends.
+  new auto(state);
+  new auto(instance);
+  return {};
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  const auto command = read_probe_arguments({argv + 1, argv + std::max(argc, 1)});
+  if (!command.ok() || ::fcntl(kProbeDescriptor, F_GETFD) < 0) {
+    std::fputs("gantry-probe is started by gantry, which reads from its descriptor 3\n", stderr);
+    return kUsage;
+  }
+  const Status passed = run(*command);
+  std::fflush(nullptr);
+  send(passed.ok() ? passed_record() : refused_record(passed.error()));
+  ::_exit(0);
+}
+
+}  // namespace gantry::probe
