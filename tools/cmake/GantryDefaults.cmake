@@ -26,7 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 reports overlapping copies in std::string's own code (GCC bug 105651).
   target_compile_options(gantry_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
-target_link_options(gantry_defaults INTERFACE -Wl,--as-needed)
+# libstdc++.a and others have a section for each function.
+target_link_options(gantry_defaults INTERFACE -Wl,--as-needed,--gc-sections)
+# For code whose speed nobody measures: the commands, and what they use to write artifacts.
+set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
 if(GANTRY_SANITIZE)
   target_compile_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
