@@ -7,13 +7,13 @@
 
 namespace gantry {
 
-ProbeProgram find_probe(const std::string& core_directory) {
+ProbeProgram find_probe(const std::string& library_directory) {
   namespace fs = std::filesystem;
   ProbeProgram found;
-  if (core_directory.empty()) return found;
+  if (library_directory.empty()) return found;
   for (const char* const up : {"..", "../.."}) {
     const fs::path path =
-        (fs::path(core_directory) / up / "libexec/gantry/gantry-probe").lexically_normal();
+        (fs::path(library_directory) / up / "libexec/gantry/gantry-probe").lexically_normal();
     std::error_code ignored;
     if (found.path.empty() && fs::is_regular_file(path, ignored) &&
         ::access(path.c_str(), X_OK) == 0) {

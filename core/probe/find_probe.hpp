@@ -15,10 +15,11 @@ struct ProbeProgram {
   std::vector<std::string> searched;
 };
 
-// Searches libexec/gantry beside the core's directory, which is bin, lib or tests of a prefix or a
-// build tree, and beside its parent, which is lib where libraries are in lib/<architecture>.
+// Searches libexec/gantry beside the directory of the core's library, which is bin, lib or tests of a
+// prefix, a build tree or the Python package, and beside its parent, which is lib where libraries are in
+// lib/<architecture>.
 //
-// core_directory  [in]  empty: nothing is searched
-ProbeProgram find_probe(const std::string& core_directory);
+// library_directory  [in]  empty: nothing is searched
+ProbeProgram find_probe(const std::string& library_directory);
 
 }  // namespace gantry

@@ -131,8 +131,7 @@ std::string_view directory_in_prefix(std::string_view directory) {
   return directory;
 }
 
-std::string core_directory() {
-  // an address inside the library or program that contains the core
+std::string library_directory() {
   static const char anchor = 0;
   Dl_info info{};
   if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
@@ -143,7 +142,9 @@ std::string core_directory() {
     if (realpath("/proc/self/exe", path) == nullptr) return {};
   }
   const std::string_view whole = path;
-  return std::string(directory_in_prefix(whole.substr(0, whole.rfind('/'))));
+  return std::string(whole.substr(0, whole.rfind('/')));
 }
+
+std::string core_directory() { return std::string(directory_in_prefix(library_directory())); }
 
 }  // namespace gantry

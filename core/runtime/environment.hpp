@@ -73,12 +73,15 @@ ProbeEnvironment probe_environment(const std::string& options,
                                    const std::vector<std::string>& allowed);
 
 // Returns the directory of a core's prefix (bin or lib) that stands for the directory of its file.
-// An extension of Python is in lib/python3.11/site-packages/gantry, or in dist-packages: that is lib,
-// beside which the plugins of the same environment are. Other directories are returned as they are.
+// The library of the Python package is in lib/python3.11/site-packages/gantry/lib, or in dist-packages:
+// that is lib, beside which the plugins of the same environment are. Other directories are returned as they are.
 std::string_view directory_in_prefix(std::string_view directory);
 
-// Returns directory_in_prefix() of the directory that the core was loaded from; empty if it cannot be
+// Returns the directory of the library or program that contains the core; empty if it cannot be
 // determined.
+std::string library_directory();
+
+// Returns directory_in_prefix() of library_directory().
 std::string core_directory();
 
 }  // namespace gantry

@@ -131,7 +131,7 @@ Message ignored_warning(const RuntimeState& state, const std::string& variable) 
 
 std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   ProberOptions options;
-  options.program = find_probe(core_directory());
+  options.program = find_probe(library_directory());
   // Read by gantry-probe, later, when the working directory may be another.
   if (!state.options.config_file.empty())
     options.config_file = absolute_path(state.options.config_file);
