@@ -36,17 +36,23 @@ std::mutex& operators_mutex() {
   return mutex;
 }
 
-template <std::size_t i>
-int call_recorded(PackedValue* args, int* codes, int count, PackedValue* result, int* result_code,
-                  void* resource) {
-  const RecordedOperator& called = operators[i];
+// The place comes last, so that the other parameters stay in their registers.
+[[gnu::noinline]] int call_recorded(PackedValue* args, int* codes, int count, PackedValue* result,
+                                    int* result_code, void* resource, std::size_t place) {
+  const RecordedOperator& called = operators[place];
   const Span span(called.recorder, called.name, "call");
   return called.code(args, codes, count, result, result_code, resource);
 }
 
+template <std::size_t place>
+int call_recorded_at(PackedValue* args, int* codes, int count, PackedValue* result,
+                     int* result_code, void* resource) {
+  return call_recorded(args, codes, count, result, result_code, resource, place);
+}
+
 template <std::size_t... i>
 constexpr std::array<PackedCall, sizeof...(i)> callers_of(std::index_sequence<i...>) {
-  return {&call_recorded<i>...};
+  return {&call_recorded_at<i>...};
 }
 constexpr std::array callers = callers_of(std::make_index_sequence<OperatorCalls::max_recorded>());
 
