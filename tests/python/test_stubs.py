@@ -47,6 +47,9 @@ class Stubs(unittest.TestCase):
                         # after the signature of a method
                         self.assertTrue(one_line(getattr(found, member.name).__doc__).endswith(one_line(stated)))
 
+    def test_warn_of_arguments_of_a_wrong_kind(self):
+        self.assertIn("may end the process", one_line(_native.Function.__doc__))
+
     def test_have_the_parameters_of_methods(self):
         tensor = {item.name: item for item in self.classes["Tensor"].body if isinstance(item, ast.FunctionDef)}
 

@@ -143,7 +143,10 @@ char function_documentation[] =
     "Arguments are None, bool, int, float, str, bytes, arrays, shapes (tuples of integers), "
     "lists,\n"
     "gantry.Tensor, gantry.Object and functions. Arrays are borrowed for the call, and written by "
-    "functions\nthat return results in their arguments.";
+    "functions\nthat return results in their arguments.\n\n"
+    "Code that TVM 0.12 compiled, for example, trusts the kinds of its arguments: an integer where "
+    "it expects an\n"
+    "array may end the process. Models check their inputs; functions of a module do not.";
 
 PyType_Slot function_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_function)},
                                 {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
