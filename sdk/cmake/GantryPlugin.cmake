@@ -9,10 +9,12 @@
 # because the core uses no plugin that others can change. In the manifest @PROJECT_VERSION@, @GANTRY_PLUGIN_LIBRARY@ and
 # @GANTRY_PLUGIN_ABI@ are replaced.
 #
-# It is installed in two ways. The component plugin-<name> is the same directory, below
+# It is installed in three ways. The component plugin-<name> is the same directory, below
 # <prefix>/share/gantry/plugins.d. The component system-<name>, which only packages use, installs the library as
 # <prefix>/<libdir>/gantry/plugins.d/<id>/libgantry_<name>.so and the manifest, with the absolute path of the
-# library, as <prefix>/share/gantry/plugins.d/<id>.<architecture>.yaml.
+# library, as <prefix>/share/gantry/plugins.d/<id>.<architecture>.yaml. The component wheel-<name>, which exists when
+# scikit-build-core makes a wheel for Python, is the directory share/gantry/plugins.d/<id> of the wheel's data files,
+# which pip installs into the environment.
 #
 # MIN_MINOR is the oldest minor of the ABI with which the plugin works; default 0. The newest is that
 # of the SDK. Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
@@ -95,6 +97,11 @@ function(gantry_add_plugin name)
     install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
     install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
     gantry_install_in_system(${target} ${name} "${manifest}")
+    if(SKBUILD)
+      set(directory "${SKBUILD_DATA_DIR}/share/gantry/plugins.d/${GANTRY_PLUGIN_ID_${name}}")
+      install(TARGETS ${target} LIBRARY DESTINATION "${directory}" COMPONENT wheel-${name} EXCLUDE_FROM_ALL)
+      install(FILES "${manifest}" DESTINATION "${directory}" COMPONENT wheel-${name} EXCLUDE_FROM_ALL)
+    endif()
     set(GANTRY_PLUGIN_ID_${name} "${GANTRY_PLUGIN_ID_${name}}" PARENT_SCOPE)
     set(GANTRY_PLUGIN_MIN_MINOR_${name} "${plugin_MIN_MINOR}" PARENT_SCOPE)
   endif()

@@ -38,6 +38,7 @@ install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallSystemManifest.cmake
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY sdk/template sdk/example sdk/embed DESTINATION share/gantry/sdk COMPONENT sdk)
+install(PROGRAMS sdk/wheel/write-digests DESTINATION share/gantry/sdk/wheel COMPONENT sdk)
 install(FILES LICENSE sdk/README.md sdk/TUTORIAL.md sdk/ABI.md sdk/EMBED.md sdk/MANIFEST.md sdk/REASONS.md
   sdk/CONFORMANCE.md
   DESTINATION share/gantry/sdk COMPONENT sdk)

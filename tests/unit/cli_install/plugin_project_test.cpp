@@ -42,6 +42,9 @@ TEST(ProjectNames, ReplaceThoseOfTheTemplate) {
             "key acme.npu of npu_backend (npu backend, acme)");
   EXPECT_EQ(with_names("gantry_add_plugin(null SOURCES null_backend.c) null.yaml.in", names),
             "gantry_add_plugin(npu SOURCES npu_backend.c) npu.yaml.in");
+  EXPECT_EQ(
+      with_names("name = \"gantry-plugin-example.null\", components = [\"wheel-null\"]", names),
+      "name = \"gantry-plugin-acme.npu\", components = [\"wheel-npu\"]");
   EXPECT_EQ(with_names("return NULL; nullptr; std::nullopt", names),
             "return NULL; nullptr; std::nullopt");
 }

@@ -82,6 +82,7 @@ std::string with_names(std::string_view text, const ProjectNames& names) {
       {"_plugin(null", "_plugin(" + names.name},
       {"/null/", "/" + names.name + "/"},
       {"_test(null", "_test(" + names.name},
+      {"wheel-null", "wheel-" + names.name},
       {"Example", names.vendor},
   };
   std::string result(text);
