@@ -43,6 +43,7 @@ pip=$(ls /usr/share/python-wheels/pip-*.whl | tail -n 1)
 golden=tests/golden/data/tvm-0.12
 "$work/venv/bin/gantry" -q run "$golden/digits_mlp_c.so" --each --input "$golden/digits_mlp.input.npz" \
   --expect "$golden/digits_mlp_c.expected.npz" >"$work/run.log" 2>&1 || { cat "$work/run.log"; fail "gantry run"; }
+tests/python/plugin_wheel_test.sh "$build" "$work/venv"
 "$work/venv/bin/python" "$pip/pip" uninstall --quiet --yes gantry-runtime
 left=$(find "$work/venv" -path '*gantry*' ! -type d)
 [ -z "$left" ] || fail "uninstalling leaves $left"
