@@ -10,6 +10,8 @@ import http.client
 import json
 import os
 import pathlib
+import pickle
+import re
 import socket
 import statistics
 import subprocess
@@ -21,6 +23,9 @@ import pytest
 import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
+
+from gantry import serve
+from gantry.serve import kserve as kserve_adapter
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
 DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
@@ -35,10 +40,10 @@ CLIENTS = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 class Server:
     """A server of one model in a process of its own."""
 
-    def __init__(self, path, *options):
+    def __init__(self, path, *options, program=("-m", "gantry.serve.kserve")):
         self.ports = {"http": free_port(), "grpc": free_port()}
         ports = [f"--{name}_port={port}" for name, port in self.ports.items()]
-        command = [sys.executable, "-m", "gantry.serve.kserve", str(path), *ports]
+        command = [sys.executable, *program, str(path), *ports]
         command += ["--enable_latency_logging=false", *options]
         self.log = open(f"/tmp/gantry-kserve-{self.ports['http']}.log", "w+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
@@ -84,8 +89,8 @@ def free_port():
 
 
 @contextlib.contextmanager
-def serving(path, *options):
-    server = Server(path, *options)
+def serving(path, *options, **arguments):
+    server = Server(path, *options, **arguments)
     try:
         yield server.wait()
     finally:
@@ -315,6 +320,103 @@ def get_live(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.ports["http"], timeout=60)
     connection.request("GET", "/v2/health/live")
     assert connection.getresponse().status == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "processes"),
+    [([], 1), (["--workers=3"], 4), (["--workers=3", "--enable_grpc=false"], 3)],
+)
+def test_pool_is_a_share_of_the_cpus(options, processes, monkeypatch):
+    monkeypatch.setattr("gantry.serve.cpus", lambda: 12)
+
+    chosen = kserve_adapter._options().parse_args([str(DIGITS), *options])
+
+    assert kserve_adapter._threads(chosen) == 12 / processes
+
+
+def test_pool_of_a_worker_process_has_the_same_size():
+    model = kserve_adapter.Model("digits", str(DIGITS), threads=3)
+
+    copy = pickle.loads(pickle.dumps(model))
+
+    assert [m._served.threads for m in (model, copy)] == [3, 3]
+    assert copy._served is not model._served
+
+
+def test_workers_have_models_of_their_own():
+    with serving(DIGITS, "--workers=2") as server:
+        processes = children(server.process.pid)
+        for kind in CLIENTS:
+            output = output_name(server)
+            for x, expected in zip(IMAGES[:20], EXPECTED):
+                answer = infer(server.client(kind), kind, "digits_mlp_llvm", x, output=output)
+                numpy.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-6)
+        having = [p for p in processes if DIGITS.name in pathlib.Path(f"/proc/{p}/maps").read_text()]
+
+    assert len(having) == 2
+
+
+def children(process):
+    tasks = pathlib.Path(f"/proc/{process}/task")
+    return [int(n) for task in tasks.iterdir() for n in (task / "children").read_text().split()]
+
+
+def test_pool_sleeps_between_requests(tmp_path):
+    image = numpy.load(GOLDEN / "tvm-0.12" / "resnet20.input.npz")["data"][0]
+
+    # More threads than CPUs.
+    threads = 4 * serve.cpus()
+    with serving(GOLDEN / "tvm-0.12" / "resnet20_llvm.so", f"--threads={threads}") as server:
+        client = server.client("grpc")
+        output = client.get_model_metadata("resnet20_llvm", as_json=True)["outputs"][0]["name"]
+        infer(client, "grpc", "resnet20_llvm", image, name="data", output=output)
+        time.sleep(0.5)
+        seconds = -cpu_seconds(server.process.pid)
+        time.sleep(2)
+        seconds += cpu_seconds(server.process.pid)
+
+    assert seconds < 0.2
+
+
+def cpu_seconds(process):
+    """Return the CPU time that a process has used."""
+    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_documented_client_is_answered(digits, capsys):
+    document = pathlib.Path(__file__).parents[2] / "sdk" / "python" / "SERVING.md"
+    blocks = re.findall(r"^```python\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
+    (text,) = [text for text in blocks if "tritonclient" in text]
+    text = text.replace("localhost:8081", f"127.0.0.1:{digits.ports['grpc']}")
+    text = text.replace('"digits"', '"digits_mlp_llvm"').replace('"output"', repr(output_name(digits)))
+
+    exec(text, {})
+
+    assert capsys.readouterr().out.startswith("[[")
+
+
+def test_documented_command_serves(tmp_path):
+    document = pathlib.Path(__file__).parents[2] / "sdk" / "python" / "SERVING.md"
+    (line,) = re.findall(r"^python (-m gantry.serve.kserve \S+)$", document.read_text(), re.MULTILINE)
+    options, name = line.rsplit(maxsplit=1)
+    (tmp_path / name).symlink_to(DIGITS)
+
+    with serving(tmp_path / name, program=options.split()) as server:
+        assert server.client("http").is_model_ready(pathlib.Path(name).stem)
+
+
+def test_signature_is_that_of_the_warm_up_request(tmp_path):
+    path = tmp_path / "request.json"
+    shape = [2, 1, 8, 8]
+    entry = {"name": "x", "datatype": "FP32", "shape": shape, "data": [0.0] * 128}
+    path.write_text(json.dumps({"inputs": [entry]}))
+
+    # An artifact without names, datatypes and shapes.
+    with serving(STRIPPED, f"--warm-up={path}") as server:
+        metadata = server.client("http").get_model_metadata(STRIPPED.stem)
+
+    assert metadata["inputs"][0]["shape"] == shape
 
 
 def test_outputs_are_found_by_a_run(cnn):

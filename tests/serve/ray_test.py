@@ -4,12 +4,17 @@
 GANTRY_SERVE_RAY_SECONDS  duration of the load, 60; a node is removed after a third
 """
 
+import asyncio
 import concurrent.futures
 import http.client
 import json
 import os
 import pathlib
+import signal
+import re
 import statistics
+import subprocess
+import sys
 import threading
 import time
 
@@ -20,13 +25,16 @@ from ray import serve
 from ray._private import services
 from ray.cluster_utils import Cluster
 
-from gantry.serve.ray import Arguments, Predictor, app
+from ray.exceptions import ActorDiedError, ActorUnavailableError, OwnerDiedError
+
+from gantry.serve.ray import Arguments, Predictor, Replica, app, ask
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
 CNN = GOLDEN / "relax" / "cnn_dyn_llvm.so"
 DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
 DATA = numpy.load(GOLDEN / "relax" / "cnn_digits_test.npz")
 REPLICAS = 3
+DOCUMENT = pathlib.Path(__file__).parents[2] / "sdk" / "python" / "SERVING.md"
 
 
 get_node = services.get_node
@@ -45,15 +53,18 @@ def get_node_patiently(*arguments):
 
 @pytest.fixture(scope="module")
 def cluster():
-    head = {"num_cpus": 2, "include_dashboard": False}
+    head = {"num_cpus": 4, "include_dashboard": False}
     with pytest.MonkeyPatch.context() as patch:
         # Ray gives up on a node that takes 30 s to start, as on a busy host.
         patch.setattr(services, "get_node", get_node_patiently)
         patch.setenv("RAY_agent_register_timeout_ms", "300000")
         cluster = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
-            cluster.add_node(num_cpus=2)
+            cluster.add_node(num_cpus=4)
     ray.init(cluster.address)
+    # The nodes have one address here, at which their proxies would share a port. Clients are to use
+    # that of the head node.
+    serve.start(proxy_location="HeadOnly")
     yield cluster
     serve.shutdown()
     ray.shutdown()
@@ -156,15 +167,139 @@ def test_dataset_gets_the_outputs(cluster):
     )
 
 
+def test_requests_are_joined(cluster):
+    replica = Replica(Arguments(path=str(CNN), max_batch_size=16, batch_wait_s=5))
+    counts, run = [], replica._served.run
+    replica._served.run = lambda feeds: counts.append(len(feeds["x"])) or run(feeds)
+
+    async def ask_all():
+        return await asyncio.gather(*(replica({"x": DATA["x"][i : i + 1]}) for i in range(32)))
+
+    answers = asyncio.run(ask_all())
+
+    assert counts == [16, 16]
+    for i, answer in enumerate(answers):
+        assert_right(answer["output"], slice(i, i + 1))
+
+
+@pytest.mark.parametrize(("cpus", "threads"), [(1, 1), (2, 2), (0.5, 1)])
+def test_pool_has_the_assigned_cpus(cluster, cpus, threads):
+    @ray.remote(num_cpus=cpus)
+    def count():
+        return Arguments(path=str(DIGITS)).load().threads
+
+    assert ray.get(count.remote()) == threads
+
+
+class Failing:
+    """A method of a handle that fails a number of times."""
+
+    def __init__(self, error, times):
+        self.error, self.left = error, times
+
+    async def remote(self, value):
+        self.left -= 1
+        if self.left >= 0:
+            raise self.error
+        return value
+
+
+LOST = [ActorDiedError(), ActorUnavailableError("lost", None), OwnerDiedError(b"0" * 28, None, "")]
+
+
+@pytest.mark.parametrize("error", LOST, ids=lambda error: type(error).__name__)
+def test_lost_request_is_repeated(error):
+    assert asyncio.run(ask(Failing(error, 2), 5)) == 5
+
+
+def test_failure_of_the_model_is_not_repeated():
+    method = Failing(ValueError("wrong"), 1)
+
+    with pytest.raises(ValueError, match="wrong"):
+        asyncio.run(ask(method, 5))
+    assert method.left == 0
+
+
+def test_repetition_ends():
+    with pytest.raises(ActorDiedError):
+        asyncio.run(ask(Failing(ActorDiedError(), 2), 5, attempts=2))
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_documented_command_starts_the_application(cluster):
+    (line,) = re.findall("^serve run .*$", "\n".join(blocks("sh")), re.MULTILINE)
+    program, *words = line.replace("/models/digits.so", str(DIGITS)).split()
+    # Beside the other application; as many CPUs as there are in all nodes beside it.
+    words[1:1] = [f"--address={cluster.address}", "--name=digits", "--route-prefix=/digits"]
+    command = [str(pathlib.Path(sys.executable).with_name(program)), *words]
+    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"]
+    expected = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp_llvm.expected.npz")["output"]
+
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        metadata = wait_for("/digits", process)
+        answer = get("/digits", body("x", images[0]))
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(120)
+
+    assert [x["name"] for x in metadata["inputs"]] == ["x"]
+    numpy.testing.assert_allclose(
+        answer["outputs"][0]["data"], expected[0].ravel(), rtol=1e-5, atol=1e-6
+    )
+
+
+def wait_for(path, process):
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            return get(path)
+        except (AssertionError, OSError):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def test_documented_handle_answers(cluster):
+    (text,) = [text for text in blocks("python") if "handle.remote" in text]
+    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"][0]
+    names = {"images": images}
+
+    try:
+        exec(text.replace("/models/digits.so", str(DIGITS)), names)
+    finally:
+        serve.delete("default")
+
+    assert names["y"].shape == (1, 10)
+
+
+def test_documented_dataset_is_written(cluster, tmp_path):
+    (text,) = [text for text in blocks("python") if "map_batches" in text]
+    text = text.replace("/models/digits.so", str(DIGITS)).replace("concurrency=8", "concurrency=2")
+    for name in ("digits", "answers"):
+        text = text.replace(f"s3://{name}", str(tmp_path / name))
+    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"].reshape(-1, 64)
+    ray.data.from_numpy(images, column="x").write_parquet(str(tmp_path / "digits"))
+
+    exec(text, {})
+
+    assert ray.data.read_parquet(str(tmp_path / "answers")).count() == len(images)
+
+
 def test_no_request_fails_when_a_node_is_removed(cluster, cnn, capsys):
     handle, x, y = cnn
     seconds = float(os.environ.get("GANTRY_SERVE_RAY_SECONDS", 60))
-    stop, latencies = threading.Event(), {"http": [], "handle": []}
+    # Answers of more than 100 KB stay in the memory of the replica's node until they are fetched.
+    kinds = ["http", "handle"] * 7 + ["large"] * 2
+    stop, latencies = threading.Event(), {kind: [] for kind in kinds}
 
     def load(kind, first):
         i = first
         while not stop.is_set():
-            rows = slice(i % 72, i % 72 + 1)
+            rows = [i % 72] * (2_600 if kind == "large" else 1)
             began = time.perf_counter()
             if kind == "http":
                 answer = get("/cnn", body(x, DATA["x"][rows]))["outputs"][0]["data"]
@@ -176,11 +311,11 @@ def test_no_request_fails_when_a_node_is_removed(cluster, cnn, capsys):
 
     nodes = replica_nodes()
     assert len(nodes) == REPLICAS, nodes
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        clients = [pool.submit(load, ("http", "handle")[k % 2], k) for k in range(16)]
+    with concurrent.futures.ThreadPoolExecutor(len(kinds)) as pool:
+        clients = [pool.submit(load, kind, k) for k, kind in enumerate(kinds)]
         stop.wait(seconds / 3)
         before = {kind: len(done) for kind, done in latencies.items()}
-        cluster.remove_node(cluster.worker_nodes and list(cluster.worker_nodes)[0], False)
+        take_away(cluster, list(cluster.worker_nodes)[0])
         stop.wait(seconds * 2 / 3)
         stop.set()
         failures = [error for client in clients if (error := client.exception())]
@@ -198,8 +333,18 @@ def test_no_request_fails_when_a_node_is_removed(cluster, cnn, capsys):
     assert all(len(done) > before[kind] for kind, done in latencies.items())
 
 
+def take_away(cluster, node):
+    """Kill all processes of a node at once, its replica before it can finish a request."""
+    (raylet,) = node.all_processes["raylet"]
+    tasks = pathlib.Path(f"/proc/{raylet.process.pid}/task")
+    children = [int(n) for task in tasks.iterdir() for n in (task / "children").read_text().split()]
+    for process in (raylet.process.pid, *children):
+        os.kill(process, signal.SIGKILL)
+    cluster.remove_node(node, allow_graceful=False)
+
+
 def replica_nodes():
     """Return the nodes that have a replica of the model."""
     actors = ray._private.state.actors().values()
-    named = [a for a in actors if a["State"] == "ALIVE" and "#cnn#Replica#" in a["Name"]]
+    named = [a for a in actors if a["State"] == "ALIVE" and "::cnn#Replica#" in a["Name"]]
     return {a["Address"]["NodeID"] for a in named}

@@ -121,16 +121,21 @@ def _options() -> argparse.ArgumentParser:
     return parser
 
 
+def _threads(chosen: argparse.Namespace) -> int:
+    """Return the number of threads of each process."""
+    # With several workers, those serve HTTP and this process serves gRPC.
+    processes = 1 if chosen.workers == 1 else chosen.workers + bool(chosen.enable_grpc)
+    return chosen.threads or share(processes)
+
+
 def main() -> None:
     parser = _options()
     chosen = parser.parse_args()
-    # With several workers, those serve HTTP and this process serves gRPC.
-    processes = 1 if chosen.workers == 1 else chosen.workers + bool(chosen.enable_grpc)
     try:
         model = Model(
             chosen.model_name or pathlib.Path(chosen.path).stem,
             chosen.path,
-            threads=chosen.threads or share(processes),
+            threads=_threads(chosen),
             executors=chosen.executors,
             device=chosen.device,
             function=chosen.function,

@@ -40,6 +40,7 @@ class ServedModel:
         """
         self.executors = executors or threads
         runtime = gantry.Runtime(threads=threads)
+        self.threads: int = runtime.configuration()["threads"]
         self._model = runtime.load(path, device=device, executors=self.executors)
         self._function = function
         stated = self._model.signature(function)

@@ -16,7 +16,7 @@ import ray
 import starlette.requests
 import starlette.responses
 from ray import serve
-from ray.exceptions import ActorDiedError, ActorUnavailableError
+from ray.exceptions import ObjectLostError, RayActorError
 
 from gantry.serve import rows, signature
 from gantry.serve.model import ServedModel, decode
@@ -83,12 +83,13 @@ async def ask(method, *arguments, attempts: int = 8):
     """Call a method of a deployment's handle, again if its replica dies meanwhile.
 
     Serve itself calls again only if the replica dies before it has accepted the request. Models
-    have no side effects, so that a request may run twice.
+    have no side effects, so that a request may run twice. An answer may also be lost with the node
+    that has it in memory.
     """
     for left in reversed(range(attempts)):
         try:
             return await method.remote(*arguments)
-        except (ActorDiedError, ActorUnavailableError):
+        except (RayActorError, ObjectLostError):
             if left == 0:
                 raise
             await asyncio.sleep(0.1 * (attempts - left))
