@@ -31,6 +31,8 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
 DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
 IMAGES = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"]
 EXPECTED = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp_llvm.expected.npz")["output"]
+# States names only of its inputs.
+COPY = GOLDEN / "relax" / "instr_copy10.so"
 # Any number of images; runs of 10,000 of them and more take seconds.
 CNN = GOLDEN / "relax" / "cnn_dyn_llvm.so"
 
@@ -361,10 +363,9 @@ def children(process):
     return [int(n) for task in tasks.iterdir() for n in (task / "children").read_text().split()]
 
 
-def test_pool_sleeps_between_requests(tmp_path):
+def test_pool_sleeps_between_requests():
     image = numpy.load(GOLDEN / "tvm-0.12" / "resnet20.input.npz")["data"][0]
-
-    # More threads than CPUs.
+    # more than there are CPUs
     threads = 4 * serve.cpus()
     with serving(GOLDEN / "tvm-0.12" / "resnet20_llvm.so", f"--threads={threads}") as server:
         client = server.client("grpc")
@@ -408,15 +409,27 @@ def test_documented_command_serves(tmp_path):
 
 def test_signature_is_that_of_the_warm_up_request(tmp_path):
     path = tmp_path / "request.json"
-    shape = [2, 1, 8, 8]
-    entry = {"name": "x", "datatype": "FP32", "shape": shape, "data": [0.0] * 128}
+    entry = {"name": "x", "datatype": "INT32", "shape": [2, 3], "data": [1, 2, 3, 4, 5, 6]}
     path.write_text(json.dumps({"inputs": [entry]}))
 
-    # An artifact without names, datatypes and shapes.
-    with serving(STRIPPED, f"--warm-up={path}") as server:
-        metadata = server.client("http").get_model_metadata(STRIPPED.stem)
+    with serving(COPY, f"--warm-up={path}") as server:
+        metadata = server.client("http").get_model_metadata(COPY.stem)
+        wrong = json.dumps({"inputs": [{**entry, "shape": [6]}]})
+        status, text = server.post(f"/v2/models/{COPY.stem}/infer", wrong, JSON)
 
-    assert metadata["inputs"][0]["shape"] == shape
+    assert metadata["inputs"] == [{"name": "x", "datatype": "INT32", "shape": [2, 3]}]
+    assert metadata["outputs"] == [{"name": "output", "datatype": "INT32", "shape": [2, 3]}]
+    assert status == 400
+    assert "has shape [6], the model takes [2, 3]" in text
+
+
+def test_artifact_without_signature_is_refused():
+    command = [sys.executable, "-m", "gantry.serve.kserve", str(COPY)]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 1
+    assert "does not state its inputs: give a signature or a warm-up request" in done.stderr
 
 
 def test_outputs_are_found_by_a_run(cnn):

@@ -6,12 +6,14 @@ GANTRY_SERVE_RAY_SECONDS  duration of the load, 60; a node is removed after a th
 
 import asyncio
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
 import pathlib
-import signal
 import re
+import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -51,16 +53,27 @@ def get_node_patiently(*arguments):
             time.sleep(1)
 
 
+def node():
+    """Return arguments of a node. It does not start if it has to wait for ports of its agents."""
+    ports = ("metrics_agent", "metrics_export", "dashboard_agent_listen", "runtime_env_agent")
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(socket.socket()) for _ in ports]
+        for listener in listeners:
+            listener.bind(("", 0))
+        numbers = [listener.getsockname()[1] for listener in listeners]
+    return {"num_cpus": 4, **{f"{name}_port": number for name, number in zip(ports, numbers)}}
+
+
 @pytest.fixture(scope="module")
 def cluster():
-    head = {"num_cpus": 4, "include_dashboard": False}
+    head = {**node(), "include_dashboard": False}
     with pytest.MonkeyPatch.context() as patch:
         # Ray gives up on a node that takes 30 s to start, as on a busy host.
         patch.setattr(services, "get_node", get_node_patiently)
         patch.setenv("RAY_agent_register_timeout_ms", "300000")
         cluster = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
-            cluster.add_node(num_cpus=4)
+            cluster.add_node(**node())
     ray.init(cluster.address)
     # The nodes have one address here, at which their proxies would share a port. Clients are to use
     # that of the head node.
