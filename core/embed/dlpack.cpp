@@ -2,12 +2,16 @@
 #include "core/embed/dlpack.hpp"
 
 #include "core/runtime/devices.hpp"
+#include "core/tensor/stream_order.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::dlpack {
@@ -17,11 +21,11 @@ static_assert(sizeof(DLManagedTensor) == 64 && sizeof(DLManagedTensorVersioned) 
 
 // The tensor that an imported one was made from.
 struct Imported {
-  DLManagedTensorVersioned* versioned;
-  DLManagedTensor* plain;
+  Managed managed;
   bool is_read_only;
 
   void destroy() const {
+    const auto& [versioned, plain] = managed;
     if (versioned != nullptr && versioned->deleter != nullptr) versioned->deleter(versioned);
     if (plain != nullptr && plain->deleter != nullptr) plain->deleter(plain);
   }
@@ -37,9 +41,9 @@ constexpr gantry_object_type imported_type = {
     }};
 
 // A struct for a consumer, with the tensor that owns the memory.
-template <class Managed>
+template <class Struct>
 struct Exported {
-  Managed managed{};
+  Struct managed{};
   Ref<TensorObject> owner;
   std::vector<std::int64_t> extents;
 };
@@ -47,9 +51,9 @@ struct Exported {
 // Numbers of devices that DLPack assigns are below those that a runtime assigns.
 constexpr std::int32_t first_own_number = 64;
 
-template <class Managed>
-Result<std::unique_ptr<Exported<Managed>>> exported(TensorObject& tensor) {
-  auto made = std::make_unique<Exported<Managed>>();
+template <class Struct>
+Result<std::unique_ptr<Exported<Struct>>> exported(TensorObject& tensor) {
+  auto made = std::make_unique<Exported<Struct>>();
   made->owner = Ref<TensorObject>::share(&tensor);
   gantry_tensor& out = made->managed.tensor;
   out = tensor.tensor;
@@ -64,16 +68,38 @@ Result<std::unique_ptr<Exported<Managed>>> exported(TensorObject& tensor) {
   out.shape = made->extents.data();
   out.strides = strides.data();
   made->managed.manager = made.get();
-  made->managed.deleter = [](Managed* self) {
-    delete static_cast<Exported<Managed>*>(self->manager);
+  made->managed.deleter = [](Struct* self) {
+    delete static_cast<Exported<Struct>*>(self->manager);
   };
   return made;
 }
 
+// device   [in]   of the memory, with the name `name`
+Status order(const Device& kind, gantry_device_id device, std::string_view name,
+             const Streams& streams) {
+  const StreamObject* const stream = streams.stream;
+  if (stream != nullptr && !same_device(stream->device, device)) {
+    return invalid("dlpack_import_after: stream is of another device than the tensor, which is on ",
+                   name)
+        .with_reason("STREAM");
+  }
+  if (device.type == kCpu && streams.produced != nullptr) {
+    return invalid("dlpack_import_after: produced is not NULL, and the tensor is on ", name,
+                   ", which has no streams")
+        .with_reason("STREAM");
+  }
+  void* const later = stream != nullptr ? stream->handle : nullptr;
+  if (streams.produced == later) return {};
+  Status ordered = order_streams(kind, {device.index, streams.produced}, {device.index, later});
+  if (ordered.ok()) return ordered;
+  return std::move(ordered).failure().at("while importing a DLPack tensor on ", name);
+}
+
 }  // namespace
 
-Result<Ref<TensorObject>> import_tensor(RuntimeState& state, DLManagedTensorVersioned* versioned,
-                                        DLManagedTensor* plain) {
+Result<Ref<TensorObject>> import_tensor(RuntimeState& state, const Managed& managed,
+                                        const Streams* streams) {
+  const auto& [versioned, plain] = managed;
   if (versioned != nullptr && versioned->major != kMajor) {
     return unsupported("dlpack_import: the tensor has version ", versioned->major, ".",
                        versioned->minor, " of DLPack, this version reads ", kMajor)
@@ -82,14 +108,16 @@ Result<Ref<TensorObject>> import_tensor(RuntimeState& state, DLManagedTensorVers
   gantry_tensor what = versioned != nullptr ? versioned->tensor : plain->tensor;
   if (what.device.type == kCudaHost) what.device = {kCpu, 0};
   GANTRY_TRY(const auto device, state.device(what.device.type));
-  GANTRY_CHECK(device_at(*device, what.device.index, concat(device->name, ":", what.device.index)));
+  const std::string name = concat(device->name, ":", what.device.index);
+  GANTRY_CHECK(device_at(*device, what.device.index, name));
+  if (streams != nullptr) GANTRY_CHECK(order(*device, what.device, name, *streams));
   const bool is_read_only = versioned != nullptr && (versioned->flags & kReadOnly) != 0;
   // Without its tensors at first: a failure from here on leaves them to the caller.
   auto imported = std::make_unique<Imported>();
   GANTRY_TRY(const ObjectPtr owner, new_opaque(&imported_type, imported.get(), state.life()));
   Imported& kept = *imported.release();
   GANTRY_TRY(Ref<TensorObject> tensor, tensor_view(what, owner.get()));
-  kept = {versioned, plain, is_read_only};
+  kept = {managed, is_read_only};
   return tensor;
 }
 

@@ -5,6 +5,7 @@
 // source   https://dmlc.github.io/dlpack/latest/c_api.html
 #pragma once
 
+#include "core/embed/stream.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
 
@@ -39,9 +40,25 @@ constexpr std::uint64_t kReadOnly = 1;
 // Memory of the host that CUDA has locked.
 constexpr std::int32_t kCudaHost = 3;
 
-// See gantry_embed::dlpack_import. One of the two is NULL.
-Result<Ref<TensorObject>> import_tensor(RuntimeState& state, DLManagedTensorVersioned* versioned,
-                                        DLManagedTensor* plain);
+// A tensor of one of the two forms; the other is NULL.
+struct Managed {
+  DLManagedTensorVersioned* versioned;
+  DLManagedTensor* plain;
+};
+
+// The stream whose work writes a tensor, and the one whose later work follows it.
+struct Streams {
+  // of the device of the tensor; NULL: its default stream
+  void* produced;
+  // the same
+  const StreamObject* stream;
+};
+
+// See gantry_embed::dlpack_import and dlpack_import_after.
+//
+// streams  [in]   NULL: the work that writes the memory is complete
+Result<Ref<TensorObject>> import_tensor(RuntimeState& state, const Managed& managed,
+                                        const Streams* streams);
 
 // See gantry_embed::dlpack_export. The work on the memory is complete.
 //

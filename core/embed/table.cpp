@@ -2,7 +2,6 @@
 //
 // The table of gantry/embed.h. None of its functions throws.
 #include "core/embed/arguments.hpp"
-#include "core/embed/dlpack.hpp"
 #include "core/embed/foreign_tensor.hpp"
 #include "core/embed/functions.hpp"
 #include "core/embed/give.hpp"
@@ -13,7 +12,7 @@
 #include "core/embed/reports.hpp"
 #include "core/embed/run.hpp"
 #include "core/embed/runtime_options.hpp"
-#include "core/embed/stream.hpp"
+#include "core/embed/stream_functions.hpp"
 #include "core/embed/task.hpp"
 #include "core/runtime/state.hpp"
 
@@ -33,14 +32,6 @@ void retain(gantry_object* object) {
 
 void release(gantry_object* object) {
   if (object != nullptr) gantry_release(object);
-}
-
-// Returns the handle of a stream; NULL, the default one, if there is none.
-Result<void*> handle_of(gantry_object* stream, const RuntimeState& runtime,
-                        std::string_view function) {
-  if (stream == nullptr) return static_cast<void*>(nullptr);
-  GANTRY_TRY(const StreamObject* given, stream_argument(stream, runtime, function));
-  return given->handle;
 }
 
 gantry_code runtime_new(const gantry_runtime_options* options, gantry_object** runtime,
@@ -127,60 +118,6 @@ gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
     known.struct_size = size;
     std::memcpy(run, &known, std::min<std::size_t>(size, sizeof known));
     return {};
-  });
-}
-
-gantry_code dlpack_import(gantry_object* object, DLManagedTensorVersioned* versioned,
-                          DLManagedTensor* plain, gantry_value* tensor, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_import"));
-    GANTRY_CHECK(check_pointer(tensor, "dlpack_import", "tensor"));
-    if ((versioned == nullptr) == (plain == nullptr)) {
-      return invalid("dlpack_import: ", versioned == nullptr ? "neither" : "each",
-                     " of versioned and plain is given, expected one")
-          .with_reason("ARGUMENT_KIND");
-    }
-    return give(dlpack::import_tensor(RuntimeAccess::state(runtime->runtime), versioned, plain),
-                tensor);
-  });
-}
-
-gantry_code dlpack_export(gantry_object* object, gantry_object* tensor, std::uint32_t max_version,
-                          gantry_object* stream, void** managed, gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_export"));
-    GANTRY_CHECK(check_pointer(managed, "dlpack_export", "managed"));
-    GANTRY_TRY(TensorObject * exported, tensor_argument(tensor, "dlpack_export"));
-    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
-    GANTRY_TRY(void* const handle, handle_of(stream, state, "dlpack_export"));
-    const gantry_device_id device = exported->tensor.device;
-    if (device.type != kCpu) GANTRY_CHECK(gantry::synchronize(state, device, handle));
-    GANTRY_TRY(*managed, dlpack::export_tensor(*exported, max_version >> 16));
-    return {};
-  });
-}
-
-gantry_code stream_new(gantry_object* object, gantry_device_id device, gantry_object** stream,
-                       gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_new"));
-    GANTRY_CHECK(check_pointer(stream, "stream_new", "stream"));
-    return give(new_stream(RuntimeAccess::state(runtime->runtime), device), stream);
-  });
-}
-
-void* stream_handle(gantry_object* object) {
-  const StreamObject* const stream = as_stream(object);
-  return stream != nullptr ? stream->handle : nullptr;
-}
-
-gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_object* stream,
-                        gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "synchronize"));
-    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
-    GANTRY_TRY(void* const handle, handle_of(stream, state, "synchronize"));
-    return gantry::synchronize(state, device, handle);
   });
 }
 
@@ -288,11 +225,11 @@ constexpr gantry_embed table = {
     .run = run,
     .load_memory = load_functions::load_memory,
     .load_reader = load_functions::load_reader,
-    .dlpack_import = dlpack_import,
-    .dlpack_export = dlpack_export,
-    .stream_new = stream_new,
-    .stream_handle = stream_handle,
-    .synchronize = synchronize,
+    .dlpack_import = stream_functions::dlpack_import,
+    .dlpack_export = stream_functions::dlpack_export,
+    .stream_new = stream_functions::stream_new,
+    .stream_handle = stream_functions::stream_handle,
+    .synchronize = stream_functions::synchronize,
     .task_new = task_new,
     .task_cancel = task_cancel,
     .task_handle = task_handle,
@@ -308,6 +245,7 @@ constexpr gantry_embed table = {
     .tensor_view = tensor_view,
     .find = find,
     .call = call,
+    .dlpack_import_after = stream_functions::dlpack_import_after,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/tensor/cpu_device.hpp"
+#include "core/tensor/stream_order.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
@@ -102,48 +103,16 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
   return {};
 }
 
-// Orders future work on the stream of device `later` after the work that is already on the stream
-// of device `earlier`. If the table has no events, blocks until that work is complete.
-Status order(const Device& device, gantry_device_id earlier, gantry_device_id later,
-             const gantry_env* env) {
-  if (!may_call(device))
-    return process_end_error(concat("ordering streams of ", described(device)));
-  StatusBuffer status;
-  const gantry_device_table& table = *device.table;
-  void* const earlier_stream = stream_for(earlier, env);
-  void* event = nullptr;
-  gantry_code code = status.call([&](gantry_status* out) {
-    return table.event_create(device.self, earlier.index, 0, &event, out);
-  });
-  const bool made = code == GANTRY_OK;
-  if (made) {
-    code = status.call([&](gantry_status* out) {
-      const gantry_code recorded =
-          table.event_record(device.self, earlier.index, event, earlier_stream, out);
-      if (recorded != GANTRY_OK) return recorded;
-      return table.event_wait(device.self, later.index, event, stream_for(later, env), out);
-    });
-    table.event_destroy(device.self, earlier.index, event);
-  }
-  if (code == GANTRY_UNSUPPORTED) {
-    code = status.call([&](gantry_status* out) {
-      return table.synchronize(device.self, earlier.index, earlier_stream, out);
-    });
-  }
-  if (code != GANTRY_OK) {
-    return status.error(code, concat("ordering streams of ", described(device)));
-  }
-  return {};
-}
-
 // Copies between devices of one table. Between two devices, the copy is on the stream of the
 // source, after work that is already on the stream of the target and before later work on it.
 Status copy_within(const Device& device, const gantry_copy& what, const gantry_env* env) {
   const gantry_device_id from = what.from.device, to = what.to.device;
   if (from.index == to.index) return table_copy(device, from, what, env);
-  GANTRY_CHECK(order(device, to, from, env));
+  const DeviceStream source{from.index, stream_for(from, env)},
+      target{to.index, stream_for(to, env)};
+  GANTRY_CHECK(order_streams(device, target, source));
   Status copied = table_copy(device, from, what, env);
-  if (copied.ok()) return order(device, from, to, env);
+  if (copied.ok()) return order_streams(device, source, target);
   if (copied.error().code != Code::unsupported) return copied;
   return copy_staged(device, device, what, env);
 }

@@ -217,6 +217,16 @@ TEST_F(EmbedCxx, PassesTensorsThroughDlPack) {
   EXPECT_THAT(back.elements<float>(), ElementsAre(2.5f, 2.5f, 2.5f, 2.5f));
 }
 
+TEST_F(EmbedCxx, ImportsDlPackTensorsAfterTheWorkInAStream) {
+  const Tensor made = runtime.tensor({4}, dtypes::float32).value();
+  const Stream stream = runtime.stream(made.device()).value();
+  DLManagedTensorVersioned* const managed = runtime.to_dlpack(made).value();
+
+  const Tensor back = runtime.from_dlpack(managed, nullptr, stream).value();
+
+  EXPECT_EQ(back.data(), made.data());
+}
+
 TEST_F(EmbedCxx, SharesAPool) {
   const Pool pool = Pool::create(3, false).value();
   RuntimeOptions options = options_of_build();

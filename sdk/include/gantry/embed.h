@@ -10,32 +10,7 @@
 //     if (!code) code = embed->model_new(module, NULL, &model, &status);
 //     if (!code) code = embed->run(model, &run, &status);
 //
-// Objects. Runtimes, pools and models are objects, as modules, functions and tensors are (object.h). A
-// function that returns an object returns one reference, which the caller owns. An object keeps
-// everything that it needs alive, including its runtime, so references may be released in any order
-// and on any thread. Releasing the last reference to a runtime and to the objects that it has made
-// ends it.
-//
-// Values, tensors, look-ups, calls and devices are those of the plugin ABI: host() returns a table
-// of the functions that a plugin uses (host.h). gantry_call() calls a function without a detour
-// through the host (call.h).
-//
-// Arguments are borrowed for the call, unless a comment states otherwise. An argument of another
-// kind than required is INVALID (ARGUMENT_KIND); so is a required pointer that is NULL. Functions
-// that take a gantry_status* follow its contract (status.h). A function that fails leaves its
-// outputs unchanged and holds no reference that it did not hold before, unless its comment states
-// otherwise.
-//
-// Threads. Every function may be called on any thread, also on several at the same time.
-//
-// After fork(), a child can release the objects of its parent but cannot use them: functions of
-// this table fail, UNAVAILABLE (PROCESS_FORKED). If the parent had opened no plugin, the child can
-// create a runtime of its own.
-//
-// Growth. The table and the structs that begin with struct_size grow at their ends only. A caller
-// sets struct_size with sizeof, and members that it does not use to 0. A larger struct of a later
-// version is accepted if the members that this version does not know are 0; otherwise UNSUPPORTED
-// (STRUCT_SIZE). Flags that this version does not know are UNSUPPORTED (FLAGS).
+// The rules for objects, arguments, threads and growth are in embed_types.h.
 #ifndef GANTRY_EMBED_H
 #define GANTRY_EMBED_H
 
@@ -338,6 +313,22 @@ typedef struct gantry_embed {
                       gantry_object** function, gantry_status* status);
   gantry_code (*call)(gantry_object* function, const gantry_env* env, const gantry_value* args,
                       int32_t count, gantry_value* result, gantry_status* status);
+
+  // As dlpack_import, for memory that work in a stream may still write. Later work in `stream`
+  // follows the work that is in `produced` now; the call waits for that work only if the device has
+  // no events.
+  //
+  // produced [in]   of the tensor's device: the result of stream_handle, or a stream of a producer
+  //                 that uses the same driver (CUDA: a CUstream). NULL: the default stream of the
+  //                 device; of memory on the CPU, NULL
+  // stream   [in]   of the tensor's device; NULL: its default stream
+  // returns  also INVALID  a stream of another device or runtime (STREAM)
+  //               others   of the device
+  gantry_code (*dlpack_import_after)(gantry_object* runtime,
+                                     struct DLManagedTensorVersioned* versioned,
+                                     struct DLManagedTensor* plain, void* produced,
+                                     gantry_object* stream, gantry_value* tensor,
+                                     gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

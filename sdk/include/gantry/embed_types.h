@@ -1,6 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gantry/embed_types.h - what the functions of gantry/embed.h take and return. The rules are there.
+// gantry/embed_types.h - the rules of gantry/embed.h, and what its functions take and return.
+//
+// Objects. Runtimes, pools and models are objects, as modules, functions and tensors are (object.h). A
+// function that returns an object returns one reference, which the caller owns. An object keeps
+// everything that it needs alive, including its runtime, so references may be released in any order
+// and on any thread. Releasing the last reference to a runtime and to the objects that it has made
+// ends it.
+//
+// Values, tensors, look-ups, calls and devices are those of the plugin ABI: host() returns a table
+// of the functions that a plugin uses (host.h). gantry_call() calls a function without a detour
+// through the host (call.h).
+//
+// Arguments are borrowed for the call, unless a comment states otherwise. An argument of another
+// kind than required is INVALID (ARGUMENT_KIND); so is a required pointer that is NULL. Functions
+// that take a gantry_status* follow its contract (status.h). A function that fails leaves its
+// outputs unchanged and holds no reference that it did not hold before, unless its comment states
+// otherwise.
+//
+// Threads. Every function may be called on any thread, also on several at the same time.
+//
+// After fork(), a child can release the objects of its parent but cannot use them: functions of
+// the table fail, UNAVAILABLE (PROCESS_FORKED). If the parent had opened no plugin, the child can
+// create a runtime of its own.
+//
+// Growth. The table and the structs that begin with struct_size grow at their ends only. A caller
+// sets struct_size with sizeof, and members that it does not use to 0. A larger struct of a later
+// version is accepted if the members that this version does not know are 0; otherwise UNSUPPORTED
+// (STRUCT_SIZE). Flags that this version does not know are UNSUPPORTED (FLAGS). A program that may run
+// with an earlier library tests the table with GANTRY_HAS before it calls a function that was added.
 #ifndef GANTRY_EMBED_TYPES_H
 #define GANTRY_EMBED_TYPES_H
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams of the C API, on the example accelerator of the SDK.
+#include "core/embed/dlpack.hpp"
+
 #include "tests/unit/embed/embedded.hpp"
+
+#include <algorithm>
 
 namespace gantry {
 namespace {
@@ -122,6 +126,139 @@ TEST_F(EmbedStream, OfADeviceWithoutANumberHasNoDlPackTensors) {
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().reason, "DLPACK_DEVICE");
+}
+
+// DLPack tensors over memory of the accelerator that a stream writes.
+class ProducedTensor : public EmbedStream {
+ protected:
+  ProducedTensor() {
+    managed.major = 1;
+    managed.manager = &deleted;
+    managed.deleter = [](DLManagedTensorVersioned* self) { ++*static_cast<int*>(self->manager); };
+    managed.tensor = *made.tensor();
+  }
+  Value new_tensor(float element) const {
+    std::vector<float> elements(count, element);
+    const std::int64_t shape[] = {count};
+    gantry_tensor from = test::tensor_of(elements, shape), like = from;
+    like.device = device;
+    gantry_value there{};
+    EXPECT_EQ(host->tensor_new(host, &like, {}, 0, &there, nullptr), GANTRY_OK);
+    EXPECT_EQ(host->tensor_copy(host, &from, gantry_value_tensor(&there), nullptr, nullptr),
+              GANTRY_OK);
+    return Value::adopt(there);
+  }
+  // Leaves work in the stream that takes a while and ends with `last` in `made`.
+  void produce(const ObjectRef& stream, float last) const {
+    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr};
+    const Value before = new_tensor(-1), after = new_tensor(last);
+    for (int i = 0; i < 50; ++i) {
+      EXPECT_EQ(host->tensor_copy(host, before.tensor(), made.tensor(), &env, nullptr), GANTRY_OK);
+    }
+    EXPECT_EQ(host->tensor_copy(host, after.tensor(), made.tensor(), &env, nullptr), GANTRY_OK);
+  }
+  Status import_after(void* produced, const ObjectRef& stream = {},
+                      DLManagedTensor* plain = nullptr) {
+    gantry_value out{};
+    const Status status = done([&](gantry_status* reported) {
+      return embed().dlpack_import_after(runtime.get(), plain == nullptr ? &managed : nullptr,
+                                         plain, produced, stream.get(), &out, reported);
+    });
+    imported = Value::adopt(out);
+    return status;
+  }
+  // Returns the first and the last element as work in a stream sees them.
+  std::vector<float> ends_of_import(const ObjectRef& stream) const {
+    std::vector<float> to(count);
+    const std::int64_t shape[] = {count};
+    gantry_tensor target = test::tensor_of(to, shape);
+    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr};
+    EXPECT_EQ(host->tensor_copy(host, imported.tensor(), &target, &env, nullptr), GANTRY_OK);
+    return {to.front(), to.back()};
+  }
+
+  static constexpr std::int64_t count = 1 << 20;
+  Value made = new_tensor(0);
+  Value imported;
+  int deleted = 0;
+  DLManagedTensorVersioned managed{};
+};
+
+TEST_F(ProducedTensor, IsUsedAfterTheWorkThatWritesIt) {
+  const ObjectRef producer = stream(device).value(), consumer = stream(device).value();
+  produce(producer, 2.5f);
+
+  expect_ok(import_after(embed().stream_handle(producer.get()), consumer));
+
+  EXPECT_EQ(ends_of_import(consumer), std::vector<float>({2.5f, 2.5f}));
+  imported = Value();
+  EXPECT_EQ(deleted, 1);
+}
+
+TEST_F(ProducedTensor, IsUsedInTheDefaultStreamToo) {
+  const ObjectRef producer = stream(device).value();
+  produce(producer, 4.5f);
+
+  expect_ok(import_after(embed().stream_handle(producer.get())));
+
+  EXPECT_EQ(ends_of_import({}), std::vector<float>({4.5f, 4.5f}));
+}
+
+TEST_F(ProducedTensor, OfTheDefaultStreamIsUsedAfterItsWork) {
+  const ObjectRef consumer = stream(device).value();
+  produce({}, 3.5f);
+
+  expect_ok(import_after(nullptr, consumer));
+
+  EXPECT_EQ(ends_of_import(consumer), std::vector<float>({3.5f, 3.5f}));
+}
+
+TEST_F(ProducedTensor, IsRefusedInAStreamOfAnotherDevice) {
+  const ObjectRef of_cpu = stream({1, 0}).value();
+
+  const Status status = import_after(nullptr, of_cpu);
+
+  expect_error(status, Code::invalid, "STREAM",
+               "dlpack_import_after: stream is of another device than the tensor, which is on "
+               "abacus:0");
+  EXPECT_EQ(deleted, 0);
+}
+
+TEST_F(ProducedTensor, OnTheCpuHasNoStream) {
+  std::vector<float> memory(4);
+  const std::int64_t shape[] = {4};
+  managed.tensor = test::tensor_of(memory, shape);
+  int no_stream = 0;
+
+  const Status status = import_after(&no_stream);
+
+  expect_error(
+      status, Code::invalid, "STREAM",
+      "dlpack_import_after: produced is not NULL, and the tensor is on cpu:0, which has no "
+      "streams");
+  EXPECT_EQ(deleted, 0);
+  expect_ok(import_after(nullptr, stream({1, 0}).value()));
+}
+
+TEST_F(ProducedTensor, HasOneOfTheTwoForms) {
+  DLManagedTensor plain{};
+  plain.tensor = managed.tensor;
+  plain.manager = &deleted;
+  plain.deleter = [](DLManagedTensor* self) { ++*static_cast<int*>(self->manager); };
+
+  expect_ok(import_after(nullptr, {}, &plain));
+  imported = Value();
+
+  EXPECT_EQ(deleted, 1);
+  expect_error(done([&](gantry_status* status) {
+                 gantry_value out{};
+                 return embed().dlpack_import_after(runtime.get(), nullptr, nullptr, nullptr,
+                                                    nullptr, &out, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND",
+               "dlpack_import_after: neither of versioned and plain is given, expected one");
+  expect_error(import_after(nullptr, runtime), Code::invalid, "ARGUMENT_KIND",
+               "dlpack_import_after: the object is of kind 96, expected a stream");
 }
 
 }  // namespace

@@ -213,6 +213,15 @@ class Runtime : public Object {
       return embed_table().dlpack_import(get(), nullptr, tensor, out, status);
     });
   }
+  // The same for memory that work in a stream may still write: later work in `stream` follows it. See
+  // gantry_embed::dlpack_import_after.
+  Result<Tensor> from_dlpack(DLManagedTensorVersioned* tensor, void* produced,
+                             const Stream& stream = {}) const {
+    return made_tensor("dlpack_import_after", [&](gantry_value* out, gantry_status* status) {
+      return embed_table().dlpack_import_after(get(), tensor, nullptr, produced, stream.get(), out,
+                                               status);
+    });
+  }
   // Returns a DLManagedTensorVersioned, whose deleter the caller calls.
   Result<DLManagedTensorVersioned*> to_dlpack(const Tensor& tensor,
                                               const Stream& stream = {}) const {
