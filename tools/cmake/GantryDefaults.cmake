@@ -27,7 +27,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(gantry_defaults INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 # libstdc++.a and others have a section for each function.
-target_link_options(gantry_defaults INTERFACE -Wl,--as-needed,--gc-sections)
+target_link_options(gantry_defaults INTERFACE -Wl,--as-needed$<$<CONFIG:Release>:,--gc-sections>)
 # For libraries. Relocations that only add the library's address take a bit each instead of 24 bytes. Dynamic linkers before
 # glibc 2.36 do not support them.
 include(CheckCXXSourceCompiles)
