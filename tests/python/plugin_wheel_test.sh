@@ -16,14 +16,12 @@ cp "$build/CMakeCache.txt" "$work/cache"
 trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; rm -rf "$work"' EXIT
 fail() { echo "plugin wheel: FAILED: $*" >&2; exit 1; }
 
-# pack DIRECTORY OUTPUT OPTION=VALUE...: what `pip wheel DIRECTORY` does, without downloads
+# pack PROJECT OUTPUT [BUILD_DIR]
 pack() {
-  (cd "$1" && shift && PYTHONPATH=$packages "$venv/bin/python" -B - "$@") >"$work/pack.log" 2>&1 <<'EOF' || { tail -n 40 "$work/pack.log"; fail "build_wheel() in $1"; }
-import sys
-from scikit_build_core.build import build_wheel
-output, *options = sys.argv[1:]
-print(build_wheel(output, dict(option.split("=", 1) for option in options)))
-EOF
+  PYTHONPATH=$packages "$venv/bin/python" -B tests/python/pack_wheel "$@" >"$work/pack.log" 2>&1 || {
+    tail -n 40 "$work/pack.log"
+    fail "packing $1"
+  }
 }
 
 # expect_files WHEEL ID NAME: the wheel contains the plugin and its own description, and its list of files is correct
@@ -73,7 +71,7 @@ EOF
 
 files >"$work/before"
 if [ -e "$build/plugins/opencl/opencl.yaml" ]; then
-  pack plugins/opencl "$work" "build-dir=$build"
+  pack plugins/opencl "$work" "$build"
   wheel=$(ls "$work"/gantry_runtime_opencl-*.whl)
   bytes=$(stat -c %s "$wheel")
   sdk/wheel/write-digests "$wheel" >"$work/digests.log"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Packs the wheel for the Python of Debian from a build tree, compiling only the extension, installs it into a
-# virtual environment, and runs the tests of the package there.
+# Packs the wheels of the core and of gantry.relax for the Python of Debian from a build tree, compiling only the extension,
+# installs them into a virtual environment, and runs the tests of the package there.
 #
 # usage: wheel_test.sh BUILD_DIR [DIRECTORY]   DIRECTORY: receives the wheel
 set -eu
@@ -17,25 +17,20 @@ trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; rm -r
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
-PYTHONPATH=$packages "$python" - "$build" "$work" >"$work/build.log" 2>&1 <<'EOF' || { tail -n 40 "$work/build.log"; fail "build_wheel()"; }
-import sys
-from scikit_build_core.build import build_wheel
-build, work = sys.argv[1:]
-# Everything else in the tree keeps its options, and is not compiled again.
-lines = [line.strip().split("=", 1) for line in open(f"{build}/CMakeCache.txt") if "=" in line]
-cache = {name.split(":")[0]: value for name, value in lines}
-kept = {"cmake.build-type": cache["CMAKE_BUILD_TYPE"]}
-for name in ("BUILD_TESTING", "CMAKE_INTERPROCEDURAL_OPTIMIZATION"):
-    kept[f"cmake.define.{name}"] = cache.get(name, "OFF")
-print(build_wheel(work, {"build-dir": build, **kept}))
-EOF
+for project in . plugins/relax; do
+  PYTHONPATH=$packages "$python" -B tests/python/pack_wheel $project "$work" "$build" >"$work/build.log" 2>&1 || {
+    tail -n 40 "$work/build.log"
+    fail "packing $project"
+  }
+done
 wheel=$(ls "$work"/gantry_runtime-*.whl)
+relax=$(ls "$work"/gantry_runtime_relax-*.whl)
 bytes=$(stat -c %s "$wheel")
 [ -z "${2-}" ] || cp "$wheel" "$2"
 
 "$python" -m venv --without-pip --system-site-packages "$work/venv"
 pip=$(ls /usr/share/python-wheels/pip-*.whl | tail -n 1)
-"$work/venv/bin/python" "$pip/pip" install --quiet --no-index --no-deps "$wheel"
+"$work/venv/bin/python" "$pip/pip" install --quiet --no-index --no-deps "$wheel" "$relax"
 (cd "$work" && PYTHONDONTWRITEBYTECODE=1 venv/bin/python -m unittest discover -s "$OLDPWD/tests/python") >"$work/test.log" 2>&1 || {
   tail -n 60 "$work/test.log"
   fail "tests of the package"
@@ -44,7 +39,7 @@ golden=tests/golden/data/tvm-0.12
 "$work/venv/bin/gantry" -q run "$golden/digits_mlp_c.so" --each --input "$golden/digits_mlp.input.npz" \
   --expect "$golden/digits_mlp_c.expected.npz" >"$work/run.log" 2>&1 || { cat "$work/run.log"; fail "gantry run"; }
 tests/python/plugin_wheel_test.sh "$build" "$work/venv"
-"$work/venv/bin/python" "$pip/pip" uninstall --quiet --yes gantry-runtime
+"$work/venv/bin/python" "$pip/pip" uninstall --quiet --yes gantry-runtime gantry-runtime-relax
 left=$(find "$work/venv" -path '*gantry*' ! -type d)
 [ -z "$left" ] || fail "uninstalling leaves $left"
 # Without optimization the extension has ten times the size.
