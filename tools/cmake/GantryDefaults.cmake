@@ -28,16 +28,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
 endif()
 # libstdc++.a and others have a section for each function.
 target_link_options(gantry_defaults INTERFACE -Wl,--as-needed$<$<CONFIG:Release>:,--gc-sections>)
-# For libraries. Relocations that only add the library's address take a bit each instead of 24 bytes. Dynamic linkers before
-# glibc 2.36 do not support them.
-include(CheckCXXSourceCompiles)
-include(CheckLinkerFlag)
-check_linker_flag(CXX -Wl,-z,pack-relative-relocs gantry_linker_packs)
-check_cxx_source_compiles("#include <features.h>\n#if !__GLIBC_PREREQ(2, 36)\n#error\n#endif\nint main() {}" gantry_loader_unpacks)
-set(GANTRY_PACKED_RELOCATIONS "")
-if(gantry_linker_packs AND gantry_loader_unpacks)
-  set(GANTRY_PACKED_RELOCATIONS -Wl,-z,pack-relative-relocs)
-endif()
 # For code whose speed nobody measures: the commands, and what they use to write artifacts.
 set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
 if(GANTRY_SANITIZE)
