@@ -17,6 +17,7 @@ endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")
+set(GANTRY_PYTHON_PACKAGE "${CMAKE_BINARY_DIR}/lib/python/site-packages/gantry")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")
 
 add_library(gantry_defaults INTERFACE)
