@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import pathlib
-import pickle
 import re
 import socket
 import statistics
@@ -25,7 +24,6 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from gantry import serve
-from gantry.serve import kserve as kserve_adapter
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
 DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
@@ -322,27 +320,6 @@ def get_live(server):
     connection = http.client.HTTPConnection("127.0.0.1", server.ports["http"], timeout=60)
     connection.request("GET", "/v2/health/live")
     assert connection.getresponse().status == 200
-
-
-@pytest.mark.parametrize(
-    ("options", "processes"),
-    [([], 1), (["--workers=3"], 4), (["--workers=3", "--enable_grpc=false"], 3)],
-)
-def test_pool_is_a_share_of_the_cpus(options, processes, monkeypatch):
-    monkeypatch.setattr("gantry.serve.cpus", lambda: 12)
-
-    chosen = kserve_adapter._options().parse_args([str(DIGITS), *options])
-
-    assert kserve_adapter._threads(chosen) == 12 / processes
-
-
-def test_pool_of_a_worker_process_has_the_same_size():
-    model = kserve_adapter.Model("digits", str(DIGITS), threads=3)
-
-    copy = pickle.loads(pickle.dumps(model))
-
-    assert [m._served.threads for m in (model, copy)] == [3, 3]
-    assert copy._served is not model._served
 
 
 def test_workers_have_models_of_their_own():
