@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput of 8 processes with one runtime each, against one process with two threads, on the same two CPUs.
+"""Throughput of 8 processes with one runtime each, and of one process with two threads, on the same two CPUs.
 
     tests/bench/peers/processes.py [MODEL]      resnet20_llvm, resnet20_c; needs the Python package
 
 Four sides take turns in each round: one process whose pool has two threads, with one run at a time and with two;
 8 processes with one thread each, as the serving adapters divide the CPUs, and with two, as by default. Prints the
 time of one run of each side, the minimum of all rounds, and the ratios of the throughputs. GANTRY_ROUNDS (9) of
-GANTRY_SECONDS (2) for each side. All processes exist during all rounds, and sleep while another side runs.
+GANTRY_SECONDS (2) for each side. All processes exist during all rounds, and sleep while another side runs. Needs an
+idle machine: beside other load, more processes get a larger part of the CPUs. The CPU time of a run shows that.
 """
 
 import os
@@ -24,7 +25,8 @@ PROCESSES, CPUS = 8, 2
 
 
 def serve(model, threads, executors):
-    """Load a model, then for each line "START END" of the input print the number of runs between these times."""
+    """Load a model, then for each line "START END" of the input print the number of runs between these times, and the
+    CPU time."""
     import gantry
     import numpy
 
@@ -34,7 +36,7 @@ def serve(model, threads, executors):
     print("ready", flush=True)
     for line in sys.stdin:
         start, end = map(float, line.split())
-        counts = [0.0] * executors
+        counts, cpu = [0.0] * executors, time.process_time()
 
         def work(i):
             time.sleep(max(0, start - time.monotonic()))
@@ -53,7 +55,7 @@ def serve(model, threads, executors):
             worker.start()
         for worker in workers:
             worker.join()
-        print(sum(counts), flush=True)
+        print(sum(counts), time.process_time() - cpu, flush=True)
 
 
 class Side:
@@ -68,11 +70,12 @@ class Side:
         return [process.stdout.readline().strip() for process in self.processes]
 
     def seconds(self):
-        """Return the time of one run: that of the round by the number of runs of all processes."""
+        """Return the time of one run, that of the round by the number of runs of all processes, and its CPU time."""
         start = time.monotonic() + 0.1
         for process in self.processes:
             print(start, start + SECONDS, file=process.stdin, flush=True)
-        return SECONDS / sum(map(float, self.read()))
+        counts, cpu = zip(*(map(float, line.split()) for line in self.read()))
+        return SECONDS / sum(counts), sum(cpu) / sum(counts)
 
     def stop(self):
         for process in self.processes:
@@ -90,15 +93,16 @@ def compare(model):
     }
     try:
         assert all(side.read() == ["ready"] * len(side.processes) for side in sides.values())
-        best = dict.fromkeys(sides, float("inf"))
+        best = dict.fromkeys(sides, (float("inf"), float("inf")))
         for _ in range(ROUNDS):
             for name, side in sides.items():
-                best[name] = min(best[name], side.seconds())
+                best[name] = tuple(map(min, best[name], side.seconds()))
     finally:
         for side in sides.values():
             side.stop()
-    for name, seconds in best.items():
-        print(f"{model}: {name}: {seconds * 1e3:.3f} ms a run, throughput {best[one] / seconds:.2f}")
+    for name, (seconds, cpu) in best.items():
+        ratio = best[one][0] / seconds
+        print(f"{model}: {name}: {seconds * 1e3:.3f} ms a run, throughput {ratio:.2f}, CPU {cpu * 1e3:.3f} ms a run")
 
 
 def main():
