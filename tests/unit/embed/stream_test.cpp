@@ -2,6 +2,8 @@
 //
 // Streams of the C API, on the example accelerator of the SDK.
 #include "core/embed/dlpack.hpp"
+#include "core/embed/instances.hpp"
+#include "core/embed/objects.hpp"
 
 #include "tests/unit/embed/embedded.hpp"
 
@@ -259,6 +261,38 @@ TEST_F(ProducedTensor, HasOneOfTheTwoForms) {
                "dlpack_import_after: neither of versioned and plain is given, expected one");
   expect_error(import_after(nullptr, runtime), Code::invalid, "ARGUMENT_KIND",
                "dlpack_import_after: the object is of kind 96, expected a stream");
+}
+
+// The executor of a run follows the last run in another stream.
+TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInAnotherStream) {
+  const ObjectRef first = stream(device).value(), second = stream(device).value();
+  RuntimeState& state = RuntimeAccess::state(as_runtime(runtime.get())->runtime);
+  const auto shared = [](const ObjectRef& object) {
+    return Ref<StreamObject>::share(as_stream(object.get()));
+  };
+  ModelInstance instance{nullptr};
+  expect_ok(instance.follow(state, shared(first)));
+  produce(first, 5.5f);
+
+  expect_ok(instance.follow(state, shared(second)));
+
+  imported = Value::adopt(gantry_value{made.get()});
+  gantry_retain(made.object());
+  EXPECT_EQ(ends_of_import(second), std::vector<float>({5.5f, 5.5f}));
+}
+
+TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInTheDefaultStream) {
+  const ObjectRef first = stream(device).value();
+  RuntimeState& state = RuntimeAccess::state(as_runtime(runtime.get())->runtime);
+  ModelInstance instance{nullptr};
+  expect_ok(instance.follow(state, Ref<StreamObject>::share(as_stream(first.get()))));
+  produce(first, 6.5f);
+
+  expect_ok(instance.follow(state, {}));
+
+  imported = Value::adopt(gantry_value{made.get()});
+  gantry_retain(made.object());
+  EXPECT_EQ(ends_of_import({}), std::vector<float>({6.5f, 6.5f}));
 }
 
 }  // namespace
