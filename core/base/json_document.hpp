@@ -4,15 +4,15 @@
 // written. Texts from files must pass through json_text() first.
 #pragma once
 
+#include "core/base/escape.hpp"
 #include "core/base/json_writer.hpp"
-#include "tools/gantry/common/escape.hpp"
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace gantry::cli {
+namespace gantry {
 
 constexpr JsonStyle json_style = {.lines = true, .ascii = true, .ends_line = true};
 
@@ -55,4 +55,4 @@ void write_objects(std::string_view key, const Items& items, JsonWriter& json, W
   json.end();
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/warning_list.hpp"
+#include "core/base/warning_list.hpp"
 
 #include <utility>
 
-namespace gantry::cli {
+namespace gantry {
 
 void WarningList::add(Message text) {
   if (kept_.size() < max) {
@@ -19,4 +19,4 @@ std::vector<Message> WarningList::take() {
   return std::exchange(kept_, {});
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 
 // The warnings of a report. A hostile file can cause one for each of its modules, so the list keeps
 // the first `max` warnings and counts the rest.
@@ -24,4 +24,4 @@ class WarningList {
   std::size_t left_out_ = 0;
 };
 
-}  // namespace gantry::cli
+}  // namespace gantry

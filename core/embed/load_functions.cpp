@@ -3,6 +3,7 @@
 
 #include "core/embed/arguments.hpp"
 #include "core/embed/give.hpp"
+#include "core/embed/inspection.hpp"
 #include "core/embed/loads.hpp"
 #include "core/embed/objects.hpp"
 
@@ -115,6 +116,18 @@ gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symb
     GANTRY_CHECK(check_pointer(module, "load_linked", "module"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
     return give(runtime->runtime.load_linked(*symbols, view_of(prefix), how), module);
+  });
+}
+
+gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree,
+                    gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
+    GANTRY_CHECK(check_pointer(tree, "inspect", "tree"));
+    GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
+    GANTRY_TRY(OwnedValue made, inspection(runtime->runtime, file));
+    *tree = made.take();
+    return {};
   });
 }
 

@@ -29,5 +29,7 @@ gantry_code load_graph(gantry_object* object, gantry_bytes library, gantry_bytes
 gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symbols,
                         gantry_bytes prefix, const gantry_load_options* options,
                         gantry_object** module, gantry_status* status);
+gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree,
+                    gantry_status* status);
 
 }  // namespace gantry::load_functions

@@ -246,6 +246,7 @@ constexpr gantry_embed table = {
     .find = find,
     .call = call,
     .dlpack_import_after = stream_functions::dlpack_import_after,
+    .inspect = load_functions::inspect,
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/inspect_aot.hpp"
+#include "core/inspect/aot.hpp"
 
 #include "core/format/model_signature.hpp"
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 constexpr std::string_view unknown = "known when loaded";
@@ -82,4 +82,4 @@ void add_aot_details(const AotReport& report, Detail& details) {
   details.children.push_back(std::move(constants));
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

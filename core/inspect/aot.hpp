@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace gantry::cli {
+namespace gantry {
 
 struct AotReport {
   // Owns what the metadata view.
@@ -31,4 +31,4 @@ std::shared_ptr<const AotReport> inspect_aot(const ElfFile& elf, const Container
 // Appends inputs, outputs, pools and constants to the details of the factory.
 void add_aot_details(const AotReport& report, Detail& details);
 
-}  // namespace gantry::cli
+}  // namespace gantry

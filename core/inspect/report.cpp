@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/inspect_report.hpp"
-
-#include "tools/gantry/common/progress.hpp"
+#include "core/inspect/report.hpp"
 
 #include "core/arrays/array_file.hpp"
 #include "core/base/text.hpp"
@@ -9,6 +7,7 @@
 #include "core/format/details.hpp"
 #include "core/format/function_symbol.hpp"
 #include "core/format/vm_details.hpp"
+#include "core/inspect/weights.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -17,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 constexpr std::string_view entry_symbol = "__tvm_main__";
@@ -52,8 +51,9 @@ void digest_payloads(InspectReport& report, const InspectOptions& options) {
   report.digests.resize(entries.size());
   std::uint64_t total = 0;
   for (const Entry& entry : entries) total += has_payload(entry) ? entry.payload.size() : 0;
-  Progress progress("inspect", total, options.quiet, ProgressUnit::bytes);
-  const auto advance = [&](std::size_t digested) { progress.advance(digested); };
+  const auto advance = [&](std::size_t digested) {
+    if (options.digested) options.digested(digested, total);
+  };
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (has_payload(entries[i])) report.digests[i] = sha256(entries[i].payload, advance);
   }
@@ -150,15 +150,6 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
 
 }  // namespace
 
-ImportGraph InspectReport::import_graph() const {
-  return {container.entries.size(),
-          [this](std::size_t node) {
-            const std::string_view key = container.entries[node].type_key;
-            return key.empty() ? std::string_view("?") : key;
-          },
-          [this](std::size_t node) { return container.tree.children_of(node); }};
-}
-
 Detail details_of(const InspectReport& report, std::size_t module, WarningList& warnings) {
   const Entry& entry = report.container.entries[module];
   if (entry.is_library()) return {};
@@ -189,4 +180,4 @@ Result<InspectReport> inspect_file(const std::string& path, const InspectOptions
   return report;
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

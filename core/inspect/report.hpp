@@ -2,16 +2,13 @@
 //
 // Everything that `inspect` reports about a file, collected without executing it.
 //
-//     file's bytes -> inspect_report.cpp -> inspect_text.cpp, inspect_json.cpp
+//     file's bytes -> report.cpp -> report_json.cpp, and the text of tools/gantry
 #pragma once
 
 #include "core/archive/archive_members.hpp"
+#include "core/base/warning_list.hpp"
+#include "core/inspect/aot.hpp"
 #include "core/kind/file_kind.hpp"
-#include "tools/gantry/common/import_graph.hpp"
-#include "tools/gantry/common/terminal.hpp"
-#include "tools/gantry/common/text_sink.hpp"
-#include "tools/gantry/common/warning_list.hpp"
-#include "tools/gantry/inspect_aot.hpp"
 
 #include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
@@ -32,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 
 // The id of the plugin that serves a type key; nothing if there is none. Opens no plugin.
 using ServedBy = std::function<std::optional<std::string>(std::string_view type_key)>;
@@ -48,8 +45,9 @@ struct InspectOptions {
   FindLayouts find_layouts;
   // called after it
   ServedBy served_by;
-  // no progress bar
-  bool quiet = false;
+  // called for each part of a payload that was digested: bytes, and those of all payloads; may be
+  // empty
+  std::function<void(std::uint64_t done, std::uint64_t total)> digested = {};
   // compute digests, which JSON requires; the text contains them, and filler parameters
   bool verbose = false;
   // called for each executable of a virtual machine; empty: the report has no code
@@ -107,8 +105,6 @@ struct InspectReport {
     const auto found = code.find(module);
     return found != code.end() ? &found->second : nullptr;
   }
-  // refers to this report
-  ImportGraph import_graph() const;
 };
 
 // True if the entry's bytes are its payload. `_lib` has none, and if the end of a payload is
@@ -126,27 +122,10 @@ Detail details_of(const InspectReport& report, std::size_t module, WarningList& 
 //          of find_layouts; unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
-// Reports a directory of weights. Opens the shards to check their sizes, and reads none.
-InspectReport inspect_weights(WeightDirectory directory);
-
-// Writes the parts of a report that are only those of a directory of weights.
-//
-// field    [in]   writes a line: name and value
-// section  [in]   writes the title of a table
-void write_weights_text(const WeightDirectory& weights,
-                        const std::function<void(std::string_view, std::string_view)>& field,
-                        const std::function<void(const Message&)>& section,
-                        const Terminal& terminal, const TextSink& sink);
-void write_weights_json(const WeightDirectory& weights, JsonWriter& json);
-
-// Writes the report as text.
-void write_inspect_text(const InspectReport& report, const InspectOptions& options,
-                        const Terminal& terminal, const TextSink& sink);
-
 // Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
 // does not apply is null or empty; only `members` (archives), `arrays` (array files), `code` of modules
 // (--code), and `index`, `shards`, `weights` and `totals` (directories of weights) are left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
-                        const TextSink& sink);
+                        const JsonWriter::Sink& sink);
 
-}  // namespace gantry::cli
+}  // namespace gantry

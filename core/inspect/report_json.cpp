@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
-#include "tools/gantry/inspect_report.hpp"
+#include "core/base/escape.hpp"
+#include "core/base/json_document.hpp"
+#include "core/inspect/report.hpp"
+#include "core/inspect/weights.hpp"
 
 #include "core/base/text.hpp"
 
@@ -9,7 +10,7 @@
 
 #include <set>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 // Writes an integer of 64 bits as a number, any other number as text.
@@ -130,7 +131,7 @@ void write_file(const InspectReport& report, JsonWriter& json) {
 }  // namespace
 
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
-                        const TextSink& sink) {
+                        const JsonWriter::Sink& sink) {
   JsonWriter json(sink, json_style);
   json.begin_object();
   write_file(report, json);
@@ -157,4 +158,4 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
   json.end();
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -106,7 +106,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 296);
+SIZE(gantry_embed, 304);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -145,6 +145,7 @@ AT(gantry_embed, tensor_view, 264);
 AT(gantry_embed, find, 272);
 AT(gantry_embed, call, 280);
 AT(gantry_embed, dlpack_import_after, 288);
+AT(gantry_embed, inspect, 296);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

@@ -2,6 +2,7 @@
 #include "tests/fuzz/inspected.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
+#include "tools/gantry/inspect_text.hpp"
 
 #include <gantry/utf8.hpp>
 
@@ -40,11 +41,10 @@ bool has_control(std::string_view text) {
   return false;
 }
 
-cli::InspectOptions options() {
+InspectOptions options() {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   return {.find_layouts = []() -> Result<const PayloadLayouts*> { return &layouts; },
           .served_by = [](std::string_view) { return std::nullopt; },
-          .quiet = true,
           .verbose = true};
 }
 
@@ -53,7 +53,7 @@ cli::InspectOptions options() {
 void inspect_whole(std::span<const std::uint8_t> bytes) {
   const MemoryFile file(bytes);
   const std::string path = file.path();
-  const auto report = cli::inspect_file(path, options());
+  const auto report = inspect_file(path, options());
   if (!report.ok()) {
     expect(!has_control(report.error().message), "a refusal is safe for a terminal");
     expect_refusal(report.error(), no_offset);
@@ -62,13 +62,13 @@ void inspect_whole(std::span<const std::uint8_t> bytes) {
   write_whole(*report);
 }
 
-void write_whole(const cli::InspectReport& report) {
-  const cli::InspectOptions how = options();
+void write_whole(const InspectReport& report) {
+  const InspectOptions how = options();
   bool safe = true;
   cli::write_inspect_text(report, how, cli::Terminal{},
                           [&](std::string_view piece) { safe = safe && !has_control(piece); });
   expect(safe, "a report is safe for a terminal");
-  cli::write_inspect_json(report, how, [](std::string_view) {});
+  write_inspect_json(report, how, [](std::string_view) {});
 }
 
 }  // namespace gantry::fuzz

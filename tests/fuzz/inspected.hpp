@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "tools/gantry/inspect_report.hpp"
+#include "core/inspect/report.hpp"
 
 #include <cstdint>
 #include <span>
@@ -13,6 +13,6 @@ namespace gantry::fuzz {
 void inspect_whole(std::span<const std::uint8_t> bytes);
 
 // Writes a report as text and as JSON, and expects no control characters.
-void write_whole(const cli::InspectReport& report);
+void write_whole(const InspectReport& report);
 
 }  // namespace gantry::fuzz

@@ -6,7 +6,7 @@
 #include "tests/fuzz/inspected.hpp"
 
 #include "core/format/weight_directory.hpp"
-#include "tools/gantry/inspect_report.hpp"
+#include "core/inspect/weights.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Shards are opened one by one; opening a file that is absent takes system calls for each part of
   // its path.
   const Budget budget(size, {.bytes_per_input_byte = 48, .nanoseconds_per_input_byte = 1000});
-  write_whole(cli::inspect_weights(
+  write_whole(inspect_weights(
       {std::filesystem::path(absent_directory), "tensor-cache.json", std::move(*index)}));
   return 0;
 }

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contents of artifacts. Skipped where the command is not installed."""
+"""The contents of artifacts."""
 
+import json
 import pathlib
 import shutil
+import subprocess
 import sysconfig
 import tempfile
 import unittest
@@ -10,16 +12,22 @@ import unittest
 import gantry
 import support
 
-INSTALLED = pathlib.Path(sysconfig.get_path("scripts"), "gantry").exists() or shutil.which("gantry")
+OWN = pathlib.Path(sysconfig.get_path("scripts"), "gantry")
+COMMAND = str(OWN) if OWN.exists() else shutil.which("gantry")
 
 
-@unittest.skipIf(not INSTALLED, "the command gantry is not installed")
 class Inspected(unittest.TestCase):
     def test_are_dictionaries(self):
         found = gantry.inspect(support.DIGITS)
 
         self.assertEqual((found["format"], found["size"]), ("shared-library", support.DIGITS.stat().st_size))
         self.assertEqual(found["modules"][0]["type_key"], "GraphExecutorFactory")
+
+    @unittest.skipIf(COMMAND is None, "the command gantry is not installed")
+    def test_are_what_the_command_prints(self):
+        printed = subprocess.run([COMMAND, "inspect", "--json", support.DIGITS], capture_output=True, check=True)
+
+        self.assertEqual(gantry.inspect(support.DIGITS), json.loads(printed.stdout))
 
     def test_of_malformed_files_are_errors(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/bench_report.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"

@@ -3,8 +3,8 @@
 // Named arrays in CPU memory: outputs of a run, expected outputs, arrays to write.
 #pragma once
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/common/compare.hpp"
-#include "tools/gantry/common/json_document.hpp"
 
 #include "core/base/output_file.hpp"
 

@@ -4,7 +4,8 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/output_directory.hpp"
-#include "tools/gantry/inspect_report.hpp"
+#include "tools/gantry/common/progress.hpp"
+#include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
@@ -56,9 +57,16 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   if (!globals.config.empty() || !globals.plugins.empty()) {
     GANTRY_CHECK(find_layouts());
   }
-  InspectOptions how{find_layouts, [&](std::string_view key) { return plugins->serving(key); },
-                     globals.quiet,
-                     globals.log == "info" || globals.log == "debug" || options.json};
+  std::optional<Progress> progress;
+  InspectOptions how{.find_layouts = find_layouts,
+                     .served_by = [&](std::string_view key) { return plugins->serving(key); },
+                     .digested =
+                         [&](std::uint64_t done, std::uint64_t total) {
+                           if (!progress)
+                             progress.emplace("inspect", total, globals.quiet, ProgressUnit::bytes);
+                           progress->advance(done);
+                         },
+                     .verbose = globals.log == "info" || globals.log == "debug" || options.json};
   if (options.code) {
     how.code_of = [&](std::size_t module) -> Result<std::string> {
       GANTRY_TRY(auto artifact, plugins->read_artifact(options.file));
@@ -66,6 +74,7 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
     };
   }
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));
+  progress.reset();
   if (options.code && report.code.empty()) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without code of a virtual machine, so that --code has no effect");
@@ -84,11 +93,11 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   if (options.json) {
     write_inspect_json(report, how, print);
   } else if (options.tree == "text") {
-    write_import_text(report.import_graph(), print);
+    write_import_text(import_graph_of(report), print);
   } else if (options.tree == "dot") {
-    write_import_dot(report.import_graph(), print);
+    write_import_dot(import_graph_of(report), print);
   } else if (options.tree == "mermaid") {
-    write_import_mermaid(report.import_graph(), print);
+    write_import_mermaid(import_graph_of(report), print);
   } else {
     write_inspect_text(report, how, terminal_of(STDOUT_FILENO), print);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/inspect_text.hpp"
 #include "tools/gantry/common/detail_text.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"
-#include "tools/gantry/inspect_report.hpp"
 #include "tools/gantry/inspect_vm.hpp"
 
 #include "core/base/text.hpp"
@@ -34,7 +34,7 @@ class Writer {
     if (report_.has_modules()) {
       write_modules();
       section("imports");
-      write_import_text(report_.import_graph(),
+      write_import_text(import_graph_of(report_),
                         [&](std::string_view line) { sink_(concat("  ", line)); });
       write_details();
     }
@@ -240,6 +240,15 @@ class Writer {
 };
 
 }  // namespace
+
+ImportGraph import_graph_of(const InspectReport& report) {
+  return {report.container.entries.size(),
+          [&report](std::size_t node) {
+            const std::string_view key = report.container.entries[node].type_key;
+            return key.empty() ? std::string_view("?") : key;
+          },
+          [&report](std::size_t node) { return report.container.tree.children_of(node); }};
+}
 
 void write_inspect_text(const InspectReport& report, const InspectOptions& options,
                         const Terminal& terminal, const TextSink& sink) {

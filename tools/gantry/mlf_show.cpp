@@ -3,10 +3,10 @@
 #include "core/base/text.hpp"
 #include "core/mlf/model_library.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/mlf_file.hpp"
 

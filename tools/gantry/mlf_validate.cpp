@@ -3,9 +3,9 @@
 #include "core/base/text.hpp"
 #include "core/mlf/model_library.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/mlf_file.hpp"
 #include "tools/gantry/option_checks.hpp"

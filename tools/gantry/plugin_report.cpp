@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/plugin_report.hpp"
 
-#include "tools/gantry/common/json_document.hpp"
+#include "core/base/json_document.hpp"
 #include "tools/gantry/explanation_json.hpp"
 
 #include "core/plugin/compatible.hpp"

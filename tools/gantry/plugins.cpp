@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/session.hpp"

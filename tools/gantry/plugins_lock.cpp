@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plugins lock` writes the lock file, `plugins verify` compares it with the installed plugins.
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"

@@ -2,9 +2,9 @@
 #include "core/pack/repack.hpp"
 #include "core/pack/payload_form.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/status_line.hpp"
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/option_checks.hpp"

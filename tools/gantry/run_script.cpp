@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `gantry run FILE --script SCRIPT`: plays a call script. tools/gantry/SCRIPT.md describes it.
+#include "core/base/json_document.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"

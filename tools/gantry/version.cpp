@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
-#include "tools/gantry/common/json_document.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
 #include <gantry/runtime.hpp>

@@ -329,6 +329,17 @@ typedef struct gantry_embed {
                                      struct DLManagedTensor* plain, void* produced,
                                      gantry_object* stream, gantry_value* tensor,
                                      gantry_status* status);
+
+  // Returns the contents of a file without loading it: the document of `gantry inspect --json` as
+  // maps, arrays, texts and numbers; those above INT64_MAX are texts. Executes nothing of the file
+  // and opens no plugin.
+  //
+  // path     [in]   also of files that load_file does not load: archives, weights, programs
+  // returns  MALFORMED, UNSUPPORTED  the file
+  //          others     of opening it
+  // costs    time and memory in proportion to the file, which it digests
+  gantry_code (*inspect)(gantry_object* runtime, gantry_bytes path, gantry_value* tree,
+                         gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

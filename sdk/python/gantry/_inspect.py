@@ -4,39 +4,23 @@
 import os
 from typing import Any
 
-from gantry._errors import Code, Error
 
-
-def _command() -> str:
-    import shutil
-    import sysconfig
-
-    own = os.path.join(sysconfig.get_path("scripts"), "gantry")
-    found = own if os.access(own, os.X_OK) else shutil.which("gantry")
-    if found is None:
-        raise Error(f"the command gantry is neither {own} nor in PATH", Code.UNAVAILABLE)
-    return found
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_with_lists(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_lists(item) for key, item in value.items()}
+    return value
 
 
 def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Returns the contents of an artifact as dictionaries, without executing it.
 
-    They are those of `gantry inspect --json`, which this function runs: the format of the file, its
-    modules with their type keys, what plugins they require, and the symbols of the library. A file
-    that is malformed or of no format that gantry reads is gantry.Error.
+    They are those of `gantry inspect --json`: the format of the file, its modules with their type keys,
+    what plugins they require, and the symbols of the library. A file that is malformed or of no format
+    that gantry reads is gantry.Error.
     """
-    import json
-    import re
-    import subprocess
+    from gantry._runtime import default_runtime
 
     os.stat(path)
-    done = subprocess.run(
-        [_command(), "inspect", "--json", "--", os.fspath(path)], capture_output=True, text=True
-    )
-    if done.returncode == 0:
-        return json.loads(done.stdout)
-    text = done.stderr.strip().removeprefix("gantry: ")
-    offset = re.search(r"\(offset 0x([0-9a-f]+)\)", text)
-    if offset is None:
-        raise Error(text, Code.UNSUPPORTED)
-    raise Error(text, Code.MALFORMED, offset=int(offset[1], 16))
+    return _with_lists(default_runtime()._native.inspect(os.fspath(path)))

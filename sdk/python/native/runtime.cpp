@@ -178,6 +178,18 @@ nb::object find_global(const Runtime& runtime, std::string_view name) {
   return new_function(runtime.ref(), OwnedObject::adopt(function), name);
 }
 
+nb::object inspect(const Runtime& runtime, std::string_view path) {
+  gantry_value tree{};
+  CallStatus status;
+  gantry_code code = GANTRY_OK;
+  {
+    const nb::gil_scoped_release released;
+    code = embed().inspect(runtime.object(), bytes_of(path), &tree, status.out());
+  }
+  status.check(code);
+  return object_of(runtime.ref(), OwnedValue::adopt(tree), ResultForm::arrays);
+}
+
 }  // namespace
 
 void bind_runtime(nb::module_& module) {
@@ -192,6 +204,7 @@ void bind_runtime(nb::module_& module) {
       .def("empty", empty)
       .def("add_function", add_function)
       .def("function", find_global)
+      .def("inspect", inspect)
       .def("report", [](const Runtime& runtime, std::string_view what) {
         return report_of(runtime.ref(), runtime.object(), what);
       });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/warning_list.hpp"
+#include "core/base/warning_list.hpp"
 
 #include <gmock/gmock.h>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
@@ -28,4 +28,4 @@ TEST(WarningList, CountsWarningsBeyondTheLimit) {
 }
 
 }  // namespace
-}  // namespace gantry::cli
+}  // namespace gantry

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reports of the C API, and functions that the program adds.
+#include "tests/support/files.hpp"
 #include "tests/unit/embed/embedded.hpp"
 
 #include <gmock/gmock.h>
@@ -221,6 +222,73 @@ TEST_F(EmbedFunction, ThatIsNotThereIsReported) {
                  return embed().function_find(runtime.get(), gantry_text("f"), nullptr, status);
                }),
                Code::invalid, "ARGUMENT_KIND", "function_find: function is NULL");
+}
+
+class EmbedInspection : public EmbedReport {
+ protected:
+  Status inspect(std::string_view path) {
+    gantry_value made{};
+    const Status status = done([&](gantry_status* reported) {
+      return embed().inspect(runtime.get(), bytes_of(path), &made, reported);
+    });
+    tree = Value::adopt(made);
+    return status;
+  }
+};
+
+TEST_F(EmbedInspection, HasTheContentsOfAFile) {
+  expect_ok(inspect(test::golden("tvm-0.12/digits_mlp_llvm.so").string()));
+
+  EXPECT_EQ(text(member(tree.get(), "format")), "shared-library");
+  EXPECT_EQ(member(tree.get(), "size").kind, GANTRY_INT);
+  EXPECT_EQ(member(tree.get(), "entry").kind, GANTRY_NONE);
+  const auto modules = items_of(member(tree.get(), "modules"));
+  ASSERT_EQ(modules.size(), 2u);
+  EXPECT_EQ(text(member(modules[0], "type_key")), "GraphExecutorFactory");
+  EXPECT_EQ(text(member(modules[0], "sha256")).size(), 64u);
+  EXPECT_EQ(items_of(member(modules[0], "imports"))[0].i, 1);
+  EXPECT_EQ(text(member(modules[0], "served_by")), "gantry.graph");
+}
+
+TEST_F(EmbedInspection, OpensNoPlugin) {
+  expect_ok(inspect(test::golden("tvm-0.12/digits_mlp_llvm.so").string()));
+
+  expect_ok(make(runtime, "plugins"));
+  for (const gantry_value& plugin : items_of(member(tree.get(), "plugins")))
+    EXPECT_NE(text(member(plugin, "state")), "active") << text(member(plugin, "title"));
+}
+
+TEST_F(EmbedInspection, OfATruncatedFileIsAnErrorWithItsOffset) {
+  test::TempDir directory;
+  const auto path = directory / "short.so";
+  const auto whole = test::read_file(test::golden("tvm-0.12/digits_mlp_llvm.so"));
+  test::write_file(path, std::span(whole).first(3000));
+
+  const Status status = inspect(path.string());
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, Code::malformed);
+  EXPECT_EQ(status.error().offset, 3000u);
+  EXPECT_THAT(std::string(status.error().message), HasSubstr("segment 1 ends at"));
+}
+
+TEST_F(EmbedInspection, OfAFileOfNoFormatIsAnError) {
+  const Status status = inspect("/dev/null");
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "FILE_KIND");
+}
+
+TEST_F(EmbedInspection, RefusesNullAndOtherObjects) {
+  gantry_value made{};
+  expect_error(done([&](gantry_status* status) {
+                 return embed().inspect(nullptr, gantry_text("x"), &made, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND", "inspect: the object is NULL, expected a runtime");
+  expect_error(done([&](gantry_status* status) {
+                 return embed().inspect(runtime.get(), gantry_text("x"), nullptr, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND", "inspect: tree is NULL");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/escape.hpp"
 
-#include <gantry/utf8.hpp>
-
 namespace gantry::cli {
 namespace {
 
@@ -12,19 +10,6 @@ bool word_character(char c) {
 }
 
 }  // namespace
-
-std::string escaped(std::string_view name) {
-  std::string out;
-  for (std::size_t at = 0; at < name.size();) {
-    if (name[at] == '\\') out.push_back('\\');
-    at += append_escaped_at(out, name, at);
-  }
-  return out;
-}
-
-std::string json_text(std::string_view name) {
-  return is_utf8(name) ? std::string(name) : escaped(name);
-}
 
 std::string dot_text(std::string_view name) {
   std::string out;

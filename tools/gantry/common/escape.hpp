@@ -4,17 +4,12 @@
 // for people; <gantry/quoted.hpp> also adds quotes and truncates.
 #pragma once
 
+#include "core/base/escape.hpp"
+
 #include <string>
 #include <string_view>
 
 namespace gantry::cli {
-
-// Doubles backslashes and escapes what append_escaped() escapes. The result is unique: two names
-// never have the same text.
-std::string escaped(std::string_view name);
-
-// A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
-std::string json_text(std::string_view name);
 
 // For double-quoted labels of Graphviz and of Mermaid.
 std::string dot_text(std::string_view name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/payload_report.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/json_document.hpp"
 
 #include "core/base/text.hpp"
 

@@ -256,6 +256,14 @@ class Runtime : public Object {
                }));
     return Any(std::move(tree));
   }
+  // Returns the contents of a file without loading it. See gantry_embed::inspect.
+  Result<Any> inspect(std::string_view path) const {
+    GANTRY_TRY(Value tree,
+               embed_detail::made_value("inspect", [&](gantry_value* out, gantry_status* status) {
+                 return embed_table().inspect(get(), bytes_of(path), out, status);
+               }));
+    return Any(std::move(tree));
+  }
   // Returns the number of threads that compiled host code uses, including the caller.
   Result<std::int64_t> threads() const {
     GANTRY_TRY(const Any tree, report("configuration"));

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Escapes names from files for reports. A Message escapes them for people; <gantry/quoted.hpp> also
+// adds quotes and truncates.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+// Doubles backslashes and escapes what append_escaped() escapes. The result is unique: two names
+// never have the same text.
+std::string escaped(std::string_view name);
+
+// A string for JSON: valid UTF-8 unchanged, anything else as escaped() returns it.
+std::string json_text(std::string_view name);
+
+}  // namespace gantry

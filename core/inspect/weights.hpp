@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parts of a report that only directories of weights have.
+#pragma once
+
+#include "core/base/json_writer.hpp"
+#include "core/format/weight_directory.hpp"
+#include "core/inspect/report.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gantry {
+
+// Reports a directory of weights. Opens the shards to check their sizes, and reads none.
+InspectReport inspect_weights(WeightDirectory directory);
+
+struct WeightTotals {
+  std::uint64_t records = 0;
+  // in shards, and as tensors
+  std::uint64_t stored = 0;
+  std::uint64_t loaded = 0;
+};
+
+WeightTotals totals_of(const WeightIndex& index);
+
+// A record and the number of its shard.
+struct ListedWeight {
+  std::size_t shard;
+  const WeightRecord* record;
+};
+
+std::vector<ListedWeight> records_of(const WeightIndex& index);
+
+void write_weights_json(const WeightDirectory& weights, JsonWriter& json);
+
+}  // namespace gantry
