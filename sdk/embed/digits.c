@@ -3,13 +3,9 @@
 // Prints the digit that a model recognizes in each image of a file: digits MODEL IMAGES
 //
 //     cc -o digits digits.c $(pkg-config --cflags --libs gantry)
+#include <err.h>
 #include <gantry/embed.h>
 #include <stdio.h>
-
-static int fail(const char* text) {
-  fprintf(stderr, "digits: %s\n", text);
-  return 1;
-}
 
 int main(int argc, char** argv) {
   char text[1024] = "usage: digits MODEL IMAGES";
@@ -23,21 +19,19 @@ int main(int argc, char** argv) {
       embed->load_file(runtime, gantry_text(argv[1]), NULL, &module, &status) ||
       embed->model_new(module, NULL, &model, &status) ||
       embed->tensors_read(runtime, gantry_text(argv[2]), &images, &status) ||
-      embed->host(runtime)->items_get(embed->host(runtime), images.object, &items, &count, &status))
-    return fail(text);
+      embed->items_get(images.object, &items, &count, &status))
+    errx(1, "%s", text);
 
   // The first tensor, float32[images, 1, 64], is passed as one float32[1, 64] after the other.
   gantry_tensor image = *gantry_value_tensor(&items[1]);
   const gantry_value input = {.kind = GANTRY_TENSOR_REF, .tensor = &image};
-  gantry_run run = {.struct_size = sizeof run,
-                    .inputs = &input,
-                    .input_count = 1,
-                    .outputs = &scores,
-                    .output_count = 1};
+  gantry_run run = {.struct_size = sizeof run, .input_count = 1, .output_count = 1};
+  run.inputs = &input;
+  run.outputs = &scores;
   --image.ndim;
   for (int64_t left = *image.shape++; left > 0; --left, image.data = (float*)image.data + 64) {
     // The first run makes a tensor of scores, the others fill it.
-    if (embed->run(model, &run, &status)) return fail(text);
+    if (embed->run(model, &run, &status)) errx(1, "%s", text);
     const float* score = gantry_value_tensor(&scores)->data;
     int best = 0;
     for (int digit = 1; digit < 10; ++digit)
