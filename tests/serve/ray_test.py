@@ -165,8 +165,8 @@ def test_wrong_request_fails_alone(cnn):
 def test_dataset_gets_the_outputs(cluster):
     images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"]
     expected = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp_llvm.expected.npz")["output"]
-    rows = ray.data.from_numpy(images.reshape(-1, 64), column="x").repartition(6)
-    rows = rows.zip(ray.data.range(len(images)))
+    rows = ray.data.from_numpy(images.reshape(-1, 64)).rename_columns({"data": "x"})
+    rows = rows.repartition(6).zip(ray.data.range(len(images)))
 
     done = rows.map_batches(
         Predictor, fn_constructor_args=[str(DIGITS)], concurrency=2, num_cpus=1, batch_size=50
@@ -279,7 +279,8 @@ def test_documented_dataset_is_written(cluster, tmp_path):
     for name in ("digits", "answers"):
         text = text.replace(f"s3://{name}", str(tmp_path / name))
     images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"].reshape(-1, 64)
-    ray.data.from_numpy(images, column="x").write_parquet(str(tmp_path / "digits"))
+    rows = ray.data.from_numpy(images).rename_columns({"data": "x"})
+    rows.write_parquet(str(tmp_path / "digits"))
 
     exec(text, {})
 
