@@ -34,7 +34,7 @@ std::string indented(std::string_view text, std::string_view by) {
 // Characters that XML does not allow are replaced by '?'.
 std::string xml_text(std::string_view text) {
   std::string out;
-  for (const char c : cli::json_text(text)) {
+  for (const char c : json_text(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -67,7 +67,7 @@ void write_case(const CaseResult& result, JsonWriter& json) {
   json.field("level", std::string(1, letter_of(each.level)));
   json.field("weight", name_of(each.weight));
   json.field("state", name_of(result.state));
-  json.field("text", cli::json_text(result.text));
+  json.field("text", json_text(result.text));
   if (result.state == State::failed) json.field("change", each.change);
   json.key("seconds");
   json.number(seconds_text(result.seconds));
@@ -83,7 +83,7 @@ std::string results_digest(const Results& results) {
 }
 
 void write_plugin(const Results& results, JsonWriter& json) {
-  json.field("plugin", cli::json_text(results.plugin));
+  json.field("plugin", json_text(results.plugin));
   json.field("sha256", results.sha256);
   json.field("kit_version", core_version());
   json.field("abi_minor", results.abi_minor);
@@ -163,21 +163,21 @@ std::string junit_text(const Results& results) {
 }
 
 std::string json_text_of(const Results& results) {
-  return cli::json_document([&](JsonWriter& json) {
-    json.field("manifest", cli::json_text(results.manifest_file));
-    json.field("library", cli::json_text(results.library));
+  return json_document([&](JsonWriter& json) {
+    json.field("manifest", json_text(results.manifest_file));
+    json.field("library", json_text(results.library));
     write_plugin(results, json);
     json.field("seed", results.seed);
     json.field("level", results.level());
     json.field("passed", results.count(State::passed));
     json.field("failed", results.count(State::failed));
     json.field("skipped", results.skipped());
-    cli::write_objects("cases", results.cases, json, write_case);
+    write_objects("cases", results.cases, json, write_case);
   });
 }
 
 std::string stamp_text(const Results& results) {
-  return cli::json_document([&](JsonWriter& json) {
+  return json_document([&](JsonWriter& json) {
     write_plugin(results, json);
     json.field("level", results.level());
     json.field("results_sha256", results_digest(results));
