@@ -24,10 +24,9 @@ import ray
 from ray import serve
 from ray._private import services
 from ray.cluster_utils import Cluster
-
 from ray.exceptions import ActorDiedError, ActorUnavailableError, OwnerDiedError
 
-from gantry.serve.ray import Arguments, Predictor, Replica, app, ask
+from gantry.serve.ray import Arguments, Predictor, app, ask
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "data"
 CNN = GOLDEN / "relax" / "cnn_dyn_llvm.so"
