@@ -10,11 +10,8 @@ import http.client
 import json
 import os
 import pathlib
-import re
 import signal
 import statistics
-import subprocess
-import sys
 import threading
 import time
 
@@ -33,7 +30,6 @@ CNN = GOLDEN / "relax" / "cnn_dyn_llvm.so"
 DIGITS = GOLDEN / "tvm-0.12" / "digits_mlp_llvm.so"
 DATA = numpy.load(GOLDEN / "relax" / "cnn_digits_test.npz")
 REPLICAS = 3
-DOCUMENT = pathlib.Path(__file__).parents[2] / "sdk" / "python" / "SERVING.md"
 
 
 get_node = services.get_node
@@ -219,71 +215,6 @@ def test_failure_of_the_model_is_not_repeated():
 def test_repetition_ends():
     with pytest.raises(ActorDiedError):
         asyncio.run(ask(Failing(ActorDiedError(), 2), 5, attempts=2))
-
-
-def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
-
-
-def test_documented_command_starts_the_application(cluster):
-    (line,) = re.findall("^serve run .*$", "\n".join(blocks("sh")), re.MULTILINE)
-    program, *words = line.replace("/models/digits.so", str(DIGITS)).split()
-    # Beside the other application; as many CPUs as there are in all nodes beside it.
-    words[1:1] = [f"--address={cluster.address}", "--name=digits", "--route-prefix=/digits"]
-    command = [str(pathlib.Path(sys.executable).with_name(program)), *words]
-    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"]
-    expected = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp_llvm.expected.npz")["output"]
-
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        metadata = wait_for("/digits", process)
-        answer = get("/digits", body("x", images[0]))
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(120)
-
-    assert [x["name"] for x in metadata["inputs"]] == ["x"]
-    numpy.testing.assert_allclose(
-        answer["outputs"][0]["data"], expected[0].ravel(), rtol=1e-5, atol=1e-6
-    )
-
-
-def wait_for(path, process):
-    deadline = time.monotonic() + 300
-    while True:
-        try:
-            return get(path)
-        except (AssertionError, OSError):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
-
-
-def test_documented_handle_answers(cluster):
-    (text,) = [text for text in blocks("python") if "handle.remote" in text]
-    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"][0]
-    names = {"images": images}
-
-    try:
-        exec(text.replace("/models/digits.so", str(DIGITS)), names)
-    finally:
-        serve.delete("default")
-
-    assert names["y"].shape == (1, 10)
-
-
-def test_documented_dataset_is_written(cluster, tmp_path):
-    (text,) = [text for text in blocks("python") if "map_batches" in text]
-    text = text.replace("/models/digits.so", str(DIGITS)).replace("concurrency=8", "concurrency=2")
-    for name in ("digits", "answers"):
-        text = text.replace(f"s3://{name}", str(tmp_path / name))
-    images = numpy.load(GOLDEN / "tvm-0.12" / "digits_mlp.input.npz")["x"].reshape(-1, 64)
-    rows = ray.data.from_numpy(images).rename_columns({"data": "x"})
-    rows.write_parquet(str(tmp_path / "digits"))
-
-    exec(text, {})
-
-    assert ray.data.read_parquet(str(tmp_path / "answers")).count() == len(images)
 
 
 def test_no_request_fails_when_a_node_is_removed(cluster, cnn, capsys):
