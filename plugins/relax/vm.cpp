@@ -231,6 +231,11 @@ void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out
   }
 }
 
+Status Vm::check_task(const gantry_env& env) const {
+  if (env.task == nullptr || !host_.is_cancelled(&env)) return {};
+  return fail(Code::cancelled, "the task of the virtual machine is cancelled");
+}
+
 Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const Program& program = code_->program;
   const FunctionCode& own = program.functions[function];
@@ -240,6 +245,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
   for (const Instruction* at = first + own.first_instruction;;) {
     switch (at->opcode) {
       case Opcode::call: {
+        GANTRY_CHECK(check_task(env));
         read_arguments(*at, frame, arguments);
         auto result = call(at->target, env, {arguments, at->argument_count});
         if (!result.ok()) [[unlikely]] {
@@ -256,9 +262,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
         return at->reg != no_register ? frame.take(at->reg) : Value();
       case Opcode::jump:
         // A loop ends at the latest when its task is cancelled.
-        if (host_.is_cancelled(&env)) {
-          return fail(Code::cancelled, "the task of the virtual machine is cancelled");
-        }
+        GANTRY_CHECK(check_task(env));
         at = first + at->target;
         break;
       case Opcode::branch:

@@ -59,7 +59,7 @@ class VmTest : public ::testing::Test {
     vm = std::make_unique<Vm>(Host(fake.table()), loaded);
   }
   Result<Value> run(std::string_view name, std::vector<gantry_value> args = {}) {
-    return vm->run(*loaded->executable.find(name), nullptr, args);
+    return vm->run(*loaded->executable.find(name), env, args);
   }
   std::int64_t number(std::string_view name, std::vector<gantry_value> args = {}) {
     auto result = run(name, std::move(args));
@@ -78,6 +78,8 @@ class VmTest : public ::testing::Test {
   }
 
   FakeHost fake;
+  // of runs
+  const gantry_env* env = nullptr;
   gantry::test::RelaxAssembler code;
   gantry::test::RelaxPayload payload;
   std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");

@@ -59,9 +59,34 @@ TEST_F(VmTest, EndsALoopOfACancelledTask) {
   code.function("main", {}, 1);
   code.jump(0);
   start();
+  const int task = 0;
+  const gantry_env of_task{cpu, nullptr, &task};
+  env = &of_task;
   fake.cancelled = true;
 
   EXPECT_EQ(error_of("main").code, Code::cancelled);
+}
+
+TEST_F(VmTest, EndsBeforeTheNextCallOfACancelledTask) {
+  const auto cancel = code.packed("cancel");
+  fake.add_function("cancel", [this](const gantry_env*, std::span<const gantry_value>,
+                                     gantry_value*, gantry_status*) {
+    fake.cancelled = true;
+    return GANTRY_OK;
+  });
+  code.function("main", {}, 1);
+  code.call(0, cancel, {});
+  code.call(0, cancel, {});
+  code.ret(0);
+  start();
+  const int task = 0;
+  const gantry_env of_task{cpu, nullptr, &task};
+  env = &of_task;
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::cancelled);
+  EXPECT_EQ(error.message, "the task of the virtual machine is cancelled");
 }
 
 TEST_F(VmTest, RunsFunctionsWithinFunctions) {

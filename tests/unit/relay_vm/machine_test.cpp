@@ -197,6 +197,20 @@ TEST_F(Relay, EndsALoopWhoseTaskIsCancelled) {
             "\"endless\": goto              0");
 }
 
+TEST_F(Relay, EndsBeforeAnOperatorOfACancelledTask) {
+  add_main(code);
+  start();
+  fake.cancelled = true;
+  const int task = 0;
+  const gantry_env env{cpu, nullptr, &task};
+
+  const auto sum = run("main", {floats({1}), floats({2})}, &env);
+
+  ASSERT_FALSE(sum.ok());
+  EXPECT_EQ(sum.error().code, Code::cancelled);
+  EXPECT_THAT(text(sum.error()), HasSubstr("is cancelled\n  in instruction"));
+}
+
 TEST_F(Relay, ComparesIntegersOfAnyWidth) {
   const auto one = code.integer(1);
   code.function("is_one", {"x"}, 4);
