@@ -26,7 +26,8 @@ thread_local PyObject* failed_with = nullptr;
 // The class and the text of an exception: "ValueError: too small".
 std::string exception_text(nb::handle exception) {
   PyObject* const text = PyObject_Str(exception.ptr());
-  const char* const characters = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
+  // of the limited interface of 3.12, unlike PyUnicode_AsUTF8()
+  const char* const characters = text != nullptr ? PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
   std::string all = nb::str(exception.type().attr("__name__")).c_str();
   if (characters != nullptr && *characters != 0) all += concat(": ", characters);
   PyErr_Clear();
