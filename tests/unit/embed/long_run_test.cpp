@@ -144,7 +144,8 @@ TEST_F(LongRun, StopsAfterAPollThatCancelsIt) {
   expect_cancelled(status, "CANCELLED");
   EXPECT_EQ(polls.count, 3);
   EXPECT_EQ(polls.thread, std::this_thread::get_id());
-  EXPECT_GE(calls, 3);
+  // one poll at most before each operator
+  EXPECT_GE(calls, 2);
   EXPECT_LT(calls, operator_count / 2);
 }
 
