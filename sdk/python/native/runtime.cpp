@@ -105,15 +105,9 @@ Module load(const Runtime& runtime, std::string_view path, bool allow_missing) {
 }
 
 nb::object read_tensors(const Runtime& runtime, std::string_view path) {
-  gantry_value tensors{};
-  CallStatus status;
-  gantry_code code = GANTRY_OK;
-  {
-    const nb::gil_scoped_release released;
-    code = embed().tensors_read(runtime.object(), bytes_of(path), &tensors, status.out());
-  }
-  status.check(code);
-  return object_of(runtime.ref(), OwnedValue::adopt(tensors), ResultForm::arrays);
+  return tree_of(runtime.ref(), [&](gantry_value* tree, gantry_status* status) {
+    return embed().tensors_read(runtime.object(), bytes_of(path), tree, status);
+  });
 }
 
 gantry_device_id find_device(const Runtime& runtime, std::string_view name) {
@@ -179,15 +173,9 @@ nb::object find_global(const Runtime& runtime, std::string_view name) {
 }
 
 nb::object inspect(const Runtime& runtime, std::string_view path) {
-  gantry_value tree{};
-  CallStatus status;
-  gantry_code code = GANTRY_OK;
-  {
-    const nb::gil_scoped_release released;
-    code = embed().inspect(runtime.object(), bytes_of(path), &tree, status.out());
-  }
-  status.check(code);
-  return object_of(runtime.ref(), OwnedValue::adopt(tree), ResultForm::arrays);
+  return tree_of(runtime.ref(), [&](gantry_value* tree, gantry_status* status) {
+    return embed().inspect(runtime.object(), bytes_of(path), tree, status);
+  });
 }
 
 }  // namespace
