@@ -79,7 +79,8 @@ Status run_model(ModelObject& model, gantry_run& run) {
   GANTRY_CHECK(use.begin());
   GANTRY_TRY(FunctionState* const function, use->function(view_of(run.function)));
   InputCopies copies{.are_allowed = (run.flags & GANTRY_RUN_NO_COPY) == 0};
-  GANTRY_TRY(const OrderedInputs inputs, ordered_inputs(*function, run, runtime, copies));
+  GANTRY_TRY(const OrderedInputs inputs,
+             ordered_inputs(*function, run, runtime, context.env_or_null(), copies));
   GANTRY_CHECK(use->follow(runtime, context.stream));
   const Forgetting forgetting(*function);
   GANTRY_CHECK(

@@ -22,10 +22,6 @@ std::string title_of(const FunctionState& function, const InputInfo& input) {
 Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
   auto bytes = data_bytes(tensor);
   if (!bytes.ok()) return std::move(bytes).failure().with_reason("ARGUMENT_SHAPE").at("in ", title);
-  if (!is_compact(tensor) && tensor.device.type != kCpu) {
-    return invalid(title, " has strides, and is not on the CPU: ", tensor_text(tensor))
-        .with_reason("ARGUMENT_STRIDES");
-  }
   if (tensor.data != nullptr || *bytes == 0) return {};
   return invalid(title, " is at address 0").with_reason("ARGUMENT");
 }
@@ -57,7 +53,8 @@ Status check_type(const gantry_tensor& tensor, const TensorType& type, std::stri
 }
 
 Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime, InputCopies& copies) {
+                                     const RuntimeState& runtime, const gantry_env* env,
+                                     InputCopies& copies) {
   const std::size_t count = function.inputs.size();
   if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
   if (run.input_count > count) {
@@ -82,8 +79,13 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
     const gantry_tensor* const tensor = gantry_value_tensor(&run.inputs[i]);
     if (tensor == nullptr || is_compact(*tensor)) continue;
     GANTRY_CHECK(copies.add(function, index, run.inputs[i]));
-    GANTRY_TRY(Ref<TensorObject> copy, compact_copy(*tensor, runtime.devices));
-    inputs.values[index] = inputs.copies.emplace_back(std::move(copy)).get();
+    auto copy = compact_copy(*tensor, runtime.devices, env);
+    if (!copy.ok()) {
+      return std::move(copy).failure().at("while copying ",
+                                          title_of(function, function.inputs[index]),
+                                          ", which has strides");
+    }
+    inputs.values[index] = inputs.copies.emplace_back(*std::move(copy)).get();
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (!given[i])

@@ -21,10 +21,12 @@ struct OrderedInputs {
   std::vector<OwnedValue> copies;
 };
 
+// env      [in]   its stream is used to read a tensor on env->device; NULL: the default stream
 // copies   [in,out] counts the compact copies
-// returns  invalid, see gantry_embed::run; exhausted
+// returns  invalid, see gantry_embed::run; exhausted; an error of a device
 Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime, InputCopies& copies);
+                                     const RuntimeState& runtime, const gantry_env* env,
+                                     InputCopies& copies);
 
 // Checks that a tensor has a dtype and a shape.
 //
