@@ -3,6 +3,7 @@
 
 import array
 import gc
+import types
 import unittest
 import weakref
 
@@ -71,6 +72,25 @@ class InputArrays(unittest.TestCase):
             self.run_equal(OnlyDlPack(image))
 
         self.assertEqual(self.model.copied_bytes, self.image.nbytes)
+
+    def test_that_are_not_on_the_cpu_have_no_view_that_is_used(self):
+        class OnDevice(numpy.ndarray):
+            """As arrays of JAX on a GPU, whose type has the buffer protocol."""
+
+            dtype = types.SimpleNamespace(name="bfloat16", itemsize=2)
+
+            def view(self, *_):
+                raise BufferError("is not on the CPU")
+
+            def __dlpack__(self, **_):
+                return image.__dlpack__()
+
+            def __dlpack_device__(self):
+                return (2, 0)
+
+        image = self.image
+        # the protocol has no dates
+        self.run_equal(numpy.zeros(1, "M8[s]").view(OnDevice))
 
     def test_that_are_aligned_are_used_in_place_by_virtual_machines(self):
         model = gantry.load(support.RELAX / "mlp_dyn_llvm.so")

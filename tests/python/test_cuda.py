@@ -4,6 +4,7 @@
 tests/gpu/python runs this file on a machine with a GPU.
 """
 
+import concurrent.futures
 import ctypes
 import importlib
 import time
@@ -74,6 +75,15 @@ class CudaModels(unittest.TestCase):
 
         assert_close(first.numpy(), self.expected)
 
+    def test_run_on_many_threads(self):
+        model = gantry.load(DIGITS, device="cuda:0", executors=4)
+        images, expected = support.images(), expected_digits()
+
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            results = list(threads.map(lambda image: model(x=image), images))
+
+        assert_close(numpy.stack(results), expected[: len(results)].reshape(numpy.stack(results).shape))
+
     def test_are_recorded_and_replayed(self):
         model = gantry.load(DIGITS, device="cuda:0", executors=1, capture=True)
 
@@ -132,7 +142,8 @@ class CudaTensorsOfTorch(unittest.TestCase):
         wide[:, ::2] = self.image
 
         assert_close(self.model(x=wide[:, ::2]), self.expected)
-        self.assertEqual(self.model.copied_bytes, 256)
+        # to the CPU, and back to the device
+        self.assertEqual(self.model.copied_bytes, 2 * 256)
 
     def test_are_inputs_of_virtual_machines(self):
         model = gantry.load(support.RELAX / "cnn_cuda.so", device="cuda:0")
@@ -155,21 +166,44 @@ class CudaTensorsOfTorch(unittest.TestCase):
 
 @unittest.skipIf(isinstance(torch, str), torch)
 class CudaDriver(unittest.TestCase):
-    def test_waits_for_work_when_it_frees_memory(self):
-        # plugins/cuda/device_functions.cpp frees memory that kernels in flight may use.
-        driver = ctypes.CDLL("libcuda.so.1")
-        memory = ctypes.c_uint64()
+    """Properties of NVIDIA's driver on which plugins/cuda relies."""
+
+    def setUp(self):
+        self.driver = ctypes.CDLL("libcuda.so.1")
+        # the thread's context is that of PyTorch
         torch.cuda.synchronize()
-        self.assertEqual(driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(1 << 20)), 0)
-        stream = torch.cuda.Stream()
-        with torch.cuda.stream(stream):
+        self.stream = torch.cuda.Stream()
+
+    def call(self, name, *args):
+        self.assertEqual(getattr(self.driver, name)(*args), 0, name)
+
+    def test_waits_for_work_when_it_frees_memory(self):
+        memory = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(1 << 20))
+        with torch.cuda.stream(self.stream):
             torch.cuda._sleep(1_000_000_000)
 
         started = time.monotonic()
-        self.assertEqual(driver.cuMemFree_v2(memory), 0)
+        self.call("cuMemFree_v2", memory)
 
         self.assertGreater(time.monotonic() - started, 0.1)
-        self.assertTrue(stream.query())
+        self.assertTrue(self.stream.query())
+
+    def test_loads_code_while_a_stream_is_captured(self):
+        code = b".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry nothing() { ret; }\n"
+        stream = ctypes.c_void_p(self.stream.cuda_stream)
+        module, kernel, graph = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        relaxed = 2
+
+        self.call("cuStreamBeginCapture_v2", stream, relaxed)
+        self.call("cuModuleLoadData", ctypes.byref(module), code)
+        self.call("cuModuleGetFunction", ctypes.byref(kernel), module, b"nothing")
+        self.call("cuLaunchKernel", kernel, 1, 1, 1, 1, 1, 1, 0, stream, None, None)
+        self.call("cuStreamEndCapture", stream, ctypes.byref(graph))
+
+        self.assertTrue(graph.value)
+        self.call("cuGraphDestroy", graph)
+        self.call("cuModuleUnload", module)
 
 
 @unittest.skipIf(isinstance(jax, str), jax)
@@ -208,7 +242,7 @@ class CudaArraysOfCuPy(unittest.TestCase):
     def test_that_go_backwards_are_copied(self):
         assert_close(self.model(x=self.image[:, ::-1].copy()[:, ::-1]), self.expected)
 
-        self.assertEqual(self.model.copied_bytes, self.image.nbytes)
+        self.assertEqual(self.model.copied_bytes, 2 * self.image.nbytes)
 
     def test_use_the_memory_of_results(self):
         tensor = self.model.run({"x": self.image}, tensors=True)

@@ -82,8 +82,10 @@ bool ArrayView::borrow(nb::handle array, const RuntimeRef& runtime, bool writes)
       refuse("ARRAY_READ_ONLY",
              concat("output array of type ", class_name(array), " is read-only"));
     PyErr_Clear();
-    if (borrow_named_dtype(array, writes)) return true;
-    if (!nb::hasattr(array, "__dlpack__")) throw refused;
+    const bool has_dlpack = nb::hasattr(array, "__dlpack__");
+    const bool is_elsewhere = has_dlpack && dlpack_device_type(array) != cpu_device_type;
+    if (!is_elsewhere && borrow_named_dtype(array, writes)) return true;
+    if (!has_dlpack) throw refused;
   } else if (!nb::hasattr(array, "__dlpack__")) {
     return false;
   }

@@ -87,8 +87,7 @@ class StridedDeviceCopy : public StridedCopy {
   Result<Ref<TensorObject>> copy_there(std::vector<std::int64_t> shape,
                                        std::vector<std::int64_t> strides, std::size_t first = 0,
                                        const gantry_env* env = nullptr) {
-    gantry_tensor from =
-        compact_tensor(dtypes::int16, shape, {type, 0}, memory->tensor.data);
+    gantry_tensor from = compact_tensor(dtypes::int16, shape, {type, 0}, memory->tensor.data);
     from.strides = strides.data();
     from.byte_offset = 2 * first;
     return compact_copy(from, devices, env);
