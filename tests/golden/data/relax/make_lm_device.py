@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exports lm_paged_opencl.so: the transformer of lm_paged_llvm.so with kernels in OpenCL C.
+"""Exports lm_paged_KIND.so: the transformer of lm_paged_llvm.so with kernels in OpenCL C or CUDA C++.
 
-    pip install apache-tvm==0.27.0.post1 && tests/golden/data/relax/make_lm_opencl.py
+    pip install apache-tvm==0.27.0.post1 && tests/golden/data/relax/make_lm_device.py opencl|cuda
 
 Parameters and functions are those of lm_paged_llvm.so, without `prefill`, `decode` and sampling, so
 that the calls of lm_paged_ten have the same results.
@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import tvm
 from tvm import relax
@@ -25,13 +26,16 @@ from tvm.script import tirx as T
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAYERS, SIZE, HEADS, KV_HEADS, HEAD, TOKENS, HIDDEN = 2, 64, 4, 2, 16, 256, 128
 
+KIND = sys.argv[1]
+DEVICE_TYPE = {"opencl": 4, "cuda": 2}[KIND]
 TARGET = tvm.target.Target(
     {
-        "kind": "opencl",
+        "kind": KIND,
         "host": {"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mcpu": "x86-64"},
         "max_num_threads": 256,
         "max_threads_per_block": 256,
-        "max_shared_memory_per_block": 16384,
+        "max_shared_memory_per_block": {"opencl": 16384, "cuda": 49152}[KIND],
+        **({"arch": "sm_75"} if KIND == "cuda" else {}),
     }
 )
 
@@ -208,21 +212,21 @@ def main():
     with TARGET:
         module = tvm.transform.Sequential(passes)(module)
         executable = tvm.compile(module, TARGET)
-    file = os.path.join(HERE, "lm_paged_opencl.so")
+    file = os.path.join(HERE, f"lm_paged_{KIND}.so")
     executable.export_library(file)
     subprocess.run(["strip", "-g", file], check=True)
-    # The calls and results of the CPU, with the weights on device type 4, OpenCL.
+    # The calls and results of the CPU, with the weights on the device.
     with open(os.path.join(HERE, "lm_paged_ten.json"), encoding="utf-8") as source:
         document = json.load(source)
     document["file"] = os.path.basename(file)
     document["target"] = str(TARGET)
-    document["note"] = "exported by make_lm_opencl.py; the results are those of lm_paged_ten"
-    document["calls"][0]["args"][1]["v"] = 4
+    document["note"] = "exported by make_lm_device.py; the results are those of lm_paged_ten"
+    document["calls"][0]["args"][1]["v"] = DEVICE_TYPE
     document["expected_from"] = "lm_paged_ten"
-    with open(os.path.join(HERE, "lm_paged_opencl.json"), "w", encoding="utf-8") as script:
+    with open(os.path.join(HERE, f"lm_paged_{KIND}.json"), "w", encoding="utf-8") as script:
         json.dump(document, script, indent=1)
         script.write("\n")
-    names = [os.path.join(HERE, f"lm_paged_{name}.npz") for name in ("ten", "opencl")]
+    names = [os.path.join(HERE, f"lm_paged_{name}.npz") for name in ("ten", KIND)]
     shutil.copyfile(*names)
 
 
