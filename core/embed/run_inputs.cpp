@@ -81,9 +81,8 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
     GANTRY_CHECK(copies.add(function, index, run.inputs[i]));
     auto copy = compact_copy(*tensor, runtime.devices, env);
     if (!copy.ok()) {
-      return std::move(copy).failure().at("while copying ",
-                                          title_of(function, function.inputs[index]),
-                                          ", which has strides");
+      return std::move(copy).failure().at(
+          "while copying ", title_of(function, function.inputs[index]), ", which has strides");
     }
     inputs.values[index] = inputs.copies.emplace_back(*std::move(copy)).get();
   }
