@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package in its process: import, threads, fork, log, end."""
 
+import sysconfig
 import unittest
 
 import support
@@ -102,8 +103,23 @@ class Process(unittest.TestCase):
             builtins.kept = [model, model(x=support.images()[0]), model.run([support.images()[0]], tensors=True)]
             """,
             "",
+            # of a free-threaded interpreter, see below
+            PYTHONWARNINGS="ignore:The global interpreter lock",
         )
         self.assertEqual(done.stderr, "")
+
+    @unittest.skipUnless(sysconfig.get_config_var("Py_GIL_DISABLED"), "the interpreter is not free-threaded")
+    def test_gets_the_gil_back_with_a_warning(self):
+        done = self.expect_output(
+            """
+            import sys
+            before = sys._is_gil_enabled()
+            import gantry
+            print(before, sys._is_gil_enabled())
+            """,
+            "False True",
+        )
+        self.assertIn("(GIL) has been enabled to load module 'gantry._native'", done.stderr)
 
     def test_runs_other_threads_during_a_run(self):
         self.expect_output(

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import statistics
 import subprocess
@@ -331,6 +332,15 @@ def test_workers_have_models_of_their_own():
                 answer = infer(server.client(kind), kind, "digits_mlp_llvm", x, output=output)
                 numpy.testing.assert_allclose(answer, expected, rtol=1e-5, atol=1e-6)
         having = [p for p in processes if DIGITS.name in pathlib.Path(f"/proc/{p}/maps").read_text()]
+
+        # The workers share a port: each answers while the other one is stopped.
+        for stopped in having:
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                answer = infer(server.client("http"), "http", "digits_mlp_llvm", IMAGES[0], output=output)
+            finally:
+                os.kill(stopped, signal.SIGCONT)
+            numpy.testing.assert_allclose(answer, EXPECTED[0], rtol=1e-5, atol=1e-6)
 
     assert len(having) == 2
 
