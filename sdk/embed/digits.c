@@ -34,11 +34,9 @@ int main(int argc, char** argv) {
     if (embed->run(model, &run, &status)) errx(1, "%s", text);
     const float* score = gantry_value_tensor(&scores)->data;
     int best = 0;
-    for (int digit = 1; digit < 10; ++digit)
-      if (score[digit] > score[best]) best = digit;
+    for (int digit = 1; digit < 10; ++digit) best = score[digit] > score[best] ? digit : best;
     printf("%d\n", best);
   }
   gantry_object* const objects[] = {scores.object, images.object, model, module, runtime};
   for (int i = 0; i < 5; ++i) embed->release(objects[i]);
-  return 0;
 }
