@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of pools. Apart from kserve_test.py, because one process cannot import kserve and tritonclient.grpc."""
+"""Sizes of pools. Apart from kserve_test.py, because one process cannot import kserve and
+tritonclient.grpc."""
 
 import pathlib
 import pickle
