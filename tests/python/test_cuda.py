@@ -7,6 +7,7 @@ tests/gpu/python runs this file on a machine with a GPU.
 import concurrent.futures
 import ctypes
 import importlib
+import os
 import time
 import unittest
 
@@ -14,7 +15,6 @@ import gantry
 import numpy
 import support
 from test_scripts import Player
-
 
 FINDS_GPU = {
     "torch": lambda torch: torch.cuda.is_available(),
@@ -33,6 +33,8 @@ def imported(name: str):
 
 
 ON_GPU = any(device["name"] == "cuda" for device in gantry.default_runtime().devices())
+if not ON_GPU and "GANTRY_CONFIG_GANTRY_CUDA__LIBRARY" in os.environ:
+    raise AssertionError("the driver that the environment names has no device")
 torch, jax, cupy = (imported(name) if ON_GPU else "there is no CUDA device" for name in FINDS_GPU)
 DIGITS = support.TVM / "digits_mlp_cuda_ptx75.so"
 
