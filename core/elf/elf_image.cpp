@@ -212,6 +212,15 @@ Status ElfImage::check_complete() const {
   return {};
 }
 
+bool ElfImage::is_protected(std::uint64_t address, std::uint64_t size, std::uint64_t page) const {
+  return std::ranges::any_of(segments_, [&](const ElfSegment& segment) {
+    const std::uint64_t first = segment.address / page * page;
+    const std::uint64_t end = (segment.address + segment.memory_size) / page * page;
+    return segment.type == segment_type::gnu_relro && address < end &&
+           (address >= first || first - address < size);
+  });
+}
+
 Result<std::span<const std::uint8_t>> ElfImage::bytes_of_segment(std::size_t index) const {
   const ElfSegment& segment = segments_[index];
   if (!inside(segment.offset, segment.file_size, bytes_.size())) {

@@ -45,6 +45,11 @@ class ElfImage {
                                                              const ElfField& field) const;
   // Checks a section number found in a field; malformed if there are fewer sections.
   Result<std::size_t> section_index(std::uint64_t number, const ElfField& field) const;
+  // True if the linker makes some of the bytes read-only after it has bound the file. It protects
+  // whole pages, from the first one of PT_GNU_RELRO to the last one that the segment fills.
+  //
+  // page     [in]   bytes of a page, a power of two
+  bool is_protected(std::uint64_t address, std::uint64_t size, std::uint64_t page) const;
   // Returns the file part of a segment or section; malformed if it extends beyond the file.
   Result<std::span<const std::uint8_t>> bytes_of_segment(std::size_t index) const;
   Result<std::span<const std::uint8_t>> bytes_of_section(std::size_t index) const;

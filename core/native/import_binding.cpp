@@ -5,6 +5,7 @@
 #include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -39,13 +40,6 @@ constexpr std::uint16_t absolute_section = 0xfff1;
 bool is_global(std::string_view name) {
   static void* const global = dlopen(nullptr, RTLD_LAZY);
   return dlsym(global, std::string(name).c_str()) != nullptr;
-}
-
-// True if the linker makes the word read-only after it has bound the library.
-bool is_protected(const ElfFile& elf, std::uint64_t address) {
-  return std::ranges::any_of(elf.image().segments(), [&](const ElfSegment& segment) {
-    return segment.type == segment_type::gnu_relro && segment.contains(address, sizeof(void*));
-  });
 }
 
 }  // namespace
@@ -89,10 +83,13 @@ Result<ImportBinding> ImportBinding::of(const ElfFile& elf, const ExporterFacts&
     return !symbol.defined() && symbol.binding != SymbolBinding::weak &&
            !binding.binds(symbol.name) && !is_global(symbol.name);
   };
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   binding.is_early_ =
       binding.is_early_ || uses.has_others || elf.flags().bind_now ||
       std::ranges::any_of(uses.slots,
-                          [&](const JumpSlot& slot) { return is_protected(elf, slot.address); }) ||
+                          [&](const JumpSlot& slot) {
+                            return elf.image().is_protected(slot.address, sizeof(void*), page);
+                          }) ||
       std::ranges::any_of(elf.symbols(), must_be_resolved);
   binding.slots_ = std::move(uses.slots);
   return binding;

@@ -51,14 +51,12 @@ int flags_of(const ImportBinding& binding) {
 }
 
 bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t size) {
-  bool writable = false;
-  for (const ElfSegment& segment : elf.image().segments()) {
-    if (!segment.contains(address, size)) continue;
-    // The linker makes this part of a writable segment read-only after relocation.
-    if (segment.type == segment_type::gnu_relro) return false;
-    if (segment.type == segment_type::load) writable = segment.is_writable();
-  }
-  return writable;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return !elf.image().is_protected(address, size, page) &&
+         std::ranges::any_of(elf.image().segments(), [&](const ElfSegment& segment) {
+           return segment.type == segment_type::load && segment.is_writable() &&
+                  segment.contains(address, size);
+         });
 }
 
 }  // namespace

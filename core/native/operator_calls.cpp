@@ -83,14 +83,8 @@ std::vector<std::string_view> operator_prefixes(const ElfFile& elf) {
 // Writes a word, which the linker may have made read-only. Returns false if the system refuses.
 bool write_word(const ElfFile& elf, std::uintptr_t base, std::uint64_t address, PackedCall value) {
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t begin = address / page * page;
-  // The linker protects whole pages, from the first byte's to the one before the last byte's.
-  const bool is_protected =
-      std::ranges::any_of(elf.image().segments(), [&](const ElfSegment& segment) {
-        return segment.type == segment_type::gnu_relro && segment.contains(address, sizeof value) &&
-               begin + page <= (segment.address + segment.memory_size) / page * page;
-      });
-  auto* const first = reinterpret_cast<void*>(base + begin);
+  const bool is_protected = elf.image().is_protected(address, sizeof value, page);
+  auto* const first = reinterpret_cast<void*>(base + address / page * page);
   if (is_protected && ::mprotect(first, page, PROT_READ | PROT_WRITE) != 0) return false;
   std::atomic_ref(*reinterpret_cast<PackedCall*>(base + address))
       .store(value, std::memory_order_release);

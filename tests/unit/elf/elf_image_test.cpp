@@ -291,5 +291,50 @@ TEST(ElfImage, RejectsAWrongSizeOfSectionHeadersAtItsField) {
             "section header table has entries of 32 bytes, expected 64 bytes");
 }
 
+// An image whose PT_GNU_RELRO segment is [address, address + size).
+class ProtectedPages : public ::testing::Test {
+ protected:
+  ElfImage with_relro(std::uint64_t address, std::uint64_t size) {
+    bytes = ElfBuilder().relro().build();
+    for (std::size_t at = std::size_t{64};; at += program_header_bytes) {
+      std::uint32_t type = 0;
+      std::memcpy(&type, bytes.data() + at, sizeof type);
+      if (type != segment_type::gnu_relro) continue;
+      put(bytes, at + 16, address);
+      put(bytes, at + 40, size);
+      return ElfImage::parse(bytes).value();
+    }
+  }
+
+  static constexpr std::uint64_t page = 0x1000;
+  std::vector<std::uint8_t> bytes;
+};
+
+TEST_F(ProtectedPages, BeginWithThePageOfTheFirstByte) {
+  const ElfImage image = with_relro(0x5800, 0x2800);
+
+  EXPECT_FALSE(image.is_protected(0x4ff8, 8, page));
+  EXPECT_TRUE(image.is_protected(0x4ff9, 8, page));
+  EXPECT_TRUE(image.is_protected(0x5000, 8, page));
+}
+
+TEST_F(ProtectedPages, EndWithTheLastPageThatTheSegmentFills) {
+  const ElfImage image = with_relro(0x5800, 0x2800);
+
+  EXPECT_TRUE(image.is_protected(0x7ff8, 8, page));
+  EXPECT_FALSE(image.is_protected(0x8000, 8, page));
+  EXPECT_FALSE(with_relro(0x5800, 0x27ff).is_protected(0x7000, 8, page));
+}
+
+TEST_F(ProtectedPages, AreNoneInASegmentThatFillsNoPage) {
+  EXPECT_FALSE(with_relro(0x5800, 0x7ff).is_protected(0x5800, 8, page));
+}
+
+TEST_F(ProtectedPages, AreNoneWithoutTheSegment) {
+  bytes = ElfBuilder().build();
+
+  EXPECT_FALSE(ElfImage::parse(bytes)->is_protected(ElfBuilder::base_address, 8, page));
+}
+
 }  // namespace
 }  // namespace gantry
