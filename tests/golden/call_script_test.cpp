@@ -100,7 +100,7 @@ TEST(GoldenCallScripts, AreAllRead) {
     EXPECT_TRUE(script.ok()) << script.error().message;
     ++count;
   }
-  EXPECT_EQ(count, 58);
+  EXPECT_EQ(count, 59);
 }
 
 class TirScript : public ::testing::TestWithParam<std::string> {};
