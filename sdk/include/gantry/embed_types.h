@@ -211,8 +211,9 @@ typedef struct gantry_run {
   // input_count names, in any order. NULL: the inputs are in the order of the signature.
   const gantry_bytes* input_names;
   // A value for each input of the signature. Tensors have the dtype and shape of the signature.
-  // They may be on any device, at any address, and borrowed (GANTRY_TENSOR_REF); on the CPU they
-  // may have strides.
+  // They may be on any device, at any address, with strides, and borrowed (GANTRY_TENSOR_REF).
+  // Tensors with strides are copied to the CPU: of another device, all memory between the first
+  // and the last element.
   const gantry_value* inputs;
   uint32_t input_count;
   // [in] elements of `outputs`; [out] outputs of the function.
