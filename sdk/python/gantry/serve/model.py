@@ -68,17 +68,20 @@ class ServedModel:
             outputs = outputs or signatures.observed(results, all(p.fixed for p in inputs))
             self.signature = signatures.Signature(inputs, outputs)
 
-    def run(self, feeds: Mapping[str, numpy.ndarray]) -> dict[str, numpy.ndarray]:
+    def run(
+        self, feeds: Mapping[str, numpy.ndarray], timeout: float | None = None
+    ) -> dict[str, numpy.ndarray]:
         """Run the model on inputs that the signature accepts. Blocks, without the GIL.
 
+        timeout  seconds after which the run stops before its next operator
         returns  the outputs by the names of the signature; no later call writes them
         raises   ValueError    the model refuses the inputs
-                 gantry.Error  the run failed
+                 gantry.Error  the run failed; gantry.DeadlineError after the timeout
         thread   as many at the same time as there are executors; others wait
         """
         try:
             inputs = {own: feeds[name] for own, name in self._inputs}
-            result = self._model.run(inputs, function=self._function)
+            result = self._model.run(inputs, function=self._function, timeout=timeout)
         except gantry.Error as error:
             if error.code == gantry.Code.INVALID:
                 raise ValueError(str(error)) from error

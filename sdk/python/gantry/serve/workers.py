@@ -13,12 +13,20 @@ class Workers:
     def __init__(self, count: int):
         self._count = count
         self._calls: queue.SimpleQueue = queue.SimpleQueue()
+        # calls that have not been settled, counted on the event loop
+        self._pending = 0
         for i in range(count):
             threading.Thread(target=self._work, name=f"gantry-{i}", daemon=True).start()
+
+    @property
+    def are_idle(self) -> bool:
+        """True if no call waits or is under way. Read on the event loop."""
+        return self._pending == 0
 
     def call(self, function: Callable, *arguments) -> asyncio.Future:
         """Call a function on a thread. Not called if the future is cancelled before."""
         future = asyncio.get_running_loop().create_future()
+        self._pending += 1
         self._calls.put((future, function, arguments))
         return future
 
@@ -37,16 +45,18 @@ class Workers:
                 except BaseException as raised:  # it is the caller's
                     error = raised
             try:
-                future.get_loop().call_soon_threadsafe(_settle, future, result, error)
+                future.get_loop().call_soon_threadsafe(self._settle, future, result, error)
             except RuntimeError:  # the loop is closed: nobody waits
                 pass
             del call, future, function, arguments, result, error  # not kept until the next call
 
-
-def _settle(future: asyncio.Future, result: object, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if error is None:
-        future.set_result(result)
-    else:
-        future.set_exception(error)
+    def _settle(
+        self, future: asyncio.Future, result: object, error: BaseException | None
+    ) -> None:
+        self._pending -= 1
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
