@@ -16,6 +16,6 @@ namespace gantry {
 // costs    a tensor on another device than the CPU: a copy of all memory from its first to its last
 //          element, also of what is between the elements
 Result<Ref<TensorObject>> compact_copy(const gantry_tensor& from, const DeviceSet& devices,
-                                       const gantry_env* env = nullptr);
+                                       const gantry_env* env);
 
 }  // namespace gantry

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes of pools. Apart from kserve_test.py, because one process cannot import kserve and
-tritonclient.grpc."""
+"""Sizes of pools, and the threads of runs. Apart from kserve_test.py, because one process cannot
+import kserve and tritonclient.grpc."""
 
 import asyncio
 import pathlib

@@ -296,7 +296,7 @@ class ProtectedPages : public ::testing::Test {
  protected:
   ElfImage with_relro(std::uint64_t address, std::uint64_t size) {
     bytes = ElfBuilder().relro().build();
-    for (std::size_t at = std::size_t{64};; at += program_header_bytes) {
+    for (std::size_t at = 64;; at += program_header_bytes) {
       std::uint32_t type = 0;
       std::memcpy(&type, bytes.data() + at, sizeof type);
       if (type != segment_type::gnu_relro) continue;

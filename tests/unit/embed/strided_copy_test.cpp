@@ -26,7 +26,7 @@ class StridedCopy : public ::testing::Test {
     gantry_tensor from = compact_tensor(dtypes::int16, shape, {1, 0}, numbers.data());
     from.strides = strides.data();
     from.byte_offset = 2 * first;
-    const auto made = compact_copy(from, devices);
+    const auto made = compact_copy(from, devices, nullptr);
     if (!made.ok()) {
       ADD_FAILURE() << made.error().message;
       return {};
@@ -67,7 +67,7 @@ TEST_F(StridedCopy, HasOneElementWithoutAxes) {
   gantry_tensor from = compact_tensor(dtypes::int16, {}, {1, 0}, &numbers[5]);
   from.strides = &none;
 
-  const auto made = compact_copy(from, devices);
+  const auto made = compact_copy(from, devices, nullptr);
 
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(*static_cast<const std::int16_t*>((*made)->tensor.data), 5);

@@ -19,7 +19,6 @@ from gantry.serve import share, signature
 from gantry.serve.model import ServedModel
 from gantry.serve.workers import Workers
 
-
 # Seconds of a run that is made on the event loop: two switches of threads take as long.
 SHORT = 100e-6
 # Seconds after which such a run stops before its next operator, and is repeated on a worker.
@@ -67,7 +66,7 @@ class Model(kserve.Model):
         """
         if not isinstance(payload, kserve.InferRequest):
             raise InvalidInput(f"version 2 is served only: POST /v2/models/{self.name}/infer")
-        if self._short == [i.shape for i in payload.inputs] and self._workers.are_idle:
+        if self._workers.are_idle and self._short == [i.shape for i in payload.inputs]:
             try:
                 return self._answer(payload, TOO_LONG)
             except gantry.DeadlineError:
