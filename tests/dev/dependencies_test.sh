@@ -54,6 +54,21 @@ grep -q '^apt-get update' "$work/calls" || fail "the package lists are not updat
 grep -q '^apt-get install .* cmake clang-format$' "$work/calls" || fail "the missing packages are not installed"
 run 0 build
 grep -q '^apt-get install .* cmake$' "$work/calls" || fail "build installs what only the tests require"
+run 0 run
+[ ! -s "$work/calls" ] || fail "run installs what it does not require"
+run 2 walk
+grep -q '"walk" is unknown, expected build, run or nothing' "$work/out" || fail "an unknown word is accepted"
+
+# Of apt-get's progress, each tenth is one line; the rest of its output is not printed.
+program apt-get <<'E1'
+[ "$1" = install ] || exit 0
+echo "Reading package lists..."
+for percent in 0.0 9.9 10.1 12.5 57.0 100.0; do echo "dlstatus:1:$percent:Retrieving file 1 of 2"; done
+echo "pmstatus:cmake:50.0000:Unpacking cmake (amd64)"
+E1
+run 0 build
+printf '%s\n' "installing Debian packages: cmake" "  downloaded 10 %" "  downloaded 50 %" "  downloaded 100 %" "  installed 50 %" |
+  cmp - "$work/out" || fail "the progress is printed differently"
 
 # The first two calls find the lock held.
 program apt-get <<'E1'

@@ -30,7 +30,7 @@ if(TARGET gantry_cli)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
   # Sanitizers have memory of their own.
   if(NOT GANTRY_SANITIZE)
-    gantry_add_test(golden_repacked_memory LABELS golden SOURCES repacked_memory_test.cpp
+    gantry_add_test(golden_repacked_memory LABELS golden UNSANITIZED repacked_memory_test.cpp
       LIBRARIES gantry_cli_command gantry_runtime gantry_pack)
     target_compile_definitions(golden_repacked_memory PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(golden_repacked_memory gantry_cli gantry_plugin_graph)
@@ -62,7 +62,8 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_lock LABELS cli SOURCES cli_lock_test.cpp
     LIBRARIES gantry_cli_command gantry_sodium nlohmann_json::nlohmann_json)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp
-    cli_broken_host_test.cpp cli_elevated_test.cpp
+    cli_broken_host_test.cpp
+    UNSANITIZED cli_elevated_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_description LABELS cli

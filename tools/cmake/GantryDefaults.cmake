@@ -12,6 +12,16 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
+# ccache, where it is installed, is the compilers' launcher. Paths below the sources are relative in its keys, so that a
+# clone in another directory finds what this one has compiled.
+find_program(GANTRY_CCACHE ccache)
+if(GANTRY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  foreach(language C CXX)
+    set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      "${GANTRY_CCACHE}")
+  endforeach()
+endif()
+
 # bin, lib and share/gantry/plugins.d have the same relative paths as after an install, so that
 # plugins are found in the build tree (tier 8 of the search, sdk/MANIFEST.md).
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
@@ -31,6 +41,13 @@ endif()
 target_link_options(gantry_defaults INTERFACE -Wl,--as-needed$<$<CONFIG:Release>:,--gc-sections>)
 # For code whose speed nobody measures: the commands, and what they use to write artifacts.
 set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
+if(GANTRY_FAST_LINKER)
+  find_program(GANTRY_LINKER NAMES ld.mold ld.lld)
+  if(GANTRY_LINKER)
+    string(REGEX REPLACE ".*/ld\\." "-fuse-ld=" option "${GANTRY_LINKER}")
+    target_link_options(gantry_defaults INTERFACE ${option})
+  endif()
+endif()
 if(GANTRY_SANITIZE)
   target_compile_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
@@ -39,7 +56,7 @@ endif()
 
 # Most of the compile time of a file is spent on headers, which are the same in all files of a
 # target: a unity build of twelve files at a time takes a third of the time. Set the option to OFF
-# while working on one file. tools/dev/compile-alone compiles all of them alone.
+# while working on one file, and before a change of what a header includes.
 option(GANTRY_TOGETHER "compile twelve files at a time" ON)
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 set(CMAKE_UNITY_BUILD ${GANTRY_TOGETHER})

@@ -6,9 +6,17 @@ build=build/release
 
 step() { printf '\n== %s\n' "$*"; }
 
-step "packages"
+step "packages: what the build requires"
 tools/dev/install-dependencies build
 
-step "build"
+step "build, and beside it the packages of the drivers on which the demo runs"
+drivers=$(mktemp)
+trap 'rm -f "$drivers"' EXIT
+tools/dev/install-dependencies run >"$drivers" 2>&1 &
+installing=$!
 cmake --preset release -DBUILD_TESTING=OFF >/dev/null
 cmake --build "$build" -j "$(nproc)"
+installed=0
+wait "$installing" || installed=$?
+cat "$drivers"
+[ "$installed" = 0 ] || exit "$installed"
