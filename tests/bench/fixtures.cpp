@@ -2,7 +2,7 @@
 //
 // Writes the measured artifacts with core/pack.
 //
-//     gantry_bench_fixtures <directory> [--big]
+//     gantry_bench_fixtures <directory> [--big | --instructions]
 //
 //     calls.so            packed functions only
 //     ffi_calls.so        functions of the ffi dialect, without a container
@@ -14,6 +14,8 @@
 //     big.so              (--big) 16 parameters of 64 MiB
 //     big.yaml, big.npy   (--big) its recipe and its parameters
 //     manifests<n>/       n manifests of plugins without libraries
+//
+// --instructions writes only what tests/bench/instructions requires, in a second.
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/elf/elf_file.hpp"
@@ -27,8 +29,8 @@
 #include <dmlc/memory_io.h>
 
 #include <cstdio>
-#include <cstring>
 #include <fstream>
+#include <string_view>
 
 namespace gantry {
 namespace {
@@ -225,14 +227,25 @@ Status write_relay_resnet(const fs::path& directory) {
                                              directory / "relay_resnet20.so", 1);
 }
 
-Status make_all(const fs::path& directory, bool big) {
-  fs::create_directories(directory);
-  if (big) return write_big(directory);
+Status write_calls(const fs::path& directory) {
   GANTRY_CHECK(pack(recipe_of_kernels(), directory / "calls.so"));
-  GANTRY_CHECK(link_library({.directory = GANTRY_BENCH_SOURCE,
-                             .scratch = directory,
-                             .sources = {"ffi_kernels.c"},
-                             .output = directory / "ffi_calls.so"}));
+  return link_library({.directory = GANTRY_BENCH_SOURCE,
+                       .scratch = directory,
+                       .sources = {"ffi_kernels.c"},
+                       .output = directory / "ffi_calls.so"});
+}
+
+Status make_for_instructions(const fs::path& directory) {
+  GANTRY_CHECK(write_calls(directory));
+  for (const std::size_t length : {10, 1000}) GANTRY_CHECK(write_chain(directory, length));
+  GANTRY_CHECK(write_relay_chain(directory, 10));
+  for (const std::size_t count : {1, 1000}) GANTRY_CHECK(write_stubs(directory, count));
+  write_manifests(directory / "manifests20", 20);
+  return {};
+}
+
+Status make_all(const fs::path& directory) {
+  GANTRY_CHECK(write_calls(directory));
   for (const std::size_t length : {10, 1000, 10'000}) GANTRY_CHECK(write_chain(directory, length));
   for (const std::size_t length : {10, 10'000}) GANTRY_CHECK(write_relay_chain(directory, length));
   GANTRY_CHECK(write_relay_resnet(directory));
@@ -247,12 +260,18 @@ Status make_all(const fs::path& directory, bool big) {
 }  // namespace gantry
 
 int main(int argc, char** argv) {
-  const bool big = argc == 3 && std::strcmp(argv[2], "--big") == 0;
-  if (argc != 2 && !big) {
-    std::fprintf(stderr, "usage: gantry_bench_fixtures <directory> [--big]\n");
+  const std::string_view which = argc == 3 ? argv[2] : "";
+  const auto make = which == "--big"            ? gantry::write_big
+                    : which == "--instructions" ? gantry::make_for_instructions
+                    : argc == 2                 ? gantry::make_all
+                                                : nullptr;
+  if (make == nullptr) {
+    std::fprintf(stderr, "usage: gantry_bench_fixtures <directory> [--big | --instructions]\n");
     return 2;
   }
-  const gantry::Status made = gantry::make_all(std::filesystem::absolute(argv[1]), big);
+  const auto directory = std::filesystem::absolute(argv[1]);
+  std::filesystem::create_directories(directory);
+  const gantry::Status made = make(directory);
   if (made.ok()) return 0;
   std::fprintf(stderr, "error: %s\n", made.error().message.c_str());
   return 1;

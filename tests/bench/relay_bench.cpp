@@ -12,23 +12,9 @@
 namespace gantry::bench {
 namespace {
 
-// A function of a machine of its own, with its input.
-struct RelayMain {
-  RelayMain(Runtime& runtime, const std::filesystem::path& file, Tensor given)
-      : machine(or_fail(or_fail(or_fail(or_fail(runtime.load(file)).function("vm_load_executable"))(
-                                    gantry_device_id{1, 0}))
-                            .module())),
-        main(or_fail(machine.function("main"))),
-        input(std::move(given)) {}
-
-  Module machine;
-  Function main;
-  Tensor input;
-};
-
 void add_machine(Runtime& runtime, const std::string& name, const std::filesystem::path& file,
                  const Tensor& input) {
-  const auto relay = std::make_shared<RelayMain>(runtime, file, input);
+  const auto relay = std::make_shared<VmMain>(runtime, file, input);
   bench(name, [relay](benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) or_fail(relay->main(relay->input));
   });

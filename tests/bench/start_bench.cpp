@@ -20,21 +20,8 @@ int open_libraries() {
   return count;
 }
 
-// Creates a runtime, which finds, reads, parses and merges all manifests, and looks up the plugin
-// of a device. Its library is missing, so the error names the plugin that was chosen.
-Runtime discover(const RuntimeOptions& options) {
-  Runtime runtime = or_fail(Runtime::create(options));
-  const auto device = runtime.device("npu10");
-  if (device.ok() || device.error().message.text().find("vendor.npu10 1.2.10") == std::string::npos)
-    throw Failed("discovery does not find the plugin of device npu10");
-  return runtime;
-}
-
 void add_discovery(Suite& suite) {
-  RuntimeOptions options;
-  options.only_these_plugins = true;
-  options.threads = 2;
-  options.log_level = "error";
+  RuntimeOptions options = options_with({});
   const auto add = [](const std::string& name, auto work) {
     bench(name, [work](benchmark::State& state) {
       const int before = open_libraries();

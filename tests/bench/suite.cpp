@@ -78,15 +78,29 @@ int print_figures(const Suite& suite, const Times& times) {
   return missed;
 }
 
-Runtime make_runtime(const Suite& suite, unsigned threads, const std::string& config) {
+RuntimeOptions options_with(std::vector<std::string> plugin_dirs, unsigned threads) {
   RuntimeOptions options;
-  options.config_file = config;
-  options.plugin_dirs = {(suite.build_tree / "share/gantry/plugins.d").string(),
-                         (suite.build_tree / "tests/bench/plugins.d").string()};
+  options.plugin_dirs = std::move(plugin_dirs);
   options.only_these_plugins = true;
-  options.threads = threads;
+  options.threads = static_cast<int>(threads);
   options.log_level = "error";
+  return options;
+}
+
+Runtime make_runtime(const Suite& suite, unsigned threads, const std::string& config) {
+  RuntimeOptions options = options_with({(suite.build_tree / "share/gantry/plugins.d").string(),
+                                         (suite.build_tree / "tests/bench/plugins.d").string()},
+                                        threads);
+  options.config_file = config;
   return or_fail(Runtime::create(std::move(options)));
+}
+
+Runtime discover(const RuntimeOptions& options) {
+  Runtime runtime = or_fail(Runtime::create(options));
+  const auto device = runtime.device("npu10");
+  if (device.ok() || device.error().message.text().find("vendor.npu10 1.2.10") == std::string::npos)
+    throw Failed("discovery does not find the plugin of device npu10");
+  return runtime;
 }
 
 void* symbol_of(const std::filesystem::path& library, const char* name) {

@@ -129,11 +129,32 @@ struct Four {
   void hide() { benchmark::DoNotOptimize(this), benchmark::ClobberMemory(); }
 };
 
+// Options of a runtime with the plugins of these directories only.
+RuntimeOptions options_with(std::vector<std::string> plugin_dirs, unsigned threads = 2);
 // A runtime with the build tree's plugins and the suite's stub, without the configuration of this
 // machine.
 //
 // config   [in]   a configuration file; empty: none
 Runtime make_runtime(const Suite& suite, unsigned threads = 2, const std::string& config = "");
+
+// Creates a runtime, which finds, reads, parses and merges the manifests that fixtures.cpp writes,
+// and looks up the plugin of a device. Its library is missing, so the error names the plugin that
+// was chosen.
+Runtime discover(const RuntimeOptions& options);
+
+// The function main of a Relay or Relax machine of its own, with its input.
+struct VmMain {
+  VmMain(Runtime& runtime, const std::filesystem::path& file, Tensor given)
+      : machine(or_fail(or_fail(or_fail(or_fail(runtime.load(file)).function("vm_load_executable"))(
+                                    gantry_device_id{1, 0}))
+                            .module())),
+        main(or_fail(machine.function("main"))),
+        input(std::move(given)) {}
+
+  Module machine;
+  Function main;
+  Tensor input;
+};
 
 // The address of an exported symbol of a library, which is opened if necessary and stays open.
 void* symbol_of(const std::filesystem::path& library, const char* name);
