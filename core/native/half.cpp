@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/native/half.hpp"
 
+#include "core/native/runtime_functions.hpp"
+
 #include <cstdint>
 #include <cstring>
 
@@ -85,11 +87,6 @@ float register_half_to_float(Half half) {
   return float_of(bits);
 }
 #endif
-
-template <class Function>
-void* address(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
 
 }  // namespace
 

@@ -79,11 +79,6 @@ int run_once(void** slot, int (*f)(void*), void* closure, int) {
 // names from the symbol table instead.
 int register_symbol(const char*, void*) { return 0; }
 
-template <class Function>
-void* address(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
-
 // A function that code expects in the variable `__<name>` or imports.
 RuntimeFunction in_variable(std::string_view variable, void* address, Dialect dialect,
                             std::optional<bool> is_first_ffi = {}) {

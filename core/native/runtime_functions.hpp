@@ -12,6 +12,12 @@
 
 namespace gantry {
 
+// The address of a function as an object pointer, in which form code of the compiler takes it.
+template <class Function>
+void* address(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
 struct RuntimeFunction {
   std::string_view name;
   // NULL: this compiler cannot provide the function

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 build=$1
 packages=$PWD/build/dependencies/python
 python=${PYTHON:-/usr/bin/python3}
-max_bytes=3000000
+max_bytes=4000000
 work=$(mktemp -d)
 # The wheel has directories of its own; the tree gets its options back.
 cp "$build/CMakeCache.txt" "$work/cache"

@@ -117,8 +117,6 @@ std::string totals_text(const Results& results) {
 }
 
 std::string list_text(std::span<const Case> cases) {
-  // Blanks are appended to the line instead of pad(each.name, 28): with link-time optimization GCC 12
-  // warns of an overflow of a std::string that it moves.
   std::string text;
   const auto column = [&](std::string_view value, std::size_t width) {
     text.append(value).append(width - std::min(width, value.size()), ' ');
