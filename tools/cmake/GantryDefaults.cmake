@@ -13,8 +13,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 # ccache, where it is installed, is the compilers' launcher. Paths below the sources are relative in its keys, so that a
-# clone in another directory finds what this one has compiled.
-find_program(GANTRY_CCACHE ccache)
+# clone in another directory finds what this one has compiled. A build directory keeps what its first configuration found:
+# another launcher compiles everything again, and the tests' packages, which include ccache, are installed after the demo is built.
+if(NOT DEFINED CACHE{GANTRY_CCACHE})
+  find_program(GANTRY_CCACHE ccache)
+endif()
 if(GANTRY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   foreach(language C CXX)
     set(CMAKE_${language}_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
