@@ -48,13 +48,6 @@ endif()
 target_link_options(gantry_defaults INTERFACE -Wl,--as-needed$<$<CONFIG:Release>:,--gc-sections>)
 # For code whose speed nobody measures: the commands, and what they use to write artifacts.
 set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
-if(GANTRY_FAST_LINKER)
-  find_program(GANTRY_LINKER NAMES ld.mold ld.lld)
-  if(GANTRY_LINKER)
-    string(REGEX REPLACE ".*/ld\\." "-fuse-ld=" option "${GANTRY_LINKER}")
-    target_link_options(gantry_defaults INTERFACE ${option})
-  endif()
-endif()
 if(GANTRY_SANITIZE)
   target_compile_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
