@@ -11,9 +11,12 @@ packages=$PWD/build/dependencies/python
 python=${PYTHON:-/usr/bin/python3}
 max_bytes=4000000
 work=$(mktemp -d)
-# The wheel has directories of its own; the tree gets its options back.
+# The wheel has directories of its own, and its plugin contains libstdc++; the tree gets its options back, and the plugin that
+# tests/bench/instructions counts.
 cp "$build/CMakeCache.txt" "$work/cache"
-trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; rm -rf "$work"' EXIT
+relax_plugin=$build/share/gantry/plugins.d/relax/libgantry_relax.so
+cp -p "$relax_plugin" "$work"
+trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; cp -p "$work/libgantry_relax.so" "$relax_plugin"; rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
