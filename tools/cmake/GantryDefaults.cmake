@@ -71,12 +71,13 @@ target_compile_options(gantry_defaults INTERFACE $<${unity}:-Wno-shadow>
 # gantry_optimize_linked(OBJECTS library... IN target...)
 #
 # Optimizes the objects of libraries again when the targets are linked, in releases: functions that one file calls in another
-# are inlined. For libraries that run models and for the plugins of executors, in which a count of tests/bench/instructions
-# pays for the time; without it, a run of the AOT executor takes 32 % more instructions, an empty parallel region 11 %, a call
-# of the ffi dialect 9 %, an operator of a graph 7 %, a call of the Relay machine 6 %, loading 1,000 modules 6 %, a run of the
-# Relax machine 3 %; no command takes more. The objects contain code, too, for all other programs, which are linked without.
-# One process needs no `make`. Not gantry_base: its archive's index names an inline function that only the optimized link
-# contains, for which ld takes a member twice where the archive is named twice.
+# are inlined. For the components through which every call passes and for the plugins of virtual machines, in which a count of
+# tests/bench/instructions pays for the time; without it, a run of the AOT executor takes 28 % more instructions, a call of the
+# ffi dialect 9 %, an operator of a graph 7 %, a call of the Relay machine 7 %, a run of the Relax machine 4 %, a decode step 3 %.
+# Format, runtime, plugin and embed with it, too: loading 1,000 modules 3 % less, for 30 s more in each of four links. The objects
+# contain code, too, for all other programs, which are linked without. One process needs no `make`. Not gantry_base: its archive's
+# index names an inline function that only the optimized link contains, for which ld takes a member twice where the archive is
+# named twice.
 function(gantry_optimize_linked)
   cmake_parse_arguments(linked "" "" "OBJECTS;IN" ${ARGN})
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR GANTRY_SANITIZE)

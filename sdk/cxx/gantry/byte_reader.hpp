@@ -80,13 +80,7 @@ class ByteReader {
   Result<std::string_view> read_string(const char* field) {
     const std::uint64_t start = at_;
     GANTRY_TRY(const std::uint64_t size, read_u64(field));
-    if (size > left()) {
-      const std::uint64_t room = left();
-      at_ = start;
-      return malformed(offset(), field, ": length is ", ByteCount(size), ", room for ",
-                       ByteCount(room))
-          .with_reason("BLOB_TRUNCATED");
-    }
+    if (size > left()) return too_long(field, size, start);
     const auto view = bytes_.subspan(at_, size);
     at_ += size;
     return std::string_view(reinterpret_cast<const char*>(view.data()), view.size());
@@ -153,8 +147,17 @@ class ByteReader {
     GANTRY_TRY(const std::uint64_t count, read_count(sizeof(T), field));
     return read_numbers<T>(count, field);
   }
-  Failure too_short(const char* field, std::uint64_t size) const {
+  // Errors are apart from the functions that read, which are inlined then.
+  [[gnu::noinline]] Failure too_short(const char* field, std::uint64_t size) const {
     return malformed(offset(), field, ": needs ", ByteCount(size), ", ", ByteCount(left()), " left")
+        .with_reason("BLOB_TRUNCATED");
+  }
+  // start    [in]   offset of the length in this reader, to which it returns
+  [[gnu::noinline]] Failure too_long(const char* field, std::uint64_t size, std::uint64_t start) {
+    const std::uint64_t room = left();
+    at_ = start;
+    return malformed(offset(), field, ": length is ", ByteCount(size), ", room for ",
+                     ByteCount(room))
         .with_reason("BLOB_TRUNCATED");
   }
 
