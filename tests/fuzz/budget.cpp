@@ -32,8 +32,11 @@ namespace {
 // and low optimisation 1.5 to 2 times. Machines differ by as much as the latter.
 #if defined(GANTRY_FUZZ_HOOKS)
 constexpr std::int64_t slower_by = 20;
+// Replays on the release build check the time.
+constexpr std::int64_t replays_slower_by = 100;
 #else
 constexpr std::int64_t slower_by = 2;
+constexpr std::int64_t replays_slower_by = 2;
 #endif
 
 // `live` becomes negative if blocks that are older than the budget are freed.
@@ -46,8 +49,9 @@ struct Account {
 };
 constinit thread_local Account account;
 
-// Retries of the current input.
+// Retries of the current input of a replay.
 struct Chances {
+  bool are_given = false;
   int left = 0;
   bool taken = false;
 };
@@ -90,8 +94,8 @@ const int hooks_installed = __sanitizer_install_malloc_and_free_hooks(
 
 Budget::Budget(std::size_t input_bytes, const Cost& cost) : begun_at_(thread_nanoseconds()) {
   const auto bytes = static_cast<std::int64_t>(input_bytes);
-  max_nanoseconds_ =
-      (cost.nanoseconds_per_input_byte * bytes + cost.nanoseconds_for_free) * slower_by;
+  max_nanoseconds_ = (cost.nanoseconds_per_input_byte * bytes + cost.nanoseconds_for_free) *
+                     (chances.are_given ? replays_slower_by : slower_by);
   account = {
       true, 0, 0, 0,
       static_cast<std::int64_t>(cost.bytes_per_input_byte * static_cast<double>(input_bytes)) +
@@ -113,7 +117,7 @@ Budget::~Budget() {
   std::abort();
 }
 
-void Budget::give_chances(int count) { chances = {count, false}; }
+void Budget::give_chances(int count) { chances = {true, count, false}; }
 bool Budget::took_chance() { return std::exchange(chances.taken, false); }
 
 std::int64_t Budget::peak_bytes() const { return account.peak; }
