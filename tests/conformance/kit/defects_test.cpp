@@ -157,7 +157,8 @@ class PluginWithDefect : public ::testing::TestWithParam<Defect> {};
 
 TEST_P(PluginWithDefect, FailsThatCaseOnly) {
 #ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "a sanitizer changes the heap, system calls and signals: the release build runs all of them";
+  GTEST_SKIP() << "a sanitizer changes the heap, system calls and signals: the release build runs "
+                  "all of them";
 #endif
   const Defect& defect = GetParam();
   const TempDir temp;
@@ -176,8 +177,7 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
   // files_test.cpp, runs no code.
   const bool is_stress = defect.case_number >= 84 && defect.case_number < 90;
   if (!is_stress) args.insert(args.end(), {"--level", "L", "--level", "D"});
-  if (defect.alone)
-    args.insert(args.end(), {"--case", std::to_string(defect.case_number)});
+  if (defect.alone) args.insert(args.end(), {"--case", std::to_string(defect.case_number)});
 
   const KitRun run = run_kit(args);
 
