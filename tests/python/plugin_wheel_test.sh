@@ -12,15 +12,14 @@ packages=$PWD/build/dependencies/python
 pip=$(ls /usr/share/python-wheels/pip-*.whl | tail -n 1)
 golden=$PWD/tests/golden/data/tvm-0.12
 work=$(mktemp -d)
-cp "$build/CMakeCache.txt" "$work/cache"
-trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 fail() { echo "plugin wheel: FAILED: $*" >&2; exit 1; }
 
-# pack PROJECT OUTPUT [BUILD_DIR]
+# pack [--build BUILD_DIR] OUTPUT PROJECT
 pack() {
   PYTHONPATH=$packages "$venv/bin/python" -B tests/python/pack_wheel "$@" >"$work/pack.log" 2>&1 || {
     tail -n 40 "$work/pack.log"
-    fail "packing $1"
+    fail "packing: $*"
   }
 }
 
@@ -71,7 +70,7 @@ EOF
 
 files >"$work/before"
 if [ -e "$build/plugins/opencl/opencl.yaml" ]; then
-  pack plugins/opencl "$work" "$build"
+  pack --build "$build" "$work" plugins/opencl
   wheel=$(ls "$work"/gantry_runtime_opencl-*.whl)
   bytes=$(stat -c %s "$wheel")
   sdk/wheel/write-digests "$wheel" >"$work/digests.log"

@@ -11,21 +11,14 @@ packages=$PWD/build/dependencies/python
 python=${PYTHON:-/usr/bin/python3}
 max_bytes=4000000
 work=$(mktemp -d)
-# The wheel has directories of its own, and its plugin contains libstdc++; the tree gets its options back, and the plugin that
-# tests/bench/instructions counts.
-cp "$build/CMakeCache.txt" "$work/cache"
-relax_plugin=$build/share/gantry/plugins.d/relax/libgantry_relax.so
-cp -p "$relax_plugin" "$work"
-trap 'cp "$work/cache" "$build/CMakeCache.txt"; cmake "$build" >/dev/null; cp -p "$work/libgantry_relax.so" "$relax_plugin"; rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
-for project in . plugins/relax; do
-  PYTHONPATH=$packages "$python" -B tests/python/pack_wheel $project "$work" "$build" >"$work/build.log" 2>&1 || {
-    tail -n 40 "$work/build.log"
-    fail "packing $project"
-  }
-done
+PYTHONPATH=$packages "$python" -B tests/python/pack_wheel --build "$build" "$work" . plugins/relax >"$work/build.log" 2>&1 || {
+  tail -n 40 "$work/build.log"
+  fail "packing"
+}
 wheel=$(ls "$work"/gantry_runtime-*.whl)
 relax=$(ls "$work"/gantry_runtime_relax-*.whl)
 bytes=$(stat -c %s "$wheel")
