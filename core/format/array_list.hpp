@@ -14,6 +14,7 @@
 #include <gantry/aligned_record.hpp>
 #include <gantry/array_record.hpp>
 #include <gantry/byte_reader.hpp>
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -60,14 +61,13 @@ Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form);
 
 // Writes everything before the first array.
 //
-// out      [in]   a dmlc::Stream with write_text() and write()
 // names    [in]   of all arrays: texts, or NamedArray
-template <class Stream, class Names>
-void write_array_names(Stream& out, const ArrayListForm& form, std::string_view graph_json,
+template <class Names>
+void write_array_names(OutputStream& out, const ArrayListForm& form, std::string_view graph_json,
                        const Names& names) {
   if (form.has_graph) out.write_text(graph_json);
-  if (form.has_count_first) out.template Write<std::uint64_t>(names.size());
-  out.template Write<std::uint64_t>(names.size());
+  if (form.has_count_first) out.Write<std::uint64_t>(names.size());
+  out.Write<std::uint64_t>(names.size());
   for (const auto& name : names) {
     if constexpr (requires { name.array; }) {
       out.write_text(name.name);
@@ -75,12 +75,12 @@ void write_array_names(Stream& out, const ArrayListForm& form, std::string_view 
       out.write_text(name);
     }
   }
-  if (!form.has_count_first) out.template Write<std::uint64_t>(names.size());
+  if (!form.has_count_first) out.Write<std::uint64_t>(names.size());
 }
 
 // Writes everything after the last array.
-template <class Stream>
-void write_array_list_end(Stream& out, const ArrayListForm& form, const ArrayList& list) {
+inline void write_array_list_end(OutputStream& out, const ArrayListForm& form,
+                                 const ArrayList& list) {
   if (form.has_users) {
     out.write(list.users);
   } else {
@@ -89,8 +89,7 @@ void write_array_list_end(Stream& out, const ArrayListForm& form, const ArrayLis
 }
 
 // Writes a payload from its parts: the bytes that read_array_list() read.
-template <class Stream>
-void write_array_list(Stream& out, const ArrayListForm& form, const ArrayList& list) {
+inline void write_array_list(OutputStream& out, const ArrayListForm& form, const ArrayList& list) {
   write_array_names(out, form, list.graph_json, list.arrays);
   for (const NamedArray& each : list.arrays) write_array_record(out, each.array);
   write_array_list_end(out, form, list);

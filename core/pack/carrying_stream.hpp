@@ -14,7 +14,7 @@
 
 namespace gantry {
 
-class CarryingStream : public dmlc::Stream {
+class CarryingStream : public OutputStream {
  public:
   // Shorter texts and numbers are copied: a range costs about as much memory.
   static constexpr std::size_t min_range_bytes = 256;
@@ -24,12 +24,9 @@ class CarryingStream : public dmlc::Stream {
   CarryingStream(std::shared_ptr<const MappedFile> file, Pieces& out)
       : file_(std::move(file)), out_(&out) {}
 
-  using dmlc::Stream::Write;
-  // data     [in]   bytes of the file must be those of its mapping
-  void Write(const void* data, std::size_t size) override;
-  void write(std::span<const std::uint8_t> bytes) { Write(bytes.data(), bytes.size()); }
-  // write-only
-  std::size_t Read(void*, std::size_t) override { return 0; }
+ protected:
+  // bytes    [in]   those of the file must be those of its mapping
+  void put(std::span<const std::uint8_t> bytes) override;
 
  private:
   std::shared_ptr<const MappedFile> file_;

@@ -17,26 +17,25 @@ Status check_identifier(std::string_view what, std::string_view name) {
 }
 
 // Writes bytes as hexadecimal numbers.
-class HexStream : public dmlc::Stream {
+class HexStream : public OutputStream {
  public:
   explicit HexStream(dmlc::Stream& out) : out_(out) {}
-
-  void Write(const void* data, std::size_t size) override {
-    constexpr char digits[] = "0123456789abcdef";
-    const auto* const bytes = static_cast<const std::uint8_t*>(data);
-    for (std::size_t i = 0; i < size; ++i) {
-      if (column_ == 0) text_ += "  ";
-      text_ += {'0', 'x', digits[bytes[i] >> 4], digits[bytes[i] & 15], ','};
-      column_ = (column_ + 1) % values_in_line;
-      if (column_ == 0) text_ += '\n';
-      if (text_.size() >= buffer_bytes) flush();
-    }
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
 
   void finish() {
     if (column_ != 0) text_ += '\n';
     flush();
+  }
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    constexpr char digits[] = "0123456789abcdef";
+    for (const std::uint8_t byte : bytes) {
+      if (column_ == 0) text_ += "  ";
+      text_ += {'0', 'x', digits[byte >> 4], digits[byte & 15], ','};
+      column_ = (column_ + 1) % values_in_line;
+      if (column_ == 0) text_ += '\n';
+      if (text_.size() >= buffer_bytes) flush();
+    }
   }
 
  private:

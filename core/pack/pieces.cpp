@@ -50,16 +50,17 @@ Status write_made(const MadeBytes& made, dmlc::Stream& out) {
 }
 
 // Passes bytes on and counts them.
-class CountedStream : public dmlc::Stream {
+class CountedStream : public OutputStream {
  public:
   explicit CountedStream(dmlc::Stream& out) : out_(out) {}
 
-  void Write(const void* data, std::size_t size) override {
-    out_.Write(data, size);
-    count_ += size;
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
   std::uint64_t count() const { return count_; }
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    out_.Write(bytes.data(), bytes.size());
+    count_ += bytes.size();
+  }
 
  private:
   dmlc::Stream& out_;
@@ -75,12 +76,13 @@ Status write_streamed(const StreamedBytes& streamed, dmlc::Stream& out) {
 
 }  // namespace
 
-void Pieces::Write(const void* data, std::size_t size) {
+void Pieces::put(std::span<const std::uint8_t> bytes) {
   if (pieces_.empty() || !std::holds_alternative<std::string>(pieces_.back())) {
     pieces_.emplace_back(std::string());
   }
-  std::get<std::string>(pieces_.back()).append(static_cast<const char*>(data), size);
-  size_ += size;
+  std::get<std::string>(pieces_.back())
+      .append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  size_ += bytes.size();
 }
 
 void Pieces::append(FileRange range) {
@@ -126,9 +128,9 @@ Status Pieces::write_to(dmlc::Stream& out) const {
   return {};
 }
 
-void DescriptorStream::Write(const void* data, std::size_t size) {
+void DescriptorStream::put(std::span<const std::uint8_t> bytes) {
   if (!status_.ok()) return;
-  const int failed = write_all(descriptor_, {static_cast<const std::uint8_t*>(data), size});
+  const int failed = write_all(descriptor_, bytes);
   if (failed == 0) return;
   status_ =
       unavailable(what_, ": ", std::strerror(failed), " while writing").native("errno", failed);

@@ -6,17 +6,18 @@
 //     | header, names, record header | file range: 64 MiB | record header | file range: 64 MiB |
 //     tree |
 //
-// Pieces is a dmlc::Stream, so that values can be written with the serializer of dmlc-core.
+// Pieces is a stream of dmlc-core, so that values can be written with the serializer of dmlc-core.
 #pragma once
 
 #include "core/base/mapped_file.hpp"
 
-#include <dmlc/io.h>
+#include <gantry/dmlc_stream.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -43,18 +44,11 @@ struct StreamedBytes {
   std::function<Status(dmlc::Stream&)> write;
 };
 
-class Pieces : public dmlc::Stream {
+class Pieces : public OutputStream {
  public:
   // base     [in]   offset() of the first byte
   explicit Pieces(std::uint64_t base = 0) : base_(base) {}
 
-  using dmlc::Stream::Write;
-  void Write(const void* data, std::size_t size) override;
-  // write-only
-  std::size_t Read(void*, std::size_t) override { return 0; }
-
-  // Writes the length as u64, then the characters.
-  void write_text(std::string_view text) { Write(std::string(text)); }
   // Writes the characters alone.
   void write_bytes(std::string_view bytes) { Write(bytes.data(), bytes.size()); }
   void write_zeros(std::size_t count) { write_bytes(std::string(count, '\0')); }
@@ -78,6 +72,9 @@ class Pieces : public dmlc::Stream {
   //          the failures of make() and write(); errors of `out` are not reported here
   Status write_to(dmlc::Stream& out) const;
 
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override;
+
  private:
   std::vector<std::variant<std::string, FileRange, MadeBytes, StreamedBytes>> pieces_;
   std::uint64_t base_;
@@ -93,17 +90,17 @@ inline Pieces pieces_of(std::string_view bytes) {
 
 // Writes to an open descriptor, which it does not own. The first failure is stored, because dmlc's
 // Write() cannot report it.
-class DescriptorStream : public dmlc::Stream {
+class DescriptorStream : public OutputStream {
  public:
   // what     [in]   the file's name, for messages
   DescriptorStream(int descriptor, std::string what)
       : descriptor_(descriptor), what_(std::move(what)) {}
 
-  void Write(const void* data, std::size_t size) override;
-  std::size_t Read(void*, std::size_t) override { return 0; }
-
   // unavailable, with errno, after a write has failed; later writes have no effect
   const Status& status() const { return status_; }
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override;
 
  private:
   int descriptor_;

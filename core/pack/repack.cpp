@@ -37,21 +37,23 @@ namespace {
 namespace fs = std::filesystem;
 
 // Compares what is written to it with bytes of a file.
-class ComparingStream : public dmlc::Stream {
+class ComparingStream : public OutputStream {
  public:
   ComparingStream(const MappedFile& file, std::span<const std::uint8_t> expected)
       : left_(expected), pages_(&file) {}
 
-  void Write(const void* data, std::size_t size) override {
-    if (!equal_ || size > left_.size() || std::memcmp(data, left_.data(), size) != 0) {
+  bool equal() const { return equal_ && left_.empty(); }
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    if (!equal_ || bytes.size() > left_.size() ||
+        std::memcmp(bytes.data(), left_.data(), bytes.size()) != 0) {
       equal_ = false;
       return;
     }
-    pages_.pass(left_.first(size));
-    left_ = left_.subspan(size);
+    pages_.pass(left_.first(bytes.size()));
+    left_ = left_.subspan(bytes.size());
   }
-  std::size_t Read(void*, std::size_t) override { return 0; }
-  bool equal() const { return equal_ && left_.empty(); }
 
  private:
   std::span<const std::uint8_t> left_;

@@ -25,10 +25,8 @@ constexpr std::string_view keys[] = {"GraphExecutorFactory", "AotExecutorFactory
 
 using Bytes = std::span<const std::uint8_t>;
 
-class NoBytes : public dmlc::Stream {
- public:
-  void Write(const void*, std::size_t) override {}
-  std::size_t Read(void*, std::size_t) override { return 0; }
+class NoBytes : public OutputStream {
+  void put(std::span<const std::uint8_t>) override {}
 };
 
 // What is before, in and after a list of names and arrays, without fillers.

@@ -6,11 +6,11 @@
 //
 //     byte 0   0 without argument tags, 1 with, 2 either
 //     rest     table, data
+#include "tests/fuzz/memory_file.hpp"
 #include "tests/fuzz/payload_frame.hpp"
 
 #include <gantry/launch_tags.hpp>
 
-#include <dmlc/io.h>
 #include <dmlc/serializer.h>
 
 using namespace gantry;
@@ -20,17 +20,6 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-class BytesStream : public dmlc::Stream {
- public:
-  using dmlc::Stream::Write;
-  void Write(const void* data, std::size_t size) override {
-    const auto* first = static_cast<const std::uint8_t*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
-  Bytes bytes;
-};
-
 Status read_data(ByteReader& in) {
   GANTRY_CHECK(in.read_string("data"));
   if (!in.at_end()) return malformed(in.offset(), "bytes follow the data");
@@ -39,7 +28,7 @@ Status read_data(ByteReader& in) {
 
 // The plugin reads the payload after its format field.
 void compare(std::span<const std::uint8_t> payload, const KernelTable& table) {
-  BytesStream whole;
+  MemoryStream whole;
   whole.Write(std::string("ptx"));
   whole.bytes.insert(whole.bytes.end(), payload.begin(), payload.end());
   expect_measured("cuda", whole.bytes, table);
@@ -70,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto table = read_kernel_table(in, tags, read_data);
   if (!table.ok()) return expect_refusal(table.error(), payload.size());
 
-  BytesStream written;
+  MemoryStream written;
   write_kernel_table(written, *table);
   expect(std::ranges::equal(written.bytes, payload.first(in.offset())),
          "a table is written back unchanged");

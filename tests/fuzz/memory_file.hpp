@@ -8,8 +8,8 @@
 
 #include <gantry/concat.hpp>
 #include <gantry/descriptor.hpp>
+#include <gantry/dmlc_stream.hpp>
 
-#include <dmlc/io.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,14 +22,14 @@
 
 namespace gantry::fuzz {
 
-class MemoryStream : public dmlc::Stream {
+class MemoryStream : public OutputStream {
  public:
-  void Write(const void* data, std::size_t size) override {
-    const auto* const first = static_cast<const std::uint8_t*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
   std::vector<std::uint8_t> bytes;
+
+ protected:
+  void put(std::span<const std::uint8_t> part) override {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  }
 };
 
 // A file in memory, which exists as long as it is mapped.

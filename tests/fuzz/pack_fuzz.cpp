@@ -6,6 +6,7 @@
 //     byte...
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/memory_file.hpp"
 
 #include "core/format/container.hpp"
 #include "core/pack/container.hpp"
@@ -52,16 +53,6 @@ Status write_payload(const Module& module, Pieces& out) {
   }
   return {};
 }
-
-class BytesStream : public dmlc::Stream {
- public:
-  void Write(const void* data, std::size_t size) override {
-    const auto* first = static_cast<const std::uint8_t*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
-  std::vector<std::uint8_t> bytes;
-};
 
 std::vector<ContainerModule> described(const std::vector<Module>& modules) {
   std::vector<ContainerModule> all;
@@ -112,7 +103,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto written = write_container(described(modules));
   if (!written.ok()) return expect_refusal(written.error(), no_offset);
 
-  BytesStream out;
+  MemoryStream out;
   expect(written->write_to(out).ok(), "pieces in memory can be written");
   expect(out.bytes.size() == written->size(), "the number of written bytes is size()");
   const auto container = read_container_bytes(out.bytes, layouts);

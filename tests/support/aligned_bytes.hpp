@@ -5,6 +5,8 @@
 
 #include "core/format/aligned_payload.hpp"
 
+#include <gantry/dmlc_stream.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -13,18 +15,20 @@
 namespace gantry::test {
 
 // Collects bytes. Counts those that lie in `source`.
-class CollectedBytes : public dmlc::Stream {
+class CollectedBytes : public OutputStream {
  public:
   explicit CollectedBytes(std::span<const std::uint8_t> source = {}) : source_(source) {}
-  void Write(const void* data, std::size_t size) override {
-    const auto* first = static_cast<const std::uint8_t*>(data);
-    bytes.insert(bytes.end(), first, first + size);
-    if (first >= source_.data() && first < source_.data() + source_.size()) from_source += size;
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
 
   std::vector<std::uint8_t> bytes;
   std::uint64_t from_source = 0;
+
+ protected:
+  void put(std::span<const std::uint8_t> part) override {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    if (part.data() >= source_.data() && part.data() < source_.data() + source_.size()) {
+      from_source += part.size();
+    }
+  }
 
  private:
   std::span<const std::uint8_t> source_;

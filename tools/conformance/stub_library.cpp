@@ -85,11 +85,13 @@ Image image_of(std::size_t names_bytes) {
 }  // namespace
 
 std::vector<std::uint8_t> stub_library(std::string_view soname) {
-  const std::string names = std::string(1, 0) + std::string(soname) + std::string(1, 0);
-  const Image image = image_of(names.size());
-  std::vector<std::uint8_t> bytes(sizeof image + names.size());
-  std::memcpy(bytes.data(), &image, sizeof image);
-  std::memcpy(bytes.data() + sizeof image, names.data(), names.size());
+  // Names: an empty one and that of the library, each with its end.
+  const Image image = image_of(soname.size() + 2);
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(&image);
+  std::vector<std::uint8_t> bytes(first, first + sizeof image);
+  bytes.push_back(0);
+  bytes.insert(bytes.end(), soname.begin(), soname.end());
+  bytes.push_back(0);
   return bytes;
 }
 

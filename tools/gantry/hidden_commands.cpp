@@ -31,7 +31,8 @@ Result<std::vector<std::string>> installed_names(const Completion& completion) {
     if (name == "--config") globals.config = value;
   }
   GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const PluginSet& plugins = InstalledPlugins(runtime).set();
+  const InstalledPlugins installed(runtime);
+  const PluginSet& plugins = installed.set();
   if (completion.value == CompletedValue::type_key) return plugins.served_keys();
   if (completion.value == CompletedValue::device) {
     std::vector<std::string> devices = plugins.served_devices();

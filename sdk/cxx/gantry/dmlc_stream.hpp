@@ -33,8 +33,37 @@
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace gantry {
+
+// What dmlc::Stream::Write() returns: nothing, or the number of bytes since dmlc-core of 2024.
+using StreamWritten = decltype(std::declval<dmlc::Stream&>().Write(std::declval<const void*>(),
+                                                                   std::declval<std::size_t>()));
+
+// A stream that is only written to. put() receives the bytes.
+class OutputStream : public dmlc::Stream {
+ public:
+  using dmlc::Stream::Read;
+  using dmlc::Stream::Write;
+  StreamWritten Write(const void* from, std::size_t size) final {
+    put({static_cast<const std::uint8_t*>(from), size});
+    return static_cast<StreamWritten>(size);
+  }
+  std::size_t Read(void*, std::size_t) override {
+    throw ErrorThrown(bug("sink is read from while it is written").with_reason("SINK_READ"));
+  }
+  void write(std::span<const std::uint8_t> bytes) { put(bytes); }
+  // Writes a text, or bytes, after their size.
+  void write_text(std::string_view text) {
+    Write<std::uint64_t>(text.size());
+    Write(text.data(), text.size());
+  }
+
+ protected:
+  // bytes    [in]   exist only during the call
+  virtual void put(std::span<const std::uint8_t> bytes) = 0;
+};
 
 // A stream over one payload. A read past the end returns the bytes that are left, like dmlc's own
 // streams, and is recorded in status(), because many loaders ignore the result of Read.
@@ -56,7 +85,7 @@ class PayloadStream : public dmlc::SeekStream {
     at_ += size;
     return size;
   }
-  void Write(const void*, std::size_t) override {
+  StreamWritten Write(const void*, std::size_t) override {
     throw ErrorThrown(bug("payload is written to while it is read").with_reason("PAYLOAD_WRITE"));
   }
   void Seek(std::size_t at) override {
@@ -85,31 +114,21 @@ class PayloadStream : public dmlc::SeekStream {
 
 // A stream that writes to a sink of the host. If the sink fails, Write throws an ErrorThrown, which
 // abi_boundary() converts to the sink's code and text.
-class SinkStream : public dmlc::Stream {
+class SinkStream : public OutputStream {
  public:
   // sink     [in]   borrowed
   explicit SinkStream(const gantry_sink* sink) : sink_(sink) {}
 
-  using dmlc::Stream::Read;
-  using dmlc::Stream::Write;
-  void Write(const void* from, std::size_t size) override {
-    Status done = Sink(*sink_).write({static_cast<const std::uint8_t*>(from), size});
-    if (!done.ok()) throw ErrorThrown(std::move(done).error());
-    written_ += size;
-  }
-  void write(std::span<const std::uint8_t> bytes) { Write(bytes.data(), bytes.size()); }
-  // Writes a text, or bytes, after their size.
-  void write_text(std::string_view text) {
-    Write<std::uint64_t>(text.size());
-    Write(text.data(), text.size());
-  }
-  std::size_t Read(void*, std::size_t) override {
-    throw ErrorThrown(bug("sink is read from while it is written").with_reason("SINK_READ"));
-  }
-
   std::uint64_t written() const { return written_; }
   // Returns the offset of the next byte in the file. Use it to align data.
   std::uint64_t position() const { return sink_->position + written_; }
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    Status done = Sink(*sink_).write(bytes);
+    if (!done.ok()) throw ErrorThrown(std::move(done).error());
+    written_ += bytes.size();
+  }
 
  private:
   const gantry_sink* sink_;

@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -79,10 +80,10 @@ class Message {
   friend bool operator==(const Message& a, const std::convertible_to<std::string_view> auto& b) {
     return a.text_ == b;
   }
-  template <class Stream>
-  friend Stream& operator<<(Stream& to, const Message& message) {
-    to << message.text_;
-    return to;
+  template <class Traits>
+  friend std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& to,
+                                                      const Message& message) {
+    return to << message.text_;
   }
 
  private:

@@ -16,13 +16,15 @@ using test::Words;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+using Tags = std::vector<std::int32_t>;
+
 // One kernel as bytes. Each field can be set to a wrong value.
 struct KernelBytes {
   std::string name = "add";
   std::string stored_name = "";
   std::vector<gantry_dtype> parameters = {{3, 64, 1}, {0, 32, 1}};
   std::vector<std::string_view> launch_tags = {"blockIdx.x"};
-  std::optional<std::vector<std::int32_t>> argument_tags = std::nullopt;
+  std::optional<Tags> argument_tags = std::nullopt;
 
   void append_to(Words& words) const {
     words.str(name).str(stored_name).u64(parameters.size());
@@ -71,7 +73,7 @@ TEST(KernelTable, KeepsTheOrderOfTheFileAndFindsByName) {
 
 TEST(KernelTable, ReadsParametersAndTags) {
   const Words words =
-      table_of({{.launch_tags = {"blockIdx.x", "threadIdx.x"}, .argument_tags = {{1, 0}}}});
+      table_of({{.launch_tags = {"blockIdx.x", "threadIdx.x"}, .argument_tags = Tags{1, 0}}});
   ByteReader in(words.bytes());
 
   const KernelTable table = read_kernel_table(in, ArgumentTags::yes, no_rest).value();
@@ -91,7 +93,7 @@ TEST(KernelTable, ReadsParametersAndTags) {
 
 // webgpu and kernels of other compilers have an empty field.
 TEST(KernelTable, AcceptsAnEmptyListOfArgumentTags) {
-  const Words words = table_of({{.argument_tags = std::vector<std::int32_t>{}}});
+  const Words words = table_of({{.argument_tags = Tags{}}});
   ByteReader in(words.bytes());
 
   const KernelTable table = read_kernel_table(in, ArgumentTags::yes, no_rest).value();
@@ -119,7 +121,7 @@ TEST(KernelTable, TreatsANumberOfANewerHostAsUnknown) {
 TEST(KernelTable, DistinguishesTheLayoutsByTheRestOfThePayload) {
   for (const bool has_tags : {false, true}) {
     KernelBytes kernel;
-    if (has_tags) kernel.argument_tags = {{0, 0}};
+    if (has_tags) kernel.argument_tags = Tags{0, 0};
     const Words words = table_of({kernel}).str("code");
     ByteReader in(words.bytes());
 
@@ -201,27 +203,28 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadTable{"CountPastTheEnd", Words().u64(2).text(std::string(79, 'k')), 0, "BLOB_TRUNCATED",
                  "kernel table: count 2, room for 1"},
-        BadTable{"NoName", table_of({{.name = "", .argument_tags = {{0, 0}}}}), 8, "KERNEL_TABLE",
+        BadTable{"NoName", table_of({{.name = "", .argument_tags = Tags{0, 0}}}), 8, "KERNEL_TABLE",
                  "kernel \"\": name is empty"},
-        BadTable{"NulInName", table_of({{.name = "a\0b"s, .argument_tags = {{0, 0}}}}), 8,
+        BadTable{"NulInName", table_of({{.name = "a\0b"s, .argument_tags = Tags{0, 0}}}), 8,
                  "KERNEL_TABLE", "kernel \"a\\x00b\": name contains a NUL"},
-        BadTable{"NameTwice", table_of({{.argument_tags = {{0, 0}}}, {.argument_tags = {{0, 0}}}}),
-                 85, "KERNEL_TABLE", "kernel \"add\": name occurs twice"},
+        BadTable{"NameTwice",
+                 table_of({{.argument_tags = Tags{0, 0}}, {.argument_tags = Tags{0, 0}}}), 85,
+                 "KERNEL_TABLE", "kernel \"add\": name occurs twice"},
         BadTable{"ParametersPastTheEnd",
                  Words().u64(1).str("add").str("").u64(1u << 30).text(std::string(32, 'p')), 27,
                  "BLOB_TRUNCATED", "kernel parameters: count 1073741824, room for 8"},
         BadTable{"TagsPastTheEnd",
                  Words().u64(1).str("add").str("").u64(0).u64(9).text(std::string(16, 't')), 35,
                  "BLOB_TRUNCATED", "launch tags: count 9, room for 2"},
-        BadTable{"OtherNumberOfArgumentTags", table_of({{.argument_tags = {{0}}}}), 69,
+        BadTable{"OtherNumberOfArgumentTags", table_of({{.argument_tags = Tags{0}}}), 69,
                  "KERNEL_TABLE", "kernel \"add\": argument tag count is 1, expected 0 or 2"},
-        BadTable{"UnknownArgumentTag", table_of({{.argument_tags = {{0, 2}}}}), 81, "KERNEL_TABLE",
-                 "kernel \"add\": argument tag 1 is 2, known are 0 and 1"}),
+        BadTable{"UnknownArgumentTag", table_of({{.argument_tags = Tags{0, 2}}}), 81,
+                 "KERNEL_TABLE", "kernel \"add\": argument tag 1 is 2, known are 0 and 1"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(KernelTable, RefusesEveryTruncation) {
   const Words whole =
-      table_of({{.argument_tags = {{0, 1}}}, {.name = "mul", .argument_tags = {{}}}});
+      table_of({{.argument_tags = Tags{0, 1}}, {.name = "mul", .argument_tags = Tags{}}});
   for (std::size_t size = 0; size < whole.size(); ++size) {
     ByteReader in(whole.bytes().first(size));
     EXPECT_FALSE(read_kernel_table(in, ArgumentTags::yes, no_rest).ok())

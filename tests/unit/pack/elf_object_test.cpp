@@ -206,21 +206,20 @@ TEST_F(ElfObjectFile, IsLinkedForAarch64) {
 }
 
 // Writes to a file and leaves zeros out, as holes.
-class SparseStream : public dmlc::Stream {
+class SparseStream : public OutputStream {
  public:
   explicit SparseStream(const std::filesystem::path& path)
       : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) {}
   ~SparseStream() override { ::close(file_); }
 
-  void Write(const void* data, std::size_t size) override {
-    const char* const bytes = static_cast<const char*>(data);
-    at_ += static_cast<off_t>(size);
-    const bool is_zero = size != 0 && bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0;
-    const off_t begin = at_ - static_cast<off_t>(size);
-    if (is_zero) return;
-    EXPECT_EQ(::pwrite(file_, data, size, begin), static_cast<ssize_t>(size));
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    const auto size = static_cast<off_t>(bytes.size());
+    const bool is_zero =
+        std::all_of(bytes.begin(), bytes.end(), [](auto byte) { return byte == 0; });
+    if (!is_zero) EXPECT_EQ(::pwrite(file_, bytes.data(), bytes.size(), at_), size);
+    at_ += size;
   }
-  std::size_t Read(void*, std::size_t) override { return 0; }
 
  private:
   int file_;

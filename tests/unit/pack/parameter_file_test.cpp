@@ -102,15 +102,15 @@ TEST_F(ParameterFile, StaysInItsFile) {
 }
 
 // The largest part that is written at once, and the sum of all.
-class MeasuredStream : public dmlc::Stream {
+class MeasuredStream : public OutputStream {
  public:
-  void Write(const void*, std::size_t size) override {
-    largest = std::max(largest, size);
-    sum += size;
-  }
-  std::size_t Read(void*, std::size_t) override { return 0; }
-
   std::size_t largest = 0, sum = 0;
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    largest = std::max(largest, bytes.size());
+    sum += bytes.size();
+  }
 };
 
 TEST_F(ParameterFile, IsUnpackedInPartsWhenItIsWritten) {

@@ -8,6 +8,7 @@
 
 #include <gantry/gantry.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
