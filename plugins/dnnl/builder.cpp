@@ -13,7 +13,7 @@ namespace gantry::dnnl_plugin {
 
 using Memory = ::dnnl::memory;
 
-Desc plain_desc(const Dims& dims, Memory::data_type type) {
+Desc plain_desc(const Dims& dims, DataType type) {
   Dims strides(dims.size());
   std::int64_t stride = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -23,12 +23,10 @@ Desc plain_desc(const Dims& dims, Memory::data_type type) {
   return Desc(dims, type, strides);
 }
 
-Desc any_desc(const Dims& dims, Memory::data_type type) {
-  return Desc(dims, type, Memory::format_tag::any);
-}
+Desc any_desc(const Dims& dims, DataType type) { return Desc(dims, type, Memory::format_tag::any); }
 
 Desc any_of(const View& view) {
-  return view.exists() ? any_desc(view.desc.dims(), view.desc.data_type()) : Desc();
+  return view.exists() ? any_desc(view.dims(), view.type()) : Desc();
 }
 
 std::int64_t element_count(const Dims& dims) {
@@ -37,11 +35,11 @@ std::int64_t element_count(const Dims& dims) {
   return count;
 }
 
-Result<Memory::data_type> data_type_of(gantry_dtype dtype) {
-  if (same_dtype(dtype, dtypes::float32)) return Memory::data_type::f32;
-  if (same_dtype(dtype, dtypes::int8)) return Memory::data_type::s8;
-  if (same_dtype(dtype, dtypes::uint8)) return Memory::data_type::u8;
-  if (same_dtype(dtype, dtypes::int32)) return Memory::data_type::s32;
+Result<DataType> data_type_of(gantry_dtype dtype) {
+  if (same_dtype(dtype, dtypes::float32)) return DataType::f32;
+  if (same_dtype(dtype, dtypes::int8)) return DataType::s8;
+  if (same_dtype(dtype, dtypes::uint8)) return DataType::u8;
+  if (same_dtype(dtype, dtypes::int32)) return DataType::s32;
   return unsupported("tensor has dtype ", dtype_text(dtype),
                      ", supported are float32, int32, int8 and uint8")
       .with_reason("SUBGRAPH_OPERATOR");
@@ -51,7 +49,7 @@ namespace {
 
 // A scalar has one dimension: oneDNN has no tensors without.
 Result<Desc> desc_of(const TensorType& type) {
-  GANTRY_TRY(const Memory::data_type data_type, data_type_of(type.dtype));
+  GANTRY_TRY(const DataType data_type, data_type_of(type.dtype));
   if (type.shape.size() > DNNL_MAX_NDIMS) {
     return unsupported("tensor ", type_text(type.dtype, type.shape), " has ", type.shape.size(),
                        " dimensions, maximum is ", DNNL_MAX_NDIMS)
@@ -86,7 +84,7 @@ Status Builder::begin() {
     GANTRY_TRY(const Desc desc, desc_of(graph.entries[graph.inputs[i]]));
     const std::uint32_t buffer = add_buffer(BufferKind::argument, desc.get_size());
     plan_.buffers[buffer].argument = i;
-    entries_[graph.inputs[i]] = {desc, buffer};
+    entries_[graph.inputs[i]] = {desc, buffer, 0};
   }
   for (std::uint32_t i = 0; i < graph.constants.size(); ++i) {
     GANTRY_TRY(const Desc desc, desc_of(graph.entries[graph.constants[i]]));
@@ -94,7 +92,7 @@ Status Builder::begin() {
     const gantry_tensor& tensor = *constants_[i].tensor();
     plan_.buffers[buffer].data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
     kept_of_[buffer] = i;
-    entries_[graph.constants[i]] = {desc, buffer};
+    entries_[graph.constants[i]] = {desc, buffer, 0};
   }
   return {};
 }
@@ -112,20 +110,20 @@ std::uint32_t Builder::add_buffer(BufferKind kind, std::size_t bytes) {
 }
 
 View Builder::temporary(const Desc& desc) {
-  return {desc, add_buffer(BufferKind::temporary, desc.get_size())};
+  return {desc, add_buffer(BufferKind::temporary, desc.get_size()), 0};
 }
 
 View Builder::zeroed(const Desc& desc) {
-  return {desc, add_buffer(BufferKind::zeroed, desc.get_size())};
+  return {desc, add_buffer(BufferKind::zeroed, desc.get_size()), 0};
 }
 
 std::uint32_t Builder::view_index(const View& view) {
   for (const std::uint32_t i : views_of_[view.buffer]) {
-    if (plan_.views[i].desc == view.desc) return i;
+    if (plan_.views[i].offset == view.offset && plan_.views[i].desc == view.desc) return i;
   }
   if (const auto constant = kept_of_[view.buffer]; constant && views_of_[view.buffer].empty())
     plan_.kept.push_back(constants_[*constant]);
-  plan_.views.push_back({view.desc, view.buffer});
+  plan_.views.push_back(view);
   views_of_[view.buffer].push_back(static_cast<std::uint32_t>(plan_.views.size() - 1));
   return views_of_[view.buffer].back();
 }
@@ -144,23 +142,20 @@ void Builder::emit(::dnnl::primitive primitive, std::span<const Use> uses) {
 Status Builder::copy(const View& from, const View& to) {
   ::dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(::dnnl::scratchpad_mode::user);
-  return copy(from, to, attributes);
-}
-
-Status Builder::copy(const View& from, const View& to, const ::dnnl::primitive_attr& attributes) {
   const ::dnnl::reorder::primitive_desc reorder(plan_.engine, from.desc, plan_.engine, to.desc,
                                                 attributes);
   const Desc scratch = reorder.scratchpad_desc();
   const Use uses[] = {{DNNL_ARG_FROM, from},
                       {DNNL_ARG_TO, to},
-                      {DNNL_ARG_SCRATCHPAD, scratch ? temporary(scratch) : View{}}};
+                      {DNNL_ARG_SCRATCHPAD, scratch.is_zero() ? View{} : temporary(scratch)}};
   emit(::dnnl::reorder(reorder), uses);
   return {};
 }
 
 Result<View> Builder::reordered_constant(const View& view, const Desc& desc) {
   GANTRY_TRY(AlignedBytes memory, new_aligned_bytes(desc.get_size()));
-  Memory from(view.desc, plan_.engine, const_cast<std::byte*>(plan_.buffers[view.buffer].data));
+  Memory from(view.desc, plan_.engine,
+              const_cast<std::byte*>(plan_.buffers[view.buffer].data) + view.offset);
   Memory to(desc, plan_.engine, memory.get());
   ::dnnl::stream stream(plan_.engine);
   ::dnnl::reorder(from, to).execute(stream, from, to);
@@ -168,7 +163,7 @@ Result<View> Builder::reordered_constant(const View& view, const Desc& desc) {
   const std::uint32_t buffer = add_buffer(BufferKind::constant, desc.get_size());
   plan_.buffers[buffer].data = memory.get();
   plan_.weights.push_back(std::move(memory));
-  return View{desc, buffer};
+  return View{desc, buffer, 0};
 }
 
 Result<View> Builder::in_layout(const View& view, const Desc& desc) {
@@ -180,36 +175,37 @@ Result<View> Builder::in_layout(const View& view, const Desc& desc) {
 }
 
 Result<View> Builder::plain(const View& view) {
-  return in_layout(view, plain_desc(view.desc.dims(), view.desc.data_type()));
+  return in_layout(view, plain_desc(view.dims(), view.type()));
 }
 
 Result<View> Builder::reshaped(const View& view, const Dims& dims) {
-  if (view.desc.dims() == dims) return view;
-  if (element_count(view.desc.dims()) != element_count(dims)) {
+  if (view.dims() == dims) return view;
+  if (element_count(view.dims()) != element_count(dims)) {
     return malformed(operator_at_, "operator ", quoted(operator_), " has a tensor of shape ",
-                     numbers_text(view.desc.dims()), ", expected the number of elements of ",
+                     numbers_text(view.dims()), ", expected the number of elements of ",
                      numbers_text(dims))
         .with_reason("SUBGRAPH");
   }
   GANTRY_TRY(const View whole, plain(view));
-  return View{plain_desc(dims, view.desc.data_type()), whole.buffer};
+  return whole.with(plain_desc(dims, view.type()));
 }
 
 std::optional<std::vector<float>> Builder::constant_floats(const View& view) {
-  if (!is_constant(view) || view.desc.data_type() != Memory::data_type::f32) return {};
+  if (!is_constant(view) || view.type() != DataType::f32) return {};
   const auto whole = plain(view);
   if (!whole.ok()) return {};
   std::vector<float> elements(whole->desc.get_size() / sizeof(float));
-  std::memcpy(elements.data(), plan_.buffers[whole->buffer].data, elements.size() * sizeof(float));
+  std::memcpy(elements.data(), plan_.buffers[whole->buffer].data + whole->offset,
+              elements.size() * sizeof(float));
   return elements;
 }
 
 Status Builder::set_entry(std::uint32_t entry, View view, const SubgraphNode& node) {
   const TensorType& type = code_.graph.entries[entry];
   GANTRY_TRY(const Desc expected, desc_of(type));
-  if (view.desc.dims() != expected.dims() || view.desc.data_type() != expected.data_type()) {
+  if (view.dims() != dims_of(expected) || view.type() != type_of(expected)) {
     return malformed(node.at, "operator ", quoted(node.name), " gives a tensor of shape ",
-                     numbers_text(view.desc.dims()), ", the sub-graph has ",
+                     numbers_text(view.dims()), ", the sub-graph has ",
                      type_text(type.dtype, type.shape))
         .with_reason("SUBGRAPH");
   }
@@ -228,7 +224,7 @@ Status Builder::set_output(std::uint32_t argument, const View& view, const Tenso
   }
   const std::uint32_t buffer = add_buffer(BufferKind::argument, desc.get_size());
   plan_.buffers[buffer].argument = argument;
-  return copy(view, {desc, buffer});
+  return copy(view, {desc, buffer, 0});
 }
 
 Result<Plan> Builder::finish() {

@@ -8,8 +8,6 @@
 
 #include <gantry/subgraph_module.hpp>
 
-#include <oneapi/dnnl/dnnl.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,14 +15,6 @@
 #include <vector>
 
 namespace gantry::dnnl_plugin {
-
-// A tensor while the plan is built. Empty: an optional tensor that is absent.
-struct View {
-  Desc desc;
-  std::uint32_t buffer = 0;
-
-  bool exists() const { return bool(desc); }
-};
 
 // One argument of a primitive.
 struct Use {
@@ -34,14 +24,14 @@ struct Use {
 };
 
 // Returns a layout without blocks, row-major.
-Desc plain_desc(const Dims& dims, ::dnnl::memory::data_type type);
+Desc plain_desc(const Dims& dims, DataType type);
 // Returns a layout that a primitive may choose.
-Desc any_desc(const Dims& dims, ::dnnl::memory::data_type type);
+Desc any_desc(const Dims& dims, DataType type);
 // The same for the shape and type of a tensor; empty if it is.
 Desc any_of(const View& view);
 
 // returns  UNSUPPORTED  a type that no operator of the table has (SUBGRAPH_OPERATOR)
-Result<::dnnl::memory::data_type> data_type_of(gantry_dtype dtype);
+Result<DataType> data_type_of(gantry_dtype dtype);
 
 // Returns the product of the extents of a sub-graph's tensor, which fits: the reader of sub-graphs
 // limits the size of each tensor.
@@ -86,8 +76,7 @@ class Builder {
   //
   // returns  MALFORMED  the dimensions have another number of elements (SUBGRAPH)
   Result<View> reshaped(const View& view, const Dims& dims);
-  // Adds a step that copies, and scales with the attributes for it.
-  Status copy(const View& from, const View& to, const ::dnnl::primitive_attr& attributes);
+  // Adds a step that copies.
   Status copy(const View& from, const View& to);
   // Adds a step.
   void emit(::dnnl::primitive primitive, std::span<const Use> uses);

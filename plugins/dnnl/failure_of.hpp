@@ -5,7 +5,7 @@
 
 #include <gantry/result.hpp>
 
-#include <oneapi/dnnl/dnnl.hpp>
+#include "onednn.hpp"
 
 #include <string>
 #include <string_view>

@@ -20,18 +20,19 @@ Result<std::unique_ptr<Frame>> Frame::create(const Plan& plan) {
   try {
     frame->stream_ = ::dnnl::stream(plan.engine);
     for (std::uint32_t i = 0; i < plan.views.size(); ++i) {
-      const Buffer& buffer = plan.buffers[plan.views[i].buffer];
+      const View& view = plan.views[i];
+      const Buffer& buffer = plan.buffers[view.buffer];
       void* address = nullptr;
       if (buffer.kind == BufferKind::constant) {
         // Primitives only read it.
-        address = const_cast<std::byte*>(buffer.data);
+        address = const_cast<std::byte*>(buffer.data) + view.offset;
       } else if (buffer.kind == BufferKind::argument) {
-        frame->bound_.push_back({i, buffer.argument, nullptr});
+        frame->bound_.push_back({i, buffer.argument, view.offset, nullptr});
       } else {
-        address = frame->arena_.get() + buffer.offset;
+        address = frame->arena_.get() + buffer.offset + view.offset;
       }
       // oneDNN would allocate memory for a null address of its own.
-      frame->memories_.emplace_back(plan.views[i].desc, plan.engine,
+      frame->memories_.emplace_back(view.desc, plan.engine,
                                     address == nullptr ? DNNL_MEMORY_NONE : address);
     }
   } catch (const ::dnnl::error& error) {
@@ -49,7 +50,7 @@ Result<std::unique_ptr<Frame>> Frame::create(const Plan& plan) {
 Status Frame::bind(std::span<const gantry_tensor* const> arguments) {
   for (Bound& bound : bound_) {
     const gantry_tensor& tensor = *arguments[bound.argument];
-    void* const address = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+    void* const address = static_cast<std::byte*>(tensor.data) + tensor.byte_offset + bound.offset;
     if (address == bound.address) continue;
     const dnnl_status_t status = dnnl_memory_set_data_handle(memories_[bound.view].get(), address);
     if (status != dnnl_success) return failure_of(status, "address of an argument");

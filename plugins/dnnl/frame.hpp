@@ -40,6 +40,7 @@ class Frame {
   struct Bound {
     std::uint32_t view;
     std::uint32_t argument;
+    std::size_t offset;
     void* address;
   };
   std::vector<Bound> bound_;

@@ -41,7 +41,7 @@ Status append_activation(const Operator& op, std::string_view name, ::dnnl::post
   }
   // BNNS computes the approximation with tanh.
   if (name == "gelu" && op.match.row->key == "bnns_json") algorithm = Algorithm::eltwise_gelu_tanh;
-  post.append_eltwise(1, algorithm, alpha, beta);
+  append_eltwise(post, algorithm, alpha, beta);
   return {};
 }
 
@@ -64,6 +64,10 @@ Result<float> number_of(const Operator& op, std::string_view attribute, const Vi
   if (numbers.size() == 1) return numbers.front();
   return op.attributes.refuse_support(attribute, " has ", numbers.size(),
                                       " numbers, supported is 1");
+}
+
+void append_scale(::dnnl::post_ops& post, float scale) {
+  if (scale != 1) append_eltwise(post, Algorithm::eltwise_linear, scale, 0);
 }
 
 // ["clip", "5", "6", "7"]: name, and the indices of the inputs scale, alpha, beta.
@@ -92,22 +96,30 @@ Status append_quantized_activation(const Operator& op, ::dnnl::post_ops& post) {
                                         ", supported are ",
                                         join(activations, " ", &Activation::name));
   }
-  post.append_eltwise(numbers[0], found->algorithm, numbers[1], numbers[2]);
+  append_eltwise(post, found->algorithm, numbers[1], numbers[2]);
+  append_scale(post, numbers[0]);
   return {};
 }
 
-// Quantized operators name their inputs by attributes.
-Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) {
+// Quantized operators name their inputs by attributes. The first post-op multiplies with their scales: oneDNN 3 has no scales of
+// the sum of product and bias.
+Result<Fusion> read_quantized_fusion(const Operator& op, const Dims& out, std::size_t axis) {
   Fusion fusion;
   ::dnnl::post_ops post;
   GANTRY_TRY(const View scales, named_input(op, "o_scl_idx"));
   if (scales.exists()) {
     GANTRY_TRY(const std::vector<float> numbers, constants_of(op, "o_scl_idx", scales));
-    if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(channels)) {
+    if (numbers.size() == 1) {
+      append_scale(post, numbers.front());
+    } else if (numbers.size() == static_cast<std::size_t>(out[axis])) {
+      Dims dims(out.size(), 1);
+      dims[axis] = out[axis];
+      GANTRY_TRY(fusion.scales, op.builder.reshaped(scales, dims));
+      post.append_binary(Algorithm::binary_mul, fusion.scales.desc);
+    } else {
       return op.attributes.refuse("o_scl_idx", " has ", numbers.size(), " scales, expected 1 or ",
-                                  channels);
+                                  out[axis]);
     }
-    fusion.attributes.set_output_scales(numbers.size() == 1 ? 0 : 1 << 1, numbers);
   }
   GANTRY_CHECK(append_quantized_activation(op, post));
   GANTRY_TRY(const View sum_scale, named_input(op, "sum_scl_idx"));
@@ -123,7 +135,7 @@ Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) 
   GANTRY_TRY(const View zero_point, named_input(op, "dst_zp_idx"));
   if (zero_point.exists()) {
     GANTRY_TRY(const float zero, number_of(op, "dst_zp_idx", zero_point));
-    post.append_eltwise(1, Algorithm::eltwise_linear, 1, zero);
+    append_eltwise(post, Algorithm::eltwise_linear, 1, zero);
   }
   GANTRY_TRY(fusion.bias, named_input(op, "bias_idx"));
   fusion.attributes.set_post_ops(post);
@@ -132,13 +144,13 @@ Result<Fusion> read_quantized_fusion(const Operator& op, std::int64_t channels) 
 
 }  // namespace
 
-Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
+Result<Fusion> read_fusion(const Operator& op, const Dims& out, std::size_t axis) {
   const bool is_quantized = op.attributes.has("o_scl_idx") || op.attributes.has("dst_zp_idx") ||
                             op.attributes.has("bias_idx") || op.attributes.has("sum_idx") ||
                             op.attributes.has("sum_scl_idx");
   Fusion fusion;
   if (is_quantized) {
-    GANTRY_TRY(fusion, read_quantized_fusion(op, channels));
+    GANTRY_TRY(fusion, read_quantized_fusion(op, out, axis));
   } else {
     ::dnnl::post_ops post;
     std::size_t next = 2;
@@ -166,8 +178,9 @@ Result<Fusion> read_fusion(const Operator& op, std::int64_t channels) {
   }
   if (fusion.bias.exists()) {
     GANTRY_TRY(fusion.bias, op.builder.plain(fusion.bias));
-    if (element_count(fusion.bias.desc.dims()) != channels) {
-      return op.refuse(": bias has shape ", numbers_text(fusion.bias.desc.dims()), ", expected ",
+    const std::int64_t channels = out[axis];
+    if (element_count(fusion.bias.dims()) != channels) {
+      return op.refuse(": bias has shape ", numbers_text(fusion.bias.dims()), ", expected ",
                        channels, " numbers");
     }
     GANTRY_TRY(fusion.bias, op.builder.reshaped(fusion.bias, {channels}));

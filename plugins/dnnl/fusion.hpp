@@ -10,19 +10,25 @@
 
 namespace gantry::dnnl_plugin {
 
+// The role of Fusion::scales.
+constexpr int scales_role = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1;
+
 struct Fusion {
   ::dnnl::primitive_attr attributes = new_attributes();
   // Empty if there is none.
   View bias;
   // Is added to the output.
   View sum;
+  // A number for each channel, with which the first post-op multiplies.
+  View scales;
 };
 
 // Reads the fusion of a convolution or a matrix product.
 //
-// channels [in]   number of output channels, the size of the bias
+// out      [in]   extents of the output in the order of the primitive
+// axis     [in]   of its channels, whose number is the size of the bias
 // returns  MALFORMED    inputs or attributes
 //          UNSUPPORTED  an activation
-Result<Fusion> read_fusion(const Operator& op, std::int64_t channels);
+Result<Fusion> read_fusion(const Operator& op, const Dims& out, std::size_t axis);
 
 }  // namespace gantry::dnnl_plugin

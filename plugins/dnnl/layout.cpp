@@ -7,34 +7,54 @@
 namespace gantry::dnnl_plugin {
 namespace {
 
-// Returns a layout with blocks.
-Desc blocked_desc(const Layout& layout, std::string_view letters, const Dims& dims,
-                  ::dnnl::memory::data_type type) {
-  dnnl_memory_desc_t desc{};
-  desc.ndims = static_cast<int>(dims.size());
-  desc.data_type = static_cast<dnnl_data_type_t>(type);
-  desc.format_kind = dnnl_blocked;
-  dnnl_blocking_desc_t& blocking = desc.format_desc.blocking;
-  std::int64_t stride = 1;
-  std::vector<std::int64_t> outer(dims);
+// Returns the layout that oneDNN has a name for: "aBcd16b" for NCHW16c. Empty if it has none.
+//
+// dims     [in]   extents that are no multiple of their blocks are padded
+Desc named_desc(const Layout& layout, std::string_view letters, const Dims& dims, DataType type) {
+  std::string name;
+  for (const char letter : layout.letters) {
+    const bool has_block = std::ranges::any_of(
+        layout.blocks, [&](const auto& block) { return std::toupper(block.letter) == letter; });
+    name += static_cast<char>((has_block ? 'A' : 'a') + static_cast<int>(letters.find(letter)));
+  }
   for (const Layout::Block& block : layout.blocks) {
     const std::size_t axis = letters.find(static_cast<char>(std::toupper(block.letter)));
-    blocking.inner_blks[blocking.inner_nblks] = block.size;
-    blocking.inner_idxs[blocking.inner_nblks] = static_cast<std::int64_t>(axis);
-    ++blocking.inner_nblks;
-    outer[axis] /= block.size;
-    stride *= block.size;
+    name += concat(block.size);
+    name += static_cast<char>('a' + axis);
   }
-  for (std::size_t i = layout.letters.size(); i-- > 0;) {
-    const std::size_t axis = letters.find(layout.letters[i]);
-    blocking.strides[axis] = stride;
-    stride *= outer[axis];
+  for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
+    if (name == dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(tag)))
+      return Desc(dims, type, static_cast<::dnnl::memory::format_tag>(tag));
   }
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    desc.dims[i] = dims[i];
-    desc.padded_dims[i] = dims[i];
+  return {};
+}
+
+// The dimensions of a layout with blocks, each with its blocks behind it: {N, C, 16, H, W} for NCHW16c.
+struct SplitDims {
+  Dims dims;
+  // The axis of each in the tensor that the graph has.
+  std::vector<int> axes;
+};
+SplitDims split_dims(const Layout& layout, std::string_view letters, const Dims& shape) {
+  SplitDims split;
+  const auto add = [&](std::size_t axis) {
+    split.dims.push_back(shape[axis]);
+    split.axes.push_back(static_cast<int>(axis));
+  };
+  for (const char letter : letters) {
+    add(layout.letters.find(letter));
+    for (std::size_t i = 0; i < layout.blocks.size(); ++i) {
+      if (std::toupper(layout.blocks[i].letter) == letter) add(layout.letters.size() + i);
+    }
   }
-  return Desc(desc);
+  return split;
+}
+
+std::vector<int> inverse(const std::vector<int>& axes) {
+  std::vector<int> inverse(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    inverse[static_cast<std::size_t>(axes[i])] = static_cast<int>(i);
+  return inverse;
 }
 
 }  // namespace
@@ -95,36 +115,40 @@ Result<Dims> ordered_dims(const Operator& op, const Dims& shape, const Layout& l
 }
 
 Result<View> in_order(const Operator& op, const View& view, const Layout& layout,
-                      std::string_view letters) {
-  GANTRY_TRY(const Dims dims, ordered_dims(op, view.desc.dims(), layout, letters));
-  if (!layout.blocks.empty()) {
-    GANTRY_TRY(const View whole, op.builder.plain(view));
-    return View{blocked_desc(layout, letters, dims, view.desc.data_type()), whole.buffer};
+                      std::string_view letters, const Dims& extents) {
+  GANTRY_TRY(const Dims dims, ordered_dims(op, view.dims(), layout, letters));
+  if (layout.blocks.empty()) {
+    std::vector<int> axes;
+    for (const char letter : layout.letters) axes.push_back(static_cast<int>(letters.find(letter)));
+    return view.with(view.desc.permute_axes(axes));
   }
-  std::vector<int> axes;
-  for (const char letter : layout.letters) axes.push_back(static_cast<int>(letters.find(letter)));
-  return View{view.desc.permute_axes(axes), view.buffer};
-}
-
-View cropped(const View& view, const Dims& dims) {
-  dnnl_memory_desc_t desc = view.desc.data;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (desc.dims[i] > dims[i]) desc.dims[i] = dims[i];
-  }
-  return {Desc(desc), view.buffer};
+  Dims used = dims;
+  for (std::size_t i = 0; i < extents.size(); ++i) used[i] = std::min(used[i], extents[i]);
+  GANTRY_TRY(const View whole, op.builder.plain(view));
+  const Desc named = named_desc(layout, letters, used, view.type());
+  if (!named.is_zero() && blocking_of(named).padded == dims) return whole.with(named);
+  const SplitDims split = split_dims(layout, letters, view.dims());
+  GANTRY_TRY(const View copy,
+             op.builder.plain(whole.with(whole.desc.permute_axes(inverse(split.axes)))));
+  return copy.with(Desc(used, view.type(), blocking_of(plain_desc(dims, view.type())).strides));
 }
 
 Result<View> in_graph_order(const Operator& op, const View& view, const Layout& layout,
                             std::string_view letters, const Dims& shape) {
-  if (!layout.blocks.empty()) {
-    const Desc blocked = blocked_desc(layout, letters, view.desc.dims(), view.desc.data_type());
-    GANTRY_TRY(const View made, op.builder.in_layout(view, blocked));
-    return View{plain_desc(shape, view.desc.data_type()), made.buffer};
+  if (layout.blocks.empty()) {
+    std::vector<int> axes(letters.size());
+    for (std::size_t i = 0; i < letters.size(); ++i)
+      axes[i] = static_cast<int>(layout.letters.find(letters[i]));
+    return view.with(view.desc.permute_axes(axes));
   }
-  std::vector<int> axes(letters.size());
-  for (std::size_t i = 0; i < letters.size(); ++i)
-    axes[i] = static_cast<int>(layout.letters.find(letters[i]));
-  return View{view.desc.permute_axes(axes), view.buffer};
+  const Desc named = named_desc(layout, letters, view.dims(), view.type());
+  if (!named.is_zero() && blocking_of(named).padded == view.dims()) {
+    GANTRY_TRY(const View made, op.builder.in_layout(view, named));
+    return made.with(plain_desc(shape, view.type()));
+  }
+  const SplitDims split = split_dims(layout, letters, shape);
+  GANTRY_TRY(const View copy, op.builder.plain(view));
+  return op.builder.plain(copy.with(plain_desc(split.dims, view.type()).permute_axes(split.axes)));
 }
 
 }  // namespace gantry::dnnl_plugin

@@ -47,7 +47,7 @@ Result<Convolution> read_convolution(const Operator& op) {
 
 // Splits the dimension O of weights {O, I, ...} in groups: {G, O / G, I, ...}.
 Result<View> split_groups(const Operator& op, const View& weight, std::int64_t groups) {
-  Dims dims = weight.desc.dims();
+  Dims dims = weight.dims();
   if (dims[0] % groups != 0) {
     return op.attributes.refuse("groups", " is ", groups, ", output channels of the weights are ",
                                 dims[0]);
@@ -55,7 +55,7 @@ Result<View> split_groups(const Operator& op, const View& weight, std::int64_t g
   dims[0] /= groups;
   dims.insert(dims.begin(), groups);
   const Desc split = weight.desc.reshape(dims, true);
-  if (split) return View{split, weight.buffer};
+  if (!split.is_zero()) return weight.with(split);
   return op.builder.reshaped(weight, dims);
 }
 
@@ -64,9 +64,9 @@ Status copy_sum(const Operator& op, const Fusion& fusion, const Convolution& rea
                 const View& output) {
   if (!fusion.sum.exists()) return {};
   GANTRY_TRY(const View sum, in_order(op, fusion.sum, read.output_layout, read.data_letters));
-  if (sum.desc.dims() != output.desc.dims()) {
-    return op.refuse(": the tensor that is added has shape ", numbers_text(sum.desc.dims()),
-                     ", the output ", numbers_text(output.desc.dims()));
+  if (sum.dims() != output.dims()) {
+    return op.refuse(": the tensor that is added has shape ", numbers_text(sum.dims()),
+                     ", the output ", numbers_text(output.dims()));
   }
   return op.builder.copy(sum, output);
 }
@@ -79,11 +79,11 @@ Status add_convolution(const Operator& op, const Convolution& read, const View& 
   constexpr bool is_transposed = std::is_same_v<Primitive, ::dnnl::deconvolution_forward>;
   const auto algorithm = is_transposed ? ::dnnl::algorithm::deconvolution_direct
                                        : ::dnnl::algorithm::convolution_direct;
-  const typename Primitive::desc desc(
-      ::dnnl::prop_kind::forward_inference, algorithm, any_of(data), any_of(weight),
-      any_of(fusion.bias), any_desc(output_dims, type), read.window.strides, read.window.dilations,
-      read.window.padding_begin, read.window.padding_end);
-  const typename Primitive::primitive_desc primitive(desc, fusion.attributes, builder.engine());
+  const auto primitive =
+      describe<Primitive>(builder.engine(), fusion.attributes, ::dnnl::prop_kind::forward_inference,
+                          algorithm, any_of(data), any_of(weight), any_of(fusion.bias),
+                          any_desc(output_dims, type), read.window.strides, read.window.dilations,
+                          read.window.padding_begin, read.window.padding_end);
   GANTRY_TRY(const View src, builder.in_layout(data, primitive.src_desc()));
   GANTRY_TRY(weight, builder.in_layout(weight, primitive.weights_desc()));
   View bias = fusion.bias;
@@ -92,11 +92,10 @@ Status add_convolution(const Operator& op, const Convolution& read, const View& 
   }
   const View output = builder.temporary(primitive.dst_desc());
   GANTRY_CHECK(copy_sum(op, fusion, read, output));
-  const Use uses[] = {{DNNL_ARG_SRC, src},
-                      {DNNL_ARG_WEIGHTS, weight},
-                      {DNNL_ARG_BIAS, bias},
-                      {DNNL_ARG_DST, output},
-                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  const Use uses[] = {
+      {DNNL_ARG_SRC, src},    {DNNL_ARG_WEIGHTS, weight},
+      {DNNL_ARG_BIAS, bias},  {scales_role, fusion.scales},
+      {DNNL_ARG_DST, output}, {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
   builder.emit(Primitive(primitive), uses);
   GANTRY_TRY(View result,
              in_graph_order(op, output, read.output_layout, read.data_letters, op.output_dims()));
@@ -110,25 +109,25 @@ Status lower_convolution(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
   GANTRY_TRY(const View kernel, op.input(1));
   GANTRY_TRY(const View data, in_order(op, input, read.data_layout, read.data_letters));
-  GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters));
   GANTRY_TRY(const Dims output,
              ordered_dims(op, op.output_dims(), read.output_layout, read.data_letters));
-  if (!read.has_group_letter() && read.groups > 1) {
-    GANTRY_TRY(weight, split_groups(op, weight, read.groups));
-  }
+  GANTRY_TRY(Dims extents,
+             ordered_dims(op, kernel.dims(), read.weight_layout, read.weight_letters));
   if (!read.weight_layout.blocks.empty()) {
-    Dims dims = weight.desc.dims();
-    const std::size_t first = dims.size() - read.rank - 2;
-    const std::int64_t channels = data.desc.dims()[1];
+    const std::size_t first = extents.size() - read.rank - 2;
+    const std::int64_t channels = data.dims()[1];
     if (channels % read.groups != 0 || output[1] % read.groups != 0) {
       return op.attributes.refuse("groups", " is ", read.groups, ", data have ", channels,
                                   " channels, the output has ", output[1]);
     }
-    dims[first] = output[1] / read.groups;
-    dims[first + 1] = channels / read.groups;
-    weight = cropped(weight, dims);
+    extents[first] = read.has_group_letter() ? output[1] / read.groups : output[1];
+    extents[first + 1] = channels / read.groups;
   }
-  GANTRY_TRY(const Fusion fusion, read_fusion(op, output[1]));
+  GANTRY_TRY(View weight, in_order(op, kernel, read.weight_layout, read.weight_letters, extents));
+  if (!read.has_group_letter() && read.groups > 1) {
+    GANTRY_TRY(weight, split_groups(op, weight, read.groups));
+  }
+  GANTRY_TRY(const Fusion fusion, read_fusion(op, output, 1));
   return add_convolution<::dnnl::convolution_forward>(op, read, data, weight, fusion, output);
 }
 
@@ -150,17 +149,17 @@ Status lower_transposed_convolution(const Operator& op) {
              ordered_dims(op, op.output_dims(), read.output_layout, read.data_letters));
   if (!read.has_group_letter() && read.groups > 1) {
     // {O / G, I, ...}: the groups are in I.
-    std::vector<int> swapped(weight.desc.dims().size());
+    std::vector<int> swapped(weight.dims().size());
     for (std::size_t i = 0; i < swapped.size(); ++i) swapped[i] = static_cast<int>(i);
     std::swap(swapped[0], swapped[1]);
     weight.desc = weight.desc.permute_axes(swapped);
     GANTRY_TRY(weight, split_groups(op, weight, read.groups));
-    std::vector<int> back(weight.desc.dims().size());
+    std::vector<int> back(weight.dims().size());
     for (std::size_t i = 0; i < back.size(); ++i) back[i] = static_cast<int>(i);
     std::swap(back[1], back[2]);
     weight.desc = weight.desc.permute_axes(back);
   }
-  GANTRY_TRY(const Fusion fusion, read_fusion(op, output[1]));
+  GANTRY_TRY(const Fusion fusion, read_fusion(op, output, 1));
   return add_convolution<::dnnl::deconvolution_forward>(op, read, data, weight, fusion, output);
 }
 

@@ -42,23 +42,9 @@ constexpr Binary binaries[] = {
     {"maximum", Algorithm::binary_max},  {"minimum", Algorithm::binary_min},
 };
 
-Status add_unary(const Operator& op, const View& input, Algorithm algorithm, float alpha,
-                 float beta) {
-  Builder& builder = op.builder;
-  const ::dnnl::eltwise_forward::desc desc(::dnnl::prop_kind::forward_inference, algorithm,
-                                           input.desc, alpha, beta);
-  const ::dnnl::eltwise_forward::primitive_desc primitive(desc, new_attributes(), builder.engine());
-  const View output = builder.temporary(primitive.dst_desc());
-  const Use uses[] = {{DNNL_ARG_SRC, input},
-                      {DNNL_ARG_DST, output},
-                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
-  builder.emit(::dnnl::eltwise_forward(primitive), uses);
-  return op.set_output(output);
-}
-
 // Adds dimensions of 1 in front, as the exporters' broadcasting does.
 Result<View> of_rank(const Operator& op, const View& view, std::size_t rank) {
-  Dims dims = view.desc.dims();
+  Dims dims = view.dims();
   if (dims.size() > rank) {
     return op.refuse(": an input has shape ", numbers_text(dims), ", the output has ", rank,
                      " dimensions");
@@ -73,14 +59,14 @@ Status add_binary(const Operator& op, View first, View second, Algorithm algorit
   const Dims out = op.output_dims();
   const bool commutes = algorithm != Algorithm::binary_sub && algorithm != Algorithm::binary_div;
   // oneDNN requires the first tensor to have the shape of the output.
-  if (commutes && first.desc.dims() != out && second.desc.dims() == out) std::swap(first, second);
-  if (first.desc.dims() != out) {
-    return op.refuse_support(": inputs of shapes ", numbers_text(first.desc.dims()), " and ",
-                             numbers_text(second.desc.dims()), " give ", numbers_text(out),
+  if (commutes && first.dims() != out && second.dims() == out) std::swap(first, second);
+  if (first.dims() != out) {
+    return op.refuse_support(": inputs of shapes ", numbers_text(first.dims()), " and ",
+                             numbers_text(second.dims()), " give ", numbers_text(out),
                              ", supported are operators whose first input has the output's shape");
   }
-  const ::dnnl::binary::desc desc(algorithm, first.desc, second.desc, any_desc(out, type));
-  const ::dnnl::binary::primitive_desc primitive(desc, new_attributes(), builder.engine());
+  const auto primitive = describe<::dnnl::binary>(builder.engine(), new_attributes(), algorithm,
+                                                  first.desc, second.desc, any_desc(out, type));
   const View output = builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC_0, first},
                       {DNNL_ARG_SRC_1, second},
@@ -91,6 +77,18 @@ Status add_binary(const Operator& op, View first, View second, Algorithm algorit
 }
 
 }  // namespace
+
+Result<View> eltwise(Builder& builder, const View& input, Algorithm algorithm, float alpha,
+                     float beta) {
+  const auto primitive =
+      describe_eltwise(builder.engine(), new_attributes(), algorithm, input.desc, alpha, beta);
+  const View output = builder.temporary(primitive.dst_desc());
+  const Use uses[] = {{DNNL_ARG_SRC, input},
+                      {DNNL_ARG_DST, output},
+                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
+  builder.emit(::dnnl::eltwise_forward(primitive), uses);
+  return output;
+}
 
 Status lower_elementwise(const Operator& op) {
   const auto* const unary = std::ranges::find(unaries, op.match.base, &Unary::name);
@@ -103,7 +101,8 @@ Status lower_elementwise(const Operator& op) {
   if (!unary->beta_attribute.empty()) {
     GANTRY_TRY(beta, op.attributes.real(unary->beta_attribute));
   }
-  return add_unary(op, input, unary->algorithm, alpha, beta);
+  GANTRY_TRY(View output, eltwise(op.builder, input, unary->algorithm, alpha, beta));
+  return op.set_output(std::move(output));
 }
 
 Status lower_binary(const Operator& op) {
@@ -122,8 +121,8 @@ Status lower_bias_add(const Operator& op) {
   GANTRY_TRY(View bias, op.input(1));
   const Dims out = op.output_dims();
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", out.size(), 1));
-  if (bias.desc.dims() != Dims{out[axis]}) {
-    return op.refuse(": bias has shape ", numbers_text(bias.desc.dims()), ", expected [", out[axis],
+  if (bias.dims() != Dims{out[axis]}) {
+    return op.refuse(": bias has shape ", numbers_text(bias.dims()), ", expected [", out[axis],
                      "]");
   }
   Dims dims(out.size(), 1);

@@ -10,7 +10,7 @@ namespace {
 
 Result<View> permuted(const Operator& op, const View& view,
                       const std::vector<std::int64_t>& order) {
-  const std::size_t rank = view.desc.dims().size();
+  const std::size_t rank = view.dims().size();
   std::vector<int> axes(rank, -1);
   for (std::size_t i = 0; i < order.size() && order.size() == rank; ++i) {
     const std::int64_t axis = order[i] < 0 ? order[i] + static_cast<std::int64_t>(rank) : order[i];
@@ -21,7 +21,7 @@ Result<View> permuted(const Operator& op, const View& view,
     return op.attributes.refuse("axes", " is ", numbers_text(order), ", expected each of ", rank,
                                 " axes once");
   }
-  return View{view.desc.permute_axes(axes), view.buffer};
+  return view.with(view.desc.permute_axes(axes));
 }
 
 // Returns a part of a tensor.
@@ -30,8 +30,9 @@ Result<View> permuted(const Operator& op, const View& view,
 Result<View> part_of(const Operator& op, const View& view, const Dims& start, const Dims& size,
                      const Dims& steps = {}) {
   GANTRY_TRY(const View whole, op.builder.plain(view));
-  const Dims dims = whole.desc.dims();
-  dnnl_memory_desc_t part = whole.desc.data;
+  const Dims dims = whole.dims();
+  Dims strides = blocking_of(whole.desc).strides;
+  std::int64_t first = 0;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::int64_t step = steps.empty() ? 1 : steps[i];
     const bool fits = step >= 1 && start[i] >= 0 && size[i] >= 1 && start[i] < dims[i] &&
@@ -40,14 +41,13 @@ Result<View> part_of(const Operator& op, const View& view, const Dims& start, co
       return op.refuse(": takes ", size[i], " elements from ", start[i], " in steps of ", step,
                        " of axis ", i, ", which has ", dims[i]);
     }
-    std::int64_t& stride = part.format_desc.blocking.strides[i];
-    part.offset0 += start[i] * stride;
+    first += start[i] * strides[i];
     // A step after the only element is not used; the product could overflow.
-    if (size[i] > 1) stride *= step;
-    part.dims[i] = size[i];
-    part.padded_dims[i] = size[i];
+    if (size[i] > 1) strides[i] *= step;
   }
-  return View{Desc(part), whole.buffer};
+  View part = whole.with(Desc(size, view.type(), strides));
+  part.offset += static_cast<std::size_t>(first) * ::dnnl::memory::data_type_size(view.type());
+  return part;
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ Status lower_concatenate(const Operator& op) {
     views.push_back(std::move(view));
   }
   GANTRY_TRY(const auto type, op.output_type());
-  const ::dnnl::concat::primitive_desc primitive(any_desc(out, type), static_cast<int>(axis), descs,
-                                                 builder.engine(), new_attributes());
+  const auto primitive = describe_concat(builder.engine(), new_attributes(), any_desc(out, type),
+                                         static_cast<int>(axis), descs);
   const View output = builder.temporary(primitive.dst_desc());
   std::vector<Use> uses{{DNNL_ARG_DST, output},
                         {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
@@ -78,7 +78,7 @@ Status lower_concatenate(const Operator& op) {
 // The sub-graph has the shape; attributes of reshape, squeeze and the like repeat it.
 Status lower_reshape(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
-  const Dims in = input.desc.dims(), out = op.output_dims();
+  const Dims in = input.dims(), out = op.output_dims();
   if (element_count(in) != element_count(out)) {
     return op.refuse(" gives shape ", numbers_text(in), " the shape ", numbers_text(out),
                      ", which has another number of elements");
@@ -95,7 +95,7 @@ Status lower_transpose(const Operator& op) {
   }
   // Without axes: in reverse.
   if (order.empty()) {
-    for (std::size_t i = input.desc.dims().size(); i-- > 0;)
+    for (std::size_t i = input.dims().size(); i-- > 0;)
       order.push_back(static_cast<std::int64_t>(i));
   }
   GANTRY_TRY(View output, permuted(op, input, order));
@@ -114,8 +114,8 @@ Status lower_layout_transform(const Operator& op) {
   GANTRY_TRY(const Layout target, parse_layout(op, "dst_layout", to, letters));
   GANTRY_TRY(const View ordered, in_order(op, input, source, letters));
   GANTRY_TRY(const Dims dims, ordered_dims(op, op.output_dims(), target, letters));
-  if (dims != ordered.desc.dims()) {
-    return op.refuse_support(" gives shape ", numbers_text(input.desc.dims()), " the shape ",
+  if (dims != ordered.dims()) {
+    return op.refuse_support(" gives shape ", numbers_text(input.dims()), " the shape ",
                              numbers_text(op.output_dims()),
                              ", supported are blocks that divide their dimension");
   }
@@ -133,7 +133,7 @@ Status lower_pad(const Operator& op) {
       return op.refuse_support(": input 1, the value, is not a constant 0, supported is 0");
   }
   GANTRY_TRY(const Dims padding, op.attributes.integers("padding", 4));
-  const Dims in = input.desc.dims(), out = op.output_dims();
+  const Dims in = input.dims(), out = op.output_dims();
   const std::size_t rank = out.size();
   if (rank < 2 || in.size() != rank || !std::equal(in.begin(), in.end() - 2, out.begin())) {
     return op.refuse(": shape ", numbers_text(in), " gives ", numbers_text(out),
@@ -149,7 +149,7 @@ Status lower_pad(const Operator& op) {
                                   numbers_text(in), " and ", numbers_text(out));
     }
   }
-  const View output = op.builder.zeroed(plain_desc(out, input.desc.data_type()));
+  const View output = op.builder.zeroed(plain_desc(out, input.type()));
   GANTRY_TRY(const View inside, part_of(op, output, start, in));
   GANTRY_CHECK(op.builder.copy(input, inside));
   return op.set_output(output);
@@ -157,7 +157,7 @@ Status lower_pad(const Operator& op) {
 
 Status lower_slice(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
-  const std::size_t rank = input.desc.dims().size();
+  const std::size_t rank = input.dims().size();
   GANTRY_TRY(const Dims start, op.attributes.integers("start", rank));
   GANTRY_TRY(const Dims size, op.attributes.integers("size", rank));
   GANTRY_TRY(const Dims steps, op.attributes.integers("strides", rank));
@@ -168,7 +168,7 @@ Status lower_slice(const Operator& op) {
 // The sub-graph has the extents of all parts; the attributes repeat them.
 Status lower_split(const Operator& op) {
   GANTRY_TRY(const View input, op.input_or_part(0));
-  Dims size = input.desc.dims();
+  Dims size = input.dims();
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", size.size()));
   Dims start(size.size(), 0);
   for (std::uint32_t i = 0; i < op.node.output_count; ++i) {
@@ -199,7 +199,7 @@ Status lower_reduce(const Operator& op) {
   if (found == std::end(reductions)) return bug("operator ", op.match.base, " has no algorithm");
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
-  Dims dims = input.desc.dims();
+  Dims dims = input.dims();
   GANTRY_TRY(const auto axes, op.attributes.integers("axis"));
   const auto rank = static_cast<std::int64_t>(dims.size());
   for (const std::int64_t axis : axes) {
@@ -211,10 +211,10 @@ Status lower_reduce(const Operator& op) {
   // Without axes: all.
   if (axes.empty()) dims.assign(dims.size(), 1);
   View output = input;
-  if (dims != input.desc.dims()) {
-    const ::dnnl::reduction::desc desc(found->algorithm, input.desc,
-                                       any_desc(dims, input.desc.data_type()), 0, 0);
-    const ::dnnl::reduction::primitive_desc primitive(desc, new_attributes(), builder.engine());
+  if (dims != input.dims()) {
+    const auto primitive =
+        describe<::dnnl::reduction>(builder.engine(), new_attributes(), found->algorithm,
+                                    input.desc, any_desc(dims, input.type()), 0.0f, 0.0f);
     output = builder.temporary(primitive.dst_desc());
     const Use uses[] = {{DNNL_ARG_SRC, input},
                         {DNNL_ARG_DST, output},

@@ -13,9 +13,8 @@ using Flags = ::dnnl::normalization_flags;
 // Returns input i, which has one number for each channel.
 Result<View> channel_input(const Operator& op, std::size_t i, std::int64_t channels) {
   GANTRY_TRY(View view, op.input(i));
-  if (element_count(view.desc.dims()) != channels ||
-      view.desc.data_type() != ::dnnl::memory::data_type::f32) {
-    return op.refuse(": input ", i, " has shape ", numbers_text(view.desc.dims()), ", expected ",
+  if (element_count(view.dims()) != channels || view.type() != DataType::f32) {
+    return op.refuse(": input ", i, " has shape ", numbers_text(view.dims()), ", expected ",
                      channels, " numbers of float32");
   }
   return op.builder.reshaped(view, {channels});
@@ -23,7 +22,7 @@ Result<View> channel_input(const Operator& op, std::size_t i, std::int64_t chann
 
 // Exchanges an axis with axis 1.
 Desc with_axis_as_channels(const Desc& desc, std::size_t axis) {
-  std::vector<int> axes(desc.dims().size());
+  std::vector<int> axes(dims_of(desc).size());
   // The axis comes to 1, those between move on by one.
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t to = i == axis ? 1 : i >= 1 && i < axis ? i + 1 : i;
@@ -32,7 +31,7 @@ Desc with_axis_as_channels(const Desc& desc, std::size_t axis) {
   return desc.permute_axes(axes);
 }
 Desc with_channels_as_axis(const Desc& desc, std::size_t axis) {
-  std::vector<int> axes(desc.dims().size());
+  std::vector<int> axes(dims_of(desc).size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t to = i == 1 ? axis : i > 1 && i <= axis ? i - 1 : i;
     axes[i] = static_cast<int>(to);
@@ -64,12 +63,11 @@ Result<Affine> read_affine(const Operator& op) {
 // Multiplies by, or adds, one number for each channel.
 Result<View> by_channel(const Operator& op, const View& data, View numbers,
                         ::dnnl::algorithm algorithm) {
-  Dims dims(data.desc.dims().size(), 1);
-  dims[1] = data.desc.dims()[1];
+  Dims dims(data.dims().size(), 1);
+  dims[1] = data.dims()[1];
   GANTRY_TRY(numbers, op.builder.reshaped(numbers, dims));
-  const ::dnnl::binary::desc desc(algorithm, data.desc, numbers.desc,
-                                  any_desc(data.desc.dims(), data.desc.data_type()));
-  const ::dnnl::binary::primitive_desc primitive(desc, new_attributes(), op.builder.engine());
+  const auto primitive = describe<::dnnl::binary>(op.builder.engine(), new_attributes(), algorithm,
+                                                  data.desc, numbers.desc, any_of(data));
   const View output = op.builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC_0, data},
                       {DNNL_ARG_SRC_1, numbers},
@@ -82,10 +80,8 @@ Result<View> by_channel(const Operator& op, const View& data, View numbers,
 // Normalizes over the last axis.
 Result<View> add_layer_norm(const Operator& op, const View& data, const Affine& affine, View scale,
                             View shift) {
-  const ::dnnl::layer_normalization_forward::desc desc(::dnnl::prop_kind::forward_inference,
-                                                       data.desc, affine.epsilon, affine.flags());
-  const ::dnnl::layer_normalization_forward::primitive_desc primitive(desc, new_attributes(),
-                                                                      op.builder.engine());
+  const auto primitive = describe_normalization<::dnnl::layer_normalization_forward>(
+      op.builder.engine(), new_attributes(), data.desc, affine.epsilon, affine.flags());
   const View output = op.builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC, data},
                       {DNNL_ARG_SCALE, std::move(scale)},
@@ -102,7 +98,7 @@ Result<View> add_layer_norm(const Operator& op, const View& data, const Affine& 
 Status lower_batch_norm(const Operator& op) {
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
-  const Dims dims = input.desc.dims();
+  const Dims dims = input.dims();
   if (dims.size() < 2)
     return op.refuse(": data has shape ", numbers_text(dims), ", minimum is two dimensions");
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), 1));
@@ -111,12 +107,10 @@ Status lower_batch_norm(const Operator& op) {
   for (std::size_t i = 0; i < 4; ++i) {
     GANTRY_TRY(parameters[i], channel_input(op, i + 1, dims[axis]));
   }
-  const View data{with_axis_as_channels(input.desc, axis), input.buffer};
-  const ::dnnl::batch_normalization_forward::desc desc(::dnnl::prop_kind::forward_inference,
-                                                       data.desc, affine.epsilon,
-                                                       affine.flags(Flags::use_global_stats));
-  const ::dnnl::batch_normalization_forward::primitive_desc primitive(desc, new_attributes(),
-                                                                      builder.engine());
+  const View data = input.with(with_axis_as_channels(input.desc, axis));
+  const auto primitive = describe_normalization<::dnnl::batch_normalization_forward>(
+      builder.engine(), new_attributes(), data.desc, affine.epsilon,
+      affine.flags(Flags::use_global_stats));
   const View output = builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC, data},
                       {DNNL_ARG_SCALE, affine.scales ? parameters[0] : View{}},
@@ -126,12 +120,12 @@ Status lower_batch_norm(const Operator& op) {
                       {DNNL_ARG_DST, output},
                       {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
   builder.emit(::dnnl::batch_normalization_forward(primitive), uses);
-  return op.set_output({with_channels_as_axis(output.desc, axis), output.buffer});
+  return op.set_output(output.with(with_channels_as_axis(output.desc, axis)));
 }
 
 Status lower_layer_norm(const Operator& op) {
   GANTRY_TRY(const View input, op.input(0));
-  const Dims dims = input.desc.dims();
+  const Dims dims = input.dims();
   GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", dims.size(), -1));
   if (axis + 1 != dims.size()) {
     return op.attributes.refuse_support("axis", " is ", axis, " of ", dims.size(),
@@ -154,7 +148,7 @@ Status lower_layer_norm(const Operator& op) {
 // Normalizes each channel of each image: over the last axis of {N x C, spatial}.
 Status lower_instance_norm(const Operator& op) {
   GANTRY_TRY(const View input, op.input(0));
-  const Dims dims = input.desc.dims();
+  const Dims dims = input.dims();
   if (dims.size() < 3) {
     return op.refuse_support(": data has shape ", numbers_text(dims),
                              ", supported are three or more dimensions");
@@ -178,10 +172,9 @@ Status lower_instance_norm(const Operator& op) {
 Status lower_softmax(const Operator& op) {
   Builder& builder = op.builder;
   GANTRY_TRY(const View input, op.input(0));
-  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", input.desc.dims().size(), -1));
-  const ::dnnl::softmax_forward::desc desc(::dnnl::prop_kind::forward_inference, input.desc,
-                                           static_cast<int>(axis));
-  const ::dnnl::softmax_forward::primitive_desc primitive(desc, new_attributes(), builder.engine());
+  GANTRY_TRY(const std::size_t axis, axis_of(op, "axis", input.dims().size(), -1));
+  const auto primitive =
+      describe_softmax(builder.engine(), new_attributes(), input.desc, static_cast<int>(axis));
   const View output = builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC, input},
                       {DNNL_ARG_DST, output},

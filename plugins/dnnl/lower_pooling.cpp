@@ -55,29 +55,15 @@ Status extend_padding(const Operator& op, Pooling& read, const Dims& in, const D
 Result<View> add_pooling(const Operator& op, const View& data, const Pooling& read,
                          const Dims& out) {
   Builder& builder = op.builder;
-  const ::dnnl::pooling_v2_forward::desc desc(
-      ::dnnl::prop_kind::forward_inference, read.algorithm, data.desc,
-      any_desc(out, data.desc.data_type()), read.window.strides, read.kernel, read.window.dilations,
-      read.window.padding_begin, read.window.padding_end);
-  const ::dnnl::pooling_v2_forward::primitive_desc primitive(desc, new_attributes(),
-                                                             builder.engine());
+  const auto primitive = describe<PoolingForward>(
+      builder.engine(), new_attributes(), ::dnnl::prop_kind::forward_inference, read.algorithm,
+      data.desc, any_desc(out, data.type()), read.window.strides, read.kernel,
+      read.window.dilations, read.window.padding_begin, read.window.padding_end);
   const View output = builder.temporary(primitive.dst_desc());
   const Use uses[] = {{DNNL_ARG_SRC, data},
                       {DNNL_ARG_DST, output},
                       {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
-  builder.emit(::dnnl::pooling_v2_forward(primitive), uses);
-  return output;
-}
-
-Result<View> eltwise(Builder& builder, const View& input, Algorithm algorithm) {
-  const ::dnnl::eltwise_forward::desc desc(::dnnl::prop_kind::forward_inference, algorithm,
-                                           input.desc);
-  const ::dnnl::eltwise_forward::primitive_desc primitive(desc, new_attributes(), builder.engine());
-  const View output = builder.temporary(primitive.dst_desc());
-  const Use uses[] = {{DNNL_ARG_SRC, input},
-                      {DNNL_ARG_DST, output},
-                      {DNNL_ARG_SCRATCHPAD, scratch_of(builder, primitive)}};
-  builder.emit(::dnnl::eltwise_forward(primitive), uses);
+  builder.emit(PoolingForward(primitive), uses);
   return output;
 }
 
@@ -110,7 +96,7 @@ Status lower_pooling(const Operator& op) {
   GANTRY_TRY(const View input, op.input(0));
   GANTRY_TRY(const View data, in_order(op, input, read.layout, read.letters));
   GANTRY_TRY(const Dims out, ordered_dims(op, op.output_dims(), read.output_layout, read.letters));
-  GANTRY_CHECK(read_kernel(op, read, data.desc.dims(), out));
+  GANTRY_CHECK(read_kernel(op, read, data.dims(), out));
   if (is_average(op)) {
     GANTRY_TRY(const bool counts_padding, op.attributes.truth("count_include_pad", false));
     read.algorithm = counts_padding ? Algorithm::pooling_avg_include_padding
@@ -131,7 +117,7 @@ Status lower_global_pooling(const Operator& op) {
                                ", supported are outputs with spatial extents of 1");
     }
   }
-  const Dims in = data.desc.dims();
+  const Dims in = data.dims();
   read.kernel.assign(in.begin() + 2, in.end());
   const Dims zeros(read.kernel.size(), 0);
   read.window = {Dims(read.kernel.size(), 1), zeros, zeros, zeros};
@@ -146,7 +132,7 @@ Status lower_l2_pooling(const Operator& op) {
   GANTRY_TRY(const View input, op.input(0));
   GANTRY_TRY(const View data, in_order(op, input, read.layout, read.letters));
   GANTRY_TRY(const Dims out, ordered_dims(op, op.output_dims(), read.output_layout, read.letters));
-  GANTRY_CHECK(read_kernel(op, read, data.desc.dims(), out));
+  GANTRY_CHECK(read_kernel(op, read, data.dims(), out));
   GANTRY_TRY(const bool counts_padding, op.attributes.truth("count_include_pad", false));
   read.algorithm = counts_padding ? Algorithm::pooling_avg_include_padding
                                   : Algorithm::pooling_avg_exclude_padding;

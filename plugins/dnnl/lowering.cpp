@@ -109,7 +109,7 @@ Status lower_node(Builder& builder, const SubgraphCode& code, const SubgraphNode
 
 Result<View> Operator::input(std::size_t i) const {
   GANTRY_TRY(const View view, input_or_part(i));
-  return view.desc.data.offset0 == 0 ? view : builder.plain(view);
+  return view.offset == 0 ? view : builder.plain(view);
 }
 
 Result<View> Operator::input_or_part(std::size_t i) const {
@@ -126,7 +126,7 @@ Dims Operator::output_dims() const {
   return shape.empty() ? Dims{1} : shape;
 }
 
-Result<::dnnl::memory::data_type> Operator::output_type() const {
+Result<DataType> Operator::output_type() const {
   return data_type_of(graph.entries[node.first_entry].dtype);
 }
 

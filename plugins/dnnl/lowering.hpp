@@ -39,7 +39,7 @@ struct Operator {
   Result<View> input_or_part(std::size_t i) const;
   // Returns the shape and the element type of output 0.
   Dims output_dims() const;
-  Result<::dnnl::memory::data_type> output_type() const;
+  Result<DataType> output_type() const;
   Status set_output(View view, std::uint32_t i = 0) const {
     return builder.set_entry(node.first_entry + i, std::move(view), node);
   }
@@ -86,13 +86,17 @@ Status lower_reduce(const Operator& op);
 Result<std::size_t> axis_of(const Operator& op, std::string_view attribute, std::size_t rank,
                             std::optional<std::int64_t> absent = {});
 
+// Adds a function of each element.
+Result<View> eltwise(Builder& builder, const View& input, ::dnnl::algorithm algorithm,
+                     float alpha = 0, float beta = 0);
+
 // The attributes of all primitives: their scratchpads are in the arena.
 ::dnnl::primitive_attr new_attributes();
 // Returns a temporary for the scratchpad of a primitive; empty if it requires none.
 template <class PrimitiveDesc>
 View scratch_of(Builder& builder, const PrimitiveDesc& primitive) {
   const Desc desc = primitive.scratchpad_desc();
-  return desc ? builder.temporary(desc) : View{};
+  return desc.is_zero() ? View{} : builder.temporary(desc);
 }
 
 }  // namespace gantry::dnnl_plugin

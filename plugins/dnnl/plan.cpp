@@ -24,23 +24,17 @@ std::size_t physical_bytes() {
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Returns the end of the last element of a layout, from the start of its buffer.
-std::size_t end_of(const Desc& desc) {
-  const dnnl_memory_desc_t& data = desc.data;
-  if (data.format_kind != dnnl_blocked) return desc.get_size();
-  const dnnl_blocking_desc_t& blocking = data.format_desc.blocking;
-  std::int64_t blocks[DNNL_MAX_NDIMS];
-  std::fill_n(blocks, DNNL_MAX_NDIMS, 1);
-  std::int64_t last = data.offset0, inner = 1;
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    blocks[blocking.inner_idxs[i]] *= blocking.inner_blks[i];
-    inner *= blocking.inner_blks[i];
+// Returns the end of the last element of a tensor, from the start of its buffer.
+std::size_t end_of(const View& view) {
+  if (!is_blocked(view.desc)) return view.offset + view.desc.get_size();
+  const Blocking blocking = blocking_of(view.desc);
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < blocking.padded.size(); ++i) {
+    if (blocking.padded[i] == 0) return view.offset;
+    last += (blocking.padded[i] / blocking.blocks[i] - 1) * blocking.strides[i];
   }
-  for (int i = 0; i < data.ndims; ++i) {
-    if (data.padded_dims[i] == 0) return 0;
-    last += (data.padded_dims[i] / blocks[i] - 1) * blocking.strides[i];
-  }
-  return static_cast<std::size_t>(last + inner) * dnnl_data_type_size(data.data_type);
+  return view.offset + static_cast<std::size_t>(last + blocking.inner) *
+                           ::dnnl::memory::data_type_size(view.type());
 }
 
 }  // namespace
@@ -101,10 +95,10 @@ Status place_buffers(Plan& plan) {
 }
 
 Status check_views(const Plan& plan) {
-  for (const PlanView& view : plan.views) {
-    const std::size_t end = end_of(view.desc), bytes = plan.buffers[view.buffer].bytes;
+  for (const View& view : plan.views) {
+    const std::size_t end = end_of(view), bytes = plan.buffers[view.buffer].bytes;
     if (end > bytes) {
-      return bug("view of shape ", numbers_text(view.desc.dims()), " ends at byte ", end,
+      return bug("view of shape ", numbers_text(view.dims()), " ends at byte ", end,
                  " of a buffer of ", ByteCount(bytes));
     }
   }

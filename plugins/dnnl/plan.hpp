@@ -10,21 +10,19 @@
 // frame of its own (frame.hpp).
 #pragma once
 
+#include "onednn.hpp"
+
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::dnnl_plugin {
-
-using Desc = ::dnnl::memory::desc;
-using Dims = ::dnnl::memory::dims;
 
 // Memory of the arena and of constants begins at a multiple of a cache line, the alignment that
 // oneDNN's kernels prefer.
@@ -65,10 +63,19 @@ struct Buffer {
   std::size_t offset = 0;
 };
 
-// One layout of the elements in a buffer.
-struct PlanView {
+// A tensor: one layout of the elements in a buffer, or of a part of them. Empty while a plan is built: an optional tensor that
+// is absent.
+struct View {
   Desc desc;
   std::uint32_t buffer = 0;
+  // Bytes of the buffer before the first element. Layouts have no offsets: oneDNN 3 cannot make one.
+  std::size_t offset = 0;
+
+  bool exists() const { return !desc.is_zero(); }
+  Dims dims() const { return dims_of(desc); }
+  DataType type() const { return type_of(desc); }
+  // Returns the same elements in another layout.
+  View with(Desc other) const { return {std::move(other), buffer, offset}; }
 };
 
 struct StepArgument {
@@ -87,7 +94,7 @@ struct Step {
 struct Plan {
   ::dnnl::engine engine;
   std::vector<Buffer> buffers;
-  std::vector<PlanView> views;
+  std::vector<View> views;
   std::vector<Step> steps;
   std::size_t arena_bytes = 0;
   // Weights in the layouts that the primitives chose.

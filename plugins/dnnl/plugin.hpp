@@ -9,7 +9,7 @@
 #include <gantry/plugin.hpp>
 #include <gantry/subgraph_module.hpp>
 
-#include <oneapi/dnnl/dnnl.hpp>
+#include "onednn.hpp"
 
 #include <mutex>
 #include <set>

@@ -2,11 +2,11 @@
 //
 // Compares a sub-graph on the oneDNN plugin with a bare program of the same primitives: three
 // convolutions with relu, two poolings. fixtures.cpp writes it.
+#include "plugins/dnnl/onednn.hpp"
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
 #include <omp.h>
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -55,17 +55,19 @@ class BareNetwork {
     return to;
   }
 
+  static Memory::desc any(const Memory::dims& dims) { return {dims, f32, Tag::any}; }
+
   Memory convolution(const Memory& data, std::int64_t channels) {
     ::dnnl::post_ops post;
-    post.append_eltwise(1, ::dnnl::algorithm::eltwise_relu, 0, 0);
+    dnnl_plugin::append_eltwise(post, ::dnnl::algorithm::eltwise_relu, 0, 0);
     ::dnnl::primitive_attr attributes;
     attributes.set_post_ops(post);
     attributes.set_scratchpad_mode(::dnnl::scratchpad_mode::user);
-    const ::dnnl::convolution_forward::desc desc(
-        ::dnnl::prop_kind::forward_inference, ::dnnl::algorithm::convolution_direct,
-        {{1, channels, 24, 24}, f32, Tag::any}, {{16, channels, 3, 3}, f32, Tag::any},
-        {{1, 16, 24, 24}, f32, Tag::any}, {1, 1}, {1, 1}, {1, 1});
-    const ::dnnl::convolution_forward::primitive_desc primitive(desc, attributes, engine_);
+    const auto primitive = dnnl_plugin::describe<::dnnl::convolution_forward>(
+        engine_, attributes, ::dnnl::prop_kind::forward_inference,
+        ::dnnl::algorithm::convolution_direct, any({1, channels, 24, 24}),
+        any({16, channels, 3, 3}), any({1, 16, 24, 24}), Memory::dims{1, 1}, Memory::dims{1, 1},
+        Memory::dims{1, 1});
     const Memory from = in_layout(data, primitive.src_desc());
     Memory weights({{16, channels, 3, 3}, f32, Tag::oihw}, engine_);
     auto* const values = static_cast<float*>(weights.get_data_handle());
@@ -75,7 +77,7 @@ class BareNetwork {
     stream_.wait();
     const Memory to(primitive.dst_desc(), engine_);
     Arguments arguments{{DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, packed}, {DNNL_ARG_DST, to}};
-    if (primitive.scratchpad_desc())
+    if (!primitive.scratchpad_desc().is_zero())
       arguments[DNNL_ARG_SCRATCHPAD] = Memory(primitive.scratchpad_desc(), engine_);
     add(::dnnl::convolution_forward(primitive), std::move(arguments));
     return to;
@@ -84,12 +86,12 @@ class BareNetwork {
   Memory pooling(const Memory& data, ::dnnl::algorithm algorithm, Memory::dims extents,
                  const Memory::dims& kernel, const Memory::dims& strides) {
     extents.insert(extents.begin(), {1, 16});
-    const ::dnnl::pooling_v2_forward::desc desc(::dnnl::prop_kind::forward_inference, algorithm,
-                                                data.get_desc(), {extents, f32, Tag::any}, strides,
-                                                kernel, {0, 0}, {0, 0}, {0, 0});
-    const ::dnnl::pooling_v2_forward::primitive_desc primitive(desc, engine_);
+    const Memory::dims zeros{0, 0};
+    const auto primitive = dnnl_plugin::describe<dnnl_plugin::PoolingForward>(
+        engine_, ::dnnl::primitive_attr(), ::dnnl::prop_kind::forward_inference, algorithm,
+        data.get_desc(), any(extents), strides, kernel, zeros, zeros, zeros);
     const Memory to(primitive.dst_desc(), engine_);
-    add(::dnnl::pooling_v2_forward(primitive), {{DNNL_ARG_SRC, data}, {DNNL_ARG_DST, to}});
+    add(dnnl_plugin::PoolingForward(primitive), {{DNNL_ARG_SRC, data}, {DNNL_ARG_DST, to}});
     return to;
   }
 

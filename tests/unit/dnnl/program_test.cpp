@@ -126,7 +126,7 @@ TEST(DnnlPlugin, ReportsOnceThatItServesTheKeyOfAnotherVendor) {
 
   ASSERT_THAT(runner.fake.log, SizeIs(2));
   EXPECT_THAT(runner.fake.log[0],
-              ::testing::ContainsRegex("\"tensorrt\" sub-graphs run on the CPU with oneDNN 2\\."
+              ::testing::ContainsRegex("\"tensorrt\" sub-graphs run on the CPU with oneDNN [23]\\."
                                        "[0-9.]+, because no other plugin for them was chosen"));
   EXPECT_THAT(runner.fake.log[1], ::testing::HasSubstr("\"bnns_json\""));
 }
@@ -265,25 +265,25 @@ TEST(DnnlPlan, RefusesBuffersWhoseSumExceedsEveryMemory) {
   }
 }
 
-Plan plan_of_a_view(const Desc& desc, std::size_t bytes) {
+Plan plan_of_a_view(const Desc& desc, std::size_t bytes, std::size_t offset = 0) {
   Plan plan;
   plan.buffers.emplace_back().bytes = bytes;
-  plan.views.push_back({desc, 0});
+  plan.views.push_back({desc, 0, offset});
   return plan;
 }
 
 TEST(DnnlPlan, RefusesAViewThatEndsBehindItsBuffer) {
   using Memory = ::dnnl::memory;
   const Desc whole({2, 6}, Memory::data_type::f32, Dims{6, 1});
-  const Desc part = whole.submemory_desc({2, 3}, {0, 3});
+  const Desc part({2, 3}, Memory::data_type::f32, Dims{6, 1});
   const Desc blocked({1, 16, 2, 2}, Memory::data_type::f32, Memory::format_tag::nChw8c);
 
   EXPECT_TRUE(check_views(plan_of_a_view(whole, 48)).ok());
-  EXPECT_TRUE(check_views(plan_of_a_view(part, 48)).ok());
+  EXPECT_TRUE(check_views(plan_of_a_view(part, 48, 12)).ok());
   EXPECT_TRUE(check_views(plan_of_a_view(blocked, 256)).ok());
   EXPECT_TRUE(check_views(plan_of_a_view(plain_desc({2, 0}, Memory::data_type::f32), 0)).ok());
   EXPECT_EQ(check_views(plan_of_a_view(blocked, 255)).error().code, Code::bug);
-  const Status refused = check_views(plan_of_a_view(part, 47));
+  const Status refused = check_views(plan_of_a_view(part, 47, 12));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::bug);
   EXPECT_EQ(refused.error().message,
