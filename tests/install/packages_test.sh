@@ -4,6 +4,7 @@
 #   each package is there and has its files, and no file belongs to two of them,
 #   files are only where Debian expects them, and no file is writable by others,
 #   each manifest names a library that is in its own package,
+#   the archive runs in any directory, and BUILD says what it requires,
 #   packing again gives the same bytes, and the build tree is configured as before.
 #
 # usage: packages_test.sh BUILD_DIR
@@ -94,6 +95,18 @@ gantry-dev:share/gantry/sdk/template/c/null_backend.c
 gantry-dev:share/gantry/sdk/template/cxx/null_backend.cpp
 gantry-dev:share/gantry/sdk/example/CMakeLists.txt
 FILES
+# ours: the release of the distribution, if it has a number
+ours=$(. /etc/os-release && echo "${VERSION_ID:-}")
+for deb in "$work"/debs/*.deb; do
+  case $(dpkg-deb -f "$deb" Version) in *"~"*"$ours") ;; *) [ -z "$ours" ] || fail "$(basename "$deb") has the version $(dpkg-deb -f "$deb" Version)" ;; esac
+done
+"$source/tools/package/tarball" "$build" "$work/tar" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package/tarball"; }
+mkdir "$work/unpacked"
+tar -xzf "$work"/tar/gantry-*.tar.gz --strip-components=1 -C "$work/unpacked"
+"$work/unpacked/bin/gantry" version >"$work/log" || fail "gantry of the archive"
+grep -qE '^requires: glibc 2\.[0-9]+, libstdc\+\+ with GLIBCXX_3\.4\.[0-9]+$' "$work/unpacked/BUILD" || { cat "$work/unpacked/BUILD"; fail "BUILD has no requirements"; }
+# Only plugins require libraries that a host may not have.
+! grep '^requires, for ' "$work/unpacked/BUILD" | grep -v '^requires, for share/gantry/plugins.d/' || fail "files of the archive require the libraries above"
 "$source/tools/package/deb" "$build" "$work/again" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package/deb"; }
 for deb in "$work"/debs/*.deb; do
   cmp "$deb" "$work/again/$(basename "$deb")" || fail "packing again gives other bytes"
