@@ -15,11 +15,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "plugin wheel: FAILED: $*" >&2; exit 1; }
 
-# pack [--build BUILD_DIR] OUTPUT PROJECT
-pack() {
-  PYTHONPATH=$packages "$venv/bin/python" -B tests/python/pack_wheel "$@" >"$work/pack.log" 2>&1 || {
+# quietly COMMAND...
+quietly() {
+  PYTHONPATH=$packages "$@" >"$work/pack.log" 2>&1 || {
     tail -n 40 "$work/pack.log"
-    fail "packing: $*"
+    fail "$*"
   }
 }
 
@@ -70,7 +70,7 @@ EOF
 
 files >"$work/before"
 if [ -e "$build/plugins/opencl/opencl.yaml" ]; then
-  pack --build "$build" "$work" plugins/opencl
+  quietly tests/support/restore_build "$build" "$venv/bin/python" -B tests/python/pack_wheel --build "$build" "$work" plugins/opencl
   wheel=$(ls "$work"/gantry_runtime_opencl-*.whl)
   bytes=$(stat -c %s "$wheel")
   sdk/wheel/write-digests "$wheel" >"$work/digests.log"
@@ -107,7 +107,7 @@ fi
 cmake --install "$build" --component sdk --prefix "$work/sdk" >"$work/sdk.log"
 for language in c cxx; do
   "$venv/bin/gantry" plugins new acme.npu --language $language --template sdk/template -o "$work/$language" >"$work/new.log" || fail "gantry plugins new"
-  CMAKE_PREFIX_PATH=$work/sdk pack "$work/$language" "$work/$language"
+  CMAKE_PREFIX_PATH=$work/sdk quietly "$venv/bin/python" -B tests/python/pack_wheel "$work/$language" "$work/$language"
   wheel=$(ls "$work/$language"/gantry_plugin_acme_npu-1.0.0-*.whl)
   "$work/sdk/share/gantry/sdk/wheel/write-digests" "$wheel" >"$work/digests.log"
   expect_files "$wheel" acme.npu npu

@@ -15,7 +15,8 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "wheel: FAILED: $*" >&2; exit 1; }
 
 [ -e "$packages" ] || { echo "wheel: not tested, tools/dev/fetch-python-packages has found no package index"; exit 0; }
-PYTHONPATH=$packages "$python" -B tests/python/pack_wheel --build "$build" "$work" . plugins/relax >"$work/build.log" 2>&1 || {
+PYTHONPATH=$packages tests/support/restore_build "$build" \
+  "$python" -B tests/python/pack_wheel --build "$build" "$work" . plugins/relax >"$work/build.log" 2>&1 || {
   tail -n 40 "$work/build.log"
   fail "packing"
 }
