@@ -3,9 +3,9 @@
 // oneDNN's status codes as errors.
 #pragma once
 
-#include <gantry/result.hpp>
-
 #include "onednn.hpp"
+
+#include <gantry/result.hpp>
 
 #include <string>
 #include <string_view>

@@ -3,13 +3,12 @@
 // The state of the plugin in one runtime.
 #pragma once
 
+#include "onednn.hpp"
 #include "program.hpp"
 
 #include <gantry/trace.h>
 #include <gantry/plugin.hpp>
 #include <gantry/subgraph_module.hpp>
-
-#include "onednn.hpp"
 
 #include <mutex>
 #include <set>
