@@ -9,15 +9,24 @@
 namespace gantry::bench {
 namespace {
 
+// Returns why a benchmark was left; NULL if it was not. The fields have other names since Google Benchmark 1.8.
+template <class Run>
+const std::string* failure_of(const Run& run) {
+  if constexpr (requires { run.error_occurred; }) {
+    return run.error_occurred ? &run.error_message : nullptr;
+  } else {
+    return run.skipped != 0 ? &run.skip_message : nullptr;
+  }
+}
+
 // Stores every repetition and prints none; figures and medians are printed at the end.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.error_occurred) {
-        std::fprintf(stderr, "%s: %s\n", run.run_name.function_name.c_str(),
-                     run.error_message.c_str());
+      if (const std::string* const failure = failure_of(run)) {
+        std::fprintf(stderr, "%s: %s\n", run.run_name.function_name.c_str(), failure->c_str());
       } else if (run.run_type == Run::RT_Iteration) {
         // Loops that only compute are measured in their thread's time, independent of other load.
         const double in_unit =

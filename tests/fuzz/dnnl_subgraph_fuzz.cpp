@@ -82,7 +82,7 @@ void expect_valid(const Plan& plan, std::size_t argument_count) {
     expect(buffer.offset + buffer.bytes <= plan.arena_bytes, "a temporary is in the arena");
     arena.push_back(&buffer);
   }
-  for (const PlanView& view : plan.views)
+  for (const View& view : plan.views)
     expect(view.buffer < plan.buffers.size(), "the buffer of a view exists");
   for (const Step& step : plan.steps) {
     for (const StepArgument& argument : step.arguments)

@@ -18,6 +18,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -119,7 +120,11 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
                       unknown_command(app, *innermost).value_or(error.what()));
 }
 
+// CLI11 2.4 allocates in functions that are noexcept: without memory, an exception ends the process there.
+void exit_with_error_in_flight() { _exit(report(error_in_flight().error())); }
+
 int run(int argc, char** argv) {
+  const std::terminate_handler usual = std::set_terminate(exit_with_error_in_flight);
   Invocation invocation;
   CLI::App app("Loads, inspects and runs artifacts of machine-learning compilers.", "gantry");
   app.require_subcommand(1);
@@ -134,6 +139,7 @@ int run(int argc, char** argv) {
   try {
     const bool hidden = argc > 1 && is_hidden_command(argv[1]);
     if (!hidden) app.parse(argc, argv);
+    std::set_terminate(usual);
     const Result<ExitStatus> done =
         hidden ? run_hidden_command(app, std::span(argv + 1, argv + argc)) : invocation.action();
     status = done.ok() ? *done : report(done.error());
