@@ -38,7 +38,8 @@ set -eu
 cmake "$1" -Ddnnl_DIR="$2/lib/cmake/dnnl" -DGANTRY_TESTS=ALL
 cmake --build "$1" -j "$(nproc)" --target unit_dnnl golden_dnnl
 readelf -d "$1/share/gantry/plugins.d/dnnl/libgantry_dnnl.so" | grep -q 'NEEDED.*libdnnl.so.3'
-ctest --test-dir "$1" -R '^(unit_dnnl|unit_dnnl_avx2|golden_dnnl)$' --no-tests=error --verbose
+# Plugins have no path of a build.
+LD_LIBRARY_PATH=$2/lib ctest --test-dir "$1" -R '^(unit_dnnl|unit_dnnl_avx2|golden_dnnl)$' --no-tests=error --verbose
 EOF
 tests/support/restore_build "$build" sh "$work/with_onednn3" "$build" "$work/onednn" >"$work/log" 2>&1 || {
   grep -E -A 8 'error:|FAILED|Failure' "$work/log" | head -n 100
