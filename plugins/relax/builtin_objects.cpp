@@ -6,6 +6,7 @@
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/stack_room.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <cstring>
@@ -75,6 +76,8 @@ Result<Value> call_tir_dyn(const Host& host, const Call& call) {
   if (call.args.size() < 2) return call.refuse("argument count is ", call.args.size());
   GANTRY_TRY(gantry_object* const function, call.object(0, GANTRY_FUNCTION));
   GANTRY_TRY(const auto shape, call.shape(call.args.size() - 1));
+  // The function may be this one.
+  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
   std::vector<gantry_value> args(call.args.begin() + 1, call.args.end() - 1);
   for (const std::int64_t number : shape) args.push_back(int_value(number));
   return host.call(function, call.env, args);

@@ -7,6 +7,7 @@
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/stack_room.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +15,7 @@
 namespace gantry::relax {
 namespace {
 
-// Calls of functions within functions. Each takes some hundred bytes of the thread's stack.
+// Calls of functions within functions, where the thread's stack has room for them.
 constexpr std::uint32_t max_depth = 2000;
 
 constexpr std::size_t max_listed_names = 16;
@@ -199,6 +200,7 @@ Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
                      " times within each other, the limit")
         .with_reason("VM_DEPTH");
   }
+  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
   const Entered entered(*this);
   Frame frame(stack_, own.register_count);
   for (std::uint32_t i = 0; i < args.size(); ++i) frame.copy(i, args[i]);
@@ -286,6 +288,8 @@ Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env, Fr
 
 Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
                                  std::span<const gantry_value> args) {
+  // The function may be vm.builtin.invoke_closure.
+  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
   const gantry_env own = env_of(env);
   if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
   GANTRY_TRY(const Closure* const called, opaque_of<Closure>(host_, closure));

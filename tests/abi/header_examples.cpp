@@ -17,6 +17,7 @@
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/recorder.hpp>
+#include <gantry/stack_room.hpp>
 #include <gantry/storage_memory.hpp>
 #include <gantry/subgraph_attributes.hpp>
 #include <gantry/subgraph_module.hpp>
@@ -49,6 +50,11 @@ void linked(const gantry::Result<gantry::Runtime>& runtime) {
 void language_model(const gantry::Model& model, const gantry::Tensor& ids) {
   auto embed = model.function("embed");
   auto outputs = embed->run({{"ids", ids}});
+}
+
+Status next_level() {
+  GANTRY_CHECK(check_stack_room("function calls"));  // at each level, before its work
+  return {};
 }
 
 namespace boundary {

@@ -2,6 +2,9 @@
 //
 // Runs functions of models by name and compares them with the outputs that TVM computed.
 #include "tests/golden/golden_array.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/relax_assembler.hpp"
+#include "tests/support/thread_stack.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -164,6 +167,108 @@ TEST_F(VmAsModel, HasInputsWithTheTypesThatTheCompilerLeft) {
   ASSERT_EQ(nest.inputs().size(), 2u);
   EXPECT_TRUE(nest.inputs()[0].is_tensor);
   EXPECT_TRUE(nest.inputs()[1].is_tuple);
+}
+
+// Compiled functions take 8 KiB of the stack for each call, bytecode half a KiB.
+TEST_F(VmAsModel, RefusesCallsForWhichTheStackHasNoRoom) {
+  for (const char* const name :
+       {"relax/control_flow_llvm.so", "relax/control_flow_compiled_llvm.so"}) {
+    for (const std::size_t bytes : {64 << 10, 256 << 10, 1 << 20, 8 << 20}) {
+      ModelFunction function = function_of(name, "is_even");
+      const Tensor n = int64(100'000);
+      Error error;
+
+      test::run_with_stack(bytes, [&] {
+        const auto outputs = function.run({{"n", n}});
+        if (!outputs.ok()) error = outputs.error();
+      });
+
+      EXPECT_EQ(error.code, Code::exhausted) << name << ' ' << bytes << ": " << error.message;
+      EXPECT_THAT(error.reason, ::testing::AnyOf("STACK", "VM_DEPTH"));
+    }
+  }
+}
+
+// A file with an assembled executable alone.
+class AssembledModel : public AnyModel {
+ protected:
+  AssembledModel() : code(test::RelaxRelease::v0_23) {}
+
+  Error error_of_main(std::size_t stack_bytes) {
+    const test::RelaxPayload payload = code.payload();
+    test::Words container = test::Words().u64s({0, 0}).u64s({}).str("relax.VMExecutable");
+    container.u64(payload.bytes.size()).bytes(payload.bytes.bytes());
+    const test::Words file = test::Words().u64(container.size()).bytes(container.bytes());
+    test::write_file(directory / "model.bin", file.bytes());
+    const auto loaded = runtime.load((directory / "model.bin").string());
+    if (!loaded.ok()) return loaded.error();
+    const auto model = runtime.model(*loaded, {"cpu"});
+    if (!model.ok()) return model.error();
+    auto function = model->function("main");
+    if (!function.ok()) return function.error();
+    Error error = bug("the function runs");
+    test::run_with_stack(stack_bytes, [&] {
+      const Status done = function->run();
+      if (!done.ok()) error = done.error();
+    });
+    return error;
+  }
+
+  test::TempDir directory;
+  test::RelaxAssembler code;
+};
+
+TEST_F(AssembledModel, MayNotCallABuiltinByItselfBeyondTheStack) {
+  const auto call = code.packed("vm.builtin.call_tir_dyn");
+  const auto shape = code.shape({});
+  code.function("main", {}, 1);
+  std::vector<std::int64_t> arguments(2750, test::relax_function(call));
+  arguments.insert(arguments.end(), 2751, shape);
+  code.call(0, call, arguments);
+  code.ret(0);
+
+  const Error error = error_of_main(256 << 10);
+
+  EXPECT_EQ(error.code, Code::exhausted) << error.message;
+  EXPECT_EQ(error.reason, "STACK");
+}
+
+TEST_F(AssembledModel, MayNotInvokeAClosureOfItsInvocationBeyondTheStack) {
+  const auto invoke = code.packed("vm.builtin.invoke_closure");
+  const auto make = code.packed("vm.builtin.make_closure");
+  code.function("main", {}, 2);
+  code.call(0, make, {test::relax_function(invoke)});
+  std::vector<std::int64_t> arguments;
+  for (int i = 0; i < 2750; ++i) {
+    arguments.push_back(test::relax_register(test::relax_vm));
+    arguments.push_back(test::relax_register(0));
+  }
+  code.call(1, invoke, arguments);
+  code.ret(1);
+
+  const Error error = error_of_main(256 << 10);
+
+  EXPECT_EQ(error.code, Code::exhausted) << error.message;
+  EXPECT_EQ(error.reason, "STACK");
+}
+
+TEST_F(AssembledModel, ReleasesNestedTuplesAndClosuresOnASmallStack) {
+  const auto tuple = code.packed("vm.builtin.make_tuple");
+  const auto closure = code.packed("vm.builtin.make_closure");
+  const auto none = code.packed("vm.builtin.null_value");
+  code.function("main", {}, 2);
+  for (const std::int64_t reg : {0, 1}) {
+    code.call(reg, tuple, {});
+    for (int i = 0; i < 100'000; ++i) {
+      if (reg == 0) code.call(reg, tuple, {test::relax_register(reg)});
+      if (reg == 1)
+        code.call(reg, closure, {test::relax_function(none), test::relax_register(reg)});
+    }
+    code.call(reg, none, {});
+  }
+  code.ret(0);
+
+  EXPECT_EQ(error_of_main(256 << 10).message, "the function runs");
 }
 
 TEST_F(VmAsModel, HasTvmsOutputByName) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/yaml/yaml_text.hpp"
+#include "tests/support/thread_stack.hpp"
 
 #include <gmock/gmock.h>
-#include <pthread.h>
 
 namespace gantry {
 namespace {
@@ -238,27 +238,15 @@ TEST(YamlText, RejectsDeepNestingOnASmallStack) {
        {"[", "{", "- ", "? ", "[? ", "{a: ", "- ? ", "[{a: ", "\"a\": ["}) {
     std::string text;
     while (text.size() + opening.size() <= 64 * 1024) text.append(opening);
-    pthread_attr_t small;
-    pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, 256 * 1024);
-    struct Work {
-      std::string_view text;
-      Error error;
-    } work{text, {}};
-    pthread_t thread;
-    const auto run = [](void* self) -> void* {
-      auto& mine = *static_cast<Work*>(self);
-      const Result<YamlDocument> document = parse(mine.text);
-      if (!document.ok()) mine.error = document.error();
-      return nullptr;
-    };
+    Error error;
 
-    ASSERT_EQ(pthread_create(&thread, &small, run, &work), 0);
-    pthread_join(thread, nullptr);
-    pthread_attr_destroy(&small);
+    test::run_with_stack(256 * 1024, [&] {
+      const Result<YamlDocument> document = parse(text);
+      if (!document.ok()) error = document.error();
+    });
 
-    EXPECT_EQ(work.error.code, Code::malformed) << opening << " " << work.error.message;
-    EXPECT_THAT(work.error.message, HasSubstr("a.yaml:1:")) << opening;
+    EXPECT_EQ(error.code, Code::malformed) << opening << " " << error.message;
+    EXPECT_THAT(error.message, HasSubstr("a.yaml:1:")) << opening;
   }
 }
 
