@@ -10,9 +10,13 @@ namespace {
 
 // Destroys models and runtimes, whose plugins must not be unwound.
 template <class T>
-void delete_embedded(void* self, std::int32_t flags) {
+void destroy_embedded(void* self, std::int32_t flags) {
   const NoCancellation guard;
-  delete_object<T>(self, flags);
+  destroy_object<T>(self, flags);
+}
+template <class T>
+void delete_embedded(void* self, std::int32_t flags) {
+  delete_nested(self, flags, destroy_embedded<T>);
 }
 
 // NULL unless this library has created the object as a T.

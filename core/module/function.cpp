@@ -12,14 +12,17 @@ namespace gantry {
 namespace {
 
 // No code of a plugin is called while the process ends; its objects are not freed then.
-void delete_function(void* object, std::int32_t flags) {
+void destroy_function(void* object, std::int32_t flags) {
   if (!plugins_may_run()) return;
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
     const NoCancellation guard;
     const gantry_function& target = static_cast<FunctionObject*>(object)->target;
     if (target.table->destroy) target.table->destroy(target.self);
   }
-  delete_object<FunctionObject>(object, flags);
+  destroy_object<FunctionObject>(object, flags);
+}
+void delete_function(void* object, std::int32_t flags) {
+  delete_nested(object, flags, destroy_function);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -29,7 +30,9 @@ void free_items(void* self, std::int32_t flags) {
   free_block(self, flags);
 }
 
-void delete_opaque(void* self, std::int32_t flags) {
+void delete_items(void* self, std::int32_t flags) { delete_nested(self, flags, free_items); }
+
+void destroy_opaque(void* self, std::int32_t flags) {
   auto* object = static_cast<OpaqueObject*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0 && object->type != nullptr) {
     // While the process ends, no plugin function is called; the object is not freed.
@@ -37,8 +40,10 @@ void delete_opaque(void* self, std::int32_t flags) {
     const NoCancellation guard;
     object->type->destroy(object->self);
   }
-  delete_object<OpaqueObject>(self, flags);
+  destroy_object<OpaqueObject>(self, flags);
 }
+
+void delete_opaque(void* self, std::int32_t flags) { delete_nested(self, flags, destroy_opaque); }
 
 // The update function that tvm-ffi calls. If memory is exhausted, the backtrace is unchanged.
 //
@@ -72,6 +77,9 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
     if (item.p == nullptr) return invalid("item ", index, " is a text at address 0");
     gantry_bytes text{};
     gantry_value_bytes(&item, &text);
+    if ((text.data == nullptr && text.size != 0) || text.size > PTRDIFF_MAX)
+      return invalid("item ", index, " is a text of ", text.size,
+                     " bytes, which its address has not");
     const std::int32_t kind = item.kind == GANTRY_CSTRING ? GANTRY_STRING : GANTRY_BYTES;
     return new_text(kind, std::string_view(text.data, text.size));
   }
@@ -92,7 +100,32 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
   return OwnedValue::adopt(item);
 }
 
+// Objects are deleted within each other up to this depth. Deeper ones wait, and follow one after another.
+constexpr int kMaxNestedDeleters = 32;
+constinit thread_local int nested_deleters = 0;
+// Linked by the counts, which nothing reads any more.
+constinit thread_local gantry_object* waiting_objects = nullptr;
+
 }  // namespace
+
+void delete_nested(void* self, std::int32_t flags, void (*destroy)(void*, std::int32_t)) noexcept {
+  constexpr std::int32_t all = GANTRY_DELETE_CONTENT | GANTRY_DELETE_MEMORY;
+  // Weak references keep the memory: it cannot wait.
+  if (flags != all) return destroy(self, flags);
+  if (nested_deleters == kMaxNestedDeleters) {
+    auto* const object = static_cast<gantry_object*>(self);
+    object->counts = reinterpret_cast<std::uintptr_t>(std::exchange(waiting_objects, object));
+    return;
+  }
+  ++nested_deleters;
+  destroy(self, flags);
+  while (nested_deleters == 1 && waiting_objects != nullptr) {
+    gantry_object* const next = waiting_objects;
+    waiting_objects = reinterpret_cast<gantry_object*>(next->counts);
+    next->deleter(next, all);
+  }
+  --nested_deleters;
+}
 
 Result<OwnedValue> new_text(std::int32_t kind, std::string_view text) {
   if (kind != GANTRY_STRING && kind != GANTRY_BYTES) {
@@ -134,7 +167,7 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
     return invalid("map has ", items.size(), " items, keys and values come in pairs");
   }
   GANTRY_TRY(ItemsObject* const object, new_block<ItemsObject>(items.size_bytes(), "collection"));
-  object->header = fresh_header(kind, free_items);
+  object->header = fresh_header(kind, delete_items);
   object->items = reinterpret_cast<gantry_value*>(object + 1);
   auto kept = Ref<ItemsObject>::adopt(object);
   for (std::size_t i = 0; i < items.size(); ++i) {

@@ -244,13 +244,24 @@ inline gantry_object fresh_header(std::int32_t kind, void (*deleter)(void*, std:
   return {kFreshCounts, kind, 0, deleter};
 }
 
-// The deleter of a T created by new. Its members are destroyed with the last strong reference, its
-// memory is freed with the last weak one.
+// The deleter of an object that may own others: however deep they are nested, releasing them takes little stack.
+//
+// destroy  [in]   destroys the content, frees the memory, or both; is called later if many objects are being deleted
+void delete_nested(void* self, std::int32_t flags,
+                   void (*destroy)(void* self, std::int32_t flags)) noexcept;
+
+// Destroys a T created by new: its members with the last strong reference; frees its memory with the last weak one.
 template <class T>
-void delete_object(void* self, std::int32_t flags) {
+void destroy_object(void* self, std::int32_t flags) {
   auto* object = static_cast<T*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0) object->~T();
   if ((flags & GANTRY_DELETE_MEMORY) != 0) ::operator delete(object, sizeof(T));
+}
+
+// The deleter of a T created by new.
+template <class T>
+void delete_object(void* self, std::int32_t flags) {
+  delete_nested(self, flags, destroy_object<T>);
 }
 
 }  // namespace gantry

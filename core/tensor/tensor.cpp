@@ -34,6 +34,7 @@ void destroy_tensor(void* self, std::int32_t flags) {
   }
   if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
 }
+void delete_tensor(void* self, std::int32_t flags) { delete_nested(self, flags, destroy_tensor); }
 
 // Allocates the object followed by copies of shape and strides, in one block. Does not set `bytes`.
 //
@@ -46,7 +47,7 @@ Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
   if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
   auto* const object = new (block) TensorObject{};
   auto* const extents = reinterpret_cast<std::int64_t*>(object + 1);
-  object->header = fresh_header(GANTRY_TENSOR, destroy_tensor);
+  object->header = fresh_header(GANTRY_TENSOR, delete_tensor);
   object->tensor = what;
   object->tensor.shape = std::copy_n(what.shape, rank, extents) - rank;
   if (what.strides != nullptr) {
@@ -123,6 +124,10 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
   if (tensor.ndim < 0) return invalid("tensor rank is ", tensor.ndim, ", minimum is 0");
   if (tensor.ndim > 0 && tensor.shape == nullptr) {
     return invalid("tensor of rank ", tensor.ndim, " has no shape");
+  }
+  if (tensor.dtype.bits == 0 || tensor.dtype.lanes == 0) {
+    return invalid("tensor has elements of ", std::uint32_t{tensor.dtype.bits}, " bits and ",
+                   std::uint32_t{tensor.dtype.lanes}, " lanes, the minimum of each is 1");
   }
   Result<std::uint64_t> bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
   // invalid and not malformed: the shape is from the caller and not from a file

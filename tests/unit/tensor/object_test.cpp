@@ -3,6 +3,7 @@
 
 #include "core/tensor/device_set.hpp"
 #include "core/tensor/tensor.hpp"
+#include "tests/support/thread_stack.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -298,6 +299,17 @@ TEST_P(ObjectOfKind, LosesItsContentWithTheLastStrongReferenceOnly) {
   EXPECT_TRUE(watched.is_destroyed);
   EXPECT_EQ(object->counts, std::uint64_t{1} << 32) << "the memory is not freed";
   object->deleter(object, GANTRY_DELETE_MEMORY);
+}
+
+TEST_P(ObjectOfKind, IsReleasedOnASmallStackHoweverDeepItIsNested) {
+  Watched watched;
+  ObjectPtr outermost = watched.object;
+  watched.object = {};
+  for (int i = 0; i < 100'000; ++i) outermost = GetParam().make(outermost);
+
+  test::run_with_stack(64 * 1024, [&] { outermost = {}; });
+
+  EXPECT_TRUE(watched.is_destroyed);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -63,6 +63,21 @@ TEST(DataBytes, RejectsAMissingShape) {
   EXPECT_EQ(bytes.error().message, "tensor of rank 2 has no shape");
 }
 
+TEST(DataBytes, RejectsElementsWithoutBitsOrLanes) {
+  for (const gantry_dtype dtype : {gantry_dtype{2, 0, 1}, gantry_dtype{2, 32, 0}}) {
+    gantry_tensor tensor = Like({2}).tensor;
+    tensor.dtype = dtype;
+
+    const auto bytes = data_bytes(tensor);
+
+    ASSERT_FALSE(bytes.ok());
+    EXPECT_EQ(bytes.error().code, Code::invalid);
+    EXPECT_EQ(bytes.error().message,
+              concat("tensor has elements of ", std::uint32_t{dtype.bits}, " bits and ",
+                     std::uint32_t{dtype.lanes}, " lanes, the minimum of each is 1"));
+  }
+}
+
 TEST(DataBytes, RejectsAnOverflow) {
   const auto bytes = data_bytes(Like({std::int64_t{1} << 31, std::int64_t{1} << 31, 2}).tensor);
 
