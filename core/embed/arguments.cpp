@@ -2,6 +2,7 @@
 #include "core/embed/arguments.hpp"
 
 #include "core/base/forks.hpp"
+#include "core/base/process_end.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/tensor.hpp"
 
@@ -57,7 +58,8 @@ Result<PoolObject*> pool_argument(gantry_object* object, std::string_view functi
   PoolObject* const pool = as_pool(object);
   if (pool == nullptr) return wrong_object(object, function, "a pool");
   if (pool->forks == fork_count()) return pool;
-  return unavailable(function, ": the pool was created before this process was forked")
+  return unavailable(function, ": the pool was created before this process was forked",
+                     forked_remedy)
       .with_reason("PROCESS_FORKED");
 }
 
@@ -76,11 +78,6 @@ Result<StreamObject*> stream_argument(gantry_object* object, const RuntimeState&
   return stream;
 }
 
-Status check_pointer(const void* pointer, std::string_view function, std::string_view name) {
-  if (pointer != nullptr) return {};
-  return invalid(function, ": ", name, " is NULL").with_reason("ARGUMENT_KIND");
-}
-
 Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_view subject) {
   if ((flags & ~known) == 0) return {};
   return unsupported(subject, ": flags are ", Hex{flags}, ", this version has ", Hex{known})
@@ -88,6 +85,7 @@ Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_view su
 }
 
 Result<std::string> path_argument(gantry_bytes path, std::string_view function) {
+  GANTRY_CHECK(check_text(path, function, "a path"));
   const std::string_view text = view_of(path);
   if (text.find('\0') == std::string_view::npos) return std::string(text);
   return invalid(function, ": the path ", quoted(text), " contains a NUL").with_reason("ARGUMENT");

@@ -8,6 +8,7 @@
 #include "core/embed/stream.hpp"
 #include "core/embed/task.hpp"
 #include "core/module/module.hpp"
+#include "core/runtime/checked.hpp"
 #include "core/tensor/tensor.hpp"
 
 #include <gantry/embed.h>
@@ -36,12 +37,6 @@ Result<TaskObject*> task_argument(gantry_object* object, std::string_view functi
 // returns  also invalid, reason STREAM
 Result<StreamObject*> stream_argument(gantry_object* object, const RuntimeState& runtime,
                                       std::string_view function);
-
-// Checks a required pointer.
-//
-// name     [in]   of the argument
-// returns  invalid, reason ARGUMENT_KIND
-Status check_pointer(const void* pointer, std::string_view function, std::string_view name);
 
 // Checks the flags of a call or a struct.
 //

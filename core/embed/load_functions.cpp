@@ -19,7 +19,6 @@ gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_loa
                       gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
-    GANTRY_CHECK(check_pointer(module, "load_file", "module"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
     GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
     return give(runtime->runtime.load(file, how), module);
@@ -30,7 +29,6 @@ gantry_code tensors_read(gantry_object* object, gantry_bytes path, gantry_value*
                          gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensors_read"));
-    GANTRY_CHECK(check_pointer(tensors, "tensors_read", "tensors"));
     GANTRY_TRY(const std::string file, path_argument(path, "tensors_read"));
     GANTRY_TRY(const auto named, runtime->runtime.read_tensors(file));
     std::vector<OwnedValue> names;
@@ -50,8 +48,6 @@ gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t s
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
-    GANTRY_CHECK(check_pointer(module, "load_memory", "module"));
-    if (size != 0) GANTRY_CHECK(check_pointer(data, "load_memory", "data"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
     GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
     return give(
@@ -65,8 +61,6 @@ gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gant
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
-    GANTRY_CHECK(check_pointer(reader, "load_reader", "reader"));
-    GANTRY_CHECK(check_pointer(module, "load_reader", "module"));
     GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
     GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
@@ -80,7 +74,6 @@ gantry_code plugin_add(gantry_object* object,
                        gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "plugin_add"));
-    GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(query), "plugin_add", "query"));
     return runtime->runtime.add_plugin(query);
   });
 }
@@ -97,7 +90,6 @@ gantry_code load_graph(gantry_object* object, gantry_bytes library, gantry_bytes
                        gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_graph"));
-    GANTRY_CHECK(check_pointer(module, "load_graph", "module"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
     GraphFiles files;
     GANTRY_TRY(files.library, path_argument(library, "load_graph"));
@@ -112,8 +104,6 @@ gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symb
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_linked"));
-    GANTRY_CHECK(check_pointer(symbols, "load_linked", "symbols"));
-    GANTRY_CHECK(check_pointer(module, "load_linked", "module"));
     GANTRY_TRY(const LoadOptions how, load_options(options));
     return give(runtime->runtime.load_linked(*symbols, view_of(prefix), how), module);
   });
@@ -123,7 +113,6 @@ gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree
                     gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
-    GANTRY_CHECK(check_pointer(tree, "inspect", "tree"));
     GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
     GANTRY_TRY(OwnedValue made, inspection(runtime->runtime, file));
     *tree = made.take();

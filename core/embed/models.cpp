@@ -35,8 +35,10 @@ Result<std::vector<std::string>> devices_of(const gantry_model_options& options,
     return usual_devices(runtime, module);
   GANTRY_CHECK(check_pointer(options.devices, "model_new", "devices"));
   std::vector<std::string> names;
-  for (std::uint32_t i = 0; i < options.device_count; ++i)
+  for (std::uint32_t i = 0; i < options.device_count; ++i) {
+    GANTRY_CHECK(check_text(options.devices[i], "model_new", "a device"));
     names.emplace_back(view_of(options.devices[i]));
+  }
   if (names.empty())
     return invalid("model has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
   return names;

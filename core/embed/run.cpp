@@ -77,6 +77,7 @@ Status run_model(ModelObject& model, gantry_run& run) {
   GANTRY_CHECK(check_not_cancelled(context.task));
   ModelInstances::Use use(model.instances, context.task);
   GANTRY_CHECK(use.begin());
+  GANTRY_CHECK(check_text(run.function, "run", "function"));
   GANTRY_TRY(FunctionState* const function, use->function(view_of(run.function)));
   InputCopies copies{.are_allowed = (run.flags & GANTRY_RUN_NO_COPY) == 0};
   GANTRY_TRY(const OrderedInputs inputs,

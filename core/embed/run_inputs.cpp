@@ -67,6 +67,7 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
   for (std::uint32_t i = 0; i < run.input_count; ++i) {
     std::size_t index = i;
     if (run.input_names != nullptr) {
+      GANTRY_CHECK(check_text(run.input_names[i], "run", "the name of an input"));
       GANTRY_TRY(index, input_index(function, view_of(run.input_names[i])));
     }
     if (given[index]) {

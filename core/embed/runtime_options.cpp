@@ -66,6 +66,7 @@ Result<RuntimeOptions> runtime_options(const gantry_runtime_options* given) {
     }
     options.pool = pool->pool;
   }
+  GANTRY_CHECK(check_text(known.log_level, function, "log_level"));
   options.log_level = view_of(known.log_level);
   if (sink.writes()) {
     options.log_sink = [kept = std::make_shared<const LogSink>(std::move(sink))](

@@ -27,7 +27,6 @@ Result<void*> handle_of(gantry_object* stream, const RuntimeState& runtime,
 Status import_tensor(RuntimeState& state, const dlpack::Managed& managed,
                      const dlpack::Streams* streams, std::string_view function,
                      gantry_value* tensor) {
-  GANTRY_CHECK(check_pointer(tensor, function, "tensor"));
   if ((managed.versioned == nullptr) == (managed.plain == nullptr)) {
     return invalid(function, ": ", managed.versioned == nullptr ? "neither" : "each",
                    " of versioned and plain is given, expected one")
@@ -66,7 +65,6 @@ gantry_code dlpack_export(gantry_object* object, gantry_object* tensor, std::uin
                           gantry_object* stream, void** managed, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_export"));
-    GANTRY_CHECK(check_pointer(managed, "dlpack_export", "managed"));
     GANTRY_TRY(TensorObject * exported, tensor_argument(tensor, "dlpack_export"));
     RuntimeState& state = RuntimeAccess::state(runtime->runtime);
     GANTRY_TRY(void* const handle, handle_of(stream, state, "dlpack_export"));
@@ -81,7 +79,6 @@ gantry_code stream_new(gantry_object* object, gantry_device_id device, gantry_ob
                        gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_new"));
-    GANTRY_CHECK(check_pointer(stream, "stream_new", "stream"));
     return give(new_stream(RuntimeAccess::state(runtime->runtime), device), stream);
   });
 }

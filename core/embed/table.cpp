@@ -38,7 +38,6 @@ gantry_code runtime_new(const gantry_runtime_options* options, gantry_object** r
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeOptions known, runtime_options(options));
-    GANTRY_CHECK(check_pointer(runtime, "runtime_new", "runtime"));
     GANTRY_TRY(Runtime made, Runtime::create(std::move(known)));
     return give(new_runtime_object(std::move(made)), runtime);
   });
@@ -53,7 +52,6 @@ gantry_code device_find(gantry_object* object, gantry_bytes name, gantry_device_
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "device_find"));
-    GANTRY_CHECK(check_pointer(device, "device_find", "device"));
     GANTRY_TRY(*device, runtime->runtime.device(view_of(name)));
     return {};
   });
@@ -64,8 +62,6 @@ gantry_code tensor_foreign(gantry_object* object, const gantry_tensor* what, std
                            gantry_value* tensor, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensor_foreign"));
-    GANTRY_CHECK(check_pointer(what, "tensor_foreign", "what"));
-    GANTRY_CHECK(check_pointer(tensor, "tensor_foreign", "tensor"));
     GANTRY_CHECK(check_flags(flags, 0, "tensor_foreign"));
     return give(
         foreign_tensor(RuntimeAccess::state(runtime->runtime), *what, {size, self, destroy}),
@@ -77,7 +73,6 @@ gantry_code model_new(gantry_object* module, const gantry_model_options* options
                       gantry_object** model, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "model_new"));
-    GANTRY_CHECK(check_pointer(model, "model_new", "model"));
     return give(new_model(*node, options), model);
   });
 }
@@ -85,7 +80,6 @@ gantry_code model_new(gantry_object* module, const gantry_model_options* options
 gantry_code model_functions(gantry_object* object, gantry_value* names, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const ModelObject* model, model_argument(object, "model_functions"));
-    GANTRY_CHECK(check_pointer(names, "model_functions", "names"));
     std::vector<OwnedValue> texts;
     std::vector<gantry_value> items;
     for (const std::string& name : model->model->functions) {
@@ -101,7 +95,6 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
                             const gantry_signature** signature, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "model_signature"));
-    GANTRY_CHECK(check_pointer(signature, "model_signature", "signature"));
     GANTRY_TRY(*signature, signature_of(*model, view_of(function)));
     return {};
   });
@@ -110,7 +103,6 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
 gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "run"));
-    GANTRY_CHECK(check_pointer(run, "run", "run"));
     GANTRY_CHECK(check_struct(run, sizeof *run, "gantry_run"));
     const std::uint32_t size = run->struct_size;
     gantry_run known = known_members(run);
@@ -123,10 +115,7 @@ gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
 
 gantry_code task_new(const gantry_task_options* options, gantry_object** task,
                      gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_CHECK(check_pointer(task, "task_new", "task"));
-    return give(new_task(options), task);
-  });
+  return abi_boundary(status, [&]() -> Status { return give(new_task(options), task); });
 }
 
 void task_cancel(gantry_object* object) {
@@ -144,7 +133,10 @@ gantry_code function_add(gantry_object* object, gantry_bytes name, gantry_functi
     auto runtime = runtime_argument(object, "function_add");
     // The function is taken over in every case.
     RuntimeState* const state = runtime.ok() ? &RuntimeAccess::state((*runtime)->runtime) : nullptr;
-    Status added = add_function(state, view_of(name), function);
+    Status named = check_text(name, "function_add", "name");
+    Status added = add_function(named.ok() ? state : nullptr,
+                                named.ok() ? view_of(name) : std::string_view(), function);
+    if (!named.ok()) return named;
     return runtime.ok() ? std::move(added) : Status(std::move(runtime).failure());
   });
 }
@@ -153,7 +145,6 @@ gantry_code function_find(gantry_object* object, gantry_bytes name, gantry_objec
                           gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "function_find"));
-    GANTRY_CHECK(check_pointer(function, "function_find", "function"));
     GANTRY_TRY(const Function found, runtime->runtime.function(view_of(name)));
     gantry_retain(found.get());
     *function = found.get();
@@ -164,7 +155,6 @@ gantry_code function_find(gantry_object* object, gantry_bytes name, gantry_objec
 gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
                    gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
-    GANTRY_CHECK(check_pointer(tree, "report", "tree"));
     if (object != nullptr && object->kind == GANTRY_MODULE) {
       GANTRY_TRY(ModuleNode * node, module_argument(object, "report"));
       GANTRY_TRY(OwnedValue made, gantry::report(*node, view_of(what)));
@@ -181,10 +171,7 @@ gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
 
 gantry_code pool_new(const gantry_pool_options* options, gantry_object** pool,
                      gantry_status* status) {
-  return abi_boundary(status, [&]() -> Status {
-    GANTRY_CHECK(check_pointer(pool, "pool_new", "pool"));
-    return give(new_pool(options), pool);
-  });
+  return abi_boundary(status, [&]() -> Status { return give(new_pool(options), pool); });
 }
 
 gantry_code items_get(gantry_object* object, const gantry_value** items, std::uint64_t* count,
@@ -213,40 +200,53 @@ constexpr gantry_embed table = {
     .version = GANTRY_CORE_VERSION,
     .retain = retain,
     .release = release,
-    .runtime_new = runtime_new,
+    .runtime_new = checked<runtime_new, "runtime_new", "options?", "runtime">,
     .host = host,
-    .device_find = device_find,
-    .load_file = load_functions::load_file,
-    .tensors_read = load_functions::tensors_read,
-    .tensor_foreign = tensor_foreign,
-    .model_new = model_new,
-    .model_functions = model_functions,
-    .model_signature = model_signature,
-    .run = run,
-    .load_memory = load_functions::load_memory,
-    .load_reader = load_functions::load_reader,
-    .dlpack_import = stream_functions::dlpack_import,
-    .dlpack_export = stream_functions::dlpack_export,
-    .stream_new = stream_functions::stream_new,
+    .device_find = checked<device_find, "device_find", "object?", "name", "device">,
+    .load_file =
+        checked<load_functions::load_file, "load_file", "object?", "path", "options?", "module">,
+    .tensors_read =
+        checked<load_functions::tensors_read, "tensors_read", "object?", "path", "tensors">,
+    .tensor_foreign = checked<tensor_foreign, "tensor_foreign", "object?", "what", "size", "flags",
+                              "self?", "destroy?", "tensor">,
+    .model_new = checked<model_new, "model_new", "object?", "options?", "model">,
+    .model_functions = checked<model_functions, "model_functions", "object?", "names">,
+    .model_signature =
+        checked<model_signature, "model_signature", "object?", "function", "signature">,
+    .run = checked<run, "run", "object?", "run">,
+    .load_memory = checked<load_functions::load_memory, "load_memory", "object?", "data[]", "size",
+                           "name", "options?", "module">,
+    .load_reader = checked<load_functions::load_reader, "load_reader", "object?", "reader", "name",
+                           "options?", "module">,
+    .dlpack_import = checked<stream_functions::dlpack_import, "dlpack_import", "object?",
+                             "versioned?", "plain?", "tensor">,
+    .dlpack_export = checked<stream_functions::dlpack_export, "dlpack_export", "object?", "object?",
+                             "version", "stream?", "managed">,
+    .stream_new =
+        checked<stream_functions::stream_new, "stream_new", "object?", "device", "stream">,
     .stream_handle = stream_functions::stream_handle,
     .synchronize = stream_functions::synchronize,
-    .task_new = task_new,
+    .task_new = checked<task_new, "task_new", "options?", "task">,
     .task_cancel = task_cancel,
     .task_handle = task_handle,
     .function_add = function_add,
-    .function_find = function_find,
-    .report = report,
-    .pool_new = pool_new,
-    .plugin_add = load_functions::plugin_add,
+    .function_find = checked<function_find, "function_find", "object?", "name", "function">,
+    .report = checked<report, "report", "object?", "what", "tree">,
+    .pool_new = checked<pool_new, "pool_new", "options?", "pool">,
+    .plugin_add = checked<load_functions::plugin_add, "plugin_add", "object?", "query">,
     .module_bind_missing = load_functions::module_bind_missing,
-    .load_graph = load_functions::load_graph,
-    .load_linked = load_functions::load_linked,
+    .load_graph = checked<load_functions::load_graph, "load_graph", "object?", "library", "graph",
+                          "params", "options?", "module">,
+    .load_linked = checked<load_functions::load_linked, "load_linked", "object?", "symbols",
+                           "prefix", "options?", "module">,
     .items_get = items_get,
     .tensor_view = tensor_view,
     .find = find,
     .call = call,
-    .dlpack_import_after = stream_functions::dlpack_import_after,
-    .inspect = load_functions::inspect,
+    .dlpack_import_after =
+        checked<stream_functions::dlpack_import_after, "dlpack_import_after", "object?",
+                "versioned?", "plain?", "produced?", "stream?", "tensor">,
+    .inspect = checked<load_functions::inspect, "inspect", "object?", "path", "tree">,
 };
 
 }  // namespace

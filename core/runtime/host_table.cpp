@@ -5,6 +5,7 @@
 
 #include "core/module/module_graph.hpp"
 #include "core/native/device_numbers.hpp"
+#include "core/runtime/checked.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/extensions.hpp"
 #include "core/runtime/state.hpp"
@@ -126,7 +127,12 @@ gantry_code host_items_get(const gantry_host*, gantry_object* object, const gant
 
 gantry_code host_error_new(const gantry_host*, const gantry_error* what, gantry_value* out,
                            gantry_status* status) {
-  return abi_boundary(status, [&] { return give(new_error(*what), out); });
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_text(what->kind, "error_new", "kind"));
+    GANTRY_CHECK(check_text(what->message, "error_new", "message"));
+    GANTRY_CHECK(check_text(what->backtrace, "error_new", "backtrace"));
+    return give(new_error(*what), out);
+  });
 }
 
 gantry_code host_object_new(const gantry_host* host, const gantry_object_type* type, void* self,
@@ -298,10 +304,11 @@ Status add_host_options(PluginHost& host) {
 const gantry_host& functions_without_host() {
   static constexpr gantry_host table = {
       .struct_size = sizeof(gantry_host),
-      .items_get = host_items_get,
-      .tensor_view = host_tensor_view,
-      .find = host_find,
-      .call = host_call,
+      .items_get = checked<host_items_get, "items_get", "host?", "object?", "items", "count">,
+      .tensor_view =
+          checked<host_tensor_view, "tensor_view", "host?", "what", "owner?", "flags", "tensor">,
+      .find = checked<host_find, "find", "host?", "module?", "where", "name", "function">,
+      .call = checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">,
   };
   return table;
 }
@@ -311,27 +318,33 @@ void fill_host_table(PluginHost& host, std::uint32_t abi_minor) {
       .struct_size = sizeof(gantry_host),
       .abi_minor = abi_minor,
       .get_extension = host_extension,
-      .log = host_log,
-      .config_get = host_config_get,
+      .log = checked<host_log, "log", "host", "level", "text">,
+      .config_get = checked<host_config_get, "config_get", "host", "key", "value">,
       .is_cancelled = host_is_cancelled,
-      .text_new = host_text_new,
-      .shape_new = host_shape_new,
-      .items_new = host_items_new,
-      .items_get = host_items_get,
-      .error_new = host_error_new,
-      .object_new = host_object_new,
-      .object_get = host_object_get,
-      .tensor_new = host_tensor_new,
-      .tensor_view = host_tensor_view,
-      .tensor_copy = host_tensor_copy,
-      .module_new = host_module_new,
-      .function_new = host_function_new,
-      .module_info = host_module_info,
-      .find = host_find,
-      .call = host_call,
-      .device_type = host_device_type,
-      .device_type_in = host_device_type_in,
-      .device_get = host_device_get,
+      .text_new = checked<host_text_new, "text_new", "host", "kind", "text", "value">,
+      .shape_new = checked<host_shape_new, "shape_new", "host", "dims[]", "count", "value">,
+      .items_new =
+          checked<host_items_new, "items_new", "host", "kind", "items[]", "count", "value">,
+      .items_get = checked<host_items_get, "items_get", "host?", "object?", "items", "count">,
+      .error_new = checked<host_error_new, "error_new", "host", "error", "value">,
+      .object_new = checked<host_object_new, "object_new", "host", "type?", "self?", "value">,
+      .object_get = checked<host_object_get, "object_get", "host", "object?", "type", "self">,
+      .tensor_new =
+          checked<host_tensor_new, "tensor_new", "host", "like", "scope", "flags", "value">,
+      .tensor_view =
+          checked<host_tensor_view, "tensor_view", "host?", "what", "owner?", "flags", "tensor">,
+      .tensor_copy = checked<host_tensor_copy, "tensor_copy", "host", "from", "to", "env?">,
+      .module_new = checked<host_module_new, "module_new", "host", "parent?", "module",
+                            "device_type", "value">,
+      .function_new = checked<host_function_new, "function_new", "host", "parent?", "function",
+                              "device_type", "value">,
+      .module_info = checked<host_module_info, "module_info", "host", "module?", "info">,
+      .find = checked<host_find, "find", "host?", "module?", "where", "name", "function">,
+      .call = checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">,
+      .device_type = checked<host_device_type, "device_type", "host", "name", "type">,
+      .device_type_in =
+          checked<host_device_type_in, "device_type_in", "host", "module?", "number", "type">,
+      .device_get = checked<host_device_get, "device_get", "host", "id", "device">,
   };
 }
 

@@ -145,6 +145,7 @@ TEST_F(EmbedRuntime, RefusesOtherObjectsAndNull) {
   const gantry_signature* signature = nullptr;
   gantry_run run{};
   const gantry_bytes none{};
+  gantry_tensor tensor{};
   const auto refused = [&](auto call, std::string_view text) {
     expect_error(done(call), Code::invalid, "ARGUMENT_KIND", text);
   };
@@ -166,13 +167,12 @@ TEST_F(EmbedRuntime, RefusesOtherObjectsAndNull) {
           "tensors_read: tensors is NULL");
   refused(
       [&](S s) {
-        return table.tensor_foreign(nullptr, nullptr, 0, 0, nullptr, nullptr, &value, s);
+        return table.tensor_foreign(nullptr, &tensor, 0, 0, nullptr, nullptr, &value, s);
       },
       "tensor_foreign: the object is NULL, expected a runtime");
   refused(
       [&](S s) { return table.tensor_foreign(self, nullptr, 0, 0, nullptr, nullptr, &value, s); },
       "tensor_foreign: what is NULL");
-  gantry_tensor tensor{};
   refused(
       [&](S s) { return table.tensor_foreign(self, &tensor, 0, 0, nullptr, nullptr, nullptr, s); },
       "tensor_foreign: tensor is NULL");
@@ -194,6 +194,87 @@ TEST_F(EmbedRuntime, RefusesOtherObjectsAndNull) {
   refused([&](S s) { return table.model_new(module->get(), nullptr, nullptr, s); },
           "model_new: model is NULL");
   EXPECT_EQ(table.host(model.get()), nullptr);
+}
+
+TEST_F(EmbedRuntime, RefusesTextsAndListsWithoutAnAddress) {
+  const gantry_embed& table = embed();
+  const gantry_host* const host = table.host(runtime.get());
+  gantry_object* const self = runtime.get();
+  const auto module = test::load(runtime, test::golden("tvm-0.12/axpy2_llvm.so").string());
+  const ObjectRef model = model_of("tvm-0.12/digits_mlp_llvm.so");
+  gantry_object* object = nullptr;
+  gantry_value value{};
+  gantry_device_id device{};
+  const gantry_signature* signature = nullptr;
+  const gantry_value item{};
+  const std::int64_t extent = 1;
+  const gantry_bytes text{nullptr, 5};
+  const gantry_bytes endless{"x", UINT64_MAX};
+  const gantry_error error{text, {}, {}, nullptr, nullptr, nullptr};
+  const auto refused = [&](auto call, std::string_view expected) {
+    expect_error(done(call), Code::invalid, "ARGUMENT_KIND", expected);
+  };
+  using S = gantry_status*;
+
+  refused([&](S s) { return table.device_find(self, text, &device, s); },
+          "device_find: name has 5 bytes at address 0");
+  refused([&](S s) { return table.load_file(self, text, nullptr, &object, s); },
+          "load_file: path has 5 bytes at address 0");
+  refused([&](S s) { return table.tensors_read(self, text, &value, s); },
+          "tensors_read: path has 5 bytes at address 0");
+  refused([&](S s) { return table.model_signature(model.get(), text, &signature, s); },
+          "model_signature: function has 5 bytes at address 0");
+  refused([&](S s) { return table.load_memory(self, "", 1, text, nullptr, &object, s); },
+          "load_memory: name has 5 bytes at address 0");
+  refused([&](S s) { return table.function_find(self, text, &object, s); },
+          "function_find: name has 5 bytes at address 0");
+  refused([&](S s) { return table.function_add(self, text, {}, s); },
+          "function_add: name has 5 bytes at address 0");
+  refused([&](S s) { return table.report(self, text, &value, s); },
+          "report: what has 5 bytes at address 0");
+  refused([&](S s) { return table.inspect(self, text, &value, s); },
+          "inspect: path has 5 bytes at address 0");
+  refused([&](S s) { return table.find(module->get(), 7, text, &object, s); },
+          "find: name has 5 bytes at address 0");
+  refused([&](S s) { return table.find(module->get(), 7, gantry_text("f"), nullptr, s); },
+          "find: function is NULL");
+  const ObjectRef function = ObjectRef::adopt([&] {
+    gantry_object* found = nullptr;
+    EXPECT_EQ(table.function_find(self, gantry_text("vm.builtin.make_tuple"), &found, nullptr), 0);
+    return found;
+  }());
+  refused([&](S s) { return table.call(function.get(), nullptr, nullptr, 3, &value, s); },
+          "call: args is NULL");
+  refused([&](S s) { return table.call(function.get(), nullptr, &item, -1, &value, s); },
+          "call: args has -1 elements, range is 0 to 576460752303423487");
+  refused([&](S s) { return table.call(function.get(), nullptr, &item, 1, nullptr, s); },
+          "call: result is NULL");
+  refused([&](S s) { return host->text_new(host, GANTRY_BYTES, text, &value, s); },
+          "text_new: text has 5 bytes at address 0");
+  refused([&](S s) { return host->text_new(host, GANTRY_BYTES, endless, &value, s); },
+          "text_new: text has 18446744073709551615 bytes, maximum is 9223372036854775807");
+  refused([&](S s) { return host->shape_new(host, nullptr, 3, &value, s); },
+          "shape_new: dims is NULL");
+  refused([&](S s) { return host->shape_new(host, &extent, UINT64_MAX / 8 + 1, &value, s); },
+          "shape_new: dims has 2305843009213693952 elements, range is 0 to 1152921504606846975");
+  refused([&](S s) { return host->items_new(host, GANTRY_ARRAY, nullptr, 3, &value, s); },
+          "items_new: items is NULL");
+  refused([&](S s) { return host->items_new(host, GANTRY_ARRAY, &item, 1, nullptr, s); },
+          "items_new: value is NULL");
+  refused([&](S s) { return host->tensor_new(host, nullptr, {}, 0, &value, s); },
+          "tensor_new: like is NULL");
+  refused([&](S s) { return host->tensor_copy(host, nullptr, nullptr, nullptr, s); },
+          "tensor_copy: from is NULL");
+  refused([&](S s) { return host->tensor_view(host, nullptr, nullptr, 0, &value, s); },
+          "tensor_view: what is NULL");
+  refused([&](S s) { return host->error_new(host, nullptr, &value, s); },
+          "error_new: error is NULL");
+  refused([&](S s) { return host->error_new(host, &error, &value, s); },
+          "error_new: kind has 5 bytes at address 0");
+  refused([&](S s) { return host->module_info(host, module->get(), nullptr, s); },
+          "module_info: info is NULL");
+  refused([&](S s) { return host->text_new(nullptr, GANTRY_BYTES, {}, &value, s); },
+          "text_new: host is NULL");
 }
 
 // An object of the right kind that another library has made is no runtime.
@@ -233,6 +314,14 @@ TEST_F(EmbedRuntime, IsNotUsedInAForkedChild) {
     const Status ran = test::run(model, run);
     if (loaded.ok() || made.ok() || ran.ok()) return 1;
     if (!is_forked(loaded.error()) || !is_forked(made.error()) || !is_forked(ran.error())) return 2;
+    // Another runtime has the same plugins, which the child may not call.
+    const BuiltPlugins built;
+    const auto another = test::new_runtime(&built.options);
+    if (!another.ok()) return 5;
+    const auto file = test::load(*another, test::golden("tvm-0.12/digits_mlp_llvm.so").string());
+    if (file.ok() || !is_forked(file.error())) return 3;
+    if (std::string_view(file.error().message).find("gunicorn's post_fork") == std::string::npos)
+      return 4;
     // The child releases what it has inherited.
     embed().release(ObjectRef(model).take());
     embed().release(model.get());
