@@ -82,8 +82,8 @@ char first_owner, moving_owner;
 Failure process_end_error(std::string_view subject) {
   if (detail::process_phase.load(std::memory_order_relaxed) == kForked) {
     return unavailable(subject,
-                       " is not called: this process was forked from one that had opened plugins; "
-                       "fork before plugins are opened, or call exec()")
+                       " is not called: this process was forked from one that had opened plugins",
+                       forked_remedy)
         .with_reason("PROCESS_FORKED");
   }
   return unavailable(subject, " is not called: the process has called exit()")

@@ -242,6 +242,8 @@ class Loading {
 Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& key,
                                   std::string_view name, const LoadOptions& options,
                                   const std::function<Result<Ref<ModuleNode>>()>& load) {
+  // The first plugin would refuse, and the error name a driver.
+  if (!plugins_may_run()) return process_end_error(concat("the loader of ", name));
   bool is_new = false;
   auto root = state.files.get(key, [&] {
     is_new = true;

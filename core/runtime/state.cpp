@@ -2,6 +2,7 @@
 #include "core/runtime/state.hpp"
 
 #include "core/base/forks.hpp"
+#include "core/base/process_end.hpp"
 #include "core/base/text.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/manifest/declared_layouts.hpp"
@@ -190,8 +191,8 @@ RuntimeState::~RuntimeState() {
 Status RuntimeState::check_process() const {
   if (forks == fork_count()) [[likely]]
     return {};
-  return unavailable("the runtime is not used: it was created before this process was forked; ",
-                     "create another one, or call exec()")
+  return unavailable("the runtime is not used: it was created before this process was forked",
+                     forked_remedy)
       .with_reason("PROCESS_FORKED");
 }
 

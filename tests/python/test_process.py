@@ -49,7 +49,8 @@ class Process(unittest.TestCase):
             if child:
                 model(x=image)
                 os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            for call in (lambda: model(x=image), lambda: gantry.load(support.DIGITS)):
+            for call in (lambda: model(x=image), lambda: gantry.load(support.DIGITS),
+                         lambda: gantry.Runtime().load(support.DIGITS)):
                 try:
                     call()
                 except gantry.Error as error:
@@ -57,7 +58,7 @@ class Process(unittest.TestCase):
             del model
             os._exit(0)
             """,
-            "unavailable PROCESS_FORKED\nunavailable PROCESS_FORKED",
+            "\n".join(3 * ["unavailable PROCESS_FORKED"]),
         )
 
     def test_refuses_sub_interpreters(self):
