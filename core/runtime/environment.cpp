@@ -131,7 +131,9 @@ std::string_view directory_in_prefix(std::string_view directory) {
   return directory;
 }
 
-std::string library_directory() {
+namespace {
+
+std::string library_file() {
   static const char anchor = 0;
   Dl_info info{};
   if (dladdr(&anchor, &info) == 0 || info.dli_fname == nullptr) return {};
@@ -141,10 +143,25 @@ std::string library_directory() {
   if (realpath(name, path) == nullptr || name[0] != '/') {
     if (realpath("/proc/self/exe", path) == nullptr) return {};
   }
-  const std::string_view whole = path;
-  return std::string(whole.substr(0, whole.rfind('/')));
+  return path;
 }
 
-std::string core_directory() { return std::string(directory_in_prefix(library_directory())); }
+}  // namespace
+
+std::string library_directory() {
+  std::string file = library_file();
+  file.resize(std::min(file.rfind('/'), file.size()));
+  return file;
+}
+
+std::string core_directory() {
+  constexpr std::string_view of_package = "/lib/libgantry-runtime.so";
+  const std::string file = library_file();
+  if (file.ends_with(of_package)) {
+    std::string package = file.substr(0, file.size() - of_package.size());
+    if (::access((package + "/../share/gantry/plugins.d").c_str(), F_OK) == 0) return package;
+  }
+  return std::string(directory_in_prefix(library_directory()));
+}
 
 }  // namespace gantry

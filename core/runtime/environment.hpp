@@ -81,7 +81,8 @@ std::string_view directory_in_prefix(std::string_view directory);
 // determined.
 std::string library_directory();
 
-// Returns directory_in_prefix() of library_directory().
+// Returns the directory beside which the core's `share` is: directory_in_prefix() of library_directory(). Where the Python package is
+// not in an environment (`pip install --target DIR`, a copied or frozen program), DIR/gantry, if wheels have put plugins into DIR/share.
 std::string core_directory();
 
 }  // namespace gantry

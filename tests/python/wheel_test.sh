@@ -35,6 +35,16 @@ pip=$(ls /usr/share/python-wheels/pip-*.whl | tail -n 1)
 golden=tests/golden/data/tvm-0.12
 "$work/venv/bin/gantry" -q run "$golden/digits_mlp_c.so" --each --input "$golden/digits_mlp.input.npz" \
   --expect "$golden/digits_mlp_c.expected.npz" >"$work/run.log" 2>&1 || { cat "$work/run.log"; fail "gantry run"; }
+# What has no environment: functions as a service, vendored packages.
+"$work/venv/bin/python" "$pip/pip" install --quiet --no-index --no-deps --target "$work/target" "$wheel" "$relax"
+(cd "$work" && PYTHONPATH=$work/target PYTHONDONTWRITEBYTECODE=1 "$python" -c "
+import gantry
+assert gantry.__file__.startswith('$work/target/'), gantry.__file__
+gantry.load('$OLDPWD/$golden/digits_mlp_c.so')
+gantry.load('$OLDPWD/tests/golden/data/relax/cnn_llvm.so')") >"$work/target.log" 2>&1 || {
+  tail -n 20 "$work/target.log"
+  fail "a package in a directory of its own finds no plugins"
+}
 tests/python/plugin_wheel_test.sh "$build" "$work/venv"
 "$work/venv/bin/python" "$pip/pip" uninstall --quiet --yes gantry-runtime gantry-runtime-relax
 left=$(find "$work/venv" -path '*gantry*' ! -type d)
