@@ -80,6 +80,11 @@ Result<Axis> axis_of(const Host& host, const gantry_tensor& tensor, std::int64_t
   axis.index = static_cast<std::size_t>(index);
   const auto shape = shape_of(tensor);
   axis.size = shape[axis.index];
+  // The product of the other extents says nothing about the memory then, and may overflow.
+  if (std::ranges::find(shape, 0) != shape.end()) {
+    axis.outer = 0;
+    return axis;
+  }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i != axis.index) (i < axis.index ? axis.outer : axis.inner) *= shape[i];
   }
@@ -103,12 +108,13 @@ struct Output {
   std::int64_t count = 0;
 };
 
-Status sort_lists(const Host& host, const gantry_tensor& input, const Axis& axis, bool is_ascending,
-                  const Output& output) {
+Status sort_lists(const Host& host, const gantry_env* env, const gantry_tensor& input,
+                  const Axis& axis, bool is_ascending, const Output& output) {
   return with_type(host, input.dtype, [&]<class T>(T) -> Status {
     const T* const from = data_of<const T>(input);
     std::vector<std::int64_t> order(static_cast<std::size_t>(axis.size));
     for (std::int64_t list = 0; list < axis.outer * axis.inner; ++list) {
+      GANTRY_CHECK(check_task(host, env));
       const std::int64_t outer = list / axis.inner, inner = list % axis.inner;
       const auto at = [&](std::int64_t i, std::int64_t size) {
         return (outer * size + i) * axis.inner + inner;
@@ -158,7 +164,7 @@ Result<Value> sort_whole(const Host& host, const Call& call, bool has_indices) {
   if (!has_indices) GANTRY_CHECK(check_values(call, 1, *input));
   GANTRY_TRY(const gantry_tensor* const output, call.tensor(1));
   GANTRY_CHECK(
-      sort_lists(host, *input, axis, is_ascending,
+      sort_lists(host, call.env, *input, axis, is_ascending,
                  {has_indices ? nullptr : output, has_indices ? output : nullptr, axis.size}));
   return Value();
 }
@@ -190,7 +196,7 @@ Result<Value> topk(const Host& host, const Call& call) {
   if (what != "values") {
     GANTRY_TRY(output.indices, call.tensor(first - 1));
   }
-  GANTRY_CHECK(sort_lists(host, *input, axis, is_ascending, output));
+  GANTRY_CHECK(sort_lists(host, call.env, *input, axis, is_ascending, output));
   return Value();
 }
 

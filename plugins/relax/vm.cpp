@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm.hpp"
 
+#include "builtin.hpp"
 #include "closure.hpp"
 #include "plugin.hpp"
 
@@ -233,11 +234,6 @@ void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out
   }
 }
 
-Status Vm::check_task(const gantry_env& env) const {
-  if (env.task == nullptr || !host_.is_cancelled(&env)) return {};
-  return fail(Code::cancelled, "the task of the virtual machine is cancelled");
-}
-
 Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const Program& program = code_->program;
   const FunctionCode& own = program.functions[function];
@@ -247,7 +243,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
   for (const Instruction* at = first + own.first_instruction;;) {
     switch (at->opcode) {
       case Opcode::call: {
-        GANTRY_CHECK(check_task(env));
+        GANTRY_CHECK(check_task(host_, &env));
         read_arguments(*at, frame, arguments);
         auto result = call(at->target, env, {arguments, at->argument_count});
         if (!result.ok()) [[unlikely]] {
@@ -264,7 +260,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
         return at->reg != no_register ? frame.take(at->reg) : Value();
       case Opcode::jump:
         // A loop ends at the latest when its task is cancelled.
-        GANTRY_CHECK(check_task(env));
+        GANTRY_CHECK(check_task(host_, &env));
         at = first + at->target;
         break;
       case Opcode::branch:

@@ -82,7 +82,6 @@ class Vm {
   Result<Value> run_compiled(std::uint32_t function, const gantry_env& env, Frame& frame);
   void read_arguments(const Instruction& call, Frame& frame, gantry_value* out);
   // returns  CANCELLED  before a call or a jump
-  Status check_task(const gantry_env& env) const;
   Status check_count(std::uint32_t function, std::size_t count) const;
   Result<ObjectRef> resolve(std::string_view name, const Builtin*& builtin) const;
   Result<std::vector<Value>> make_functions(const std::vector<Callee>& callees) const;

@@ -54,7 +54,7 @@ class Sorting : public ::testing::Test {
  protected:
   Result<Value> call(std::string_view name, std::vector<gantry_value> args) {
     const Builtin* const builtin = find_builtin(name);
-    return builtin->run(Host(fake.table()), {builtin->usage, nullptr, args});
+    return builtin->run(Host(fake.table()), {builtin->usage, &env, args});
   }
   void done(std::string_view name, std::vector<gantry_value> args) {
     const auto result = call(name, std::move(args));
@@ -67,6 +67,7 @@ class Sorting : public ::testing::Test {
   }
 
   FakeHost fake;
+  gantry_env env{gantry::test::cpu, nullptr, nullptr};
 };
 
 TEST_F(Sorting, OrdersTheLastAxis) {
@@ -94,6 +95,34 @@ TEST_F(Sorting, KeepsTheOrderOfEqualElements) {
 
   EXPECT_THAT(up.data, ElementsAre(1, 3, 0, 2));
   EXPECT_THAT(down.data, ElementsAre(0, 2, 1, 3));
+}
+
+TEST_F(Sorting, DoesNothingForAnyNumberOfListsWithoutElements) {
+  const std::int64_t many = std::int64_t{1} << 40;
+  for (const auto& shape : {std::vector<std::int64_t>{many, 0}, {many, many, 0}, {0, many, many}}) {
+    Floats x = floats(shape, {}), y = floats(shape, {});
+    auto order = integers(shape, {});
+
+    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(shape.size()); ++axis) {
+      done("tvm.contrib.sort.sort", {x.value(), y.value(), int_value(axis), bool_value(true)});
+      done("tvm.contrib.sort.argsort",
+           {x.value(), order.value(), int_value(axis), bool_value(true)});
+    }
+  }
+}
+
+TEST_F(Sorting, EndsWithItsTask) {
+  Floats x = floats({2, 3}, {3, 1, 2, 9, 7, 8}), y = floats({2, 3}, std::vector<float>(6));
+  const int task = 0;
+  env = {gantry::test::cpu, nullptr, &task};
+  fake.cancelled = true;
+
+  const Error error =
+      error_of("tvm.contrib.sort.sort", {x.value(), y.value(), int_value(1), bool_value(true)});
+
+  EXPECT_EQ(error.code, Code::cancelled);
+  EXPECT_EQ(error.message, "the task of the virtual machine is cancelled");
+  EXPECT_THAT(y.data, ::testing::Each(0));
 }
 
 TEST_F(Sorting, PlacesNanAfterEveryNumber) {
