@@ -99,7 +99,7 @@ Status inspect_container(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(report.layouts, options.find_layouts());
   GANTRY_TRY(report.container, read_container_bytes(report.bytes->bytes(), *report.layouts));
   if (options.verbose) digest_payloads(report, options);
-  return {};
+  return read_code(report, options);
 }
 
 // Reads headers only: a megabyte of compressed zeros expands to a gigabyte.

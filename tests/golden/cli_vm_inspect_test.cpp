@@ -115,6 +115,22 @@ TEST(InspectVm, PrintsConstantsAndOneLineForEachInstruction) {
   EXPECT_THAT(inspect.out, Not(HasSubstr("packed_func")));
 }
 
+TEST(InspectVm, PrintsTheCodeOfABareContainer) {
+  const TempDir directory;
+  RelaxAssembler code;
+  const auto tuple = code.packed("vm.builtin.make_tuple");
+  code.function("main", {"x"}, 2);
+  code.call(1, tuple, {relax_register(0)});
+  code.ret(1);
+  write_file(directory / "model.bin", bare_executable(code).bytes());
+
+  const Outcome inspect = with_relax({"inspect", (directory / "model.bin").string(), "--code"});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out,
+              HasSubstr("    @main:\n      call  vm.builtin.make_tuple in: %0 dst: %1\n"));
+}
+
 TEST(InspectVm, HasTheCodeInJson) {
   const Outcome inspect = with_relax({"inspect", "relax/cnn_dyn_llvm.so", "--code", "--json"});
   const Outcome without = with_relax({"inspect", "relax/cnn_dyn_llvm.so", "--json"});

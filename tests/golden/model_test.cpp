@@ -195,11 +195,7 @@ class AssembledModel : public AnyModel {
   AssembledModel() : code(test::RelaxRelease::v0_23) {}
 
   Error error_of_main(std::size_t stack_bytes) {
-    const test::RelaxPayload payload = code.payload();
-    test::Words container = test::Words().u64s({0, 0}).u64s({}).str("relax.VMExecutable");
-    container.u64(payload.bytes.size()).bytes(payload.bytes.bytes());
-    const test::Words file = test::Words().u64(container.size()).bytes(container.bytes());
-    test::write_file(directory / "model.bin", file.bytes());
+    test::write_file(directory / "model.bin", test::bare_executable(code).bytes());
     const auto loaded = runtime.load((directory / "model.bin").string());
     if (!loaded.ok()) return loaded.error();
     const auto model = runtime.model(*loaded, {"cpu"});

@@ -159,4 +159,11 @@ RelaxPayload RelaxAssembler::payload() const {
   return payload;
 }
 
+Words bare_executable(const RelaxAssembler& code) {
+  const RelaxPayload payload = code.payload();
+  Words container = Words().u64s({0, 0}).u64s({}).str("relax.VMExecutable");
+  container.u64(payload.bytes.size()).bytes(payload.bytes.bytes());
+  return Words().u64(container.size()).bytes(container.bytes());
+}
+
 }  // namespace gantry::test

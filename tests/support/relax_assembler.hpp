@@ -139,4 +139,7 @@ class RelaxAssembler {
   std::size_t open_ = 0;
 };
 
+// Returns a file with the executable alone: a container of one module, after its size. Release v0.23.
+Words bare_executable(const RelaxAssembler& code);
+
 }  // namespace gantry::test
