@@ -12,34 +12,55 @@
 namespace gantry::cli {
 namespace {
 
-// A value of the document, and where it is: "calls[3].args[0].shape".
+// A value of the document, and where it is: "calls[3].args[0].shape". It refers to the value around it, which outlives it: the text
+// is made for errors alone.
 class Field {
  public:
-  Field(JsonValue value, std::string path) : value_(value), path_(std::move(path)) {}
+  explicit Field(JsonValue document) : value_(document) {}
+  // A member of an object.
+  Field(JsonValue value, const Field& around, std::string_view key)
+      : value_(value), around_(&around), key_(key) {}
+  // An item of a list.
+  Field(JsonValue value, const Field& around, std::size_t index)
+      : value_(value), around_(&around), index_(index) {}
 
   const JsonValue& value() const { return value_; }
 
   Failure wrong(std::string_view expected) const {
-    return refuse(path_, " is ", found(), ", expected ", expected);
+    return refuse(path(), " is ", found(), ", expected ", expected);
   }
   template <class... Parts>
   Failure refuse(const Parts&... parts) const {
     return malformed(value_.offset(), "call script: ", parts...).with_reason("CALL_SCRIPT");
   }
-  const std::string& path() const { return path_; }
+  // A long key is shortened.
+  std::string path() const {
+    constexpr std::size_t max_key = 64;
+    std::vector<std::string> parts;
+    for (const Field* field = this; field->around_ != nullptr; field = field->around_) {
+      if (field->key_.data() == nullptr) {
+        parts.push_back(concat("[", field->index_, "]"));
+      } else {
+        const bool is_first = field->around_->around_ == nullptr;
+        parts.push_back(concat(is_first ? "" : ".", field->key_.substr(0, max_key),
+                               field->key_.size() > max_key ? "..." : ""));
+      }
+    }
+    std::string text;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) text += *part;
+    return text;
+  }
 
   std::optional<Field> find(std::string_view key) const {
     const auto member = value_.find(key);
     if (!member) return std::nullopt;
-    return Field(*member, path_.empty() ? std::string(key) : concat(path_, ".", key));
+    return Field(*member, *this, key);
   }
   Result<Field> at(std::string_view key) const {
     if (auto member = find(key)) return std::move(*member);
-    return refuse(path_.empty() ? "the document" : path_, " has no ", quoted(key));
+    return refuse(around_ == nullptr ? "the document" : path(), " has no ", quoted(key));
   }
-  Field item(JsonValue value, std::size_t index) const {
-    return {value, concat(path_, "[", index, "]")};
-  }
+  Field item(JsonValue value, std::size_t index) const { return {value, *this, index}; }
 
   Status is_object() const {
     if (!value_.is(JsonKind::object)) return wrong("an object");
@@ -116,7 +137,11 @@ class Field {
   }
 
   JsonValue value_;
-  std::string path_;
+  // NULL: the document
+  const Field* around_ = nullptr;
+  // Without an address: an item.
+  std::string_view key_;
+  std::size_t index_ = 0;
 };
 
 // What a value may be: an argument, or a result.
@@ -252,7 +277,7 @@ Status read_after(const Field& field, const Role& role, ScriptCall& call) {
                           ", expected the number of an argument, argument count is ",
                           call.args.size());
     }
-    GANTRY_TRY(call.after[index], read_value(Field(value, concat(field.path(), ".", key)), role));
+    GANTRY_TRY(call.after[index], read_value(Field(value, field, key), role));
   }
   return {};
 }
@@ -288,7 +313,7 @@ Result<ScriptCall> read_call(const Field& field, std::size_t index, bool has_par
 Result<CallScript> parse_call_script(std::string_view json) {
   GANTRY_TRY(const JsonTree tree,
              JsonTree::parse(json, {.name = "call script", .reason = "CALL_SCRIPT"}));
-  const Field document(tree.root(), "");
+  const Field document(tree.root());
   if (!tree.root().is(JsonKind::object)) {
     return document.refuse("the document is ", name_of(tree.root().kind()), ", expected an object");
   }
