@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/watched_process.hpp"
 
+#include "core/base/end_with_parent.hpp"
+
 #include <gantry/descriptor.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,7 @@ Result<ProcessEnd> in_child(const std::function<std::string()>& body, const Proc
   std::fflush(nullptr);
   return watch_process(
       [&](const Pipes& pipes) -> Result<pid_t> {
+        const pid_t parent = ::getpid();
         const pid_t child = ::fork();
         if (child < 0) {
           return unavailable("cannot fork: ", std::strerror(errno)).native("errno", errno);
@@ -168,7 +170,7 @@ Result<ProcessEnd> in_child(const std::function<std::string()>& body, const Proc
           return child;
         }
         ::setpgid(0, 0);
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        end_with_parent(parent);
         ::dup2(pipes.output, 1);
         ::dup2(pipes.output, 2);
         const int report = ::fcntl(pipes.report, F_DUPFD_CLOEXEC, 3);

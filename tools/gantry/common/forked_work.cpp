@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/forked_work.hpp"
 
+#include "core/base/end_with_parent.hpp"
 #include "core/base/signals_blocked.hpp"
 #include "core/base/text.hpp"
 
@@ -11,7 +12,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,9 +48,9 @@ void remove_handlers() {
 }
 
 // signals  [in]   that were blocked before the fork
-[[noreturn]] void run_child(std::size_t count, int done, int printed, const sigset_t& signals,
-                            const std::function<void(std::size_t)>& work) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void run_child(pid_t parent, std::size_t count, int done, int printed,
+                            const sigset_t& signals, const std::function<void(std::size_t)>& work) {
+  end_with_parent(parent);
   remove_handlers();
   ::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   ::dup2(printed, STDOUT_FILENO);
@@ -85,6 +85,7 @@ class Child {
     Descriptor printed(ends[0]), childs_printed(ends[1]);
     // What is buffered would be printed by both processes.
     std::fflush(nullptr);
+    const pid_t parent = ::getpid();
     pid_t pid = -1;
     int failed = 0;
     {
@@ -92,8 +93,12 @@ class Child {
       const SignalsBlocked blocked;
       pid = ::fork();
       failed = errno;
-      if (pid == 0)
-        run_child(count, childs_done.get(), childs_printed.get(), blocked.before(), work);
+      if (pid == 0) {
+        // Of the parent: with them open, the child would not read that the parent has ended.
+        done.close();
+        printed.close();
+        run_child(parent, count, childs_done.get(), childs_printed.get(), blocked.before(), work);
+      }
     }
     if (pid < 0) return system_error("fork", failed);
     Child child(pid, std::move(done), std::move(printed));
