@@ -61,6 +61,25 @@ class Process(unittest.TestCase):
             "\n".join(3 * ["unavailable PROCESS_FORKED"]),
         )
 
+    def test_ends_while_a_daemon_thread_runs_a_model(self):
+        for delay in (0, 0.001, 0.002, 0.005, 0.01, 0.02):
+            with self.subTest(delay=delay):
+                self.expect_output(
+                    f"""
+                    import sys, threading, time, gantry, support
+                    model = gantry.load(support.DIGITS)
+                    image = support.images()[0]
+                    def run():
+                        while True:
+                            model(x=image)
+                    for _ in range(3):
+                        threading.Thread(target=run, daemon=True).start()
+                    time.sleep(0.1 + {delay})
+                    print("ends", flush=True)
+                    """,
+                    "ends",
+                )
+
     def test_refuses_sub_interpreters(self):
         self.expect_output(
             """

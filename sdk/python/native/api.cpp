@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api.hpp"
 
+#include "gil.hpp"
+
 namespace gantry::python {
 
 void release(gantry_object* object) noexcept {
   if (object == nullptr) return;
-  const nanobind::gil_scoped_release released;
+  const GilReleased released;
   gantry_release(object);
 }
 

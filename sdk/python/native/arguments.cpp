@@ -11,6 +11,7 @@
 
 #include "call_status.hpp"
 #include "function.hpp"
+#include "gil.hpp"
 #include "interpreter.hpp"
 #include "opaque.hpp"
 #include "tensor.hpp"
@@ -64,7 +65,7 @@ bool is_shape(nb::handle object) {
 void destroy_view(void* self) {
   // The memory of the process ends with the interpreter.
   if (!interpreter_runs()) return;
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   delete static_cast<ArrayView*>(self);
 }
 

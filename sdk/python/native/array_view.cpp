@@ -13,6 +13,7 @@
 #include "call_status.hpp"
 #include "dlpack.hpp"
 #include "dtypes.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 
@@ -162,7 +163,7 @@ void ArrayView::borrow_dlpack(nb::handle array, const RuntimeRef& runtime) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().dlpack_import(
         runtime->runtime.get(),
         is_versioned ? static_cast<DLManagedTensorVersioned*>(managed) : nullptr,

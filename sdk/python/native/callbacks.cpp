@@ -12,6 +12,7 @@
 
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "gil.hpp"
 #include "interpreter.hpp"
 #include "tensor.hpp"
 
@@ -95,7 +96,7 @@ struct CallbackCall {
     const Callback& callback = **static_cast<std::shared_ptr<Callback>*>(self);
     if (!interpreter_runs())
       return gantry_fail(status, GANTRY_UNAVAILABLE, "PYTHON_ENDED", "Python has begun to end");
-    const nb::gil_scoped_acquire acquired;
+    const GilAcquired acquired;
     if (callback.function_ == nullptr)
       return gantry_fail(status, GANTRY_UNAVAILABLE, "PYTHON_ENDED", "the runtime has ended");
     try {

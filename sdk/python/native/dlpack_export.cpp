@@ -6,6 +6,7 @@
 
 #include "call_status.hpp"
 #include "dlpack.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 
@@ -57,7 +58,7 @@ nb::object dlpack_export(const Tensor& tensor, const nb::object&, const nb::obje
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code =
         embed().dlpack_export(tensor.runtime()->runtime.get(), tensor.value().get().object,
                               is_versioned ? dlpack::version : 0, nullptr, &managed, status.out());

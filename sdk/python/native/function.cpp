@@ -11,6 +11,7 @@
 
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "gil.hpp"
 #include "numpy_layout.hpp"
 #include "texts.hpp"
 
@@ -68,7 +69,7 @@ nb::object call_values(const FunctionObject& function, const gantry_value* value
   gantry_value result{};
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = gantry_call(host, function.object.get(), nullptr, values,
                        static_cast<std::int32_t>(count), &result, status.out());
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "gil.hpp"
 #include "interpreter.hpp"
 
 namespace nb = nanobind;
@@ -16,7 +17,7 @@ void write_line(void* self, std::int32_t level, gantry_bytes line) {
     std::fprintf(stderr, "gantry: %.*s\n", static_cast<int>(line.size), line.data);
     return;
   }
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   // A line may be written while an exception passes through the thread.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -33,7 +34,7 @@ void write_line(void* self, std::int32_t level, gantry_bytes line) {
 
 void destroy_sink(void* self) {
   if (!interpreter_runs()) return;
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   Py_DECREF(static_cast<PyObject*>(self));
 }
 

@@ -13,6 +13,7 @@
 #include "call_status.hpp"
 #include "collected.hpp"
 #include "function.hpp"
+#include "gil.hpp"
 #include "outputs.hpp"
 #include "report.hpp"
 #include "run_task.hpp"
@@ -59,7 +60,7 @@ const gantry_signature& signature_of(gantry_object* model, std::string_view func
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().model_signature(model, bytes_of(function), &signature, status.out());
   }
   status.check(code);
@@ -90,7 +91,7 @@ nb::object find_function(const Module& module, std::string_view name) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = host->find(host, module.object(), GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS, bytes_of(name),
                       &function, status.out());
   }
@@ -114,7 +115,7 @@ Model::Model(const Module& module, const nb::object& devices, std::uint32_t exec
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().model_new(module.object(), &options, &made, status.out());
   }
   status.check(code);
@@ -159,7 +160,7 @@ nb::object Model::run(std::string_view function, const nb::object& names, const 
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().run(object_.get(), &run, status.out());
   }
   OwnedValue result = OwnedValue::adopt(run.result);

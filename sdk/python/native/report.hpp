@@ -8,6 +8,7 @@
 #include "api.hpp"
 #include "arguments.hpp"
 #include "call_status.hpp"
+#include "gil.hpp"
 
 namespace gantry::python {
 
@@ -21,7 +22,7 @@ nanobind::object tree_of(const RuntimeRef& runtime, Make&& make) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nanobind::gil_scoped_release released;
+    const GilReleased released;
     code = make(&tree, status.out());
   }
   status.check(code);

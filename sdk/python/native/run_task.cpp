@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "call_status.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 
@@ -16,7 +17,7 @@ unsigned long main_thread = 0;
 // Runs the handlers of signals that have arrived. The exception of a handler stays set until the run
 // has returned.
 std::int32_t poll_signals(void*) {
-  const nb::gil_scoped_acquire acquired;
+  const GilAcquired acquired;
   return PyErr_Occurred() != nullptr || PyErr_CheckSignals() != 0 ? 1 : 0;
 }
 

@@ -18,6 +18,7 @@
 #include "call_status.hpp"
 #include "callbacks.hpp"
 #include "function.hpp"
+#include "gil.hpp"
 #include "log_sink.hpp"
 #include "model.hpp"
 #include "report.hpp"
@@ -80,7 +81,7 @@ Runtime new_runtime(int threads, std::string_view config, const nb::object& plug
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().runtime_new(&options, &made, status.out());
   }
   status.check(code);
@@ -97,7 +98,7 @@ Module load(const Runtime& runtime, std::string_view path, bool allow_missing) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().load_file(runtime.object(), bytes_of(path), &options, &module, status.out());
   }
   status.check(code);
@@ -115,7 +116,7 @@ gantry_device_id find_device(const Runtime& runtime, std::string_view name) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().device_find(runtime.object(), bytes_of(name), &device, status.out());
   }
   status.check(code);
@@ -133,7 +134,7 @@ nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = host->tensor_new(host, &like, {}, 0, &tensor, status.out());
   }
   status.check(code);
@@ -165,7 +166,7 @@ nb::object find_global(const Runtime& runtime, std::string_view name) {
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     code = embed().function_find(runtime.object(), bytes_of(name), &function, status.out());
   }
   status.check(code);

@@ -14,6 +14,7 @@
 #include "collected.hpp"
 #include "dlpack_export.hpp"
 #include "dtypes.hpp"
+#include "gil.hpp"
 
 namespace nb = nanobind;
 
@@ -99,13 +100,13 @@ nb::object copy_to_cpu(const Tensor& from) {
   gantry_code code = GANTRY_OK;
   const gantry_tensor like = compact_tensor(from.get().dtype, shape_of(from.get()));
   {
-    nb::gil_scoped_release released;
+    const GilReleased released;
     code = host->tensor_new(host, &like, {}, 0, &made, status.out());
   }
   status.check(code);
   OwnedValue copy = OwnedValue::adopt(made);
   {
-    nb::gil_scoped_release released;
+    const GilReleased released;
     code = host->tensor_copy(host, &from.get(), gantry_value_tensor(&copy.get()), nullptr,
                              status.out());
   }
