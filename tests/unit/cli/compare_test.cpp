@@ -4,6 +4,7 @@
 
 #include <gantry/dtype_text.hpp>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -138,6 +139,19 @@ TEST(CompareAll, MatchesByNameInAnyOrder) {
   const ArrayView expected[] = {b.view, a.view};
 
   EXPECT_TRUE(compare_all(found, expected, {}).ok());
+}
+
+TEST(CompareAll, ComparesAnArrayWithoutANameWithTheOnlyOne) {
+  const Floats a("float32", {1}, {1}, "a"), b("float32", {1}, {2}, "b");
+  const Floats same("float32", {1}, {1}, ""), other("float32", {1}, {2}, "");
+  const ArrayView one[] = {a.view};
+  const ArrayView both[] = {a.view, b.view};
+
+  EXPECT_TRUE(compare_all(one, {{same.view}}, {}).ok());
+  EXPECT_THAT(std::string(compare_all(one, {{other.view}}, {}).error().message.text()),
+              ::testing::StartsWith("\"a\" differs at [0]: found 1, expected 2"));
+  EXPECT_EQ(compare_all(both, {{same.view}}, {}).error().message,
+            "the expected array has no name, as a .npy file has none, outputs are: \"a\", \"b\"");
 }
 
 TEST(CompareAll, RejectsMissingAndAdditionalMembers) {

@@ -39,7 +39,8 @@ struct ArrayView {
 //                                     64 bits
 Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tolerance);
 
-// Compares two sets of arrays by name; a name that only one set contains is a difference.
+// Compares two sets of arrays by name; a name that only one set contains is a difference. An expected array without a name, as a .npy
+// file has, is compared with the only one that was found.
 Status compare_all(std::span<const ArrayView> found, std::span<const ArrayView> expected,
                    Tolerance tolerance);
 
