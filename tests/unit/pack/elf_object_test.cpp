@@ -217,7 +217,9 @@ class SparseStream : public OutputStream {
     const auto size = static_cast<off_t>(bytes.size());
     const bool is_zero =
         std::all_of(bytes.begin(), bytes.end(), [](auto byte) { return byte == 0; });
-    if (!is_zero) EXPECT_EQ(::pwrite(file_, bytes.data(), bytes.size(), at_), size);
+    if (!is_zero) {
+      EXPECT_EQ(::pwrite(file_, bytes.data(), bytes.size(), at_), size);
+    }
     at_ += size;
   }
 
