@@ -242,8 +242,6 @@ class Loading {
 Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& key,
                                   std::string_view name, const LoadOptions& options,
                                   const std::function<Result<Ref<ModuleNode>>()>& load) {
-  // The first plugin would refuse, and the error name a driver.
-  if (!plugins_may_run()) return process_end_error(concat("the loader of ", name));
   bool is_new = false;
   auto root = state.files.get(key, [&] {
     is_new = true;
@@ -251,8 +249,9 @@ Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& k
   });
   if (!root.ok()) {
     Error error = std::move(root).error();
-    // Its first line names the file.
-    if (error.reason == "NO_PLUGIN") return error;
+    // Its first line names the file. In a forked process, it would advise to look for a driver.
+    if (error.reason == "NO_PLUGIN")
+      return plugins_may_run() ? error : process_end_error(concat("the loader of ", name)).error();
     return std::move(error).at("while loading ", name);
   }
   watch_process_end();

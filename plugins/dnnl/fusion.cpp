@@ -101,24 +101,26 @@ Status append_quantized_activation(const Operator& op, ::dnnl::post_ops& post) {
   return {};
 }
 
-// Quantized operators name their inputs by attributes. The first post-op multiplies with their scales: oneDNN 3 has no scales of
-// the sum of product and bias.
+// Quantized operators name their inputs by attributes.
 Result<Fusion> read_quantized_fusion(const Operator& op, const Dims& out, std::size_t axis) {
   Fusion fusion;
   ::dnnl::post_ops post;
   GANTRY_TRY(const View scales, named_input(op, "o_scl_idx"));
   if (scales.exists()) {
     GANTRY_TRY(const std::vector<float> numbers, constants_of(op, "o_scl_idx", scales));
-    if (numbers.size() == 1) {
+    if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(out[axis])) {
+      return op.attributes.refuse("o_scl_idx", " has ", numbers.size(), " scales, expected 1 or ",
+                                  out[axis]);
+    }
+    if (has_output_scales) {
+      set_output_scales(fusion.attributes, numbers, static_cast<int>(axis));
+    } else if (numbers.size() == 1) {
       append_scale(post, numbers.front());
-    } else if (numbers.size() == static_cast<std::size_t>(out[axis])) {
+    } else {
       Dims dims(out.size(), 1);
       dims[axis] = out[axis];
       GANTRY_TRY(fusion.scales, op.builder.reshaped(scales, dims));
       post.append_binary(Algorithm::binary_mul, fusion.scales.desc);
-    } else {
-      return op.attributes.refuse("o_scl_idx", " has ", numbers.size(), " scales, expected 1 or ",
-                                  out[axis]);
     }
   }
   GANTRY_CHECK(append_quantized_activation(op, post));

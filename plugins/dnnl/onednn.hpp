@@ -84,6 +84,13 @@ inline void append_eltwise(::dnnl::post_ops& post, ::dnnl::algorithm algorithm, 
   post.append_eltwise(1, algorithm, alpha, beta);
 }
 
+// Scales of the sum of product and bias, one or one for each index of an axis.
+constexpr bool has_output_scales = true;
+inline void set_output_scales(::dnnl::primitive_attr& attributes, const std::vector<float>& scales,
+                              int axis) {
+  attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << axis, scales);
+}
+
 #else
 
 inline Dims dims_of(const Desc& desc) { return desc.get_dims(); }
@@ -139,6 +146,10 @@ inline void append_eltwise(::dnnl::post_ops& post, ::dnnl::algorithm algorithm, 
                            float beta) {
   post.append_eltwise(algorithm, alpha, beta);
 }
+
+// The first post-op multiplies instead.
+constexpr bool has_output_scales = false;
+inline void set_output_scales(::dnnl::primitive_attr&, const std::vector<float>&, int) {}
 
 #endif
 

@@ -6,7 +6,6 @@
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dtype_text.hpp>
-#include <gantry/stack_room.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <cstring>
@@ -77,7 +76,7 @@ Result<Value> call_tir_dyn(const Host& host, const Call& call) {
   GANTRY_TRY(gantry_object* const function, call.object(0, GANTRY_FUNCTION));
   GANTRY_TRY(const auto shape, call.shape(call.args.size() - 1));
   // The function may be this one.
-  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
+  GANTRY_CHECK(Vm::check_room());
   std::vector<gantry_value> args(call.args.begin() + 1, call.args.end() - 1);
   for (const std::int64_t number : shape) args.push_back(int_value(number));
   return host.call(function, call.env, args);

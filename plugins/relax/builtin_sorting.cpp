@@ -111,6 +111,7 @@ struct Output {
 Status sort_lists(const Host& host, const gantry_env* env, const gantry_tensor& input,
                   const Axis& axis, bool is_ascending, const Output& output) {
   return with_type(host, input.dtype, [&]<class T>(T) -> Status {
+    if (axis.outer == 0) return {};
     const T* const from = data_of<const T>(input);
     std::vector<std::int64_t> order(static_cast<std::size_t>(axis.size));
     for (std::int64_t list = 0; list < axis.outer * axis.inner; ++list) {

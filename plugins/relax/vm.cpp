@@ -8,7 +8,6 @@
 #include <gantry/join.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/stack_room.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -18,6 +17,8 @@ namespace {
 
 // Calls of functions within functions, where the thread's stack has room for them.
 constexpr std::uint32_t max_depth = 2000;
+
+constexpr std::string_view nested_calls = "calls of functions of the virtual machine";
 
 constexpr std::size_t max_listed_names = 16;
 
@@ -56,6 +57,13 @@ Result<Vm*> Vm::of(const Call& call, std::size_t argument) {
       call.args[argument].p == running && running != nullptr)
     return running;
   return call.wrong(argument, "the virtual machine that runs");
+}
+
+Status Vm::check_room() {
+  if (running != nullptr) return running->room_.check(nested_calls);
+  StackRoom room;
+  room.enter();
+  return room.check(nested_calls);
 }
 
 Result<gantry_device_id> Vm::device(std::int64_t index) const {
@@ -201,7 +209,8 @@ Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
                      " times within each other, the limit")
         .with_reason("VM_DEPTH");
   }
-  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
+  if (depth_ == 0) room_.enter();
+  GANTRY_CHECK(room_.check(nested_calls));
   const Entered entered(*this);
   Frame frame(stack_, own.register_count);
   for (std::uint32_t i = 0; i < args.size(); ++i) frame.copy(i, args[i]);
@@ -285,7 +294,7 @@ Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env, Fr
 Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
                                  std::span<const gantry_value> args) {
   // The function may be vm.builtin.invoke_closure.
-  GANTRY_CHECK(check_stack_room("calls of functions of the virtual machine"));
+  GANTRY_CHECK(check_room());
   const gantry_env own = env_of(env);
   if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
   GANTRY_TRY(const Closure* const called, opaque_of<Closure>(host_, closure));

@@ -14,6 +14,7 @@
 #include "registers.hpp"
 
 #include <gantry/call.hpp>
+#include <gantry/stack_room.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -62,6 +63,11 @@ class Vm {
   // returns  INVALID  it is not the one that runs on this thread
   static Result<Vm*> of(const Call& call, std::size_t argument);
 
+  // Called by functions that may call themselves through an argument.
+  //
+  // returns  EXHAUSTED  the stack of the thread has no room for another call (STACK)
+  static Status check_room();
+
  private:
   struct Callee {
     // for functions of this plugin; else NULL
@@ -97,6 +103,7 @@ class Vm {
   const SharedConstants* constants_ = nullptr;
   Captures captures_;
   RegisterStack stack_;
+  StackRoom room_;
   std::uint32_t depth_ = 0;
 };
 

@@ -52,8 +52,9 @@ void language_model(const gantry::Model& model, const gantry::Tensor& ids) {
   auto outputs = embed->run({{"ids", ids}});
 }
 
-Status next_level() {
-  GANTRY_CHECK(check_stack_room("function calls"));  // at each level, before its work
+Status levels(StackRoom& room) {
+  room.enter();                                // at the first level
+  GANTRY_CHECK(room.check("function calls"));  // at each level, before its work
   return {};
 }
 

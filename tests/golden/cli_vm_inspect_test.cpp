@@ -127,8 +127,9 @@ TEST(InspectVm, PrintsTheCodeOfABareContainer) {
   const Outcome inspect = with_relax({"inspect", (directory / "model.bin").string(), "--code"});
 
   EXPECT_EQ(inspect.status, 0) << inspect.err;
-  EXPECT_THAT(inspect.out,
-              HasSubstr("    @main:\n      call  vm.builtin.make_tuple in: %0 dst: %1\n"));
+  EXPECT_THAT(
+      inspect.out,
+      HasSubstr("    @main:\n      call  vm.builtin.make_tuple in: %0           dst: %1\n"));
 }
 
 TEST(InspectVm, HasTheCodeInJson) {

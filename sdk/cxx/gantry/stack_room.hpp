@@ -3,7 +3,8 @@
 // gantry/stack_room.hpp - a limit of recursion that an artifact or a caller drives, by the bytes of the thread's stack that are
 // left, not by a number of calls, whose size depends on what is called.
 //
-//     GANTRY_CHECK(check_stack_room("function calls"));     // at each level, before its work
+//     room.enter();                                         // at the first level
+//     GANTRY_CHECK(room.check("function calls"));           // at each level, before its work
 #pragma once
 
 #include <gantry/byte_count.hpp>
@@ -17,57 +18,61 @@
 
 namespace gantry {
 
-// The stack of the calling thread, from the end at which it is full. Empty if it cannot be found (no /proc on the main thread).
-struct ThreadStack {
-  std::uintptr_t first = 0;
-  std::size_t bytes = 0;
-};
-
-// costs    a system call or a read of /proc once for each thread
-inline const ThreadStack& thread_stack() noexcept {
-  static thread_local const ThreadStack found = []() -> ThreadStack {
+// The stack of one thread at a time. Not a variable of the thread: those of libraries that are opened later end the leak checker of
+// GCC 12.
+class StackRoom {
+ public:
+  // Finds the stack of the calling thread.
+  //
+  // costs    a system call or a read of /proc, if the thread is another one than at the last call
+  void enter() noexcept {
+    const pthread_t self = ::pthread_self();
+    if (is_known_ && ::pthread_equal(self, thread_) != 0) return;
+    thread_ = self;
+    is_known_ = true;
+    bytes_ = 0;
     pthread_attr_t attributes;
-    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return {};
+    if (::pthread_getattr_np(self, &attributes) != 0) return;
     void* first = nullptr;
     std::size_t bytes = 0;
-    const bool known = ::pthread_attr_getstack(&attributes, &first, &bytes) == 0;
+    if (::pthread_attr_getstack(&attributes, &first, &bytes) == 0) {
+      first_ = reinterpret_cast<std::uintptr_t>(first);
+      bytes_ = bytes;
+    }
     ::pthread_attr_destroy(&attributes);
-    if (!known) return {};
-    return {reinterpret_cast<std::uintptr_t>(first), bytes};
-  }();
-  return found;
-}
+  }
 
-// The share of a stack that a level of recursion leaves for what it calls: compiled code, a driver, the text of an error.
-constexpr std::size_t stack_reserve_divisor = 4;
+  // Refuses a level of recursion for which the stack has no room.
+  //
+  // what     [in]   what recurses, in the plural, for the error
+  // returns  EXHAUSTED  less than a quarter of the stack is left (STACK); the rest is for what the level calls: compiled code, a
+  //                     driver, the text of an error
+  //          OK         also on a stack that is not the thread's, as that of a fiber, and if it was not found: the caller's limit
+  //                     of levels decides there
+  // thread   that of enter()
+  // costs    some instructions
+  Status check(std::string_view what) const {
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    // Elsewhere it wraps around, or exceeds the size.
+    const std::uintptr_t left = here - first_;
+    if (left >= bytes_ / 4) [[likely]]
+      return {};
+    return refuse(what, left);
+  }
 
-namespace detail {
+ private:
+  [[gnu::cold]] [[gnu::noinline]] Status refuse(std::string_view what, std::size_t left) const {
+    return exhausted(what, " leave ", ByteCount(left), " of the thread's stack of ",
+                     ByteCount(bytes_), ", the minimum is a quarter; use a thread with a larger ",
+                     "stack, or raise the limit of the first thread's (ulimit -s)")
+        .with_reason("STACK");
+  }
 
-[[gnu::cold]] [[gnu::noinline]] inline Status no_stack_room(std::string_view what, std::size_t left,
-                                                            std::size_t bytes) {
-  return exhausted(what, " leave ", ByteCount(left), " of the thread's stack of ", ByteCount(bytes),
-                   ", the minimum is a quarter; use a thread with a larger stack, or raise the ",
-                   "limit of the first thread's (ulimit -s)")
-      .with_reason("STACK");
-}
-
-}  // namespace detail
-
-// Refuses a level of recursion for which the stack has no room.
-//
-// what     [in]   what recurses, in the plural, for the error
-// returns  EXHAUSTED  less than a quarter of the thread's stack is left (STACK); the rest is for what the level calls: compiled
-//                     code, a driver, the text of an error
-//          OK         also on a stack that is not the thread's, as that of a fiber: the caller's limit of levels decides there
-// costs    some instructions
-inline Status check_stack_room(std::string_view what) {
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const ThreadStack& stack = thread_stack();
-  // Elsewhere it wraps around, or exceeds the size.
-  const std::uintptr_t left = here - stack.first;
-  if (left >= stack.bytes / 4) [[likely]]
-    return {};
-  return detail::no_stack_room(what, left, stack.bytes);
-}
+  pthread_t thread_{};
+  bool is_known_ = false;
+  // The end at which the stack is full.
+  std::uintptr_t first_ = 0;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace gantry
