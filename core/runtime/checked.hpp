@@ -116,14 +116,18 @@ struct Checked<function, called, names...> {
     return (is_right<i>(args) && ...);
   }
   template <std::size_t... i>
-  [[gnu::cold]] [[gnu::noinline]] static R refuse(const std::tuple<const Args&...>& args,
-                                                  std::index_sequence<i...>) {
+  static Status first_wrong(const std::tuple<const Args&...>& args, std::index_sequence<i...>) {
+    Status first;
+    static_cast<void>(((first = check<i>(args), first.ok()) && ...));
+    return first;
+  }
+  // By value: an address of an argument would have it stored by every call.
+  [[gnu::cold]] [[gnu::noinline]] static R refuse(Args... args) {
     if constexpr (std::is_same_v<R, gantry_code>) {
-      gantry_status* const status = std::get<sizeof...(Args) - 1>(args);
+      const std::tuple<const Args&...> given(args...);
+      gantry_status* const status = std::get<sizeof...(Args) - 1>(given);
       return abi_boundary(status, [&]() -> Status {
-        Status first;
-        static_cast<void>(((first = check<i>(args), first.ok()) && ...));
-        return first;
+        return first_wrong(given, std::make_index_sequence<sizeof...(names)>());
       });
     } else {
       return R();
@@ -131,10 +135,10 @@ struct Checked<function, called, names...> {
   }
 
   static R call(Args... args) {
-    const std::tuple<const Args&...> given(args...);
     constexpr auto indices = std::make_index_sequence<sizeof...(names)>();
-    if (!are_right(given, indices)) [[unlikely]]
-      return refuse(given, indices);
+    if (!are_right(std::tuple<const Args&...>(args...), indices)) [[unlikely]] {
+      return refuse(args...);
+    }
     return function(args...);
   }
 };

@@ -11,6 +11,7 @@
 #include <gantry/result.hpp>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,22 +25,13 @@ class StackRoom {
  public:
   // Finds the stack of the calling thread.
   //
-  // costs    a system call or a read of /proc, if the thread is another one than at the last call
+  // costs    system calls if the thread is another one than at the last call, and a read of /proc in the first thread, once
   void enter() noexcept {
     const pthread_t self = ::pthread_self();
     if (is_known_ && ::pthread_equal(self, thread_) != 0) return;
     thread_ = self;
     is_known_ = true;
-    bytes_ = 0;
-    pthread_attr_t attributes;
-    if (::pthread_getattr_np(self, &attributes) != 0) return;
-    void* first = nullptr;
-    std::size_t bytes = 0;
-    if (::pthread_attr_getstack(&attributes, &first, &bytes) == 0) {
-      first_ = reinterpret_cast<std::uintptr_t>(first);
-      bytes_ = bytes;
-    }
-    ::pthread_attr_destroy(&attributes);
+    stack_ = stack_of_this_thread();
   }
 
   // Refuses a level of recursion for which the stack has no room.
@@ -54,8 +46,8 @@ class StackRoom {
   Status check(std::string_view what) const {
     const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     // Elsewhere it wraps around, or exceeds the size.
-    const std::uintptr_t left = here - first_;
-    if (left >= bytes_ / 4) [[likely]]
+    const std::uintptr_t left = here - stack_.first;
+    if (left >= stack_.bytes / 4) [[likely]]
       return {};
     return refuse(what, left);
   }
@@ -63,16 +55,37 @@ class StackRoom {
  private:
   [[gnu::cold]] [[gnu::noinline]] Status refuse(std::string_view what, std::size_t left) const {
     return exhausted(what, " leave ", ByteCount(left), " of the thread's stack of ",
-                     ByteCount(bytes_), ", the minimum is a quarter; use a thread with a larger ",
+                     ByteCount(stack_.bytes),
+                     ", the minimum is a quarter; use a thread with a larger ",
                      "stack, or raise the limit of the first thread's (ulimit -s)")
         .with_reason("STACK");
   }
 
+  struct Stack {
+    // The end at which it is full.
+    std::uintptr_t first = 0;
+    std::size_t bytes = 0;
+  };
+  static Stack find_stack() noexcept {
+    pthread_attr_t attributes;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return {};
+    void* first = nullptr;
+    std::size_t bytes = 0;
+    const bool known = ::pthread_attr_getstack(&attributes, &first, &bytes) == 0;
+    ::pthread_attr_destroy(&attributes);
+    if (!known) return {};
+    return {reinterpret_cast<std::uintptr_t>(first), bytes};
+  }
+  // That of the first thread is read from /proc, once.
+  static Stack stack_of_this_thread() noexcept {
+    if (::gettid() != ::getpid()) return find_stack();
+    static const Stack of_first_thread = find_stack();
+    return of_first_thread;
+  }
+
   pthread_t thread_{};
   bool is_known_ = false;
-  // The end at which the stack is full.
-  std::uintptr_t first_ = 0;
-  std::size_t bytes_ = 0;
+  Stack stack_;
 };
 
 }  // namespace gantry
