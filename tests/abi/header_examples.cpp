@@ -53,8 +53,8 @@ void language_model(const gantry::Model& model, const gantry::Tensor& ids) {
 }
 
 Status levels(StackRoom& room) {
-  room.enter();                                // at the first level
-  GANTRY_CHECK(room.check("function calls"));  // at each level, before its work
+  room.enter();
+  GANTRY_CHECK(room.check("function calls"));
   return {};
 }
 
