@@ -46,8 +46,7 @@ Failure process_end_error(std::string_view subject);
 // The end of every error about a fork: what to do.
 constexpr std::string_view forked_remedy =
     "; create runtimes and load models in each child process: in gunicorn's post_fork, in Celery's "
-    "worker_process_init, with "
-    "multiprocessing's \"spawn\"; or call exec()";
+    "worker_process_init, with multiprocessing's \"spawn\"; or call exec()";
 
 // Registers a plugin's library. If one of its functions calls exit(), an error is printed and the
 // process ends with status 70 instead of the plugin's.

@@ -288,6 +288,16 @@ gantry_code host_device_get(const gantry_host* host, gantry_device_id id, gantry
   });
 }
 
+// Of both tables.
+constexpr auto* checked_items_get =
+    checked<host_items_get, "items_get", "host?", "object?", "items", "count">;
+constexpr auto* checked_tensor_view =
+    checked<host_tensor_view, "tensor_view", "host?", "what", "owner?", "flags", "tensor">;
+constexpr auto* checked_find =
+    checked<host_find, "find", "host?", "module?", "where", "name", "function">;
+constexpr auto* checked_call =
+    checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">;
+
 }  // namespace
 
 std::string PluginHost::title() const {
@@ -304,11 +314,10 @@ Status add_host_options(PluginHost& host) {
 const gantry_host& functions_without_host() {
   static constexpr gantry_host table = {
       .struct_size = sizeof(gantry_host),
-      .items_get = checked<host_items_get, "items_get", "host?", "object?", "items", "count">,
-      .tensor_view =
-          checked<host_tensor_view, "tensor_view", "host?", "what", "owner?", "flags", "tensor">,
-      .find = checked<host_find, "find", "host?", "module?", "where", "name", "function">,
-      .call = checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">,
+      .items_get = checked_items_get,
+      .tensor_view = checked_tensor_view,
+      .find = checked_find,
+      .call = checked_call,
   };
   return table;
 }
@@ -325,22 +334,21 @@ void fill_host_table(PluginHost& host, std::uint32_t abi_minor) {
       .shape_new = checked<host_shape_new, "shape_new", "host", "dims[]", "count", "value">,
       .items_new =
           checked<host_items_new, "items_new", "host", "kind", "items[]", "count", "value">,
-      .items_get = checked<host_items_get, "items_get", "host?", "object?", "items", "count">,
+      .items_get = checked_items_get,
       .error_new = checked<host_error_new, "error_new", "host", "error", "value">,
       .object_new = checked<host_object_new, "object_new", "host", "type?", "self?", "value">,
       .object_get = checked<host_object_get, "object_get", "host", "object?", "type", "self">,
       .tensor_new =
           checked<host_tensor_new, "tensor_new", "host", "like", "scope", "flags", "value">,
-      .tensor_view =
-          checked<host_tensor_view, "tensor_view", "host?", "what", "owner?", "flags", "tensor">,
+      .tensor_view = checked_tensor_view,
       .tensor_copy = checked<host_tensor_copy, "tensor_copy", "host", "from", "to", "env?">,
       .module_new = checked<host_module_new, "module_new", "host", "parent?", "module",
                             "device_type", "value">,
       .function_new = checked<host_function_new, "function_new", "host", "parent?", "function",
                               "device_type", "value">,
       .module_info = checked<host_module_info, "module_info", "host", "module?", "info">,
-      .find = checked<host_find, "find", "host?", "module?", "where", "name", "function">,
-      .call = checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">,
+      .find = checked_find,
+      .call = checked_call,
       .device_type = checked<host_device_type, "device_type", "host", "name", "type">,
       .device_type_in =
           checked<host_device_type_in, "device_type_in", "host", "module?", "number", "type">,

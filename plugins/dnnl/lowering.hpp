@@ -29,13 +29,13 @@ struct Operator {
   SubgraphAttributes attributes{node};
 
   std::size_t input_count() const { return node.inputs.size(); }
-  // Returns input i. It begins at the start of its buffer: primitives give their output the layout
-  // of their input, with an offset too, and memory has no room for that.
+  // Returns input i. A part of a buffer is copied unless it is row-major: primitives take layouts with gaps less often, and give
+  // them to their output.
   //
   // returns  MALFORMED    there are fewer inputs (SUBGRAPH)
   //          UNSUPPORTED  it is an output that its operator does not compute
   Result<View> input(std::size_t i) const;
-  // The same for operators that only copy it: it may begin inside of its buffer, as a part does.
+  // The same for operators that only copy it, or choose its layout: a part is not copied.
   Result<View> input_or_part(std::size_t i) const;
   // Returns the shape and the element type of output 0.
   Dims output_dims() const;
