@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/embed/foreign_tensor.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/runtime/devices.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -21,7 +22,8 @@ class Owner {
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
   ~Owner() {
-    if (owns_ && memory_.destroy != nullptr) memory_.destroy(memory_.self);
+    if (owns_ && memory_.destroy != nullptr)
+      call_destroy("a memory of tensor_foreign", [&] { memory_.destroy(memory_.self); });
   }
   void own() { owns_ = true; }
 

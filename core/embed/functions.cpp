@@ -28,11 +28,7 @@ class GivenFunction {
   explicit GivenFunction(const gantry_function& function) : function_(function) {}
   GivenFunction(const GivenFunction&) = delete;
   GivenFunction& operator=(const GivenFunction&) = delete;
-  ~GivenFunction() {
-    const gantry_function_table* const table = function_.table;
-    if (table != nullptr && GANTRY_HAS(table, destroy) && table->destroy != nullptr)
-      table->destroy(function_.self);
-  }
+  ~GivenFunction() { destroy_target(function_); }
 
   const gantry_function& get() const { return function_; }
   void release() { function_ = {}; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/embed/runtime_options.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/embed/arguments.hpp"
 
 #include <gantry/value.hpp>
@@ -22,7 +23,7 @@ class LogSink {
   LogSink(LogSink&& other) noexcept : sink_(std::exchange(other.sink_, {})) {}
   LogSink& operator=(LogSink&&) = delete;
   ~LogSink() {
-    if (sink_.destroy != nullptr) sink_.destroy(sink_.self);
+    if (sink_.destroy != nullptr) call_destroy("a log sink", [&] { sink_.destroy(sink_.self); });
   }
 
   bool writes() const { return sink_.write != nullptr; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/embed/stream.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/tensor/device_set.hpp"
@@ -32,9 +33,9 @@ Result<FoundDevice> find(RuntimeState& state, gantry_device_id device, std::stri
 
 StreamObject::~StreamObject() {
   if (handle == nullptr || !plugins_may_run()) return;
-  const NoCancellation guard;
   if (const auto* const kind = state->devices.find(device.type))
-    (*kind)->table->stream_destroy((*kind)->self, device.index, handle);
+    call_destroy("a stream",
+                 [&] { (*kind)->table->stream_destroy((*kind)->self, device.index, handle); });
 }
 
 Result<Ref<StreamObject>> new_stream(RuntimeState& state, gantry_device_id device) {

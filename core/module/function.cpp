@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/function.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
 #include "core/module/module.hpp"
 #include "core/module/traced_function.hpp"
@@ -9,15 +10,20 @@
 #include <new>
 
 namespace gantry {
+
+void destroy_target(const gantry_function& target) {
+  const gantry_function_table* const table = target.table;
+  if (table != nullptr && GANTRY_HAS(table, destroy) && table->destroy != nullptr)
+    call_destroy("a function", [&] { table->destroy(target.self); });
+}
+
 namespace {
 
 // No code of a plugin is called while the process ends; its objects are not freed then.
 void destroy_function(void* object, std::int32_t flags) {
   if (!plugins_may_run()) return;
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
-    const NoCancellation guard;
-    const gantry_function& target = static_cast<FunctionObject*>(object)->target;
-    if (target.table->destroy) target.table->destroy(target.self);
+    destroy_target(static_cast<FunctionObject*>(object)->target);
   }
   destroy_object<FunctionObject>(object, flags);
 }
@@ -61,8 +67,7 @@ Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
   }
   auto made = new_function(target, std::move(parent), device_type, std::move(pin));
   if (!made.ok()) {
-    if (target.table && GANTRY_HAS(target.table, destroy) && target.table->destroy)
-      target.table->destroy(target.self);
+    destroy_target(target);
     return made;
   }
   if (trace != nullptr) {

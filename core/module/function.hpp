@@ -57,6 +57,9 @@ struct FunctionObject {
 Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
                                          std::int32_t device_type, Pin pin = {});
 
+// Destroys a function that no object owns.
+void destroy_target(const gantry_function& target);
+
 // Converts the result of a look-up to an object: if `target` has no table, it is an existing
 // object; otherwise a new one is created. After a failure `target` is released.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/module.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
 
 #include <gantry/quoted.hpp>
@@ -22,7 +23,8 @@ void free_node(void* node) { ::operator delete(node, sizeof(ModuleNode)); }
 // Destroys what the node owns except its imports: the pair first, the artifact last, because the
 // parent or the artifact may be the last owner of the runtime.
 void finish(ModuleNode& node) {
-  if (const auto* table = node.table.load(std::memory_order_acquire)) table->destroy(node.self);
+  if (const auto* table = node.table.load(std::memory_order_acquire))
+    call_destroy("a module", [&] { table->destroy(node.self); });
   node.parent = {};
   node.artifact.reset();
 }

@@ -17,8 +17,7 @@ struct TracedFunction {
 
 void destroy(void* self) {
   const std::unique_ptr<TracedFunction> traced(static_cast<TracedFunction*>(self));
-  const gantry_function& target = traced->target;
-  if (target.table->destroy) target.table->destroy(target.self);
+  destroy_target(traced->target);
 }
 
 // The span also ends if the callee violates the ABI and throws.

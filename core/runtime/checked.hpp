@@ -10,6 +10,8 @@
 // address, and no size or number wraps around an address.
 #pragma once
 
+#include "core/tensor/object.hpp"
+
 #include <gantry/abi_boundary.hpp>
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
@@ -27,9 +29,6 @@ namespace gantry {
 // Checks a text that a struct or a call has.
 //
 // returns  INVALID  its size is not 0 and its address is, or the size exceeds every memory (ARGUMENT_KIND)
-inline bool is_text(const gantry_bytes& text) {
-  return (text.data != nullptr || text.size == 0) && text.size <= PTRDIFF_MAX;
-}
 Status check_text(const gantry_bytes& text, std::string_view function, std::string_view name);
 // Checks a required pointer.
 //

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/payload.hpp"
 
+#include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
@@ -27,7 +28,7 @@ struct NewModule {
   NewModule(const NewModule&) = delete;
   NewModule& operator=(const NewModule&) = delete;
   ~NewModule() {
-    if (table != nullptr) table->destroy(pair.self);
+    if (table != nullptr) call_destroy("a module", [&] { table->destroy(pair.self); });
   }
 };
 
@@ -102,7 +103,7 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
     // called.
     const gantry_module_table* const theirs = made.pair.table;
     if (copied.error().code == Code::exhausted && GANTRY_HAS(theirs, destroy) && theirs->destroy) {
-      theirs->destroy(made.pair.self);
+      call_destroy("a module", [&] { theirs->destroy(made.pair.self); });
     }
     return std::move(copied).error();
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/tensor/object.hpp"
 
-#include "core/base/process_end.hpp"
+#include "core/base/call_destroy.hpp"
 
 #include <gantry/byte_count.hpp>
 
@@ -37,8 +37,7 @@ void destroy_opaque(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_CONTENT) != 0 && object->type != nullptr) {
     // While the process ends, no plugin function is called; the object is not freed.
     if (!plugins_may_run()) return;
-    const NoCancellation guard;
-    object->type->destroy(object->self);
+    call_destroy(object->type->name, [&] { object->type->destroy(object->self); });
   }
   destroy_object<OpaqueObject>(self, flags);
 }
@@ -77,7 +76,7 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
     if (item.p == nullptr) return invalid("item ", index, " is a text at address 0");
     gantry_bytes text{};
     gantry_value_bytes(&item, &text);
-    if ((text.data == nullptr && text.size != 0) || text.size > PTRDIFF_MAX)
+    if (!is_text(text))
       return invalid("item ", index, " is a text of ", text.size,
                      " bytes, which its address has not");
     const std::int32_t kind = item.kind == GANTRY_CSTRING ? GANTRY_STRING : GANTRY_BYTES;

@@ -244,6 +244,11 @@ inline gantry_object fresh_header(std::int32_t kind, void (*deleter)(void*, std:
   return {kFreshCounts, kind, 0, deleter};
 }
 
+// Whether a text has bytes at its address, and no more than a memory can have.
+inline bool is_text(const gantry_bytes& text) {
+  return (text.data != nullptr || text.size == 0) && text.size <= PTRDIFF_MAX;
+}
+
 // The deleter of an object that may own others: however deep they are nested, releasing them takes little stack.
 //
 // destroy  [in]   destroys the content, frees the memory, or both; is called later if many objects are being deleted

@@ -55,6 +55,19 @@ TEST_F(ForeignTensor, MayOutliveItsRuntimeHandle) {
   EXPECT_EQ(tensor_text(*tensor.tensor()), "float32[2, 3]");
 }
 
+TEST_F(ForeignTensor, MayThrowWhereItIsDestroyed) {
+  const gantry_tensor what = test::tensor_of(elements, shape);
+  ASSERT_EQ(embed().tensor_foreign(
+                runtime.get(), &what, 24, 0, nullptr, [](void*) { throw 1; }, &made, nullptr),
+            GANTRY_OK);
+  ::testing::internal::CaptureStderr();
+
+  gantry_release(made.object);
+
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("destroy of a memory of tensor_foreign throws: "));
+}
+
 TEST_F(ForeignTensor, NeedsNoDestroy) {
   const gantry_tensor what = test::tensor_of(elements, shape);
 

@@ -208,6 +208,22 @@ TEST_F(EmbedFunction, IsDestroyedAfterAFailure) {
   EXPECT_EQ(destroyed, 3);
 }
 
+constexpr gantry_function_table throws_at_its_end = {
+    .struct_size = sizeof(gantry_function_table),
+    .flags = 0,
+    .destroy = [](void*) { throw std::runtime_error("half freed"); },
+    .call = twice.call};
+
+TEST_F(EmbedFunction, MayThrowWhereItIsDestroyed) {
+  expect_ok(add("test.throws", {nullptr, &throws_at_its_end}));
+  ::testing::internal::CaptureStderr();
+
+  runtime = ObjectRef();
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "gantry: destroy of a function throws: half freed; what it has not freed is lost\n");
+}
+
 TEST_F(EmbedFunction, RequiresATableWithCall) {
   expect_error(add("f", {}), Code::invalid, "ARGUMENT_KIND",
                "function_add: the table of function \"f\" is NULL");

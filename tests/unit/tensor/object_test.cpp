@@ -57,6 +57,21 @@ TEST(Object, BeginsWithOneStrongAndOneWeakReference) {
   EXPECT_EQ(text.get().object->kind, GANTRY_STRING);
 }
 
+TEST(Object, IsFreedThoughItsDestroyThrows) {
+  const gantry_object_type type = {.struct_size = sizeof(gantry_object_type),
+                                   .flags = 0,
+                                   .name = "acme.Table",
+                                   .destroy = [](void*) { throw 1; }};
+  ObjectPtr object = new_opaque(&type, nullptr, {}).value();
+  ::testing::internal::CaptureStderr();
+
+  object = {};
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "gantry: destroy of acme.Table throws: exception that is not a std::exception; what it "
+            "has not freed is lost\n");
+}
+
 TEST(Object, TextKeepsEveryByteAndEndsWithNul) {
   // too long for the cache of the allocator, whose memory M_PERTURB does not fill
   const std::string bytes = std::string("a\0b", 3) + std::string(2000, 'c');
