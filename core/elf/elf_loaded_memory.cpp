@@ -35,9 +35,11 @@ class Loader {
 
   // DT_RELA. A word outside of writable segments is left.
   Status apply(std::span<const std::uint8_t> table) {
-    ByteReader in(table);
+    ByteReader in(table, table.empty() ? 0 : elf_.image().offset_in_file(table));
     while (!in.at_end()) {
+      const std::uint64_t at = in.offset();
       GANTRY_TRY(const auto entry, in.read_record<Relocation>("relocation"));
+      GANTRY_CHECK(check_addend(elf_, entry, at));
       if (const auto value = value_of(entry)) write(entry.address, *value);
     }
     return {};

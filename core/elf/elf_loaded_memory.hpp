@@ -33,7 +33,8 @@ struct LoadedMemory {
 };
 
 // elf      of x86-64 or aarch64
-// returns  malformed    segments that the linker does not accept; a table that is not inside the file
+// returns  malformed    segments that the linker does not accept; a table that is not inside the file;
+//                       a GLOB_DAT or JUMP_SLOT with an addend
 //          unsupported  another machine
 // costs    O(size of writable segments + relocations)
 Result<LoadedMemory> loaded_memory(const ElfFile& elf);

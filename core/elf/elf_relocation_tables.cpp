@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_relocation_tables.hpp"
 
+#include <gantry/quoted.hpp>
+
+#include <cstddef>
+#include <string_view>
+
 namespace gantry {
+
+Status check_addend(const ElfFile& elf, const Relocation& entry, std::uint64_t at) {
+  const SymbolRelocationTypes types = symbol_relocation_types(elf.machine());
+  const bool is_slot = entry.type == types.jump_slot;
+  if (entry.addend == 0 || (!is_slot && entry.type != types.address)) return {};
+  const std::string_view machine = elf.machine() == ElfMachine::x86_64 ? "X86_64" : "AARCH64";
+  const bool has_name = entry.symbol != 0 && entry.symbol <= elf.symbols().size();
+  const std::string_view name = has_name ? elf.symbols()[entry.symbol - 1].name : "";
+  return malformed(at + offsetof(Relocation, addend), "relocation R_", machine,
+                   is_slot ? "_JUMP_SLOT" : "_GLOB_DAT", " of symbol ", quoted(name),
+                   " has the addend ", Hex{std::uint64_t{entry.addend}}, ", expected 0");
+}
 
 Result<RelocationTables> relocation_tables(const ElfFile& elf) {
   namespace tag = dynamic_tag;

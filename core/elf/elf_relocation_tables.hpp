@@ -39,6 +39,14 @@ constexpr SymbolRelocationTypes symbol_relocation_types(ElfMachine machine) {
                                        : SymbolRelocationTypes{1026, 1025, 257, 1027};
 }
 
+// Checks that a relocation that writes the address of a symbol and nothing else, jump_slot or
+// address, has no addend: glibc adds it on aarch64 and ignores it on x86-64, and linkers write 0.
+//
+// elf      for x86-64 or aarch64
+// at       file offset of the relocation
+// returns  malformed, at the addend
+Status check_addend(const ElfFile& elf, const Relocation& entry, std::uint64_t at);
+
 // Tables that the file does not have are empty.
 struct RelocationTables {
   // DT_RELR: words

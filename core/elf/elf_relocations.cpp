@@ -29,7 +29,7 @@ enum class Kind : std::uint8_t {
   word,
   // writes 4 bytes
   half,
-  // writes the address of the symbol
+  // writes the address of the symbol; has no addend
   symbol,
   // copies a symbol of another library, which only programs do
   copy,
@@ -195,7 +195,7 @@ class Checker {
         return malformed(at + symbol_at, "relocation of type ", std::uint32_t{entry.type},
                          " names no symbol");
       }
-      if (entry.address % 8 == 0) return {};
+      if (entry.address % 8 == 0) return check_addend(elf_, entry, at);
       return malformed(at, "relocation of type ", std::uint32_t{entry.type}, " writes to address ",
                        Hex{std::uint64_t{entry.address}}, ", expected a multiple of 8");
     }

@@ -15,6 +15,7 @@ namespace gantry {
 // - writes to a writable segment, or to any with DT_TEXTREL, and not to the dynamic segment
 // - names a symbol of the table; a relocation for thread-local storage names a TLS symbol or none,
 //   and the library has a PT_TLS if the symbol is its own
+// - has no addend if it is a GLOB_DAT or a JUMP_SLOT
 // - is relative if it is one of the first DT_RELACOUNT
 //
 // elf      for this machine

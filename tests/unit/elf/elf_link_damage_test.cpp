@@ -356,6 +356,31 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"SlotNotAligned",
                [](File& f) { return f.put<U64>(f.at("plt"), f.address("got") - 4); },
                "relocation of type 7 writes to address 0x10464, expected a multiple of 8"},
+        Damage{"SlotWithAnAddend",
+               [](File& f) { return f.put<U64>(f.at("plt") + addend_at, 0x1000); },
+               "relocation R_X86_64_JUMP_SLOT of symbol \"outside\" has the addend 0x1000, "
+               "expected 0"},
+        Damage{"AddressWithAnAddend",
+               [](File& f) {
+                 f.put<U32>(f.rela(3) + kind_at, global_data);
+                 return f.put<U64>(f.rela(3) + addend_at, 8);
+               },
+               "relocation R_X86_64_GLOB_DAT of symbol \"outside\" has the addend 0x8, expected 0"},
+        Damage{"SlotWithAnAddendOnAarch64",
+               [](File& f) {
+                 f.make_aarch64();
+                 return f.put<U64>(f.at("plt") + addend_at, 0x1000);
+               },
+               "relocation R_AARCH64_JUMP_SLOT of symbol \"outside\" has the addend 0x1000, "
+               "expected 0"},
+        Damage{"AddressWithAnAddendOnAarch64",
+               [](File& f) {
+                 f.make_aarch64();
+                 f.put<U32>(f.rela(3) + kind_at, 1025);
+                 return f.put<U64>(f.rela(3) + addend_at, 8);
+               },
+               "relocation R_AARCH64_GLOB_DAT of symbol \"outside\" has the addend 0x8, expected "
+               "0"},
         Damage{"TlsOfAnotherSymbol", [](File& f) { return f.put<U32>(f.rela(4) + symbol_at, 2); },
                "relocation for thread-local storage names symbol 2, which is not thread-local"},
         Damage{"TlsWithoutSegment",

@@ -98,5 +98,21 @@ TEST(LoadedMemory, RefusesSegmentsThatOverlap) {
   EXPECT_EQ(memory.error().code, Code::malformed);
 }
 
+TEST(LoadedMemory, RefusesAnAddendThatOnlySomeMachinesAdd) {
+  LinkedFile file;
+  file.make_aarch64();
+  ASSERT_TRUE(loaded_memory(ElfFile::parse(file.bytes).value()).ok());
+  const std::uint64_t addend = file.put<std::uint64_t>(file.at("plt") + test::addend_at, 0x1000);
+
+  const Result<LoadedMemory> memory = loaded_memory(ElfFile::parse(file.bytes).value());
+
+  ASSERT_FALSE(memory.ok());
+  EXPECT_EQ(memory.error().code, Code::malformed);
+  EXPECT_EQ(memory.error().offset, addend);
+  EXPECT_EQ(memory.error().message,
+            "relocation R_AARCH64_JUMP_SLOT of symbol \"outside\" has the addend 0x1000, expected "
+            "0");
+}
+
 }  // namespace
 }  // namespace gantry

@@ -22,8 +22,8 @@ inline constexpr std::uint64_t type_at = 0, flags_at = 4, offset_at = 8, address
                                file_size_at = 32, memory_size_at = 40, alignment_at = 48;
 inline constexpr std::uint64_t kind_at = 8, symbol_at = 12, addend_at = 16;
 // Relocations of x86-64.
-inline constexpr std::uint32_t absolute = 1, copy = 5, jump_slot = 7, relative = 8, tls_offset = 18,
-                               half = 10, tls_descriptor = 36, indirect = 37;
+inline constexpr std::uint32_t absolute = 1, copy = 5, global_data = 6, jump_slot = 7, relative = 8,
+                               half = 10, tls_offset = 18, tls_descriptor = 36, indirect = 37;
 
 // A library with one segment, which contains every table that the linker reads.
 class LinkedFile {
@@ -117,6 +117,15 @@ class LinkedFile {
     put(header(spare) + flags_at, flags);
     put(header(spare) + address_at, address);
     put(header(spare) + memory_size_at, size);
+  }
+
+  // Makes the file one for aarch64, with the same relocations.
+  void make_aarch64() {
+    put<std::uint16_t>(18, 183);
+    for (std::uint64_t i = 0; i < 3; ++i) put<std::uint32_t>(rela(i) + kind_at, 1027);
+    put<std::uint32_t>(rela(3) + kind_at, 257);
+    put<std::uint32_t>(rela(4) + kind_at, 1030);
+    put<std::uint32_t>(at("plt") + kind_at, 1026);
   }
 
   std::vector<std::uint8_t> bytes;
