@@ -17,6 +17,8 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace gantry {
 namespace {
@@ -59,9 +61,24 @@ Failure start_error(const std::string& program, int number) {
       .native("errno", number);
 }
 
+// Returns the environment of this process with other values of some variables, "PATH=/bin".
+std::vector<char*> environment_with(std::span<std::string> changed) {
+  std::vector<char*> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    if (std::ranges::none_of(changed,
+                             [&](std::string_view each) { return each.starts_with(name); }))
+      environment.push_back(*entry);
+  }
+  for (std::string& each : changed) environment.push_back(each.data());
+  environment.push_back(nullptr);
+  return environment;
+}
+
 Result<pid_t> start(const std::filesystem::path& program, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search, int output,
-                    const sigset_t& signals) {
+                    const std::filesystem::path& directory, std::span<std::string> variables,
+                    int output, const sigset_t& signals) {
   SpawnActions actions;
   int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
   if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 1);
@@ -82,12 +99,7 @@ Result<pid_t> start(const std::filesystem::path& program, const std::vector<std:
   pid_t process = 0;
   // Compilers find their parts by this name and by PATH, in another working directory.
   arguments[0] = const_cast<char*>(program.c_str());
-  std::string path = concat("PATH=", absolute_search_path(search));
-  std::vector<char*> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    environment.push_back(std::string_view(*entry).starts_with("PATH=") ? path.data() : *entry);
-  }
-  environment.push_back(nullptr);
+  std::vector<char*> environment = environment_with(variables);
   failed = posix_spawn(&process, program.c_str(), actions.get(), attributes.get(), arguments.data(),
                        environment.data());
   if (failed != 0) return start_error(words.front(), failed);
@@ -111,16 +123,19 @@ void read_all(int from, std::size_t max, ProgramEnd& end) {
 
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
                                const std::filesystem::path& directory, std::size_t max_output,
-                               const ProgramSearch& search) {
+                               const ProgramSearch& search,
+                               const std::filesystem::path& temporary) {
   if (words.empty() || words.front().empty()) return invalid("program name is empty");
   GANTRY_TRY(const std::filesystem::path program, find_program(words.front(), search));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
+  std::vector<std::string> variables{concat("PATH=", absolute_search_path(search))};
+  if (!temporary.empty()) variables.push_back(concat("TMPDIR=", temporary.native()));
   std::optional<SignalsBlocked> blocked(std::in_place);
   GANTRY_TRY(const pid_t process,
-             start(program, words, directory, search, writing.get(), blocked->before()));
+             start(program, words, directory, variables, writing.get(), blocked->before()));
   Child child(process);
   blocked.reset();
   writing.close();

@@ -32,11 +32,13 @@ struct ProgramEnd {
 //                    never blocks on a full pipe
 // search      [in]   finds the program, before the working directory is changed. Its path replaces
 //                    PATH in the environment of the program, without relative directories
+// temporary   [in]   replaces TMPDIR in the environment of the program; empty: it is inherited
 // returns     unavailable, with errno, if the program cannot be started. A program that starts and
 //             fails is a success with a nonzero exit status or a signal. The failures of
 //             find_program()
 Result<ProgramEnd> run_program(const std::vector<std::string>& words,
                                const std::filesystem::path& directory, std::size_t max_output,
-                               const ProgramSearch& search = {});
+                               const ProgramSearch& search = {},
+                               const std::filesystem::path& temporary = {});
 
 }  // namespace gantry

@@ -5,6 +5,8 @@
 #include "core/base/signals_blocked.hpp"
 
 #include <gantry/descriptor.hpp>
+#include <gantry/ownership.hpp>
+#include <gantry/quoted.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -56,7 +58,33 @@ void remove_directory(int directory, const char* name) {
   }
 }
 
+// Checks that only this user and root can replace what is in a directory.
+Status check_directory(const fs::path& directory) {
+  std::error_code failed;
+  const fs::path whole = fs::absolute(directory, failed);
+  if (failed) return unavailable(failed.message());
+  return Ownership(TrustedOwners::of_user()).check(whole.string());
+}
+
 }  // namespace
+
+Result<TempDirectory> TempDirectory::in(const fs::path& directory, std::string_view name) {
+  const auto refused = [&](const Message& why) {
+    return unavailable("no directory for temporary files can be created in ",
+                       quoted(directory.native()), ": ", why,
+                       "; set the variable TMPDIR to a directory that no other user can change");
+  };
+  if (const Status trusted = check_directory(directory); !trusted.ok())
+    return refused(trusted.error().message).with_reason(trusted.error().reason);
+  auto made = beside(directory / name);
+  if (made.ok()) return made;
+  const int number = static_cast<int>(made.error().native_code);
+  return refused(std::strerror(number)).native("errno", number);
+}
+
+bool TempDirectory::is_safe_beside(const fs::path& target) {
+  return check_directory(directory_of(target)).ok();
+}
 
 Result<TempDirectory> TempDirectory::beside(const fs::path& target) {
   const fs::path directory = directory_of(target);

@@ -19,7 +19,8 @@ Status with_log(const Build& what, Status done, std::string_view log) {
 Status run_for(const Build& what, std::string_view subject, const std::vector<std::string>& words,
                const GeneratorTools& tools) {
   std::string log;
-  Status done = run_compiler(subject, words, tools.directory, tools.programs.search, &log);
+  Status done =
+      run_compiler(subject, words, {tools.directory, tools.scratch, tools.programs.search}, &log);
   return with_log(what, std::move(done), log);
 }
 

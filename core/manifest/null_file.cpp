@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/null_file.hpp"
 
-#include <sys/sysmacros.h>
+#include <gantry/ownership.hpp>
+
+#include <sys/stat.h>
 
 namespace gantry {
-
-bool is_null_device(const struct stat& about) {
-  return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
-}
 
 bool is_null_file(const std::string& path) {
   struct stat about {};

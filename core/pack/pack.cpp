@@ -284,8 +284,10 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
     const GraphPart* const graph_part = graph ? &*graph : nullptr;
 
-    const fs::path target = file.is_stream() ? options.temporary / "gantry-pack.so" : output;
-    GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
+    const bool is_beside = !file.is_stream() && TempDirectory::is_safe_beside(output);
+    GANTRY_TRY(TempDirectory directory,
+               is_beside ? TempDirectory::beside(output)
+                         : TempDirectory::in(options.temporary, "gantry-pack.so"));
     const Generators generators{.tools = {.programs = options.programs,
                                           .directory = recipe.directory,
                                           .scratch = directory.path(),

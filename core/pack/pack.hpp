@@ -62,7 +62,8 @@ struct PackOptions {
   std::function<void(std::string_view)> progress;
   // further files that the output must not replace
   InputFiles inputs;
-  // The directory of temporary files if the output is a stream; else the output's directory is.
+  // The directory of temporary files if the output is a stream, or if another user can change its
+  // directory; else the output's directory is.
   std::filesystem::path temporary = "/tmp";
 };
 

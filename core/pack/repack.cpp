@@ -320,8 +320,10 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     GANTRY_CHECK(repacking.build());
 
     const fs::path name = file.is_stream() ? source.file->path().filename() : output.filename();
-    const fs::path target = file.is_stream() ? options.temporary / name : output;
-    GANTRY_TRY(TempDirectory directory, TempDirectory::beside(target));
+    const bool is_beside = !file.is_stream() && TempDirectory::is_safe_beside(output);
+    GANTRY_TRY(TempDirectory directory, is_beside
+                                            ? TempDirectory::beside(output)
+                                            : TempDirectory::in(options.temporary, name.native()));
     // Errors of loading it have the name of the output.
     const fs::path written = directory / name.native();
     const bool is_read_again = repacking.is_read_again();
@@ -332,7 +334,7 @@ Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& l
     GANTRY_CHECK(repacking.check(checked));
     if (options.verify) GANTRY_CHECK(options.verify(checked));
     if (!is_read_again) GANTRY_CHECK(repacking.write(written));
-    if (!file.is_stream()) {
+    if (is_beside) {
       GANTRY_CHECK(move_into_place(written, output, options.inputs));
       return std::move(repacking).report();
     }

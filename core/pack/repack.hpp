@@ -56,7 +56,8 @@ struct RepackOptions {
   PackForm form = PackForm::library;
   // the files that the output must not replace: `source`, and those that the edits name
   InputFiles inputs;
-  // The directory of temporary files if the output is a stream; else the output's directory is.
+  // The directory of temporary files if the output is a stream, or if another user can change its
+  // directory; else the output's directory is.
   std::filesystem::path temporary = "/tmp";
   // Receives a line at the start of each step.
   std::function<void(std::string_view)> progress;

@@ -5,6 +5,8 @@
 #include "core/manifest/directory.hpp"
 #include "core/manifest/null_file.hpp"
 
+#include <gantry/ownership.hpp>
+
 #include <filesystem>
 #include <map>
 

@@ -11,7 +11,8 @@
 #pragma once
 
 #include "core/runtime/config.hpp"
-#include "core/trust/ownership.hpp"
+
+#include <gantry/result.hpp>
 
 #include <string>
 #include <vector>

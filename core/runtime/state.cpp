@@ -15,6 +15,7 @@
 #include "core/trust/trust.hpp"
 
 #include <gantry/note.h>
+#include <gantry/cache_directory.hpp>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>
@@ -65,7 +66,7 @@ LinkCacheOptions link_options(const std::string& cache_directory, const Environm
   if (!compiler.empty()) options.compiler = compiler;
   if (!environment.program_path.empty()) options.search.path = environment.program_path;
   if (!environment.temporary_directory.empty()) options.temporary = environment.temporary_directory;
-  options.log = [&log](const Message& text) { log.info(text); };
+  options.log = [&log](const Message& text) { log.warning(text); };
   return options;
 }
 
@@ -211,8 +212,17 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions option
   GANTRY_TRY(Config config,
              read_config({.file = options.config_file, .elevated = environment.elevated}));
   if (!config.environment) environment.forbid();
+  const std::string cache = cache_of(config, environment);
+  const Status usable = cache.empty() ? Status() : CacheDirectory(cache, {}).check();
+  if (!usable.ok()) config.cache = "none";
   auto state =
       std::make_shared<RuntimeState>(std::move(options), std::move(config), std::move(environment));
+  if (!usable.ok()) {
+    state->log.warning(
+        {usable.error().message,
+         "; set XDG_CACHE_HOME, or `cache` of the configuration, to a directory that "
+         "no other user can change"});
+  }
   state->devices.keep(state);
   for (const ConfigDevice& device : state->config.devices) {
     if (device.memory_limit_bytes == 0) continue;

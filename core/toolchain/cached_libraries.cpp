@@ -45,7 +45,13 @@ CachedLibraries::CachedLibraries(const std::string& directory, std::uint64_t max
                                  std::function<void(const Message&)> log)
     : files_(directory.empty() ? std::string() : concat(directory, "/linked"), library_suffix),
       max_bytes_(max_bytes),
-      log_(std::move(log)) {}
+      log_(std::move(log)) {
+  if (!is_used()) return;
+  if (const Status trusted = files_.check(); !trusted.ok()) {
+    if (log_) log_(trusted.error().message);
+    files_ = CacheDirectory({}, library_suffix);
+  }
+}
 
 CachedLibraries::File CachedLibraries::find(const Sha256& key) const {
   if (!is_used()) return nullptr;
@@ -73,8 +79,9 @@ CachedLibraries::File CachedLibraries::add(const Sha256& key,
   if (!is_used()) return nullptr;
   const std::string path = files_.path_of(hex_text(key));
   const Sha256 seal = seal_of(library, key);
-  if (const int failed = files_.write(path, {library, key, seal}, remove_on_signal); failed != 0) {
-    if (log_) log_({"cache file ", path, " cannot be written: ", std::strerror(failed)});
+  const Status written = files_.write(path, {library, key, seal}, remove_on_signal);
+  if (!written.ok()) {
+    if (log_) log_({"cache file ", path, " cannot be written: ", written.error().message});
     return nullptr;
   }
   files_.make_room(max_bytes_, concat(".", scratch_name, "."));
@@ -83,8 +90,13 @@ CachedLibraries::File CachedLibraries::add(const Sha256& key,
 
 Result<TempDirectory> CachedLibraries::new_directory() const {
   if (!is_used()) return unavailable("there is no cache");
-  if (const int failed = files_.create(); failed != 0) return unavailable(std::strerror(failed));
-  return TempDirectory::beside(std::filesystem::path(files_.path()) / scratch_name);
+  Result<TempDirectory> made = [&]() -> Result<TempDirectory> {
+    GANTRY_CHECK(files_.create());
+    return TempDirectory::beside(std::filesystem::path(files_.path()) / scratch_name);
+  }();
+  if (!made.ok() && log_)
+    log_({"no library is cached in ", files_.path(), ": ", made.error().message});
+  return made;
 }
 
 }  // namespace gantry

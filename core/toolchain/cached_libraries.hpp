@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linked libraries in the user's cache directory. What is found there is checked each time.
+// Linked libraries in the user's cache directory. What is found there is checked each time. A
+// directory that another user can change is not used, which is logged.
 //
 //     <cache>/linked/<key>.so   library, key, seal
 //
@@ -31,7 +32,7 @@ class CachedLibraries {
  public:
   using File = std::shared_ptr<const MappedFile>;
 
-  // directory  [in]   the user's cache directory; empty: nothing is cached
+  // directory  [in]   the user's cache directory; empty: nothing is cached, as if it is not used
   // max_bytes  [in]   of all libraries; the oldest are removed
   // log        [in]   may be empty
   CachedLibraries(const std::string& directory, std::uint64_t max_bytes,
@@ -48,7 +49,7 @@ class CachedLibraries {
   File add(const Sha256& key, std::span<const std::uint8_t> library) const;
 
   // Creates a directory in the cache in which a library can be linked. One that a killed process
-  // leaves is removed later.
+  // leaves is removed later. A failure is logged.
   //
   // returns  unavailable, not_found
   Result<TempDirectory> new_directory() const;

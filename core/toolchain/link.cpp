@@ -27,9 +27,9 @@ Error with_diagnostics(Error error, const ProgramEnd& end, std::string* log) {
 }  // namespace
 
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search,
-                    std::string* log) {
-  GANTRY_TRY(const ProgramEnd end, run_program(words, directory, max_diagnostics, search));
+                    const CompilerRun& run, std::string* log) {
+  GANTRY_TRY(const ProgramEnd end,
+             run_program(words, run.directory, max_diagnostics, run.search, run.scratch));
   if (end.signal != 0) {
     return with_diagnostics(
         unavailable(what, " ", quoted(words.front()), " is terminated by signal ", end.signal), end,
@@ -55,7 +55,7 @@ Status link_library(const LinkJob& job, std::string* log) {
   words.insert(words.end(), job.sources.begin(), job.sources.end());
   words.insert(words.end(), job.libraries.begin(), job.libraries.end());
 
-  return run_compiler("C compiler", words, job.directory, job.search, log);
+  return run_compiler("C compiler", words, {job.directory, job.scratch, job.search}, log);
 }
 
 }  // namespace gantry

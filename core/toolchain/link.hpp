@@ -19,7 +19,8 @@ struct LinkJob {
   std::vector<std::string> compiler = {"cc"};
   // the compiler's working directory: base of relative paths in `sources` and `flags`
   std::filesystem::path directory;
-  // directory of temporary files; neither its path nor `directory` affects the output
+  // directory of temporary files, also of the compiler; neither its path nor `directory` affects
+  // the output
   std::filesystem::path scratch;
   // files of any language that the compiler recognizes by suffix
   std::vector<std::string> sources;
@@ -32,18 +33,25 @@ struct LinkJob {
   ProgramSearch search;
 };
 
+// How a compiler runs.
+struct CompilerRun {
+  // its working directory
+  std::filesystem::path directory;
+  // of its temporary files, which another user must not replace
+  std::filesystem::path scratch;
+  // finds the program
+  ProgramSearch search;
+};
+
 // Runs a compiler and waits for it.
 //
 // what       [in]   for messages: "C compiler"
 // words      [in]   the program and its arguments
-// directory  [in]   its working directory
-// search     [in]   finds the program
 // log        [out]  after a failure: receives the diagnostics, which the error then lacks; may be
 //                   NULL
 // returns    the failures of link_library()
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, const ProgramSearch& search,
-                    std::string* log = nullptr);
+                    const CompilerRun& run, std::string* log = nullptr);
 
 // Compiles and links in one run with -shared -fPIC -O2. Equal input produces equal bytes. The
 // compiler inherits the environment of the process.

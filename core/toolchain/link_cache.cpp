@@ -210,9 +210,8 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
 
   auto in_cache = cache.new_directory();
   const bool is_cached = in_cache.ok();
-  GANTRY_TRY(
-      const TempDirectory scratch,
-      is_cached ? std::move(in_cache) : TempDirectory::beside(options_.temporary / scratch_name));
+  GANTRY_TRY(const TempDirectory scratch,
+             is_cached ? std::move(in_cache) : TempDirectory::in(options_.temporary, scratch_name));
   const fs::path output = scratch / "library.so";
   GANTRY_CHECK(link_in(scratch.path(), files, output, options_, compiler));
 

@@ -43,7 +43,7 @@ struct LinkCacheOptions {
   std::string directory;
   // of the libraries in the cache; the oldest are removed
   std::uint64_t max_bytes = std::uint64_t{2} << 30;
-  // where the compiler runs if there is no cache
+  // where the compiler runs if there is no cache; see TempDirectory::in()
   std::filesystem::path temporary = "/tmp";
   // a program and its first arguments
   std::vector<std::string> compiler = {"cc"};

@@ -12,9 +12,9 @@
 #include "core/base/mapped_file.hpp"
 #include "core/manifest/candidate.hpp"
 #include "core/trust/lock_file.hpp"
-#include "core/trust/ownership.hpp"
 #include "core/trust/trust_file.hpp"
 
+#include <gantry/ownership.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 
 #include "tools/conformance/case.hpp"
 
+#include "core/base/temp_directory.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +17,10 @@ namespace fs = std::filesystem;
 
 Result<Scratch> Scratch::create() {
   std::string name = (fs::temp_directory_path() / "gantry-conformance.XXXXXX").string();
+  if (!TempDirectory::is_safe_beside(name)) {
+    return unavailable("another user can change the path of ", name,
+                       "; set the variable TMPDIR to a directory that no other user can change");
+  }
   if (::mkdtemp(name.data()) == nullptr)
     return unavailable("cannot create ", name, ": ", std::strerror(errno));
   return Scratch(std::move(name));

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gantry/cache_directory.hpp - a directory of files of one suffix, which any process may remove at
-// any time; DiskCache stores contents in one.
+// any time; DiskCache stores contents in one. It is used only if no other user but root can change
+// what its path leads to.
 //
 // thread   any; several processes may use one directory
 #pragma once
 
 #include <gantry/concat.hpp>
 #include <gantry/descriptor.hpp>
+#include <gantry/ownership.hpp>
+#include <gantry/result.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
@@ -42,18 +46,32 @@ class CacheDirectory {
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const { return concat(path_, '/', name, suffix_); }
 
+  // Checks every component of the path that exists: only this user and root can change it.
+  //
+  // returns  unavailable, reason PERMISSIONS, with the component, its owner and its mode
+  // costs    one lstat() for each component
+  Status check() const {
+    std::error_code failed;
+    const std::filesystem::path whole = std::filesystem::absolute(path_, failed);
+    if (failed) return refused(failed.message());
+    Status trusted = Ownership(TrustedOwners::of_user()).check(whole.string());
+    return trusted.ok() ? std::move(trusted) : refused(trusted.error().message);
+  }
+
   // Creates every missing directory of the path with access for this user only.
   //
-  // returns  0 or an errno
-  int create() const {
+  // returns  as check(); unavailable with errno
+  Status create() const {
+    GANTRY_CHECK(check());
     std::string path;
     for (const auto& part : std::filesystem::path(path_)) {
       path = (std::filesystem::path(path) / part).string();
       if (mkdir(path.c_str(), S_IRWXU) != 0 && errno != EEXIST && errno != EISDIR &&
           access(path.c_str(), F_OK) != 0)
-        return errno;
+        return failure(errno);
     }
-    return 0;
+    // Another user may have created a missing one in a directory such as /tmp.
+    return check();
   }
 
   // What is kept while a file is unfinished: a process that removes its files when a signal ends it
@@ -65,15 +83,15 @@ class CacheDirectory {
   //
   // path     [in]   as path_of() returns it; a file of that name is replaced
   // parts    [in]   of the content, in order
-  // returns  0 or an errno
+  // returns  as create()
   // costs    one fsync
-  int write(const std::string& path, std::initializer_list<std::span<const std::uint8_t>> parts,
-            const Guard& guard = {}) const {
-    if (const int failed = create(); failed != 0) return failed;
+  Status write(const std::string& path, std::initializer_list<std::span<const std::uint8_t>> parts,
+               const Guard& guard = {}) const {
+    GANTRY_CHECK(create());
     std::string beside = concat(path_, "/XXXXXX", suffix_, unfinished);
     const std::size_t tail = suffix_.size() + unfinished.size();
     const Descriptor file(mkostemps(beside.data(), static_cast<int>(tail), O_CLOEXEC));
-    if (!file) return errno;
+    if (!file) return failure(errno);
     const std::shared_ptr<void> guarded = guard ? guard(beside) : nullptr;
     int failed = 0;
     for (const std::span<const std::uint8_t> part : parts) {
@@ -81,8 +99,9 @@ class CacheDirectory {
     }
     if (failed == 0 && fsync(file.get()) != 0) failed = errno;
     if (failed == 0 && rename(beside.c_str(), path.c_str()) != 0) failed = errno;
-    if (failed != 0) unlink(beside.c_str());
-    return failed;
+    if (failed == 0) return {};
+    unlink(beside.c_str());
+    return failure(failed);
   }
 
   // Opens a file that is there. A link is not followed.
@@ -144,6 +163,13 @@ class CacheDirectory {
 
  private:
   static constexpr std::string_view unfinished = ".tmp";
+
+  Failure refused(const Message& why) const {
+    return unavailable("cache directory ", path_, " is not used: ", why).with_reason("PERMISSIONS");
+  }
+  static Failure failure(int number) {
+    return unavailable(std::strerror(number)).native("errno", number);
+  }
 
   std::string path_;
   std::string_view suffix_;

@@ -18,7 +18,7 @@
 // atomically, by rename, and checked when they are read; a damaged file is logged and ignored. No
 // function fails: nothing is cached if the directory is empty or cannot be written. The checksum
 // detects damage, not attacks; therefore only files that are owned by this user and not writable by
-// others are read.
+// others are read, in a directory whose path no other user can change.
 //
 // thread   any; several processes may use one directory
 #pragma once
@@ -92,6 +92,10 @@ class DiskCache {
   // costs    one read of the file
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
     if (options_.directory.empty()) return std::nullopt;
+    if (const Status trusted = files_.check(); !trusted.ok()) {
+      log_unused(trusted.error().message);
+      return std::nullopt;
+    }
     const std::string path = path_of(key);
     const Descriptor file = CacheDirectory::open_file(path);
     if (!file) {
@@ -106,14 +110,16 @@ class DiskCache {
 
   // Stores a content and replaces an earlier one of the key.
   //
-  // returns  false if the content is not stored. The first failed write is logged
+  // returns  false if the content is not stored. The first failure is logged
   // costs    one write, one fsync, and one stat for every file in the directory
   bool store(std::string_view key, std::span<const std::uint8_t> content) {
     if (options_.directory.empty() || content.size() > options_.max_file_bytes) return false;
     const std::string path = path_of(key);
-    if (const int error = write(path, key, content); error != 0) {
-      if (!write_failure_logged_.exchange(true))
-        log({"cache file ", path, " cannot be written: ", std::strerror(error)});
+    if (const Status written = write(path, key, content); !written.ok()) {
+      const Error& error = written.error();
+      log_unused(error.reason.empty()
+                     ? Message("cache file ", path, " cannot be written: ", error.message)
+                     : error.message);
       return false;
     }
     files_.make_room(options_.max_bytes);
@@ -122,7 +128,7 @@ class DiskCache {
 
   // Removes the content of a key, for example after a driver has rejected the binary.
   void remove(std::string_view key) const {
-    if (!options_.directory.empty()) unlink(path_of(key).c_str());
+    if (!options_.directory.empty() && files_.check().ok()) unlink(path_of(key).c_str());
   }
 
  private:
@@ -141,6 +147,10 @@ class DiskCache {
 
   void log(const Message& text) const {
     if (options_.log) options_.log(text);
+  }
+  // Logs once why the directory is not used.
+  void log_unused(const Message& why) const {
+    if (!unused_logged_.exchange(true)) log(why);
   }
   void ignore(std::string_view path, const Message& why) const {
     log({"cache file ", path, " is ignored: ", why});
@@ -181,9 +191,8 @@ class DiskCache {
                                      bytes.begin() + static_cast<std::ptrdiff_t>(checked));
   }
 
-  // Returns 0 or an errno.
-  int write(const std::string& path, std::string_view key,
-            std::span<const std::uint8_t> content) const {
+  Status write(const std::string& path, std::string_view key,
+               std::span<const std::uint8_t> content) const {
     std::string bytes(magic);
     put(bytes, key.size());
     bytes.append(key);
@@ -197,7 +206,7 @@ class DiskCache {
 
   Options options_;
   CacheDirectory files_;
-  std::atomic<bool> write_failure_logged_{false};
+  mutable std::atomic<bool> unused_logged_{false};
 };
 
 }  // namespace gantry

@@ -167,6 +167,38 @@ TEST_F(DiskCacheTest, IgnoresAFileOfAnotherUser) {
 }
 
 // The content is on the disk before its name is.
+TEST_F(DiskCacheTest, IsNotUsedWhereOthersCanReplaceADirectory) {
+  DiskCache(options()).store("key", Bytes{1});
+  fs::permissions(root_ / "deep", fs::perms::group_write | fs::perms::others_write,
+                  fs::perm_options::add);
+  DiskCache cache(options());
+
+  EXPECT_EQ(cache.load("key"), std::nullopt);
+  EXPECT_FALSE(cache.store("other", Bytes{2}));
+  cache.remove("key");
+
+  EXPECT_EQ(file_count(), 1u);
+  const std::string deep = (root_ / "deep").string();
+  EXPECT_THAT(log_, ElementsAre(concat("cache directory ", deep, "/opencl is not used: directory ",
+                                       deep, ", on the path of ", deep,
+                                       "/opencl, has mode 0722 (owner uid ", geteuid(),
+                                       "), and others than its owner may write to it: chmod go-w "
+                                       "it")));
+}
+
+TEST_F(DiskCacheTest, IsNotUsedInADirectoryOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can change owners";
+  fs::create_directories(root_ / "deep");
+  fs::permissions(root_ / "deep", fs::perms::all);
+  ASSERT_EQ(chown((root_ / "deep").c_str(), 12345, 12345), 0);
+
+  EXPECT_FALSE(DiskCache(options()).store("key", Bytes{1}));
+
+  EXPECT_TRUE(fs::is_empty(root_ / "deep"));
+  EXPECT_THAT(log_, ElementsAre(HasSubstr(" is owned by uid 12345 (mode 0777), trusted is uid 0: "
+                                          "change its owner")));
+}
+
 TEST_F(DiskCacheTest, WritesAFileBeforeItsName) {
   DiskCache cache(options());
   test::file_calls = {.records = true};

@@ -357,7 +357,7 @@ TEST_P(SignedLibrary, IsRefused) {
   std::vector<std::string> words = {"objcopy"};
   words.insert(words.end(), GetParam().words.begin(), GetParam().words.end());
   words.push_back(path);
-  ASSERT_TRUE(run_compiler("objcopy", words, temp().path(), {}).ok());
+  ASSERT_TRUE(run_compiler("objcopy", words, {temp().path(), temp().path(), {}}).ok());
 
   const Error error = refuse(path);
 

@@ -267,6 +267,18 @@ TEST_F(RuntimeYaml, SetsTheCacheDirectory) {
   EXPECT_EQ(value_text(value), (directory / "here").native());
 }
 
+TEST_F(RuntimeYaml, SetsNoCacheDirectoryThatOthersCanReplace) {
+  std::filesystem::create_directory(directory / "here");
+  std::filesystem::permissions(directory / "here", std::filesystem::perms::all);
+  Runtime runtime = runtime_with("cache: here");
+  const gantry_value value = option_of(runtime, "cache_directory");
+
+  EXPECT_EQ(value_text(value), "");
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("cache directory " + (directory / "here").string() +
+                                              " is not used: "),
+                                    HasSubstr("set XDG_CACHE_HOME"))));
+}
+
 TEST_F(RuntimeYaml, DisablesTheCache) {
   Runtime runtime = runtime_with("cache: none");
   const gantry_value value = option_of(runtime, "cache_directory");

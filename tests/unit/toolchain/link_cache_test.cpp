@@ -230,6 +230,45 @@ TEST_F(LinkedLibrary, IsNotOneThatOthersCanWrite) {
       log_, ElementsAre("cache file " + path.native() + " is ignored: another user can write it"));
 }
 
+TEST_F(LinkedLibrary, IsNotKeptWhereOthersCanReplaceIt) {
+  ASSERT_TRUE(link("int one(void) { return 1; }").ok());
+  fs::permissions(linked(), fs::perms::all);
+
+  const auto library = link("int one(void) { return 1; }");
+
+  ASSERT_TRUE(library.ok()) << library.error().message;
+  EXPECT_EQ((*library)->path(), "model.tar");
+  EXPECT_EQ(runs(), 2u);
+  EXPECT_THAT(
+      log_, ElementsAre(AllOf(StartsWith("cache directory " + linked().native() + " is not used: "),
+                              HasSubstr(" has mode 0777 "))));
+  EXPECT_THAT(files_in(linked()), SizeIs(1));
+}
+
+TEST_F(LinkedLibrary, IsNotLinkedWhereOthersCanReplaceIt) {
+  fs::permissions(temporary(), fs::perms::all);
+  LinkCacheOptions none = options();
+  none.directory.clear();
+  const LinkInput file = input_of("lib0.c", "int one(void) { return 1; }");
+
+  const auto library = LinkCache(none).link("model.tar", {&file, 1});
+
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().reason, "PERMISSIONS");
+  EXPECT_THAT(library.error().message, HasSubstr("set the variable TMPDIR"));
+  EXPECT_EQ(runs(), 0u);
+}
+
+// Also if TMPDIR of the process is one that others can write to.
+TEST_F(LinkedLibrary, HasTheCompilersTemporaryFilesInItsDirectory) {
+  test::write_file(temp_ / "cc", "#!/bin/sh\necho $TMPDIR > '" + (temp_ / "tmpdir").native() +
+                                     "'\nexec /usr/bin/cc \"$@\"\n");
+
+  ASSERT_TRUE(link("int one(void) { return 1; }").ok());
+
+  EXPECT_THAT(test::file_text(temp_ / "tmpdir"), StartsWith((linked() / ".link.").native()));
+}
+
 TEST_F(LinkedLibrary, RemovesTheOldestAboveTheLimit) {
   const auto oldest = link("int one(void) { return 1; }").value();
   fs::last_write_time(oldest->path(), fs::file_time_type::clock::now() - std::chrono::hours(2));
@@ -349,8 +388,9 @@ TEST_F(LinkedLibrary, NeedsTheCppLibraryOnlyForCpp) {
 
 TEST_F(LinkedLibrary, HasTheCppLibraryIfAnObjectImportsIt) {
   test::write_file(temp_ / "lib0.cc", "int* one() { return new int(1); }\n");
-  const Status compiled = run_compiler(
-      "C++ compiler", {"/usr/bin/cc", "-c", "-fPIC", "-o", "lib0.o", "lib0.cc"}, temp_.path(), {});
+  const Status compiled =
+      run_compiler("C++ compiler", {"/usr/bin/cc", "-c", "-fPIC", "-o", "lib0.o", "lib0.cc"},
+                   {temp_.path(), temporary(), {}});
   ASSERT_TRUE(compiled.ok()) << compiled.error().message;
   const auto object = test::read_file(temp_ / "lib0.o");
   const LinkInput file{"lib0.o", object};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/ownership.hpp"
+#include <gantry/ownership.hpp>
 
 #include "tests/support/files.hpp"
 
