@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Compares sdk/EMBED.md with the program that it contains, installs what an embedder needs into an empty prefix, builds
-# sdk/embed/digits.c against the installed header with nothing but pkg-config, runs the commands of the page, and compares
-# the digits that they print with TVM's.
+# Compares sdk/EMBED.md with the program that it contains and with the functions that the library exports, installs what an
+# embedder needs into an empty prefix, builds sdk/embed/digits.c against the installed header with nothing but pkg-config, runs
+# the commands of the page, and compares the digits that they print with TVM's.
 #
 # usage: c_program_test.sh SOURCE_DIR BUILD_DIR
 set -eu
@@ -12,6 +12,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "embed: FAILED: $*" >&2; exit 1; }
 
+for function in $(nm -D --defined-only "$build/lib/libgantry.so" | sed 's/.* //; s/@.*//'); do
+  grep -q "\`$function\`" "$source/sdk/EMBED.md" || fail "EMBED.md does not name $function, which the library exports"
+done
 awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' "$source/sdk/EMBED.md" | cmp - "$source/sdk/embed/digits.c" ||
   fail "EMBED.md and digits.c differ"
 
@@ -28,10 +31,11 @@ cc -std=c11 -Wall -Wextra -Wpedantic -Werror -o "$work/digits" "$source/sdk/embe
 golden=$source/tests/golden/data/tvm-0.12
 export LD_LIBRARY_PATH=$libdir
 mkdir "$work/page"
-cp "$source/sdk/embed/digits.c" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" "$work/page"
+cp "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" "$work/page"
 awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$source/sdk/EMBED.md" >"$work/commands"
 grep -q '^\./digits ' "$work/commands" || fail "EMBED.md has no command that runs the program"
-(cd "$work/page" && sh -eu "$work/commands") >"$work/answers" || fail "running the commands of EMBED.md"
+(cd "$work/page" && env -u PKG_CONFIG_PATH -u LD_LIBRARY_PATH PREFIX="$work/prefix" sh -eu "$work/commands") >"$work/answers" ||
+  fail "running the commands of EMBED.md"
 cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the results differ from TVM's"
 
 # Errors are printed and the status is 1.
