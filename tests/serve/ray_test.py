@@ -164,7 +164,11 @@ def test_dataset_gets_the_outputs(cluster):
     rows = rows.repartition(6).zip(ray.data.range(len(images)))
 
     done = rows.map_batches(
-        Predictor, fn_constructor_args=[str(DIGITS)], concurrency=2, num_cpus=1, batch_size=50
+        Predictor,
+        fn_constructor_args=[str(DIGITS)],
+        compute=ray.data.ActorPoolStrategy(size=2),
+        num_cpus=1,
+        batch_size=50,
     ).take_all()
 
     done.sort(key=lambda row: row["id"])

@@ -153,7 +153,8 @@ def app(arguments: Arguments) -> serve.Application:
 class Predictor:
     """Adds the outputs of a model to the rows of a dataset.
 
-    dataset.map_batches(Predictor, fn_constructor_args=[path], concurrency=3, num_cpus=1)
+    actors = ray.data.ActorPoolStrategy(size=3)
+    dataset.map_batches(Predictor, fn_constructor_args=[path], compute=actors, num_cpus=1)
     """
 
     def __init__(self, path: str, **arguments):
