@@ -100,6 +100,9 @@ ours=$(. /etc/os-release && echo "${VERSION_ID:-}")
 for deb in "$work"/debs/*.deb; do
   case $(dpkg-deb -f "$deb" Version) in *"~"*"$ours") ;; *) [ -z "$ours" ] || fail "$(basename "$deb") has the version $(dpkg-deb -f "$deb" Version)" ;; esac
 done
+# The last instruction decides; a number, because Kubernetes compares no names with runAsNonRoot.
+user=$(sed -n 's/^USER //p' "$source/tools/package/Containerfile" | tail -n 1)
+[ "${user:-0}" -gt 0 ] 2>/dev/null || fail "the image runs as \"${user:-root}\", expected the number of a user other than root"
 "$source/tools/package/tarball" "$build" "$work/tar" >"$work/log" 2>&1 || { cat "$work/log"; fail "tools/package/tarball"; }
 mkdir "$work/unpacked"
 tar -xzf "$work"/tar/gantry-*.tar.gz --strip-components=1 -C "$work/unpacked"
