@@ -13,7 +13,7 @@ namespace gantry {
 namespace {
 
 constexpr std::uint64_t ar_magic_bytes = 8;
-constexpr std::uint64_t tar_block = 512;
+constexpr std::uint64_t tar_block = tar_header_bytes;
 // of a GNU long name or a pax header
 constexpr std::uint64_t max_long_name = 64 * 1024;
 
@@ -184,6 +184,10 @@ std::string_view special_noun(char type) {
 }
 
 }  // namespace
+
+bool is_tar(std::span<const std::uint8_t> bytes) {
+  return bytes.size() >= 262 && as_text(bytes.subspan(257, 5)) == "ustar";
+}
 
 Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t> bytes,
                                                    std::uint64_t max_members) {

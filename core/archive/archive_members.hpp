@@ -5,6 +5,7 @@
 
 #include <gantry/result.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -30,6 +31,12 @@ struct ArchiveMember {
 // A member of an empty file has 60 bytes in an ar archive and 512 in a tar archive, and its
 // description about a hundred.
 constexpr std::uint64_t max_archive_members = 65536;
+
+// of the header of a member of a tar archive
+constexpr std::size_t tar_header_bytes = 512;
+
+// True if the bytes begin as a tar archive does: all forms but that of Unix v7.
+bool is_tar(std::span<const std::uint8_t> bytes);
 
 // The members of an ar archive, without its symbol and name tables.
 //

@@ -8,13 +8,14 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <vector>
+#include <system_error>
 
 namespace gantry {
 namespace {
@@ -70,6 +71,27 @@ class Inflater {
   bool ended_ = false;
 };
 
+// Decompresses into an open file.
+//
+// failure  [in]   the error of a failed write, of its number
+template <class WriteFailure>
+Status inflate_to(int file, std::span<const std::uint8_t> bytes, std::uint64_t limit,
+                  const WriteFailure& failure) {
+  Inflater inflater(bytes);
+  GANTRY_CHECK(inflater.open());
+  std::vector<std::uint8_t> piece(kPieceBytes);
+  for (std::uint64_t total = 0;;) {
+    GANTRY_TRY(const std::size_t size, inflater.read(piece));
+    if (size == 0) return {};
+    if (size > limit - total) {
+      return malformed(no_offset, "gzip data have more than ", limit, " bytes after decompression");
+    }
+    total += size;
+    if (const int failed = write_all(file, std::span(piece).first(size)); failed != 0)
+      return failure(failed);
+  }
+}
+
 }  // namespace
 
 bool is_gzip(std::span<const std::uint8_t> bytes) {
@@ -88,24 +110,33 @@ Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> b
     if (!file) return cannot_write(directory, errno);
     ::unlink(name.c_str());
   }
+  GANTRY_CHECK(inflate_to(file.get(), bytes, limit,
+                          [&](int number) { return cannot_write(directory, number); }));
+  return MappedFile::open(concat("/proc/self/fd/", file.get()));
+}
+
+Result<std::shared_ptr<const MappedFile>> gunzip_to_memory(std::span<const std::uint8_t> bytes,
+                                                           const std::filesystem::path& path,
+                                                           std::uint64_t limit) {
+  const auto no_memory = [&](int number) {
+    return exhausted(path.native(), " cannot be decompressed into memory: ",
+                     std::generic_category().message(number))
+        .native("errno", number);
+  };
+  Descriptor memory(::memfd_create("gantry-gunzip", MFD_CLOEXEC));
+  if (!memory) return no_memory(errno);
+  GANTRY_CHECK(inflate_to(memory.get(), bytes, limit, no_memory));
+  return MappedFile::adopt(std::move(memory), path);
+}
+
+Result<std::vector<std::uint8_t>> gunzip_start(std::span<const std::uint8_t> bytes,
+                                               std::size_t size) {
   Inflater inflater(bytes);
   GANTRY_CHECK(inflater.open());
-  std::vector<std::uint8_t> piece(kPieceBytes);
-  for (std::uint64_t total = 0;;) {
-    GANTRY_TRY(const std::size_t size, inflater.read(piece));
-    if (size == 0) break;
-    if (size > limit - total) {
-      return malformed(no_offset, "gzip data have more than ", limit, " bytes after decompression");
-    }
-    total += size;
-    for (std::size_t done = 0; done < size;) {
-      const ssize_t written = ::write(file.get(), piece.data() + done, size - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return cannot_write(directory, errno);
-      done += static_cast<std::size_t>(written);
-    }
-  }
-  return MappedFile::open(concat("/proc/self/fd/", file.get()));
+  std::vector<std::uint8_t> start(size);
+  GANTRY_TRY(const std::size_t read, inflater.read(start));
+  start.resize(read);
+  return start;
 }
 
 }  // namespace gantry

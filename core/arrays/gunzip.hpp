@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace gantry {
 
@@ -26,5 +27,19 @@ bool is_gzip(std::span<const std::uint8_t> bytes);
 Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> bytes,
                                                  const std::filesystem::path& directory,
                                                  std::uint64_t limit);
+
+// The same in memory.
+//
+// path       [in]   of the gzip file, for messages and MappedFile::path()
+// returns    as gunzip(); exhausted: no memory or descriptor
+Result<std::shared_ptr<const MappedFile>> gunzip_to_memory(std::span<const std::uint8_t> bytes,
+                                                           const std::filesystem::path& path,
+                                                           std::uint64_t limit);
+
+// Decompresses the first `size` bytes, or all if there are fewer.
+//
+// returns    malformed    the data are damaged or truncated before that
+Result<std::vector<std::uint8_t>> gunzip_start(std::span<const std::uint8_t> bytes,
+                                               std::size_t size);
 
 }  // namespace gantry

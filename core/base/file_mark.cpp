@@ -14,8 +14,15 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view compile_model =
-    "compile it to a shared library, for example with Apache TVM (tvmc compile)";
-constexpr std::string_view unpack_file = "unpack it and use the file in it";
+    "compile it to a shared library, for example with Apache TVM in Python (tvm.compile, "
+    "export_library)";
+constexpr std::string_view compile_onnx =
+    "compile it to a shared library, for example with Apache TVM in Python "
+    "(tvm.relax.frontend.onnx.from_onnx, tvm.compile, export_library)";
+constexpr std::string_view compile_torch =
+    "compile it to a shared library, for example with Apache TVM in Python "
+    "(tvm.relax.frontend.torch.from_exported_program, tvm.compile, export_library)";
+constexpr std::string_view unpack_archive = "unpack it and use one of the files in it";
 
 struct Mark {
   std::size_t at;
@@ -28,15 +35,15 @@ constexpr Mark marks[] = {
     {0, "GGUF"sv, {"a GGUF model", compile_model}},
     {4, "TFL3"sv, {"a TensorFlow Lite model", compile_model}},
     {0, "\x89HDF"sv, {"an HDF5 file, for example a Keras model", compile_model}},
-    {0, "\x80\x02\x8a\x0al\xfc\x9c"sv, {"a PyTorch file", compile_model}},
-    {0, "\x1f\x8b"sv, {"a gzip file", unpack_file}},
-    {0, "BZh"sv, {"a bzip2 file", unpack_file}},
+    {0, "\x80\x02\x8a\x0al\xfc\x9c"sv, {"a PyTorch file", compile_torch}},
+    {0, "\x1f\x8b"sv, {"a gzip file", "decompress it (gunzip) and use the file in it"}},
+    {0, "BZh"sv, {"a bzip2 file", "decompress it (bunzip2) and use the file in it"}},
     {0,
      "\xfd"
      "7zXZ"sv,
-     {"an xz file", unpack_file}},
-    {0, "\x28\xb5\x2f\xfd"sv, {"a zstd file", unpack_file}},
-    {257, "ustar"sv, {"a tar archive", unpack_file}},
+     {"an xz file", "decompress it (unxz) and use the file in it"}},
+    {0, "\x28\xb5\x2f\xfd"sv, {"a zstd file", "decompress it (unzstd) and use the file in it"}},
+    {257, "ustar"sv, {"a tar archive", unpack_archive}},
     {0, "!<arch>\n"sv, {"an ar archive", "link it to a shared library"}},
     {0, "MZ"sv, {"a Windows program or library", "compile it for Linux"}},
     {0, "\xcf\xfa\xed\xfe"sv, {"a Mach-O file", "compile it for Linux"}},
@@ -69,7 +76,7 @@ std::optional<FileMark> mark_of_message(std::string_view text) {
       after_version.find(text[2]) == std::string_view::npos) {
     return std::nullopt;
   }
-  return FileMark{"an ONNX model", compile_model};
+  return FileMark{"an ONNX model", compile_onnx};
 }
 
 // The length of a JSON text as a 64-bit number, then the text.
@@ -92,11 +99,11 @@ std::optional<FileMark> find_file_mark(std::span<const std::uint8_t> bytes) {
   for (const Mark& mark : marks) {
     if (text.size() >= mark.at && text.substr(mark.at).starts_with(mark.bytes)) return mark.mark;
   }
-  if (is_pytorch_archive(bytes)) return FileMark{"a PyTorch file", compile_model};
+  if (is_pytorch_archive(bytes)) return FileMark{"a PyTorch file", compile_torch};
   if (text.starts_with("PK\3\4")) {
     return first_zip_member(text).ends_with(".npy")
                ? FileMark{"an archive of NumPy arrays", "it can contain the inputs (--input)"}
-               : FileMark{"a ZIP archive", unpack_file};
+               : FileMark{"a ZIP archive", unpack_archive};
   }
   if (is_safetensors(text)) {
     return FileMark{"a safetensors file", "it has only weights; use a compiled model"};

@@ -8,6 +8,7 @@
 #include "core/format/function_symbol.hpp"
 #include "core/format/vm_details.hpp"
 #include "core/inspect/weights.hpp"
+#include "core/kind/unpacked_file.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -171,6 +172,7 @@ Result<InspectReport> inspect_file(const std::string& path, const InspectOptions
   report.file = path;
   GANTRY_TRY(report.bytes, MappedFile::open(path));
   report.size = report.bytes->bytes().size();
+  GANTRY_TRY(report.bytes, unpacked(std::move(report.bytes)));
   report.kind = kind_of(report.bytes->bytes());
   Status status = inspect_by_kind(report, options);
   if (!status.ok()) {

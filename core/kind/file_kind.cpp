@@ -75,10 +75,9 @@ std::string_view words_for(FileKind kind) {
 }
 
 FileKind kind_of(std::span<const std::uint8_t> bytes) {
-  const std::string_view text = as_text(bytes.first(std::min<std::size_t>(bytes.size(), 512)));
   if (has_elf_magic(bytes)) return kind_of_elf(bytes);
-  if (text.starts_with("!<arch>\n")) return FileKind::archive;
-  if (text.size() >= 262 && text.substr(257, 5) == "ustar") {
+  if (as_text(bytes).starts_with("!<arch>\n")) return FileKind::archive;
+  if (is_tar(bytes)) {
     return TarFiles::contain(bytes, "metadata.json") ? FileKind::model_library : FileKind::tar;
   }
   if (const auto format = array_format(bytes)) return kind_of_array(*format);

@@ -113,7 +113,7 @@ Opened open_model(RuntimeState& state, const File& file, const ModelLibrary& arc
 }  // namespace
 
 Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file,
-                                           const LoadOptions& options) {
+                                           const File& origin, const LoadOptions& options) {
   GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
   const std::vector<MlfModel>& models = archive.metadata.models;
   const std::string name = file->path().filename().native();
@@ -123,7 +123,7 @@ Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file
       GANTRY_TRY(auto artifact, open_model(state, file, archive, i));
       artifact->name =
           models.size() == 1 ? name : concat("model ", quoted(models[i].name), " of ", name);
-      artifact->origin = file;
+      artifact->origin = origin;
       return load_artifact(state, std::move(artifact), options);
     };
     auto root = load();
@@ -137,7 +137,7 @@ Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file
   }
   auto artifact = std::make_shared<Artifact>(state.new_artifact());
   artifact->name = name;
-  artifact->origin = file;
+  artifact->origin = origin;
   return new_archive_module(std::move(artifact), std::move(loaded), state.layouts);
 }
 

@@ -23,12 +23,14 @@ struct RuntimeState;
 // Loads every model of an archive. Returns the root module of the only model, or a module that imports
 // the root module of each (archive_module.hpp).
 //
+// origin   [in]   the file that was loaded: `file`, or what it was unpacked from
 // returns  malformed    the archive or its metadata; reason ARCHIVE_MODEL: a member of the model does
 //                       not exist
 //          the failures of ElfFile::parse(), LinkCache::link() and load_artifact()
 // costs    for each model a copy of the library's code in memory, or a link
 Result<Ref<ModuleNode>> load_model_library(RuntimeState& state,
                                            const std::shared_ptr<const MappedFile>& file,
+                                           const std::shared_ptr<const MappedFile>& origin,
                                            const LoadOptions& options);
 
 }  // namespace gantry

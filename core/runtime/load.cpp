@@ -4,6 +4,7 @@
 #include "core/base/process_end.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/kind/file_kind.hpp"
+#include "core/kind/unpacked_file.hpp"
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
 #include "core/native/library.hpp"
@@ -266,9 +267,12 @@ Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
                                     const std::shared_ptr<const MappedFile>& file,
                                     std::string_view name, const LoadOptions& options) {
   return load_once(state, {file->identity(), {}}, name, options, [&]() -> Result<Ref<ModuleNode>> {
-    if (kind_of(file->bytes()) == FileKind::model_library)
-      return load_model_library(state, file, options);
-    GANTRY_TRY(auto artifact, open_artifact_file(state, file));
+    GANTRY_TRY(auto content, unpacked(file));
+    if (kind_of(content->bytes()) == FileKind::model_library)
+      return load_model_library(state, content, file, options);
+    const bool is_unpacked = content != file;
+    GANTRY_TRY(auto artifact, open_artifact_file(state, std::move(content)));
+    if (is_unpacked) artifact->origin = file;
     return load_artifact(state, std::move(artifact), options);
   });
 }

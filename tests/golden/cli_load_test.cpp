@@ -72,6 +72,29 @@ TEST_F(RunKind, PlaysTheCallsOfATarOfObjects) {
   EXPECT_EQ(played.out, "28 calls, 0 differences\n") << played.err;
 }
 
+// export_library("lib.tar") compresses it, tar -tf lists it nevertheless.
+TEST_F(RunKind, PlaysTheCallsOfATarThatGzipHasCompressed) {
+  shell("tar -czf '" + path("lib.tar") + "' -C '" + golden("relax").native() +
+        "' tir_syslib_llvm.o");
+
+  const Outcome played = run({"run", path("lib.tar"), "--script", "relax/tir_multi_llvm.json"});
+  const Outcome inspected = run({"inspect", "--json", path("lib.tar")});
+
+  EXPECT_EQ(played.out, "28 calls, 0 differences\n") << played.err;
+  EXPECT_THAT(inspected.out, HasSubstr("\"format\": \"tar\""));
+  EXPECT_THAT(inspected.out, HasSubstr("\"name\": \"tir_syslib_llvm.o\""));
+}
+
+TEST_F(RunKind, NamesOtherCompressionsOfATar) {
+  write_file(temp_ / "lib.tar", std::string("\x28\xb5\x2f\xfd") + std::string(600, 'x'));
+
+  const Outcome called = run({"run", path("lib.tar"), "--function", "axpy"});
+
+  EXPECT_EQ(called.status, 1);
+  EXPECT_THAT(called.err,
+              HasSubstr("this is a zstd file; decompress it (unzstd) and use the file in it"));
+}
+
 // As TVM's export_library() writes it: lib0.c and the container in devc.c.
 TEST_F(RunKind, CallsATarOfSources) {
   write_file(temp_ / "lib0.c",

@@ -4,8 +4,10 @@
 #include "tests/support/tar_bytes.hpp"
 
 #include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,19 @@ TEST(MlfValidate, AcceptsTheArchivesOfTvm) {
 
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "tvm-0.12/digits_crt_graph_llvm.tar\n=> valid: 0 errors, 0 warnings\n");
+}
+
+TEST(MlfValidate, ReadsArchivesThatGzipHasCompressed) {
+  const TempDir directory;
+  const std::string path = directory / "m.tar.gz";
+  ASSERT_EQ(std::system(("gzip -c '" + golden(archive).native() + "' > '" + path + "'").c_str()),
+            0);
+
+  const Outcome outcome = run_gantry({"mlf", "validate", path});
+  const Outcome run = run_gantry({"run", path, "--function", "absent"});
+
+  EXPECT_EQ(outcome.out, path + "\n=> valid: 0 errors, 0 warnings\n") << outcome.err;
+  EXPECT_THAT(run.err, HasSubstr("of m.tar.gz"));
 }
 
 TEST(MlfValidate, ListsErrorsAndWarningsAndFails) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/archive/archive_members.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
 #include "core/kind/file_kind.hpp"
+#include "core/kind/unpacked_file.hpp"
 #include "core/mlf/model_library.hpp"
 #include "core/pack/mlf_archive.hpp"
 #include "core/runtime/environment.hpp"
@@ -106,7 +108,7 @@ Result<Pieces> exported(const MlfExportCommand& command, const Globals& globals)
   }
   std::vector<std::shared_ptr<const MappedFile>> files;
   for (const std::string& name : command.files) {
-    GANTRY_TRY(auto file, MappedFile::open(name));
+    GANTRY_TRY(auto file, open_unpacked(name));
     const FileKind kind = kind_of(file->bytes());
     if (kind == FileKind::model_library && command.files.size() == 1)
       return export_archive(file, command);
@@ -118,11 +120,6 @@ Result<Pieces> exported(const MlfExportCommand& command, const Globals& globals)
     files.push_back(std::move(file));
   }
   return export_artifacts(files, command, globals);
-}
-
-bool is_tar(std::span<const std::uint8_t> bytes) {
-  const FileKind kind = kind_of(bytes);
-  return kind == FileKind::tar || kind == FileKind::model_library;
 }
 
 // An archive with an error is not moved into place. What went to a pipe cannot be read again.

@@ -2,6 +2,7 @@
 #include "tools/gantry/mlf_file.hpp"
 
 #include "core/kind/file_kind.hpp"
+#include "core/kind/unpacked_file.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include <gantry/quoted.hpp>
@@ -16,7 +17,7 @@ void add_mlf_file(CLI::App& command, MlfFileOptions& options) {
 }
 
 Result<std::shared_ptr<const MappedFile>> open_mlf_file(const std::string& path) {
-  GANTRY_TRY(auto file, MappedFile::open(path));
+  GANTRY_TRY(auto file, open_unpacked(path));
   const FileKind kind = kind_of(file->bytes());
   if (kind == FileKind::tar || kind == FileKind::model_library) return file;
   return malformed(

@@ -106,10 +106,30 @@ TEST(FileMark, OfAnArchiveRequiresItsFirstBytes) {
 }
 
 TEST(FileMark, TextIsTheEndOfAnError) {
-  EXPECT_EQ(file_mark_text(bytes_of("GGUF\3")),
-            "; this is a GGUF model; compile it to a shared library, for example with Apache TVM "
-            "(tvmc compile)");
+  EXPECT_EQ(
+      file_mark_text(bytes_of("GGUF\3")),
+      "; this is a GGUF model; compile it to a shared library, for example with Apache TVM in "
+      "Python (tvm.compile, export_library)");
   EXPECT_EQ(file_mark_text(bytes_of("hello")), "; this is a text file");
+}
+
+// tvmc is in no release of TVM after 0.18.
+TEST(FileMark, OfAnOnnxModelNamesFunctionsOfTodaysTvm) {
+  EXPECT_EQ(find_file_mark(bytes_of("\x08\x07\x12"))->advice,
+            "compile it to a shared library, for example with Apache TVM in Python "
+            "(tvm.relax.frontend.onnx.from_onnx, tvm.compile, export_library)");
+}
+
+TEST(FileMark, DistinguishesAFileThatIsCompressedFromAnArchiveOfSeveral) {
+  const auto advice = [](const std::string& bytes) {
+    return std::string(find_file_mark(bytes_of(bytes))->advice);
+  };
+  EXPECT_EQ(advice("\xfd"
+                   "7zXZ\0"s),
+            "decompress it (unxz) and use the file in it");
+  EXPECT_EQ(advice("\x28\xb5\x2f\xfd"s), "decompress it (unzstd) and use the file in it");
+  EXPECT_EQ(advice(std::string(257, 'x') + "ustar"), "unpack it and use one of the files in it");
+  EXPECT_EQ(advice(zip_with("x.txt")), "unpack it and use one of the files in it");
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ TEST(FileKind, OfAnElfFileIsItsTypeInEitherByteOrder) {
 
 TEST(FirstBytesText, DescribesKnownFormatsTextAndBytes) {
   EXPECT_EQ(first_bytes_text(bytes_of_text("\x1f\x8b\x08")),
-            "a gzip file (unpack it and use the file in it)");
+            "a gzip file (decompress it (gunzip) and use the file in it)");
   EXPECT_EQ(first_bytes_text(bytes_of_text("schema: 1\nid: x\n")),
             "text that begins with \"schema: 1\"");
   EXPECT_EQ(first_bytes_text(bytes_of_text("\n\n  License\r\n")),
