@@ -173,6 +173,18 @@ def test_signature_file_renames(tmp_path):
     numpy.testing.assert_allclose(answer, data["expected"], rtol=1e-4, atol=1e-5)
 
 
+def test_signature_file_that_contradicts_the_artifact_is_refused(tmp_path):
+    path = tmp_path / "signature.json"
+    entry = {"name": "x", "datatype": "FP16", "shape": [-1, 1, 8, 8]}
+    path.write_text(json.dumps({"inputs": [entry]}))
+    command = [sys.executable, "-m", "gantry.serve.kserve", str(CNN), f"--signature={path}"]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    assert done.returncode == 1
+    assert f'signature {path}: input "x" is FP16 [-1, 1, 8, 8], the artifact states' in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

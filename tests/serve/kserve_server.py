@@ -64,6 +64,10 @@ class Server:
         self.log.flush()
         return pathlib.Path(self.log.name).read_text()[-4000:]
 
+    def lines(self):
+        self.log.flush()
+        return pathlib.Path(self.log.name).read_text().splitlines()
+
     def stop(self):
         self.process.terminate()
         try:

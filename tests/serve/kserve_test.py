@@ -92,6 +92,20 @@ def wrong_request(client, kind, image, fault):
     client.infer(model, inputs, outputs=outputs)
 
 
+@pytest.mark.parametrize("kind", CLIENTS)
+@pytest.mark.parametrize("fault", WRONG)
+def test_wrong_requests_are_logged_in_one_line(digits, kind, fault):
+    before = len(digits.lines())
+
+    with pytest.raises(InferenceServerException):
+        wrong_request(digits.client(kind), kind, IMAGES[0], WRONG[fault][0])
+
+    errors = [line for line in digits.lines()[before:] if " kserve ERROR " in line]
+    assert len(errors) == 1
+    assert f"refused a request: {WRONG[fault][1]}" in errors[0]
+    assert not any(line.startswith("Traceback") for line in digits.lines()[before:])
+
+
 def test_wrong_requests_among_right_ones_are_refused(digits, capsys):
     count = int(os.environ.get("GANTRY_SERVE_REQUESTS", 10_000))
     output = output_name(digits)

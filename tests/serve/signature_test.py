@@ -104,6 +104,71 @@ def test_datatype_without_name_is_refused():
     assert str(refusal.value) == '"y" is complex64, which the protocol cannot express'
 
 
+class Stated:
+    """A parameter as the artifact states it."""
+
+    def __init__(self, name, dtype, shape):
+        self.name, self.dtype, self.shape = name, dtype, shape
+        self.type = f"{dtype}{list(shape)}" if dtype and shape is not None else None
+
+
+def test_datatype_of_the_artifact_without_name_is_refused():
+    for dtype in ("bfloat16", "float8_e4m3fn", "complex64"):
+        with pytest.raises(ValueError) as refusal:
+            signature.recorded([Stated("x", dtype, (1,))], "input")
+
+        assert str(refusal.value) == f'input "x" is {dtype}, for which the protocol has no datatype'
+
+
+def test_parameters_that_are_not_stated_are_none():
+    assert signature.recorded([Stated("x", None, None)], "input") is None
+    assert signature.recorded([Stated("x", "float32", None)], "input") is None
+    assert signature.recorded([Stated("x", "float32", (None, 2))], "input") == (
+        Parameter("x", "FP32", (-1, 2)),
+    )
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        None,
+        [Stated("a", "float32", (None, 64)), Stated("b", "int64", ())],
+        [Stated("a", None, None), Stated("b", "int64", None)],
+    ],
+)
+def test_signature_that_fits_the_artifact_is_accepted(stated):
+    signature.check(ROWS.inputs, stated, "input")
+
+
+@pytest.mark.parametrize(
+    ("stated", "text"),
+    [
+        ([Stated("a", "float32", (None, 64))], "2 inputs, the artifact has 1"),
+        (
+            [Stated("a", "float16", (None, 64)), Stated("b", "int64", ())],
+            'input "x" is FP32 [-1, 64], the artifact states float16[None, 64] for "a"',
+        ),
+        (
+            [Stated("a", "float32", (1, 64)), Stated("b", "int64", ())],
+            'input "x" is FP32 [-1, 64], the artifact states float32[1, 64] for "a"',
+        ),
+        (
+            [Stated("a", "float32", (None, 64)), Stated("b", "int64", (1,))],
+            'input "n" is INT64 [], the artifact states int64[1] for "b"',
+        ),
+        (
+            [Stated("a", "bfloat16", (None, 64)), Stated("b", "int64", ())],
+            'input "a" is bfloat16, for which the protocol has no datatype',
+        ),
+    ],
+)
+def test_signature_that_contradicts_the_artifact_is_refused(stated, text):
+    with pytest.raises(ValueError) as refusal:
+        signature.check(ROWS.inputs, stated, "input")
+
+    assert str(refusal.value) == text
+
+
 def body(**changes):
     entry = {"name": "x", "datatype": "FP32", "shape": [2], "data": [1, 2.5], **changes}
     return {"inputs": [entry]}

@@ -7,28 +7,16 @@ gantry.serve.ray     Ray Serve and Ray Data, one machine or many (extra "ray")
 SERVING.md shows how to start them.
 """
 
-import os
-import pathlib
+import gantry
 
 
 def cpus() -> int:
-    """Return the number of CPUs that this process may use: its affinity and its cgroup's quota.
+    """Return the number of threads that a runtime of this process has if none is given.
 
-    returns  at least 1; a quota of 2.5 CPUs is 2
+    returns  at least 1: the CPUs of its affinity and its cgroup's quota, or what the configuration,
+             TVM_NUM_THREADS or OMP_NUM_THREADS states
     """
-    count = float(len(os.sched_getaffinity(0)))
-    try:
-        entry = pathlib.Path("/proc/self/cgroup").read_text().rpartition("0::/")[2].strip()
-    except OSError:
-        entry = ""
-    group = pathlib.Path("/sys/fs/cgroup") / entry
-    for directory in (group, *group.parents[: len(pathlib.Path(entry).parts)]):
-        try:
-            quota, period = (directory / "cpu.max").read_text().split()
-            count = min(count, int(quota) / int(period))
-        except (OSError, ValueError):  # no such controller, or "max"
-            continue
-    return max(1, int(count))
+    return gantry.Runtime().configuration()["threads"]
 
 
 def share(replicas: int) -> int:

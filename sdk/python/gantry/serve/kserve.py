@@ -6,13 +6,15 @@
 
 import argparse
 import asyncio
+import logging
 import pathlib
 import time
 
 import gantry
 import kserve
 import uvloop
-from kserve.errors import InvalidInput
+from kserve.errors import InvalidInput, ModelNotFound
+from kserve.logging import KSERVE_LOGGER_NAME
 from kserve.model_server import parser as server_options
 
 from gantry.serve import share, signature
@@ -25,6 +27,22 @@ SHORT = 100e-6
 TOO_LONG = 1e-3
 
 
+class _OneLine(logging.Filter):
+    """Logs a request that a client has to change as one line, without the server's stack."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, (InvalidInput, ModelNotFound)):
+            # The text may have what the client sent.
+            text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in str(error))
+            record.msg, record.args = "refused a request: %s", (text,)
+            record.exc_info = None
+        return True
+
+
+_one_line = _OneLine()
+
+
 class Model(kserve.Model):
     """A model of KServe's server. Pickled by its arguments: a worker process loads it again."""
 
@@ -35,6 +53,8 @@ class Model(kserve.Model):
         options  of ServedModel
         """
         super().__init__(name)
+        # Here, because each worker process has a logger of its own.
+        logging.getLogger(KSERVE_LOGGER_NAME).addFilter(_one_line)
         self._arguments = (name, path, options)
         self._served = ServedModel(path, **options)
         self._workers = Workers(self._served.executors)
@@ -134,7 +154,10 @@ def _options() -> argparse.ArgumentParser:
         "--warm-up", metavar="FILE", help="JSON body of a request that is run before the first one"
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="of each process; default: its share of the CPUs"
+        "--threads",
+        type=int,
+        metavar="N",
+        help="of each process; default: its share of the CPUs, or of TVM_NUM_THREADS",
     )
     parser.add_argument(
         "--executors", type=int, metavar="N", help="runs at the same time; default: as --threads"

@@ -47,7 +47,19 @@ class ServedModel:
 
         given = None if signature is None else signatures.read(signature)
         request = None if warm_up is None else read_request(warm_up)
-        inputs = given.inputs if given else signatures.recorded(stated.inputs)
+        try:
+            own_inputs = signatures.recorded(stated.inputs, "input")
+            own_outputs = signatures.recorded(stated.outputs, "output")
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        if given:
+            try:
+                signatures.check(given.inputs, stated.inputs or None, "input")
+                if given.outputs:
+                    signatures.check(given.outputs, stated.outputs, "output")
+            except ValueError as error:
+                raise ValueError(f"signature {signature}: {error}") from error
+        inputs = given.inputs if given else own_inputs
         if not inputs and request:
             inputs = signatures.observed(request, fixed=True)
         if not inputs:
@@ -56,9 +68,9 @@ class ServedModel:
             )
         names = [p.name for p in stated.inputs or inputs]
         if len(names) != len(inputs):
-            raise ValueError(f"the signature has {len(inputs)} inputs, {path} has {len(names)}")
+            raise ValueError(f"the request has {len(inputs)} inputs, {path} has {len(names)}")
         self._inputs = [(own, p.name) for own, p in zip(names, inputs)]
-        outputs = (given and given.outputs) or signatures.recorded(stated.outputs) or ()
+        outputs = (given and given.outputs) or own_outputs or ()
         self.signature = signatures.Signature(inputs, outputs)
 
         if request:

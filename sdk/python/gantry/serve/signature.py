@@ -146,28 +146,58 @@ def _entry(place: str, entry: object) -> Parameter:
     return Parameter(name, datatype, tuple(shape))
 
 
-def recorded(parameters: Iterable | None) -> tuple[Parameter, ...] | None:
+def recorded(parameters: Iterable | None, side: str) -> tuple[Parameter, ...] | None:
     """Convert model.inputs or model.outputs.
 
+    side     "input" or "output"
     returns  None: the artifact does not state all dtypes and shapes
+    raises   ValueError  the protocol has no datatype for one
     """
     if parameters is None:
         return None
-    converted = []
-    for p in parameters:
-        datatype = _datatype(p.dtype)
-        if datatype is None or p.shape is None:
-            return None
-        shape = tuple(-1 if n is None else n for n in p.shape)
-        converted.append(Parameter(p.name, datatype, shape))
-    return tuple(converted)
-
-
-def _datatype(dtype: object) -> str | None:
-    try:
-        return DATATYPES.get(numpy.dtype(dtype))
-    except TypeError:  # numpy has no such dtype
+    datatypes = [_datatype(p, side) for p in parameters]
+    if None in datatypes or any(p.shape is None for p in parameters):
         return None
+    return tuple(
+        Parameter(p.name, datatype, tuple(-1 if n is None else n for n in p.shape))
+        for p, datatype in zip(parameters, datatypes)
+    )
+
+
+def check(given: Iterable[Parameter], stated: Iterable | None, side: str) -> None:
+    """Check the inputs or outputs of a signature file against those of the artifact, in order.
+
+    stated   model.inputs or model.outputs; None: the artifact states none
+    side     "input" or "output"
+    raises   ValueError  another number of them, another datatype, or an extent that the artifact
+                         fixes
+    """
+    if stated is None:
+        return
+    given, stated = tuple(given), tuple(stated)
+    if len(given) != len(stated):
+        raise ValueError(f"{len(given)} {side}s, the artifact has {len(stated)}")
+    for own, p in zip(given, stated):
+        datatype = _datatype(p, side)
+        shape_fits = p.shape is None or (
+            len(own.shape) == len(p.shape)
+            and all(limit in (None, n) for n, limit in zip(own.shape, p.shape))
+        )
+        if datatype not in (None, own.datatype) or not shape_fits:
+            raise ValueError(
+                f'{side} "{own.name}" is {own.datatype} {list(own.shape)}, the artifact states '
+                f'{p.type or p.dtype} for "{p.name}"'
+            )
+
+
+def _datatype(parameter, side: str) -> str | None:
+    if parameter.dtype is None:
+        return None
+    try:
+        return DATATYPES[numpy.dtype(parameter.dtype)]
+    except (KeyError, TypeError):  # TypeError: numpy has no such dtype
+        found = f'{side} "{parameter.name}" is {parameter.dtype}'
+        raise ValueError(f"{found}, for which the protocol has no datatype") from None
 
 
 def observed(arrays: Mapping[str, numpy.ndarray], fixed: bool) -> tuple[Parameter, ...]:
