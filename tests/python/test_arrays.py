@@ -92,6 +92,60 @@ class InputArrays(unittest.TestCase):
         # the protocol has no dates
         self.run_equal(numpy.zeros(1, "M8[s]").view(OnDevice))
 
+    def test_that_are_on_a_device_are_requested_in_the_order_of_the_default_stream(self):
+        class OnDevice:
+            """As arrays of CuPy and PyTorch; an old one knows no max_version."""
+
+            def __init__(self, device, is_old):
+                self.device, self.is_old, self.requests = device, is_old, []
+
+            def __dlpack__(self, **options):
+                self.requests.append(options)
+                if self.is_old and "max_version" in options:
+                    raise TypeError("unexpected keyword")
+                return image.__dlpack__()
+
+            def __dlpack_device__(self):
+                return self.device
+
+        image = self.image
+        # CUDA's default stream is 1, that of ROCm 0, and the CPU has none.
+        for device, stream in (((2, 0), {"stream": 1}), ((2, 3), {"stream": 1}), ((10, 0), {"stream": 0}),
+                               ((1, 0), {}), ((4, 0), {})):
+            for is_old in (False, True):
+                x = OnDevice(device, is_old)
+                self.run_equal(x)
+
+                self.assertEqual(x.requests[0], {"max_version": (1, 0), **stream})
+                self.assertEqual(x.requests[1:], [stream] if is_old else [])
+
+    def test_are_used_in_place_at_multiples_of_128_bytes_only(self):
+        memory = numpy.zeros(1024, "uint8")
+        base = -memory.ctypes.data % 128
+        for past in (0, 4, 16, 32, 64, 96, 128):
+            x = memory[base + past : base + past + self.image.nbytes].view("float32").reshape(self.image.shape)
+            x[...] = self.image
+            before = self.model.copied_bytes
+
+            self.run_equal(x)
+
+            copied = self.model.copied_bytes - before
+            self.assertEqual(copied, 0 if past % 128 == 0 else self.image.nbytes, past)
+
+    def test_are_used_in_place_at_multiples_of_64_bytes_only_by_virtual_machines(self):
+        model = gantry.load(support.RELAX / "mlp_dyn_llvm.so")
+        memory = numpy.zeros(1024, "uint8")
+        base = -memory.ctypes.data % 128
+        for past in (0, 4, 16, 32, 64, 96, 128):
+            x = memory[base + past : base + past + 384].view("float32").reshape(3, 32)
+            x[...] = 1
+            before = model.copied_bytes
+
+            model.run([x])
+
+            copied = model.copied_bytes - before
+            self.assertEqual(copied, 0 if past % 64 == 0 else x.nbytes, past)
+
     def test_that_are_aligned_are_used_in_place_by_virtual_machines(self):
         model = gantry.load(support.RELAX / "mlp_dyn_llvm.so")
         x = gantry.empty((3, 32))
