@@ -101,6 +101,78 @@ TEST_F(RelayBatches, AreNotUsedForOutputsWithoutElements) {
   EXPECT_EQ(tensor_text(*result("main", {floats({1})}).tensor()), "float32[0]");
 }
 
+// A call without elements is left out only where that is its one output.
+TEST_F(RelayBatches, AreUsedForSeveralOutputsOfWhichTheLastHasNoElements) {
+  const auto pair = code.packed("pair");
+  code.function("main", {"x"}, 12);
+  code.tensor(dtypes::float32, {2}, 16, 2, 5);
+  code.tensor(dtypes::float32, {0}, 16, 6, 9);
+  code.invoke_packed(pair, {0, 5, 9}, 2);
+  code.invoke_packed(pair, {0, 5, 9}, 2);
+  code.ret(5);
+  int pairs = 0;
+  fake.add_function(
+      "pair", [&](const gantry_env*, std::span<const gantry_value>, gantry_value*, gantry_status*) {
+        ++pairs;
+        return GANTRY_OK;
+      });
+  start();
+
+  (void)result("main", {floats({1})});
+
+  EXPECT_EQ(pairs, 2);
+  EXPECT_EQ(fake.batch_runs, 1);
+}
+
+// Calls of one batch run on one device.
+TEST_F(RelayBatches, AreNotUsedForTwoDevices) {
+  const auto field = code.device(handles.type);
+  std::vector<std::int32_t> types;
+  const auto note = code.packed("note");
+  fake.add_function("note", [&](const gantry_env* env, std::span<const gantry_value>, gantry_value*,
+                                gantry_status*) {
+    types.push_back(env->device.type);
+    return GANTRY_OK;
+  });
+  code.function("main", {"x"}, 12);
+  code.tensor(dtypes::float32, {2}, 16, 2, 5);
+  code.tensor(dtypes::float32, {2}, 16, 6, 9, field);
+  code.invoke_packed(note, {0, 5});
+  code.invoke_packed(note, {0, 9});
+  code.ret(0);
+  start(std::vector{handles});
+
+  (void)result("main", {floats({1})});
+
+  EXPECT_THAT(types, ElementsAre(cpu.type, handles.type));
+  EXPECT_EQ(fake.batch_runs, 0);
+}
+
+// A batch is made for the devices of the machine.
+TEST_F(RelayBatches, AreMadeAgainForOtherDevices) {
+  const auto field = code.device(handles.type);
+  const auto note = code.packed("note");
+  std::vector<std::int32_t> indices;
+  fake.add_function("note", [&](const gantry_env* env, std::span<const gantry_value>, gantry_value*,
+                                gantry_status*) {
+    indices.push_back(env->device.index);
+    return GANTRY_OK;
+  });
+  code.function("main", {"x"}, 12);
+  code.tensor(dtypes::float32, {2}, 16, 6, 9, field);
+  code.invoke_packed(note, {0, 9});
+  code.invoke_packed(note, {0, 9});
+  code.ret(0);
+  start(std::vector{handles});
+  (void)result("main", {floats({1})});
+
+  ASSERT_TRUE(machine->initialize(std::vector{gantry_device_id{4, 1}}, nullptr).ok());
+  (void)result("main", {floats({1})});
+
+  EXPECT_THAT(indices, ElementsAre(0, 0, 1, 1));
+  EXPECT_EQ(fake.batch_runs, 2);
+}
+
 TEST_F(RelayBatches, AreNotUsedWhileTheRuntimeTraces) {
   fake.tracing = true;
   assemble();

@@ -75,6 +75,70 @@ TEST_F(RelayDevices, UseTheStreamOfTheCallOnItsDevice) {
   EXPECT_EQ(last_env.stream, nullptr);
 }
 
+// ---- a second device of the same type
+
+constexpr gantry_device_id second_handles{4, 1};
+
+TEST_F(RelayDevices, RunKernelsOnTheDeviceOfTheirOutputAmongTwoOfOneType) {
+  assemble("0.12.0");
+  start(std::vector{second_handles});
+  int stream = 0;
+  const gantry_env on_first{handles, &stream, nullptr};
+  const Value x = floats({1, 2}, handles);
+  const std::size_t before = fake.copies.size();
+
+  const auto sum = run("main", {x}, &on_first);
+
+  ASSERT_TRUE(sum.ok()) << sum.error().message;
+  EXPECT_THAT(elements(*sum), ElementsAre(11, 22));
+  EXPECT_EQ(last_env.device.index, 1);
+  EXPECT_EQ(last_env.stream, nullptr) << "the stream is one of the first device";
+  // The argument, and the result.
+  EXPECT_EQ(fake.copies.size(), before + 2);
+}
+
+TEST_F(RelayDevices, UseTheFirstOfTheirType) {
+  assemble("0.12.0");
+  start(std::vector{cpu, second_handles, handles});
+
+  (void)result("main", {floats({1, 2}, second_handles)});
+
+  EXPECT_EQ(last_env.device.index, 1);
+}
+
+TEST_F(RelayDevices, HaveConstantsOfTheirOwn) {
+  assemble("0.12.0");
+  read();
+
+  const Value first = loaded->constant(0, handles, {}, nullptr).value();
+  const Value second = loaded->constant(0, second_handles, {}, nullptr).value();
+  const Value on_cpu = loaded->constant(0, cpu, {}, nullptr).value();
+
+  EXPECT_EQ(first.tensor()->device.index, 0);
+  EXPECT_EQ(second.tensor()->device.index, 1);
+  EXPECT_EQ(on_cpu.tensor()->device.type, cpu.type);
+  EXPECT_EQ(loaded->constant(0, second_handles, {}, nullptr)->object(), second.object());
+}
+
+// Operators accept a handle only where the tensor begins with it.
+TEST_F(RelayDevices, ReceivePartsOfHandlesAsCopies) {
+  assemble("0.12.0");
+  start(std::vector{handles});
+  const Value x = floats({0, 1, 2}, handles);
+  gantry_tensor part = *x.tensor();
+  std::int64_t extent = 2;
+  part.shape = &extent;
+  part.byte_offset = sizeof(float);
+  const gantry_value args[] = {tensor_ref_value(&part)};
+  const std::size_t before = fake.copies.size();
+
+  const auto sum = machine->run(0, nullptr, args);
+
+  ASSERT_TRUE(sum.ok()) << sum.error().message;
+  EXPECT_THAT(elements(*sum), ElementsAre(11, 22));
+  EXPECT_EQ(fake.copies.size(), before + 2);
+}
+
 TEST_F(RelayDevices, HaveTheNumbersOfTheRuntime) {
   assemble("0.12.0");
   code.devices[1].type = 12;

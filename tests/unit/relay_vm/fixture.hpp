@@ -68,6 +68,9 @@ class MachineTest : public ::testing::Test {
     fake.release(pin_);
   }
 
+  // Keeps nothing alive.
+  gantry_object* pin() const { return pin_; }
+
   // main(x, y): x + y in a storage of 16 bytes, in a function of 9 registers.
   static void add_main(RelayAssembler& code) {
     const auto add = code.packed("add");

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the instructions do.
+#include "tests/support/placed_bytes.hpp"
 #include "tests/unit/relay_vm/fixture.hpp"
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <numeric>
 #include <string>
 
 namespace gantry::relay::test {
 namespace {
 
+using gantry::test::offset_of;
+using gantry::test::PlacedBytes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -111,6 +117,64 @@ TEST_F(Relay, CopiesArgumentsThatAreNotAligned) {
   ASSERT_TRUE(sum.ok()) << sum.error().message;
   EXPECT_THAT(elements(*sum), ElementsAre(3, 5));
   EXPECT_EQ(fake.copies.back(), 2 * sizeof(float));
+}
+
+// Code of v0.7 to v0.9 loads 128 bytes at once. What counts is the address of the first element.
+TEST_F(Relay, CopiesArgumentsThatAreNotAMultipleOf128Bytes) {
+  code.function("same", {"x"}, 1);
+  code.ret(0);
+  start();
+  alignas(128) std::array<float, 256> memory{};
+  std::iota(memory.begin(), memory.end(), 0.0f);
+  const std::int64_t extent = 2;
+  const auto is_copied = [&](std::uint64_t data_at, std::uint64_t byte_offset) {
+    gantry_tensor part = compact_tensor(dtypes::float32, {&extent, 1}, cpu,
+                                        reinterpret_cast<std::uint8_t*>(memory.data()) + data_at);
+    part.byte_offset = byte_offset;
+    const Value x = Host(fake.table()).tensor_view(part, pin()).value();
+    const std::size_t before = fake.copies.size();
+    const Value same = result("same", {x});
+    EXPECT_EQ(elements(same).at(0), memory[(data_at + byte_offset) / sizeof(float)]);
+    return fake.copies.size() != before;
+  };
+
+  for (const std::uint64_t at : {4, 8, 16, 32, 64, 96, 128 + 32, 128 + 64})
+    EXPECT_TRUE(is_copied(at, 0)) << at;
+  for (const std::uint64_t at : {0, 128, 256}) EXPECT_FALSE(is_copied(at, 0)) << at;
+  EXPECT_FALSE(is_copied(64, 64));
+  EXPECT_TRUE(is_copied(0, 64));
+  EXPECT_TRUE(is_copied(128, 64));
+}
+
+// The same for constants in the file, and for those that a caller binds.
+TEST_F(Relay, CopiesConstantsThatAreNotAMultipleOf128Bytes) {
+  const auto constant = code.floats({2}, {5, 6});
+  const auto late = code.late("late");
+  code.function("main", {}, 1);
+  code.load_const(constant, 0);
+  code.load_const(late, 0);
+  code.ret(0);
+  read();
+  const std::uint64_t data_at = offset_of(payload.bytes.bytes(), {5, 6});
+  const std::int64_t extent = 2;
+
+  for (const std::uint64_t past : {0, 4, 32, 64, 96}) {
+    const PlacedBytes placed(payload.bytes.bytes(), data_at, past);
+    gantry_blob raw = payload.blob(pin());
+    raw.data = placed.bytes().data();
+    Blob blob(raw, fake.node());
+    loaded = Loaded::read(Host(fake.table()), blob, memory).value();
+    void* const data = placed.bytes().data() + data_at;
+    const gantry_tensor part = compact_tensor(dtypes::float32, {&extent, 1}, cpu, data);
+    ASSERT_TRUE(loaded->bind({{"late", Host(fake.table()).tensor_view(part, pin()).value()}}).ok());
+
+    for (const std::uint32_t index : {0u, 1u}) {
+      const Value made = loaded->constant(index, cpu, {}, nullptr).value();
+      EXPECT_EQ(made.tensor()->data == data, past == 0) << index << " at " << past;
+      EXPECT_THAT(elements(made), ElementsAre(5, 6));
+    }
+    loaded.reset();
+  }
 }
 
 TEST_F(Relay, RefusesArgumentsThatAreNotDense) {
@@ -461,6 +525,134 @@ TEST_F(Relay, MakesNoCallForAnOutputWithoutElements) {
   start();
 
   EXPECT_EQ(tensor_text(*result("main", {floats({1})}).tensor()), "float32[0, 4]");
+}
+
+// A call is left out only where the output without elements is its one output.
+TEST_F(Relay, MakesACallWithSeveralOutputsOfWhichTheLastHasNoElements) {
+  const auto pair = code.packed("pair");
+  code.function("main", {"x"}, 12);
+  code.tensor(dtypes::float32, {2}, 16, 1, 4);
+  code.tensor(dtypes::float32, {0}, 16, 5, 8);
+  code.invoke_packed(pair, {0, 4, 8}, 2);
+  code.ret(4);
+  fake.add_function("pair", [&](const gantry_env*, std::span<const gantry_value> args,
+                                gantry_value*, gantry_status*) {
+    write(*gantry_value_tensor(&args[1]), 0, 3.0f);
+    write(*gantry_value_tensor(&args[1]), 1, 4.0f);
+    return GANTRY_OK;
+  });
+  start();
+
+  EXPECT_THAT(elements(result("main", {floats({1})})), ElementsAre(3, 4));
+}
+
+TEST_F(Relay, PassesSeveralTuplesAndTensorsInTheirOrder) {
+  const auto note = code.packed("note");
+  code.function("main", {"pair", "x", "other"}, 3);
+  code.invoke_packed(note, {0, 1, 2, 1});
+  code.ret(1);
+  std::vector<float> seen;
+  fake.add_function("note", [&](const gantry_env*, std::span<const gantry_value> args,
+                                gantry_value*, gantry_status*) {
+    for (const gantry_value& arg : args) seen.push_back(read<float>(*gantry_value_tensor(&arg), 0));
+    return GANTRY_OK;
+  });
+  start();
+  const Host host(fake.table());
+  const Value pair = host.array({floats({1}), floats({2})}).value();
+  const Value other = host.array({floats({4}), floats({5}), floats({6})}).value();
+
+  (void)result("main", {pair, floats({3}), other});
+
+  EXPECT_THAT(seen, ElementsAre(1, 2, 3, 4, 5, 6, 3));
+}
+
+// A tensor may end where its storage ends, and an empty one may begin there.
+TEST_F(Relay, PlacesTensorsUpToTheEndOfTheirStorage) {
+  const auto last = [&](std::int64_t offset, std::int64_t extent) {
+    code = RelayAssembler();
+    code.function("main", {}, 6);
+    code.load_integer(4096, 0);
+    code.load_integer(offset, 1);
+    code.alloc_storage(0, dtypes::uint8, 0, 2);
+    code.alloc_tensor(2, 1, dtypes::uint8, {extent}, 3);
+    code.ret(3);
+    start();
+    return run("main").ok();
+  };
+
+  EXPECT_TRUE(last(0, 4096));
+  EXPECT_TRUE(last(1, 4095));
+  EXPECT_TRUE(last(4095, 1));
+  EXPECT_TRUE(last(4096, 0));
+  EXPECT_FALSE(last(1, 4096));
+  EXPECT_FALSE(last(4096, 1));
+  EXPECT_FALSE(last(4097, 0));
+}
+
+// ---- runs after an error
+
+// What a run has counted and kept ends with it, also if it fails.
+TEST_F(Relay, RunsAfterAnErrorAsBefore) {
+  const auto refuse = code.packed("refuse");
+  const auto constant = code.floats({2}, {5, 6});
+  code.function("fails", {"x"}, 4);
+  code.invoke(1, {0}, 1);
+  code.ret(1);
+  code.function("inner", {"x"}, 4);
+  code.invoke_packed(refuse, {0});
+  code.ret(0);
+  code.function("wide", {}, 4);
+  code.load_const(constant, 0);
+  code.alloc_data(0, {0, 0}, 1);
+  for (int i = 0; i < 40; ++i) code.alloc_data(0, {1, 1}, 1);
+  code.ret(1);
+  code.function("good", {}, 4);
+  code.load_const(constant, 0);
+  code.alloc_data(0, {0, 0}, 1);
+  code.ret(1);
+  start();
+  const Value first = items(result("good")).at(0);
+
+  (void)error_of("fails", {floats({1})});
+  (void)error_of("wide");
+  const auto again = items(result("good"));
+
+  EXPECT_EQ(again.at(0).object(), again.at(1).object());
+  EXPECT_NE(again.at(0).object(), first.object());
+  EXPECT_THAT(elements(again.at(0)), ElementsAre(5, 6));
+}
+
+// Registers that a run has not written have no value of the run before.
+TEST_F(Relay, BeginsEachRunWithEmptyRegisters) {
+  const auto refuse = code.packed("refuse");
+  code.function("fails", {"x"}, 6);
+  code.move(0, 5);
+  code.invoke_packed(refuse, {0});
+  code.ret(5);
+  code.function("unset", {"x"}, 6);
+  code.ret(5);
+  start();
+
+  (void)error_of("fails", {floats({1})});
+
+  EXPECT_THAT(text(error_of("unset", {floats({1})})), HasSubstr("value is nothing"));
+}
+
+TEST_F(Relay, CountsJumpsAndCallsOfEachRun) {
+  code.function("endless", {}, 1);
+  code.kill_register(0);
+  code.jump(-1);
+  code.function("some", {}, 2);
+  for (int i = 0; i < 60; ++i) code.jump(1);
+  code.load_integer(1, 0);
+  code.ret(0);
+  start({}, {.depth = 10, .transfers = 100});
+
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(elements<std::int64_t>(result("some")), ElementsAre(1));
+    EXPECT_EQ(error_of("endless").reason, "VM_DEPTH");
+  }
 }
 
 // ---- errors of a run

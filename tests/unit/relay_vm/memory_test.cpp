@@ -111,6 +111,217 @@ TEST_F(RelayMemory, OfResultsThatTheCallerHoldsStays) {
   EXPECT_THAT(elements(first), ElementsAre(1, 2));
 }
 
+// The caller may hold either view of a storage that a result has under two shapes.
+TEST_F(RelayMemory, OfAStorageWithTwoViewsStaysWhileOneOfThemIsHeld) {
+  const auto add = code.packed("add");
+  code.function("main", {"x", "y"}, 9);
+  code.tensor(dtypes::float32, {2}, 16, 2, 5);
+  code.invoke_packed(add, {0, 1, 5});
+  code.load_const(code.integers({2, 1}), 6);
+  code.reshape_tensor(5, 6, 7);
+  code.alloc_data(0, {5, 7}, 8);
+  code.ret(8);
+  start();
+  const Value zeros = floats({0, 0});
+
+  for (const std::size_t view : {0u, 1u}) {
+    Value held = items(result("main", {floats({1, 2}), zeros})).at(view);
+
+    const auto others = items(result("main", {floats({3, 4}), zeros}));
+
+    EXPECT_THAT(elements(held), ElementsAre(1, 2)) << "view " << view;
+    EXPECT_NE(others.at(0).tensor()->data, held.tensor()->data);
+  }
+}
+
+// Tensors of one storage differ in their place, their shape and their type.
+TEST_F(RelayMemory, IsAViewOfItsOwnForEachTensorOfAStorage) {
+  code.function("main", {}, 9);
+  code.load_integer(64, 0);
+  code.load_integer(0, 1);
+  code.load_integer(32, 2);
+  code.alloc_storage(0, dtypes::float32, 0, 3);
+  code.alloc_tensor(3, 1, dtypes::float32, {2}, 4);
+  code.alloc_tensor(3, 2, dtypes::float32, {2}, 5);
+  code.alloc_tensor(3, 2, dtypes::int32, {2}, 6);
+  code.alloc_tensor(3, 2, dtypes::int32, {1, 2}, 7);
+  code.alloc_data(0, {4, 5, 6, 7, 7}, 8);
+  code.ret(8);
+  start();
+
+  const auto parts = items(result("main"));
+
+  const auto place = [&](std::size_t i) { return static_cast<char*>(parts[i].tensor()->data); };
+  EXPECT_EQ(place(1) - place(0), 32);
+  EXPECT_EQ(place(2), place(1));
+  EXPECT_EQ(tensor_text(*parts[1].tensor()), "float32[2]");
+  EXPECT_EQ(tensor_text(*parts[2].tensor()), "int32[2]");
+  EXPECT_EQ(tensor_text(*parts[3].tensor()), "int32[1, 2]");
+  EXPECT_EQ(parts[4].object(), parts[3].object());
+}
+
+// A part of opaque memory differs from the whole in its offset only.
+TEST_F(RelayMemory, IsAViewOfItsOwnForEachPartOfAHandle) {
+  const auto field = code.device(handles.type);
+  code.function("main", {}, 9);
+  code.load_integer(64, 0);
+  code.load_integer(0, 1);
+  code.load_integer(32, 2);
+  code.alloc_storage(0, dtypes::float32, field, 3);
+  code.alloc_tensor(3, 1, dtypes::float32, {2}, 4);
+  code.alloc_tensor(3, 2, dtypes::float32, {2}, 5);
+  code.alloc_data(0, {4, 5}, 6);
+  code.ret(6);
+  start(std::vector{handles});
+
+  const auto parts = items(result("main"));
+
+  EXPECT_EQ(parts.at(1).tensor()->data, parts.at(0).tensor()->data);
+  EXPECT_EQ(parts.at(0).tensor()->byte_offset, 0u);
+  EXPECT_EQ(parts.at(1).tensor()->byte_offset, 32u);
+}
+
+// Objects of a run serve later ones: nothing of a constant may remain.
+TEST_F(RelayMemory, OfAPartOfAConstantDoesNotMarkTheNextTensor) {
+  const auto extents = code.integers({3});
+  code.function("main", {"x"}, 9);
+  code.load_const(extents, 1);
+  code.load_integer(1, 2);
+  code.reshape_tensor(1, 2, 3);
+  code.kill_register(3);
+  code.shape_of(0, 4);
+  code.load_integer(64, 5);
+  code.load_integer(0, 6);
+  code.alloc_storage(5, dtypes::float32, 0, 7);
+  code.alloc_tensor_reg(7, 6, 4, dtypes::float32, 8);
+  code.alloc_data(0, {8, 4}, 8);
+  code.ret(8);
+  start();
+  const Value x = floats({1, 2, 3, 4, 5});
+  const std::size_t before = fake.copies.size();
+
+  const auto parts = items(result("main", {x}));
+
+  EXPECT_EQ(tensor_text(*parts.at(0).tensor()), "float32[5]");
+  EXPECT_THAT(elements<std::int64_t>(parts.at(1)), ElementsAre(5));
+  EXPECT_EQ(fake.copies.size(), before);
+}
+
+TEST_F(RelayMemory, OfAPartOfAConstantDoesNotMarkTheNextArgument) {
+  const auto constant = code.floats({2, 1}, {5, 6});
+  code.function("part", {}, 3);
+  code.load_const(constant, 0);
+  code.load_const(code.integers({2}), 1);
+  code.reshape_tensor(0, 1, 2);
+  code.alloc_data(0, {}, 0);
+  code.ret(0);
+  code.function("same", {"x"}, 1);
+  code.ret(0);
+  start();
+  const Value x = floats({1, 2});
+
+  (void)result("part");
+
+  EXPECT_EQ(result("same", {x}).object(), x.object());
+}
+
+// Each differs from the first one in one respect.
+TEST_F(RelayMemory, IsUsedAgainForTheSameDeviceSizeStreamAndScopeOnly) {
+  int streams[2] = {};
+  const auto pool = BlockPool::create(Host(fake.table()), memory);
+  struct Request {
+    std::string_view what;
+    gantry_device_id device;
+    std::uint64_t bytes;
+    void* stream;
+  };
+  const Request requests[] = {
+      {"the first", handles, 4096, nullptr},  {"size", handles, 8192, nullptr},
+      {"device type", cpu, 4096, nullptr},    {"device index", {4, 1}, 4096, nullptr},
+      {"stream", handles, 4096, &streams[0]}, {"another stream", handles, 4096, &streams[1]},
+  };
+  struct Scoped {
+    std::string_view what, scope;
+    std::vector<std::int64_t> shape;
+    gantry_dtype dtype;
+    void* stream;
+  };
+  const Scoped scoped[] = {
+      {"a scope", "texture", {2, 3}, dtypes::float32, nullptr},
+      {"another scope", "buffer", {2, 3}, dtypes::float32, nullptr},
+      {"shape", "texture", {3, 2}, dtypes::float32, nullptr},
+      {"code of the dtype", "texture", {2, 3}, dtypes::int32, nullptr},
+      {"bits and shape", "texture", {2, 6}, dtypes::float16, nullptr},
+      {"lanes", "texture", {2, 3}, {2, 16, 2}, nullptr},
+      {"stream of a scope", "texture", {2, 3}, dtypes::float32, &streams[0]},
+  };
+  // The order of the second run differs: what was remembered of the first one does not help.
+  for (const bool is_first : {true, false}) {
+    pool->begin_run();
+    for (std::size_t i = 0; i < std::size(requests); ++i) {
+      const Request& at = requests[is_first ? i : std::size(requests) - 1 - i];
+      fake.allocations.clear();
+      ASSERT_TRUE(pool->take(at.device, at.bytes, at.stream).ok());
+      EXPECT_EQ(fake.allocations.size(), is_first ? 1u : 0u) << at.what;
+    }
+    for (std::size_t i = 0; i < std::size(scoped); ++i) {
+      const Scoped& at = scoped[is_first ? i : std::size(scoped) - 1 - i];
+      fake.allocations.clear();
+      ASSERT_TRUE(pool->take_scoped(handles, at.scope, at.shape, at.dtype, at.stream).ok());
+      EXPECT_EQ(fake.allocations.size(), is_first ? 1u : 0u) << at.what;
+    }
+    pool->end_run();
+  }
+}
+
+TEST_F(RelayMemory, IsRoundedUpToPages) {
+  const auto pool = BlockPool::create(Host(fake.table()), memory);
+  pool->begin_run();
+  std::vector<TakenBlock> held;
+
+  for (const std::uint64_t bytes : {0, 1, 4095, 4096, 4097, 8192, 8193})
+    held.push_back(pool->take(cpu, bytes, nullptr).value());
+
+  EXPECT_THAT(fake.allocations, ElementsAre(4096, 4096, 4096, 4096, 8192, 8192, 12288));
+  for (std::size_t i = 0; i < held.size(); ++i) EXPECT_EQ(held[i]->size, fake.allocations[i]);
+  EXPECT_EQ(memory->bytes(cpu), 4u * 4096 + 2 * 8192 + 12288);
+}
+
+// An operator of another stream may still use a storage that was released.
+TEST_F(RelayMemory, IsReusedInItsStreamOnly) {
+  const auto field = code.device(handles.type);
+  code.function("main", {}, 6);
+  code.tensor(dtypes::float32, {2}, 16, 2, 5, field);
+  code.ret(5);
+  start(std::vector{handles});
+  int streams[2] = {};
+  const auto run_in = [&](void* stream) {
+    const gantry_env env{handles, stream, nullptr};
+    EXPECT_TRUE(run("main", {}, &env).ok());
+    return fake.allocations.size();
+  };
+
+  const std::size_t first = run_in(&streams[0]);
+  EXPECT_EQ(run_in(&streams[0]), first);
+  EXPECT_EQ(run_in(&streams[1]), first + 1);
+  EXPECT_EQ(run_in(nullptr), first + 2);
+  EXPECT_EQ(run_in(&streams[0]), first + 2);
+}
+
+// The driver has no memory, once: the whole limit is there afterwards.
+TEST_F(RelayMemory, IsNotCountedForAnAllocationThatFails) {
+  limit(2 * 4096);
+  assemble();
+  // The attempts of one allocation.
+  fake.failing_allocations = 3;
+
+  EXPECT_EQ(error_of("large").code, Code::exhausted);
+
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+  (void)result("large");
+  EXPECT_EQ(memory->bytes(cpu), 8192u);
+}
+
 TEST_F(RelayMemory, OfResultsOutlivesTheMachine) {
   add_main(code);
   start();

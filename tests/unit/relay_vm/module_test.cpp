@@ -248,6 +248,108 @@ TEST_F(RelayModules, CopyTheResultToADevice) {
   EXPECT_THAT(elements(parts.at(0)), ElementsAre(4, 6));
 }
 
+// ---- a second function, and calls after an error
+
+TEST_F(RelayModules, KeepTheInputsAndOutputsOfEachFunction) {
+  make();
+  start_vm();
+  const Value out = floats({0, 0});
+  (void)expect(*vm, "set_input", {name("main"), floats({1, 2}), floats({3, 4})});
+  (void)expect(*vm, "set_input", {name("same"), floats({8, 9})});
+  (void)expect(*vm, "set_outputs", {name("same"), out});
+
+  const Value sum = expect(*vm, "invoke", {name("main")});
+  EXPECT_THAT(elements(out), ElementsAre(0, 0));
+  const Value same = expect(*vm, "invoke", {name("same")});
+
+  EXPECT_THAT(elements(items(sum).at(0)), ElementsAre(4, 6));
+  EXPECT_EQ(same.object(), out.object());
+  EXPECT_THAT(elements(out), ElementsAre(8, 9));
+  EXPECT_EQ(expect(*vm, "get_num_outputs").get().i, 1);
+}
+
+TEST_F(RelayModules, SetEachInputByNameAndIndex) {
+  make();
+  start_vm();
+
+  (void)expect(*vm, "set_one_input", {name("main"), number(1), floats({3, 4})});
+  EXPECT_EQ(failure(*vm, "invoke", {name("main")}),
+            "input \"x\" of \"main\" is not set; call set_input before");
+  (void)expect(*vm, "set_one_input", {name("main"), name("x"), floats({1, 2})});
+  EXPECT_THAT(elements(items(expect(*vm, "invoke", {name("main")})).at(0)), ElementsAre(4, 6));
+  EXPECT_EQ(expect(*vm, "get_input_index", {name("x"), name("main")}).get().i, 0);
+  EXPECT_EQ(string_of(expect(*executable, "get_function_param_name", {name("main"), number(0)})),
+            "x");
+}
+
+// A run that fails leaves no output of the run before, and none for the next.
+TEST_F(RelayModules, HaveNoOutputsOfARunThatFailed) {
+  const auto refuse = code.packed("refuse");
+  code.function("same", {"x"}, 1);
+  code.ret(0);
+  code.function("fails", {"x"}, 1);
+  code.invoke_packed(refuse, {0});
+  code.ret(0);
+  load();
+  start_vm();
+  (void)expect(*vm, "set_input", {name("same"), floats({1, 2})});
+  (void)expect(*vm, "set_input", {name("fails"), floats({1, 2})});
+  (void)expect(*vm, "invoke", {name("same")});
+
+  (void)failure(*vm, "invoke", {name("fails")});
+
+  EXPECT_EQ(failure(*vm, "get_output", {number(0)}), "no function has run; call invoke before");
+  (void)expect(*vm, "invoke", {name("same")});
+  EXPECT_THAT(elements(expect(*vm, "get_output", {number(0)})), ElementsAre(1, 2));
+}
+
+// An input list that is refused leaves the one before.
+TEST_F(RelayModules, KeepTheirInputsIfOthersAreRefused) {
+  make();
+  start_vm();
+  (void)expect(*vm, "set_input", {name("main"), floats({1, 2}), floats({3, 4})});
+
+  (void)failure(*vm, "set_input", {name("main"), floats({7, 7})});
+  const Value kept = floats({5, 5});
+  fake.failing_allocations = 1;
+  (void)failure(*vm, "set_input",
+                {name("main"), kept, Value::adopt(tensor_ref_value(kept.tensor()))});
+  fake.failing_allocations = 0;
+
+  EXPECT_THAT(elements(items(expect(*vm, "invoke", {name("main")})).at(0)), ElementsAre(4, 6));
+}
+
+TEST_F(RelayModules, CopyTheResultToTheDeviceOfTheIndex) {
+  make();
+  start_vm();
+
+  const auto parts = items(expect(*vm, "invoke_return_to_device",
+                                  {name("main"), number(4), number(1), floats({1}), floats({2})}));
+
+  EXPECT_EQ(parts.at(0).tensor()->device.index, 1);
+  EXPECT_EQ(parts.at(1).tensor()->device.index, 1);
+}
+
+// Of two devices of one type, too.
+TEST_F(RelayModules, CopyTheResultFromOneIndexToAnother) {
+  const auto field = code.device(handles.type);
+  code.function("same", {"x"}, 1);
+  code.functions[0].param_devices = {field};
+  code.ret(0);
+  load();
+  (void)expect(*vm, "init", {number(4), number(0), number(2)});
+  const Value x = floats({1, 2}, handles);
+
+  const Value here =
+      expect(*vm, "invoke_return_to_device", {name("same"), number(4), number(0), x});
+  const Value there =
+      expect(*vm, "invoke_return_to_device", {name("same"), number(4), number(1), x});
+
+  EXPECT_EQ(here.object(), x.object());
+  EXPECT_EQ(there.tensor()->device.index, 1);
+  EXPECT_THAT(elements(there), ElementsAre(1, 2));
+}
+
 struct WrongCall {
   std::string function;
   std::function<std::vector<Value>(const std::function<Value(std::string_view)>& text,
@@ -374,6 +476,24 @@ TEST_F(RelayLateBound, ConstantsAreRequiredFirst) {
   (void)expect(*executable, "load_late_bound_consts_from_map",
                {map({{name("weights"), floats({3})}})});
   start_vm();
+  EXPECT_THAT(elements(expect(*vm, "invoke", {name("main")})), ElementsAre(3));
+}
+
+// Machines that are made later have the tensors that were bound last.
+TEST_F(RelayLateBound, ConstantsMayBeBoundAgain) {
+  make_late();
+  const auto bind = [&](float value) {
+    (void)expect(*executable, "load_late_bound_consts_from_map",
+                 {map({{name("weights"), floats({value})}})});
+  };
+  bind(3);
+  start_vm();
+  bind(4);
+
+  VmModule other(Host(fake.table()), loaded);
+  (void)expect(other, "init", {number(1), number(0), number(2)});
+
+  EXPECT_THAT(elements(expect(other, "invoke", {name("main")})), ElementsAre(4));
   EXPECT_THAT(elements(expect(*vm, "invoke", {name("main")})), ElementsAre(3));
 }
 
