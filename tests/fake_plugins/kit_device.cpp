@@ -87,7 +87,7 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
       return plugin->host->text_new(plugin->host, GANTRY_STRING, gantry_text("kit"), out, status);
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       out->kind = GANTRY_INT;
-      out->i = plugin->allocated;
+      out->i = has("counts_nothing") ? 0 : plugin->allocated.load();
       return GANTRY_OK;
     default:
       if (has("throws") && kind > 1000) throw std::runtime_error("kit plugin: thrown");
@@ -98,10 +98,13 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
 // The size is stored before the memory.
 constexpr std::size_t kFront = 4096;
 
-gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
+gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** data,
                   gantry_status* status) {
   const gantry_code code = check_index(i, status);
-  if (code != GANTRY_OK) return code;
+  if (code != GANTRY_OK && !has("allocates_at_any_index")) return code;
+  gantry_alloc given = *asked;
+  if (has("allocates_too_much") && given.size > kMaxAlloc) given.size = 1;
+  const gantry_alloc* const what = &given;
   if (what->size > kMaxAlloc && has("wrong_code_of_alloc"))
     return fail(status, GANTRY_UNAVAILABLE, "MEMORY", "kit plugin: out of memory");
   if (what->size > kMaxAlloc)
@@ -142,10 +145,14 @@ gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stre
   if ((what->flags & ~kKnownCopyFlags) != 0)
     return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
   const std::uint64_t offset = has("ignores_offsets") ? 0 : what->from.byte_offset;
+  if (has("rejects_empty_copies") && what->size == 0)
+    return fail(status, GANTRY_INVALID, "SIZE", "kit plugin: the copy is empty");
   if (has("reorders") && stream != nullptr && what->size == 1024) return GANTRY_OK;
   if (what->size != 0)
     std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
                 static_cast<const char*>(what->from.data) + offset, what->size);
+  if (has("changes_the_last_byte") && what->size == 10'000 && what->to.device.type == 1)
+    static_cast<char*>(what->to.data)[what->size - 1] ^= 1;
   if ((what->flags & GANTRY_COPY_BLOCKING) == 0)
     static_cast<Plugin*>(self)->pending = what->to.data;
   return GANTRY_OK;
@@ -165,10 +172,10 @@ gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** str
 }
 void stream_destroy(void*, std::int32_t, void* stream) { std::free(stream); }
 
-gantry_device_table make_device() {
+gantry_device_table make_device(const char* name) {
   gantry_device_table t{};
   t.struct_size = sizeof t;
-  t.name = "kit_device";
+  t.name = name;
   t.count = count;
   t.attribute = attribute;
   t.alloc = alloc;
@@ -182,6 +189,7 @@ gantry_device_table make_device() {
 
 }  // namespace
 
-const gantry_device_table device = make_device();
+const gantry_device_table device = make_device("kit_device");
+const gantry_device_table other_device = make_device("other_device");
 
 }  // namespace kit

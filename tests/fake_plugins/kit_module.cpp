@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 namespace kit {
 namespace {
@@ -78,6 +79,10 @@ gantry_code add_call(void*, const gantry_env*, const gantry_value* args, std::in
     result->kind = GANTRY_INT;
     result->i = 1;
   }
+  const bool has_no_tensor = count == 3 && gantry_value_tensor(&args[0]) == nullptr;
+  if (has("bug_for_kinds") && has_no_tensor)
+    return fail(status, GANTRY_BUG, "KIND", "kit plugin: argument 0 is no tensor");
+  if (has("throws_for_kinds") && has_no_tensor) throw std::runtime_error("kit plugin: no tensor");
   if (has("crashes_on_kinds") && count == 3)
     (void)*static_cast<const volatile int*>(&args[0].tensor->ndim);
   if (has("crashes_on_strides") && count == 3 && args[0].kind == GANTRY_TENSOR_REF &&
@@ -175,8 +180,11 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 }
 
 gantry_code list_functions(void*, const gantry_visitor* visitor, gantry_status* status) {
+  if (has("fails_to_list"))
+    return fail(status, GANTRY_UNSUPPORTED, "LIST", "kit plugin: has no list");
   for (const char* name : {"size", "add", "sum", "missing"}) {
     if (std::string_view(name) == "missing" && !has("lists_too_much")) continue;
+    if (std::string_view(name) == "sum" && has("lists_too_little")) continue;
     const gantry_function_info info{sizeof info, 0, gantry_text(name), gantry_text("")};
     const gantry_code code = visitor->visit(visitor->self, &info, status);
     if (code != GANTRY_OK) return code;
@@ -192,10 +200,14 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
   const bool is_aligned = sink->alignment != 0;
   if (is_aligned && has("refuses_an_alignment"))
     return fail(status, GANTRY_INVALID, "ALIGNMENT", "kit plugin: the sink has an alignment");
+  if (!is_aligned && has("fails_to_save"))
+    return fail(status, GANTRY_UNSUPPORTED, "SAVE", "kit plugin: saves with an alignment only");
   const bool is_longer = is_aligned && has("saves_longer_each_time");
   if (is_longer || (is_aligned && has("saves_wrong_aligned_bytes"))) ++size;
   if (is_aligned && has("aligns_other_results")) size = 4;
   const gantry_code code = sink->write(sink->self, &size, sizeof size, status);
+  if (code != GANTRY_OK && has("wrong_code_of_save"))
+    return fail(status, GANTRY_UNAVAILABLE, "SINK", "kit plugin: the sink fails");
   if (code != GANTRY_OK && !has("ignores_the_sink")) return code;
   const std::uint64_t kept = std::min(size, module->size);
   gantry_code rest = sink->write(sink->self, module->bytes, kept, status);
@@ -218,6 +230,8 @@ const gantry_module_table module_table = {
 gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_status* status) {
   if (has("leaks_on_failure") && blob->size == 13) leak(64 << 10);
   const bool reads_past_the_end = has("reads_past_the_end") && blob->size > 1;
+  if (blob->size < 8 && has("wrong_code_of_truncation"))
+    return fail(status, GANTRY_INVALID, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
   if (blob->size < 8 && !reads_past_the_end)
     return fail(status, GANTRY_MALFORMED, "BLOB_TRUNCATED", "kit plugin: payload is truncated");
   if (has("needs_alignment") && reinterpret_cast<std::uintptr_t>(blob->data) % 8 == 4)
@@ -248,6 +262,15 @@ gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_statu
 gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
                         std::uint64_t* consumed, gantry_status* status) {
   std::uint64_t size = 0;
+  static std::atomic<int> loads{0}, inside{0};
+  if (has("loads_a_few") && ++loads > 10)
+    return fail(status, GANTRY_EXHAUSTED, "LOADS", "kit plugin: has loaded 10 modules");
+  if (has("loads_one_at_a_time")) {
+    const bool overlaps = inside++ > 0;
+    usleep(1000);
+    --inside;
+    if (overlaps) return fail(status, GANTRY_UNAVAILABLE, "BUSY", "kit plugin: is loading");
+  }
   const gantry_code code = read_size(blob, &size, status);
   const bool ignored = (has("accepts_truncations") && blob->size > 8 && size > blob->size - 8) ||
                        (has("loads_architectures") && code == GANTRY_UNSUPPORTED);
@@ -263,7 +286,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
     gantry_retain(blob->pin);
   }
   *out = {module, &module_table};
-  *consumed = blob->size;
+  *consumed = has("consumes_less") ? blob->size - 1 : blob->size;
   return GANTRY_OK;
 }
 
@@ -274,7 +297,9 @@ gantry_code check_binary(void*, const gantry_blob* blob, std::int32_t, std::int3
   const bool ignored = (has("checks_nothing") && code == GANTRY_MALFORMED) ||
                        (has("checks_no_architecture") && code == GANTRY_UNSUPPORTED);
   if (code != GANTRY_OK && !ignored) return code;
-  *verdict = GANTRY_VERDICT_OPTIMAL;
+  if (has("checks_too_strictly"))
+    return fail(status, GANTRY_UNSUPPORTED, "CHECK", "kit plugin: cannot run this");
+  *verdict = has("unknown_verdict") ? GANTRY_VERDICT_OPTIMAL + 4 : GANTRY_VERDICT_OPTIMAL;
   return GANTRY_OK;
 }
 
@@ -282,6 +307,8 @@ gantry_code check_binary(void*, const gantry_blob* blob, std::int32_t, std::int3
 
 const gantry_loader_table loader = {
     sizeof loader, GANTRY_LOADER_PARALLEL, "test.kit", nullptr, load_binary, check_binary};
+const gantry_loader_table runs_elsewhere = {
+    sizeof loader, GANTRY_LOADER_PARALLEL, "test.kit", "nowhere", load_binary, check_binary};
 const gantry_loader_table badly_named = {
     sizeof loader, GANTRY_LOADER_PARALLEL, "test.\xff", nullptr, load_binary, check_binary};
 

@@ -76,6 +76,7 @@ bool others_are_open() {
 
 gantry_code fail(gantry_status* status, gantry_code code, const char* reason, const char* text) {
   if (has("silent_failure") && code == GANTRY_MALFORMED) return code;
+  if (has("depends_on_status") && status == nullptr) return GANTRY_EXHAUSTED;
   char with_token[256];
   if (has("shows_a_secret") && token[0] != 0) {
     std::snprintf(with_token, sizeof with_token, "%s, token %s", text, token);
@@ -83,6 +84,13 @@ gantry_code fail(gantry_status* status, gantry_code code, const char* reason, co
   }
   if (has("needs_status")) status->code = code;
   gantry_fail(status, code, reason, text);
+  const bool has_text = status != nullptr && status->text != nullptr && status->text_capacity != 0;
+  if (has("overstates_text") && has_text) status->text_size = status->text_capacity;
+  if (has("no_terminator") && has_text) status->text[status->text_size] = 'x';
+  if (has("other_code_in_status") && status != nullptr && code == GANTRY_MALFORMED)
+    status->code = GANTRY_UNSUPPORTED;
+  if (has("fails_as_bug") && code == GANTRY_MALFORMED) return GANTRY_BUG;
+  if (has("unknown_code") && code == GANTRY_MALFORMED) return 99;
   if (has("bad_utf8") && status != nullptr && status->text_size > 0) status->text[0] = '\xff';
   if (has("overflows_text") && status != nullptr && status->text != nullptr &&
       status->text_capacity < 32)
@@ -107,6 +115,7 @@ struct Static {
   ~Static() {
     if (creator != getpid()) return;
     if (has("aborts_at_exit")) std::abort();
+    if (has("changes_the_status")) ::_exit(3);
     if (has("prints_at_exit")) std::fputs("kit plugin: goodbye\n", stderr);
   }
 };
@@ -170,6 +179,10 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
     }
     for (const int each : opened) close(each);
   }
+  if (has("leaks_a_thread")) {
+    pthread_t thread;
+    pthread_create(&thread, nullptr, end_thread, nullptr);
+  }
   if (has("leaks_descriptor")) (void)!open("/dev/null", O_RDONLY | O_CLOEXEC);
   Plugin* const plugin = new (std::nothrow) Plugin{host, {0}, nullptr};
   if (plugin == nullptr) return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: no memory");
@@ -190,7 +203,8 @@ const void* get_extension(void*, const char* id) {
 }
 
 const gantry_loader_table* const loaders[] = {&loader, &badly_named};
-const gantry_device_table* const devices[] = {&device};
+const gantry_loader_table* const loaders_elsewhere[] = {&runs_elsewhere};
+const gantry_device_table* const devices[] = {&device, &other_device};
 
 gantry_plugin_table make_table() {
   gantry_plugin_table t{};
@@ -201,10 +215,10 @@ gantry_plugin_table make_table() {
   t.vendor = "Test";
   t.display_name = "kit";
   t.license = "Apache-2.0";
-  t.loaders = loaders;
+  t.loaders = has("runs_elsewhere") ? loaders_elsewhere : loaders;
   t.devices = devices;
   t.loader_count = has("key_not_in_manifest") ? 2 : 1;
-  t.device_count = 1;
+  t.device_count = has("device_not_in_manifest") ? 2 : 1;
   t.create = create;
   t.destroy = destroy;
   t.get_extension = get_extension;
@@ -234,6 +248,18 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host,
   static gantry_plugin_table copies[2000];
   static int used = 0;
   if (has("new_table")) return &(copies[used++ % 2000] = table);
+  static const pthread_t first = pthread_self();
+  if (has("table_of_thread") && pthread_equal(first, pthread_self()) == 0)
+    return &(copies[0] = table);
+  const bool is_other_major = host->abi.major != GANTRY_ABI_MAJOR;
+  const bool is_newer = host->abi.max_minor != GANTRY_ABI_MINOR;
+  if ((has("range_of_the_host") && is_other_major) || (has("minor_of_the_host") && is_newer)) {
+    copies[0] = table;
+    copies[0].abi = host->abi;
+    return &copies[0];
+  }
+  if (has("query_is_slow")) usleep(100 * 1000);
+  if (has("query_reads_environment")) (void)std::getenv("KIT_PLUGIN_SECRET");
   if (has("query_leaks")) kit::leak(64);
   if (has("query_calls_the_system")) (void)getppid();
   if (has("compares_minor") && host->abi.max_minor != GANTRY_ABI_MINOR) {

@@ -53,7 +53,11 @@ bool others_are_open();
 extern const gantry_loader_table loader;
 // of the defect key_not_in_manifest
 extern const gantry_loader_table badly_named;
+// of the defect runs_elsewhere
+extern const gantry_loader_table runs_elsewhere;
 extern const gantry_device_table device;
+// of the defect device_not_in_manifest
+extern const gantry_device_table other_device;
 extern const gantry_generator generator;
 
 }  // namespace kit
