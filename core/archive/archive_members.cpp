@@ -6,6 +6,7 @@
 #include <gantry/byte_reader.hpp>
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -72,12 +73,15 @@ struct TarHeader {
   std::uint64_t size = 0;
   std::uint64_t mode = 0;
   char type = 0;
+  // of an old GNU sparse file: a block that describes more of its holes follows
+  bool is_extended = false;
 };
 
 // Reads one header block; returns nothing for the block of zeros that ends the archive.
-Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
-  const std::uint64_t at = in.offset();
-  GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar header"));
+//
+// at       [in]   its offset
+Result<std::optional<TarHeader>> read_tar_header(std::span<const std::uint8_t> block,
+                                                 std::uint64_t at) {
   const std::string_view text = as_text(block);
   if (text.find_first_not_of('\0') == std::string_view::npos) return std::optional<TarHeader>();
 
@@ -92,6 +96,7 @@ Result<std::optional<TarHeader>> read_tar_header(ByteReader& in) {
   TarHeader header;
   header.type = text[156];
   header.mode = number_in(text.substr(100, 8), 8).value_or(0);
+  header.is_extended = header.type == 'S' && block[482] != 0;
   // GNU: a size too large for octal is stored as a big-endian integer of 95 bits
   if (block[124] == 0x80 && text.substr(125, 3) == std::string_view("\0\0\0", 3)) {
     for (std::size_t i = 128; i < 136; ++i) header.size = header.size << 8 | block[i];
@@ -148,16 +153,95 @@ Result<Overrides> read_pax_records(std::string_view records, std::uint64_t at) {
   return found;
 }
 
-// Skips the blocks after the header of an old GNU sparse file that describe more of its holes. The
-// size of the member does not include them.
-Status skip_sparse_blocks(ByteReader& in, std::span<const std::uint8_t> header) {
-  bool is_extended = header[482] != 0;
-  while (is_extended) {
-    GANTRY_TRY(const auto block, in.read_bytes(tar_block, "tar sparse header"));
-    is_extended = block[504] != 0;
+// An archive in memory.
+class TarBytes {
+ public:
+  explicit TarBytes(std::span<const std::uint8_t> bytes) : in_(bytes) {}
+  Result<bool> at_end() { return in_.at_end(); }
+  std::uint64_t offset() const { return in_.offset(); }
+  // Returns the next bytes, at most max_long_name; valid until the next call.
+  Result<std::span<const std::uint8_t>> record(std::uint64_t size, std::string_view what) {
+    return in_.read_bytes(size, what);
   }
-  return {};
-}
+  // Returns the next bytes, or none of them.
+  Result<std::span<const std::uint8_t>> content(std::uint64_t size) {
+    return in_.read_bytes(size, "tar member");
+  }
+  // Passes over bytes that the end of the archive may lack.
+  Status padding(std::uint64_t size) { return in_.skip(std::min(size, in_.left()), "tar padding"); }
+
+ private:
+  ByteReader in_;
+};
+
+// An archive that is read once. Its functions are those of TarBytes.
+class TarStream {
+ public:
+  explicit TarStream(const ReadPiece& read) : read_(read), buffer_(max_long_name) {}
+  Result<bool> at_end() {
+    GANTRY_CHECK(fill(1));
+    return end_ == 0;
+  }
+  std::uint64_t offset() const { return offset_; }
+  Result<std::span<const std::uint8_t>> record(std::uint64_t size, std::string_view what) {
+    GANTRY_CHECK(fill(size));
+    if (size > end_ - begin_) {
+      return malformed(offset_, what, ": needs ", size, " bytes, ", end_ - begin_, " bytes left");
+    }
+    const auto bytes = std::span<const std::uint8_t>(buffer_).subspan(begin_, size);
+    take(size);
+    return bytes;
+  }
+  Result<std::span<const std::uint8_t>> content(std::uint64_t size) {
+    const std::uint64_t at = offset_;
+    GANTRY_TRY(const std::uint64_t missing, pass(size));
+    if (missing == 0) return std::span<const std::uint8_t>();
+    return malformed(at, "tar member: needs ", size, " bytes, ", size - missing, " bytes left");
+  }
+  Status padding(std::uint64_t size) {
+    GANTRY_CHECK(pass(size));
+    return {};
+  }
+
+ private:
+  void take(std::uint64_t size) {
+    begin_ += size;
+    offset_ += size;
+    if (begin_ == end_) begin_ = end_ = 0;
+  }
+  // Reads until the buffer has `size` bytes, or all that are left.
+  Status fill(std::uint64_t size) {
+    if (end_ - begin_ >= size) return {};
+    std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+              buffer_.begin() + static_cast<std::ptrdiff_t>(end_), buffer_.begin());
+    end_ -= begin_;
+    begin_ = 0;
+    while (end_ < size) {
+      GANTRY_TRY(const std::size_t got, read_(std::span(buffer_).subspan(end_)));
+      if (got == 0) break;
+      end_ += got;
+    }
+    return {};
+  }
+  // Returns how many bytes are missing.
+  Result<std::uint64_t> pass(std::uint64_t size) {
+    while (size != 0) {
+      GANTRY_CHECK(fill(1));
+      const std::uint64_t passed = std::min<std::uint64_t>(size, end_ - begin_);
+      if (passed == 0) break;
+      take(passed);
+      size -= passed;
+    }
+    return size;
+  }
+
+  const ReadPiece& read_;
+  std::vector<std::uint8_t> buffer_;
+  // of the bytes in the buffer that are not taken; both 0 if there are none
+  std::size_t begin_ = 0, end_ = 0;
+  // of the first of them in the archive
+  std::uint64_t offset_ = 0;
+};
 
 std::string_view special_noun(char type) {
   switch (type) {
@@ -218,12 +302,17 @@ Result<std::vector<ArchiveMember>> read_ar_members(std::span<const std::uint8_t>
   return members;
 }
 
-Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit) {
-  ByteReader in(bytes);
+namespace {
+
+template <class Source>
+Status visit_tar(Source in, const VisitMember& visit) {
   Overrides overrides;
-  while (!in.at_end()) {
+  for (;;) {
+    GANTRY_TRY(const bool is_end, in.at_end());
+    if (is_end) break;
     const std::uint64_t header_at = in.offset();
-    GANTRY_TRY(const auto header, read_tar_header(in));
+    GANTRY_TRY(const auto block, in.record(tar_block, "tar header"));
+    GANTRY_TRY(const auto header, read_tar_header(block, header_at));
     if (!header) break;
     const std::uint64_t at = in.offset();
     const bool is_name = header->type == 'L' || header->type == 'x';
@@ -231,24 +320,31 @@ Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember&
       return malformed(at, "tar name record has ", header->size, " bytes, limit is ",
                        max_long_name);
     }
-    if (header->type == 'S') GANTRY_CHECK(skip_sparse_blocks(in, bytes.subspan(at - tar_block)));
+    // The size of the member does not include these blocks.
+    for (bool is_extended = header->is_extended; is_extended;) {
+      GANTRY_TRY(const auto more, in.record(tar_block, "tar sparse header"));
+      is_extended = more[504] != 0;
+    }
     // links and devices have no content
     const bool has_content = header->type < '1' || header->type > '6';
     const bool is_member = !is_name && header->type != 'K' && header->type != 'g';
     const std::uint64_t own_size = is_member && overrides.has_size ? overrides.size : header->size;
     const std::uint64_t size = has_content ? own_size : 0;
-    GANTRY_TRY(const auto content, in.read_bytes(size, "tar member"));
     const std::uint64_t padding = (tar_block - size % tar_block) % tar_block;
-    GANTRY_CHECK(in.skip(std::min(padding, in.left()), "tar padding"));
+    if (is_name) {
+      GANTRY_TRY(const auto record, in.record(size, "tar name record"));
+      if (header->type == 'L') {
+        overrides.name = up_to(as_text(record), '\0');
+      } else {
+        GANTRY_TRY(overrides, read_pax_records(as_text(record), at));
+      }
+      GANTRY_CHECK(in.padding(padding));
+      continue;
+    }
+    GANTRY_TRY(const auto content, in.content(size));
+    GANTRY_CHECK(in.padding(padding));
 
     switch (header->type) {
-      case 'L':
-        overrides.name = up_to(as_text(content), '\0');
-        break;
-      case 'x': {
-        GANTRY_TRY(overrides, read_pax_records(as_text(content), at));
-        break;
-      }
       // the target of a link, and records about all members
       case 'K':
       case 'g':
@@ -267,6 +363,16 @@ Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember&
     }
   }
   return {};
+}
+
+}  // namespace
+
+Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit) {
+  return visit_tar(TarBytes(bytes), visit);
+}
+
+Status visit_tar_stream(const ReadPiece& read, const VisitMember& visit) {
+  return visit_tar(TarStream(read), visit);
 }
 
 Result<std::vector<ArchiveMember>> read_tar_members(std::span<const std::uint8_t> bytes,

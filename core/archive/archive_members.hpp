@@ -54,6 +54,17 @@ using VisitMember = std::function<Result<bool>(ArchiveMember)>;
 // returns  the failures of read_tar_members() before the visit ends, and those of `visit`
 Status visit_tar_members(std::span<const std::uint8_t> bytes, const VisitMember& visit);
 
+// Reads the next bytes into the start of a piece; returns their number, 0 at the end.
+using ReadPiece = std::function<Result<std::size_t>(std::span<std::uint8_t> piece)>;
+
+// Like visit_tar_members() for an archive that is read once, such as one that is decompressed; the
+// content of its members is passed over.
+//
+// visit    [in]   members are without `content`
+// returns  also the failures of `read`
+// costs    64 KiB of memory
+Status visit_tar_stream(const ReadPiece& read, const VisitMember& visit);
+
 // The members of a tar archive, without its directories.
 //
 // max_members  [in]  of the list

@@ -98,6 +98,13 @@ bool is_gzip(std::span<const std::uint8_t> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
+Result<std::function<Result<std::size_t>(std::span<std::uint8_t>)>> open_gzip(
+    std::span<const std::uint8_t> bytes) {
+  const auto inflater = std::make_shared<Inflater>(bytes);
+  GANTRY_CHECK(inflater->open());
+  return std::function([inflater](std::span<std::uint8_t> piece) { return inflater->read(piece); });
+}
+
 Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> bytes,
                                                  const std::filesystem::path& directory,
                                                  std::uint64_t limit) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,6 +16,14 @@ namespace gantry {
 
 // True if the bytes begin as a gzip file does.
 bool is_gzip(std::span<const std::uint8_t> bytes);
+
+// Returns a function that decompresses the next bytes into the start of a piece and returns their
+// number, 0 at the end.
+//
+// bytes      [in]   valid while the function is called
+// returns    exhausted; the function: malformed if the data are damaged or truncated
+Result<std::function<Result<std::size_t>(std::span<std::uint8_t>)>> open_gzip(
+    std::span<const std::uint8_t> bytes);
 
 // Decompresses a gzip file into a file without a name, and maps that.
 //

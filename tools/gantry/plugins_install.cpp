@@ -32,6 +32,8 @@ struct StoreOptions {
   std::string directory;
   // install: directory or archive; remove: "acme.npu" or "acme.npu@2.3.1"
   std::string subject;
+  // of the files that are installed
+  std::uint64_t max_mib = StagingLimits().bytes >> 20;
 };
 
 Result<PluginStore> store_of(const StoreOptions& options) {
@@ -75,7 +77,9 @@ Status print_use(const StoredPlugin& plugin, const Globals& globals) {
 
 Result<ExitStatus> install(const StoreOptions& options, const Globals& globals) {
   GANTRY_TRY(PluginStore store, store_of(options));
-  GANTRY_TRY(const Installation done, store.install(options.subject, core_info().abi));
+  StagingLimits limits;
+  limits.bytes = options.max_mib << 20;
+  GANTRY_TRY(const Installation done, store.install(options.subject, core_info().abi, limits));
   print(text_line("installed ", escaped(done.plugin.id), " ", escaped(done.plugin.version), " in ",
                   escaped(done.plugin.path.native())));
   for (const Message& warning : done.warnings) print(text_line("  warning: ", warning));
@@ -139,6 +143,11 @@ void add_install(CLI::App& plugins, Invocation& invocation) {
       ->required()
       ->check(not_empty());
   add_directory(*command, *options);
+  command
+      ->add_option("--max-mib", options->max_mib,
+                   "refuse a plugin whose files have more MiB, default: 2048")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30));
   command->footer(
       "Each version has a directory of its own, <id>-<version>, which is never changed: programs\n"
       "that run keep the files that they have opened.\n\n"

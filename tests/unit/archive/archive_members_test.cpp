@@ -157,6 +157,40 @@ TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {
             "tar name record has 134217727 bytes, limit is 65536");
 }
 
+// Returns what a visit reports, with its error at the end.
+std::string visited(const std::function<Status(const VisitMember&)>& visit) {
+  std::string text;
+  const Status done = visit([&](const ArchiveMember& member) -> Result<bool> {
+    text += concat(member.name, ":", member.size, ":", member.special, "@", member.at, " ");
+    return true;
+  });
+  return done.ok() ? text : concat(text, done.error().offset, " ", done.error().message.text());
+}
+
+// At every length, with pieces that divide headers and names.
+TEST(TarMembers, AreTheSameInAStream) {
+  const std::string archive = tar_header("dir/", "0", '5') + tar_header("c.txt", "5", '0', "a/b") +
+                              tar_block("hello") + tar_header("././@LongLink", "14", 'L') +
+                              tar_block("long/name.o\0"sv) + tar_header("long/na", "1") +
+                              tar_block("x") + tar_header("pax", "21", 'x') +
+                              tar_block("17 path=p/q/r.py\n") + tar_header("p", "0") +
+                              tar_header("link", "0", '2') + std::string(1024, '\0');
+  for (std::size_t size = 0; size <= archive.size(); size += 37) {
+    const auto bytes = bytes_of_text(archive).first(size);
+    auto left = bytes;
+    const ReadPiece read = [&](std::span<std::uint8_t> piece) -> Result<std::size_t> {
+      const std::size_t got = std::min<std::size_t>({piece.size(), left.size(), 100});
+      std::copy_n(left.begin(), got, piece.begin());
+      left = left.subspan(got);
+      return got;
+    };
+
+    EXPECT_EQ(visited([&](const VisitMember& visit) { return visit_tar_stream(read, visit); }),
+              visited([&](const VisitMember& visit) { return visit_tar_members(bytes, visit); }))
+        << size;
+  }
+}
+
 TEST(TarMembers, ListsAllMembersOfAModelLibrary) {
   const auto members =
       read_tar_members(test::read_file(test::golden("tvm-0.12/digits_cpp_aot_llvm.tar")));

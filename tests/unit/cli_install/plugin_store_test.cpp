@@ -206,7 +206,7 @@ TEST(PluginStore, RefusesLinksAndSpecialFilesOfADirectory) {
             "\"etc\" is a symbolic link, expected regular files and directories");
   EXPECT_EQ(text_of(store.install(world.path() / "fifo")),
             "\"pipe\" is a FIFO, expected regular files and directories");
-  EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+  EXPECT_FALSE(fs::exists(store.dir / "a"));
 }
 
 struct RefusedMember {
@@ -245,7 +245,7 @@ TEST(PluginStore, RefusesMembersOfAnArchiveThatAreNoFilesOfThePlugin) {
 
     EXPECT_THAT(text_of(store.install(store.dir / "archive")), ::testing::StartsWith(member.text))
         << member.name << " of type " << member.type;
-    EXPECT_TRUE(fs::is_empty(store.dir / "a/b"));
+    EXPECT_TRUE(!fs::exists(store.dir / "a/b") || fs::is_empty(store.dir / "a/b"));
     EXPECT_FALSE(fs::exists(store.dir / "escaped") || fs::exists(store.dir / "a/escaped"));
   }
 }
@@ -290,6 +290,37 @@ TEST(PluginStore, RefusesSeveralManifestsAndNone) {
             "found 2 manifests (*.yaml), expected one; files: b.yaml, libfake.so, two.yaml");
   EXPECT_EQ(text_of(store.install(world.path() / "none")),
             "found 0 manifests (*.yaml), expected one; files: readme");
+}
+
+// Of a manifest that is missing, and of a limit below what the files have.
+TEST(PluginStore, WritesNothingOfAnArchiveThatItRefuses) {
+  const std::string zeros(3 << 20, '\0');
+  const std::string manifest = fake_manifest().text();
+  const std::string without = TarBuilder().add("zeros", zeros).text();
+  const std::string large = TarBuilder().add("x.yaml", manifest).add("zeros", zeros).text();
+  const std::string raises = "; --max-mib raises the limit";
+  const StagingLimits limits{.bytes = 2 << 20};
+  const std::tuple<std::string, StagingLimits, std::string> cases[] = {
+      {without, {}, "found 0 manifests (*.yaml), expected one; files: zeros"},
+      {gzipped(without), {}, "found 0 manifests (*.yaml), expected one; files: zeros"},
+      {large, limits,
+       concat("\"zeros\" has 3145728 bytes after ", manifest.size(),
+              " bytes of other files, limit is 2097152", raises)},
+      {gzipped(large), limits,
+       concat("\"zeros\" has 3145728 bytes after ", manifest.size(),
+              " bytes of other files, limit is 2097152", raises)},
+      {gzipped(TarBuilder().add("global", zeros, 'g').text()), limits,
+       "archive has more than 2097152 bytes after decompression" + raises},
+  };
+  for (const auto& [archive, limit, text] : cases) {
+    Store store;
+    test::write_file(store.dir / "archive", std::string_view(archive));
+
+    const auto done = store.plugins.install(store.dir / "archive", test::core_info().abi, limit);
+
+    EXPECT_EQ(text_of(done), text);
+    EXPECT_FALSE(fs::exists(store.dir / "a"));
+  }
 }
 
 TEST(PluginStore, RefusesALibraryElsewhere) {

@@ -12,11 +12,18 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
+
 namespace gantry::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kRaises = "; --max-mib raises the limit";
+constexpr std::string_view kReadAsTar =
+    "the file is read as a tar archive; expected a directory, a .tar or a .tar.gz";
 // of the path of a file below the plugin's directory
 constexpr int kMaxDepth = 16;
 // listed in a message
@@ -53,8 +60,15 @@ Status stage_file(const fs::path& file, const std::string& name, bool is_executa
   return staging.add_file(name, (*mapped)->bytes(), is_executable);
 }
 
-Status stage_directory(const fs::path& directory, const std::string& prefix, int depth,
-                       StagingDirectory& staging) {
+// What is called for each file and directory of a source, whose lstat() is `about`.
+using VisitFile = std::function<Status(const std::string& name, const struct stat& about)>;
+
+// Visits the files and directories below a directory in bytewise order, each directory before what
+// it contains.
+//
+// prefix   [in]   of the names
+Status visit_directory(const fs::path& directory, const std::string& prefix, int depth,
+                       const VisitFile& visit) {
   if (depth > kMaxDepth) {
     return malformed(no_offset, "directory ", quoted(prefix), " is nested more than ", kMaxDepth,
                      " levels deep");
@@ -65,16 +79,21 @@ Status stage_directory(const fs::path& directory, const std::string& prefix, int
     struct stat about {};
     if (::lstat((directory / name).c_str(), &about) != 0)
       return unavailable("cannot read ", quoted((directory / name).native()));
-    if (S_ISDIR(about.st_mode)) {
-      GANTRY_CHECK(staging.add_directory(relative));
-      GANTRY_CHECK(stage_directory(directory / name, relative, depth + 1, staging));
-    } else if (S_ISREG(about.st_mode)) {
-      GANTRY_CHECK(stage_file(directory / name, relative, (about.st_mode & S_IXUSR) != 0, staging));
-    } else {
+    if (!S_ISDIR(about.st_mode) && !S_ISREG(about.st_mode))
       return not_accepted(relative, special_noun(about.st_mode));
-    }
+    GANTRY_CHECK(visit(relative, about));
+    if (S_ISDIR(about.st_mode))
+      GANTRY_CHECK(visit_directory(directory / name, relative, depth + 1, visit));
   }
   return {};
+}
+
+Status stage_directory(const fs::path& directory, StagingDirectory& staging) {
+  return visit_directory(
+      directory, "", 1, [&](const std::string& name, const struct stat& about) -> Status {
+        if (S_ISDIR(about.st_mode)) return staging.add_directory(name);
+        return stage_file(directory / name, name, (about.st_mode & S_IXUSR) != 0, staging);
+      });
 }
 
 // "./npu/x.yaml" as `tar -C dir .` writes it
@@ -89,10 +108,7 @@ Status stage_archive(const fs::path& archive, StagingDirectory& staging) {
     GANTRY_TRY(file, gunzip(file->bytes(), staging.path(), staging.limits().bytes));
   }
   auto members = read_tar_members(file->bytes());
-  if (!members.ok()) {
-    return std::move(members).error().at(
-        "the file is read as a tar archive; expected a directory, a .tar or a .tar.gz");
-  }
+  if (!members.ok()) return std::move(members).error().at(kReadAsTar);
   for (const ArchiveMember& member : *members) {
     const std::string_view name = without_dot(member.name);
     if (!member.special.empty()) return not_accepted(name, member.special);
@@ -101,49 +117,130 @@ Status stage_archive(const fs::path& archive, StagingDirectory& staging) {
   return {};
 }
 
-std::vector<std::string> manifests_in(const fs::path& directory) {
-  std::error_code ignored;
-  std::vector<std::string> manifests;
-  for (std::string& name : names_in(directory, ignored)) {
-    if (name.ends_with(".yaml") && !name.starts_with('.')) manifests.push_back(std::move(name));
+// Collects the names of a source and the size of its files.
+class Survey {
+ public:
+  explicit Survey(const StagingLimits& limits) : limits_(limits) {}
+
+  Status add(std::string_view name, std::uint64_t bytes, bool is_directory) {
+    if (++count_ > limits_.files) {
+      return malformed(no_offset, quoted(name), " is file ", count_, ", limit is ", limits_.files);
+    }
+    if (bytes > limits_.bytes - bytes_) {
+      return malformed(no_offset, quoted(name), " has ", bytes, " bytes after ", bytes_,
+                       " bytes of other files, limit is ", limits_.bytes, kRaises);
+    }
+    bytes_ += bytes;
+    const std::size_t slash = std::min(name.find('/'), name.size());
+    const bool is_below = slash != name.size();
+    is_directory_[std::string(name.substr(0, slash))] |= is_below || is_directory;
+    const std::string_view last = name.substr(std::min(slash + 1, name.size()));
+    if (is_directory || last.find('/') != std::string_view::npos) return {};
+    const std::string_view file = is_below ? last : name;
+    if (file.ends_with(".yaml") && !file.starts_with('.'))
+      (is_below ? below_ : here_).emplace_back(file);
+    return {};
   }
-  return manifests;
+  Result<PluginPlace> place() const {
+    const bool is_in_part =
+        here_.empty() && is_directory_.size() == 1 && is_directory_.begin()->second;
+    const std::vector<std::string>& manifests = is_in_part ? below_ : here_;
+    if (manifests.size() == 1)
+      return PluginPlace{is_in_part ? is_directory_.begin()->first : "", manifests.front()};
+    std::vector<std::string> names;
+    for (const auto& [name, is_directory] : is_directory_) names.push_back(name);
+    return not_found("found ", manifests.size(), " manifests (*.yaml), expected one; files: ",
+                     names.empty() ? "none" : join(names, ", ", {}, kMaxNames));
+  }
+
+ private:
+  StagingLimits limits_;
+  std::uint64_t bytes_ = 0;
+  std::size_t count_ = 0;
+  // the names in the source
+  std::map<std::string, bool> is_directory_;
+  // manifests in the source and in its subdirectories
+  std::vector<std::string> here_, below_;
+};
+
+Status survey_archive(const fs::path& archive, const StagingLimits& limits, Survey& survey) {
+  GANTRY_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(archive));
+  // A failure of the survey is not one of the format.
+  Status refused;
+  const auto add = [&](const ArchiveMember& member) -> Result<bool> {
+    const std::string_view name = without_dot(member.name);
+    refused = member.special.empty() ? survey.add(name, member.size, false)
+                                     : Status(not_accepted(name, member.special));
+    return refused.ok();
+  };
+  Status read;
+  if (is_gzip(file->bytes())) {
+    GANTRY_TRY(const ReadPiece gzip, open_gzip(file->bytes()));
+    std::uint64_t left = limits.bytes;
+    const ReadPiece bounded = [&](std::span<std::uint8_t> piece) -> Result<std::size_t> {
+      GANTRY_TRY(const std::size_t size, gzip(piece));
+      if (size > left) {
+        return malformed(no_offset, "archive has more than ", limits.bytes,
+                         " bytes after decompression", kRaises);
+      }
+      left -= size;
+      return size;
+    };
+    read = visit_tar_stream(bounded, add);
+  } else {
+    read = visit_tar_members(file->bytes(), add);
+  }
+  if (read.ok()) return refused;
+  return std::move(read).error().at(kReadAsTar);
 }
 
-}  // namespace
-
-Status stage_plugin_files(const fs::path& source, StagingDirectory& staging) {
+// Runs one of two functions on a source by its kind.
+template <class Directory, class Archive>
+Status with_source(const fs::path& source, const Directory& directory, const Archive& archive) {
   std::error_code failed;
   const fs::file_status about = fs::status(source, failed);
   if (!fs::exists(about)) {
     return not_found(quoted(source.native()), " does not exist, expected a directory or archive");
   }
-  const Status staged = fs::is_directory(about) ? stage_directory(source, "", 1, staging)
-                                                : stage_archive(source, staging);
-  if (staged.ok()) return {};
-  return Error(staged.error()).at("in ", quoted(source.native()));
+  const Status done = fs::is_directory(about) ? directory() : archive();
+  if (done.ok()) return {};
+  return Error(done.error()).at("in ", quoted(source.native()));
 }
 
-Result<StagedPlugin> find_staged_plugin(const fs::path& directory) {
-  GANTRY_TRY(const std::vector<std::string> names, sorted_names(directory));
-  StagedPlugin found;
-  std::vector<std::string> manifests = manifests_in(directory);
-  std::error_code failed;
-  if (manifests.empty() && names.size() == 1 && fs::is_directory(directory / names[0], failed)) {
-    found.part = names[0];
-    manifests = manifests_in(directory / found.part);
-  }
-  if (manifests.size() != 1) {
-    return not_found("found ", manifests.size(), " manifests (*.yaml), expected one; files: ",
-                     names.empty() ? "none" : join(names, ", ", {}, kMaxNames));
-  }
-  const fs::path file = directory / found.part / manifests[0];
-  GANTRY_TRY(found.manifest, open_manifest(file.native()));
-  if (found.manifest.library.starts_with('/')) {
-    return malformed(no_offset, manifests[0], ": library is ", quoted(found.manifest.library),
+}  // namespace
+
+Result<PluginPlace> survey_plugin_files(const fs::path& source, const StagingLimits& limits) {
+  Survey survey(limits);
+  GANTRY_CHECK(with_source(
+      source,
+      [&] {
+        return visit_directory(
+            source, "", 1, [&](const std::string& name, const struct stat& about) {
+              const bool is_directory = S_ISDIR(about.st_mode);
+              const auto bytes = is_directory ? 0 : static_cast<std::uint64_t>(about.st_size);
+              return survey.add(name, bytes, is_directory);
+            });
+      },
+      [&] { return survey_archive(source, limits, survey); }));
+  auto place = survey.place();
+  if (!place.ok()) return std::move(place).error().at("in ", quoted(source.native()));
+  return place;
+}
+
+Status stage_plugin_files(const fs::path& source, StagingDirectory& staging) {
+  return with_source(
+      source, [&] { return stage_directory(source, staging); },
+      [&] { return stage_archive(source, staging); });
+}
+
+Result<Manifest> read_staged_manifest(const fs::path& directory, const PluginPlace& place) {
+  const fs::path file = directory / place.part / place.manifest;
+  GANTRY_TRY(Manifest manifest, open_manifest(file.native()));
+  if (manifest.library.starts_with('/')) {
+    return malformed(no_offset, place.manifest, ": library is ", quoted(manifest.library),
                      ", expected a path relative to the manifest: its directory is moved");
   }
-  return found;
+  return manifest;
 }
 
 }  // namespace gantry::cli

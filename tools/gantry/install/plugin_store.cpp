@@ -49,13 +49,15 @@ Status make_directories(const fs::path& path) {
 
 }  // namespace
 
-Result<Installation> PluginStore::install(const fs::path& source, const gantry_abi_range& core) {
+Result<Installation> PluginStore::install(const fs::path& source, const gantry_abi_range& core,
+                                          const StagingLimits& limits) {
+  GANTRY_TRY(const PluginPlace place, survey_plugin_files(source, limits));
   GANTRY_CHECK(make_directories(directory_));
-  GANTRY_TRY(StagingDirectory staging, StagingDirectory::beside(directory_ / "install"));
+  GANTRY_TRY(StagingDirectory staging, StagingDirectory::beside(directory_ / "install", limits));
   GANTRY_CHECK(stage_plugin_files(source, staging));
-  auto staged = find_staged_plugin(staging.path());
+  auto staged = read_staged_manifest(staging.path(), place);
   if (!staged.ok()) return std::move(staged).error().at("in ", quoted(source.native()));
-  const Manifest& manifest = staged->manifest;
+  const Manifest& manifest = *staged;
 
   Installation done;
   done.plugin = {manifest.id, manifest.version.text,
@@ -71,7 +73,7 @@ Result<Installation> PluginStore::install(const fs::path& source, const gantry_a
                    quoted(done.plugin.path.native()),
                    "; an installed version is not changed: raise the version, or remove it first");
   }
-  GANTRY_CHECK(staging.move_to(staged->part, done.plugin.path));
+  GANTRY_CHECK(staging.move_to(place.part, done.plugin.path));
   return done;
 }
 

@@ -4,6 +4,8 @@
 // a whole by a rename, and never changed: programs that have opened it keep their files.
 #pragma once
 
+#include "tools/gantry/install/staging_directory.hpp"
+
 #include "core/manifest/manifest.hpp"
 
 #include <gantry/message.hpp>
@@ -40,9 +42,11 @@ class PluginStore {
   //
   // source   [in]   see plugin_files.hpp
   // core     [in]   of this program
+  // limits   [in]   of the files; above them, and without a manifest, nothing is written
   // returns  invalid if the version is installed already; the errors of the manifest and of
   //          inspect_plugin(); not_found, unavailable. Nothing is installed after a failure
-  Result<Installation> install(const std::filesystem::path& source, const gantry_abi_range& core);
+  Result<Installation> install(const std::filesystem::path& source, const gantry_abi_range& core,
+                               const StagingLimits& limits = {});
 
   // Removes a version from the directory at once, then its files.
   //

@@ -21,7 +21,7 @@ namespace gantry::cli {
 
 // Of all that is added to a directory.
 struct StagingLimits {
-  std::uint64_t bytes = std::uint64_t{8} << 30;
+  std::uint64_t bytes = std::uint64_t{2} << 30;
   // files and directories
   std::size_t files = 10'000;
 };
