@@ -3,7 +3,7 @@
 
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/signals_blocked.hpp"
-#include "core/base/spawn_settings.hpp"
+#include "core/base/start_program.hpp"
 
 #include <gantry/descriptor.hpp>
 #include <gantry/quoted.hpp>
@@ -17,8 +17,6 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
-#include <span>
-#include <string_view>
 
 namespace gantry {
 namespace {
@@ -61,51 +59,6 @@ Failure start_error(const std::string& program, int number) {
       .native("errno", number);
 }
 
-// Returns the environment of this process with other values of some variables, "PATH=/bin".
-std::vector<char*> environment_with(std::span<std::string> changed) {
-  std::vector<char*> environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('=') + 1);
-    if (std::ranges::none_of(changed,
-                             [&](std::string_view each) { return each.starts_with(name); }))
-      environment.push_back(*entry);
-  }
-  for (std::string& each : changed) environment.push_back(each.data());
-  environment.push_back(nullptr);
-  return environment;
-}
-
-Result<pid_t> start(const std::filesystem::path& program, const std::vector<std::string>& words,
-                    const std::filesystem::path& directory, std::span<std::string> variables,
-                    int output, const sigset_t& signals) {
-  SpawnActions actions;
-  int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
-  if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 1);
-  if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), output, 2);
-  if (failed == 0) failed = posix_spawn_file_actions_addchdir_np(actions.get(), directory.c_str());
-  if (failed != 0) return start_error(words.front(), failed);
-
-  // A group of its own, so that the programs that it starts can be ended with it.
-  SpawnAttributes attributes;
-  failed =
-      posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  if (failed == 0) failed = posix_spawnattr_setsigmask(attributes.get(), &signals);
-  if (failed != 0) return start_error(words.front(), failed);
-
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  // Compilers find their parts by this name and by PATH, in another working directory.
-  arguments[0] = const_cast<char*>(program.c_str());
-  std::vector<char*> environment = environment_with(variables);
-  failed = posix_spawn(&process, program.c_str(), actions.get(), attributes.get(), arguments.data(),
-                       environment.data());
-  if (failed != 0) return start_error(words.front(), failed);
-  return process;
-}
-
 void read_all(int from, std::size_t max, ProgramEnd& end) {
   char chunk[4096];
   for (;;) {
@@ -131,11 +84,19 @@ Result<ProgramEnd> run_program(const std::vector<std::string>& words,
   if (::pipe2(ends, O_CLOEXEC) != 0) return start_error(words.front(), errno);
   const Descriptor reading(ends[0]);
   Descriptor writing(ends[1]);
+  ProgramStart start;
+  start.program = program;
+  start.words = words;
+  // Compilers find their parts by this name and by PATH, in another working directory.
+  start.words.front() = program.native();
   std::vector<std::string> variables{concat("PATH=", absolute_search_path(search))};
   if (!temporary.empty()) variables.push_back(concat("TMPDIR=", temporary.native()));
+  start.environment = environment_with(variables);
+  start.directory = directory;
+  start.output = writing.get();
   std::optional<SignalsBlocked> blocked(std::in_place);
-  GANTRY_TRY(const pid_t process,
-             start(program, words, directory, variables, writing.get(), blocked->before()));
+  start.signals = blocked->before();
+  GANTRY_TRY(const pid_t process, start_program(start));
   Child child(process);
   blocked.reset();
   writing.close();

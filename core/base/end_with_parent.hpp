@@ -7,7 +7,7 @@
 
 namespace gantry {
 
-// Called first in a forked child: it is killed when the thread that forked it ends, also if that has happened already.
+// Called first in a forked child, also by start_program(): it is killed when the thread that forked it ends, also if that has happened already.
 //
 // parent   [in]   process id of the process that forks, read before
 // thread   async-signal-safe

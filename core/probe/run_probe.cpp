@@ -4,7 +4,7 @@
 #include "core/base/process_end.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/signals_blocked.hpp"
-#include "core/base/spawn_settings.hpp"
+#include "core/base/start_program.hpp"
 #include "core/base/text.hpp"
 #include "core/probe/probe_record.hpp"
 
@@ -45,53 +45,27 @@ struct Pipe {
   Descriptor reading{-1}, writing{-1};
 };
 
-// The writing end is none of the descriptors that the child uses.
 Result<Pipe> new_pipe(const std::string& helper) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return start_failure(helper, errno);
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
   // Only the reading end does not block.
   if (::fcntl(ends[1], F_SETFL, 0) != 0) return start_failure(helper, errno);
-  Descriptor higher(::fcntl(ends[1], F_DUPFD_CLOEXEC, kProbeDescriptor + 1));
-  if (!higher) return start_failure(helper, errno);
-  pipe.writing = std::move(higher);
   return pipe;
 }
 
-std::vector<char*> pointers_of(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-Result<pid_t> spawn(const ProbeCommand& command, int output, int records) {
-  SpawnActions actions;
-  int failed = posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
-  for (const auto& [from, to] :
-       {std::pair(output, 1), std::pair(output, 2), std::pair(records, kProbeDescriptor)}) {
-    if (failed == 0) failed = posix_spawn_file_actions_adddup2(actions.get(), from, to);
-  }
-  SpawnAttributes attributes;
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  if (failed == 0) {
-    failed = posix_spawnattr_setflags(
-        attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  if (failed == 0) failed = posix_spawnattr_setsigmask(attributes.get(), &none);
-  if (failed == 0) failed = posix_spawnattr_setsigdefault(attributes.get(), &all);
-  if (failed != 0) return start_failure(command.helper, failed);
-
-  std::vector<std::string> words = probe_arguments(command);
-  words.insert(words.begin(), command.helper);
-  std::vector<std::string> environment = command.environment;
-  pid_t child = 0;
-  failed = posix_spawn(&child, command.helper.c_str(), actions.get(), attributes.get(),
-                       pointers_of(words).data(), pointers_of(environment).data());
-  if (failed != 0) return start_failure(command.helper, failed);
-  return child;
+Result<pid_t> start_probe(const ProbeCommand& command, int output, int records) {
+  ProgramStart start;
+  start.program = command.helper;
+  start.words = probe_arguments(command);
+  start.words.insert(start.words.begin(), command.helper);
+  start.environment = command.environment;
+  start.output = output;
+  static_assert(kProbeDescriptor == 3);
+  start.report = records;
+  sigemptyset(&start.signals);
+  start.has_default_signals = true;
+  return start_program(start);
 }
 
 // The process group of a running probe. The destructor kills it.
@@ -271,7 +245,7 @@ Result<ProbeEnd> run_probe(const ProbeCommand& command, KilledChildren& killed) 
   GANTRY_TRY(Pipe records, new_pipe(command.helper));
   const Clock::time_point start = Clock::now();
   std::optional<SignalsBlocked> blocked(std::in_place);
-  GANTRY_TRY(const pid_t child, spawn(command, output.writing.get(), records.writing.get()));
+  GANTRY_TRY(const pid_t child, start_probe(command, output.writing.get(), records.writing.get()));
   ProbeGroup group(child, std::chrono::milliseconds(command.kill_ms), killed);
   blocked.reset();
   output.writing.close();

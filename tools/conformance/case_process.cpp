@@ -3,17 +3,16 @@
 
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/start_program.hpp"
+
 #include <gantry/abi_boundary.hpp>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstring>
 
 namespace gantry::kit {
 namespace {
@@ -25,29 +24,17 @@ double seconds_since(std::chrono::steady_clock::time_point begun) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
-Result<pid_t> spawn(const std::vector<std::string>& words, const Pipes& pipes) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipes.output, 1);
-  posix_spawn_file_actions_adddup2(&actions, pipes.output, 2);
-  posix_spawn_file_actions_adddup2(&actions, pipes.report, kReport);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  std::vector<char*> arguments{const_cast<char*>("gantry-conformance")};
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  pid_t process = 0;
-  const int failed =
-      posix_spawn(&process, "/proc/self/exe", &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (failed != 0) {
-    return unavailable("cannot start a process for the case: ", std::strerror(failed))
-        .native("errno", failed);
-  }
-  return process;
+Result<pid_t> start_case(const std::vector<std::string>& words, const Pipes& pipes) {
+  ProgramStart start;
+  start.program = "/proc/self/exe";
+  start.words = {"gantry-conformance"};
+  start.words.insert(start.words.end(), words.begin(), words.end());
+  start.environment = environment_with({});
+  start.output = pipes.output;
+  static_assert(kReport == 3);
+  start.report = pipes.report;
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &start.signals);
+  return start_program(start);
 }
 
 }  // namespace
@@ -63,7 +50,8 @@ CaseResult run_case_in_process(const Case& which, std::vector<std::string> words
   for (std::string& word : words) {
     if (word == "%") word = std::to_string(kReport);
   }
-  const auto end = watch_process([&](const Pipes& pipes) { return spawn(words, pipes); }, limits);
+  const auto end =
+      watch_process([&](const Pipes& pipes) { return start_case(words, pipes); }, limits);
   CaseResult result{&which, State::failed, {}, 0};
   if (!end.ok()) {
     result.text = end.error().message.text();
@@ -113,7 +101,6 @@ Status check_in_child(std::string_view what, const std::function<Status()>& body
 }
 
 void report_and_exit(const Case& which, Subject& subject, int report) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);
   ::fcntl(report, F_SETFD, FD_CLOEXEC);

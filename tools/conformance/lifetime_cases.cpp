@@ -7,6 +7,8 @@
 #include "tools/conformance/subject.hpp"
 #include "tools/conformance/watched_process.hpp"
 
+#include "core/base/end_with_parent.hpp"
+
 #include <gantry/abi_boundary.hpp>
 
 #include <sys/wait.h>
@@ -168,10 +170,14 @@ Status survives_fork(Subject& subject) {
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
   GANTRY_CHECK(count_devices(instance));
   std::fflush(nullptr);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return skipped("cannot fork");
-  // The static destructors of the plugin run in the child; no function of it is called.
-  if (child == 0) std::exit(kStatus);
+  if (child == 0) {
+    end_with_parent(parent);
+    // The static destructors of the plugin run in the child; no function of it is called.
+    std::exit(kStatus);
+  }
   int status = 0;
   // A child that hangs is ended by the time limit of the case.
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

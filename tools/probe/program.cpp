@@ -72,7 +72,6 @@ void limit(int resource, std::uint64_t value) {
 }
 
 void confine(std::uint64_t memory_bytes) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   // Descriptors of the embedder without close-on-exec.
   ::syscall(SYS_close_range, kProbeDescriptor + 1, ~0U, 0);
