@@ -6,6 +6,7 @@
 // source   apache/tvm src/runtime/contrib/sort/sort.cc
 #include "builtin.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -101,6 +102,29 @@ Status check_output(const Call& call, std::size_t i, const gantry_tensor& input,
   return call.wrong(i, concat("a tensor of shape ", numbers_text(expected)));
 }
 
+// Between two looks at the task, which take a millisecond.
+constexpr std::uint32_t comparisons_per_look = 1 << 16;
+
+// Sorts numbers of elements, as long as the task is not cancelled. `less` compares two of them.
+template <class Less>
+Status sort_order(const Host& host, const gantry_env* env, std::vector<std::int64_t>& order,
+                  const Less& less) {
+  std::uint32_t left = comparisons_per_look;
+  try {
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      if (--left == 0) {
+        left = comparisons_per_look;
+        if (Status task = check_task(host, env); !task.ok())
+          throw ErrorThrown(std::move(task).error());
+      }
+      return less(a, b);
+    });
+  } catch (const ErrorThrown& ended) {
+    return ended.error();
+  }
+  return {};
+}
+
 // What is written for each list: the values or the indices of its first `count` elements.
 struct Output {
   const gantry_tensor* values = nullptr;
@@ -121,10 +145,10 @@ Status sort_lists(const Host& host, const gantry_env* env, const gantry_tensor& 
         return (outer * size + i) * axis.inner + inner;
       };
       std::iota(order.begin(), order.end(), std::int64_t{0});
-      std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      GANTRY_CHECK(sort_order(host, env, order, [&](std::int64_t a, std::int64_t b) {
         const T x = from[at(a, axis.size)], y = from[at(b, axis.size)];
         return is_ascending ? is_less(x, y) : is_less(y, x);
-      });
+      }));
       if (output.values != nullptr) {
         for (std::int64_t i = 0; i < output.count; ++i) {
           data_of<T>(*output.values)[at(i, output.count)] =

@@ -69,6 +69,19 @@ TEST_F(Sampling, CopiesTensorsOfOtherDevices) {
       call("sample_top_p_from_prob", {remote.get(), int_value(1), float_value(0.41)})->get().i, 3);
 }
 
+TEST_F(Sampling, EndsWithItsTaskBetweenRows) {
+  Floats rows({2, 3}, {0.2F, 0.3F, 0.5F, 0.6F, 0.2F, 0.1F});
+  Floats uniform({2, 1}, {0.2F, 0.95F});
+  const int task = 0;
+  env.task = &task;
+  fake.cancelled = true;
+
+  const auto tokens = call("multinomial_from_uniform", {rows.value(), uniform.value()});
+
+  ASSERT_FALSE(tokens.ok());
+  EXPECT_EQ(tokens.error().code, Code::cancelled);
+}
+
 TEST_F(Sampling, ChoosesOneTokenForEachRow) {
   Floats rows({2, 3}, {0.2F, 0.3F, 0.5F, 0.6F, 0.2F, 0.1F});
   Floats uniform({2, 1}, {0.2F, 0.95F});
