@@ -25,11 +25,19 @@ Result<AtomicFile> AtomicFile::beside(const std::filesystem::path& path, const I
     } while (descriptor < 0 && errno == EINTR);
     if (descriptor >= 0 || errno != EEXIST) break;
   }
-  if (descriptor < 0) return cannot_write(path, errno);
-  made.stream_ = fdopen(descriptor, "w+b");
+  // Standard output and error that a plugin has closed: what is printed would go into the file.
+  if (descriptor == STDOUT_FILENO || descriptor == STDERR_FILENO) {
+    const int low = std::exchange(descriptor, fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+    const int number = errno;
+    close(low);
+    errno = number;
+  } else if (descriptor < 0) {
+    return cannot_write(path, errno);
+  }
+  made.stream_ = descriptor < 0 ? nullptr : fdopen(descriptor, "w+b");
   if (made.stream_ == nullptr) {
     const int number = errno;
-    close(descriptor);
+    if (descriptor >= 0) close(descriptor);
     unlink(made.beside_.c_str());
     return cannot_write(path, number);
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process_end.hpp"
 
+#include "core/base/signal_cleanup.hpp"
+#include "core/base/thread_end.hpp"
+
 #include <dlfcn.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -60,6 +63,18 @@ const WatchedPlugin* plugin_on_this_stack() {
   return found;
 }
 
+// Ends the process for what a plugin or a model has done.
+[[noreturn]] void end_process(std::string_view subject, std::string_view deed) noexcept {
+  std::fflush(nullptr);
+  std::fprintf(stderr, "gantry: %.*s %.*s, which ends this process with status %d\n",
+               static_cast<int>(subject.size()), subject.data(), static_cast<int>(deed.size()),
+               deed.data(), kExitOfAPlugin);
+  clean_up_for_signal();
+  _exit(kExitOfAPlugin);
+}
+
+thread_local constinit bool must_last = false;
+
 // Runs as an exit handler, and when watch_process_end() moves it.
 thread_local bool is_moving = false;
 void exit_begins(void*) {
@@ -67,10 +82,7 @@ void exit_begins(void*) {
   detail::process_phase.store(kExiting, std::memory_order_relaxed);
   const WatchedPlugin* const plugin = plugin_on_this_stack();
   if (plugin == nullptr) return;
-  std::fflush(nullptr);
-  std::fprintf(stderr, "gantry: plugin %s called exit(), which ends this process with status %d\n",
-               plugin->id.c_str(), kExitOfAPlugin);
-  _exit(kExitOfAPlugin);
+  end_process(concat("plugin ", plugin->id), "called exit()");
 }
 
 // Addresses that identify the two registrations of exit_begins: the first one stays, the second is
@@ -88,6 +100,18 @@ Failure process_end_error(std::string_view subject) {
   }
   return unavailable(subject, " is not called: the process has called exit()")
       .with_reason("PROCESS_ENDS");
+}
+
+void keep_this_thread() noexcept {
+  must_last = true;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+}
+
+bool is_thread_kept() noexcept { return must_last; }
+
+void end_for_thread(std::string_view subject, std::string_view place) noexcept {
+  constexpr std::string_view how = " by pthread_exit() or pthread_cancel()";
+  end_process(subject, concat("ended ", place, how));
 }
 
 void watch_plugin(std::string_view id, const void* address) {

@@ -2,6 +2,7 @@
 #include "core/module/module_graph.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/module/global_functions.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/module/unbound.hpp"
@@ -51,7 +52,8 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
   if (!may_call(node)) return process_end_error(concat("get_function of ", described(node)));
   StatusBuffer buffer;
   gantry_function function{};
-  const gantry_code code = buffer.call([&](gantry_status* status) {
+  const auto owner = [&] { return described(node); };
+  const gantry_code code = call_plugin(buffer, "get_function", owner, [&](gantry_status* status) {
     return table.get_function(node.self, {name.data(), name.size()}, &function, status);
   });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();

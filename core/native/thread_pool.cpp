@@ -6,6 +6,7 @@
 #include "core/base/log.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/signals_blocked.hpp"
+#include "core/base/thread_end.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -171,6 +172,7 @@ std::int32_t ThreadPool::start_workers() {
 }
 
 void ThreadPool::work(Worker& worker, std::int32_t task) {
+  keep_this_thread();
   for (;;) {
     worker.posts.wait_until([](std::uint32_t posts) { return posts % 2 != 0; }, limits_);
     if (stopping_.load(std::memory_order_acquire)) return;
@@ -185,7 +187,13 @@ void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
     ~Ending() { barrier.leave(); }
   };
   const Ending ending{barrier_};
-  launch.body(launch.data, task, launch.tasks);
+  try {
+    launch.body(launch.data, task, launch.tasks);
+  } catch (abi::__forced_unwind&) {
+    // Before the other tasks learn that this one has ended: its results are missing.
+    if (is_thread_kept()) end_for_thread("code of a model or a plugin", "a thread of the pool");
+    throw;
+  }
 }
 
 bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {

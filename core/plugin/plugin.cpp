@@ -3,6 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/plugin/compatible.hpp"
@@ -23,11 +24,13 @@ Result<const gantry_plugin_table*> run_query(Query query, const gantry_host_info
                                              std::string_view subject) {
   StatusBuffer buffer;
   const gantry_plugin_table* table = nullptr;
-  const gantry_code code = buffer.call([&](gantry_status* status) -> gantry_code {
-    table = query(&core, status);
-    if (table != nullptr) return GANTRY_OK;
-    return status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
-  });
+  const auto owner = [&] { return concat("plugin ", subject); };
+  const gantry_code code = call_plugin(
+      buffer, "gantry_plugin_query_v1", owner, [&](gantry_status* status) -> gantry_code {
+        table = query(&core, status);
+        if (table != nullptr) return GANTRY_OK;
+        return status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
+      });
   if (code == GANTRY_OK) return table;
   Error error = buffer.error(code, concat(subject, ": gantry_plugin_query_v1"));
   if (!reason_of(error)) error.reason = reason::query_failed.tag;

@@ -2,6 +2,7 @@
 #include "core/runtime/devices.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -114,8 +115,10 @@ Result<std::int32_t> device_count(const Device& device) {
   if (!may_call(device)) return process_end_error(concat("count of ", described(device)));
   std::int32_t count = 0;
   StatusBuffer status;
-  const gantry_code code = status.call(
-      [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
+  const auto owner = [&] { return described(device); };
+  const gantry_code code = call_plugin(status, "count", owner, [&](gantry_status* said) {
+    return device.table->count(device.self, &count, said);
+  });
   if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
   if (count < 0)
     return bug(described(device), " reports ", count, " devices").with_reason("DEVICE_COUNT");

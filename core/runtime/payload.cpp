@@ -3,6 +3,7 @@
 
 #include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/module/module_graph.hpp"
 #include "core/module/unbound.hpp"
 #include "core/native/device_numbers.hpp"
@@ -80,11 +81,12 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
   NewModule made;
   std::uint64_t consumed = 0;
   StatusBuffer status;
+  const auto plugin = [&] { return concat("plugin ", server_->plugin->id); };
   gantry_code code = GANTRY_OK;
   {
     std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
     if ((loader_->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
-    code = status.call([&](gantry_status* reported) {
+    code = call_plugin(status, "load_binary", plugin, [&](gantry_status* reported) {
       return loader_->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed,
                                   reported);
     });
@@ -165,10 +167,12 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
   const PluginInstance& instance = instance_of(*server_);
   const gantry_blob blob = blob_of(entry, location);
   StatusBuffer status;
+  const auto plugin = [&] { return concat("plugin ", server_->plugin->id); };
   std::int32_t verdict = -1;
-  const gantry_code code = status.call([&](gantry_status* reported) {
-    return loader_->check_binary(instance.self(), &blob, device, &verdict, reported);
-  });
+  const gantry_code code =
+      call_plugin(status, "check_binary", plugin, [&](gantry_status* reported) {
+        return loader_->check_binary(instance.self(), &blob, device, &verdict, reported);
+      });
   if (code != GANTRY_OK) return status.error(code, subject).at("while checking ", location);
   if (verdict < GANTRY_VERDICT_NO || verdict > GANTRY_VERDICT_OPTIMAL) {
     return bug(subject, " returns verdict ", verdict, ", expected 0 to ",

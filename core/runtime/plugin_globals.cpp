@@ -2,6 +2,7 @@
 #include "core/runtime/plugin_globals.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/module/table_copy.hpp"
 #include "core/runtime/state.hpp"
 
@@ -24,7 +25,8 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
              copy_table(offered, concat("plugin ", plugin.plugin->id)));
   StatusBuffer status;
   gantry_function function{};
-  const gantry_code code = status.call([&](gantry_status* reported) {
+  const auto owner = [&] { return concat("plugin ", plugin.plugin->id); };
+  const gantry_code code = call_plugin(status, "get_global", owner, [&](gantry_status* reported) {
     return globals.get_global(instance.self(), {name.data(), name.size()}, &function, reported);
   });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();

@@ -2,6 +2,7 @@
 #include "core/runtime/plugin_instance.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/runtime/plugin_options.hpp"
 #include "core/runtime/state.hpp"
@@ -81,7 +82,8 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
     GANTRY_CHECK(devices.add(device, instance->host_.plugin));
   }
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
+  const auto subject = [&] { return concat("plugin ", instance->plugin().id); };
+  const gantry_code code = call_plugin(status, "create", subject, [&](gantry_status* said) {
     return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
   });
   if (code != GANTRY_OK) {
@@ -99,9 +101,10 @@ PluginInstance::~PluginInstance() {
   if (!created_ || !plugins_may_run()) return;
   const NoCancellation guard;
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status*) -> gantry_code {
+  const auto subject = [&] { return concat("plugin ", plugin_->id); };
+  const gantry_code code = call_plugin(status, "destroy", subject, [&](gantry_status*) {
     plugin_->table.destroy(self_);
-    return GANTRY_OK;
+    return gantry_code{GANTRY_OK};
   });
   // Plugins that are destroyed later may request them.
   DeviceSet& devices = host_.state->devices;

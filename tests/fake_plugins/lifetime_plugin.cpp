@@ -5,6 +5,8 @@
 // load_binary, and the name of a function selects the function's.
 //
 //     payload  "sleep": load_binary waits at a cancellation point until it is cancelled
+//              "leave": it calls pthread_exit()
+//              "cancel": it cancels its thread, and returns
 //     name     "one": returns 1
 //              "sleep": waits like load_binary
 //              "exit": calls exit(0)
@@ -16,6 +18,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_reader.hpp>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -134,6 +137,8 @@ gantry_code load_binary(void*, const gantry_blob* blob, gantry_object*, gantry_m
     gantry::ByteReader in({blob->data, blob->size});
     GANTRY_TRY(const std::string_view order, in.read_string("order"));
     if (order == "sleep") sleep_until_cancelled();
+    if (order == "leave") pthread_exit(nullptr);
+    if (order == "cancel") pthread_cancel(pthread_self());
     *consumed = in.offset();
     *module = {nullptr, &module_table};
     return {};

@@ -3,6 +3,7 @@
 // exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the
 // statement of a death test in "threadsafe" style runs in a new one.
 #include <gantry/runtime.hpp>
+#include "core/base/thread_end.hpp"
 #include "tests/faults/cancelled.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -180,6 +181,23 @@ TEST_F(PluginThatCallsExit, IsNamedAndTheStatusIsNotZero) {
       },
       ExitedWithCode(70),
       "^gantry: plugin test.lifetime called exit\\(\\), which ends this process with status 70\n$");
+}
+
+using PluginThatEndsItsThread = ProcessEnd;
+
+TEST_F(PluginThatEndsItsThread, IsNamedIfTheThreadMustLast) {
+  for (const char* const order : {"leave", "cancel"}) {
+    EXPECT_EXIT(
+        {
+          keep_this_thread();
+          const Held held(lifetime);
+          (void)Runtime(*held.runtime).load(lifetime.file(order));
+          _exit(0);
+        },
+        ExitedWithCode(70),
+        "^gantry: plugin test.lifetime ended a thread in load_binary by pthread_exit\\(\\) or "
+        "pthread_cancel\\(\\), which ends this process with status 70\n$");
+  }
 }
 
 // A thread that a plugin has started, and a thread-local object that it has created in a thread of

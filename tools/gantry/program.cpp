@@ -9,6 +9,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/signal_cleanup.hpp"
+#include "core/base/thread_end.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
@@ -182,8 +183,11 @@ void exit_for_truncated_file(int) {
 int run_program(int argc, char** argv) {
   std::signal(SIGBUS, exit_for_truncated_file);
   handle_ending_signals();
+  keep_this_thread();
   try {
     return run(argc, argv);
+  } catch (abi::__forced_unwind&) {
+    end_for_thread("code of a model or a plugin", "the main thread");
   } catch (...) {
     return report(error_in_flight());
   }

@@ -2,6 +2,7 @@
 #include "tools/probe/program.hpp"
 
 #include "core/base/text_file.hpp"
+#include "core/base/thread_end.hpp"
 #include "core/manifest/drop_in.hpp"
 #include "core/plugin/plugin.hpp"
 #include "core/probe/probe_record.hpp"
@@ -144,6 +145,7 @@ int run_program(int argc, char** argv) {
     std::fputs("gantry-probe is started by gantry, which reads from its descriptor 3\n", stderr);
     return kUsage;
   }
+  keep_this_thread();
   const Status passed = run(*command);
   std::fflush(nullptr);
   send(passed.ok() ? passed_record() : refused_record(passed.error()));

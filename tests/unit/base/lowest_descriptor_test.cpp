@@ -78,5 +78,25 @@ TEST_F(LowestDescriptor, CanBeATemporaryDirectory) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+// A plugin may have closed it. What is printed then must not be written into a file.
+TEST(StandardOutput, IsNoAtomicFile) {
+  const test::TempDir directory;
+  std::fflush(stdout);
+  const int saved = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  ::close(STDOUT_FILENO);
+
+  auto file = AtomicFile::beside(directory / "new", {});
+  const int descriptor = file.ok() ? ::fileno(file->stream()) : -1;
+  const int in_its_place = ::fcntl(STDOUT_FILENO, F_GETFD);
+  ::dup2(saved, STDOUT_FILENO);
+  ::close(saved);
+
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_GT(descriptor, STDERR_FILENO);
+  EXPECT_EQ(in_its_place, -1);
+  EXPECT_TRUE(file->commit().ok());
+  EXPECT_TRUE(std::filesystem::exists(directory / "new"));
+}
+
 }  // namespace
 }  // namespace gantry

@@ -299,6 +299,24 @@ TEST(ThreadPool, EndsWhileItsWorkersSpinOrSleep) {
   }
 }
 
+TEST(ThreadPool, EndsTheProcessIfATaskEndsItsThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        ThreadPool pool(2);
+        pool.try_run(
+            2,
+            [](void*, std::int32_t task, std::int32_t) {
+              if (task == 1) pthread_exit(nullptr);
+            },
+            nullptr);
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(70),
+      "^gantry: code of a model or a plugin ended a thread of the pool by pthread_exit\\(\\) or "
+      "pthread_cancel\\(\\), which ends this process with status 70\n$");
+}
+
 #if !defined(__SANITIZE_THREAD__)
 TEST(ThreadPool, RunsNothingInAForkedChild) {
   ThreadPool pool(2);
