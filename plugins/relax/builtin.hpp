@@ -5,10 +5,14 @@
 // `vm.builtin.kv_state_add_sequence`.
 #pragma once
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/call.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
+#include <gantry/storage_memory.hpp>
 
+#include <exception>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -20,7 +24,26 @@ struct Builtin {
   // Argument names for errors: "copy(value)".
   std::string_view usage;
   // call     arguments are borrowed; its usage is that of the row
-  Result<Value> (*run)(const Host& host, const Call& call);
+  Result<Value> (*run)(const Host& host, const Call& call) = nullptr;
+  // In place of `run`, of functions whose own memory numbers of a file decide.
+  //
+  // memory   counts it
+  Result<Value> (*run_counted)(const Host& host, const Call& call,
+                               const std::shared_ptr<StorageMemory>& memory) = nullptr;
+
+  // Runs the function.
+  //
+  // memory   [in]   of the runtime
+  // returns  also what the function throws
+  Result<Value> call(const Host& host, const std::shared_ptr<StorageMemory>& memory,
+                     const gantry_env* env, std::span<const gantry_value> args) const {
+    try {
+      const Call arguments{usage, env, args};
+      return run != nullptr ? run(host, arguments) : run_counted(host, arguments, memory);
+    } catch (const std::exception&) {
+      return error_in_flight();
+    }
+  }
 };
 
 // Adds an error object of a kind, as code of TVM has: "ValueError", "RuntimeError".

@@ -77,9 +77,7 @@ Result<Value> call_tir_dyn(const Host& host, const Call& call) {
   GANTRY_TRY(const auto shape, call.shape(call.args.size() - 1));
   // The function may be this one.
   GANTRY_CHECK(Vm::check_room());
-  std::vector<gantry_value> args(call.args.begin() + 1, call.args.end() - 1);
-  for (const std::int64_t number : shape) args.push_back(int_value(number));
-  return host.call(function, call.env, args);
+  return Vm::call_with(host, function, call.env, call.args.subspan(1, call.args.size() - 2), shape);
 }
 
 constexpr Builtin object_rows[] = {

@@ -132,12 +132,14 @@ struct Output {
   std::int64_t count = 0;
 };
 
-Status sort_lists(const Host& host, const gantry_env* env, const gantry_tensor& input,
-                  const Axis& axis, bool is_ascending, const Output& output) {
+Status sort_lists(const Host& host, const std::shared_ptr<StorageMemory>& counted,
+                  const gantry_env* env, const gantry_tensor& input, const Axis& axis,
+                  bool is_ascending, const Output& output) {
+  HostMemory memory(host, counted, "indices of a sort", UINT64_MAX);
   return with_type(host, input.dtype, [&]<class T>(T) -> Status {
     if (axis.outer == 0) return {};
     const T* const from = data_of<const T>(input);
-    std::vector<std::int64_t> order(static_cast<std::size_t>(axis.size));
+    std::pmr::vector<std::int64_t> order(static_cast<std::size_t>(axis.size), &memory);
     for (std::int64_t list = 0; list < axis.outer * axis.inner; ++list) {
       GANTRY_CHECK(check_task(host, env));
       const std::int64_t outer = list / axis.inner, inner = list % axis.inner;
@@ -179,7 +181,10 @@ Status check_values(const Call& call, std::size_t i, const gantry_tensor& input)
   return call.wrong(i, concat("a tensor of ", dtype_text(input.dtype)));
 }
 
-Result<Value> sort_whole(const Host& host, const Call& call, bool has_indices) {
+using Counted = std::shared_ptr<StorageMemory>;
+
+Result<Value> sort_whole(const Host& host, const Call& call, const Counted& memory,
+                         bool has_indices) {
   GANTRY_CHECK(call.count_is(4));
   GANTRY_TRY(const gantry_tensor* const input, list_at(call, 0));
   GANTRY_TRY(const std::int64_t number, call.integer(2));
@@ -189,16 +194,20 @@ Result<Value> sort_whole(const Host& host, const Call& call, bool has_indices) {
   if (!has_indices) GANTRY_CHECK(check_values(call, 1, *input));
   GANTRY_TRY(const gantry_tensor* const output, call.tensor(1));
   GANTRY_CHECK(
-      sort_lists(host, call.env, *input, axis, is_ascending,
+      sort_lists(host, memory, call.env, *input, axis, is_ascending,
                  {has_indices ? nullptr : output, has_indices ? output : nullptr, axis.size}));
   return Value();
 }
 
-Result<Value> sort(const Host& host, const Call& call) { return sort_whole(host, call, false); }
-Result<Value> argsort(const Host& host, const Call& call) { return sort_whole(host, call, true); }
+Result<Value> sort(const Host& host, const Call& call, const Counted& memory) {
+  return sort_whole(host, call, memory, false);
+}
+Result<Value> argsort(const Host& host, const Call& call, const Counted& memory) {
+  return sort_whole(host, call, memory, true);
+}
 
 // topk(x, outputs..., k, axis, "both" | "values" | "indices", ascending); k < 1: all elements.
-Result<Value> topk(const Host& host, const Call& call) {
+Result<Value> topk(const Host& host, const Call& call, const Counted& memory) {
   GANTRY_CHECK(call.count_is(6, 7));
   const std::size_t first = call.args.size() - 4;
   GANTRY_TRY(const gantry_tensor* const input, list_at(call, 0));
@@ -221,14 +230,14 @@ Result<Value> topk(const Host& host, const Call& call) {
   if (what != "values") {
     GANTRY_TRY(output.indices, call.tensor(first - 1));
   }
-  GANTRY_CHECK(sort_lists(host, call.env, *input, axis, is_ascending, output));
+  GANTRY_CHECK(sort_lists(host, memory, call.env, *input, axis, is_ascending, output));
   return Value();
 }
 
 constexpr Builtin sorting_rows[] = {
-    {"tvm.contrib.sort.sort", "sort(x, out, axis, ascending)", sort},
-    {"tvm.contrib.sort.argsort", "argsort(x, out, axis, ascending)", argsort},
-    {"tvm.contrib.sort.topk", "topk(x, out, ..., k, axis, what, ascending)", topk},
+    {"tvm.contrib.sort.sort", "sort(x, out, axis, ascending)", nullptr, sort},
+    {"tvm.contrib.sort.argsort", "argsort(x, out, axis, ascending)", nullptr, argsort},
+    {"tvm.contrib.sort.topk", "topk(x, out, ..., k, axis, what, ascending)", nullptr, topk},
 };
 
 }  // namespace

@@ -33,5 +33,10 @@ template <auto function>
 Result<Value> with_kind(const Host& host, const Call& call) {
   return with_kind(host, function(host, call));
 }
+template <auto function>
+Result<Value> with_kind_counted(const Host& host, const Call& call,
+                                const std::shared_ptr<StorageMemory>& memory) {
+  return with_kind(host, function(host, call, memory));
+}
 
 }  // namespace gantry::relax

@@ -25,14 +25,15 @@ void append_column(std::string& to, std::string_view text, std::size_t width) {
   if (text.size() < width) to.append(width - text.size(), ' ');
 }
 
-std::string register_text(std::uint32_t reg) {
-  return reg == no_register ? "%void" : concat('%', reg);
+std::string register_text(const Program& program, const FunctionCode& function, std::uint32_t reg) {
+  return reg == no_register ? "%void" : concat('%', program.number_in_file(function, reg));
 }
 
-std::string argument_text(const Executable& executable, const Argument& argument) {
+std::string argument_text(const Executable& executable, const Program& program,
+                          const FunctionCode& function, const Argument& argument) {
   switch (argument.kind) {
     case ArgumentKind::reg:
-      return concat('%', argument.value);
+      return register_text(program, function, static_cast<std::uint32_t>(argument.value));
     case ArgumentKind::immediate:
       return concat('i', argument.value);
     case ArgumentKind::constant:
@@ -48,31 +49,31 @@ std::string argument_text(const Executable& executable, const Argument& argument
 }
 
 void append_call(std::string& to, const Executable& executable, const Program& program,
-                 const Instruction& call) {
+                 const FunctionCode& function, const Instruction& call) {
   append_column(to, "call", 6);
   append_column(to, shown_name(executable.functions[call.target]), 16);
   std::string arguments;
   for (const Argument& argument : program.arguments_of(call)) {
     if (!arguments.empty()) arguments += ", ";
-    arguments += argument_text(executable, argument);
+    arguments += argument_text(executable, program, function, argument);
   }
   to += " in: ";
   append_column(to, arguments, 12);
-  append(to, {" dst: ", register_text(call.reg)});
+  append(to, {" dst: ", register_text(program, function, call.reg)});
 }
 
 void append_instruction(std::string& to, const Executable& executable, const Program& program,
-                        std::uint32_t index) {
+                        const FunctionCode& function, std::uint32_t index) {
   const Instruction& instruction = program.instructions[index];
   const std::int64_t distance = std::int64_t{instruction.target} - index;
   to += "  ";
   switch (instruction.opcode) {
     case Opcode::call:
-      append_call(to, executable, program, instruction);
+      append_call(to, executable, program, function, instruction);
       break;
     case Opcode::ret:
       append_column(to, "ret", 6);
-      to += register_text(instruction.reg);
+      to += register_text(program, function, instruction.reg);
       break;
     case Opcode::jump:
       append_column(to, "goto", 6);
@@ -80,7 +81,7 @@ void append_instruction(std::string& to, const Executable& executable, const Pro
       break;
     case Opcode::branch:
       append_column(to, "If", 6);
-      append(to, {register_text(instruction.reg), ", ", distance});
+      append(to, {register_text(program, function, instruction.reg), ", ", distance});
       break;
   }
   to += '\n';
@@ -100,7 +101,7 @@ void append_function(std::string& to, const Executable& executable, const Progra
     case FunctionKind::bytecode:
       to += ":\n";
       for (std::uint32_t i = function.begin; i < function.end; ++i) {
-        append_instruction(to, executable, program, i);
+        append_instruction(to, executable, program, program.functions[index], i);
       }
       break;
   }

@@ -11,7 +11,7 @@ std::string_view Plugin::NamedFunction::name() const {
 
 Result<Value> Plugin::NamedFunction::call(const Call& call) const {
   if (const auto* const builtin = std::get_if<const Builtin*>(&row))
-    return (*builtin)->run(plugin->host, {(*builtin)->usage, call.env, call.args});
+    return (*builtin)->call(plugin->host, plugin->memory, call.env, call.args);
   const CacheFunction& function = *std::get<const CacheFunction*>(row);
   return function.run(plugin->cache_, {function.usage, call.env, call.args});
 }

@@ -25,6 +25,7 @@ class Decoder {
       if (!decoded.ok()) return in_function(std::move(decoded).error(), index, function.name);
       program_.functions[index].first_instruction = function.begin;
       program_.functions[index].max_arguments = max_arguments_;
+      renumber_registers(program_.functions[index]);
     }
     const std::size_t count = from_.instruction_offsets.size();
     if (program_.instructions.size() != count) {
@@ -87,6 +88,42 @@ class Decoder {
     if (last == Opcode::ret || last == Opcode::jump) return {};
     return refuse(words_.offset_of(begin_), "its last instruction, ", function.end - 1, ", is ",
                   last == Opcode::call ? "a call" : "an if", ", expected ret or goto");
+  }
+
+  // Applies a function to the number of each register that the instructions of the current function name.
+  void for_each_register(auto&& apply) {
+    for (std::uint32_t i = function_->begin; i < function_->end; ++i) {
+      Instruction& instruction = program_.instructions[i];
+      if (instruction.opcode != Opcode::jump && instruction.reg != no_register)
+        instruction.reg = apply(instruction.reg);
+      for (std::uint32_t a = 0; a < instruction.argument_count; ++a) {
+        Argument& argument = program_.arguments[instruction.first_argument + a];
+        if (argument.kind == ArgumentKind::reg)
+          argument.value = apply(static_cast<std::uint32_t>(argument.value));
+      }
+    }
+  }
+
+  // Registers that no instruction names take no memory.
+  void renumber_registers(FunctionCode& function) {
+    named_.clear();
+    for_each_register([&](std::uint32_t reg) {
+      if (reg >= function.parameter_count) named_.push_back(reg);
+      return reg;
+    });
+    std::ranges::sort(named_);
+    named_.erase(std::ranges::unique(named_).begin(), named_.end());
+    const auto count = static_cast<std::uint32_t>(named_.size());
+    if (function.parameter_count + count == function.register_count) return;
+    for_each_register([&](std::uint32_t reg) {
+      if (reg < function.parameter_count) return reg;
+      const auto place = std::ranges::lower_bound(named_, reg) - named_.begin();
+      return function.parameter_count + static_cast<std::uint32_t>(place);
+    });
+    function.register_count = function.parameter_count + count;
+    function.first_register = static_cast<std::uint32_t>(program_.registers.size());
+    function.renumbered_count = count;
+    program_.registers.insert(program_.registers.end(), named_.begin(), named_.end());
   }
 
   Status decode_instruction() {
@@ -237,6 +274,7 @@ class Decoder {
   std::size_t begin_ = 0;
   const Function* function_ = nullptr;
   std::uint32_t max_arguments_ = 0;
+  std::vector<std::uint32_t> named_;
 };
 
 }  // namespace

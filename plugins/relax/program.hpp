@@ -79,11 +79,15 @@ struct FunctionCode {
   FunctionKind kind = FunctionKind::packed;
   // bytecode and vm_tir: arguments of every direct call; at most register_count.
   std::uint32_t parameter_count = 0;
+  // bytecode: without those that no instruction names, whose number a file may choose freely.
   std::uint32_t register_count = 0;
   // bytecode: index in Program::instructions.
   std::uint32_t first_instruction = 0;
   // bytecode: arguments of its call with the most arguments.
   std::uint32_t max_arguments = 0;
+  // The numbers in the file of the registers after the parameters, in Program::registers; none if they are the numbers here.
+  std::uint32_t first_register = 0;
+  std::uint32_t renumbered_count = 0;
 };
 
 struct Program {
@@ -93,6 +97,14 @@ struct Program {
   std::vector<FunctionCode> functions;
   // For each constant whether the code can refer to it. Compiled functions can refer to any.
   std::vector<bool> is_constant_used;
+  // See FunctionCode::first_register.
+  std::vector<std::uint32_t> registers;
+
+  // Returns the number of a register in the file.
+  std::uint32_t number_in_file(const FunctionCode& function, std::uint32_t reg) const {
+    if (function.renumbered_count == 0 || reg < function.parameter_count) return reg;
+    return registers[function.first_register + reg - function.parameter_count];
+  }
 
   std::span<const Argument> arguments_of(const Instruction& call) const {
     return std::span(arguments).subspan(call.first_argument, call.argument_count);

@@ -44,6 +44,8 @@ class StoragePool : public StorageMemory::Pool, public std::enable_shared_from_t
   // Frees the blocks that no storage uses, on any thread.
   void free_unused() noexcept override;
   void free_unused_if_idle() noexcept override { free_unused(); }
+  // That counts the blocks.
+  const std::shared_ptr<StorageMemory>& memory() const { return memory_; }
   // Ends the pool: its blocks are freed, those in use with their storages.
   void close();
 

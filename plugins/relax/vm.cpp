@@ -52,6 +52,23 @@ class Vm::Entered {
   Vm* const around_;
 };
 
+Result<Value> Vm::call_with(const Host& host, gantry_object* function, const gantry_env* env,
+                            std::span<const gantry_value> args,
+                            std::span<const std::int64_t> numbers) {
+  if (running == nullptr) {
+    std::vector<gantry_value> all(args.begin(), args.end());
+    for (const std::int64_t number : numbers) all.push_back(int_value(number));
+    return host.call(function, env, all);
+  }
+  RegisterStack& stack = running->stack_;
+  const std::size_t count = args.size() + numbers.size();
+  GANTRY_CHECK(stack.reserve(count));
+  const ArgumentList list(stack, count);
+  const auto after = std::ranges::copy(args, list.data()).out;
+  std::ranges::transform(numbers, after, int_value);
+  return host.call(function, env, list.values());
+}
+
 Result<Vm*> Vm::of(const Call& call, std::size_t argument) {
   if (argument < call.args.size() && call.args[argument].kind == GANTRY_POINTER &&
       call.args[argument].p == running && running != nullptr)
@@ -201,7 +218,7 @@ Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
   if (own.kind == FunctionKind::packed) {
     const Callee& callee = callees_[function];
     if (callee.builtin != nullptr)
-      return callee.builtin->run(host_, {callee.builtin->usage, &env, args});
+      return callee.builtin->call(host_, code_->pool->memory(), &env, args);
     return host_.call(callee.function.get(), &env, args);
   }
   if (depth_ == max_depth) {
@@ -212,6 +229,7 @@ Result<Value> Vm::call(std::uint32_t function, const gantry_env& env,
   if (depth_ == 0) room_.enter();
   GANTRY_CHECK(room_.check(nested_calls));
   const Entered entered(*this);
+  GANTRY_CHECK(stack_.reserve(own.register_count));
   Frame frame(stack_, own.register_count);
   for (std::uint32_t i = 0; i < args.size(); ++i) frame.copy(i, args[i]);
   return own.kind == FunctionKind::bytecode ? run_bytecode(function, env, frame)
@@ -246,6 +264,7 @@ void Vm::read_arguments(const Instruction& call, Frame& frame, gantry_value* out
 Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Frame& frame) {
   const Program& program = code_->program;
   const FunctionCode& own = program.functions[function];
+  GANTRY_CHECK(stack_.reserve(own.max_arguments));
   const ArgumentList list(stack_, own.max_arguments);
   gantry_value* const arguments = list.data();
   const Instruction* const first = program.instructions.data();
@@ -298,8 +317,14 @@ Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
   const gantry_env own = env_of(env);
   if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
   GANTRY_TRY(const Closure* const called, opaque_of<Closure>(host_, closure));
-  std::vector<gantry_value> all(args.begin(), args.end());
-  for (const Value& value : called->captured) all.push_back(value.get());
+  // A closure may call another one that captures as much, and so on.
+  const std::size_t count = args.size() + called->captured.size();
+  GANTRY_CHECK(stack_.reserve(count));
+  const ArgumentList list(stack_, count);
+  const std::span<gantry_value> all = list.values();
+  std::ranges::copy(args, all.begin());
+  std::ranges::transform(called->captured, all.begin() + static_cast<std::ptrdiff_t>(args.size()),
+                         &Value::get);
   if (called->other.object() != nullptr) return host_.call(called->other.object(), &own, all);
   if (called->function >= callees_.size())
     return invalid("closure is one of another executable").with_reason("RELAX");

@@ -28,7 +28,7 @@ namespace gantry::relax {
 class Vm {
  public:
   Vm(Host host, std::shared_ptr<const Loaded> code)
-      : host_(host), code_(std::move(code)), captures_(host) {}
+      : host_(host), code_(std::move(code)), captures_(host), stack_(host, code_->pool->memory()) {}
   Vm(const Vm&) = delete;
   Vm& operator=(const Vm&) = delete;
 
@@ -67,6 +67,11 @@ class Vm {
   //
   // returns  EXHAUSTED  the stack of the thread has no room for another call (STACK)
   static Status check_room();
+  // Calls a function with more arguments, which the machine that runs on this thread counts: the function may be one that does so
+  // itself.
+  static Result<Value> call_with(const Host& host, gantry_object* function, const gantry_env* env,
+                                 std::span<const gantry_value> args,
+                                 std::span<const std::int64_t> numbers);
 
  private:
   struct Callee {

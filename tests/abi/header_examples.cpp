@@ -107,9 +107,13 @@ Result<StorageMemory::Block> allocate(const Host& host, const gantry_tensor& ten
                                       std::uint64_t bytes, std::string_view scope,
                                       const std::shared_ptr<StorageMemory::Pool>& pool,
                                       std::uint64_t limit) {
+  using Row = std::int32_t;
+  constexpr std::uint64_t max_bytes = 1 << 20;
   const auto memory = std::make_shared<StorageMemory>("acme.vm", limit);
   memory->add(pool);
   GANTRY_TRY(StorageMemory::Block block, memory->allocate(host, {tensor, bytes}, scope, *pool));
+  HostMemory tables(host, memory, "tables of acme.vm", max_bytes);
+  std::pmr::vector<Row> rows(&tables);
   return block;
 }
 }  // namespace storages

@@ -21,11 +21,18 @@ gantry_tensor first_rows(const gantry_tensor& tensor, std::array<std::int64_t, 3
 
 }  // namespace
 
-Result<std::unique_ptr<AttentionCache>> AttentionCache::create(const Host& host,
-                                                               CacheArguments arguments) {
-  std::unique_ptr<AttentionCache> cache(new AttentionCache(host, std::move(arguments)));
+Result<std::unique_ptr<AttentionCache>> AttentionCache::create(
+    const Host& host, CacheArguments arguments, std::shared_ptr<StorageMemory> memory) {
+  std::unique_ptr<AttentionCache> cache(
+      new AttentionCache(host, std::move(arguments), std::move(memory)));
   GANTRY_CHECK(cache->allocate());
   return cache;
+}
+
+Result<StorageMemory::Block> AttentionCache::tensor(gantry_dtype dtype,
+                                                    std::span<const std::int64_t> extents) const {
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(extents, dtype));
+  return memory_->allocate(host_, {compact_tensor(dtype, extents, arguments_.device), bytes});
 }
 
 Status AttentionCache::allocate() {
@@ -33,21 +40,18 @@ Status AttentionCache::allocate() {
   GANTRY_TRY(KvLayerShape layer,
              kv_layer_shape(a.config, {a.kv_heads, a.dimension, element_bytes(a.dtype)}));
   for (std::int64_t i = 0; i < a.layer_count; ++i) {
-    GANTRY_TRY(Value pages, host_.tensor_new(compact_tensor(a.dtype, layer.extents, a.device)));
+    GANTRY_TRY(StorageMemory::Block pages, tensor(a.dtype, layer.extents));
     pages_.push_back(std::move(pages));
   }
   const std::int64_t queries[] = {a.config.prefill_chunk, a.query_heads, a.dimension};
   const std::int64_t keys[] = {a.config.prefill_chunk, a.kv_heads, a.dimension};
-  const gantry_tensor like_q = compact_tensor(a.dtype, queries, a.device);
-  const gantry_tensor like_k = compact_tensor(a.dtype, keys, a.device);
-  const gantry_tensor like_lse =
-      compact_tensor(dtypes::float32, std::span(queries).first(2), a.device);
-  GANTRY_TRY(q_, host_.tensor_new(like_q));
-  GANTRY_TRY(out_, host_.tensor_new(like_q));
-  GANTRY_TRY(k_, host_.tensor_new(like_k));
-  GANTRY_TRY(v_, host_.tensor_new(like_k));
-  GANTRY_TRY(lse_, host_.tensor_new(like_lse));
-  GANTRY_TRY(other_lse_, host_.tensor_new(like_lse));
+  const auto lse_extents = std::span(queries).first(2);
+  GANTRY_TRY(q_, tensor(a.dtype, queries));
+  GANTRY_TRY(out_, tensor(a.dtype, queries));
+  GANTRY_TRY(k_, tensor(a.dtype, keys));
+  GANTRY_TRY(v_, tensor(a.dtype, keys));
+  GANTRY_TRY(lse_, tensor(dtypes::float32, lse_extents));
+  GANTRY_TRY(other_lse_, tensor(dtypes::float32, lse_extents));
   return {};
 }
 
@@ -63,7 +67,8 @@ void AttentionCache::clear() noexcept {
 }
 
 Status AttentionCache::copy_page(const gantry_env* env, const KvPageCopy& copy) {
-  for (const Value& pages : pages_) GANTRY_CHECK(kernels_.copy_page(env, *pages.tensor(), copy));
+  for (const StorageMemory::Block& pages : pages_)
+    GANTRY_CHECK(kernels_.copy_page(env, *pages.tensor(), copy));
   return {};
 }
 
@@ -101,12 +106,13 @@ Status AttentionCache::begin(const gantry_env* env, std::span<const std::int64_t
   return uploaded;
 }
 
-TensorArgument AttentionCache::temporary(const Value& memory, std::int64_t heads) const {
+TensorArgument AttentionCache::temporary(const StorageMemory::Block& memory,
+                                         std::int64_t heads) const {
   return {
       *memory.tensor(), arguments_.dtype, 0, {pass_.tables().tokens, heads, arguments_.dimension}};
 }
 
-TensorArgument AttentionCache::lse(const Value& memory) const {
+TensorArgument AttentionCache::lse(const StorageMemory::Block& memory) const {
   return {*memory.tensor(), dtypes::float32, 0, {pass_.tables().tokens, arguments_.query_heads}};
 }
 
@@ -254,7 +260,7 @@ Status AttentionCache::debug_get_kv(const gantry_env* env, std::int64_t id, std:
   GANTRY_CHECK(check_tensor("keys", keys, a.dtype, extents));
   GANTRY_CHECK(check_tensor("values", values, a.dtype, extents));
 
-  std::vector<std::int32_t> slots(static_cast<std::size_t>(end - begin));
+  std::pmr::vector<std::int32_t> slots(static_cast<std::size_t>(end - begin), &table_memory_);
   GANTRY_CHECK(sequences_.slots(id, begin, end, slots));
   const std::int64_t slot_count[] = {end - begin};
   const gantry_tensor from =

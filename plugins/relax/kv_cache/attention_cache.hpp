@@ -10,7 +10,9 @@
 //     pages       for each layer [pages, 2, heads, page_size, dimension]
 //     temporaries for one layer's new queries, keys and values and the result of one more kernel,
 //                 of prefill_chunk tokens
-//     tables      those of a forward pass, see KvDeviceTables
+//     tables      those of a forward pass, see KvDeviceTables; and lists of pages, as they are used
+//
+// All of it is counted as storages are. Tables and lists of pages have a limit of their own.
 #pragma once
 
 #include "attention_kernels.hpp"
@@ -32,7 +34,12 @@ class AttentionCache {
  public:
   static constexpr const char* type_name = "relax.vm.PagedAttentionKVCache";
 
-  static Result<std::unique_ptr<AttentionCache>> create(const Host& host, CacheArguments arguments);
+  // Of tables in host memory, and of lists of pages.
+  static constexpr std::uint64_t max_table_bytes = std::uint64_t{1} << 28;
+
+  // memory   [in]   counts the cache
+  static Result<std::unique_ptr<AttentionCache>> create(const Host& host, CacheArguments arguments,
+                                                        std::shared_ptr<StorageMemory> memory);
 
   // Changes of sequences, as in KvSequences. Each but add() ends a pass.
   Status add(std::int64_t id) { return sequences_.add(id); }
@@ -84,28 +91,36 @@ class AttentionCache {
                       const gantry_tensor& keys, const gantry_tensor& values);
 
  private:
-  AttentionCache(const Host& host, CacheArguments arguments)
-      : host_(host), arguments_(std::move(arguments)), sequences_(arguments_.config) {}
+  AttentionCache(const Host& host, CacheArguments arguments, std::shared_ptr<StorageMemory> memory)
+      : host_(host),
+        arguments_(std::move(arguments)),
+        memory_(std::move(memory)),
+        table_memory_(host, memory_, "tables of a KV cache", max_table_bytes),
+        sequences_(arguments_.config, &table_memory_) {}
   Status allocate();
+  Result<StorageMemory::Block> tensor(gantry_dtype dtype,
+                                      std::span<const std::int64_t> extents) const;
   Status check_tensor(std::string_view name, const gantry_tensor& found, gantry_dtype dtype,
                       std::span<const std::int64_t> extents) const;
   Status check_rows(std::string_view name, const gantry_tensor& found, std::int64_t heads) const;
   Status check_output(const Output& to) const;
   Result<std::size_t> layer_of(std::int64_t layer) const;
   Status copy_page(const gantry_env* env, const KvPageCopy& copy);
-  TensorArgument temporary(const Value& memory, std::int64_t heads) const;
-  TensorArgument lse(const Value& memory) const;
+  TensorArgument temporary(const StorageMemory::Block& memory, std::int64_t heads) const;
+  TensorArgument lse(const StorageMemory::Block& memory) const;
 
   Status run_depths(const gantry_env* env, std::size_t layer, const gantry_tensor& q,
                     double sm_scale, bool merges, const Output& to) const;
 
   Host host_;
   CacheArguments arguments_;
+  std::shared_ptr<StorageMemory> memory_;
+  HostMemory table_memory_;
   KvSequences sequences_;
   KvForward pass_{sequences_};
   // By layer.
-  std::vector<Value> pages_;
-  Value q_, k_, v_, out_, lse_, other_lse_;
+  std::vector<StorageMemory::Block> pages_;
+  StorageMemory::Block q_, k_, v_, out_, lse_, other_lse_;
   KvDeviceTables tables_{host_, arguments_.device, pass_};
   AttentionKernels kernels_{host_, arguments_, pass_, tables_};
 };

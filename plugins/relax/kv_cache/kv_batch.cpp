@@ -30,8 +30,7 @@ Status KvBatch::collect(std::span<const std::int64_t> ids, std::span<const std::
     member.length_before = last.start + last.length;
     member.block_length_before = last.length;
     member.append = sequences_.plan_append(*sequence, member.tokens);
-    const std::int64_t needed = member.append.page_count + member.append.drop_count -
-                                static_cast<std::int64_t>(last.pages.size());
+    const std::int64_t needed = sequences_.new_pages(member.append);
     if (needed > free) {
       return exhausted("KV cache has ", free, " free pages of ", blocks.page_count(), ", sequence ",
                        ids[i], " requires ", needed, " for ", member.tokens, " new tokens")

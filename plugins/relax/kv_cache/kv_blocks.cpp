@@ -7,16 +7,19 @@
 
 namespace gantry::relax {
 
-KvBlocks::KvBlocks(std::int32_t page_count) : page_count_(page_count) {
-  free_pages_.reserve(static_cast<std::size_t>(page_count));
-  clear();
-}
-
 void KvBlocks::clear() noexcept {
   blocks_.clear();
   free_blocks_.clear();
   free_pages_.clear();
-  for (std::int32_t page = page_count_; page-- > 0;) free_pages_.push_back(page);
+  used_page_count_ = 0;
+}
+
+void KvBlocks::reserve_pages(std::int32_t count) {
+  const std::int32_t more = std::max(count - static_cast<std::int32_t>(free_pages_.size()), 0);
+  const auto needed = static_cast<std::size_t>(used_page_count_ + more);
+  if (needed <= free_pages_.capacity()) return;
+  free_pages_.reserve(std::min(std::max(needed, 2 * free_pages_.capacity()),
+                               static_cast<std::size_t>(page_count_)));
 }
 
 void KvBlocks::reserve_blocks(std::size_t count) {
@@ -33,13 +36,13 @@ std::int32_t KvBlocks::take_block() noexcept {
   if (free_blocks_.empty()) {
     assert(blocks_.size() < free_blocks_.capacity());
     block = static_cast<std::int32_t>(blocks_.size());
-    blocks_.emplace_back();
+    blocks_.push_back({.pages = KvPageList(memory_)});
   } else {
     block = free_blocks_.back();
     free_blocks_.pop_back();
     // Keeps the memory of its list of pages.
-    std::vector<std::int32_t> pages = std::move((*this)[block].pages);
-    (*this)[block] = {};
+    KvPageList pages = std::move((*this)[block].pages);
+    (*this)[block] = {.pages = KvPageList(memory_)};
     (*this)[block].pages = std::move(pages);
   }
   (*this)[block].references = 1;
@@ -50,6 +53,7 @@ void KvBlocks::free_block(std::int32_t block) noexcept {
   KvBlock& freed = (*this)[block];
   for (const std::int32_t page : freed.pages) free_page(page);
   freed.pages.clear();
+  trim(freed.pages);
   freed.references = 0;
   free_blocks_.push_back(block);
 }
@@ -63,7 +67,8 @@ void KvBlocks::drop_reference(std::int32_t block) noexcept {
 }
 
 std::int32_t KvBlocks::take_page() noexcept {
-  assert(!free_pages_.empty());
+  assert(free_page_count() > 0);
+  if (free_pages_.empty()) return used_page_count_++;
   const std::int32_t page = free_pages_.back();
   free_pages_.pop_back();
   return page;

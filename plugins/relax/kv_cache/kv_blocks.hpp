@@ -8,15 +8,20 @@
 //             tokens before it. Only the last block of a chain may be partly filled or slide.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 namespace gantry::relax {
 
 constexpr std::int32_t no_block = -1;
 
+// Of pages. Its size is that of the cache, which numbers of a file decide.
+using KvPageList = std::pmr::vector<std::int32_t>;
+
 struct KvBlock {
-  std::vector<std::int32_t> pages;
+  KvPageList pages;
   // Tokens in the block, and in the chain of its parents.
   std::int32_t length = 0;
   std::int32_t start = 0;
@@ -42,7 +47,10 @@ struct KvBlock {
 // thread   one at a time
 class KvBlocks {
  public:
-  explicit KvBlocks(std::int32_t page_count);
+  // memory   [in]   for lists of pages; borrowed for the lifetime of this object
+  explicit KvBlocks(std::int32_t page_count,
+                    std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : memory_(memory), page_count_(page_count), free_pages_(memory) {}
   // Copies of vectors lose the capacity that free_page() and free_block() rely on.
   KvBlocks(const KvBlocks&) = delete;
   KvBlocks& operator=(const KvBlocks&) = delete;
@@ -65,18 +73,39 @@ class KvBlocks {
   // Frees a block and its pages. Its reference to its parent becomes the caller's.
   void free_block(std::int32_t block) noexcept;
 
-  // Pages 0, 1, 2, ... are taken from a new pool in this order; after that, the page freed last.
+  // Allocates memory, so that `count` pages can be taken, and all pages that are taken can be freed.
+  // Precondition: so many pages are free.
+  void reserve_pages(std::int32_t count);
+  // The page freed last, then pages that were never taken: 0, 1, 2, ... of a new pool.
   std::int32_t take_page() noexcept;
   void free_page(std::int32_t page) noexcept { free_pages_.push_back(page); }
-  std::int32_t free_page_count() const { return static_cast<std::int32_t>(free_pages_.size()); }
+  std::int32_t free_page_count() const {
+    return page_count_ - used_page_count_ + static_cast<std::int32_t>(free_pages_.size());
+  }
   std::int32_t page_count() const { return page_count_; }
 
+  // Of lists of pages: moves between them allocate nothing.
+  std::pmr::memory_resource* memory() const { return memory_; }
+  // Frees memory of a list that has become much shorter: many lists may have been long one after another.
+  static void trim(KvPageList& pages) noexcept {
+    constexpr std::size_t min_capacity = 64;
+    if (pages.capacity() / 4 < std::max(pages.size(), min_capacity)) return;
+    try {
+      pages.shrink_to_fit();
+    } catch (...) {
+      // The list keeps its memory.
+    }
+  }
+
  private:
+  std::pmr::memory_resource* memory_;
   std::int32_t page_count_;
+  // Pages below it have been taken at least once.
+  std::int32_t used_page_count_ = 0;
   std::vector<KvBlock> blocks_;
   // Each has the capacity for all of its elements, so that nothing is allocated when one is freed.
   std::vector<std::int32_t> free_blocks_;
-  std::vector<std::int32_t> free_pages_;
+  KvPageList free_pages_;
 };
 
 }  // namespace gantry::relax

@@ -86,7 +86,12 @@ Status KvForward::reserve(const KvTables& tables,
         .with_reason("KV_FULL");
   }
   buffer_.reserve(size);
-  for (const KvBatch::Member& member : batch_.members()) sequences_->reserve_pages(member.append);
+  std::int64_t new_pages = 0;
+  for (const KvBatch::Member& member : batch_.members()) {
+    sequences_->reserve_pages(member.append);
+    new_pages += sequences_->new_pages(member.append);
+  }
+  sequences_->reserve_new_pages(new_pages);
   return reserve_more ? reserve_more(size) : Status();
 }
 

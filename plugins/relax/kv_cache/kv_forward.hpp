@@ -15,7 +15,8 @@ namespace gantry::relax {
 // thread   one at a time
 class KvForward {
  public:
-  explicit KvForward(KvSequences& sequences) : sequences_(&sequences), batch_(sequences) {}
+  explicit KvForward(KvSequences& sequences)
+      : sequences_(&sequences), buffer_(sequences.blocks().memory()), batch_(sequences) {}
 
   // Appends tokens and computes the tables. A pass that fails changes nothing, tables included.
   //

@@ -25,9 +25,10 @@ Result<AttentionCache::Output> output(const Call& call, std::size_t i) {
   return to;
 }
 
-Result<Value> create(const Host& host, const Call& call) {
+Result<Value> create(const Host& host, const Call& call,
+                     const std::shared_ptr<StorageMemory>& memory) {
   GANTRY_TRY(CacheArguments arguments, read_cache_arguments(host, call));
-  GANTRY_TRY(auto cache, AttentionCache::create(host, std::move(arguments)));
+  GANTRY_TRY(auto cache, AttentionCache::create(host, std::move(arguments), memory));
   return new_opaque(host, std::move(cache));
 }
 
@@ -184,7 +185,8 @@ Result<Value> merge_attn_output(const Host& host, const Call& call) {
 }
 
 constexpr Builtin paged_rows[] = {
-    {"vm.builtin.paged_attention_kv_cache_create", cache_create_usage, with_kind<create>},
+    {"vm.builtin.paged_attention_kv_cache_create", cache_create_usage, nullptr,
+     with_kind_counted<create>},
     {"vm.builtin.kv_state_clear", "kv_state_clear(cache)", with_kind<clear>},
     {"vm.builtin.kv_state_add_sequence", "kv_state_add_sequence(cache, sequence)",
      with_kind<add_sequence>},

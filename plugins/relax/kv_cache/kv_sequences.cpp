@@ -51,8 +51,7 @@ void KvSequences::clear() noexcept {
   blocks_.clear();
 }
 
-KvSequences::Branch KvSequences::plan_branch(std::int32_t last_block, std::int32_t position) const {
-  Branch branch;
+void KvSequences::plan_branch(std::int32_t last_block, std::int32_t position, Branch& branch) {
   branch.from = last_block;
   while (blocks_[branch.from].start > position) branch.from = blocks_[branch.from].parent;
 
@@ -62,7 +61,6 @@ KvSequences::Branch KvSequences::plan_branch(std::int32_t last_block, std::int32
   const auto shared = from.pages.begin() + offset / config_.page_size;
   branch.shared_pages.assign(from.pages.begin(), shared);
   if (branch.copied != 0) branch.own_pages.reserve(1);
-  return branch;
 }
 
 // Adds the block; two blocks are reserved, and a page is free if the branch has a copy.
@@ -83,6 +81,7 @@ std::int32_t KvSequences::add_branch(Branch&& branch, std::optional<KvPageCopy>&
     shared.references = 2;
     shared.pages = std::move(branch.shared_pages);
     from.pages.erase(from.pages.begin(), from.pages.begin() + moved);
+    KvBlocks::trim(from.pages);
     from.start += tokens;
     from.length -= tokens;
     // Only the sink of a block that slides is shared.
@@ -122,14 +121,15 @@ Result<std::optional<KvPageCopy>> KvSequences::fork(std::int64_t parent, std::in
   // A block that is shared as a whole accepts no more tokens.
   const bool shares_last =
       position == length && position % config_.page_size == 0 && blocks_[last].length > 0;
-  Branch branch;
-  if (!shares_last) branch = plan_branch(last, static_cast<std::int32_t>(position));
+  Branch branch = empty_branch();
+  if (!shares_last) plan_branch(last, static_cast<std::int32_t>(position), branch);
   if (branch.copied != 0 && blocks_.free_page_count() == 0) {
     return exhausted("KV cache has 0 free pages of ", blocks_.page_count(), ", the fork at token ",
                      position, " of sequence ", parent, " requires 1")
         .with_reason("KV_FULL");
   }
   blocks_.reserve_blocks(2);
+  if (branch.copied != 0) blocks_.reserve_pages(1);
   KvSequence& to = sequences_[child];
 
   std::optional<KvPageCopy> copy;
@@ -155,6 +155,7 @@ void KvSequences::shorten(KvBlock& block, std::int32_t length) noexcept {
     blocks_.free_page(block.pages.back());
     block.pages.pop_back();
   }
+  KvBlocks::trim(block.pages);
 }
 
 Result<std::optional<KvPageCopy>> KvSequences::pop(std::int64_t id, std::int64_t count) {
@@ -174,15 +175,16 @@ Result<std::optional<KvPageCopy>> KvSequences::pop(std::int64_t id, std::int64_t
     last = blocks_[last].parent;
   }
   const bool is_shared = blocks_[last].references > 1;
-  Branch branch;
+  Branch branch = empty_branch();
   if (is_shared) {
-    branch = plan_branch(last, position);
+    plan_branch(last, position, branch);
     if (branch.copied != 0 && blocks_.free_page_count() + freed_pages == 0) {
       return exhausted("KV cache has 0 free pages of ", blocks_.page_count(), ", sequence ", id,
                        " requires 1 to end at token ", position, " of a shared page")
           .with_reason("KV_FULL");
     }
     blocks_.reserve_blocks(2);
+    if (branch.copied != 0 && freed_pages == 0) blocks_.reserve_pages(1);
   }
 
   while (sequence->last_block != last)
@@ -286,7 +288,7 @@ KvAppend KvSequences::plan_append(const KvSequence& sequence, std::int32_t token
 }
 
 void KvSequences::reserve_pages(const KvAppend& append) {
-  std::vector<std::int32_t>& pages = blocks_[append.block].pages;
+  KvPageList& pages = blocks_[append.block].pages;
   const auto needed = static_cast<std::size_t>(append.page_count);
   if (needed > pages.capacity()) pages.reserve(std::max(needed, 2 * pages.capacity()));
 }

@@ -51,10 +51,14 @@ struct KvAppend {
 //     INVALID    there is such a sequence already; a number is out of range
 //     EXHAUSTED  no page is free
 //
+// throws   what the memory of lists of pages throws
 // thread   one at a time
 class KvSequences {
  public:
-  explicit KvSequences(const KvConfig& config) : config_(config), blocks_(config.page_count) {}
+  // memory   [in]   for lists of pages; borrowed for the lifetime of this object
+  explicit KvSequences(const KvConfig& config,
+                       std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+      : config_(config), blocks_(config.page_count, memory) {}
 
   Status add(std::int64_t id);
   Status remove(std::int64_t id);
@@ -96,11 +100,20 @@ class KvSequences {
   // For forward passes, which append to several sequences or to none.
   //
   // plan_append()    tokens >= 1; costs O(1)
-  // reserve_pages()  allocates memory, so that append() does not
+  // new_pages()      pages that append() takes
+  // reserve_pages()  allocates memory for the list of pages, so that append() does not
+  // reserve_new_pages() allocates memory for new pages of all appends
   // append()         precondition: enough pages are free; costs O(pages of the block)
   Result<const KvSequence*> find(std::int64_t id) const;
   KvAppend plan_append(const KvSequence& sequence, std::int32_t tokens) const;
+  std::int64_t new_pages(const KvAppend& append) const {
+    return append.page_count + append.drop_count -
+           static_cast<std::int64_t>(blocks_[append.block].pages.size());
+  }
   void reserve_pages(const KvAppend& append);
+  void reserve_new_pages(std::int64_t count) {
+    blocks_.reserve_pages(static_cast<std::int32_t>(count));
+  }
   void append(const KvAppend& append) noexcept;
 
   const KvConfig& config() const { return config_; }
@@ -114,14 +127,19 @@ class KvSequences {
     // Tokens of the page at the position, which is copied.
     std::int32_t copied = 0;
     // Whole pages of `from` before the position, which move to a block that both continue.
-    std::vector<std::int32_t> shared_pages;
-    std::vector<std::int32_t> own_pages;
+    KvPageList shared_pages;
+    KvPageList own_pages;
   };
 
   Result<KvSequence*> find_mutable(std::int64_t id);
   Status check_new(std::int64_t id) const;
   std::int32_t length_of(const KvSequence& sequence) const;
-  Branch plan_branch(std::int32_t last_block, std::int32_t position) const;
+  // Fills a branch, whose lists have the memory of blocks.
+  void plan_branch(std::int32_t last_block, std::int32_t position, Branch& branch);
+  Branch empty_branch() const {
+    return {.shared_pages = KvPageList(blocks_.memory()),
+            .own_pages = KvPageList(blocks_.memory())};
+  }
   std::int32_t add_branch(Branch&& branch, std::optional<KvPageCopy>& copy) noexcept;
   void shorten(KvBlock& block, std::int32_t length) noexcept;
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,9 @@ struct KvTables {
 // A buffer of tables, aligned to 64 bytes, so that it can be passed to kernels in place.
 class KvTableBuffer {
  public:
+  // memory   [in]   borrowed for the lifetime of this object
+  explicit KvTableBuffer(std::pmr::memory_resource* memory) : lines_(memory) {}
+
   // Allocates memory for `size` elements in all tables.
   void reserve(std::size_t size);
   void clear() noexcept { size_ = 0; }
@@ -88,7 +92,7 @@ class KvTableBuffer {
   };
   std::int32_t* words() noexcept { return lines_.empty() ? nullptr : lines_.front().words; }
 
-  std::vector<Line> lines_;
+  std::pmr::vector<Line> lines_;
   std::size_t size_ = 0;
 };
 

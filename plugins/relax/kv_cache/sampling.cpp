@@ -99,9 +99,12 @@ std::int64_t token_at(const Nucleus& nucleus, double uniform) {
   return nucleus.candidates.back().token;
 }
 
+using Candidates = std::pmr::vector<Candidate>;
+
 // Returns the probabilities that are at least `minimum`, most probable first.
-std::vector<Candidate> candidates_of(std::span<const float> probabilities, float minimum) {
-  std::vector<Candidate> candidates;
+Candidates candidates_of(std::span<const float> probabilities, float minimum,
+                         std::pmr::memory_resource* memory) {
+  Candidates candidates(memory);
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
     if (probabilities[i] >= minimum)
       candidates.push_back({probabilities[i], static_cast<std::int64_t>(i)});
@@ -110,7 +113,8 @@ std::vector<Candidate> candidates_of(std::span<const float> probabilities, float
   return candidates;
 }
 
-Result<Value> sample_top_p_from_prob(const Host& host, const Call& call) {
+Result<Value> sample_top_p_from_prob(const Host& host, const Call& call,
+                                     const std::shared_ptr<StorageMemory>& counted) {
   GANTRY_CHECK(call.count_is(3));
   GANTRY_TRY(const HostFloats prob, on_host(host, call, 0));
   GANTRY_CHECK(check_row(call, 0));
@@ -120,13 +124,14 @@ Result<Value> sample_top_p_from_prob(const Host& host, const Call& call) {
   // No more than 1,024 / top_p tokens are as probable as this; usually their sum reaches top_p.
   constexpr double max_candidates = 1024;
   Nucleus nucleus;
-  std::vector<Candidate> candidates;
+  HostMemory memory(host, counted, "candidates of a sample", UINT64_MAX);
+  Candidates candidates(&memory);
   if (top_p < 1) {
-    candidates = candidates_of(prob.elements, static_cast<float>(top_p / max_candidates));
+    candidates = candidates_of(prob.elements, static_cast<float>(top_p / max_candidates), &memory);
     if (!candidates.empty()) nucleus = nucleus_of(candidates, top_p);
   }
   if (nucleus.candidates.empty() || nucleus.sum < top_p) {
-    candidates = candidates_of(prob.elements, 0);
+    candidates = candidates_of(prob.elements, 0, &memory);
     if (candidates.empty())
       return call.refuse(call.title(0), " has no probability that is 0 or more");
     nucleus = nucleus_of(candidates, top_p);
@@ -137,7 +142,8 @@ Result<Value> sample_top_p_from_prob(const Host& host, const Call& call) {
   return Value::adopt(int_value(token_at(nucleus, uniform)));
 }
 
-Result<Value> sample_top_p_from_logits(const Host& host, const Call& call) {
+Result<Value> sample_top_p_from_logits(const Host& host, const Call& call,
+                                       const std::shared_ptr<StorageMemory>& counted) {
   GANTRY_CHECK(call.count_is(4));
   GANTRY_TRY(const HostFloats logits, on_host(host, call, 0));
   GANTRY_CHECK(check_row(call, 0));
@@ -145,7 +151,8 @@ Result<Value> sample_top_p_from_logits(const Host& host, const Call& call) {
   GANTRY_TRY(const double top_p, call.real(2));
   GANTRY_TRY(const double uniform, call.real(3));
 
-  std::vector<Candidate> candidates = candidates_of(logits.elements, -infinity);
+  HostMemory memory(host, counted, "candidates of a sample", UINT64_MAX);
+  Candidates candidates = candidates_of(logits.elements, -infinity, &memory);
   if (candidates.size() != logits.elements.size() || std::isinf(candidates.front().probability))
     return call.refuse(call.title(0), " has no finite maximum, or has elements that are NaN");
   // Below this temperature only the most probable token remains.
@@ -270,10 +277,10 @@ Result<Value> apply_softmax_with_temperature(const Host&, const Call& call) {
 
 constexpr Builtin sampling_rows[] = {
     {"vm.builtin.sample_top_p_from_prob", "sample_top_p_from_prob(prob, top_p, uniform_sample)",
-     with_kind<sample_top_p_from_prob>},
+     nullptr, with_kind_counted<sample_top_p_from_prob>},
     {"vm.builtin.sample_top_p_from_logits",
-     "sample_top_p_from_logits(logits, temperature, top_p, uniform_sample)",
-     with_kind<sample_top_p_from_logits>},
+     "sample_top_p_from_logits(logits, temperature, top_p, uniform_sample)", nullptr,
+     with_kind_counted<sample_top_p_from_logits>},
     {"vm.builtin.multinomial_from_uniform", "multinomial_from_uniform(prob, uniform_sample)",
      with_kind<multinomial_from_uniform>},
     {"vm.builtin.apply_repetition_penalty", "apply_repetition_penalty(logits, token_ids, penalty)",

@@ -6,17 +6,24 @@
 //     const auto memory = std::make_shared<StorageMemory>("acme.vm", limit);
 //     memory->add(pool);                                 // a StorageMemory::Pool
 //     GANTRY_TRY(StorageMemory::Block block, memory->allocate(host, {tensor, bytes}, scope, *pool));
+//     HostMemory tables(host, memory, "tables of acme.vm", max_bytes);
+//     std::pmr::vector<Row> rows(&tables);               // counted, too
 #pragma once
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
+#include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -90,7 +97,11 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     Result<Block> block = try_allocate(host, request, scope);
     if (!is_exhausted(block)) return block;
     pool.free_unused();
-    block = try_allocate(host, request, scope);
+    return allocate(host, request, scope);
+  }
+  // The same for memory that is in no pool.
+  Result<Block> allocate(const Host& host, const Request& request, std::string_view scope = {}) {
+    Result<Block> block = try_allocate(host, request, scope);
     if (!is_exhausted(block)) return block;
     free_unused();
     return try_allocate(host, request, scope);
@@ -165,6 +176,74 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
   mutable std::mutex mutex_;
   std::map<Key, std::uint64_t> bytes_;
   std::vector<std::weak_ptr<Pool>> pools_;
+};
+
+// Memory of the host whose size numbers of a file decide: registers, tables. It is counted as storages on the CPU are, and has a
+// limit of its own where they have none.
+//
+// thread   one at a time
+class HostMemory final : public std::pmr::memory_resource {
+ public:
+  // Not counted: what code needs that no file makes larger.
+  static constexpr std::uint64_t uncounted_bytes = 32 << 10;
+
+  // what     [in]   for messages, in the plural; a literal
+  // limit    [in]   bytes
+  HostMemory(Host host, std::shared_ptr<StorageMemory> memory, std::string_view what,
+             std::uint64_t limit)
+      : host_(host), memory_(std::move(memory)), what_(what), limit_(limit) {}
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+ private:
+  // Precedes the bytes of a container.
+  struct alignas(64) Header {
+    // none if it is not counted
+    StorageMemory::Block block;
+    std::uint64_t bytes = 0;
+  };
+
+  // throws   ErrorThrown     a limit is reached (MEMORY_LIMIT)
+  //          std::bad_alloc
+  void* do_allocate(std::size_t size, std::size_t) override {
+    if (size > limit_ - held_ || size > INT64_MAX - sizeof(Header)) {
+      throw ErrorThrown(exhausted(what_, " require ", ByteCount(size), " and hold ",
+                                  ByteCount(held_), ", the limit is ", ByteCount(limit_))
+                            .with_reason("MEMORY_LIMIT"));
+    }
+    const std::uint64_t bytes = size + sizeof(Header);
+    Header header{.bytes = size};
+    void* data = nullptr;
+    if (held_ + size <= uncounted_bytes) {
+      data = ::operator new(bytes, std::align_val_t(alignof(Header)));
+    } else {
+      const std::int64_t shape[] = {static_cast<std::int64_t>(bytes)};
+      auto block = memory_->allocate(
+          host_, {compact_tensor(dtypes::uint8, shape, {cpu_device_type, 0}), bytes});
+      if (!block.ok()) throw ErrorThrown(std::move(block).error());
+      header.block = std::move(*block);
+      data = header.block.tensor()->data;
+    }
+    held_ += size;
+    return new (data) Header(std::move(header)) + 1;
+  }
+  void do_deallocate(void* data, std::size_t, std::size_t) override {
+    Header* const header = static_cast<Header*>(data) - 1;
+    held_ -= header->bytes;
+    // It is in the memory that it frees.
+    const StorageMemory::Block block = std::move(header->block);
+    header->~Header();
+    if (block.tensor() == nullptr) ::operator delete(header, std::align_val_t(alignof(Header)));
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  const Host host_;
+  const std::shared_ptr<StorageMemory> memory_;
+  const std::string_view what_;
+  const std::uint64_t limit_;
+  std::uint64_t held_ = 0;
 };
 
 // Returns the option memory_limit_mib of a plugin in bytes; 0 if it is not set.

@@ -169,9 +169,9 @@ TEST_F(RecordedWork, IsDiscardedIfMemoryIsExhausted) {
   calls(x);
   step_throws = true;
 
-  EXPECT_THROW(calls(x), std::bad_alloc);
-  EXPECT_THAT(fake.device_calls,
+  EXPECT_THAT(calls(x),
               ElementsAre("capture_begin own", "step own", "capture_end own", "capture_destroy"));
+  EXPECT_FALSE(ran);
   step_throws = false;
   calls_of("shaped", x, shape({1}).get());
   EXPECT_EQ(memory->bytes(handles), 4096u) << "the memory of the recording is free";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/relax/program.hpp"
 
+#include "plugins/relax/listing.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/relax/golden.hpp"
@@ -137,6 +138,32 @@ TEST(Program, HasWhatACallRequiresOfEachFunction) {
   EXPECT_EQ(program.functions[2].max_arguments, 0u);
   EXPECT_EQ(program.functions[3].kind, FunctionKind::vm_tir);
   EXPECT_EQ(program.functions[3].register_count, 2u);
+}
+
+// A file may state any number of registers.
+TEST(Program, GivesNoPlaceToRegistersThatNoInstructionNames) {
+  RelaxAssembler code;
+  const auto f = code.packed("f");
+  code.function("main", {"x"}, std::int64_t{max_registers});
+  code.call(1000, f, {relax_register(0), relax_register(1048575)});
+  code.branch(1048575, 1);
+  code.ret(1000);
+  const RelaxPayload payload = code.payload();
+  const Executable executable = gantry::test::read_whole(payload.blob(), read_executable).value();
+
+  const Program program = decode(executable).value();
+
+  EXPECT_EQ(program.functions[1].register_count, 3u);
+  EXPECT_EQ(program.instructions[0].reg, 1u);
+  EXPECT_THAT(program.arguments_of(program.instructions[0]),
+              ElementsAre(Argument{ArgumentKind::reg, 0}, Argument{ArgumentKind::reg, 2}));
+  EXPECT_EQ(program.instructions[1].reg, 2u);
+  EXPECT_EQ(program.instructions[2].reg, 1u);
+  EXPECT_EQ(listing(executable, program, 1),
+            "@main:\n"
+            "  call  f                in: %0, %1048575 dst: %1000\n"
+            "  If    %1048575, 1\n"
+            "  ret   %1000\n\n");
 }
 
 TEST(Program, HasImmediatesOf56Bits) {

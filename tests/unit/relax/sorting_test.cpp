@@ -54,7 +54,7 @@ class Sorting : public ::testing::Test {
  protected:
   Result<Value> call(std::string_view name, std::vector<gantry_value> args) {
     const Builtin* const builtin = find_builtin(name);
-    return builtin->run(Host(fake.table()), {builtin->usage, &env, args});
+    return builtin->call(Host(fake.table()), memory, &env, args);
   }
   void done(std::string_view name, std::vector<gantry_value> args) {
     const auto result = call(name, std::move(args));
@@ -68,6 +68,7 @@ class Sorting : public ::testing::Test {
 
   FakeHost fake;
   gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
 };
 
 TEST_F(Sorting, OrdersTheLastAxis) {

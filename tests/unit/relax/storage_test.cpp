@@ -110,6 +110,56 @@ TEST_F(StoragePools, RefuseASizeThatIsNoSizeOfMemory) {
   EXPECT_EQ(refused.error().reason, "STORAGE");
 }
 
+class HostMemories : public ::testing::Test {
+ protected:
+  // Returns the error of an allocation, or an empty one.
+  static Error error_of(HostMemory& memory, std::size_t bytes) {
+    try {
+      memory.deallocate(memory.allocate(bytes), bytes);
+    } catch (const ErrorThrown& thrown) {
+      return thrown.error();
+    }
+    return {};
+  }
+
+  FakeHost fake;
+  const std::shared_ptr<StorageMemory> counted =
+      std::make_shared<StorageMemory>("gantry.relax", 1 << 20);
+};
+
+TEST_F(HostMemories, CountAsStoragesOnTheCpuDo) {
+  HostMemory memory(Host(fake.table()), counted, "tables", 1 << 30);
+  {
+    const std::pmr::vector<char> some(100'000, 'x', &memory);
+    EXPECT_GE(counted->bytes(cpu), 100'000u);
+
+    const Error refused = error_of(memory, 1 << 20);
+
+    EXPECT_EQ(refused.code, Code::exhausted);
+    EXPECT_EQ(refused.reason, "MEMORY_LIMIT");
+  }
+  EXPECT_EQ(counted->bytes(cpu), 0u);
+}
+
+TEST_F(HostMemories, HaveALimitOfTheirOwn) {
+  HostMemory memory(Host(fake.table()), std::make_shared<StorageMemory>("gantry.relax"), "tables",
+                    100'000);
+  const std::pmr::vector<char> some(60'000, 'x', &memory);
+
+  EXPECT_EQ(error_of(memory, 40'000).message, "");
+  EXPECT_EQ(error_of(memory, 40'001).message,
+            "tables require 39.1 KiB (40001 bytes) and hold 58.6 KiB (60000 bytes), the limit is "
+            "97.7 KiB (100000 bytes)");
+}
+
+TEST_F(HostMemories, CountNothingThatNoFileMakesLarger) {
+  HostMemory memory(Host(fake.table()), counted, "tables", 1 << 30);
+
+  const std::pmr::vector<char> some(HostMemory::uncounted_bytes, 'x', &memory);
+
+  EXPECT_EQ(counted->bytes(cpu), 0u);
+}
+
 class MemoryLimit : public ::testing::Test {
  protected:
   Result<std::unique_ptr<Plugin>> plugin() { return Plugin::create(Host(fake.table())); }

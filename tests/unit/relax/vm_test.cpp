@@ -118,6 +118,53 @@ TEST_F(VmTest, LimitsTheDepthOfCalls) {
   EXPECT_EQ(error_of("main").reason, "VM_DEPTH") << "the depth is counted anew";
 }
 
+// 4,000 registers within each other 2,000 times are 128 MB.
+TEST_F(VmTest, CountsRegistersAgainstTheMemoryLimit) {
+  memory = std::make_shared<StorageMemory>("gantry.relax", 1 << 20);
+  const auto add = code.packed("add");
+  const auto main = code.function("main", {}, 4000);
+  for (std::int64_t reg = 0; reg < 4000; ++reg)
+    code.call(reg, add, {relax_immediate(1), relax_immediate(1)});
+  code.call(0, main, {});
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_THAT(error.message.text(),
+              HasSubstr("the limit is 1.0 MiB (1048576 bytes): release results"));
+  EXPECT_THAT(error.message.text(), HasSubstr("in instruction 4000 of function \"main\""));
+  vm.reset();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+// A function that calls itself by a closure has a list of what the closure captures at each level.
+TEST_F(VmTest, CountsTheArgumentsOfClosures) {
+  const std::vector<std::int64_t> captured(4000, relax_immediate(1));
+  const auto make = code.packed("vm.builtin.make_closure");
+  const auto invoke = code.packed("vm.builtin.invoke_closure");
+  const auto add = code.packed("add");
+  code.function("main", {}, 2);
+  std::vector<std::int64_t> arguments = {relax_function(add)};
+  arguments.insert(arguments.end(), captured.begin(), captured.end());
+  code.call(0, make, arguments);
+  code.call(1, invoke, {relax_register(relax_vm), relax_register(0)});
+  code.ret(1);
+  const auto error_with = [&](std::uint64_t limit) {
+    vm.reset();
+    memory = std::make_shared<StorageMemory>("gantry.relax", limit);
+    start();
+    const auto result = run("main");
+    return result.ok() ? std::string() : std::string(result.error().reason);
+  };
+
+  // The arguments of make_closure stay while its caller runs.
+  EXPECT_EQ(error_with(3 * 4000 * sizeof(gantry_value)), "");
+  EXPECT_EQ(error_with(3 * 4000 * sizeof(gantry_value) / 2), "MEMORY_LIMIT");
+}
+
 TEST_F(VmTest, NamesTheInstructionOfAnError) {
   const auto refuse = code.packed("refuse");
   code.function("other", {}, 1);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plugins/relax/kv_cache/attention_cache.hpp"
+
 #include "tests/unit/relax_kv/cache_fixture.hpp"
+
+#include <gmock/gmock.h>
 
 namespace gantry::relax::test {
 namespace {
@@ -109,6 +113,32 @@ TEST_F(AttentionCacheTest, AllocatesNothingInSteadyDecode) {
     // Tables are copied once for each pass.
     EXPECT_EQ(fake.copies.size(), where.type == gantry::test::cpu.type ? 0U : 10U);
   }
+}
+
+TEST_F(AttentionCacheTest, IsCountedAgainstTheMemoryLimit) {
+  memory = std::make_shared<StorageMemory>("gantry.relax", 1 << 20);
+  create(small);
+  EXPECT_GT(memory->bytes(gantry::test::cpu), 0u);
+
+  const std::string refused =
+      failure("paged_attention_kv_cache_create", arguments({1, 100'000, 16, 4, 0}));
+
+  EXPECT_THAT(refused, ::testing::StartsWith("InternalError: storage of "));
+  EXPECT_THAT(refused, ::testing::HasSubstr("the limit is 1.0 MiB (1048576 bytes)"));
+  cache = Value();
+  EXPECT_EQ(memory->bytes(gantry::test::cpu), 0u);
+}
+
+// One page of 2^26 tokens has positions for each of them.
+TEST_F(AttentionCacheTest, LimitsTheTablesOfAPass) {
+  HostMemory tables(host, memory, "tables of a KV cache", AttentionCache::max_table_bytes);
+  KvSequences many{*read_kv_config(Shape{1, 1 << 30, 1 << 27, 1 << 27, 0}), &tables};
+  KvForward pass{many};
+  ASSERT_TRUE(many.add(0).ok());
+
+  EXPECT_THROW((void)pass.begin(Shape{0}, Shape{1 << 26}), ErrorThrown);
+  EXPECT_EQ(*many.length(0), 0);
+  EXPECT_TRUE(pass.begin(Shape{0}, Shape{16}).ok());
 }
 
 TEST_F(AttentionCacheTest, ReturnsKeysAndValues) {

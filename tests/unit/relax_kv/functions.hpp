@@ -45,7 +45,7 @@ class Functions : public ::testing::Test {
   Result<Value> call(std::string_view name, const std::vector<gantry_value>& args) {
     for (const auto rows : {paged_cache_builtins(), legacy_cache_builtins(), sampling_builtins()}) {
       for (const Builtin& row : rows) {
-        if (row.name == concat("vm.builtin.", name)) return row.run(host, {row.usage, &env, args});
+        if (row.name == concat("vm.builtin.", name)) return row.call(host, memory, &env, args);
       }
     }
     return not_found("no function ", name);
@@ -79,6 +79,7 @@ class Functions : public ::testing::Test {
   gantry::test::FakeHost fake;
   const Host host{fake.table()};
   gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
 
  private:
   std::vector<Value> objects_;

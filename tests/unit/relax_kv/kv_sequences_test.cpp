@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <memory_resource>
 #include <vector>
 
 namespace gantry::relax::test {
@@ -19,6 +20,27 @@ KvConfig small_config(std::int64_t sliding_window = 0) {
       std::vector<std::int64_t>{2, sliding_window != 0 ? 16 : 32, 64, 4, sliding_window});
 }
 
+// Counts bytes in use.
+class CountedMemory : public std::pmr::memory_resource {
+ public:
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    bytes_ += bytes;
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  }
+  void do_deallocate(void* data, std::size_t bytes, std::size_t alignment) override {
+    bytes_ -= bytes;
+    std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
+  }
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    return this == &other;
+  }
+
+  std::size_t bytes_ = 0;
+};
+
 class KvSequencesTest : public ::testing::Test {
  protected:
   // Creates a sequence of some tokens, or appends to one.
@@ -28,6 +50,7 @@ class KvSequencesTest : public ::testing::Test {
     }
     const KvAppend append = sequences.plan_append(**sequences.find(id), tokens);
     sequences.reserve_pages(append);
+    sequences.reserve_new_pages(sequences.new_pages(append));
     sequences.append(append);
   }
   void append(std::int64_t id, std::int32_t tokens) { append(sequences, id, tokens); }
@@ -461,6 +484,31 @@ TEST_F(KvWindow, RefusesMoreSharedTokensThanItHas) {
   expect_refused(sequences.enable_window(1, 8, 2), Code::invalid, "ARGUMENT_RANGE",
                  "sequence 1 has 8 tokens in shared pages, limit is 7 for a sliding window of 8");
   EXPECT_TRUE(sequences.enable_window(1, 9, 2).ok());
+}
+
+TEST_F(KvSequencesTest, TakeNoMemoryForPagesThatWereNeverTaken) {
+  CountedMemory memory;
+  KvSequences sequences{*read_kv_config(std::vector<std::int64_t>{1, 1 << 30, 64, 1, 0}), &memory};
+  EXPECT_EQ(memory.bytes(), 0u);
+
+  append(sequences, 0, 64);
+
+  EXPECT_EQ(sequences.free_page_count(), (1 << 30) + 1 - 64);
+  EXPECT_LE(memory.bytes(), 1024u);
+}
+
+// A sequence after another has most of the pages.
+TEST_F(KvSequencesTest, KeepLittleMemoryForPagesThatTheyHaveHad) {
+  constexpr std::int32_t pages = 10'000;
+  CountedMemory memory;
+  KvSequences sequences{*read_kv_config(std::vector<std::int64_t>{1, pages, pages, 1, 0}), &memory};
+
+  for (std::int64_t id = 0; id < 50; ++id) {
+    append(sequences, id, pages - 100);
+    ASSERT_TRUE(sequences.pop(id, pages - 101).ok());
+  }
+
+  EXPECT_LE(memory.bytes(), 3 * pages * sizeof(std::int32_t));
 }
 
 }  // namespace
