@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/aot/functions.hpp"
 #include "tests/fuzz/budget.hpp"
+#include "tests/support/placed_bytes.hpp"
 #include "tests/unit/aot/aot_model.hpp"
 
 #include <gmock/gmock.h>
@@ -274,6 +275,25 @@ TEST_F(AotExecutors, UseAlignedParametersInPlaceUntilTheyAreSet) {
 
   EXPECT_THAT(floats_of(*call(second, "get_input", {int_value(0)}).value().tensor()),
               ElementsAre(1, 2, 3, 4));
+}
+
+// Code of v0.7 to v0.9 loads 128 bytes at once.
+TEST_F(AotExecutors, UseParametersInPlaceAtMultiplesOf128BytesOnly) {
+  const std::vector<float> values = {1, 2, 3, 4};
+  const std::vector<std::uint8_t> bytes = payload({{"x", values}});
+  const std::uint64_t data_at = gantry::test::offset_of(bytes, values);
+
+  for (const std::size_t past : {0, 1, 4, 16, 32, 64, 96, 128}) {
+    const Value factory = load(bytes, (past + 256 - data_at) % 128).value();
+    fake.copies.clear();
+    const Value made = call(factory, "default", {device_value(gantry::test::cpu)}).value();
+
+    // The pool of constants is copied, too.
+    const bool is_copied = std::ranges::count(fake.copies, 16) == 2;
+    EXPECT_EQ(is_copied, past % 128 != 0) << past;
+    EXPECT_THAT(floats_of(*call(made, "get_input", {int_value(0)}).value().tensor()),
+                ElementsAre(1, 2, 3, 4));
+  }
 }
 
 struct BadCall {

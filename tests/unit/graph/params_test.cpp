@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/placed_bytes.hpp"
 #include "tests/unit/graph/model.hpp"
 
 #include <gmock/gmock.h>
@@ -78,6 +79,22 @@ TEST_F(Parameters, InPlaceAreKeptIfSettingThemFails) {
   ASSERT_FALSE(call(executor, "set_input", {text_value("p0"), wrong.value()}).ok());
 
   EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
+}
+
+// Code of v0.7 to v0.9 loads 128 bytes at once.
+TEST_F(Parameters, AreUsedInPlaceAtMultiplesOf128BytesOnly) {
+  const std::vector<std::uint8_t> bytes = payload_bytes(small_graph, {small_p0});
+  const std::uint64_t data_at = gantry::test::offset_of(bytes, small_p0.values);
+
+  for (const std::size_t past : {0, 1, 4, 16, 32, 64, 96, 128}) {
+    const Value factory = load(bytes, "GraphExecutorFactory", (past + 256 - data_at) % 128).value();
+    fake.copies.clear();
+    const Value executor = created(factory);
+
+    EXPECT_EQ(fake.copies.size(), past % 128 == 0 ? 0u : 1u) << past;
+    set_x(executor);
+    EXPECT_THAT(run(executor), ElementsAre(11, 22, 33, 44));
+  }
 }
 
 // p0's storage is also that of the result.
@@ -321,6 +338,17 @@ TEST_F(LinkedParameters, WithoutAlignmentAreCopied) {
 
   EXPECT_NE(tensor_of(executor, "get_input", 1).data, off.tensor.data);
   EXPECT_THAT(run(executor), ElementsAre(2, 3, 4, 5));
+}
+
+TEST_F(LinkedParameters, AreUsedInPlaceAtMultiplesOf128BytesOnly) {
+  for (const std::size_t past : {0, 4, 16, 32, 64, 96, 128}) {
+    Floats linked({2, 2}, {10, 20, 30, 40}, past);
+    at = linked.tensor.data;
+
+    const Value executor = this->executor(small_graph, {});
+
+    EXPECT_EQ(tensor_of(executor, "get_input", 1).data == at, past % 128 == 0) << past;
+  }
 }
 
 TEST_F(LinkedParameters, AreNotListedByInputInfo) {
