@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/support/placed_bytes.hpp"
 #include "tests/unit/const_loader/constants.hpp"
 
 #include <gmock/gmock.h>
@@ -117,6 +118,24 @@ TEST_F(ConstantModule, UsesAlignedConstantsInPlace) {
   EXPECT_THAT(fake.allocations, IsEmpty());
   for (const void* const address : addresses) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(address) % 128, 0u);
+  }
+}
+
+// Code of v0.7 to v0.9 loads 128 bytes at once.
+TEST_F(ConstantModule, UsesConstantsInPlaceAtMultiplesOf128BytesOnly) {
+  const std::vector<std::uint8_t> bytes = small_payload();
+  const std::uint64_t data_at = gantry::test::offset_of(bytes, {1, 2});
+
+  for (const std::size_t past : {0, 1, 4, 16, 32, 64, 96, 128}) {
+    const Value placed = load(bytes, (past + 256 - data_at) % 128).value();
+    fake.copies.clear();
+    initialized.clear();
+
+    // Constant "a" only.
+    EXPECT_TRUE(find(placed, "main_1").ok());
+
+    EXPECT_EQ(fake.copies.size(), past % 128 == 0 ? 0u : 1u) << past;
+    EXPECT_THAT(initialized, ElementsAre(ElementsAre(ElementsAre(1, 2))));
   }
 }
 
