@@ -223,6 +223,53 @@ TEST(TensorNew, ReportsTheDevicesErrorWithTheTensor) {
             "the fake device fails\n  while making tensor float32[2, 3] on npu:0");
 }
 
+// ---- limits of memory
+
+// What an allocation that fails has counted is returned, whatever fails.
+TEST(TensorNew, CountsNothingAgainstTheLimitIfItFails) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  devices.limit_memory("npu", 64, "the test");
+  const std::int32_t type = npu.add_to(devices);
+  const auto allocate = [&](std::int64_t bytes) {
+    return tensor_new(devices, Like({bytes}, kByte, {type, 0}).tensor);
+  };
+
+  npu.fails_with = GANTRY_EXHAUSTED;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(allocate(40).error().reason, "FAKE");
+  npu.fails_with = GANTRY_OK;
+  npu.gives_null = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(allocate(40).error().reason, "DEVICE_ALLOC");
+  npu.gives_null = false;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(allocate(65).error().reason, "MEMORY_LIMIT");
+
+  EXPECT_TRUE(allocate(64).ok());
+  EXPECT_TRUE(allocate(64).ok()) << "the tensor before is released";
+}
+
+TEST(TensorNew, HasTheWholeLimitAndNoByteMore) {
+  DeviceSet devices;
+  FakeDevice npu("npu"), other("other");
+  const std::int32_t type = npu.add_to(devices), unlimited = other.add_to(devices);
+  devices.limit_memory("npu", 64, "the test");
+  const auto allocate = [&](std::int64_t bytes, gantry_device_id device) {
+    return tensor_new(devices, Like({bytes}, kByte, device).tensor);
+  };
+  // All devices of the kind together.
+  const auto first = allocate(32, {type, 0}), second = allocate(32, {type, 1});
+  ASSERT_TRUE(first.ok() && second.ok());
+
+  const auto refused = allocate(1, {type, 0});
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "MEMORY_LIMIT");
+  EXPECT_THAT(refused.error().message.text(),
+              ::testing::StartsWith("device npu: alloc of 1 bytes with 64 bytes in use, limit is "
+                                    "64 bytes (the test)"));
+  EXPECT_TRUE(allocate(0, {type, 0}).ok());
+  EXPECT_TRUE(allocate(1000, {unlimited, 0}).ok());
+}
+
 TEST(TensorNew, RejectsADeviceThatReturnsNull) {
   DeviceSet devices;
   FakeDevice npu("npu");
