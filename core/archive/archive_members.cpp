@@ -160,7 +160,7 @@ class TarBytes {
   Result<bool> at_end() { return in_.at_end(); }
   std::uint64_t offset() const { return in_.offset(); }
   // Returns the next bytes, at most max_long_name; valid until the next call.
-  Result<std::span<const std::uint8_t>> record(std::uint64_t size, std::string_view what) {
+  Result<std::span<const std::uint8_t>> record(std::uint64_t size, const char* what) {
     return in_.read_bytes(size, what);
   }
   // Returns the next bytes, or none of them.
@@ -183,7 +183,7 @@ class TarStream {
     return end_ == 0;
   }
   std::uint64_t offset() const { return offset_; }
-  Result<std::span<const std::uint8_t>> record(std::uint64_t size, std::string_view what) {
+  Result<std::span<const std::uint8_t>> record(std::uint64_t size, const char* what) {
     GANTRY_CHECK(fill(size));
     if (size > end_ - begin_) {
       return malformed(offset_, what, ": needs ", size, " bytes, ", end_ - begin_, " bytes left");

@@ -176,10 +176,11 @@ TEST(TarMembers, AreTheSameInAStream) {
                               tar_block("17 path=p/q/r.py\n") + tar_header("p", "0") +
                               tar_header("link", "0", '2') + std::string(1024, '\0');
   for (std::size_t size = 0; size <= archive.size(); size += 37) {
-    const auto bytes = bytes_of_text(archive).first(size);
+    const std::vector<std::uint8_t> whole = bytes_of_text(archive.substr(0, size));
+    const std::span<const std::uint8_t> bytes(whole);
     auto left = bytes;
     const ReadPiece read = [&](std::span<std::uint8_t> piece) -> Result<std::size_t> {
-      const std::size_t got = std::min<std::size_t>({piece.size(), left.size(), 100});
+      const std::size_t got = std::min({piece.size(), left.size(), std::size_t{100}});
       std::copy_n(left.begin(), got, piece.begin());
       left = left.subspan(got);
       return got;
