@@ -79,8 +79,11 @@ Status read_all(const gantry_reader& reader, std::span<std::uint8_t> to) {
 
 Result<LoadOptions> load_options(const gantry_load_options* given) {
   GANTRY_TRY(const gantry_load_options known,
-             read_options(given, GANTRY_LOAD_ALLOW_MISSING, "gantry_load_options"));
-  return LoadOptions{.allow_missing = (known.flags & GANTRY_LOAD_ALLOW_MISSING) != 0};
+             read_options(given, GANTRY_LOAD_ALLOW_MISSING | GANTRY_LOAD_ALLOW_EXECUTABLE_STACK,
+                          "gantry_load_options"));
+  const auto allows = [&](std::uint32_t flag) { return (known.flags & flag) != 0; };
+  return LoadOptions{.allow_missing = allows(GANTRY_LOAD_ALLOW_MISSING),
+                     .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
 }
 
 Status bind_missing(ModuleNode& node) {

@@ -5,6 +5,7 @@
 #include "core/base/mapping.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
+#include "core/elf/elf_host.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/format/function_symbol.hpp"
 #include "core/native/library_imports.hpp"
@@ -81,6 +82,16 @@ Status check_machine(const ElfFile& elf, std::string_view location) {
   return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
                      name_of(host_machine()))
       .with_reason("BLOB_ARCH");
+}
+
+Status check_stack(const ElfFile& elf, std::string_view location) {
+  const std::string_view cause = executable_stack_cause(elf);
+  if (cause.empty()) return {};
+  return unsupported(location, " ", cause,
+                     ": the linker would make the stacks of the whole process executable, newer "
+                     "systems refuse it; link it with -Wl,-z,noexecstack, or load it with "
+                     "allow_executable_stack (gantry run --allow-executable-stack)")
+      .with_reason("EXEC_STACK");
 }
 
 Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,

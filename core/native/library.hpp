@@ -50,6 +50,13 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
 // returns  unavailable, reason BLOB_ARCH
 Status check_machine(const ElfFile& elf, std::string_view location);
 
+// Checks that the system's linker leaves the stacks of the process as they are when it opens a
+// library.
+//
+// elf      for this machine
+// returns  unsupported, reason EXEC_STACK
+Status check_stack(const ElfFile& elf, std::string_view location);
+
 class HostLibrary final : public HostCode {
  public:
   // Opens a library. Only its constructors run; what they change of a ProcessState is restored and

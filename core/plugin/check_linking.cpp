@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 6 to 10 and 14: how the system's linker treats the library.
+#include "core/elf/elf_host.hpp"
 #include "core/manifest/host_traits.hpp"
 #include "core/plugin/check_case.hpp"
 
@@ -122,19 +123,14 @@ CaseResult search_paths(const CheckSubject& subject) {
 
 CaseResult protection(const CheckSubject& subject) {
   const ElfFlags& flags = subject.elf.flags();
-  std::vector<std::string_view> defects;
-  if (flags.executable_stack) {
-    defects.push_back("requires an executable stack: link it with -Wl,-z,noexecstack");
-  } else if (!flags.stack_header && subject.elf.machine() == ElfMachine::x86_64) {
-    defects.push_back(
-        "has no PT_GNU_STACK header, which implies an executable stack: link it with "
-        "-Wl,-z,noexecstack");
-  }
+  std::vector<std::string> defects;
+  if (const std::string_view cause = executable_stack_cause(subject.elf); !cause.empty())
+    defects.push_back(concat(cause, ": link it with -Wl,-z,noexecstack"));
   if (flags.text_relocations) {
-    defects.push_back("has text relocations: compile it with -fPIC");
+    defects.emplace_back("has text relocations: compile it with -fPIC");
   }
-  if (!flags.relro) defects.push_back("has no PT_GNU_RELRO segment: link it with -Wl,-z,relro");
-  if (!flags.bind_now) defects.push_back("binds its symbols late: link it with -Wl,-z,now");
+  if (!flags.relro) defects.emplace_back("has no PT_GNU_RELRO segment: link it with -Wl,-z,relro");
+  if (!flags.bind_now) defects.emplace_back("binds its symbols late: link it with -Wl,-z,now");
   if (!defects.empty()) return CaseResult::failed(join(defects, "\n"));
   return CaseResult::passed("RELRO, bound at load, no executable stack, no text relocations");
 }

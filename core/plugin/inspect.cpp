@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugin/inspect.hpp"
 
+#include "core/elf/elf_host.hpp"
 #include "core/manifest/host_traits.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/plugin/compatible.hpp"
@@ -31,12 +32,9 @@ Status check_host(const ElfFile& elf, const std::string& path) {
                        name_of(host_machine()))
         .with_reason(reason::wrong_machine.tag);
   }
-  // Without the header the kernel's default applies, which is executable on x86-64.
-  const bool by_default = !elf.flags().stack_header && host_machine() == ElfMachine::x86_64;
-  if (elf.flags().executable_stack || by_default) {
-    return unsupported(
-               path, by_default ? " has no PT_GNU_STACK header, which implies" : " requires",
-               " an executable stack, which newer systems reject; link it with -Wl,-z,noexecstack")
+  if (const std::string_view cause = executable_stack_cause(elf); !cause.empty()) {
+    return unsupported(path, " ", cause,
+                       ", which newer systems reject; link it with -Wl,-z,noexecstack")
         .with_reason(reason::exec_stack.tag);
   }
   return {};

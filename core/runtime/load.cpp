@@ -160,6 +160,8 @@ class Loading {
     if (linked_ != nullptr) {
       return std::make_shared<LinkedCode>(linked_->symbols, container().facts, artifact_->name);
     }
+    if (!options_.allow_executable_stack)
+      GANTRY_CHECK(check_stack(*artifact_->elf, artifact_->file->path().native()));
     const Span span(state_.trace.get(), "dlopen", "load");
     GANTRY_TRY(std::shared_ptr<HostCode> library,
                HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host,

@@ -46,7 +46,7 @@ Status run_compiler(std::string_view what, const std::vector<std::string>& words
 
 Status link_library(const LinkJob& job, std::string* log) {
   std::vector<std::string> words = job.compiler;
-  words.insert(words.end(), {"-shared", "-fPIC", "-O2"});
+  words.insert(words.end(), {"-shared", "-fPIC", "-O2", "-Wl,-z,noexecstack"});
   for (const std::filesystem::path& directory : {job.directory, job.scratch}) {
     words.push_back(concat("-ffile-prefix-map=", directory.native(), "=."));
   }

@@ -53,7 +53,7 @@ struct CompilerRun {
 Status run_compiler(std::string_view what, const std::vector<std::string>& words,
                     const CompilerRun& run, std::string* log = nullptr);
 
-// Compiles and links in one run with -shared -fPIC -O2. Equal input produces equal bytes. The
+// Compiles and links in one run with -shared -fPIC -O2 and a stack that is not executable. Equal input produces equal bytes. The
 // compiler inherits the environment of the process.
 //
 // log      [out]  as for run_compiler()

@@ -43,7 +43,7 @@ constexpr std::string_view c_suffix = ".c";
 // Beginnings of the names that only the C++ library defines.
 constexpr std::string_view cpp_names[] = {"_Z", "__cxa_", "__gxx_"};
 // Part of each digest; changes with the form of a link.
-constexpr std::string_view form = "linked library 3";
+constexpr std::string_view form = "linked library 4";
 
 bool is_source(std::string_view name) {
   return std::ranges::any_of(c_suffixes,

@@ -2,6 +2,7 @@
 //
 // Options of every sub-command, and output to a terminal.
 #include "tests/golden/cli_command.hpp"
+#include "tests/support/changed_elf.hpp"
 #include "tests/support/files.hpp"
 
 #include <gmock/gmock.h>
@@ -74,6 +75,25 @@ TEST(Device, ThatDoesNotExistIsReportedWithoutFurtherAdvice) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, StartsWith("gantry: device \"cpu:1\" is not there; cpu has 1 device\n"));
   EXPECT_THAT(run.err, Not(HasSubstr("--function")));
+}
+
+TEST(AllowExecutableStack, RunsALibraryThatIsRefusedOtherwise) {
+  const TempDir temp;
+  auto library = read_file(golden(model));
+  make_stack_executable(library);
+  write_file(temp / "stack.so", library);
+  Args args = with_graph(run_model);
+  args[3] = (temp / "stack.so").string();
+
+  const Outcome refused = run_gantry(args);
+  args.emplace_back("--allow-executable-stack");
+  const Outcome allowed = run_gantry(args);
+
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(" requires an executable stack: "));
+  // glibc 2.41 refuses it.
+  const bool is_of_linker = allowed.err.find("executable stack") != std::string::npos;
+  EXPECT_TRUE(allowed.status == 0 || is_of_linker) << allowed.err;
 }
 
 TEST(AllowMissing, RunsAFunctionThatUsesNoMissingModule) {

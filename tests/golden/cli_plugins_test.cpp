@@ -2,6 +2,7 @@
 //
 // Reports about plugins, including installed plugins that cannot be used.
 #include "tests/golden/cli_command.hpp"
+#include "tests/support/changed_elf.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/manifest_builder.hpp"
 
@@ -168,6 +169,19 @@ TEST(DoctorHostCode, OfAnotherMachineIsRejected) {
 
   EXPECT_EQ(doctor.status, 1);
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  BLOB_ARCH  it is aarch64, this host is x86-64\n"));
+}
+
+TEST(DoctorHostCode, ThatRequiresAnExecutableStackIsRejected) {
+  const TempDir temp;
+  auto library = read_file(golden(model));
+  make_stack_executable(library);
+  write_file(temp / "stack.so", library);
+
+  const Outcome doctor = run_gantry({"--plugins", built_plugins("graph"), "plugins", "doctor",
+                                     "--artifact", (temp / "stack.so").string()});
+
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  EXEC_STACK  it requires an executable stack: "));
 }
 
 TEST(DoctorHostCode, OfAProgramIsRejected) {

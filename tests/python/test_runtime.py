@@ -2,6 +2,9 @@
 """Runtimes: functions of Python that compiled code calls, reports, cycles."""
 
 import gc
+import pathlib
+import struct
+import tempfile
 import threading
 import traceback
 import unittest
@@ -150,6 +153,23 @@ class Reports(unittest.TestCase):
 
     def test_list_the_configuration(self):
         self.assertEqual(gantry.Runtime(threads=3).configuration()["threads"], 3)
+
+    def test_refuses_an_executable_stack_unless_it_is_allowed(self):
+        library = bytearray((support.TVM / "axpy2_llvm.so").read_bytes())
+        headers, count = struct.unpack_from("<Q", library, 0x20)[0], library[0x38]
+        for at in range(headers, headers + 56 * count, 56):
+            if struct.unpack_from("<I", library, at)[0] == 0x6474E551:
+                library[at + 4] |= 1
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "stack.so"
+            path.write_bytes(library)
+            with self.assertRaises(gantry.Error) as raised:
+                gantry.Runtime(threads=1).load_module(path)
+            self.assertEqual(raised.exception.reason, "EXEC_STACK")
+            try:
+                gantry.Runtime(threads=1).load_module(path, allow_executable_stack=True)
+            except gantry.Error as error:
+                self.assertEqual(error.reason, "LIBRARY_OPEN")
 
     def test_describe_modules(self):
         module = gantry.default_runtime().load_module(support.DIGITS)

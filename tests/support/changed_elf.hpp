@@ -20,6 +20,15 @@ inline void make_unique(std::vector<std::uint8_t>& bytes, std::string_view symbo
   bytes[entry + 5] = 2;
 }
 
+// Makes the library one that requires an executable stack.
+inline void make_stack_executable(std::vector<std::uint8_t>& bytes) {
+  const ElfFile elf = ElfFile::parse(bytes).value();
+  // p_flags
+  for (const ElfSegment& segment : elf.image().segments()) {
+    if (segment.type == segment_type::gnu_stack) bytes[segment.at + 4] |= 1;
+  }
+}
+
 // Lets the loaded segment of ElfBuilder begin in the middle of the first note: p_offset and p_vaddr
 // grow, p_filesz and p_memsz shrink.
 inline void unload_note(std::vector<std::uint8_t>& bytes) {

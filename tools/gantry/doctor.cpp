@@ -81,7 +81,7 @@ Status host_code_status(const Artifact& artifact) {
   if (artifact.elf == nullptr) return {};
   if (artifact.elf->type() == ElfType::relocatable) return check_machine(*artifact.elf, "it");
   const auto runs = check_host_code(*artifact.elf, artifact.container.facts, "it");
-  return runs.ok() ? Status() : Status(runs.error());
+  return runs.ok() ? check_stack(*artifact.elf, "it") : Status(runs.error());
 }
 
 std::string host_code_text(const Artifact& artifact, const Status& runs) {

@@ -174,11 +174,10 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
     GANTRY_CHECK(check_called_library(runtime, options.file, options.function));
   Finished done;
   const Stopwatch load;
-  const LoadOptions how{.allow_missing = options.allow_missing};
   GANTRY_TRY(const Module loaded,
              options.graph.empty()
-                 ? load_model(runtime, options.file, how)
-                 : runtime.load_graph({options.file, options.graph, options.params}, how));
+                 ? load_model(runtime, options.file, options.load)
+                 : runtime.load_graph({options.file, options.graph, options.params}, options.load));
   done.load_ns = load.nanoseconds();
   done.missing = loaded.missing();
   for (const std::string& reason : done.missing) {
@@ -189,7 +188,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   GANTRY_TRY(chosen.devices, choose_devices(runtime, model,
                                             {.names = options.devices,
                                              .quiet = globals.quiet,
-                                             .allow_missing = options.allow_missing}));
+                                             .allow_missing = options.load.allow_missing}));
   done.devices = chosen.devices;
 
   auto outcome =
@@ -290,8 +289,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->excludes(script);
   add_text(*command, "--trace", "FILE.json", options->trace,
            "write a Chrome trace to this file, or to standard output (-)");
-  command->add_flag("--allow-missing", options->allow_missing,
+  command->add_flag("--allow-missing", options->load.allow_missing,
                     "load modules that have a plugin; fail only when another one is called");
+  command->add_flag("--allow-executable-stack", options->load.allow_executable_stack,
+                    "load a library that makes the stacks of the process executable");
   command->add_flag("--json", options->json, "print one JSON document");
   command->parse_complete_callback([=] {
     const auto check = [&](const CLI::Option* option, const CLI::Option* needed) {

@@ -10,6 +10,8 @@
 
 #include "core/format/weight_directory.hpp"
 
+#include <gantry/runtime.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +46,7 @@ struct RunOptions {
   Tolerance tolerance;
   int repeat = 1;
   std::string trace;
-  bool allow_missing = false;
+  LoadOptions load;
   bool json = false;
 };
 

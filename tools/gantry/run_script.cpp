@@ -86,8 +86,7 @@ struct ScriptFiles {
 
 Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& globals,
                     const CallScript& script, ScriptFiles& files) {
-  GANTRY_TRY(const Module loaded,
-             load_model(runtime, options.file, {.allow_missing = options.allow_missing}));
+  GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load));
   std::string function = options.function;
   GANTRY_TRY(const Module model, selected_model(loaded, function));
   if (!function.empty()) {
@@ -99,7 +98,7 @@ Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& 
   GANTRY_TRY(report.devices, choose_devices(runtime, model,
                                             {.names = options.devices,
                                              .quiet = globals.quiet,
-                                             .allow_missing = options.allow_missing}));
+                                             .allow_missing = options.load.allow_missing}));
   GANTRY_TRY(ScriptPlayer player, ScriptPlayer::create(runtime, model, script, report.devices));
   ScriptRecorder recorder(runtime, script);
   for (const ScriptCall& call : script.calls) {

@@ -104,7 +104,10 @@ typedef struct gantry_runtime_options {
 enum {
   // Load the file although plugins for some of its modules are missing. Calling such a module fails
   // with the reason.
-  GANTRY_LOAD_ALLOW_MISSING = 1
+  GANTRY_LOAD_ALLOW_MISSING = 1,
+  // Load a library that requires an executable stack, which is refused otherwise, reason EXEC_STACK:
+  // the system's linker makes the stacks of the whole process executable, or refuses it.
+  GANTRY_LOAD_ALLOW_EXECUTABLE_STACK = 2
 };
 
 typedef struct gantry_load_options {

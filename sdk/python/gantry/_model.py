@@ -36,7 +36,11 @@ class Signature(NamedTuple):
 
 
 def module_options(
-    device: str | Iterable[str] | None, executors: int, capture: bool, allow_missing: bool
+    device: str | Iterable[str] | None,
+    executors: int,
+    capture: bool,
+    allow_missing: bool,
+    allow_executable_stack: bool,
 ) -> dict[str, Any]:
     """Returns the options of Runtime.load() in the form in which a model keeps them."""
     return {
@@ -44,6 +48,7 @@ def module_options(
         "executors": executors,
         "capture": capture,
         "allow_missing": allow_missing,
+        "allow_executable_stack": allow_executable_stack,
     }
 
 
@@ -72,7 +77,9 @@ class Model:
         self._options = options
         self._lock = threading.Lock()
         self._signatures: dict[str, Signature] = {}
-        self._module = runtime._native.load(path, options["allow_missing"])
+        self._module = runtime._native.load(
+            path, options["allow_missing"], options["allow_executable_stack"]
+        )
         self._main = self._model_on(options["device"])
         self._on_devices: dict[Any, Any] = {options["device"]: self._main}
         return self

@@ -73,6 +73,7 @@ class Runtime:
         executors: int = 0,
         capture: bool = False,
         allow_missing: bool = False,
+        allow_executable_stack: bool = False,
     ) -> Model:
         """Loads an artifact, and creates the model in it.
 
@@ -85,15 +86,22 @@ class Runtime:
         capture: the device records the second run of each executor and replays it in later runs.
         allow_missing: load the file although plugins for some of its modules are missing; calling
             such a module fails with the reason.
+        allow_executable_stack: load a library that makes the stacks of the process executable, which
+            is refused otherwise.
         """
-        options = module_options(device, executors, capture, allow_missing)
+        options = module_options(
+            device, executors, capture, allow_missing, allow_executable_stack
+        )
         return Model._load(self, os.path.abspath(os.fspath(path)), options)
 
-    def load_module(self, path: Path, *, allow_missing: bool = False) -> Module:
+    def load_module(
+        self, path: Path, *, allow_missing: bool = False, allow_executable_stack: bool = False
+    ) -> Module:
         """Loads an artifact whose functions are called one by one, such as a library of kernels. The
         arguments are those of load()."""
         absolute = os.path.abspath(os.fspath(path))
-        return Module._of(self._native.load(absolute, allow_missing), absolute)
+        loaded = self._native.load(absolute, allow_missing, allow_executable_stack)
+        return Module._of(loaded, absolute)
 
     def read_tensors(self, path: Path) -> "dict[str, numpy.ndarray]":
         """Reads the tensors of an .npy, .npz or .params file. The name is empty in an .npy file."""
@@ -184,6 +192,7 @@ def load(
     executors: int = 0,
     capture: bool = False,
     allow_missing: bool = False,
+    allow_executable_stack: bool = False,
 ) -> Model:
     """Loads an artifact with the default runtime. See Runtime.load()."""
     return default_runtime().load(
@@ -192,6 +201,7 @@ def load(
         executors=executors,
         capture=capture,
         allow_missing=allow_missing,
+        allow_executable_stack=allow_executable_stack,
     )
 
 

@@ -90,10 +90,12 @@ Runtime new_runtime(int threads, std::string_view config, const nb::object& plug
   return Runtime({std::move(runtime), host});
 }
 
-Module load(const Runtime& runtime, std::string_view path, bool allow_missing) {
+Module load(const Runtime& runtime, std::string_view path, bool allow_missing,
+            bool allow_executable_stack) {
   gantry_load_options options{};
   options.struct_size = sizeof options;
-  options.flags = allow_missing ? GANTRY_LOAD_ALLOW_MISSING : 0;
+  if (allow_missing) options.flags |= GANTRY_LOAD_ALLOW_MISSING;
+  if (allow_executable_stack) options.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
   gantry_object* module = nullptr;
   CallStatus status;
   gantry_code code = GANTRY_OK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runtimes of the C API: host functions, devices, loading, fork().
+#include "tests/support/changed_elf.hpp"
 #include "tests/unit/embed/embedded.hpp"
 
 #include <gmock/gmock.h>
@@ -118,14 +119,39 @@ TEST(EmbedLoad, AllowsThatAPluginIsMissing) {
   EXPECT_TRUE(module.ok()) << module.error().message;
 }
 
+TEST_F(EmbedRuntime, RefusesAnExecutableStackUnlessItIsAllowed) {
+  const test::TempDir temp;
+  const std::string path = (temp / "stack.so").string();
+  auto library = test::read_file(test::golden("tvm-0.12/axpy2_llvm.so"));
+  test::make_stack_executable(library);
+  test::write_file(path, library);
+
+  const auto refused = test::load(runtime, path);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+  EXPECT_EQ(refused.error().reason, "EXEC_STACK");
+  EXPECT_EQ(refused.error().message,
+            path +
+                " requires an executable stack: the linker would make the stacks of the whole "
+                "process executable, newer systems refuse it; link it with -Wl,-z,noexecstack, "
+                "or load it with allow_executable_stack (gantry run --allow-executable-stack)\n"
+                "  while loading " +
+                path);
+  const gantry_load_options options{sizeof options, GANTRY_LOAD_ALLOW_EXECUTABLE_STACK};
+  const auto allowed = test::load(runtime, path, &options);
+  // glibc 2.41 refuses it.
+  EXPECT_TRUE(allowed.ok() || allowed.error().reason == "LIBRARY_OPEN") << allowed.error().message;
+}
+
 TEST_F(EmbedRuntime, RefusesUnknownFlagsOfALoad) {
-  const gantry_load_options options{sizeof options, 2};
+  const gantry_load_options options{sizeof options, 4};
 
   const auto module = test::load(runtime, "model.so", &options);
 
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().reason, "FLAGS");
-  EXPECT_EQ(module.error().message, "gantry_load_options: flags are 0x2, this version has 0x1");
+  EXPECT_EQ(module.error().message, "gantry_load_options: flags are 0x4, this version has 0x3");
 }
 
 TEST_F(EmbedRuntime, ReadsTensorsByName) {

@@ -2,6 +2,7 @@
 #include "core/toolchain/link.hpp"
 #include "core/base/child_process.hpp"
 #include "core/base/temp_directory.hpp"
+#include "core/elf/elf_host.hpp"
 #include "tests/support/files.hpp"
 
 #include <fcntl.h>
@@ -248,6 +249,22 @@ TEST(Link, WritesTheSameBytesInEveryDirectory) {
   }
 
   EXPECT_TRUE(outputs[0] == outputs[1]);
+}
+
+// Without the option, the linker takes it from the objects, and assembled ones need not state it.
+TEST(Link, MakesNoStackExecutable) {
+  const TempDir directory;
+  test::write_file(directory / "a.s", ".globl a\na: ret\n");
+  LinkJob job;
+  job.directory = directory.path();
+  job.scratch = directory.path();
+  job.sources = {"a.s"};
+  job.output = directory / "out.so";
+
+  ASSERT_TRUE(link_library(job).ok());
+
+  const auto library = test::read_file(job.output);
+  EXPECT_EQ(executable_stack_cause(ElfFile::parse(library).value()), "");
 }
 
 TEST(Link, EscapesControlCharacters) {

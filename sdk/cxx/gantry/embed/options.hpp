@@ -18,6 +18,8 @@ inline namespace embed_api {
 struct LoadOptions {
   // keep modules without a plugin, whose calls fail with the reason
   bool allow_missing = false;
+  // load a library that requires an executable stack: the stacks of the process become executable
+  bool allow_executable_stack = false;
 };
 
 // A model in three files, as TVM before 0.7 exports it.

@@ -288,6 +288,7 @@ class Runtime : public Object {
     gantry_load_options given{};
     given.struct_size = sizeof given;
     if (options.allow_missing) given.flags |= GANTRY_LOAD_ALLOW_MISSING;
+    if (options.allow_executable_stack) given.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
     GANTRY_TRY(ObjectRef made,
                embed_detail::made_object(name, [&](gantry_object** out, gantry_status* status) {
                  return load(&given, out, status);
