@@ -42,7 +42,44 @@ Status Decoder::decode_function(std::uint32_t index) {
     return refuse_code(code_.instructions[function_->end - 1].at, "the last instruction is ",
                        name_of(last), ", expected ret, goto, if or fatal");
   }
+  renumber_registers();
   return {};
+}
+
+void Decoder::renumber_registers() {
+  const auto for_each_register = [this](auto&& apply) {
+    for (std::uint32_t i = function_->begin; i < function_->end; ++i) {
+      Instruction& instruction = program_.instructions[i];
+      for (const Operand operand :
+           opcode_table[static_cast<std::size_t>(instruction.opcode)].operands) {
+        if (operand == Operand::dst) apply(instruction.dst);
+        if (operand == Operand::reg_a) apply(instruction.a);
+        if (operand == Operand::reg_b) apply(instruction.b);
+        if (operand == Operand::reg_c) apply(instruction.c);
+        if (operand != Operand::registers) continue;
+        for (std::uint32_t r = 0; r < instruction.count; ++r)
+          apply(program_.registers[instruction.first + r]);
+      }
+    }
+  };
+  const auto params = static_cast<std::uint32_t>(function_->params.size());
+  named_.clear();
+  for_each_register([&](std::uint32_t reg) {
+    if (reg >= params) named_.push_back(reg);
+  });
+  std::ranges::sort(named_);
+  named_.erase(std::ranges::unique(named_).begin(), named_.end());
+  const auto count = static_cast<std::uint32_t>(named_.size());
+  if (params + count == function_->register_count) return;
+  for_each_register([&](std::uint32_t& reg) {
+    if (reg >= params)
+      reg = params +
+            static_cast<std::uint32_t>(std::ranges::lower_bound(named_, reg) - named_.begin());
+  });
+  function_->register_count = params + count;
+  function_->first_number = static_cast<std::uint32_t>(program_.numbers_in_file.size());
+  function_->renumbered_count = count;
+  program_.numbers_in_file.insert(program_.numbers_in_file.end(), named_.begin(), named_.end());
 }
 
 Status Decoder::decode_instruction(std::uint32_t index) {

@@ -37,6 +37,8 @@ class Decoder {
 
   // index    [in]   of the function in the file
   Status decode_function(std::uint32_t index);
+  // Registers that no instruction names take no memory.
+  void renumber_registers();
   Status decode_instruction(std::uint32_t index);
   Status decode_operand(Operand operand, Instruction& to);
   // What refers to several operands.
@@ -68,6 +70,7 @@ class Decoder {
   std::uint32_t index_ = 0;
   // The next word.
   std::uint32_t next_ = 0;
+  std::vector<std::uint32_t> named_;
 };
 
 }  // namespace gantry::relay

@@ -19,17 +19,17 @@ std::string shown(std::string_view name) {
   return first.size() == name.size() ? text : text + "...";
 }
 
-std::string reg(std::uint32_t index) { return concat('$', index); }
-std::string list(std::span<const std::uint32_t> registers) {
-  std::string text;
-  for (const std::uint32_t each : registers) append(text, {text.empty() ? "" : ", ", reg(each)});
-  return text;
-}
 std::string target(const Program& program, std::uint32_t function, std::uint32_t instruction) {
   return concat(instruction - program.functions[function].begin);
 }
 
 std::string operands(const Program& program, std::uint32_t function, const Instruction& at) {
+  const auto reg = [&](std::uint32_t index) {
+    return concat('$', program.number_in_file(program.functions[function], index));
+  };
+  const auto list = [&](std::span<const std::uint32_t> registers) {
+    return join(registers, ", ", reg);
+  };
   const auto registers = [&] { return program.registers_of(at); };
   switch (at.opcode) {
     case Opcode::move:
@@ -106,7 +106,7 @@ std::string listing(const Program& program) {
   for (std::uint32_t f = 0; f < program.functions.size(); ++f) {
     const FunctionCode& function = program.functions[f];
     append(text, {'@', shown(function.name), '(', join(function.params, ", ", shown),
-                  "):  ", function.register_count, " registers\n"});
+                  "):  ", function.register_count_in_file, " registers\n"});
     for (std::uint32_t i = function.begin; i < function.end; ++i) {
       const std::string number = concat(i - function.begin);
       if (number.size() < number_width) text.append(number_width - number.size(), ' ');

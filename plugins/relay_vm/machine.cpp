@@ -158,10 +158,29 @@ Status Machine::push_frame(std::uint32_t function, std::uint32_t next, std::uint
                      limits_.depth, " and ", max_active_registers)
         .with_reason("VM_DEPTH");
   }
-  if (registers_.size() - registers_used_ < count) registers_.resize(registers_used_ + count);
+  if (registers_.size() - registers_used_ < count || frames_.size() == frames_.capacity())
+    GANTRY_CHECK(grow_frames(count));
   frames_.push_back({function, registers_used_, next, dst});
   registers_used_ += count;
   return {};
+}
+
+Status Machine::grow_frames(std::uint32_t count) {
+  const std::size_t needed = std::size_t{registers_used_} + count;
+  try {
+    if (frames_.size() == frames_.capacity()) {
+      frames_.reserve(
+          std::min<std::size_t>(std::max<std::size_t>(16, 2 * frames_.size()), limits_.depth));
+    }
+    if (needed > registers_.capacity()) {
+      registers_.reserve(
+          std::min<std::size_t>(std::max(needed, 2 * registers_.capacity()), max_active_registers));
+    }
+    if (needed > registers_.size()) registers_.resize(needed);
+    return {};
+  } catch (const std::exception&) {
+    return error_in_flight();
+  }
 }
 
 void Machine::pop_frame() {

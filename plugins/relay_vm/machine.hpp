@@ -14,9 +14,11 @@
 #include <gantry/batch.h>
 #include <gantry/trace.h>
 #include <gantry/handle.hpp>
+#include <gantry/storage_memory.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -36,7 +38,10 @@ class Machine {
       : host_(host),
         code_(std::move(code)),
         limits_(limits),
-        blocks_(BlockPool::create(host, code_->memory)) {}
+        blocks_(BlockPool::create(host, code_->memory)),
+        frame_memory_(host, code_->memory, "registers of a virtual machine", max_frame_bytes),
+        registers_(&frame_memory_),
+        frames_(&frame_memory_) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -89,6 +94,8 @@ class Machine {
   Status check_arguments(std::uint32_t function, std::size_t count) const;
   // Each calls a function whose arguments are `count` registers after `first`.
   Status push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst);
+  // Makes room for one more frame with `count` registers.
+  Status grow_frames(std::uint32_t count);
   void pop_frame();
   void leave_all_frames();
   // Runs until the first frame returns.
@@ -124,6 +131,10 @@ class Machine {
   Status reshape(const Instruction& at, AnyRef* registers);
   Status copy_to_device(const Instruction& at, AnyRef* registers);
 
+  // Of a register of the function that runs, for errors.
+  std::uint32_t number_in_file(std::uint32_t reg) const {
+    return code_->program.number_in_file(code_->program.functions[frames_.back().function], reg);
+  }
   // Each returns the content of a register.
   //
   // returns  INVALID  it has another kind, or none (REGISTER)
@@ -171,8 +182,11 @@ class Machine {
   Heap heap_;
   // by constant; none for those that no code loads
   std::vector<AnyRef> constants_;
-  std::vector<AnyRef> registers_;
-  std::vector<Frame> frames_;
+  // Of registers and frames, also while they grow.
+  static constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 28;
+  HostMemory frame_memory_;
+  std::pmr::vector<AnyRef> registers_;
+  std::pmr::vector<Frame> frames_;
   // of the active frames
   std::uint32_t registers_used_ = 0;
   // Of the call that is made. The list has room for max_arguments_, those of any invoke_packed.

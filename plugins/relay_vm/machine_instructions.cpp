@@ -115,7 +115,7 @@ Status Machine::alloc_tensor(const Instruction& at, AnyRef* registers) {
   tensor->extents.assign(extents.begin(), extents.end());
   Object* const storage = registers[at.a].get();
   if (storage == nullptr || storage->kind != ObjectKind::storage)
-    return invalid("register ", at.a, " has no storage").with_reason("REGISTER");
+    return invalid("register ", number_in_file(at.a), " has no storage").with_reason("REGISTER");
   GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
   registers[at.dst] = std::move(tensor);
   return {};
@@ -128,7 +128,7 @@ Status Machine::alloc_tensor_reg(const Instruction& at, AnyRef* registers) {
   GANTRY_CHECK(read_extents(*shape, tensor->extents));
   Object* const storage = registers[at.a].get();
   if (storage == nullptr || storage->kind != ObjectKind::storage)
-    return invalid("register ", at.a, " has no storage").with_reason("REGISTER");
+    return invalid("register ", number_in_file(at.a), " has no storage").with_reason("REGISTER");
   GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
   registers[at.dst] = std::move(tensor);
   return {};
@@ -138,7 +138,8 @@ Status Machine::alloc_tuple(const Instruction& at, ObjectKind kind, std::int64_t
                             AnyRef* registers) {
   Ref<TupleObject> tuple = heap_.tuple(kind, tag, at.count);
   for (const std::uint32_t reg : code_->program.registers_of(at)) {
-    if (!registers[reg]) return invalid("register ", reg, " has no value").with_reason("REGISTER");
+    if (!registers[reg])
+      return invalid("register ", number_in_file(reg), " has no value").with_reason("REGISTER");
     tuple->fields.push_back(registers[reg]);
   }
   registers[at.dst] = std::move(tuple);

@@ -64,7 +64,8 @@ Result<TensorObject*> Machine::tensor_in(const AnyRef* registers, std::uint32_t 
   Object* const object = registers[reg].get();
   if (object != nullptr && object->kind == ObjectKind::tensor)
     return static_cast<TensorObject*>(object);
-  return invalid("register ", reg, " has ", found_text(object), ", expected a tensor")
+  return invalid("register ", number_in_file(reg), " has ", found_text(object),
+                 ", expected a tensor")
       .with_reason("REGISTER");
 }
 
@@ -72,7 +73,7 @@ Result<TupleObject*> Machine::tuple_in(const AnyRef* registers, std::uint32_t re
                                        ObjectKind kind) const {
   Object* const object = registers[reg].get();
   if (object != nullptr && object->kind == kind) return static_cast<TupleObject*>(object);
-  return invalid("register ", reg, " has ", found_text(object), ", expected ",
+  return invalid("register ", number_in_file(reg), " has ", found_text(object), ", expected ",
                  kind_names[static_cast<std::size_t>(kind)])
       .with_reason("REGISTER");
 }
@@ -92,7 +93,8 @@ Result<std::int64_t> Machine::integer_in(const AnyRef* registers, std::uint32_t 
   GANTRY_TRY(TensorObject* const tensor, tensor_in(registers, reg));
   const gantry_dtype dtype = tensor->view.dtype;
   if (!is_integer(dtype) || element_count(gantry::shape_of(tensor->view)) == 0) {
-    return invalid("register ", reg, " has ", tensor_text(tensor->view), ", expected an integer")
+    return invalid("register ", number_in_file(reg), " has ", tensor_text(tensor->view),
+                   ", expected an integer")
         .with_reason("REGISTER");
   }
   Ref<TensorObject> copy;

@@ -114,6 +114,7 @@ Status Decoder::describe_function(const RelayFunction& function, FunctionCode& t
                        max_registers);
   }
   to.register_count = static_cast<std::uint32_t>(function.register_count);
+  to.register_count_in_file = to.register_count;
   if (function.params.size() > to.register_count) {
     return refuse_code(function.at, "parameter count is ", function.params.size(),
                        ", register count is ", to.register_count);

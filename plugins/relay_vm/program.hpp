@@ -44,8 +44,13 @@ struct FunctionCode {
   std::vector<std::string_view> params;
   // Indices of Program::devices, one for each parameter.
   std::vector<std::uint32_t> param_devices;
-  // At least the number of parameters, which are the first ones.
+  // At least the number of parameters, which are the first ones. Without those that no instruction names, whose number a file may
+  // choose freely.
   std::uint32_t register_count = 0;
+  // That of the file.
+  std::uint32_t register_count_in_file = 0;
+  // The numbers in the file of the registers after the parameters, in Program::numbers_in_file; none if they are the numbers here.
+  std::uint32_t first_number = 0, renumbered_count = 0;
   // Indices of Program::instructions: begin <= i < end.
   std::uint32_t begin = 0, end = 0;
 };
@@ -63,6 +68,15 @@ struct Program {
   // Of each constant: index of a device.
   std::vector<std::uint32_t> constant_devices;
 
+  // See FunctionCode::first_number.
+  std::vector<std::uint32_t> numbers_in_file;
+
+  // Returns the number of a register in the file.
+  std::uint32_t number_in_file(const FunctionCode& function, std::uint32_t reg) const {
+    const auto params = static_cast<std::uint32_t>(function.params.size());
+    if (function.renumbered_count == 0 || reg < params) return reg;
+    return numbers_in_file[function.first_number + reg - params];
+  }
   std::span<const std::uint32_t> registers_of(const Instruction& instruction) const {
     return std::span(registers).subspan(instruction.first, instruction.count);
   }

@@ -342,12 +342,15 @@ TEST_F(Relay, AllowsDeepRecursionAndLimitsIt) {
 }
 
 TEST_F(Relay, LimitsTheRegistersOfAllFunctions) {
-  code.function("main", {"x"}, 1 << 20);
+  constexpr std::int64_t count = 1 << 16;
+  code.function("main", {"x"}, count);
   code.invoke(0, {0}, 1);
+  code.ret(1);
+  for (std::int64_t reg = 0; reg < count; ++reg) code.kill_register(reg);
   code.ret(1);
   start();
 
-  EXPECT_THAT(text(error_of("main", {integer(1)})), HasSubstr("16 times within each other with "
+  EXPECT_THAT(text(error_of("main", {integer(1)})), HasSubstr("256 times within each other with "
                                                               "16777216 registers"));
 }
 

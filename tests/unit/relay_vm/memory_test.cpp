@@ -466,5 +466,25 @@ TEST_F(RelayMemory, HasALimitThatIsAnOption) {
   EXPECT_EQ(Plugin::create(Host(fake.table())).error().reason, "CONFIG");
 }
 
+// 4,000 registers within each other 65,536 times are 2 GB.
+TEST_F(RelayMemory, HasRegistersWithinTheLimit) {
+  limit(1 << 20);
+  code.function("main", {}, 4000);
+  code.invoke(0, {}, 0);
+  code.ret(0);
+  for (std::int64_t reg = 0; reg < 4000; ++reg) code.kill_register(reg);
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_THAT(text(error), HasSubstr("the limit is 1.0 MiB (1048576 bytes): release results"));
+  EXPECT_THAT(text(error), HasSubstr("in instruction 0 of function \"main\""));
+  machine.reset();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
 }  // namespace
 }  // namespace gantry::relay::test

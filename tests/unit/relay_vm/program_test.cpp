@@ -131,6 +131,31 @@ INSTANTIATE_TEST_SUITE_P(Relay, EveryRelease,
                            return name;
                          });
 
+// A file may state any number of registers.
+TEST(RelayProgram, GivesNoPlaceToRegistersThatNoInstructionNames) {
+  RelayAssembler code;
+  code.function("main", {"x"}, std::int64_t{max_registers});
+  code.load_integer(7, 1000);
+  code.invoke(0, {1048575}, 1000);
+  code.move(0, 1048575);
+  code.ret(1000);
+
+  const RelayPayload payload = code.payload();
+  const RelayCode read = read_relay_code({payload.bytes.bytes().subspan(8), 8}).value();
+  const auto program = decode(read);
+
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  EXPECT_EQ(program->functions[0].register_count, 3u);
+  EXPECT_EQ(program->instructions[0].dst, 1u);
+  EXPECT_THAT(program->registers_of(program->instructions[1]), ::testing::ElementsAre(2));
+  EXPECT_EQ(listing(*program),
+            "@main(x):  1048576 registers\n"
+            "     0  load_consti       $1000 = 7\n"
+            "     1  invoke            $1000 = main($1048575)\n"
+            "     2  move              $1048575 = $0\n"
+            "     3  ret               $1000\n\n");
+}
+
 TEST(RelayProgram, OfTheGoldenFileIsValid) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   const auto file =
