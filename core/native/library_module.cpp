@@ -151,7 +151,9 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
     // Its static variables still hold functions of the module to which it belonged.
     if (*slot != nullptr && module->library->outlives_module()) {
       return invalid(location_of(own), ": ", module->library->name(),
-                     " already belongs to another module, until this process ends")
+                     " already belongs to another module, until this process ends: keep the module "
+                     "that was "
+                     "loaded first, and load its code no second time")
           .with_reason("LINKED_TWICE");
     }
     *slot = &module->context;

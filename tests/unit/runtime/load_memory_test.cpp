@@ -183,8 +183,9 @@ TEST_F(LinkedModel, BelongsToOneRuntime) {
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::invalid);
   EXPECT_EQ(module.error().reason, "LINKED_TWICE");
-  EXPECT_THAT(module.error().message,
-              HasSubstr("already belongs to another module, until this process ends"));
+  EXPECT_THAT(
+      module.error().message,
+      HasSubstr("already belongs to another module, until this process ends: keep the module "));
 }
 
 TEST_F(LinkedModel, IsNotThereWithoutSymbols) {
