@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/recipe.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/file_mark.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/base/text.hpp"
@@ -183,11 +184,8 @@ Result<Recipe> read_recipe(const fs::path& file) {
   if (mark && mark->what != text_file_words) {
     return malformed(0, file.native(), " is not a recipe", file_mark_text(mapped->bytes()));
   }
-  std::error_code failed;
-  fs::path directory = fs::absolute(file, failed).parent_path();
-  if (failed)
-    return unavailable(file.native(), ": its directory cannot be determined: ", failed.message());
-  GANTRY_TRY(Recipe recipe, parse_recipe(as_text(mapped->bytes()), file.native(), directory));
+  GANTRY_TRY(Recipe recipe, parse_recipe(as_text(mapped->bytes()), file.native(),
+                                         absolute_path(file).parent_path()));
   recipe.file = file;
   return recipe;
 }

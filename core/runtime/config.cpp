@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/config.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
 #include "core/yaml/yaml_record.hpp"
 
@@ -101,9 +102,7 @@ Status apply_config(std::string_view text, const std::string& file, Config& conf
   GANTRY_TRY(const YamlRecord root, read_record(document, kFields));
   config.files.push_back(file);
 
-  // Fails only for a relative path in a working directory that was removed.
-  std::error_code failed;
-  const std::filesystem::path directory = std::filesystem::absolute(file, failed).parent_path();
+  const std::filesystem::path directory = absolute_path(file).parent_path();
   if (const YamlRecord plugins = root.record("plugins"))
     apply_plugins(plugins, directory, file, config);
   for (const YamlEntry& backend : root.entries("backends")) {

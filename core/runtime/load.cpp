@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/load.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/process_end.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/kind/file_kind.hpp"
@@ -290,10 +291,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadOptions& options) {
   const Span span(state.trace.get(), "load file", "load");
   if (path.empty()) return invalid("path is empty, expected a file");
-  // Fails if the working directory was removed, which does not matter for an absolute path.
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  auto file = MappedFile::open(failed ? std::filesystem::path(path) : whole);
+  auto file = MappedFile::open(absolute_path(path));
   if (!file.ok()) return std::move(file).failure().at("while loading ", path);
   // A graph or its parameters are a model together with the files beside them.
   const FileKind kind = kind_of((*file)->bytes());

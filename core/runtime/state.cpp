@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/state.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/forks.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/text.hpp"
@@ -50,11 +51,8 @@ std::string cache_of(const Config& config, const Environment& environment) {
   return config.cache.empty() ? environment.cache_directory : config.cache;
 }
 
-std::string absolute_path(const std::string& path) {
-  // The working directory may have been removed.
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(path, failed);
-  return failed ? path : whole.lexically_normal().string();
+std::string normal_path(const std::string& path) {
+  return absolute_path(path).lexically_normal().string();
 }
 
 LinkCacheOptions link_options(const std::string& cache_directory, const Environment& environment,
@@ -75,7 +73,7 @@ PluginLocations locations_of(const RuntimeOptions& options, const Config& config
   PluginLocations locations;
   const auto absolute = [](const std::vector<std::string>& paths) {
     std::vector<std::string> all;
-    for (const std::string& path : paths) all.push_back(absolute_path(path));
+    for (const std::string& path : paths) all.push_back(normal_path(path));
     return all;
   };
   locations.manifests = absolute(options.plugin_files);
@@ -136,7 +134,7 @@ std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   options.program = find_probe(library_directory());
   // Read by gantry-probe, later, when the working directory may be another.
   if (!state.options.config_file.empty())
-    options.config_file = absolute_path(state.options.config_file);
+    options.config_file = normal_path(state.options.config_file);
   options.cache_directory = state.cache_directory;
   options.core = core_info();
   options.environment = [](const Manifest& manifest) {

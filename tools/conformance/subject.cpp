@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/plugin/library_handle.hpp"
 #include "core/runtime/environment.hpp"
@@ -55,9 +56,7 @@ gantry_host_info host_info() {
 
 Result<Subject> Subject::open(SubjectOptions options) {
   // The core resolves relative paths itself; the copies of case 17 require an absolute one.
-  std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(options.manifest, failed);
-  if (!failed) options.manifest = whole.lexically_normal().string();
+  options.manifest = absolute_path(options.manifest).lexically_normal().string();
   GANTRY_TRY(Manifest manifest, open_manifest(options.manifest));
   Subject subject(std::move(options), std::move(manifest));
   if (subject.options_.payloads.empty()) return subject;

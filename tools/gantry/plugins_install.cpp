@@ -6,6 +6,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
 #include "core/runtime/environment.hpp"
 #include "core/runtime/installed_plugins.hpp"
@@ -38,9 +39,7 @@ struct StoreOptions {
 
 Result<PluginStore> store_of(const StoreOptions& options) {
   if (!options.directory.empty()) {
-    std::error_code failed;
-    const fs::path whole = fs::absolute(options.directory, failed).lexically_normal();
-    return PluginStore(failed ? fs::path(options.directory) : whole);
+    return PluginStore(absolute_path(options.directory).lexically_normal());
   }
   if (::geteuid() == 0) return PluginStore(kLocalDirectory);
   const std::string data = read_environment().data_directory;
