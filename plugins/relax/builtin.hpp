@@ -18,6 +18,19 @@
 
 namespace gantry::relax {
 
+// Adds an error object of a kind, as code of TVM has: "ValueError", "RuntimeError".
+inline void set_kind(const Host& host, Error& error, std::string_view kind) {
+  if (auto object = host.error(kind, error.message.text()); object.ok())
+    error.raised = ObjectRef::adopt(object->take().object);
+}
+
+// Gives a failed allocation without an error object the kind that it has in TVM.
+inline Result<Value> with_kind_of_allocation(const Host& host, Result<Value> result) {
+  if (!result.ok() && result.error().code == Code::exhausted && !result.error().raised) [[unlikely]]
+    set_kind(host, result.error(), "InternalError");
+  return result;
+}
+
 struct Builtin {
   // "vm.builtin.copy"
   std::string_view name;
@@ -34,9 +47,14 @@ struct Builtin {
   // Runs the function.
   //
   // memory   [in]   of the runtime
-  // returns  also what the function throws
+  // returns  also what the function throws; a failed allocation has the kind InternalError, as in TVM
   Result<Value> call(const Host& host, const std::shared_ptr<StorageMemory>& memory,
                      const gantry_env* env, std::span<const gantry_value> args) const {
+    return with_kind_of_allocation(host, run_safely(host, memory, env, args));
+  }
+
+  Result<Value> run_safely(const Host& host, const std::shared_ptr<StorageMemory>& memory,
+                           const gantry_env* env, std::span<const gantry_value> args) const {
     try {
       const Call arguments{usage, env, args};
       return run != nullptr ? run(host, arguments) : run_counted(host, arguments, memory);
@@ -45,12 +63,6 @@ struct Builtin {
     }
   }
 };
-
-// Adds an error object of a kind, as code of TVM has: "ValueError", "RuntimeError".
-inline void set_kind(const Host& host, Error& error, std::string_view kind) {
-  if (auto object = host.error(kind, error.message.text()); object.ok())
-    error.raised = ObjectRef::adopt(object->take().object);
-}
 
 // Fails with an error object.
 template <class... Parts>

@@ -202,7 +202,8 @@ Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
 }
 
 Result<Value> Vm::returned(Result<Value> result, const gantry_env& env) const {
-  if (!result.ok() || depth_ != 0) return result;
+  if (depth_ != 0) return result;
+  if (!result.ok()) return with_kind_of_allocation(host_, std::move(result));
   return constants_->without_constants(host_, std::move(*result), &env);
 }
 

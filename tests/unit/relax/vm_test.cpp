@@ -140,6 +140,22 @@ TEST_F(VmTest, CountsRegistersAgainstTheMemoryLimit) {
   EXPECT_EQ(memory->bytes(cpu), 0u);
 }
 
+TEST_F(VmTest, GivesAFailedAllocationTheKindThatTvmHas) {
+  memory = std::make_shared<StorageMemory>("gantry.relax", 1 << 20);
+  const auto alloc = code.packed("vm.builtin.alloc_storage");
+  code.function("main", {}, 1);
+  code.call(0, alloc,
+            {relax_register(relax_vm), code.shape({2 << 20}), relax_immediate(0),
+             code.dtype(dtypes::uint8), code.text("global")});
+  code.ret(0);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(kind_of(error), "InternalError");
+}
+
 // A function that calls itself by a closure has a list of what the closure captures at each level.
 TEST_F(VmTest, CountsTheArgumentsOfClosures) {
   const std::vector<std::int64_t> captured(4000, relax_immediate(1));
