@@ -4,6 +4,7 @@
 #include "core/base/text_file.hpp"
 #include "tests/golden/played_script.hpp"
 #include "tests/support/files.hpp"
+#include "tools/gantry/script/script_values.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
@@ -101,6 +102,21 @@ TEST(GoldenCallScripts, AreAllRead) {
     ++count;
   }
   EXPECT_EQ(count, 59);
+}
+
+// Compiled code compares each stride with the product of the extents after it.
+TEST(ScriptTensor, HasTheStridesThatCompiledCodeRequires) {
+  Runtime runtime = test::new_runtime();
+  const auto strides_of = [&](const std::vector<std::int64_t>& shape) {
+    const ScriptArray array{dtypes::float32, shape, {}};
+    const Tensor tensor = tensor_of(runtime, array, dtypes::float32, "cpu").value();
+    const std::int64_t* const strides = tensor.dlpack()->strides;
+    return std::vector(strides, strides + shape.size());
+  };
+
+  EXPECT_THAT(strides_of({0, 2, 3}), ElementsAre(6, 3, 1));
+  EXPECT_THAT(strides_of({2, 0, 3}), ElementsAre(0, 3, 1));
+  EXPECT_THAT(strides_of({2, 3, 0}), ElementsAre(0, 0, 1));
 }
 
 class TirScript : public ::testing::TestWithParam<std::string> {};

@@ -22,15 +22,16 @@ Tensor handle_of(Ref<TensorObject> object) {
   return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(object.take())));
 }
 
-// The same tensor with the strides of its shape.
+// The same tensor with the strides of its shape: compiled code compares each with the product of the extents after it, also
+// where one of them is 0.
 Result<Tensor> with_strides(const Tensor& tensor) {
   gantry_tensor view = *tensor.dlpack();
   std::vector<std::int64_t> strides(tensor.shape().size());
-  std::int64_t stride = 1;
+  // Of a tensor without elements the product may exceed 63 bits, as it does in compiled code.
+  std::uint64_t stride = 1;
   for (std::size_t axis = strides.size(); axis-- > 0;) {
-    strides[axis] = stride;
-    // The element count fits, because the tensor exists.
-    stride *= std::max<std::int64_t>(view.shape[axis], 1);
+    strides[axis] = static_cast<std::int64_t>(stride);
+    stride *= static_cast<std::uint64_t>(view.shape[axis]);
   }
   // Not NULL for a tensor without axes, too.
   strides.reserve(1);
