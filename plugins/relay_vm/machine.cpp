@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine.hpp"
 
+#include "kernel_check.hpp"
 #include "listing.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <algorithm>
 
@@ -129,6 +131,8 @@ Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
     if (!imported.ok())
       return std::move(imported).failure().at("in parameter ", quoted(own.params[i]));
     registers_[i] = std::move(*imported);
+    if (Object* const value = registers_[i].get(); value->kind == ObjectKind::tensor)
+      static_cast<TensorObject*>(value)->input = i + 1;
   }
   AnyRef result;
   const Instruction* at = code_->program.instructions.data() + own.begin;
@@ -145,9 +149,49 @@ Failure Machine::with_location(Failure failure, const Instruction& at) const {
   const auto instruction = static_cast<std::uint32_t>(&at - program.instructions.data());
   // The frame that failed to begin is not there.
   const std::uint32_t function = frames_.back().function;
+  if (at.opcode == Opcode::invoke_packed && failure.error().code == Code::invalid)
+    failure = with_inputs(std::move(failure), at);
   return std::move(failure).at("in instruction ", instruction - program.functions[function].begin,
                                " of function ", quoted(program.functions[function].name), ": ",
                                listing(program, function, instruction));
+}
+
+Failure Machine::with_inputs(Failure failure, const Instruction& at) const {
+  const FunctionCode& function = code_->program.functions[frames_.front().function];
+  const AnyRef* const registers = registers_.data() + frames_.back().base;
+  // as the kernel receives them
+  std::vector<const Object*> arguments;
+  for (const std::uint32_t reg : code_->program.registers_of(at)) {
+    const Object* const object = registers[reg].get();
+    if (object == nullptr || object->kind != ObjectKind::tuple) {
+      arguments.push_back(object);
+    } else {
+      for (const AnyRef& field : static_cast<const TupleObject*>(object)->fields)
+        arguments.push_back(field.get());
+    }
+  }
+  const auto input_in = [&](std::size_t argument) {
+    const Object* const object = argument < arguments.size() ? arguments[argument] : nullptr;
+    const bool is_tensor = object != nullptr && object->kind == ObjectKind::tensor;
+    const auto* const tensor = is_tensor ? static_cast<const TensorObject*>(object) : nullptr;
+    return tensor != nullptr && tensor->input != 0 ? tensor : nullptr;
+  };
+  const auto check = read_kernel_check(failure.error().message.text());
+  if (const TensorObject* const input = check ? input_in(check->argument) : nullptr) {
+    return invalid("input ", quoted(function.params[input->input - 1]), " of function ",
+                   quoted(function.name), " is ", tensor_text(input->view), ", expected ",
+                   check->expected)
+        .with_reason(check->is_of_dtype ? "ARGUMENT_DTYPE" : "ARGUMENT_SHAPE")
+        .at(failure.error().message);
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const TensorObject* const input = input_in(i);
+    if (input == nullptr) continue;
+    failure = std::move(failure).at("argument ", i, " is input ",
+                                    quoted(function.params[input->input - 1]), ", ",
+                                    tensor_text(input->view));
+  }
+  return failure;
 }
 
 Status Machine::push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst) {

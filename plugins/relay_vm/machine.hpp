@@ -103,6 +103,9 @@ class Machine {
   // at       [in, out] the first instruction; the one that failed
   Status run_instructions(const Instruction*& at, AnyRef& result);
   Failure with_location(Failure failure, const Instruction& at) const;
+  // Adds which inputs of the run a failed call of a kernel has. If its text is that of a check of one
+  // of them, the error becomes: input "x" of function "main" is float32[64], expected 2 dimensions.
+  Failure with_inputs(Failure failure, const Instruction& at) const;
   // Counts a jump or a call, and ends the run of a task that is cancelled.
   Status transfer();
   // returns  CANCELLED  before a call, a jump or an operator

@@ -18,6 +18,7 @@ void Heap::empty(Object& object) noexcept {
       tensor.storage = {};
       tensor.owner = Value();
       tensor.is_constant = false;
+      tensor.input = 0;
       tensor.copy = {};
       tensor.host_data = nullptr;
       keep(tensors_, tensor);

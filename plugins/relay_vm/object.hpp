@@ -78,6 +78,8 @@ struct TensorObject : Object {
   Value owner;
   // A constant or a part of one, which other machines use: no caller may write it.
   bool is_constant = false;
+  // 1 + the parameter of the run of which it is the value; 0: none.
+  std::uint32_t input = 0;
   // In the result of the current run.
   Ref<TensorObject> copy;
   // The same elements in host memory, of constants on other devices; else NULL.

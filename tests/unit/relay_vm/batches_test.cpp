@@ -188,7 +188,8 @@ TEST_F(RelayBatches, ReportAHostThatPreparesNone) {
   start();
 
   EXPECT_THAT(text(error_of("main", {floats({1, 2}), floats({10, 20})})),
-              ::testing::StartsWith("no batches today\n  in instruction 8 "));
+              ::testing::StartsWith("no batches today\n  argument 0 is input \"x\", float32[2]\n  "
+                                    "argument 1 is input \"y\", float32[2]\n  in instruction 8 "));
 }
 
 TEST_F(RelayBatches, AllocateNothingAfterTheFirstRun) {
