@@ -2,6 +2,7 @@
 #include "core/embed/models.hpp"
 
 #include "core/embed/arguments.hpp"
+#include "core/runtime/devices.hpp"
 #include "core/runtime/named_devices.hpp"
 #include "core/runtime/state.hpp"
 
@@ -37,7 +38,9 @@ Result<std::vector<std::string>> devices_of(const gantry_model_options& options,
   std::vector<std::string> names;
   for (std::uint32_t i = 0; i < options.device_count; ++i) {
     GANTRY_CHECK(check_text(options.devices[i], "model_new", "a device"));
-    names.emplace_back(view_of(options.devices[i]));
+    const std::string& name = names.emplace_back(view_of(options.devices[i]));
+    // A graph looks devices up when an executor is created, which is after model_new.
+    GANTRY_CHECK(given_device(runtime, name));
   }
   if (names.empty())
     return invalid("model has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/devices.hpp"
 
+#include "core/base/near_name.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
 #include <gantry/kind_text.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
+
+#include <algorithm>
 
 namespace gantry {
 namespace {
@@ -109,7 +114,40 @@ std::vector<DeviceInfo> devices_of(const Device& device, std::vector<Message>& p
   return all;
 }
 
+// Explains that no plugin serves the kind of a device.
+Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
+  const auto parsed = parse_device_name(name);
+  if (!parsed.ok()) return cause;
+  const std::string kind(parsed->kind);
+  std::vector<Message> problems;
+  std::vector<DeviceInfo> found = runtime.devices(problems);
+  // The kind exists: the cause states how many devices it has.
+  if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
+  std::vector<std::string_view> names;
+  for (const DeviceInfo& device : found) names.push_back(device.name);
+  const std::string near = did_you_mean(kind, names);
+  Error error =
+      fail(cause.code, "device ", quoted(name), " is not there", near, "; ", devices_text(runtime))
+          .with_reason(cause.reason);
+  // The plugins for a kind that exists on other hosts.
+  return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
+}
+
 }  // namespace
+
+Result<gantry_device_id> given_device(Runtime& runtime, const std::string& name) {
+  auto found = runtime.device(name);
+  if (found.ok()) return found;
+  return unknown_device(runtime, name, std::move(found).error());
+}
+
+std::string devices_text(Runtime& runtime) {
+  std::vector<Message> problems;
+  return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
+           return device.type == cpu_device_type ? device.name
+                                                 : concat(device.name, ":", device.index);
+         });
+}
 
 Result<std::int32_t> device_count(const Device& device) {
   if (!may_call(device)) return process_end_error(concat("count of ", described(device)));

@@ -24,6 +24,14 @@ Result<std::int32_t> device_count(const Device& device);
 // returns  not_found: the index is not below the count; the plugin's own error
 Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name);
 
+// Returns a device that a user names.
+//
+// returns  as Runtime::device; an unknown kind's error has the nearest name and devices_text()
+Result<gantry_device_id> given_device(Runtime& runtime, const std::string& name);
+
+// Returns the devices for messages: "this host has: cpu, opencl:0". Opens all plugins.
+std::string devices_text(Runtime& runtime);
+
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
 std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
                                      std::vector<Message>& problems);

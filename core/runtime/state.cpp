@@ -17,6 +17,7 @@
 
 #include <gantry/note.h>
 #include <gantry/cache_directory.hpp>
+#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
 #include <filesystem>
@@ -288,7 +289,10 @@ Result<std::shared_ptr<const Device>> RuntimeState::device(std::string_view kind
   if (const auto* there = devices.find(kind)) return *there;
   Explanation explanation = explain(*plugins, {Requirement{std::string(kind), true, {}}});
   add_changes(*plugins, explanation);
-  return unserved_error(explanation, concat("device ", quoted(kind)));
+  std::vector<std::string> served = plugins->served_devices();
+  served.emplace(served.begin(), "cpu");
+  return unserved_error(explanation, concat("device ", quoted(kind)))
+      .at("devices that are served: ", join(served));
 }
 
 }  // namespace gantry

@@ -3,9 +3,9 @@
 
 #include "tools/gantry/common/exit_status.hpp"
 
-#include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 #include "core/module/module.hpp"
+#include "core/runtime/devices.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/named_devices.hpp"
 #include "core/tensor/device_set.hpp"
@@ -25,38 +25,11 @@ NamedDevices named_by(const Artifact& artifact, const Runtime& runtime) {
   return named_devices(artifact, InstalledPlugins(runtime).set());
 }
 
-// "this host has: cpu, opencl:0". Opens all plugins.
-std::string host_text(Runtime& runtime) {
-  std::vector<Message> problems;
-  return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
-           return device.name == cpu ? device.name : concat(device.name, ":", device.index);
-         });
-}
-
 Error lacking(Runtime& runtime, const Artifact& artifact, const NamedDevices& named, Error cause) {
   return fail(cause.code, quoted(artifact.name), " is made for ", join(named.kinds), "; ",
-              host_text(runtime))
+              devices_text(runtime))
       .with_reason(cause.reason)
       .at(cause.message);
-}
-
-// Explains that a device of --device does not exist.
-Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
-  const auto parsed = parse_device_name(name);
-  if (!parsed.ok()) return cause;
-  const std::string kind(parsed->kind);
-  std::vector<Message> problems;
-  std::vector<DeviceInfo> found = runtime.devices(problems);
-  // The kind exists: the cause states how many devices it has.
-  if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
-  std::vector<std::string_view> names;
-  for (const DeviceInfo& device : found) names.push_back(device.name);
-  const std::string near = did_you_mean(kind, names);
-  Error error =
-      fail(cause.code, "device ", quoted(name), " is not there", near, "; ", host_text(runtime))
-          .with_reason(cause.reason);
-  // The plugins for a kind that exists on other hosts.
-  return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
 }
 
 // Checks that the devices of --device exist and include those that the graph names.
@@ -64,15 +37,14 @@ Status check_given(Runtime& runtime, const Artifact& artifact, const NamedDevice
                    const std::vector<std::string>& given) {
   std::vector<std::int32_t> types;
   for (const std::string& name : given) {
-    const auto id = runtime.device(name);
-    if (!id.ok()) return unknown_device(runtime, name, id.error());
-    types.push_back(id->type);
+    GANTRY_TRY(const gantry_device_id id, given_device(runtime, name));
+    types.push_back(id.type);
   }
   for (const std::string& kind : named.kinds) {
     const std::int32_t type = dlpack_number(kind);
     if (!named.required || std::ranges::find(types, type) != types.end()) continue;
     return invalid(quoted(artifact.name), " is made for ", join(named.kinds), ", --device names ",
-                   join(given), "; ", host_text(runtime));
+                   join(given), "; ", devices_text(runtime));
   }
   return {};
 }
@@ -88,7 +60,7 @@ Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadO
   for (const std::string& kind : named.kinds) {
     if (!runtime.device(kind).ok()) {
       return std::move(model).error().at(quoted((*artifact)->name), " is made for ",
-                                         join(named.kinds), "; ", host_text(runtime));
+                                         join(named.kinds), "; ", devices_text(runtime));
     }
   }
   return model;

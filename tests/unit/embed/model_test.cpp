@@ -153,6 +153,24 @@ TEST_F(EmbedModel, RefusesDevices) {
   expect_error(made(options), Code::invalid, "ARGUMENT_COUNT", "model has 0 devices, minimum is 1");
 }
 
+// An executor of a graph is only created when the model is used.
+TEST_F(EmbedModel, RefusesADeviceThatTheHostLacksAtOnce) {
+  const auto module = test::load(runtime, test::golden("tvm-0.12/digits_mlp_llvm.so").string());
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  const gantry_bytes devices[] = {gantry_text("cpu"), gantry_text("cqu:1")};
+  gantry_model_options options{};
+  options.struct_size = sizeof options;
+  options.devices = devices;
+  options.device_count = 2;
+
+  const auto model = test::new_model(*module, &options);
+
+  ASSERT_FALSE(model.ok());
+  EXPECT_THAT(model.error().message.text(),
+              ::testing::StartsWith("device \"cqu:1\" is not there, did you mean \"cpu\"; this "
+                                    "host has: cpu"));
+}
+
 TEST_F(EmbedModel, RefusesUnknownFlagsAndSizes) {
   const auto module = test::load(runtime, test::golden("relax/cnn_llvm.so").string());
   gantry_model_options options{};
