@@ -43,18 +43,9 @@ Status check_value(const FunctionState& function, std::size_t index, const gantr
   return input.type ? check_type(*tensor, *input.type, input.type_text, title) : Status();
 }
 
-}  // namespace
-
-Status check_type(const gantry_tensor& tensor, const TensorType& type, std::string_view type_text,
-                  std::string_view title) {
-  if (has_type(tensor.dtype, shape_of(tensor), type)) return {};
-  return invalid(title, " is ", tensor_text(tensor), ", expected ", type_text)
-      .with_reason(same_dtype(tensor.dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
-}
-
-Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime, const gantry_env* env,
-                                     InputCopies& copies) {
+Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& run,
+                               const RuntimeState& runtime, const gantry_env* env,
+                               InputCopies& copies) {
   const std::size_t count = function.inputs.size();
   if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
   if (run.input_count > count) {
@@ -92,6 +83,24 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
       return invalid(title_of(function, function.inputs[i]), " is missing").with_reason("INPUT");
   }
   return inputs;
+}
+
+}  // namespace
+
+Status check_type(const gantry_tensor& tensor, const TensorType& type, std::string_view type_text,
+                  std::string_view title) {
+  if (has_type(tensor.dtype, shape_of(tensor), type)) return {};
+  return invalid(title, " is ", tensor_text(tensor), ", expected ", type_text)
+      .with_reason(same_dtype(tensor.dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
+}
+
+Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
+                                     const RuntimeState& runtime, const gantry_env* env,
+                                     InputCopies& copies) {
+  auto inputs = in_order(function, run, runtime, env, copies);
+  if (inputs.ok() || inputs.error().reason != "INPUT") return inputs;
+  return std::move(inputs).failure().at("inputs of ", function.subject(), ": ",
+                                        inputs_text(function.inputs));
 }
 
 }  // namespace gantry

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/base/escape.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 #include "core/runtime/archive_model.hpp"
@@ -24,6 +25,15 @@ namespace {
 
 // A tuple may contain itself several times, so a few bytes of code can make any number of items.
 constexpr std::size_t max_items = 65536;
+// of an input in a list
+constexpr std::size_t max_type_characters = 48;
+
+std::string input_text(const InputInfo& input) {
+  if (input.type_text.empty()) return escaped(input.name);
+  const std::string_view shown = first_characters(input.type_text, max_type_characters);
+  return concat(escaped(input.name), " ", escaped(shown),
+                shown.size() == input.type_text.size() ? "" : "...");
+}
 
 Error no_function(const ModelState& model, std::string_view name) {
   const std::vector<std::string>& functions = model.functions;
@@ -93,6 +103,10 @@ Result<std::size_t> input_index(const FunctionState& function, std::string_view 
   for (const InputInfo& input : inputs) names.push_back(input.name);
   return invalid(function.subject(), " has no input ", quoted(name), did_you_mean(name, names))
       .with_reason("INPUT");
+}
+
+std::string inputs_text(std::span<const InputInfo> inputs) {
+  return inputs.empty() ? "none" : join(inputs, ", ", input_text, max_listed_names);
 }
 
 Status InputCopies::add(const FunctionState& function, std::size_t index,

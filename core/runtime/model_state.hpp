@@ -105,6 +105,9 @@ Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& m
 // See ModelFunction::input. An error has the reason INPUT.
 Result<std::size_t> input_index(const FunctionState& function, std::string_view name);
 
+// Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
+std::string inputs_text(std::span<const InputInfo> inputs);
+
 // Returns the size of a tensor in bytes; 0 for other values.
 std::uint64_t tensor_size(const gantry_value& value);
 

@@ -1,27 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model.hpp"
 
-#include "tools/gantry/common/escape.hpp"
-
 #include "core/runtime/archive_module.hpp"
 
-#include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/utf8.hpp>
 
 namespace gantry::cli {
-namespace {
-
-constexpr std::size_t max_type_characters = 48;
-
-std::string described(const InputInfo& input) {
-  if (input.type_text.empty()) return escaped(input.name);
-  const std::string_view shown = first_characters(input.type_text, max_type_characters);
-  return concat(escaped(input.name), " ", escaped(shown),
-                shown.size() == input.type_text.size() ? "" : "...");
-}
-
-}  // namespace
 
 bool has_virtual_machine(const Module& module) {
   return module.function("vm_load_executable").ok();
@@ -34,11 +18,6 @@ Result<Module> selected_model(const Module& module, std::string& function) {
   if (!root.ok()) return std::move(root).error().at("--function NAME selects one");
   function.clear();
   return Module(Object::adopt(reinterpret_cast<gantry_object*>(root->take())));
-}
-
-std::string described(std::span<const InputInfo> inputs) {
-  if (inputs.empty()) return "none";
-  return join(inputs, ", ", [](const InputInfo& input) { return described(input); });
 }
 
 Result<ModelFunction> model_function(Runtime& runtime, const Module& module,

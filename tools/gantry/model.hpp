@@ -23,9 +23,6 @@ bool has_virtual_machine(const Module& module);
 // returns  not_found, reason ARCHIVE_MODEL, listing the models
 Result<Module> selected_model(const Module& module, std::string& function);
 
-// "x float32[1, 64], y int32[4]", or "none".
-std::string described(std::span<const InputInfo> inputs);
-
 struct FunctionOptions {
   // at least one
   std::vector<std::string> devices;

@@ -5,6 +5,7 @@
 #include "tools/gantry/host_array.hpp"
 
 #include "core/base/text.hpp"
+#include "core/runtime/model_state.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
@@ -133,7 +134,7 @@ Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunctio
   auto inputs = match(runtime, files, model, each, values);
   if (!inputs.ok() && inputs.error().code == Code::invalid) {
     return std::move(inputs).error().at("inputs of ", model.subject(), ": ",
-                                        described(model.inputs()));
+                                        inputs_text(model.inputs()));
   }
   return inputs;
 }
@@ -149,7 +150,7 @@ Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunctio
       return invalid("input ", quoted(info.name), " is ",
                      info.type_text.empty() ? "of unknown type" : info.type_text,
                      ", for which no zeros can be made; --input sets it")
-          .at("inputs of ", model.subject(), ": ", described(model.inputs()));
+          .at("inputs of ", model.subject(), ": ", inputs_text(model.inputs()));
     }
     GANTRY_TRY(Tensor tensor, zeros(runtime, info.type->shape, info.type->dtype));
     inputs.push_back({i, info.name, std::move(tensor)});

@@ -4,6 +4,8 @@
 #include "tools/gantry/common/model_metadata.hpp"
 #include "tools/gantry/common/weight_names.hpp"
 
+#include "core/runtime/model_state.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <optional>
@@ -100,7 +102,7 @@ Result<InputValues> load_weights(Runtime& runtime, const ModelFunction& model,
   auto weights = weights_of(model, WeightNames(directory));
   if (!weights.ok() && weights.error().code == Code::invalid) {
     return std::move(weights).failure().at("inputs of ", model.subject(), ": ",
-                                           described(model.inputs()));
+                                           inputs_text(model.inputs()));
   }
   if (!weights.ok()) return std::move(weights).failure();
   GANTRY_TRY(const gantry_device_id id, runtime.device(device));

@@ -51,12 +51,14 @@ TEST_F(RefusedRun, NamesAnUnknownFunction) {
 
 TEST_F(RefusedRun, LacksAnInput) {
   run.input_count = 0;
-  expect_refused("INPUT", "input \"x\" of the model is missing");
+  expect_refused("INPUT",
+                 "input \"x\" of the model is missing\n  inputs of the model: x float32[1, 64]");
 }
 
 TEST_F(RefusedRun, HasAnInputTooMany) {
   run.input_count = 2;
-  expect_refused("INPUT", "the model has 1 inputs, 2 are given");
+  expect_refused("INPUT",
+                 "the model has 1 inputs, 2 are given\n  inputs of the model: x float32[1, 64]");
 }
 
 TEST_F(RefusedRun, HasACountWithoutInputs) {
@@ -67,7 +69,7 @@ TEST_F(RefusedRun, HasACountWithoutInputs) {
 TEST_F(RefusedRun, NamesAnUnknownInput) {
   const gantry_bytes names[] = {gantry_text("y")};
   run.input_names = names;
-  expect_refused("INPUT", "the model has no input \"y\"");
+  expect_refused("INPUT", "the model has no input \"y\"\n  inputs of the model: x float32[1, 64]");
 }
 
 TEST_F(RefusedRun, HasAnInputOfAnotherDtype) {
