@@ -49,8 +49,10 @@ class LoadedModel(unittest.TestCase):
             numpy.testing.assert_array_equal(output, expected)
 
     def test_refuses_an_input_that_is_given_twice(self):
-        with self.assertRaisesRegex(TypeError, "an input is given twice"):
+        with self.assertRaisesRegex(TypeError, "^input 'x' is given twice"):
             self.model(self.images[0], x=self.images[0])
+        with self.assertRaisesRegex(TypeError, "^2 inputs are given in order, the model has 1: \\['x'\\]"):
+            self.model(self.images[0], self.images[0], y=self.images[0])
 
     def test_writes_no_result_of_an_earlier_call(self):
         first = self.model(x=self.images[0])

@@ -17,7 +17,7 @@ from gantry._model import Model, Parameter, Signature
 from gantry._module import Module
 from gantry._native import Function, Object, Tensor
 from gantry._native import version as __version__
-from gantry._runtime import Runtime, default_runtime, empty, load, read_tensors
+from gantry._runtime import Runtime, default_runtime, empty, load, load_bytes, read_tensors
 from gantry._runtime import renew_after_fork as _renew_after_fork
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "empty",
     "inspect",
     "load",
+    "load_bytes",
     "read_tensors",
 ]
 

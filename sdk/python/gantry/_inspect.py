@@ -4,6 +4,8 @@
 import os
 from typing import Any
 
+from gantry._paths import Path, path_text
+
 
 def _with_lists(value: Any) -> Any:
     if isinstance(value, tuple):
@@ -13,7 +15,7 @@ def _with_lists(value: Any) -> Any:
     return value
 
 
-def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
+def inspect(path: Path) -> dict[str, Any]:
     """Returns the contents of an artifact as dictionaries, without executing it.
 
     They are those of `gantry inspect --json`: the format of the file, its modules with their type keys,
@@ -22,5 +24,6 @@ def inspect(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     from gantry._runtime import default_runtime
 
+    path = path_text(path)
     os.stat(path)
-    return _with_lists(default_runtime()._native.inspect(os.fspath(path)))
+    return _with_lists(default_runtime()._native.inspect(path))

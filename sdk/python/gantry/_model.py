@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gantry import _native
-from gantry._module import Module
+from gantry._module import Module, titled
 from gantry._outputs import outputs_of
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Signature(NamedTuple):
 
 
 def module_options(
+    runtime: "Runtime",
     device: str | Iterable[str] | None,
     executors: int,
     capture: bool,
@@ -44,7 +45,7 @@ def module_options(
 ) -> dict[str, Any]:
     """Returns the options of Runtime.load() in the form in which a model keeps them."""
     return {
-        "device": device if device is None or isinstance(device, str) else tuple(device),
+        "device": _device_names(runtime, device),
         "executors": executors,
         "capture": capture,
         "allow_missing": allow_missing,
@@ -52,8 +53,17 @@ def module_options(
     }
 
 
-def _device_names(device: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return (device,) if isinstance(device, str) else device
+def _device_names(
+    runtime: "Runtime", device: str | Iterable[str] | None
+) -> tuple[str, ...] | None:
+    if device is None or isinstance(device, str):
+        return device if device is None else (device,)
+    names = tuple(device) if isinstance(device, Iterable) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        found = runtime._native.report("devices")["devices"]
+        there = ", ".join(f"{each['name']}:{each['index']}" for each in found)
+        raise TypeError(f"device is {device!r}, expected one or several of: {there}")
+    return names
 
 
 class Model:
@@ -70,45 +80,44 @@ class Model:
         raise TypeError("gantry.load() and Runtime.load() create models")
 
     @classmethod
-    def _load(cls, runtime: "Runtime", path: str, options: dict[str, Any]) -> "Model":
+    def _of(
+        cls, runtime: "Runtime", module: Any, path: str | None, name: str, options: dict[str, Any]
+    ) -> "Model":
         self = cls.__new__(cls)
         self._runtime = runtime
         self._path = path
+        self._name = name
         self._options = options
         self._lock = threading.Lock()
         self._signatures: dict[str, Signature] = {}
-        self._module = runtime._native.load(
-            path, options["allow_missing"], options["allow_executable_stack"]
-        )
+        self._module = module
         self._main = self._model_on(options["device"])
         self._on_devices: dict[Any, Any] = {options["device"]: self._main}
         return self
 
-    def _model_on(self, device: str | tuple[str, ...] | None) -> Any:
+    def _model_on(self, devices: tuple[str, ...] | None) -> Any:
         options = self._options
-        return _native.Model(
-            self._module, _device_names(device), options["executors"], options["capture"]
-        )
+        return _native.Model(self._module, devices, options["executors"], options["capture"])
 
     def _native_model(self, device: str | Iterable[str] | None) -> Any:
         if device is None:
             return self._main
-        key = device if isinstance(device, str) else tuple(device)
+        names = _device_names(self._runtime, device)
         with self._lock:
-            found = self._on_devices.get(key)
+            found = self._on_devices.get(names)
             if found is None:
-                found = self._on_devices[key] = self._model_on(key)
+                found = self._on_devices[names] = self._model_on(names)
             return found
 
     @property
-    def path(self) -> str:
-        """Absolute path of the artifact."""
+    def path(self) -> str | None:
+        """Absolute path of the artifact. None: load_bytes() has loaded it."""
         return self._path
 
     @property
     def module(self) -> Module:
         """The artifact, whose functions are called one by one."""
-        return Module._of(self._module, self._path)
+        return Module._of(self._module, self._path, self._name)
 
     @property
     def functions(self) -> tuple[str, ...]:
@@ -150,10 +159,14 @@ class Model:
             return self.run(inputs)
         if not inputs:
             return self.run(args)
-        names = (parameter.name for parameter in self.inputs)
+        names = [parameter.name for parameter in self.inputs]
         named = dict(zip(names, args))
-        if len(named) < len(args) or not named.keys().isdisjoint(inputs):
-            raise TypeError("an input is given twice, or there are more inputs than the model has")
+        if len(names) < len(args):
+            raise TypeError(
+                f"{len(args)} inputs are given in order, the model has {len(names)}: {names}"
+            )
+        for name in named.keys() & inputs.keys():
+            raise TypeError(f"input {name!r} is given twice, in order and by name")
         return self.run({**named, **inputs})
 
     def run(
@@ -213,11 +226,13 @@ class Model:
     def __reduce__(self) -> tuple:
         from gantry import _runtime
 
+        if self._path is None:
+            raise TypeError(f"{self!r} has no path: pickle its content, which load_bytes() takes")
         is_default = self._runtime is _runtime._default
         return _load_again, (None if is_default else self._runtime, self._path, self._options)
 
     def __repr__(self) -> str:
-        return f"<gantry.Model {self._path!r}>"
+        return titled("gantry.Model", self._path, self._name)
 
 
 def _load_again(runtime: "Runtime | None", path: str, options: dict[str, Any]) -> Model:

@@ -6,6 +6,11 @@ from typing import Any
 from gantry import _native
 
 
+def titled(kind: str, path: str | None, name: str) -> str:
+    """Returns the repr() of an artifact that was loaded from a path, or with a name."""
+    return f"<{kind} {path or name or 'artifact in memory'!r}>"
+
+
 class Module:
     """A loaded artifact, whose functions are called by name.
 
@@ -19,10 +24,11 @@ class Module:
         raise TypeError("Runtime.load_module() and Model.module create modules")
 
     @classmethod
-    def _of(cls, native: Any, path: str) -> "Module":
+    def _of(cls, native: Any, path: str | None, name: str) -> "Module":
         self = cls.__new__(cls)
         self._native = native
         self._path = path
+        self._name = name
         return self
 
     def __getitem__(self, name: str) -> _native.Function:
@@ -38,7 +44,8 @@ class Module:
     @property
     def imports(self) -> "tuple[Module, ...]":
         """Modules that this one imports, such as code for devices."""
-        return tuple(Module._of(each, self._path) for each in self._native.report("module")["imports"])
+        imports = self._native.report("module")["imports"]
+        return tuple(Module._of(each, self._path, self._name) for each in imports)
 
     @property
     def type_key(self) -> str:
@@ -56,9 +63,9 @@ class Module:
         return self._native.report("module")["missing"]
 
     @property
-    def path(self) -> str:
-        """Absolute path of the artifact."""
+    def path(self) -> str | None:
+        """Absolute path of the artifact. None: load_module_bytes() or load_bytes() has loaded it."""
         return self._path
 
     def __repr__(self) -> str:
-        return f"<gantry.Module {self._path!r}>"
+        return titled("gantry.Module", self._path, self._name)

@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from _typeshed import ReadableBuffer
 
 version: str
 
@@ -75,6 +76,14 @@ class Module:
 
 class Runtime:
     def load(self, path: str, allow_missing: bool, allow_executable_stack: bool, /) -> Module: ...
+    def load_bytes(
+        self,
+        content: ReadableBuffer,
+        name: str,
+        allow_missing: bool,
+        allow_executable_stack: bool,
+        /,
+    ) -> Module: ...
     def read_tensors(self, path: str, /) -> dict[str, numpy.ndarray]: ...
     def find_device(self, name: str, /) -> tuple[int, int]: ...
     def empty(self, shape: Sequence[int], dtype: str, device: str, /) -> Any: ...

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from gantry import _native
 from gantry._model import Model, module_options
 from gantry._module import Module
+from gantry._paths import Path, check_content, path_text
 
 if TYPE_CHECKING:
     import numpy
+    from _typeshed import ReadableBuffer
 
-Path = str | os.PathLike[str]
 LogLevel = Literal["error", "warning", "info", "debug"]
 
 
@@ -49,8 +50,8 @@ class Runtime:
 
         self._options = {
             "threads": threads,
-            "config": None if config is None else os.fspath(config),
-            "plugins": tuple(os.path.abspath(path) for path in plugins),
+            "config": None if config is None else path_text(config),
+            "plugins": tuple(os.path.abspath(path_text(path)) for path in plugins),
             "only_these_plugins": only_these_plugins,
             "probe": probe,
             "log_level": log_level,
@@ -90,22 +91,69 @@ class Runtime:
             is refused otherwise.
         """
         options = module_options(
-            device, executors, capture, allow_missing, allow_executable_stack
+            self, device, executors, capture, allow_missing, allow_executable_stack
         )
-        return Model._load(self, os.path.abspath(os.fspath(path)), options)
+        absolute = os.path.abspath(path_text(path, "gantry.load_bytes() loads a content"))
+        module = self._native.load(absolute, allow_missing, allow_executable_stack)
+        return Model._of(self, module, absolute, "", options)
+
+    def load_bytes(
+        self,
+        content: "ReadableBuffer",
+        *,
+        name: str = "",
+        device: str | Iterable[str] | None = None,
+        executors: int = 0,
+        capture: bool = False,
+        allow_missing: bool = False,
+        allow_executable_stack: bool = False,
+    ) -> Model:
+        """Loads an artifact that is in memory, such as one that was decrypted, and creates the model
+        in it.
+
+        content: what a file has that load() loads, except for graphs and parameters; copied once, to
+            memory that nobody can change.
+        name: for messages: "model.so".
+
+        The other arguments are those of load().
+        """
+        check_content(content)
+        options = module_options(
+            self, device, executors, capture, allow_missing, allow_executable_stack
+        )
+        module = self._native.load_bytes(
+            content, name, allow_missing, allow_executable_stack
+        )
+        return Model._of(self, module, None, name, options)
 
     def load_module(
         self, path: Path, *, allow_missing: bool = False, allow_executable_stack: bool = False
     ) -> Module:
         """Loads an artifact whose functions are called one by one, such as a library of kernels. The
         arguments are those of load()."""
-        absolute = os.path.abspath(os.fspath(path))
+        absolute = os.path.abspath(
+            path_text(path, "Runtime.load_module_bytes() loads a content")
+        )
         loaded = self._native.load(absolute, allow_missing, allow_executable_stack)
-        return Module._of(loaded, absolute)
+        return Module._of(loaded, absolute, "")
+
+    def load_module_bytes(
+        self,
+        content: "ReadableBuffer",
+        *,
+        name: str = "",
+        allow_missing: bool = False,
+        allow_executable_stack: bool = False,
+    ) -> Module:
+        """Loads an artifact that is in memory, as load_module() does. The arguments are those of
+        load_bytes()."""
+        check_content(content)
+        loaded = self._native.load_bytes(content, name, allow_missing, allow_executable_stack)
+        return Module._of(loaded, None, name)
 
     def read_tensors(self, path: Path) -> "dict[str, numpy.ndarray]":
         """Reads the tensors of an .npy, .npz or .params file. The name is empty in an .npy file."""
-        return self._native.read_tensors(os.fspath(path))
+        return self._native.read_tensors(path_text(path))
 
     def empty(
         self, shape: Iterable[int], dtype: str = "float32", device: str = "cpu"
@@ -197,6 +245,28 @@ def load(
     """Loads an artifact with the default runtime. See Runtime.load()."""
     return default_runtime().load(
         path,
+        device=device,
+        executors=executors,
+        capture=capture,
+        allow_missing=allow_missing,
+        allow_executable_stack=allow_executable_stack,
+    )
+
+
+def load_bytes(
+    content: "ReadableBuffer",
+    *,
+    name: str = "",
+    device: str | Iterable[str] | None = None,
+    executors: int = 0,
+    capture: bool = False,
+    allow_missing: bool = False,
+    allow_executable_stack: bool = False,
+) -> Model:
+    """Loads an artifact that is in memory with the default runtime. See Runtime.load_bytes()."""
+    return default_runtime().load_bytes(
+        content,
+        name=name,
         device=device,
         executors=executors,
         capture=capture,

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -63,15 +64,34 @@ PyType_Slot runtime_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse
                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
                                {0, nullptr}};
 
-Runtime new_runtime(int threads, std::string_view config, const nb::object& plugins,
+// The memory of an object with the buffer protocol, in dense rows.
+class Content {
+ public:
+  // throws   TypeError, BufferError: it has no such memory
+  explicit Content(const nb::object& object) {
+    if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+  ~Content() { PyBuffer_Release(&buffer_); }
+
+  const void* data() const { return buffer_.buf; }
+  std::uint64_t size() const { return static_cast<std::uint64_t>(buffer_.len); }
+
+ private:
+  Py_buffer buffer_{};
+};
+
+Runtime new_runtime(int threads, const nb::str& config, const nb::object& plugins,
                     std::string_view log_level, nb::object log, bool only_these_plugins,
                     bool probes) {
-  const Texts paths(plugins);
+  const Texts paths = Texts::of_paths(plugins);
+  const std::string config_file = path_in(config);
   gantry_runtime_options options{};
   options.struct_size = sizeof options;
   options.flags = (only_these_plugins ? GANTRY_RUNTIME_ONLY_THESE_PLUGINS : 0) |
                   (probes ? 0 : GANTRY_RUNTIME_NO_PROBE);
-  options.config_file = bytes_of(config);
+  options.config_file = bytes_of(config_file);
   options.plugin_paths = paths.data();
   options.plugin_path_count = paths.size();
   options.threads = threads;
@@ -90,26 +110,53 @@ Runtime new_runtime(int threads, std::string_view config, const nb::object& plug
   return Runtime({std::move(runtime), host});
 }
 
-Module load(const Runtime& runtime, std::string_view path, bool allow_missing,
-            bool allow_executable_stack) {
+struct LoadFlags {
+  bool allow_missing;
+  bool allow_executable_stack;
+};
+
+// load     [in]   gantry_code(const gantry_load_options*, gantry_object** module, gantry_status*)
+template <class Load>
+Module loaded(const Runtime& runtime, const LoadFlags& flags, Load&& load) {
   gantry_load_options options{};
   options.struct_size = sizeof options;
-  if (allow_missing) options.flags |= GANTRY_LOAD_ALLOW_MISSING;
-  if (allow_executable_stack) options.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
+  if (flags.allow_missing) options.flags |= GANTRY_LOAD_ALLOW_MISSING;
+  if (flags.allow_executable_stack) options.flags |= GANTRY_LOAD_ALLOW_EXECUTABLE_STACK;
   gantry_object* module = nullptr;
   CallStatus status;
   gantry_code code = GANTRY_OK;
   {
     const GilReleased released;
-    code = embed().load_file(runtime.object(), bytes_of(path), &options, &module, status.out());
+    code = load(&options, &module, status.out());
   }
   status.check(code);
   return {runtime.ref(), OwnedObject::adopt(module)};
 }
 
-nb::object read_tensors(const Runtime& runtime, std::string_view path) {
+Module load(const Runtime& runtime, const nb::str& path, bool allow_missing,
+            bool allow_executable_stack) {
+  const std::string file = path_in(path);
+  return loaded(runtime, {allow_missing, allow_executable_stack},
+                [&](const auto* options, gantry_object** module, gantry_status* status) {
+                  return embed().load_file(runtime.object(), bytes_of(file), options, module,
+                                           status);
+                });
+}
+
+Module load_bytes(const Runtime& runtime, const nb::object& object, std::string_view name,
+                  bool allow_missing, bool allow_executable_stack) {
+  const Content content(object);
+  return loaded(runtime, {allow_missing, allow_executable_stack},
+                [&](const auto* options, gantry_object** module, gantry_status* status) {
+                  return embed().load_memory(runtime.object(), content.data(), content.size(),
+                                             bytes_of(name), options, module, status);
+                });
+}
+
+nb::object read_tensors(const Runtime& runtime, const nb::str& path) {
+  const std::string file = path_in(path);
   return tree_of(runtime.ref(), [&](gantry_value* tree, gantry_status* status) {
-    return embed().tensors_read(runtime.object(), bytes_of(path), tree, status);
+    return embed().tensors_read(runtime.object(), bytes_of(file), tree, status);
   });
 }
 
@@ -175,9 +222,10 @@ nb::object find_global(const Runtime& runtime, std::string_view name) {
   return new_function(runtime.ref(), OwnedObject::adopt(function), name);
 }
 
-nb::object inspect(const Runtime& runtime, std::string_view path) {
+nb::object inspect(const Runtime& runtime, const nb::str& path) {
+  const std::string file = path_in(path);
   return tree_of(runtime.ref(), [&](gantry_value* tree, gantry_status* status) {
-    return embed().inspect(runtime.object(), bytes_of(path), tree, status);
+    return embed().inspect(runtime.object(), bytes_of(file), tree, status);
   });
 }
 
@@ -186,6 +234,7 @@ nb::object inspect(const Runtime& runtime, std::string_view path) {
 void bind_runtime(nb::module_& module) {
   nb::class_<Runtime>(module, "Runtime", nb::type_slots(runtime_slots))
       .def("load", load)
+      .def("load_bytes", load_bytes)
       .def("read_tensors", read_tensors)
       .def("find_device",
            [](const Runtime& runtime, std::string_view name) {
