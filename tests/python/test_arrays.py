@@ -237,6 +237,65 @@ class InputArrays(unittest.TestCase):
             self.model(x={1.0})
 
 
+class InputLists(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.model = gantry.load(support.DIGITS)
+        cls.image = support.images()[0]
+        cls.expected = support.expected_digits()[0]
+
+    def test_are_arrays_of_the_stated_dtype(self):
+        row = self.image[0].tolist()
+
+        for given in ([row], (row,), (tuple(row),), [self.image[0]], [[int(v) for v in row]]):
+            expected = self.model(x=numpy.array(given, "float32"))
+            numpy.testing.assert_array_equal(self.model(x=given), expected)
+            numpy.testing.assert_array_equal(self.model(given), expected)
+        numpy.testing.assert_array_equal(self.model(x=[row]), self.expected)
+
+    def test_of_virtual_machines_are_arrays_where_a_dtype_is_stated(self):
+        model = gantry.load(support.RELAX / "mlp_dyn_llvm.so")
+        rows = [[i / 8 for i in range(32)], [1.0] * 32]
+
+        numpy.testing.assert_array_equal(model(rows), model(numpy.array(rows, "float32")))
+
+    def test_of_another_shape_are_refused_as_arrays(self):
+        with self.assertRaisesRegex(gantry.Error, 'input "x" of the model is float32\\[2\\], expected'):
+            self.model(x=[1, 2])
+
+    def test_with_items_that_the_dtype_does_not_have_are_refused(self):
+        for given, text in (
+            (["1"] * 64, "items are <U1, expected float32"),
+            ([True] * 64, "items are bool, expected float32"),
+            ([1e300] * 64, "items are not in the range of float32"),
+            ([[1, 2], [3]], "."),
+            ([object()], "."),
+        ):
+            with self.assertRaisesRegex(gantry.Error, '^input "x": ' + text) as caught:
+                self.model(x=given)
+            self.assertEqual(caught.exception.code, gantry.Code.INVALID)
+            self.assertEqual(caught.exception.reason, "ARRAY_FORMAT")
+
+    def test_must_be_copied(self):
+        with self.assertRaisesRegex(gantry.Error, '^input "x" is a list, which must be copied') as caught:
+            self.model.run({"x": self.image.tolist()}, copy=False)
+        self.assertEqual(caught.exception.reason, "COPY_REQUIRED")
+
+    def test_of_integers_are_never_wrapped_or_truncated(self):
+        from gantry._arrays import array_of
+
+        self.assertEqual(array_of([255, 0], "uint8").tolist(), [255, 0])
+        self.assertEqual(array_of([], "int32").tolist(), [])
+        self.assertEqual(array_of([2**63], "uint64").tolist(), [2**63])
+        self.assertEqual(array_of([True, False], "bool8").tolist(), [True, False])
+        for items, dtype in (([256], "uint8"), ([-1], "uint8"), ([2**63], "int64"), ([70000.0], "float16")):
+            with self.assertRaises(OverflowError):
+                array_of(items, dtype)
+        for items, dtype in (([1.5], "int32"), ([1.0], "int32"), ([1], "bool"), ([1j], "float32")):
+            with self.assertRaises(TypeError):
+                array_of(items, dtype)
+
+
 class OutputArrays(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

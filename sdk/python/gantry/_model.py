@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gantry import _native
+from gantry._arrays import array_of
+from gantry._errors import Code, Error
 from gantry._module import Module, titled
 from gantry._outputs import outputs_of
 
@@ -64,6 +66,9 @@ def _device_names(
         there = ", ".join(f"{each['name']}:{each['index']}" for each in found)
         raise TypeError(f"device is {device!r}, expected one or several of: {there}")
     return names
+
+
+_LISTS = frozenset((list, tuple))
 
 
 class Model:
@@ -183,9 +188,10 @@ class Model:
     ) -> Any:
         """Runs a function, and returns its output, or a named tuple of several.
 
-        inputs: by name, or in order. Arrays have the dtype and shape of the signature. Functions of
-            virtual machines also take None, bool, int, float, str, bytes, tuples of integers as
-            shapes, lists, and gantry.Object.
+        inputs: by name, or in order. Arrays have the dtype and shape of the signature; lists of
+            numbers become arrays where it states the dtype. Functions of virtual machines also take
+            None, bool, int, float, str, bytes, tuples of integers as shapes, lists, and
+            gantry.Object.
         function: "" is "default" of graphs, "main" of a virtual machine, or the only one that does
             not begin with "_".
         device: run on this device instead of that of load(). The first call for a device creates the
@@ -202,11 +208,38 @@ class Model:
             names, values = tuple(inputs.keys()), tuple(inputs.values())
         else:
             names, values = None, tuple(inputs)
+        if not _LISTS.isdisjoint(map(type, values)):
+            values = self._with_arrays(function, names, values, copy)
         targets = None if out is None else self._targets(out, function)
         outputs = model.run(function, names, values, targets, copy, tensors, timeout)
         if len(outputs) == 1:
             return outputs[0]
         return outputs_of(self._output_names(function, len(outputs)), outputs)
+
+    def _with_arrays(
+        self, function: str, names: tuple[str, ...] | None, values: tuple, copy: bool
+    ) -> tuple:
+        """Returns inputs with arrays in place of lists, where the signature states a dtype."""
+        stated = self.signature(function).inputs
+        by_name = {parameter.name: parameter for parameter in stated}
+        parameters = stated if names is None else [by_name.get(name) for name in names]
+        arrays = list(values)
+        for index, (parameter, value) in enumerate(zip(parameters, values)):
+            if type(value) not in _LISTS or parameter is None or parameter.kind != "tensor":
+                continue
+            if parameter.dtype is None:
+                continue
+            title = f'input "{parameter.name}"'
+            if not copy:
+                kind = type(value).__name__
+                text = f"{title} is a {kind}, which must be copied, and copy=False forbids it"
+                raise Error(text, Code.INVALID, "COPY_REQUIRED")
+            try:
+                arrays[index] = array_of(value, parameter.dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                text = f"{title}: {error}"
+                raise Error(text, Code.INVALID, "ARRAY_FORMAT") from error
+        return tuple(arrays)
 
     def _output_names(self, function: str, count: int) -> tuple[str, ...]:
         stated = self.signature(function).outputs

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import gantry
 import numpy
 
+from gantry._arrays import array_of
 from gantry.serve import signature as signatures
 
 
@@ -118,10 +119,6 @@ def read_request(path: str) -> dict[str, numpy.ndarray]:
             raise ValueError(f"request {path}: {error}") from error
 
 
-# Kinds of numpy dtypes that JSON data may have, for each kind of input. Null is NaN.
-_KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iufO"}
-
-
 def decode(body: object) -> dict[str, numpy.ndarray]:
     """Decode the inputs of an inference request whose data are JSON.
 
@@ -150,8 +147,4 @@ def _array(data: object, dtype: str, shape: object) -> numpy.ndarray:
         raise ValueError("data is no list")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"shape is {shape!r}")
-    found = numpy.asarray(data).dtype
-    result = numpy.array(data, dtype)
-    if result.size and found.kind not in _KINDS[result.dtype.kind]:
-        raise ValueError(f"data is {found}, expected {dtype}")
-    return result.reshape(shape)
+    return array_of(data, dtype).reshape(shape)
