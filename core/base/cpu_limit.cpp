@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <string>
+#include <system_error>
 
 namespace gantry {
 namespace {
@@ -30,46 +31,88 @@ std::string read_kernel_file(const std::filesystem::path& path) {
   return text;
 }
 
-// The path of the group in the hierarchy of version 2, "0::/system.slice/x"; empty if the process is
-// in none, or outside of the part that it sees.
-std::string_view group_of(std::string_view groups) {
-  constexpr std::string_view label = "0::/";
-  while (!groups.empty()) {
-    const std::string_view line = groups.substr(0, groups.find('\n'));
-    if (line.starts_with(label)) {
-      const std::string_view path = line.substr(label.size() - 1);
-      return path.find("/..") == std::string_view::npos ? path : std::string_view("/");
-    }
-    groups.remove_prefix(std::min(line.size() + 1, groups.size()));
+// A group of this process, and how its limit is stored.
+struct Group {
+  // of its hierarchy
+  std::filesystem::path root;
+  // "/system.slice/x"
+  std::string_view path;
+  bool is_version1 = false;
+};
+
+bool has_cpu(std::string_view controllers) {
+  while (!controllers.empty()) {
+    const std::string_view one = controllers.substr(0, controllers.find(','));
+    if (one == "cpu") return true;
+    controllers.remove_prefix(std::min(one.size() + 1, controllers.size()));
   }
-  return {};
+  return false;
 }
 
-// Reads "200000 100000", microseconds in each period, or "max 100000".
-std::optional<std::int32_t> limit_of(std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  const std::size_t blank = line.find(' ');
-  if (blank == std::string_view::npos) return std::nullopt;
-  const auto quota = parse_number<std::int64_t>(line.substr(0, blank));
-  const auto period = parse_number<std::int64_t>(line.substr(blank + 1));
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(*quota / *period, 1, INT32_MAX));
+// Reads a line: "0::/system.slice/x" of version 2, "4:cpu,cpuacct:/system.slice/x" of version 1;
+// nullopt for one that does not limit the time.
+std::optional<Group> group_in(std::string_view line, const std::filesystem::path& root) {
+  const std::size_t first = line.find(':');
+  const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+  if (second == line.npos || !line.substr(second + 1).starts_with('/')) return std::nullopt;
+  const std::string_view controllers = line.substr(first + 1, second - first - 1);
+  Group group{root, line.substr(second + 1)};
+  // A group outside of the part that the process sees.
+  if (group.path.find("/..") != line.npos) group.path = "/";
+  if (controllers.empty()) return group;
+  if (!has_cpu(controllers)) return std::nullopt;
+  group.is_version1 = true;
+  // Distributions also link the names of single controllers.
+  std::error_code failed;
+  group.root /= controllers;
+  if (!std::filesystem::exists(group.root, failed)) group.root = root / "cpu";
+  return group;
+}
+
+std::optional<std::int32_t> limit_of(std::string_view quota, std::string_view period) {
+  const auto quota_us = parse_number<std::int64_t>(quota);
+  const auto period_us = parse_number<std::int64_t>(period);
+  // "max" and -1 state that there is no limit.
+  if (!quota_us || !period_us || *quota_us <= 0 || *period_us <= 0) return std::nullopt;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(*quota_us / *period_us, 1, INT32_MAX));
+}
+
+std::string first_line(std::string text) {
+  text.resize(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+std::optional<std::int32_t> limit_in(const std::filesystem::path& directory, bool is_version1) {
+  if (is_version1) {
+    return limit_of(first_line(read_kernel_file(directory / "cpu.cfs_quota_us")),
+                    first_line(read_kernel_file(directory / "cpu.cfs_period_us")));
+  }
+  // "200000 100000", microseconds in each period
+  const std::string line = first_line(read_kernel_file(directory / "cpu.max"));
+  const std::size_t blank = std::min(line.find(' '), line.size());
+  return limit_of(std::string_view(line).substr(0, blank),
+                  std::string_view(line).substr(std::min(blank + 1, line.size())));
 }
 
 }  // namespace
 
 std::optional<std::int32_t> cpu_limit(const std::filesystem::path& root, std::string_view groups) {
-  const std::string_view group = group_of(groups);
-  if (group.empty()) return std::nullopt;
   std::optional<std::int32_t> strictest;
-  // The group itself, and every group that contains it.
-  for (std::string path(group);; path.resize(path.rfind('/'))) {
-    while (path.ends_with('/')) path.pop_back();
-    const auto limit =
-        limit_of(read_kernel_file(root / path.substr(path.empty() ? 0 : 1) / "cpu.max"));
-    if (limit && (!strictest || *limit < *strictest)) strictest = limit;
-    if (path.empty()) return strictest;
+  while (!groups.empty()) {
+    const std::string_view line = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(line.size() + 1, groups.size()));
+    const auto group = group_in(line, root);
+    if (!group) continue;
+    // The group itself, and every group that contains it.
+    for (std::string path(group->path);; path.resize(path.rfind('/'))) {
+      while (path.ends_with('/')) path.pop_back();
+      const auto limit =
+          limit_in(group->root / path.substr(path.empty() ? 0 : 1), group->is_version1);
+      if (limit && (!strictest || *limit < *strictest)) strictest = limit;
+      if (path.empty()) break;
+    }
   }
+  return strictest;
 }
 
 std::optional<std::int32_t> cpu_limit() {

@@ -35,7 +35,7 @@ namespace gantry {
 class Log;
 
 // CPUs that this process may use: those on which it may run (taskset, cpuset), and no more than its
-// control groups allow in time (cpu.max). At least 1.
+// control groups allow in time (core/base/cpu_limit.hpp). At least 1.
 std::int32_t usable_cpus();
 
 class ThreadPool {

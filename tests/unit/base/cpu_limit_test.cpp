@@ -20,6 +20,12 @@ class CpuLimit : public ::testing::Test {
     std::filesystem::create_directories(directory);
     test::write_file(directory / "cpu.max", text);
   }
+  // The same in a hierarchy of version 1: "cpu/a".
+  void limit1(const std::string& group, std::string_view quota, std::string_view period) {
+    std::filesystem::create_directories(root.path() / group);
+    test::write_file(root.path() / group / "cpu.cfs_quota_us", quota);
+    test::write_file(root.path() / group / "cpu.cfs_period_us", period);
+  }
   std::optional<std::int32_t> of(std::string_view groups) const {
     return cpu_limit(root.path(), groups);
   }
@@ -65,13 +71,38 @@ TEST_F(CpuLimit, IsNotThereWithoutAQuota) {
   EXPECT_EQ(of("0::/absent\n"), std::nullopt);
 }
 
-TEST_F(CpuLimit, FollowsTheHierarchyOfVersion2Only) {
-  limit("a", "200000 100000\n");
-  limit("b", "100000 100000\n");
+TEST_F(CpuLimit, IsThatOfTheStrictestGroupOfVersion1) {
+  limit1("cpu,cpuacct", "-1\n", "100000\n");
+  limit1("cpu,cpuacct/a", "350000\n", "100000\n");
+  limit1("cpu,cpuacct/a/b", "800000\n", "100000\n");
 
-  EXPECT_EQ(of("4:cpu,cpuacct:/b\n1:name=systemd:/b\n0::/a\n"), 2);
-  EXPECT_EQ(of("4:cpu,cpuacct:/b\n"), std::nullopt);
-  EXPECT_EQ(of(""), std::nullopt);
+  EXPECT_EQ(of("5:cpuset:/x\n4:cpu,cpuacct:/a/b\n1:name=systemd:/b\n"), 3);
+  EXPECT_EQ(of("4:cpu,cpuacct:/\n"), std::nullopt);
+}
+
+// In a container the directory is that of the container's group, whose path outside is listed.
+TEST_F(CpuLimit, IsThatOfTheContainerOfVersion1) {
+  limit1("cpu", "150000\n", "100000\n");
+
+  EXPECT_EQ(of("4:cpu,cpuacct:/docker/0123\n"), 1);
+  EXPECT_EQ(of("4:cpu:/../outside\n"), 1);
+}
+
+TEST_F(CpuLimit, IsThatOfBothVersions) {
+  limit("a", "200000 100000\n");
+  limit1("cpu/b", "100000\n", "50000\n");
+  limit1("cpu/c", "100000\n", "100000\n");
+
+  EXPECT_EQ(of("4:cpu:/b\n0::/a\n"), 2);
+  EXPECT_EQ(of("4:cpu:/c\n0::/a\n"), 1);
+  EXPECT_EQ(of("4:cpuacct:/c\n0::/a\n"), 2);
+}
+
+TEST_F(CpuLimit, IgnoresLinesThatAreNoGroups) {
+  limit("", "200000 100000\n");
+
+  for (const char* text : {"", "\n", "0", "0:", "0:cpu", "0::", "0::a\n", "::", ":::"})
+    EXPECT_EQ(of(text), std::nullopt) << text;
 }
 
 TEST_F(CpuLimit, IgnoresTextsThatAreNone) {
