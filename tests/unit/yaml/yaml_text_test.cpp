@@ -84,6 +84,24 @@ TEST(YamlText, CountsColumnsOfLongLines) {
   EXPECT_EQ(items[200].location.column, 301u);
 }
 
+// The end of a text is a place, too: around each multiple of the stride.
+TEST(YamlText, LocatesErrorsAtTheEndOfATextOfAnySize) {
+  for (std::size_t size = 2; size <= 4 * 64 + 1; ++size) {
+    const std::string open = "\"" + std::string(size - 1, 'x');
+    const Result<YamlDocument> quote = parse(open);
+    const Result<YamlDocument> control = parse(std::string(size - 1, 'x') + "\x04");
+
+    ASSERT_FALSE(quote.ok());
+    EXPECT_EQ(quote.error().offset, size);
+    EXPECT_THAT(quote.error().message.text(),
+                ::testing::StartsWith(concat("a.yaml:1:", size + 1, ": ")));
+    ASSERT_FALSE(control.ok());
+    EXPECT_EQ(control.error().offset, size - 1);
+    EXPECT_THAT(control.error().message.text(),
+                ::testing::StartsWith(concat("a.yaml:1:", size, ": ")));
+  }
+}
+
 TEST(YamlText, GivesAnEmptyValueTheLocationOfItsKey) {
   const Result<YamlDocument> document = parse("first: x\nsecond:\nthird: x\n");
 
