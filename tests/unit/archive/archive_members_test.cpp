@@ -142,6 +142,51 @@ TEST(TarMembers, KeepALongNameBesideALongTarget) {
             "long/name:0 ");
 }
 
+// In both formats, a long name is that of the next member, whatever its type.
+TEST(TarMembers, TakeTheLongNameOfTheMemberBeforeForThatMemberOnly) {
+  const std::string gnu_name = tar_header("././@LongLink", "12", 'L') + tar_block("long/name\0"sv);
+  const std::string pax_name = tar_header("pax", "21", 'x') + tar_block("17 path=p/q/r.py\n");
+  const std::string files = tar_header("a.txt", "1") + tar_block("a") + tar_file("b.txt", "b");
+
+  for (const std::string& name : {gnu_name, pax_name}) {
+    const std::string full = name == gnu_name ? "long/na" : "p/q/r.py";
+    EXPECT_EQ(listed(read_tar_members(bytes_of_text(name + tar_header("dir/", "0", '5') + files))),
+              "a.txt:1 b.txt:1 ");
+    for (const char type : {'0', '1', '2', '3', 'V'}) {
+      EXPECT_THAT(
+          listed(read_tar_members(bytes_of_text(name + tar_header("cut", "0", type) + files))),
+          ::testing::EndsWith(":0 a.txt:1 b.txt:1 "))
+          << type;
+    }
+    // A directory between a file and its name.
+    EXPECT_EQ(listed(read_tar_members(bytes_of_text(name + tar_header("cut", "0") +
+                                                    tar_header("dir/", "0", '5') + files))),
+              concat(name == gnu_name ? "long/name" : full, ":0 a.txt:1 b.txt:1 "));
+  }
+}
+
+// So is a size, and what is sparse.
+TEST(TarMembers, TakeTheRecordsOfADirectoryForItOnly) {
+  const std::string size = tar_header("pax", "11", 'x') + tar_block("9 size=0\n");
+  const std::string sparse = tar_header("pax", "26", 'x') + tar_block("22 GNU.sparse.major=1\n");
+  const std::string file = tar_file("a.txt", "abc");
+
+  for (const std::string& records : {size, sparse}) {
+    const std::string archive = records + tar_header("dir/", "0", '5') + file;
+    EXPECT_EQ(listed(read_tar_members(bytes_of_text(archive))), "a.txt:3 ");
+    EXPECT_EQ(special_members(archive), "");
+  }
+}
+
+// The content of a member that fills its last block is followed by the next header.
+TEST(TarMembers, HaveContentUpToTheEndOfABlock) {
+  for (const std::size_t size : {511, 512, 513, 1023, 1024, 1025}) {
+    EXPECT_EQ(listed(read_tar_members(
+                  bytes_of_text(tar_file("a", std::string(size, 'x')) + tar_file("b", "y")))),
+              concat("a:", size, " b:1 "));
+  }
+}
+
 TEST(TarMembers, RejectAWrongChecksumAnInvalidSizeAndATruncation) {
   std::string wrong = tar_header("a", "0");
   wrong[0] = 'b';
