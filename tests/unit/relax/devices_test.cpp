@@ -153,6 +153,62 @@ TEST_F(MachineDevices, ExchangeTensors) {
   EXPECT_NE(scoped.object(), moved.object()) << "another memory scope";
 }
 
+// Two devices of one type are two devices: for copies, storages and streams.
+TEST_F(MachineDevices, AreDistinguishedByTheirIndex) {
+  const auto to_device = code.packed("vm.builtin.to_device");
+  const auto storage = code.packed("vm.builtin.alloc_storage");
+  const auto note = code.packed("note");
+  code.function("move", {"x", "index"}, 2);
+  code.call(0, to_device, {relax_register(0), relax_immediate(4), relax_register(1)});
+  code.ret(0);
+  code.function("noted", {}, 1);
+  code.call(0, note, {});
+  code.ret(0);
+  for (const int index : {0, 1}) {
+    code.function(concat("storage", index), {}, 1);
+    code.call(0, storage,
+              {relax_register(relax_vm), code.shape({4}), relax_immediate(index),
+               code.dtype(dtypes::uint8), code.text("global")});
+    code.ret(0);
+  }
+  gantry_env seen{};
+  fake.add_function("note", [&](const gantry_env* given, std::span<const gantry_value>,
+                                gantry_value*, gantry_status*) {
+    seen = *given;
+    return GANTRY_OK;
+  });
+  const gantry_device_id second{4, 1};
+  const gantry_device_id devices[] = {second, handles};
+  start(devices);
+  const Value x = tensor(handles, {1, 2, 3});
+
+  const Value moved = run("move", {x.get(), int_value(1)}).value();
+  const Value same = run("move", {moved.get(), int_value(1)}).value();
+  EXPECT_EQ(moved.tensor()->device.index, 1);
+  EXPECT_THAT(floats(moved), ElementsAre(1, 2, 3));
+  EXPECT_EQ(same.object(), moved.object());
+
+  // A released storage of one is not one of the other.
+  fake.allocations.clear();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(run("storage0").ok());
+    ASSERT_TRUE(run("storage1").ok());
+    EXPECT_EQ(fake.allocations.size(), 2u);
+  }
+  EXPECT_GT(memory->bytes(second), 0u);
+  EXPECT_EQ(memory->bytes(second), memory->bytes(handles));
+
+  // Kernels run on the first device, in the stream of a call on that device only.
+  int stream = 0;
+  const gantry_env on_first{second, &stream, nullptr}, elsewhere{handles, &stream, nullptr};
+  ASSERT_TRUE(vm->run(*loaded->executable.find("noted"), &on_first, {}).ok());
+  EXPECT_EQ(seen.device.index, 1);
+  EXPECT_EQ(seen.stream, &stream);
+  ASSERT_TRUE(vm->run(*loaded->executable.find("noted"), &elsewhere, {}).ok());
+  EXPECT_EQ(seen.device.index, 1);
+  EXPECT_EQ(seen.stream, nullptr);
+}
+
 TEST_F(MachineDevices, CopyATensorWithAnOffset) {
   const auto ensure = code.packed("vm.builtin.ensure_zero_offset");
   code.function("main", {"x"}, 1);
@@ -224,6 +280,22 @@ TEST_F(MachineModule, CopiesInputsOfOtherDevicesToTheFirst) {
   EXPECT_EQ(copied.tensor()->device.type, handles.type);
   EXPECT_THAT(floats(copied), ElementsAre(5, 6));
   EXPECT_EQ(kept.object(), near.object());
+  EXPECT_THAT(fake.copies, ElementsAre(8));
+}
+
+TEST_F(MachineModule, CopiesInputsOfAnotherIndexToTheFirst) {
+  ASSERT_TRUE(call(&VmModule::vm_initialization, {int_value(4), int_value(1), int_value(2)}).ok());
+  gantry_value main{};
+  gantry_value_small(GANTRY_SMALL_STRING, gantry_text("main"), &main);
+  const Value far = tensor(handles, {5, 6});
+  fake.copies.clear();
+
+  ASSERT_TRUE(call(&VmModule::set_input, {main, far.get()}).ok());
+  ASSERT_TRUE(call(&VmModule::invoke_stateful, {main}).ok());
+  const Value copied = call(&VmModule::get_output, {main}).value();
+
+  EXPECT_EQ(copied.tensor()->device.index, 1);
+  EXPECT_THAT(floats(copied), ElementsAre(5, 6));
   EXPECT_THAT(fake.copies, ElementsAre(8));
 }
 

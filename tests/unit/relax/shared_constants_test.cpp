@@ -3,6 +3,7 @@
 // Constants as results: a caller may write what it receives.
 #include "plugins/relax/shared_constants.hpp"
 
+#include "tests/support/placed_bytes.hpp"
 #include "tests/unit/relax/machine.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -89,6 +90,51 @@ TEST_F(ConstantResults, AreCopiedOnce) {
   const Value twice = run("main").value();
 
   EXPECT_EQ(items(twice)[0].object, items(twice)[1].object);
+}
+
+// Code of v0.10 and later loads 64 bytes at once.
+TEST_F(ConstantResults, AreViewsOfTheFileAtMultiplesOf64BytesOnly) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("main", {}, 1);
+  call(0, "vm.builtin.copy", {constant});
+  code.ret(0);
+  payload = code.payload();
+  const std::uint64_t data_at = gantry::test::offset_of(payload.bytes.bytes(), {1, 2});
+  gantry_object* const pin = fake.new_pin();
+
+  for (const std::uint64_t past : {0, 4, 8, 16, 32, 48, 64, 96}) {
+    const gantry::test::PlacedBytes placed(payload.bytes.bytes(), data_at, past);
+    gantry_blob raw = payload.blob(pin);
+    raw.data = placed.bytes().data();
+    Blob blob(raw, fake.node());
+    const auto executable = Loaded::read(Host(fake.table()), blob, memory).value();
+    fake.copies.clear();
+
+    const SharedConstants* const constants = executable->constants(cpu, nullptr).value();
+
+    EXPECT_EQ(fake.copies.size(), past % 64 == 0 ? 0u : 1u) << past;
+    EXPECT_NE(constants, nullptr);
+  }
+  fake.release(pin);
+}
+
+// Constants of two devices of one type differ.
+TEST_F(ConstantResults, AreOnTheDeviceThatIsRequested) {
+  const auto constant = code.floats({2}, {1, 2});
+  code.function("main", {}, 1);
+  call(0, "vm.builtin.copy", {constant});
+  code.ret(0);
+  read();
+  fake.copies.clear();
+
+  const auto* const first = loaded->constants(handles, nullptr).value();
+  const auto* const second = loaded->constants({4, 1}, nullptr).value();
+  const auto* const on_cpu = loaded->constants(cpu, nullptr).value();
+
+  EXPECT_NE(first, second);
+  EXPECT_NE(first, on_cpu);
+  EXPECT_EQ(loaded->constants({4, 1}, nullptr).value(), second);
+  EXPECT_GE(std::ranges::count(fake.copies, 8), 2);
 }
 
 TEST_F(ConstantResults, LeaveOtherResultsAsTheyAre) {

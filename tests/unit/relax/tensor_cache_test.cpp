@@ -124,6 +124,29 @@ TEST_F(TensorCacheTest, UsesAlignedDataInPlaceAndCopiesOthers) {
   EXPECT_EQ(get("a").tensor()->data, get("a").tensor()->data);
 }
 
+// Code of v0.10 and later loads 64 bytes at once; a shard begins at a page.
+TEST_F(TensorCacheTest, UsesDataInPlaceAtMultiplesOf64BytesOnly) {
+  const int offsets[] = {0, 4, 16, 32, 64, 96, 128};
+  std::string records;
+  for (const int offset : offsets) records += record(concat("at ", offset), 1, offset);
+  const std::string index = replaced(index_with(records, "a"), R"("nbytes": 12, "records")",
+                                     R"("nbytes": 256, "records")");
+  write_weights(directory.path(), index);
+  std::vector<std::uint8_t> shard(256);
+  for (std::size_t i = 0; i < shard.size(); ++i) shard[i] = static_cast<std::uint8_t>(i);
+  write_file(directory.path() / "s0.bin", std::span<const std::uint8_t>(shard));
+  ASSERT_TRUE(load().ok());
+  const Value first = get("at 0");
+  const auto* const begin = static_cast<const char*>(first.tensor()->data);
+
+  for (const int offset : offsets) {
+    const Value found = get(concat("at ", offset));
+    EXPECT_THAT(bytes(found), ElementsAre(offset));
+    EXPECT_EQ(static_cast<const char*>(found.tensor()->data) == begin + offset, offset % 64 == 0)
+        << offset;
+  }
+}
+
 TEST_F(TensorCacheTest, KeepsAMappedShardAsLongAsItsTensors) {
   load_index(small_index);
   const Value a = get("a");
