@@ -5,6 +5,8 @@
 
 #include "tests/unit/embed/digits_run.hpp"
 
+#include <gmock/gmock.h>
+
 namespace gantry {
 namespace {
 
@@ -193,6 +195,46 @@ TEST_F(DlPackRun, RefusesToFillReadOnlyMemory) {
 
   expect_error(run_with(tensor_ref_value(&row), output), Code::invalid, "READ_ONLY",
                "element 0 of outputs is read-only");
+}
+
+// Memory is read-only through any number of views.
+TEST_F(DlPackRun, RefusesToFillViewsOfReadOnlyMemory) {
+  std::vector<float> memory(40);
+  const std::int64_t shape[] = {2, 2, 1, 10};
+  DLManagedTensorVersioned managed{};
+  managed.major = 1;
+  managed.flags = dlpack::kReadOnly;
+  managed.tensor = test::tensor_of(memory, shape);
+  gantry_value whole{};
+  expect_ok(done([&](gantry_status* status) {
+    return embed().dlpack_import(runtime.get(), &managed, nullptr, &whole, status);
+  }));
+  std::vector<Value> views = {Value::adopt(whole)};
+  gantry_tensor row = image(0);
+
+  for (int depth = 1; depth <= 3; ++depth) {
+    gantry_tensor part = *views.back().tensor();
+    if (depth <= 2) {
+      --part.ndim;
+      ++part.shape;
+      part.strides = nullptr;
+    }
+    gantry_value view{};
+    ASSERT_EQ(host->tensor_view(host, &part, views.back().object(), 0, &view, nullptr), GANTRY_OK);
+    views.push_back(Value::adopt(view));
+    void* made = nullptr;
+    expect_ok(done([&](gantry_status* status) {
+      return embed().dlpack_export(runtime.get(), view.object, 1u << 16, nullptr, &made, status);
+    }));
+    auto& exported = *static_cast<DLManagedTensorVersioned*>(made);
+    EXPECT_EQ(exported.flags, dlpack::kReadOnly) << depth;
+    exported.deleter(&exported);
+    if (depth < 2) continue;
+
+    expect_error(run_with(tensor_ref_value(&row), view), Code::invalid, "READ_ONLY",
+                 "element 0 of outputs is read-only");
+  }
+  EXPECT_THAT(memory, ::testing::Each(0.0f));
 }
 
 // Columns of a transposed image, one after the other.

@@ -47,6 +47,32 @@ TEST_F(EmbedMachine, UsesAnAlignedTensorInPlaceAndCopiesAnother) {
               ElementsAreArray(floats(items_of(first.get())[0])));
 }
 
+// Code of v0.10 and later loads 64 bytes at once.
+TEST_F(EmbedMachine, UsesTensorsInPlaceAtMultiplesOf64BytesOnly) {
+  const ObjectRef model = model_of("relax/cnn_dyn_llvm.so");
+  const Value whole = golden_tensor("relax/cnn_dyn_llvm.npz", "c1_a0"),
+              expected = golden_tensor("relax/cnn_dyn_llvm.npz", "c1_r");
+  alignas(128) std::uint8_t memory[512 + 128];
+
+  for (const std::size_t at : {0, 4, 16, 32, 64, 96}) {
+    gantry_tensor moved = *whole.tensor();
+    moved.data = memory + at;
+    std::memcpy(moved.data, whole.tensor()->data, 512);
+    gantry_value input{};
+    StatusBuffer status;
+    ASSERT_EQ(embed().tensor_foreign(runtime.get(), &moved, 512, 0, nullptr, nullptr, &input,
+                                     status.get()),
+              GANTRY_OK);
+    std::uint64_t copied = 1;
+
+    const Value result = call(model, {}, Value::adopt(input), &copied);
+
+    EXPECT_EQ(copied, at % 64 == 0 ? 0u : 512u) << at;
+    EXPECT_THAT(floats(items_of(result.get())[0]).subspan(0, 20),
+                ::testing::Pointwise(::testing::FloatNear(1e-5f), floats(expected.get())));
+  }
+}
+
 TEST_F(EmbedMachine, ReturnsNoMemoryOfAnInput) {
   const ObjectRef model = model_of("relax/instr_copy10.so");
   const Value input = golden_tensor("relax/instr_copy10.npz", "c0_a0");

@@ -17,13 +17,15 @@ using test::embed;
 using test::expect_error;
 using test::expect_ok;
 
-// A runtime with the accelerator, whose device has streams.
+// A runtime with graphs and the accelerator, whose device has streams.
 class EmbedStream : public ::testing::Test {
  protected:
   EmbedStream() {
-    test::BuiltPlugins built;
-    built.directory = (test::build_tree() / "tests/conformance/plugins.d").string();
-    built.path = bytes_of(built.directory);
+    test::BuiltPlugins built("graph");
+    const std::string accelerator = (test::build_tree() / "tests/conformance/plugins.d").string();
+    const gantry_bytes paths[] = {built.path, bytes_of(accelerator)};
+    built.options.plugin_paths = paths;
+    built.options.plugin_path_count = 2;
     runtime = test::new_runtime(&built.options).value();
     host = embed().host(runtime.get());
     expect_ok(done([&](gantry_status* status) {
@@ -293,6 +295,44 @@ TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInTheDefaultStream) {
   imported = Value::adopt(gantry_value{made.get()});
   gantry_retain(made.object());
   EXPECT_EQ(ends_of_import({}), std::vector<float>({6.5f, 6.5f}));
+}
+
+// The same for runs of a model, in both directions and without a stream.
+TEST_F(ProducedTensor, OfAModelIsCompleteWhenItsNextRunIsInAnotherStream) {
+  const ObjectRef model =
+      test::new_model(
+          test::load(runtime, test::golden("tvm-0.12/digits_mlp_llvm.so").string()).value())
+          .value();
+  std::vector<float> memory(64);
+  const std::int64_t shape[] = {1, 64};
+  gantry_tensor image = test::tensor_of(memory, shape);
+  const auto run_in = [&](const ObjectRef& stream) {
+    const gantry_value input = tensor_ref_value(&image);
+    gantry_value output{};
+    gantry_run run{};
+    run.struct_size = sizeof run;
+    run.inputs = &input;
+    run.input_count = 1;
+    run.outputs = &output;
+    run.output_count = 1;
+    run.stream = stream.get();
+    expect_ok(test::run(model, run));
+    (void)Value::adopt(output);
+  };
+  const ObjectRef first = stream(device).value(), second = stream(device).value();
+  imported = Value::adopt(gantry_value{made.get()});
+  gantry_retain(made.object());
+  run_in(first);
+  float last = 1.5f;
+
+  for (const auto& [before, next] : {std::pair(&first, &second), {&second, &first}}) {
+    produce(*before, ++last);
+    run_in(*next);
+    EXPECT_EQ(ends_of_import(*next), std::vector<float>({last, last}));
+  }
+  produce(first, ++last);
+  run_in({});
+  EXPECT_EQ(ends_of_import({}), std::vector<float>({last, last}));
 }
 
 }  // namespace
