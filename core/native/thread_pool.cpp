@@ -181,19 +181,22 @@ void ThreadPool::work(Worker& worker, std::int32_t task) {
 }
 
 void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
-  // The task has ended also if pthread_cancel() unwinds it.
+  // The task has ended also if pthread_cancel() unwinds it. On a thread that must last, its results
+  // would be missing, which the other tasks must not find.
   struct Ending {
     Barrier& barrier;
-    ~Ending() { barrier.leave(); }
+    const int exceptions = std::uncaught_exceptions();
+    bool has_returned = false;
+    ~Ending() {
+      const bool is_unwound = !has_returned && std::uncaught_exceptions() == exceptions;
+      if (is_unwound && is_thread_kept())
+        end_for_thread("code of a model or a plugin", "a thread of the pool");
+      barrier.leave();
+    }
   };
-  const Ending ending{barrier_};
-  try {
-    launch.body(launch.data, task, launch.tasks);
-  } catch (abi::__forced_unwind&) {
-    // Before the other tasks learn that this one has ended: its results are missing.
-    if (is_thread_kept()) end_for_thread("code of a model or a plugin", "a thread of the pool");
-    throw;
-  }
+  Ending ending{barrier_};
+  launch.body(launch.data, task, launch.tasks);
+  ending.has_returned = true;
 }
 
 bool ThreadPool::try_run(std::int32_t tasks, Body body, void* data) {

@@ -433,6 +433,27 @@ TEST_F(Pack, WritesToAPipeAfterItsTemporaryFilesAreRemoved) {
   EXPECT_THAT(files_out(), ::testing::UnorderedElementsAre("model.so", "pipe"));
 }
 
+// Another user could replace the compiler's files beside the output.
+TEST_F(Pack, CompilesElsewhereIfOthersCanReplaceTheDirectoryOfTheOutput) {
+  const Recipe recipe = parse_recipe(recipe_text, "r.yaml", in()).value();
+  ASSERT_TRUE(pack(recipe, target()).ok());
+  const TempDir temporary, shared;
+  fs::permissions(shared.path(), fs::perms::all);
+  test::write_file(in() / "cc", "#!/bin/sh\necho $TMPDIR > tmpdir\nexec /usr/bin/cc \"$@\"\n");
+  fs::permissions(in() / "cc", fs::perms::owner_all);
+  PackOptions options;
+  options.temporary = temporary.path();
+  options.programs.compiler = {(in() / "cc").native()};
+
+  const Status packed = pack(recipe, shared / "model.so", options);
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  EXPECT_THAT(test::file_text(in() / "tmpdir"),
+              StartsWith((temporary / ".gantry-pack.so.").native()));
+  EXPECT_EQ(test::read_file(shared / "model.so"), test::read_file(target()));
+  EXPECT_TRUE(fs::is_empty(temporary.path()));
+}
+
 TEST_F(Pack, WritesNothingToAPipeAfterAFailure) {
   const Recipe recipe = parse_recipe(with("twice.c", "bad.c"), "r.yaml", in()).value();
   const TempDir temporary;

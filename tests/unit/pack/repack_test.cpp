@@ -106,6 +106,27 @@ TEST_F(RepackFile, IsNotWrittenIfItCannotBeVerified) {
   EXPECT_TRUE(fs::is_empty(temp_ / "out"));
 }
 
+// What is verified runs.
+TEST_F(RepackFile, IsVerifiedElsewhereIfOthersCanReplaceItsDirectory) {
+  fs::create_directory(temp_ / "temporary");
+  fs::permissions(temp_ / "out", fs::perms::all);
+  RepackOptions options;
+  options.form = PackForm::container;
+  options.temporary = temp_ / "temporary";
+  fs::path seen;
+  options.verify = [&](const fs::path& path) -> Status {
+    seen = path.parent_path().parent_path();
+    return {};
+  };
+
+  const auto report = repack(options);
+
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(seen, temp_ / "temporary");
+  EXPECT_EQ(test::read_file(temp_ / "out/b.bin"), test::read_file(temp_ / "a.bin"));
+  EXPECT_TRUE(fs::is_empty(temp_ / "temporary"));
+}
+
 TEST_F(RepackFile, IsNotWrittenIfItsSourceChanges) {
   RepackOptions options;
   options.form = PackForm::container;
