@@ -109,17 +109,17 @@ Result<std::shared_ptr<const MappedFile>> gunzip(std::span<const std::uint8_t> b
                                                  const std::filesystem::path& directory,
                                                  std::uint64_t limit) {
   Descriptor file(-1);
+  std::string name = (directory / ".gunzip.XXXXXX").native();
   {
     // not O_TMPFILE, which not every file system has
     const SignalsBlocked blocked;
-    std::string name = (directory / ".gunzip.XXXXXX").native();
     file = Descriptor(::mkostemp(name.data(), O_CLOEXEC));
     if (!file) return cannot_write(directory, errno);
     ::unlink(name.c_str());
   }
   GANTRY_CHECK(inflate_to(file.get(), bytes, limit,
                           [&](int number) { return cannot_write(directory, number); }));
-  return MappedFile::open(concat("/proc/self/fd/", file.get()));
+  return MappedFile::adopt(std::move(file), name);
 }
 
 Result<std::shared_ptr<const MappedFile>> gunzip_to_memory(std::span<const std::uint8_t> bytes,

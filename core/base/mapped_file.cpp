@@ -2,6 +2,7 @@
 #include "core/base/mapped_file.hpp"
 
 #include "core/base/sealed_memory.hpp"
+#include "core/base/system_limit.hpp"
 
 #include <gantry/descriptor.hpp>
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 namespace gantry {
 namespace {
@@ -60,7 +60,7 @@ Failure missing(const fs::path& path, int number) {
 }
 
 Failure open_error(const fs::path& path, int number) {
-  const std::string why = std::generic_category().message(number);
+  const std::string why = text_of_errno(number);
   switch (number) {
     case ENOENT:
     case ENOTDIR:
@@ -71,22 +71,18 @@ Failure open_error(const fs::path& path, int number) {
       if (::stat(path.c_str(), &info) == 0) return wrong_kind(path, info.st_mode);
       break;
     }
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return exhausted(path.native(), " cannot be opened: ", why).native("errno", number);
     case ELOOP:
     case ENAMETOOLONG:
       return invalid(path.native(), " cannot be opened: ", why).native("errno", number);
     default:
       break;
   }
-  return unavailable(path.native(), " cannot be opened: ", why).native("errno", number);
+  return fail(code_of_errno(number), path.native(), " cannot be opened: ", why)
+      .native("errno", number);
 }
 
 Failure map_error(const fs::path& path, int number) {
-  const Code code = number == ENOMEM ? Code::exhausted : Code::unavailable;
-  return fail(code, path.native(), " cannot be mapped: ", std::generic_category().message(number))
+  return fail(code_of_errno(number), path.native(), " cannot be mapped: ", text_of_errno(number))
       .native("errno", number);
 }
 

@@ -27,8 +27,15 @@ MappingPair mappings_of(const void* first, const void* second);
 // Returns the linker's record of the library behind a handle of dlopen(); NULL if it reports none.
 link_map* link_map_of(void* handle);
 
-// Returns the mappings of the library behind a handle of dlopen() and of a file; the first one is
-// empty if the linker does not report its address.
-MappingPair mappings_of_library(void* handle, const MappedFile& file);
+// True if /proc is mounted: descriptors have a path, and mappings state their file.
+bool has_proc();
+
+// Compares the library behind a handle of dlopen() with a file that ElfFile::parse() accepts: the
+// kernel's entries of their mappings. Without /proc: the file at the path of `file`, and the bytes
+// of all segments that are readable and not writable.
+//
+// returns  empty: the library is the file; else what differs, for messages
+// costs    as mappings_of(); without /proc O(size of the segments)
+std::string difference_of(void* handle, const MappedFile& file);
 
 }  // namespace gantry

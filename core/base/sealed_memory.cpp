@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/sealed_memory.hpp"
 
+#include "core/base/system_limit.hpp"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
-#include <system_error>
 
 namespace gantry {
 namespace {
@@ -16,9 +17,7 @@ namespace {
 constexpr std::size_t max_name = 200;
 
 Failure memory_error(std::string_view what, int number) {
-  const bool full = number == EMFILE || number == ENFILE || number == ENOMEM || number == ENOSPC;
-  return fail(full ? Code::exhausted : Code::unavailable, "a private copy cannot be ", what, ": ",
-              std::generic_category().message(number))
+  return fail(code_of_errno(number), "a private copy cannot be ", what, ": ", text_of_errno(number))
       .native("errno", number);
 }
 

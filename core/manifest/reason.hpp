@@ -109,6 +109,10 @@ constexpr Reason elf_broken{304, "ELF_BROKEN"};
 constexpr Reason library_missing{305, "LIBRARY_MISSING"};
 constexpr Reason library_path{306, "LIBRARY_PATH"};
 constexpr Reason library_size{307, "LIBRARY_SIZE"};
+// no permission, or an error of the file system
+constexpr Reason library_unreadable{308, "LIBRARY_UNREADABLE"};
+// no descriptor or memory is left; the plugin is tried again
+constexpr Reason exhausted{309, "EXHAUSTED"};
 constexpr Reason wrong_machine{310, "WRONG_MACHINE"};
 constexpr Reason exec_stack{320, "EXEC_STACK"};
 constexpr Reason static_tls{321, "STATIC_TLS"};

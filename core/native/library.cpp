@@ -3,8 +3,11 @@
 
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
+#include "core/base/noexec.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
+#include "core/base/replace_text.hpp"
+#include "core/base/system_limit.hpp"
 #include "core/elf/elf_host.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/format/function_symbol.hpp"
@@ -138,19 +141,43 @@ Status HostLibrary::open_file(const ImportBinding& binding,
   // The linker would also expand the $ of a path.
   const bool is_literal = path().native().find('$') == std::string::npos;
   const bool has_path = !is_private_copy() && !file_->is_copy();
-  GANTRY_CHECK(searches_origin(*elf_) && has_path && is_literal ? open_path(binding)
-                                                                : open_descriptor(binding));
+  const bool by_path = (searches_origin(*elf_) || !has_proc()) && has_path && is_literal;
+  GANTRY_CHECK(by_path ? open_path(binding) : open_descriptor(binding));
   if (binding.is_lazy()) binding.bind(link_map_of(handle_)->l_addr);
   return {};
+}
+
+Failure HostLibrary::open_failure(const ImportBinding& binding, std::string_view text) const {
+  const std::string& own = path().native();
+  if (states_open_files(text)) {
+    return exhausted(own, " cannot be opened: ", text,
+                     "; raise the limit of open files (ulimit -n)")
+        .with_reason("LIBRARY_OPEN");
+  }
+  if (!is_private_copy() && is_on_noexec(file_->descriptor())) {
+    return unavailable(own, " cannot be opened: ", path().parent_path().native(),
+                       " is on a file system that is mounted noexec; copy the file to another one, "
+                       "or load its bytes")
+        .with_reason("LIBRARY_OPEN");
+  }
+  return explain_open_failure(*elf_, binding, own, text);
 }
 
 Status HostLibrary::open_path(const ImportBinding& binding) {
   // dlopen() searches the library path for a name without a slash.
   const std::string& own = path().native();
   const std::string with_slash = path().has_parent_path() ? own : "./" + own;
+  // LinkerFile compares by a path in /proc.
+  if (void* const known =
+          has_proc() ? nullptr : dlopen(with_slash.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
+    dlclose(known);
+    return unavailable(own, " is already open in this process, and a copy of it requires ",
+                       "/proc, which is not mounted; mount /proc")
+        .with_reason("LIBRARY_OPEN");
+  }
   handle_ = dlopen(with_slash.c_str(), flags_of(binding));
-  if (handle_ == nullptr) return explain_open_failure(*elf_, binding, own, last_dlerror());
-  if (mappings_of_library(handle_, *file_).is_one_file()) return {};
+  if (handle_ == nullptr) return open_failure(binding, last_dlerror());
+  if (difference_of(handle_, *file_).empty()) return {};
   return unavailable(own,
                      " is another file than the one that was read: it was replaced during the "
                      "load; load it again")
@@ -161,14 +188,13 @@ Status HostLibrary::open_descriptor(const ImportBinding& binding) {
   const std::string opened = opened_.path();
   handle_ = dlopen(opened.c_str(), flags_of(binding));
   if (handle_ == nullptr) {
-    std::string text = last_dlerror();
+    const std::string text = last_dlerror();
     if (access(opened.c_str(), F_OK) != 0) {
       return unavailable(path().native(), " cannot be opened: ", opened,
                          " does not exist; mount /proc")
           .with_reason("LIBRARY_OPEN");
     }
-    if (text.starts_with(opened)) text.replace(0, opened.size(), path().native());
-    Error error = explain_open_failure(*elf_, binding, path().native(), text);
+    Error error = open_failure(binding, replace_text(text, opened, path().native()));
     if (searches_origin(*elf_)) {
       error.at(is_private_copy() || file_->is_copy() ? "in a private copy of it"
                                                      : "without its path, which contains $",

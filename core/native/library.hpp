@@ -7,8 +7,9 @@
 //
 // The file that was checked is the file that runs: the linker opens its descriptor, not its path. A
 // library whose own search path contains $ORIGIN is opened by its path, because the linker derives
-// $ORIGIN from it; if that opens another file, it is closed and rejected. The code of such a library
-// includes files of its directory that nobody has checked.
+// $ORIGIN from it, and so is every library without /proc; if that opens another file, it is closed
+// and rejected. The code of a library with $ORIGIN includes files of its directory that nobody has
+// checked.
 //
 // The library's variables (context pointers, module context, cached look-ups) belong to one module
 // graph, so each HostLibrary has its own mapping: if the process already has the file open, a copy
@@ -69,8 +70,9 @@ class HostLibrary final : public HostCode {
   // services [in]   its log, and how the linker binds
   // returns  the failures of check_host_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
-  //                       REPLACED_DURING_LOAD, only with $ORIGIN in its search path: the path
-  //                       now names another file
+  //                       LIBRARY_OPEN; REPLACED_DURING_LOAD, only with $ORIGIN in its search path
+  //                       or without /proc: the path now names another file
+  //          exhausted    no descriptor or memory is left
   // thread   any; calls in one process are serialized while the system opens the file
   static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
                                                    std::shared_ptr<const ElfFile> elf,
@@ -113,6 +115,8 @@ class HostLibrary final : public HostCode {
   Status open_path(const ImportBinding& binding);
   // Opens by the descriptor.
   Status open_descriptor(const ImportBinding& binding);
+  // text     [in]   of dlerror()
+  Failure open_failure(const ImportBinding& binding, std::string_view text) const;
   void* address_of(const ElfSymbol& symbol) const;
 
   std::shared_ptr<const MappedFile> file_;

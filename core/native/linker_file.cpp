@@ -2,21 +2,19 @@
 #include "core/native/linker_file.hpp"
 
 #include "core/base/mapping.hpp"
+#include "core/base/system_limit.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 namespace gantry {
 namespace {
 
 Failure duplicate_error(int number) {
-  const bool full = number == EMFILE || number == ENFILE || number == ENOMEM;
-  return fail(full ? Code::exhausted : Code::unavailable,
-              "its descriptor cannot be duplicated: ", std::generic_category().message(number))
+  return fail(code_of_errno(number), "its descriptor cannot be duplicated: ", text_of_errno(number))
       .native("errno", number);
 }
 
@@ -42,7 +40,7 @@ Result<LinkerFile> LinkerFile::copy(std::string_view name, std::span<const std::
 
 Result<bool> LinkerFile::avoid_known_paths(const MappedFile* file) {
   for (int above = 64; void* known = dlopen(path().c_str(), RTLD_LAZY | RTLD_NOLOAD); above *= 2) {
-    const bool is_file = file != nullptr && mappings_of_library(known, *file).is_one_file();
+    const bool is_file = file != nullptr && difference_of(known, *file).empty();
     dlclose(known);
     if (is_file) return false;
     Descriptor moved(fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, above));

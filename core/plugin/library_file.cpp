@@ -28,7 +28,16 @@ Error library_error(Error error, const Manifest& manifest) {
       {"ELF_DATA", &reason::wrong_machine}};
   const auto at = std::find_if(std::begin(reasons), std::end(reasons),
                                [&](const auto& pair) { return pair.first == error.reason; });
-  error.reason = at == std::end(reasons) ? reason::elf_broken.tag : at->second->tag;
+  if (at != std::end(reasons)) {
+    error.reason = at->second->tag;
+  } else if (error.code == Code::exhausted) {
+    error.reason = reason::exhausted.tag;
+  } else if (error.code == Code::unavailable || error.code == Code::invalid) {
+    // of MappedFile, without a reason
+    error.reason = reason::library_unreadable.tag;
+  } else {
+    error.reason = reason::elf_broken.tag;
+  }
   error.at("library \"", manifest.library, "\" of ", manifest.file, ", resolved to ",
            manifest.library_path);
   if (error.reason == reason::library_missing.tag) {

@@ -31,7 +31,8 @@ using FileCheck = std::function<Status(const std::string& file)>;
 //
 // check    [in]   empty: every library may be used
 // returns  the error of `check`, or one with the reason LIBRARY_MISSING, NOT_A_FILE, NOT_ELF,
-//          TRUNCATED, WRONG_MACHINE (32-bit or big-endian), ELF_BROKEN, EXECUTABLE or LIBRARY_SIZE
+//          TRUNCATED, WRONG_MACHINE (32-bit or big-endian), ELF_BROKEN, EXECUTABLE, LIBRARY_SIZE,
+//          LIBRARY_UNREADABLE (no permission) or EXHAUSTED (no descriptor or memory left)
 Result<LibraryFile> open_library_file(const Manifest& manifest, const LibraryCheck& check = {});
 
 }  // namespace gantry

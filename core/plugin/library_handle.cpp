@@ -2,6 +2,9 @@
 #include "core/plugin/library_handle.hpp"
 
 #include "core/base/mapping.hpp"
+#include "core/base/noexec.hpp"
+#include "core/base/replace_text.hpp"
+#include "core/base/system_limit.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/plugin/imports.hpp"
 #include "core/plugin/opened_plugins.hpp"
@@ -95,15 +98,6 @@ Result<std::string> linker_path(const std::string& path, const MappedFile& inspe
   return replaced(Message(path, " is another file than the inspected one"));
 }
 
-// Replaces the linker's path in its message.
-std::string with_path(std::string message, const std::string& linkers, const std::string& path) {
-  for (std::size_t at = 0; (at = message.find(linkers, at)) != std::string::npos;) {
-    message.replace(at, linkers.size(), path);
-    at += path.size();
-  }
-  return message;
-}
-
 }  // namespace
 
 Failure linker_error(const std::string& path, std::string_view message) {
@@ -115,6 +109,10 @@ Failure linker_error(const std::string& path, std::string_view message) {
     return message.substr(at, message.find_first_of(" ,\n", at) - at);
   };
   const std::string_view subject = message.substr(0, message.find(':'));
+  if (states_open_files(message)) {
+    return exhausted(path, ": ", message, "; raise the limit of open files (ulimit -n)")
+        .with_reason(reason::exhausted.tag);
+  }
   if (contains("undefined symbol: ")) {
     return unavailable(path, ": no library defines ", symbol_text(word_after("undefined symbol: ")),
                        ", which ", subject,
@@ -159,8 +157,12 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path, const MappedF
   if (failed || !library.is_loaded()) {
     // Boost reports "bad file descriptor" for every failure, so the linker's message is read first.
     const char* message = dlerror();
-    return linker_error(
-        path, message ? with_path(message, by, path) : "the linker rejects it without a message");
+    Failure error = linker_error(path, message ? replace_text(message, by, path)
+                                               : "the linker rejects it without a message");
+    if (!is_on_noexec(inspected.descriptor())) return error;
+    return std::move(error).at(path.substr(0, path.rfind('/')),
+                               " is on a file system that is mounted noexec, from which no library "
+                               "can be opened");
   }
   void* const handle = library.native();
   const KeptLibrary* const own = KeptFiles::of_process().add({std::move(library), path});
@@ -174,11 +176,11 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path, const MappedF
 void* LibraryHandle::symbol(const char* name) const { return dlsym(handle_, name); }
 
 Status LibraryHandle::confirm(const MappedFile& inspected) const {
-  const MappingPair mappings = mappings_of_library(handle_, inspected);
-  if (mappings.is_one_file()) return {};
+  const std::string difference = difference_of(handle_, inspected);
+  if (difference.empty()) return {};
   if (was_open_) return stale_library(path_, false);
-  return replaced(Message(path_, ": the mapped library is another file (", mappings.first,
-                          ") than the inspected one (", mappings.second, ")"));
+  return replaced(
+      Message(path_, ": the mapped library is another file than the inspected one: ", difference));
 }
 
 }  // namespace gantry

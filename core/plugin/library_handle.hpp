@@ -26,15 +26,14 @@ class LibraryHandle {
   // inspected [in]  the file that must be at `path`
   // returns  unavailable or unsupported with the linker's message and a reason: LIB_NEEDED_MISSING,
   //          SYMBOL_MISSING, VERSION_NEEDED, STATIC_TLS, EXEC_STACK, LINKER; exhausted, reason
-  //          LINKER; REPLACED_DURING_LOAD if another file is at `path`, before its code runs
+  //          EXHAUSTED or LINKER; REPLACED_DURING_LOAD if another file is at `path`, before its code runs
   // thread   one at a time for each runtime
   static Result<LibraryHandle> open(const std::string& path, const MappedFile& inspected);
 
   // Returns NULL if there is no such symbol.
   void* symbol(const char* name) const;
 
-  // Checks that the mapped library is the file that was inspected. Compares the kernel's entries of
-  // both mappings, because some file systems report other device numbers to stat().
+  // Checks that the mapped library is the file that was inspected, see difference_of().
   //
   // returns  unavailable, reason STALE_MAPPED if this process had the library open before open(), as
   //          the linker opens no second file by the same path; otherwise REPLACED_DURING_LOAD

@@ -2,6 +2,7 @@
 #include "core/plugin/linker.hpp"
 
 #include "core/base/mapping.hpp"
+#include "core/base/replace_text.hpp"
 #include "core/manifest/directory.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -118,13 +119,6 @@ bool is_library(const fs::path& path) {
          std::memcmp(bytes.data() + 18, &machine, sizeof machine) == 0;
 }
 
-std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
-
 std::string stem_of(std::string_view soname) {
   const std::size_t at = soname.find(".so");
   return std::string(at == std::string_view::npos ? soname : soname.substr(0, at + 3));
@@ -139,7 +133,7 @@ void each_in_search_path(const ElfFile& library, const std::string& path, Visit&
     const std::size_t colon = std::min(list.find(':'), list.size());
     std::string written(list.substr(0, colon));
     list.remove_prefix(std::min(colon + 1, list.size()));
-    std::string plain = replace_all(replace_all(written, "${ORIGIN}", origin), "$ORIGIN", origin);
+    std::string plain = replace_text(replace_text(written, "${ORIGIN}", origin), "$ORIGIN", origin);
     // Directories relative to the working directory are not searched.
     if (plain.starts_with('/')) visit(std::move(written), std::move(plain));
   }

@@ -174,7 +174,8 @@ Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
                                                    const std::function<void()>& mapped) {
   auto handle = LibraryHandle::open(manifest.library_path, *inspection.file);
   if (!handle.ok()) {
-    if (reason_of(handle.error()) == reason::replaced_during_load)
+    const Reason why = reason_of(handle.error());
+    if (why == reason::replaced_during_load || why == reason::exhausted)
       return std::move(handle).failure();
     // The linker does not report which library needs a missing one, nor where it searched.
     const auto explained = inspect_plugin(manifest, core.abi, Depth::dependencies);

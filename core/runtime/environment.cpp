@@ -141,7 +141,10 @@ std::string library_file() {
   // For the main program the name is argv[0], which need not be a path.
   const char* name = info.dli_fname;
   if (realpath(name, path) == nullptr || name[0] != '/') {
-    if (realpath("/proc/self/exe", path) == nullptr) return {};
+    if (realpath("/proc/self/exe", path) != nullptr) return path;
+    // Without /proc: the path that the kernel was given, which the caller of a secure process chooses.
+    const auto* const executed = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+    if (is_elevated() || executed == nullptr || realpath(executed, path) == nullptr) return {};
   }
   return path;
 }

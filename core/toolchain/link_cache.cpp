@@ -2,6 +2,7 @@
 #include "core/toolchain/link_cache.hpp"
 
 #include "core/base/new_file.hpp"
+#include "core/base/noexec.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/base/text.hpp"
 #include "core/digest/digest.hpp"
@@ -159,6 +160,13 @@ Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const 
   return link_library(job);
 }
 
+// Returns a library from which the linker can map code: itself, or a copy in memory of one on a
+// file system that is mounted noexec.
+Result<std::shared_ptr<const MappedFile>> mappable(std::shared_ptr<const MappedFile> library) {
+  if (!is_on_noexec(library->descriptor())) return library;
+  return MappedFile::copy(library->path(), library->bytes());
+}
+
 }  // namespace
 
 bool is_link_input(const LinkInput& file) {
@@ -206,7 +214,7 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   }
   const Sha256 digest = key.digest();
   const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
-  if (auto cached = cache.find(digest)) return cached;
+  if (auto cached = cache.find(digest)) return mappable(std::move(cached));
 
   auto in_cache = cache.new_directory();
   const bool is_cached = in_cache.ok();
@@ -218,9 +226,9 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
   Descriptor file = CacheDirectory::open_file(output.native());
   if (!file) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
   GANTRY_TRY(auto linked, MappedFile::adopt(std::move(file), name));
-  if (!is_cached) return linked;
+  if (!is_cached) return mappable(std::move(linked));
   auto cached = cache.add(digest, linked->bytes());
-  return cached ? std::move(cached) : std::move(linked);
+  return mappable(cached ? std::move(cached) : std::move(linked));
 }
 
 }  // namespace gantry

@@ -61,6 +61,7 @@ class LinkCache {
   explicit LinkCache(LinkCacheOptions options) : options_(std::move(options)) {}
 
   // Returns the linked library. Without a cache it has no path; its file is removed once it is open.
+  // On a file system that is mounted noexec it is a copy in memory.
   //
   // name     [in]   of the file that has the inputs, for messages and MappedFile::path()
   // files    [in]   at least one, each accepted by is_link_input()

@@ -2,18 +2,18 @@
 #include "core/native/library.hpp"
 
 #include "core/base/log.hpp"
+#include "core/base/mapping.hpp"
 #include "core/native/library_imports.hpp"
 #include "tests/support/elf_builder.hpp"
+#include "tests/support/own_mounts.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
-#include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -467,25 +467,95 @@ TEST_F(HostLibraryTest, ReportsThatNoDescriptorIsLeft) {
   setrlimit(RLIMIT_NOFILE, &before);
   ASSERT_FALSE(opened.ok() || copied.ok());
   EXPECT_EQ(opened.error().code, Code::exhausted);
-  EXPECT_EQ(opened.error().message, "its descriptor cannot be duplicated: Too many open files");
-  EXPECT_EQ(copied.error().message, "a private copy cannot be made: Too many open files");
+  EXPECT_EQ(opened.error().message,
+            "its descriptor cannot be duplicated: Too many open files; "
+            "raise the limit of open files (ulimit -n)");
+  EXPECT_EQ(copied.error().message,
+            "a private copy cannot be made: Too many open files; raise the "
+            "limit of open files (ulimit -n)");
 }
 
-TEST_F(HostLibraryTest, RequiresProc) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        mount("none", "/proc", "tmpfs", 0, nullptr) != 0) {
-      _exit(2);
-    }
-    const std::string message = error_of(fixture("packed.so")).message;
-    _exit(message.ends_with(" does not exist; mount /proc") ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "mounting a file system is not permitted";
+TEST_F(HostLibraryTest, IsOpenedByItsPathWithoutProc) {
+  test::expect_with_mount("/proc", 0, [&]() -> std::string {
+    const auto library = world.open(fixture("packed.so"));
+    if (!library.ok()) return library.error().message;
+    if ((*library)->function("count_calls") == nullptr) return "function is missing";
+    const auto again = world.open(fixture("packed.so"));
+    if (again.ok()) return "two graphs share the library's variables";
+    const bool is_right = again.error().message.text().ends_with(
+        "packed.so is already open in this process, and a copy of it requires /proc, which is not "
+        "mounted; mount /proc");
+    return is_right ? "" : again.error().message;
+  });
+}
 
-  EXPECT_EQ(status, 0);
+TEST_F(HostLibraryTest, InMemoryRequiresProc) {
+  test::expect_with_mount("/proc", 0, [&]() -> std::string {
+    const auto file = *MappedFile::copy("packed.so", test::read_file(fixture("packed.so")));
+    const auto elf = std::make_shared<const ElfFile>(ElfFile::parse(file).value());
+    const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
+    if (library.ok()) return "it is opened";
+    return library.error().message.text().ends_with(" does not exist; mount /proc")
+               ? ""
+               : library.error().message;
+  });
+}
+
+TEST_F(ReplacedHostLibrary, IsRejectedWithoutProc) {
+  read("packed.so", "main_dangling.so");
+  std::filesystem::rename(other, path);
+  test::expect_with_mount("/proc", 0, [&]() -> std::string {
+    const auto library = open_read_file();
+    if (library.ok()) return "it is opened";
+    return library.error().reason == "REPLACED_DURING_LOAD" ? "" : library.error().message;
+  });
+}
+
+// As after an exchange of the file during the opening only.
+TEST_F(ReplacedHostLibrary, DiffersWithoutProcByAByteOfItsCode) {
+  read("packed.so", "packed.so");
+  auto changed = test::read_file(path);
+  changed[elf->offset_in_file(elf->bytes_of(*elf->find("count_calls")).value())] ^= 1;
+  test::write_file(other, changed);
+  test::expect_with_mount("/proc", 0, [&]() -> std::string {
+    const std::string same = difference_of(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), *file);
+    if (!same.empty()) return same;
+    return difference_of(dlopen(other.c_str(), RTLD_NOW | RTLD_LOCAL), *file) == "its bytes differ"
+               ? ""
+               : "the changed library is taken for the file";
+  });
+}
+
+TEST_F(HostLibraryTest, OnAFileSystemWithoutExecutionIsRefusedByName) {
+  test::expect_with_mount(directory.path().native(), MS_NOEXEC, [&]() -> std::string {
+    std::filesystem::copy_file(fixture("packed.so"), directory / "model.so");
+    const Error error = error_of(directory / "model.so");
+    const std::string expected =
+        concat((directory / "model.so").native(), " cannot be opened: ", directory.path().native(),
+               " is on a file system that is mounted noexec; copy the file to another one, or load "
+               "its bytes");
+    return error.message == expected && error.reason == "LIBRARY_OPEN" ? "" : error.message;
+  });
+}
+
+TEST_F(HostLibraryTest, ReportsThatTheLinkerHasNoDescriptor) {
+  const auto file = *MappedFile::open(fixture("searches_origin.so"));
+  const auto elf = std::make_shared<const ElfFile>(ElfFile::parse(file).value());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // LinkerFile gets the first free number, the linker none.
+  const int next = dup(0);
+  close(next);
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one_more), 0);
+
+  const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
+
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().code, Code::exhausted);
+  EXPECT_THAT(library.error().message,
+              HasSubstr("Too many open files; raise the limit of open files (ulimit -n)"));
 }
 
 // Its number is the next one that a file gets.

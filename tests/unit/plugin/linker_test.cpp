@@ -229,6 +229,8 @@ TEST(LinkerError, IsClassifiedByItsText) {
   const std::tuple<std::string, std::string, Code> cases[] = {
       {"libacme.so.4: cannot open shared object file: No such file or directory",
        "LIB_NEEDED_MISSING", Code::unavailable},
+      {"/p/a.so: cannot open shared object file: Too many open files", "EXHAUSTED",
+       Code::exhausted},
       {"/p/a.so: undefined symbol: acme_init", "SYMBOL_MISSING", Code::unavailable},
       {"/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required by /p/a.so)",
        "VERSION_NEEDED", Code::unavailable},

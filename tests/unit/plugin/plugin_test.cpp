@@ -2,9 +2,12 @@
 #include "core/plugin/plugin.hpp"
 
 #include "core/manifest/reason.hpp"
+#include "tests/support/own_mounts.hpp"
 #include "tests/unit/plugin/world.hpp"
 
 #include <gmock/gmock.h>
+
+#include <sys/resource.h>
 
 namespace gantry {
 namespace {
@@ -199,6 +202,50 @@ TEST(OpenPlugin, RejectsAFileThatReplacedALoadedOne) {
   EXPECT_EQ(plugin.error().code, Code::unavailable);
   EXPECT_EQ(plugin.error().reason, "STALE_MAPPED");
   EXPECT_EQ(plugin.error().message, test::other_file_text(world.library("good").string()));
+}
+
+TEST(OpenPlugin, OpensALibraryWithoutProc) {
+  World world;
+  world.add("good", "good");
+  test::expect_with_mount("/proc", 0, [&]() -> std::string {
+    const auto plugin = open_plugin(world.manifest("good"), core_info());
+    return plugin.ok() ? "" : plugin.error().message;
+  });
+}
+
+TEST(OpenPlugin, NamesAFileSystemWithoutExecution) {
+  World world;
+  std::filesystem::create_directory(world.path() / "good");
+  test::expect_with_mount((world.path() / "good").string(), MS_NOEXEC, [&]() -> std::string {
+    world.add("good", "good");
+    const auto plugin = open_plugin(world.manifest("good"), core_info());
+    if (plugin.ok()) return "it is opened";
+    const std::string& text = plugin.error().message;
+    return text.find(concat((world.path() / "good").string(),
+                            " is on a file system that is mounted noexec")) != std::string::npos
+               ? ""
+               : text;
+  });
+}
+
+TEST(OpenPlugin, ReportsThatNoDescriptorIsLeftAndOpensTheLibraryLater) {
+  World world;
+  world.add("good", "good");
+  const Manifest manifest = world.manifest("good");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit standard_only{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &standard_only), 0);
+
+  const auto plugin = open_plugin(manifest, core_info());
+
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().code, Code::exhausted);
+  EXPECT_EQ(plugin.error().reason, "EXHAUSTED");
+  EXPECT_THAT(plugin.error().message,
+              HasSubstr(" cannot be opened: Too many open files; raise the limit of open files"));
+  EXPECT_TRUE(open_plugin(manifest, core_info()).ok());
 }
 
 TEST(OpenPlugin, OpensARenamedLibraryAndALink) {

@@ -90,7 +90,8 @@ TEST(LoadBytes, ReportsThatNoDescriptorIsLeft) {
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code, Code::exhausted);
   EXPECT_EQ(module.error().message,
-            "a private copy cannot be made: Too many open files\n  while loading digits.so");
+            "a private copy cannot be made: Too many open files; raise the limit of open files "
+            "(ulimit -n)\n  while loading digits.so");
 }
 
 TEST(LoadBytes, OpensNoFileOfTheNameForALibraryThatSearchesItsDirectory) {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/toolchain/link_cache.hpp"
 
+#include "core/base/noexec.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/toolchain/cached_libraries.hpp"
 #include "core/toolchain/link.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/own_mounts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +115,21 @@ TEST_F(LinkedLibrary, DependsOnContentNameCompilerAndItsArguments) {
 
   EXPECT_EQ(runs(), 5u);
   EXPECT_THAT(files_in(linked()), SizeIs(5));
+}
+
+TEST_F(LinkedLibrary, IsInMemoryIfItsFileSystemIsMountedNoexec) {
+  fs::create_directory(temp_ / "mounted");
+  test::expect_with_mount((temp_ / "mounted").string(), MS_NOEXEC, [&]() -> std::string {
+    LinkCacheOptions there = options();
+    there.directory = (temp_ / "mounted/cache").native();
+    const LinkInput file = input_of("lib0.c", "int one(void) { return 1; }");
+    for (int i = 0; i < 2; ++i) {
+      const auto library = LinkCache(there).link("model.tar", {&file, 1});
+      if (!library.ok()) return library.error().message;
+      if (is_on_noexec((*library)->descriptor()) || !(*library)->is_copy()) return "it is no copy";
+    }
+    return runs() == 1 ? "" : "it is not in the cache";
+  });
 }
 
 TEST_F(LinkedLibrary, LeavesNoFileWithoutACache) {
