@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
 
+#include "missing.hpp"
+
 #include <gantry/host.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 namespace gantry::vulkan {
@@ -60,23 +60,6 @@ Error driver_error(VkResult result, std::string_view call) {
   return fail(code, call, " returns ", name_of_result(result), " (", static_cast<int>(result), ')')
       .with_reason("DRIVER_CALL")
       .native("VULKAN", result);
-}
-
-std::string driver_locations() {
-  std::string text;
-  for (const char* location :
-       {"/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"}) {
-    std::string found;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(location, error)) {
-      if (!found.empty()) found += ", ";
-      found += entry.path().filename().string();
-    }
-    if (found.empty()) found = error ? "missing" : "empty";
-    if (!text.empty()) text += ", ";
-    text += concat(location, " (", found, ')');
-  }
-  return text;
 }
 
 Result<std::unique_ptr<Instance>> Instance::create(const Options& options, Log log) {
@@ -138,10 +121,10 @@ Status Instance::start(const Options& options) {
   }
   const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    return unavailable("no Vulkan driver starts; the loader looks for the manifests of drivers in ",
-                       driver_locations(), ", or where VK_DRIVER_FILES and VK_ICD_FILENAMES point")
-        .with_reason("DRIVER_MISSING")
-        .native("VULKAN", result);
+    Error error = no_driver();
+    error.native_domain = "VULKAN";
+    error.native_code = result;
+    return error;
   }
   if (result != VK_SUCCESS) return driver_error(result, "vkCreateInstance");
   if (!options.validation) return {};

@@ -114,8 +114,4 @@ class Instance {
   std::vector<std::string> left_out_;
 };
 
-// Returns the loader's default directories of driver manifests, with their content:
-// "/etc/vulkan/icd.d (missing), /usr/share/vulkan/icd.d (lvp_icd.x86_64.json)".
-std::string driver_locations();
-
 }  // namespace gantry::vulkan

@@ -41,8 +41,8 @@ const std::array<Kind, 2> kinds = {
          "OCL_ICD_VENDORS points, and finds none"},
     Kind{"vulkan",
          {"VK_ICD_FILENAMES=/nowhere/driver.json", "VK_DRIVER_FILES=/nowhere/driver.json"},
-         "no Vulkan driver starts; the loader looks for the manifests of drivers in "
-         "/etc/vulkan/icd.d ("}};
+         "no Vulkan driver starts; VK_DRIVER_FILES is \"/nowhere/driver.json\", which replaces the "
+         "default directories; \"/nowhere/driver.json\" does not exist"}};
 
 struct Model {
   const char* name;

@@ -100,9 +100,5 @@ TEST(DriverErrors, HaveACodeByResult) {
   EXPECT_EQ(gone.message, "vkQueueSubmit returns VK_ERROR_DEVICE_LOST (-4)");
 }
 
-TEST(DriverLocations, AreListedWithTheirContent) {
-  EXPECT_THAT(driver_locations(), ::testing::HasSubstr("/usr/share/vulkan/icd.d ("));
-}
-
 }  // namespace
 }  // namespace gantry::vulkan::test
