@@ -138,7 +138,9 @@ TEST(DoctorHostCode, RunsOnThisHost) {
 
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out,
-              HasSubstr("\nhost code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n"));
+              HasSubstr("\nhost code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n\n"
+                        "summary: drivers not opened; --probe opens them and checks the "
+                        "payloads\n"));
   EXPECT_EQ(json::parse(run_gantry(document).out)["host_code"],
             json::parse(R"({"machine": "x86-64", "dialect": "packed", "runs": true,
                             "reason": null, "text": ""})"));
@@ -155,6 +157,19 @@ TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
   const json code = json::parse(document.out)["host_code"];
   EXPECT_EQ(code["dialect"], "ffi");
   EXPECT_EQ(code["runs"], true);
+}
+
+// A file for a device may require a driver that this host lacks.
+TEST(DoctorSummary, StatesThatDriversAreNotOpened) {
+  const Args all{"--plugins", built_plugins("graph"), "plugins", "doctor", "--json"};
+  Args artifact = all;
+  artifact.insert(artifact.end(), {"--artifact", model});
+  Args probe = artifact;
+  probe.push_back("--probe");
+
+  EXPECT_EQ(json::parse(run_gantry(artifact).out)["summary"], "drivers not opened");
+  EXPECT_EQ(json::parse(run_gantry(probe).out)["summary"], "runs");
+  EXPECT_EQ(json::parse(run_gantry(all).out)["summary"], nullptr);
 }
 
 TEST(DoctorHostCode, OfAnotherMachineIsRejected) {

@@ -74,6 +74,11 @@ struct Diagnosis {
   bool good() const {
     return plugins.all_served() && host_code.ok() && (!payloads || all_run(*payloads));
   }
+  // Of an artifact. Without a probe, nothing has opened the plugins that serve it, nor their drivers.
+  std::string_view summary() const {
+    if (!good()) return "does not run";
+    return probe ? "runs" : "drivers not opened";
+  }
 };
 
 // An object is linked first; what the library then imports is checked when it is loaded.
@@ -96,6 +101,12 @@ std::string host_code_text(const Artifact& artifact, const Status& runs) {
   const Error& why = runs.error();
   return title + text_line("  REFUSED  ", why.reason, "  ", why.message) +
          text_line("  => loading would FAIL");
+}
+
+std::string summary_text(const Diagnosis& diagnosis) {
+  const bool is_open = diagnosis.good() && !diagnosis.probe;
+  return "\n" + text_line("summary: ", diagnosis.summary(),
+                          is_open ? "; --probe opens them and checks the payloads" : "");
 }
 
 Probe probe_devices(Runtime& runtime, std::vector<Message> excluded) {
@@ -164,6 +175,8 @@ std::string doctor_json(const Diagnosis& diagnosis) {
   return json_document([&](JsonWriter& json) {
     json.field("core", explanation.core);
     write_objects("search", explanation.locations, json, write_location);
+    json.field("summary", diagnosis.artifact ? std::optional<std::string_view>(diagnosis.summary())
+                                             : std::nullopt);
     write_host_code(diagnosis, json);
     write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
@@ -254,6 +267,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis.host_code);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
+    if (diagnosis.artifact) text += summary_text(diagnosis);
     print(text);
   }
   return diagnosis.good() ? kDone : kFailed;
@@ -278,6 +292,7 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   command->footer(
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
       "host code.\n"
+      "Without --probe, no plugin nor driver is opened: a file whose drivers are missing passes.\n"
       "With --json, \"plugins\" has for each id: its manifests with drop-ins, its options with "
       "their\n"
       "sources, and the findings of `gantry plugins check`.\n\n"
