@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/manifest/host_traits.hpp"
 
+#include "core/base/x86_levels.hpp"
 #include "core/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
@@ -41,10 +42,7 @@ HostTraits host_traits() {
   host.libc_version = gnu_get_libc_version();
 #if defined(__x86_64__)
   host.arch = "x86_64";
-  host.isa = {"x86-64-v1"};
-  if (__builtin_cpu_supports("x86-64-v2")) host.isa.push_back("x86-64-v2");
-  if (__builtin_cpu_supports("x86-64-v3")) host.isa.push_back("x86-64-v3");
-  if (__builtin_cpu_supports("x86-64-v4")) host.isa.push_back("x86-64-v4");
+  host.isa = x86_level_names(host_x86_levels());
 #elif defined(__aarch64__)
   host.arch = "aarch64";
   host.isa = {"armv8-a"};

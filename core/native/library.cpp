@@ -9,7 +9,9 @@
 #include "core/base/replace_text.hpp"
 #include "core/base/system_limit.hpp"
 #include "core/elf/elf_host.hpp"
+#include "core/base/x86_levels.hpp"
 #include "core/elf/elf_link.hpp"
+#include "core/elf/elf_x86.hpp"
 #include "core/format/function_symbol.hpp"
 #include "core/native/library_imports.hpp"
 #include "core/native/unread_pages.hpp"
@@ -81,9 +83,16 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
 }
 
 Status check_machine(const ElfFile& elf, std::string_view location) {
-  if (elf.machine() == host_machine()) return {};
-  return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
-                     name_of(host_machine()))
+  if (elf.machine() != host_machine()) {
+    return unavailable(location, " is ", name_of(elf.machine()), ", this host is ",
+                       name_of(host_machine()))
+        .with_reason("BLOB_ARCH");
+  }
+  const std::uint32_t required = required_x86_levels(elf), present = host_x86_levels();
+  if ((required & ~present) == 0) return {};
+  return unavailable(location, " requires ", join(x86_level_names(required & ~present)),
+                     " (its note of GNU properties), this CPU has ", join(x86_level_names(present)),
+                     ": compile it for this CPU or an older one")
       .with_reason("BLOB_ARCH");
 }
 

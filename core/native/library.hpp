@@ -42,11 +42,11 @@ namespace gantry {
 // returns  what it imports from its runtime
 //          malformed    the file is truncated; ELF_DYNAMIC: the linker would crash
 //          unsupported  FILE_KIND not a shared library; TVM_CPP, TVM_SYMBOLS
-//          unavailable  BLOB_ARCH another CPU
+//          unavailable  BLOB_ARCH another CPU, or a level of x86-64 that this one lacks
 Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
                                       std::string_view location);
 
-// Checks that an object, which is linked before it is opened, is for this machine.
+// Checks that a file is for this machine: of an object, which is linked before it is opened, nothing else is checked.
 //
 // returns  unavailable, reason BLOB_ARCH
 Status check_machine(const ElfFile& elf, std::string_view location);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_file.hpp"
 
+#include "core/elf/elf_x86.hpp"
+
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
@@ -426,6 +428,23 @@ TEST(ElfFile, CountsSymbolsByATableBehindTheirStart) {
 
   ASSERT_TRUE(file.ok()) << file.error().message;
   EXPECT_THAT(names_of(*file), ElementsAre("a"));
+}
+
+// Each property is a type, a size, and content that is padded to 8 bytes.
+TEST(ElfX86Levels, AreThoseOfTheNoteOfProperties) {
+  constexpr std::uint32_t properties_note = 5, x86_feature = 0xc0000002, isa_needed = 0xc0008002;
+  const auto levels_of = [&](const std::vector<std::uint32_t>& content) {
+    const auto bytes = std::as_bytes(std::span(content));
+    const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const auto file = ElfBuilder().note("GNU", properties_note, {first, bytes.size()}).build();
+    return required_x86_levels(ElfFile::parse(file).value());
+  };
+
+  EXPECT_EQ(levels_of({x86_feature, 4, 3, 0, isa_needed, 4, 0b111, 0}), 0b111u);
+  EXPECT_EQ(levels_of({x86_feature, 4, 3, 0}), 0u);
+  EXPECT_EQ(levels_of({isa_needed, 4}), 0u);
+  EXPECT_EQ(levels_of({x86_feature, UINT32_MAX, isa_needed, 4, 0b111, 0}), 0u);
+  EXPECT_EQ(required_x86_levels(ElfFile::parse(ElfBuilder().build()).value()), 0u);
 }
 
 }  // namespace

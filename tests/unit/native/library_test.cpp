@@ -62,6 +62,26 @@ TEST_F(HostLibraryTest, RejectsAnotherCpuWithBothNames) {
             (directory / "patched.so").native() + " is aarch64, this host is x86-64");
 }
 
+// The system's linker refuses the level, too. No CPU has this one.
+TEST_F(HostLibraryTest, RejectsALevelOfItsCpuThatThisOneLacks) {
+  const std::uint32_t property[] = {0xc0008002, 4, 0b10001, 0};
+  const auto bytes = std::as_bytes(std::span(property));
+  const auto library =
+      test::ElfBuilder()
+          .note("GNU", 5, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()})
+          .build();
+
+  const auto checked = check_host_code(ElfFile::parse(library).value(), {}, "file");
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::unavailable);
+  EXPECT_EQ(checked.error().reason, "BLOB_ARCH");
+  EXPECT_THAT(
+      checked.error().message.text(),
+      ::testing::StartsWith("file requires x86-64-v5 (its note of GNU properties), this CPU has "
+                            "x86-64-v1"));
+}
+
 TEST_F(HostLibraryTest, RejectsAProgram) {
   // e_type
   const Error error = error_of(patched(16, {2, 0}));
