@@ -5,6 +5,7 @@
 #include "core/digest/digest.hpp"
 #include "core/mlf/model_library.hpp"
 #include "core/runtime/archive_module.hpp"
+#include "core/runtime/cpu_requirement.hpp"
 #include "core/runtime/graph_files.hpp"
 #include "core/runtime/load.hpp"
 #include "core/runtime/state.hpp"
@@ -37,9 +38,18 @@ Opened open_member(RuntimeState& state, const File& file, const ModelLibrary& ar
   return opened;
 }
 
+// Sources are compiled for this host, whatever target they were generated for.
+void warn_of_other_cpu(const RuntimeState& state, const File& file, const MlfModel& model) {
+  for (const MlfTarget& target : model.targets) {
+    if (const auto unmet = unmet_in_target(target.text, host_has_feature))
+      state.log.warning(Message(file->path().filename().native(), ": ", to_text(*unmet)));
+  }
+}
+
 // Links the objects, or else the sources.
 Result<File> link_code(RuntimeState& state, const File& file, const ModelLibrary& archive,
-                       const MlfModelFiles& files) {
+                       const MlfModel& model, const MlfModelFiles& files) {
+  if (!files.objects.empty()) warn_of_other_cpu(state, file, model);
   const std::vector<std::string>& names = files.objects.empty() ? files.sources : files.objects;
   std::vector<LinkInput> inputs;
   for (const std::string& name : names) inputs.push_back({name, archive.files.find(name)->content});
@@ -94,12 +104,12 @@ Opened open_parts(RuntimeState& state, const File& file, const ModelLibrary& arc
   }
   GANTRY_TRY(parts.payloads, payloads_of(archive, model));
   if (model.is_operator() && parts.payloads.empty()) {
-    GANTRY_TRY(File library, link_code(state, file, archive, files));
+    GANTRY_TRY(File library, link_code(state, file, archive, model, files));
     return open_artifact(state.new_artifact(), std::move(library));
   }
   auto container = model_container(file->path(), parts);
   if (!container.ok()) return std::move(container).failure().at("in ", files.parameters);
-  GANTRY_TRY(File library, link_code(state, file, archive, files));
+  GANTRY_TRY(File library, link_code(state, file, archive, model, files));
   return open_artifact(state.new_artifact(), std::move(library), std::move(*container));
 }
 

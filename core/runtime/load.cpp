@@ -13,6 +13,7 @@
 #include "core/native/linked_code.hpp"
 #include "core/runtime/archived_model.hpp"
 #include "core/runtime/artifact_file.hpp"
+#include "core/runtime/cpu_requirement.hpp"
 #include "core/runtime/graph_files.hpp"
 #include "core/runtime/payload.hpp"
 #include "core/runtime/state.hpp"
@@ -163,6 +164,8 @@ class Loading {
     }
     if (!options_.allow_executable_stack)
       GANTRY_CHECK(check_stack(*artifact_->elf, artifact_->file->path().native()));
+    if (const auto unmet = unmet_cpu_requirement(*artifact_->elf))
+      state_.log.warning(Message(artifact_->name, ": ", to_text(*unmet)));
     const Span span(state_.trace.get(), "dlopen", "load");
     GANTRY_TRY(std::shared_ptr<HostCode> library,
                HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host,

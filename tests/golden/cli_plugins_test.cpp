@@ -159,6 +159,30 @@ TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
   EXPECT_EQ(code["runs"], true);
 }
 
+// Knights Landing has an instruction set that no later CPU has.
+TEST(DoctorHostCode, ForAnotherCpuDoesNotRun) {
+  const TempDir temp;
+  write_file(temp / "f.c",
+             "const char target[] = \"llvm -keys=cpu -mcpu=knl\"; int f(void) { return 0; }\n");
+  write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");
+  const std::string file = (temp / "f.so").string();
+  ASSERT_EQ(run_gantry({"pack", (temp / "f.yaml").string(), "-o", file}).status, 0);
+
+  const Outcome text = run_gantry({"plugins", "doctor", "--artifact", file});
+  const Outcome document = run_gantry({"plugins", "doctor", "--json", "--artifact", file});
+
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.out, HasSubstr("  LACKS    it is compiled for "));
+  EXPECT_THAT(text.out, HasSubstr("avx512er"));
+  EXPECT_THAT(text.out, HasSubstr("(-mcpu=knl), which this CPU lacks"));
+  EXPECT_THAT(text.out, EndsWith("\nsummary: does not run\n"));
+  EXPECT_THAT(text.out, Not(HasSubstr("RUNS")));
+  const json found = json::parse(document.out);
+  EXPECT_EQ(found["summary"], "does not run");
+  EXPECT_EQ(found["host_code"]["runs"], false);
+  EXPECT_EQ(found["host_code"]["reason"], "BLOB_ARCH");
+}
+
 // A file for a device may require a driver that this host lacks.
 TEST(DoctorSummary, StatesThatDriversAreNotOpened) {
   const Args all{"--plugins", built_plugins("graph"), "plugins", "doctor", "--json"};

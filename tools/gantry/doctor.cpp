@@ -14,6 +14,7 @@
 #include "core/native/library.hpp"
 #include "core/plugin/unclaimed.hpp"
 #include "core/probe/prober.hpp"
+#include "core/runtime/cpu_requirement.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/runtime/type_keys.hpp"
 
@@ -68,11 +69,13 @@ struct Diagnosis {
   std::shared_ptr<const Artifact> artifact;
   // whether this host can run the artifact's host code, which requires no plugin
   Status host_code;
+  // instruction sets that this CPU lacks
+  std::optional<CpuRequirement> unmet;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
 
   bool good() const {
-    return plugins.all_served() && host_code.ok() && (!payloads || all_run(*payloads));
+    return plugins.all_served() && host_code.ok() && !unmet && (!payloads || all_run(*payloads));
   }
   // Of an artifact. Without a probe, nothing has opened the plugins that serve it, nor their drivers.
   std::string_view summary() const {
@@ -89,11 +92,14 @@ Status host_code_status(const Artifact& artifact) {
   return runs.ok() ? check_stack(*artifact.elf, "it") : Status(runs.error());
 }
 
-std::string host_code_text(const Artifact& artifact, const Status& runs) {
+std::string host_code_text(const Artifact& artifact, const Diagnosis& diagnosis) {
+  const Status& runs = diagnosis.host_code;
   const std::string title = "\n" + text_line("host code ", artifact.name);
   if (artifact.elf == nullptr) {
     return title + "  ABSENT   the file is a container without it\n";
   }
+  if (runs.ok() && diagnosis.unmet)
+    return title + text_line("  LACKS    ", to_text(*diagnosis.unmet));
   if (runs.ok()) {
     return title + text_line("  RUNS     ", name_of(artifact.elf->machine()), ", ",
                              name_of(artifact.container.facts.dialect), " dialect");
@@ -137,7 +143,11 @@ void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
     return json.field("host_code", nullptr);
   }
   const Artifact& artifact = *diagnosis.artifact;
-  const Error* const why = diagnosis.host_code.ok() ? nullptr : &diagnosis.host_code.error();
+  const Error lacking =
+      diagnosis.unmet ? unavailable(to_text(*diagnosis.unmet)).with_reason("BLOB_ARCH") : Error();
+  const Error* const why = !diagnosis.host_code.ok() ? &diagnosis.host_code.error()
+                           : diagnosis.unmet         ? &lacking
+                                                     : nullptr;
   json.begin_object("host_code");
   json.field("machine", name_of(artifact.elf->machine()));
   json.field("dialect", name_of(artifact.container.facts.dialect));
@@ -229,6 +239,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     const Artifact& artifact = *diagnosis.artifact;
     required = requirements_of(artifact);
     diagnosis.host_code = host_code_status(artifact);
+    if (artifact.elf != nullptr) diagnosis.unmet = unmet_cpu_requirement(*artifact.elf);
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = installed.set();
@@ -264,7 +275,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     print(doctor_json(diagnosis));
   } else {
     std::string text = to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
-    if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis.host_code);
+    if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     if (diagnosis.artifact) text += summary_text(diagnosis);
