@@ -133,7 +133,17 @@ TEST_F(EmbedModel, RunsOnTheDevicesThatAreNamed) {
   EXPECT_TRUE(signature(model).ok());
 }
 
-TEST_F(EmbedModel, RefusesDevices) {
+// Without the plugins whose drivers the list of devices would open.
+class EmbedModelOfGraph : public test::Embedded {
+ protected:
+  EmbedModelOfGraph() : Embedded("graph") {}
+};
+class EmbedModelOfRelax : public test::Embedded {
+ protected:
+  EmbedModelOfRelax() : Embedded("relax") {}
+};
+
+TEST_F(EmbedModelOfRelax, RefusesDevices) {
   const auto module = test::load(runtime, test::golden("relax/cnn_llvm.so").string());
   ASSERT_TRUE(module.ok()) << module.error().message;
   const auto made = [&](const gantry_model_options& options) {
@@ -154,7 +164,7 @@ TEST_F(EmbedModel, RefusesDevices) {
 }
 
 // An executor of a graph is only created when the model is used.
-TEST_F(EmbedModel, RefusesADeviceThatTheHostLacksAtOnce) {
+TEST_F(EmbedModelOfGraph, RefusesADeviceThatTheHostLacksAtOnce) {
   const auto module = test::load(runtime, test::golden("tvm-0.12/digits_mlp_llvm.so").string());
   ASSERT_TRUE(module.ok()) << module.error().message;
   const gantry_bytes devices[] = {gantry_text("cpu"), gantry_text("cqu:1")};
@@ -166,9 +176,8 @@ TEST_F(EmbedModel, RefusesADeviceThatTheHostLacksAtOnce) {
   const auto model = test::new_model(*module, &options);
 
   ASSERT_FALSE(model.ok());
-  EXPECT_THAT(model.error().message.text(),
-              ::testing::StartsWith("device \"cqu:1\" is not there, did you mean \"cpu\"; this "
-                                    "host has: cpu"));
+  EXPECT_EQ(model.error().message.text(),
+            "device \"cqu:1\" is not there, did you mean \"cpu\"; this host has: cpu");
 }
 
 TEST_F(EmbedModel, RefusesUnknownFlagsAndSizes) {
