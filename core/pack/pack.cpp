@@ -159,6 +159,20 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
   return modules;
 }
 
+// Has each payload added to a report when it is written, which is in the order of the entries.
+void record_payloads(std::vector<ContainerModule>& modules, PackReport& report) {
+  for (ContainerModule& module : modules) {
+    if (module.type_key.empty()) continue;
+    module.write_payload = [write = std::move(module.write_payload), type_key = module.type_key,
+                            &report](Pieces& out) -> Status {
+      const std::uint64_t begin = out.offset();
+      GANTRY_CHECK(write(out));
+      report.modules.push_back({type_key, out.offset() - begin});
+      return {};
+    };
+  }
+}
+
 // Checks that releases of the generation know the modules, as repack does.
 Status check_type_keys(const Recipe& recipe, ContainerForm generation) {
   const auto check = [&](std::string_view type_key, const std::string& location) -> Status {
@@ -274,6 +288,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       return invalid("a system library is linked into a program; expected form object or source");
     }
     GANTRY_TRY(OutputFile file, OutputFile::open(output, input_files(recipe, options.inputs)));
+    if (options.uses_standard_output && file.is_standard_output())
+      return invalid("standard output is used twice, by --output and --json");
     GANTRY_CHECK(check_replaced(file, options.form));
     GANTRY_CHECK(check_sources(recipe));
     GANTRY_CHECK(check_type_keys(recipe, options.generation));
@@ -296,13 +312,20 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
                                 .kinds = options.kinds,
                                 .open_plugin = options.open_generator,
                                 .warn = options.warn};
-    const std::vector<ContainerModule> modules =
+    std::vector<ContainerModule> modules =
         module_graph(recipe, graph_part, generators, options.generation);
+    PackReport written;
     // Host code alone needs no container.
     std::optional<Pieces> container;
     if (modules.size() > 1) {
+      record_payloads(modules, written);
       GANTRY_TRY(container, write_container(modules, options.generation));
+      written.bytes = container->size();
+      // Host code has no payload. Its parent is before it, and its children follow.
+      written.modules.insert(written.modules.begin() + (graph_part != nullptr ? 1 : 0),
+                             {std::string(library_key), 0});
     }
+    if (options.report != nullptr) *options.report = written;
     const auto report_container = [&] {
       if (!container) return;
       report("writing a container of ", human_size(container->size()), ", ", modules.size(),

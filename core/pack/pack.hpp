@@ -22,6 +22,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gantry {
 
@@ -39,6 +41,20 @@ enum class PackForm : std::uint8_t {
 
 // OutputFile::check_replaces() for the files of a form.
 Status check_replaced(const OutputFile& output, PackForm form);
+
+struct PackedModule {
+  std::string type_key;
+  // of the payload
+  std::uint64_t bytes = 0;
+};
+
+// What was written.
+struct PackReport {
+  // of the container; 0: host code needs none
+  std::uint64_t bytes = 0;
+  // its entries, in order
+  std::vector<PackedModule> modules;
+};
 
 struct PackOptions {
   PackForm form = PackForm::library;
@@ -60,6 +76,10 @@ struct PackOptions {
   std::function<void(const Message&)> warn;
   // Receives a line at the start of each step: "compiling 3 sources".
   std::function<void(std::string_view)> progress;
+  // Written before the artifact is. NULL: nobody needs it. Borrowed.
+  PackReport* report = nullptr;
+  // The caller prints to standard output: an output that goes there is refused.
+  bool uses_standard_output = false;
   // further files that the output must not replace
   InputFiles inputs;
   // The directory of temporary files if the output is a stream, or if another user can change its

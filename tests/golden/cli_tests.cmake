@@ -56,7 +56,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
     LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
   gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
-  gantry_add_test(cli_output LABELS cli SOURCES cli_output_test.cpp
+  gantry_add_test(cli_output LABELS cli SOURCES cli_output_test.cpp cli_pack_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   gantry_add_test(cli_pages LABELS cli SOURCES cli_pages_test.cpp LIBRARIES gantry_cli_command gantry_arrays)
   gantry_add_test(cli_lock LABELS cli SOURCES cli_lock_test.cpp

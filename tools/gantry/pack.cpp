@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/pack.hpp"
 
+#include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/status_line.hpp"
@@ -26,6 +27,7 @@ struct RecipeOptions {
   std::string generation = "g3";
   bool system_library = false;
   std::string prefix;
+  bool json = false;
 };
 
 struct NamedForm {
@@ -43,6 +45,29 @@ struct NamedGeneration {
 };
 constexpr NamedGeneration generations[] = {
     {"g3", ContainerForm::g3}, {"g4", ContainerForm::g4}, {"g5", ContainerForm::g5}};
+
+void write_report(const RecipeOptions& options, const PackReport& report,
+                  const std::vector<Message>& warnings) {
+  print(json_document([&](JsonWriter& json) {
+    json.field("file", json_text(options.recipe));
+    json.field("output", json_text(options.output));
+    json.field("form", options.form);
+    json.field("generation", options.generation);
+    json.field("bytes", report.bytes);
+    json.begin_list("modules");
+    for (std::size_t m = 0; m < report.modules.size(); ++m) {
+      json.begin_object();
+      json.field("index", m);
+      json.field("type_key", json_text(report.modules[m].type_key));
+      json.field("size", report.modules[m].bytes);
+      json.end();
+    }
+    json.end();
+    json.begin_list("warnings");
+    for (const Message& text : warnings) json.value(json_text(text.text()));
+    json.end();
+  }));
+}
 
 Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& globals) {
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
@@ -67,11 +92,18 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   }
   StatusLine line(globals.quiet);
   how.progress = [&line](std::string_view step) { line.show(escaped(step)); };
+  std::vector<Message> warnings;
   how.warn = [&](const Message& text) {
     line.erase();
     if (!globals.quiet) warn(text);
+    warnings.push_back(text);
   };
+  PackReport report;
+  how.report = &report;
+  how.uses_standard_output = options.json;
   GANTRY_CHECK(pack(recipe, options.output, how));
+  line.erase();
+  if (options.json) write_report(options, report, warnings);
   return kDone;
 }
 
@@ -108,6 +140,7 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   add_text(*command, "--symbol-prefix", "PREFIX", options->prefix,
            "prefix of the symbols of the system library")
       ->needs(system_library);
+  command->add_flag("--json", options->json, "print one JSON document about what is written");
   command->footer(
       "Examples:\n"
       "  gantry pack digits.yaml -o digits.so\n"
