@@ -71,6 +71,38 @@ TEST_F(LockedHost, PrintsTheLockFileWithoutAName) {
   EXPECT_EQ(printed.out, std::string(written.begin(), written.end()));
 }
 
+TEST_F(LockedHost, PrintsTheEntriesAsOneDocument) {
+  const Outcome printed = run({"plugins", "lock", "--json"});
+  EXPECT_FALSE(fs::exists(path("plugins.lock")));
+  const Outcome written = run({"plugins", "lock", "--json", "-o", path("plugins.lock")});
+
+  ASSERT_EQ(printed.status, 0) << printed.err;
+  ASSERT_EQ(written.status, 0) << written.err;
+  const json document = json::parse(printed.out);
+  EXPECT_EQ(document["file"], nullptr);
+  EXPECT_EQ(json::parse(written.out)["file"], path("plugins.lock"));
+  EXPECT_EQ(json::parse(written.out)["plugins"], document["plugins"]);
+  ASSERT_EQ(document["plugins"].size(), 1u);
+  const json& entry = document["plugins"][0];
+  EXPECT_EQ(entry["id"], "gantry.graph");
+  EXPECT_EQ(entry["library"], path("plugins/graph/libgantry_graph.so"));
+  // The lock file has the same fields.
+  const auto bytes = read_file(dir_ / "plugins.lock");
+  const std::string text(bytes.begin(), bytes.end());
+  for (const auto& [field, value] : entry.items())
+    EXPECT_THAT(text, HasSubstr(field + ": ")) << value;
+  EXPECT_THAT(text, HasSubstr(entry["library_sha256"].get<std::string>()));
+  EXPECT_EQ(run({"plugins", "verify"}).status, 0);
+}
+
+TEST_F(LockedHost, UsesStandardOutputOnce) {
+  const Outcome twice = run({"plugins", "lock", "--json", "-o", "-"});
+
+  EXPECT_EQ(twice.status, 1);
+  EXPECT_EQ(twice.out, "");
+  EXPECT_EQ(twice.err, "gantry: standard output is used twice, by --output and --json\n");
+}
+
 TEST_F(LockedHost, RefusesAChangedLibraryAndNamesTheDigests) {
   lock();
   change_library();

@@ -15,6 +15,7 @@
 #include "core/runtime/installed_plugins.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace gantry::cli {
 namespace {
@@ -23,7 +24,9 @@ namespace {
 constexpr std::string_view kUnreadable = "unreadable";
 
 struct LockOptions {
-  std::string output = "-";
+  // empty: standard output, or no file with --json
+  std::string output;
+  bool json = false;
 };
 
 struct VerifyOptions {
@@ -58,8 +61,25 @@ Result<LockEntry> entry_of(const Candidate& candidate) {
       .with_reason(reason::digest.tag);
 }
 
+void write_entry(const LockEntry& entry, JsonWriter& json) {
+  json.field("id", json_text(entry.id));
+  json.field("version", json_text(entry.version));
+  json.field("min_version", json_text(entry.min_version));
+  json.field("manifest", json_text(entry.manifest));
+  json.field("manifest_sha256", entry.manifest_sha256);
+  json.field("library", json_text(entry.library));
+  json.field("library_sha256", entry.library_sha256);
+}
+
 Result<ExitStatus> lock(const LockOptions& options, const Globals& globals) {
-  GANTRY_TRY(OutputFile output, OutputFile::open(options.output, input_files(globals, {})));
+  std::optional<OutputFile> output;
+  if (!options.json || !options.output.empty()) {
+    const std::string path = options.output.empty() ? "-" : options.output;
+    GANTRY_TRY(OutputFile opened, OutputFile::open(path, input_files(globals, {})));
+    if (options.json && opened.is_standard_output())
+      return invalid("standard output is used twice, by --output and --json");
+    output.emplace(std::move(opened));
+  }
   GANTRY_TRY(const Runtime runtime, open_runtime(globals));
   std::vector<LockEntry> entries;
   for (const Candidate& candidate : InstalledPlugins(runtime).set().candidates()) {
@@ -73,9 +93,16 @@ Result<ExitStatus> lock(const LockOptions& options, const Globals& globals) {
   }
   const std::string text = lock_file_text(std::move(entries));
   // A path may be no text that YAML can contain.
-  GANTRY_CHECK(parse_lock_file(text, options.output));
-  GANTRY_CHECK(output.start());
-  GANTRY_CHECK(output.finish(text));
+  GANTRY_TRY(entries, parse_lock_file(text, options.output));
+  if (output) {
+    GANTRY_CHECK(output->start());
+    GANTRY_CHECK(output->finish(text));
+  }
+  if (!options.json) return kDone;
+  print(json_document([&](JsonWriter& json) {
+    json.field("file", text_or_null(options.output));
+    write_objects("plugins", entries, json, write_entry);
+  }));
   return kDone;
 }
 
@@ -148,6 +175,8 @@ void add_plugins_lock(CLI::App& plugins, Invocation& invocation) {
   CLI::App* command =
       plugins.add_subcommand("lock", "write the lock file: all trusted plugins with their digests");
   add_text(*command, "-o,--output", "FILE", options->output, "write to this file; default: stdout");
+  command->add_flag("--json", options->json,
+                    "print the entries as one JSON document, in place of a\nlock file on stdout");
   command->footer(
       "While /etc/gantry/plugins.lock exists, only plugins that it lists are used, and only if "
       "their files are unchanged.\n\n"
