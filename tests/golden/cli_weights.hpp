@@ -7,6 +7,7 @@
 #include "tests/support/array_value.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/npz_file.hpp"
+#include "tests/support/params_file.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/weights.hpp"
 
@@ -104,6 +105,33 @@ class Weights : public ::testing::Test {
     write_file(temp_ / "written.weights/tensor-cache.json",
                nlohmann::json{{"records", {shard}}}.dump());
     return path("written.weights");
+  }
+  // The same weights in a file of NumPy.
+  std::string weights_npz(const std::string& from,
+                          const std::vector<std::pair<std::string, std::string>>& weights) const {
+    std::vector<ArrayValue> arrays;
+    std::vector<NpzItem> items;
+    for (const auto& [name, member] : weights) arrays.push_back(array_in(golden(from), member));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const ArrayHeader& header = arrays[i].header;
+      items.push_back({weights[i].first, header.dtype, header.shape, arrays[i].data});
+    }
+    EXPECT_TRUE(write_npz(path("weights.npz"), items).ok());
+    return path("weights.npz");
+  }
+  // The same as save_param_dict() writes it.
+  std::string weights_params(
+      const std::string& from,
+      const std::vector<std::pair<std::string, std::string>>& weights) const {
+    std::vector<ArrayValue> arrays;
+    std::vector<Param> params;
+    for (const auto& [name, member] : weights) arrays.push_back(array_in(golden(from), member));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const ArrayHeader& header = arrays[i].header;
+      params.push_back({weights[i].first, {header.dtype, header.shape, arrays[i].data}});
+    }
+    write_file(path("weights.params"), params_bytes(params));
+    return path("weights.params");
   }
   // A directory of float32[3] and float32[4].
   std::string named_weights(std::string_view weight, std::string_view bias) const {

@@ -12,6 +12,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+// The inputs of cnn_params_llvm.so, and the arrays of its first call.
+const std::vector<std::pair<std::string, std::string>> cnn_params{{"w1", "c0_a1"}, {"b1", "c0_a2"},
+                                                                  {"w2", "c0_a3"}, {"b2", "c0_a4"},
+                                                                  {"wd", "c0_a5"}, {"bd", "c0_a6"}};
+
 TEST_F(Weights, SetsInputsWithTheNamesOfWeights) {
   const Outcome run = run_vm({mix + ".so", "--function", "main_sep", "--weights",
                               "relax/weights_mix.weights", "--input", "x=" + mix + ".npz:c14_a0",
@@ -19,6 +24,48 @@ TEST_F(Weights, SetsInputsWithTheNamesOfWeights) {
 
   EXPECT_EQ(run.status, 0) << run.err;
   EXPECT_THAT(run.out, StartsWith("output  float32[3, 10]  "));
+}
+
+TEST_F(Weights, AreReadFromFilesOfNamedArrays) {
+  for (const std::string& file : {weights_npz("relax/cnn_params_llvm.npz", cnn_params),
+                                  weights_params("relax/cnn_params_llvm.npz", cnn_params)}) {
+    const Outcome run = run_vm({"relax/cnn_params_llvm.so", "--weights", file, "--input",
+                                "x=relax/cnn_params_llvm.npz:c0_a0", "--expect",
+                                expected("relax/cnn_params_llvm.npz", "c0_r"), "--rtol", "1e-5"});
+
+    EXPECT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\nwithin tolerance of "));
+  }
+}
+
+TEST_F(Weights, OfAFileAreMeasured) {
+  const Outcome bench = bench_vm({"relax/cnn_params_llvm.so", "--repeat", "1", "--weights",
+                                  weights_npz("relax/cnn_params_llvm.npz", cnn_params)});
+
+  EXPECT_EQ(bench.status, 0) << bench.err;
+}
+
+TEST_F(Weights, OfAFileHaveTheTypesOfInputs) {
+  const std::string file = weights_npz("relax/cnn_params_llvm.npz", {{"x", "c0_a2"}});
+
+  const Outcome run = run_vm({"relax/cnn_llvm.so", "--weights", file});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, StartsWith("gantry: weight \"x\" of \"" + file + "\" is float32["));
+  EXPECT_THAT(run.err, HasSubstr("select the file of weights that was made for this model\n"));
+}
+
+TEST_F(Weights, OfAFileHaveNames) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+  header.resize(117, ' ');
+  write_file(path("x.npy"), std::string("\x93NUMPY\x01\0v\0", 10) + header + "\nabcd");
+
+  const Outcome run = run_vm({"relax/cnn_params_llvm.so", "--weights", path("x.npy")});
+
+  EXPECT_EQ(run.err, "gantry: \"" + path("x.npy") +
+                         "\" has an array without a name, expected named weights; --input "
+                         "NAME=FILE.npy passes one array\n  while reading weights of \"" +
+                         path("x.npy") + "\"\n");
 }
 
 TEST_F(Weights, AreReplacedByInputs) {
@@ -141,12 +188,7 @@ TEST_F(Weights, AreMeasured) {
 
 TEST_F(Weights, AreMeasuredWithOtherInputsOfZeros) {
   const Args args{"relax/cnn_params_llvm.so", "--repeat", "1", "--weights",
-                  written_weights("relax/cnn_params_llvm.npz", {{"w1", "c0_a1"},
-                                                                {"b1", "c0_a2"},
-                                                                {"w2", "c0_a3"},
-                                                                {"b2", "c0_a4"},
-                                                                {"wd", "c0_a5"},
-                                                                {"bd", "c0_a6"}})};
+                  written_weights("relax/cnn_params_llvm.npz", cnn_params)};
 
   const Outcome bench = bench_vm(args);
 

@@ -111,7 +111,7 @@ Result<std::vector<NamedTime>> profile_graph(const Module& graph, const ModelFun
 // run_ns   [in]   of a run that is not recorded
 Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, const Globals& globals,
                                                 std::span<const std::string> devices,
-                                                const WeightDirectory* weights,
+                                                const ModelWeights* weights,
                                                 std::span<const ModelInput> inputs, double run_ns) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals, true));
   GANTRY_TRY(const Module loaded, runtime.load(options.file));
@@ -122,7 +122,7 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                             {.devices = {devices.begin(), devices.end()}, .function = function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
   if (weights != nullptr) {
-    GANTRY_TRY(const InputValues values, load_weights(runtime, model, *weights, devices.front()));
+    GANTRY_TRY(const InputValues values, weights->load(runtime, model, devices.front()));
     GANTRY_CHECK(set_values(model, values));
   }
   GANTRY_CHECK(set_inputs(model, inputs));
@@ -217,9 +217,9 @@ Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOpt
 
 Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
   // before the model is loaded, so that a wrong name fails early
-  std::optional<WeightDirectory> weights;
+  std::optional<ModelWeights> weights;
   if (!options.weights.empty()) {
-    GANTRY_TRY(weights, WeightDirectory::open(options.weights));
+    GANTRY_TRY(weights, ModelWeights::open(options.weights));
   }
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   BenchReport report{.file = options.file,
@@ -248,7 +248,7 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   InputValues values;
   if (weights) {
-    GANTRY_TRY(values, load_weights(runtime, *model, *weights, report.devices.front()));
+    GANTRY_TRY(values, weights->load(runtime, *model, report.devices.front()));
     GANTRY_CHECK(set_values(*model, values));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model_weights.hpp"
 
+#include "core/base/mapped_file.hpp"
 #include "tools/gantry/common/model_metadata.hpp"
-#include "tools/gantry/common/weight_names.hpp"
 
 #include "core/runtime/model_state.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
-#include <optional>
+#include <functional>
+#include <map>
+#include <system_error>
 #include <utility>
 
 namespace gantry::cli {
@@ -51,7 +54,7 @@ Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model,
   if (!numbered.empty()) return numbered;
   return invalid("the order of the weights in the tuple ", quoted(input.name), " is unknown: ",
                  metadata ? "the model's metadata list none" : "the model has no metadata",
-                 ", and the directory has ", names.text(),
+                 ", and the ", names.place(), " has ", names.text(),
                  ", none of them param_0; --script passes them by name");
 }
 
@@ -74,13 +77,14 @@ Result<std::vector<InputWeights>> weights_of(const ModelFunction& model, const W
                  " is a tuple or has the name of a weight: ", names.text());
 }
 
-Result<InputValues> values_of(const Runtime& runtime, std::span<const InputWeights> weights) {
-  GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
+using WeightOf = std::function<Result<Any>(const std::string& name)>;
+
+Result<InputValues> values_of(std::span<const InputWeights> weights, const WeightOf& weight_of) {
   InputValues values;
   for (const InputWeights& one : weights) {
     std::vector<Any> items;
     for (const std::string& name : one.names) {
-      GANTRY_TRY(Any item, get(name));
+      GANTRY_TRY(Any item, weight_of(name));
       items.push_back(std::move(item));
     }
     Any value;
@@ -94,33 +98,74 @@ Result<InputValues> values_of(const Runtime& runtime, std::span<const InputWeigh
   return values;
 }
 
-}  // namespace
-
-Result<InputValues> load_weights(Runtime& runtime, const ModelFunction& model,
-                                 const WeightDirectory& directory, const std::string& device) {
-  // before the shards are read
-  auto weights = weights_of(model, WeightNames(directory));
-  if (!weights.ok() && weights.error().code == Code::invalid) {
-    return std::move(weights).failure().at("inputs of ", model.subject(), ": ",
-                                           inputs_text(model.inputs()));
-  }
-  if (!weights.ok()) return std::move(weights).failure();
-  GANTRY_TRY(const gantry_device_id id, runtime.device(device));
+Result<InputValues> load_directory(const Runtime& runtime, const std::string& path,
+                                   gantry_device_id device, std::span<const InputWeights> weights) {
   GANTRY_TRY(const Function load, runtime.function("vm.builtin.tensor_cache.load"));
-  const std::string& path = directory.path.native();
-  auto loaded = load(path, id.type, id.index);
+  auto loaded = load(path, device.type, device.index);
   if (!loaded.ok()) return std::move(loaded).failure().at("while loading ", quoted(path));
-  auto values = values_of(runtime, *weights);
+  GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
+  auto values = values_of(weights, [&](const std::string& name) { return get(name); });
   // The values hold the weights that are used. Tensors in the cache may keep the runtime alive.
   GANTRY_TRY(const Function clear, runtime.function("vm.builtin.tensor_cache.clear"));
   GANTRY_CHECK(clear());
   return values;
 }
 
-std::vector<std::filesystem::path> files_of(const WeightDirectory& directory) {
-  std::vector<std::filesystem::path> files{directory.path / directory.index_name};
-  for (const WeightShard& shard : directory.index.shards)
-    files.push_back(directory.path / shard.path);
+Result<InputValues> load_file(Runtime& runtime, const std::string& path, const std::string& device,
+                              gantry_device_id id, std::span<const InputWeights> weights) {
+  GANTRY_TRY(auto arrays, runtime.read_tensors(path));
+  std::map<std::string, Tensor, std::less<>> tensors;
+  for (auto& [name, tensor] : arrays) tensors.insert_or_assign(std::move(name), std::move(tensor));
+  return values_of(weights, [&](const std::string& name) -> Result<Any> {
+    const auto found = tensors.find(name);
+    if (found == tensors.end())
+      return not_found(quoted(path), " has been replaced and has no weight ", quoted(name));
+    const Tensor& on_cpu = found->second;
+    if (id.type == cpu_device_type) return Any::share(on_cpu);
+    GANTRY_TRY(const Tensor moved, runtime.tensor(on_cpu.shape(), on_cpu.dtype(), device));
+    GANTRY_CHECK(runtime.copy(on_cpu, moved));
+    return Any::share(moved);
+  });
+}
+
+}  // namespace
+
+Result<ModelWeights> ModelWeights::open(const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) {
+    GANTRY_TRY(WeightDirectory directory, WeightDirectory::open(path));
+    WeightNames names(directory);
+    return ModelWeights(path, std::move(names), std::move(directory));
+  }
+  GANTRY_TRY(const auto file, MappedFile::open(path));
+  const auto read_names = [&]() -> Result<WeightNames> {
+    GANTRY_TRY(const ArrayFile arrays, ArrayFile::parse(file->bytes()));
+    return WeightNames::of_file(path, arrays);
+  };
+  auto names = read_names();
+  if (!names.ok()) return std::move(names).failure().at("while reading weights of ", quoted(path));
+  return ModelWeights(path, std::move(*names), std::nullopt);
+}
+
+Result<InputValues> ModelWeights::load(Runtime& runtime, const ModelFunction& model,
+                                       const std::string& device) const {
+  // before the data are read
+  auto weights = weights_of(model, names_);
+  if (!weights.ok() && weights.error().code == Code::invalid) {
+    return std::move(weights).failure().at("inputs of ", model.subject(), ": ",
+                                           inputs_text(model.inputs()));
+  }
+  if (!weights.ok()) return std::move(weights).failure();
+  GANTRY_TRY(const gantry_device_id id, runtime.device(device));
+  return directory_ ? load_directory(runtime, path_, id, *weights)
+                    : load_file(runtime, path_, device, id, *weights);
+}
+
+std::vector<std::filesystem::path> ModelWeights::files() const {
+  if (!directory_) return {path_};
+  std::vector<std::filesystem::path> files{directory_->path / directory_->index_name};
+  for (const WeightShard& shard : directory_->index.shards)
+    files.push_back(directory_->path / shard.path);
   return files;
 }
 

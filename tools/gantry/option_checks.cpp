@@ -26,9 +26,11 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
       ->check(check);
 }
 
-CLI::Option* add_weights(CLI::App& app, std::string& directory) {
-  return add_text(app, "--weights", "DIR", directory,
-                  "directory of weights, for inputs with their names or for a tuple of them");
+CLI::Option* add_weights(CLI::App& app, std::string& path) {
+  return add_text(
+      app, "--weights", "FILE", path,
+      "directory of weights, FILE.npz or FILE.params, for inputs with their names or for "
+      "a tuple of them");
 }
 
 CLI::Validator not_empty() {

@@ -39,8 +39,8 @@ CLI::Option* add_repeatable(CLI::App& app, const std::string& name, const std::s
                             std::vector<std::string>& values, const std::string& description,
                             const CLI::Validator& check = not_empty());
 
-// Adds --weights DIR, see model_weights.hpp.
-CLI::Option* add_weights(CLI::App& app, std::string& directory);
+// Adds --weights FILE, see model_weights.hpp.
+CLI::Option* add_weights(CLI::App& app, std::string& path);
 
 // Accepts the name of an .npy or .npz file, a pipe or device, and "-".
 CLI::Validator array_output();

@@ -97,11 +97,11 @@ std::string run_json(const RunOptions& options, const Finished& done) {
   });
 }
 
-// The files that a run writes, and its directory of weights. They are opened before the model is
+// The files that a run writes, and its weights. They are opened before the model is
 // loaded, so that a wrong name fails early.
 struct RunFiles {
   std::optional<OutputFile> output, trace;
-  std::optional<WeightDirectory> weights;
+  std::optional<ModelWeights> weights;
 
   static Result<RunFiles> open(const RunOptions& options, const Globals& globals) {
     InputFiles inputs =
@@ -116,8 +116,8 @@ struct RunFiles {
     }
     RunFiles files;
     if (!options.weights.empty()) {
-      GANTRY_TRY(files.weights, WeightDirectory::open(options.weights));
-      for (const std::filesystem::path& file : files_of(*files.weights)) inputs.add(file);
+      GANTRY_TRY(files.weights, ModelWeights::open(options.weights));
+      for (const std::filesystem::path& file : files.weights->files()) inputs.add(file);
     }
     if (!options.output.empty()) {
       GANTRY_TRY(OutputFile file, OutputFile::open(options.output, inputs));
@@ -143,7 +143,7 @@ struct RunFiles {
 // Runs the graph, or the function of --function: one of a virtual machine if it has it, otherwise
 // one of a library.
 Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
-                              const WeightDirectory* weights, bool quiet) {
+                              const ModelWeights* weights, bool quiet) {
   const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
   const Stopwatch create;
   if (options.function.empty() || is_by_name) {

@@ -13,13 +13,12 @@
 namespace gantry::cli {
 
 Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
-                             const RunOptions& options, const WeightDirectory* weights,
-                             bool quiet) {
+                             const RunOptions& options, const ModelWeights* weights, bool quiet) {
   RunOutcome outcome;
   outcome.create_ns = create_ns;
   InputValues weight_values;
   if (weights != nullptr) {
-    GANTRY_TRY(weight_values, load_weights(runtime, model, *weights, options.devices.front()));
+    GANTRY_TRY(weight_values, weights->load(runtime, model, options.devices.front()));
     GANTRY_CHECK(set_values(model, weight_values));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,

@@ -6,9 +6,8 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/host_array.hpp"
+#include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/outputs.hpp"
-
-#include "core/format/weight_directory.hpp"
 
 #include <gantry/runtime.hpp>
 
@@ -66,9 +65,9 @@ struct RunOutcome {
 // Sets the inputs of a model, runs it, and fetches the outputs.
 //
 // create_ns  [in]   how long the creation of the model took, in nanoseconds
-// weights    [in]   the directory of --weights; NULL: not given
+// weights    [in]   those of --weights; NULL: not given
 Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
-                             const RunOptions& options, const WeightDirectory* weights, bool quiet);
+                             const RunOptions& options, const ModelWeights* weights, bool quiet);
 
 // Plays a call script and reports the differences.
 Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals);

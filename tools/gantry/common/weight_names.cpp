@@ -25,22 +25,40 @@ std::string variable_name(std::string_view name) {
   return variable;
 }
 
-constexpr std::string_view other_directory =
-    ": select the directory of weights that was made for this model";
-
 }  // namespace
 
-WeightNames::WeightNames(const WeightDirectory& directory) : directory_(directory) {
+WeightNames::WeightNames(const WeightDirectory& directory)
+    : WeightNames(directory.path.native(), "directory") {
   for (const WeightShard& shard : directory.index.shards) {
-    for (const WeightRecord& record : shard.records) {
-      if (records_.insert_or_assign(record.name, &record).second)
-        by_variable_.emplace(variable_name(record.name), record.name);
-    }
+    for (const WeightRecord& record : shard.records) add(record.name, {record.dtype, record.shape});
   }
 }
 
+Result<WeightNames> WeightNames::of_file(const std::string& path, const ArrayFile& file) {
+  WeightNames names(path, "file");
+  for (std::size_t i = 0; i < file.names().size(); ++i) {
+    if (file.names()[i].empty()) {
+      return invalid(quoted(path),
+                     " has an array without a name, expected named weights; --input "
+                     "NAME=FILE.npy passes one array");
+    }
+    GANTRY_TRY(ArrayHeader header, file.header(i));
+    names.add(file.names()[i], {header.dtype, std::move(header.shape)});
+  }
+  return names;
+}
+
+void WeightNames::add(std::string_view name, TensorType type) {
+  if (types_.insert_or_assign(std::string(name), std::move(type)).second)
+    by_variable_.emplace(variable_name(name), name);
+}
+
+std::string WeightNames::advice() const {
+  return concat(": select the ", place_, " of weights that was made for this model");
+}
+
 Result<std::string> WeightNames::find(std::string_view input) const {
-  if (records_.contains(input)) return std::string(input);
+  if (types_.contains(input)) return std::string(input);
   const auto [first, end] = by_variable_.equal_range(std::string(input));
   if (first == end) return std::string();
   if (std::next(first) == end) return std::string(first->second);
@@ -50,10 +68,10 @@ Result<std::string> WeightNames::find(std::string_view input) const {
 
 Status WeightNames::check_type(std::string_view name, const TensorType& type,
                                std::string_view expected) const {
-  const WeightRecord& record = *records_.at(name);
-  if (has_type(record.dtype, record.shape, type)) return {};
-  return invalid("weight ", quoted(name), " of ", quoted(directory_.path.native()), " is ",
-                 type_text(record.dtype, record.shape), ", expected ", expected, other_directory);
+  const TensorType& own = types_.find(name)->second;
+  if (has_type(own.dtype, own.shape, type)) return {};
+  return invalid("weight ", quoted(name), " of ", quoted(path_), " is ",
+                 type_text(own.dtype, own.shape), ", expected ", expected, advice());
 }
 
 Result<std::string> WeightNames::of_input(std::string_view input,
@@ -69,14 +87,13 @@ Result<std::vector<std::string>> WeightNames::of_params(std::span<const ModelPar
   std::vector<std::string> names;
   std::vector<std::string_view> absent;
   for (const ModelParam& param : params) {
-    if (!records_.contains(param.name)) absent.push_back(param.name);
+    if (!types_.contains(param.name)) absent.push_back(param.name);
     names.push_back(param.name);
   }
   if (!absent.empty()) {
-    return invalid(
-        quoted(directory_.path.native()), " lacks ", absent.size(), " of the ", params.size(),
-        " weights in the model's metadata: ", join(absent, ", ", in_quotes, max_listed_names),
-        "; it has ", text(), other_directory);
+    return invalid(quoted(path_), " lacks ", absent.size(), " of the ", params.size(),
+                   " weights in the model's metadata: ",
+                   join(absent, ", ", in_quotes, max_listed_names), "; it has ", text(), advice());
   }
   for (const ModelParam& param : params)
     GANTRY_CHECK(
@@ -88,14 +105,14 @@ std::vector<std::string> WeightNames::numbered() const {
   std::vector<std::string> names;
   while (true) {
     std::string name = concat("param_", names.size());
-    if (!records_.contains(name)) return names;
+    if (!types_.contains(name)) return names;
     names.push_back(std::move(name));
   }
 }
 
 std::string WeightNames::text() const {
   const std::string text = join(
-      records_, ", ", [](const auto& record) { return quoted(record.first); }, max_listed_names);
+      types_, ", ", [](const auto& record) { return quoted(record.first); }, max_listed_names);
   return text.empty() ? "none" : text;
 }
 

@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the weights of a directory that are the inputs of a model, by name.
+// Finds the weights of a directory or a file that are the inputs of a model, by name.
 #pragma once
 
 #include "tools/gantry/common/model_metadata.hpp"
 
+#include "core/arrays/array_file.hpp"
 #include "core/format/weight_directory.hpp"
 
 #include <gantry/result.hpp>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::cli {
 
 class WeightNames {
  public:
-  // lifetime the directory must outlive this
   explicit WeightNames(const WeightDirectory& directory);
+  // Of named arrays.
+  //
+  // path     [in]   of the file, for messages
+  // returns  invalid: an array without a name; as ArrayFile::header()
+  static Result<WeightNames> of_file(const std::string& path, const ArrayFile& file);
 
   // Returns the weight of an input: the one of its name, or the one from whose name compilers make
   // it, with "_" in place of "." and other characters. Empty if there is none.
@@ -43,7 +50,14 @@ class WeightNames {
   // `"fc1.bias", "fc1.weight" and 7 more`, or "none".
   std::string text() const;
 
+  // "directory" or "file"
+  std::string_view place() const { return place_; }
+
  private:
+  WeightNames(std::string path, std::string_view place) : path_(std::move(path)), place_(place) {}
+  void add(std::string_view name, TensorType type);
+  // Of errors: ": select the directory of weights that was made for this model".
+  std::string advice() const;
   // The weight of an input of any type.
   Result<std::string> find(std::string_view input) const;
   // Checks the type of a weight that is in the directory.
@@ -51,11 +65,12 @@ class WeightNames {
   // expected [in]   the type as text, and where it is from, for the error
   Status check_type(std::string_view name, const TensorType& type, std::string_view expected) const;
 
-  const WeightDirectory& directory_;
+  std::string path_;
+  std::string_view place_;
   // of a name, the last one
-  std::map<std::string_view, const WeightRecord*> records_;
-  // by the name of the variable, in the order of the index
-  std::multimap<std::string, std::string_view> by_variable_;
+  std::map<std::string, TensorType, std::less<>> types_;
+  // by the name of the variable, in the order of the index or file
+  std::multimap<std::string, std::string> by_variable_;
 };
 
 }  // namespace gantry::cli
