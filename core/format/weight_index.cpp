@@ -179,6 +179,8 @@ Result<WeightShard> read_shard(JsonValue value, const Title& title) {
   GANTRY_TRY(shard.path, path_of_shard(value, title));
   GANTRY_TRY(shard.format, text_of(value, title, "format"));
   GANTRY_TRY(shard.bytes, count_member(value, title, "nbytes"));
+  if (const auto md5 = value.find("md5sum"); md5 && md5->is(JsonKind::text))
+    shard.md5 = md5->text();
   Status read = read_records(value, title, "record", read_record, shard.records);
   if (!read.ok()) return std::move(read).failure().at("in ", title.text(), " ", quoted(shard.path));
   return shard;

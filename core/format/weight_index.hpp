@@ -8,7 +8,8 @@
 //                                "format": "f32-to-bf16", "nbytes": 24, "byteOffset": 0}, ...]},
 //                  ...]}
 //
-// These keys are required and may be in any order; all others are ignored. Names are the only keys
+// These keys are required and may be in any order. A shard may have "md5sum", a text; all other keys
+// are ignored. Names are the only keys
 // of tensors: records are in no useful order, and the last one of a name counts. Records may
 // overlap, leave gaps, and begin at any byte.
 #pragma once
@@ -50,6 +51,8 @@ struct WeightShard {
   // "raw-shard"
   std::string format;
   std::uint64_t bytes = 0;
+  // The MD5 checksum that the index states, as it is there; empty: none.
+  std::string md5;
   std::vector<WeightRecord> records;
   // offset of the shard in the index
   std::uint64_t at = 0;

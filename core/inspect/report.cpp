@@ -166,7 +166,15 @@ Result<InspectReport> inspect_file(const std::string& path, const InspectOptions
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     GANTRY_TRY(WeightDirectory weights, WeightDirectory::open(path));
-    return inspect_weights(std::move(weights));
+    std::optional<std::size_t> verified;
+    if (options.verify) {
+      auto count = verify_weights(weights, options.digested);
+      if (!count.ok()) return std::move(count).error().at("in ", quoted(path));
+      verified = *count;
+    }
+    InspectReport report = inspect_weights(std::move(weights));
+    report.verified_shards = verified;
+    return report;
   }
   InspectReport report;
   report.file = path;

@@ -45,11 +45,13 @@ struct InspectOptions {
   FindLayouts find_layouts;
   // called after it
   ServedBy served_by;
-  // called for each part of a payload that was digested: bytes, and those of all payloads; may be
+  // called for each part of a payload or shard that was digested: bytes, and those of all; may be
   // empty
   std::function<void(std::uint64_t done, std::uint64_t total)> digested = {};
   // compute digests, which JSON requires; the text contains them, and filler parameters
   bool verbose = false;
+  // compare the checksums that the index of a directory of weights states
+  bool verify = false;
   // called for each executable of a virtual machine; empty: the report has no code
   CodeOf code_of = {};
 };
@@ -98,6 +100,8 @@ struct InspectReport {
   std::optional<WeightDirectory> weights;
   // about its shards
   std::vector<Message> weight_warnings;
+  // shards whose checksum is that of the index; nullopt: InspectOptions::verify is not set
+  std::optional<std::size_t> verified_shards;
 
   bool has_modules() const { return !container.entries.empty(); }
   // The module's code, or NULL.
@@ -118,13 +122,14 @@ inline bool has_payload(const Entry& entry) {
 // warnings  [out]  receives a warning for each part that could not be decoded
 Detail details_of(const InspectReport& report, std::size_t module, WarningList& warnings);
 
-// returns  errors of opening the file; malformed or unsupported from the reader of its format; those
+// returns  MALFORMED, reason WEIGHT_CHECKSUM, and INVALID of verify_weights(); errors of opening the file; malformed or unsupported from the reader of its format; those
 //          of find_layouts; unsupported, reason FILE_KIND, with the first bytes of a file of unknown kind
 Result<InspectReport> inspect_file(const std::string& path, const InspectOptions& options);
 
 // Writes the document of `inspect --json`. Later versions may add keys and remove none. A key that
 // does not apply is null or empty; only `members` (archives), `arrays` (array files), `code` of modules
-// (--code), and `index`, `shards`, `weights` and `totals` (directories of weights) are left out.
+// (--code), `index`, `shards`, `weights` and `totals` (directories of weights), and `verified_shards` (--verify) are
+// left out.
 void write_inspect_json(const InspectReport& report, const InspectOptions& options,
                         const JsonWriter::Sink& sink);
 

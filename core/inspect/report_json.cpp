@@ -153,6 +153,7 @@ void write_inspect_json(const InspectReport& report, const InspectOptions& optio
     write_objects("arrays", report.arrays, json, write_array);
   }
   if (report.weights) write_weights_json(*report.weights, json);
+  if (report.verified_shards) json.field("verified_shards", *report.verified_shards);
   for (const Message& warning : report.weight_warnings) warnings.add(warning);
   write_texts("warnings", warnings.take(), json);
   json.end();

@@ -2,6 +2,7 @@
 #include "core/inspect/weights.hpp"
 
 #include "core/base/json_document.hpp"
+#include "core/digest/md5.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
@@ -73,6 +74,32 @@ InspectReport inspect_weights(WeightDirectory directory) {
   report.weight_warnings = warnings.take();
   report.weights = std::move(directory);
   return report;
+}
+
+Result<std::size_t> verify_weights(
+    const WeightDirectory& directory,
+    const std::function<void(std::uint64_t part, std::uint64_t total)>& summed) {
+  std::uint64_t total = 0;
+  for (const WeightShard& shard : directory.index.shards)
+    total = saturated_sum(total, shard.md5.empty() ? 0 : shard.bytes);
+  std::size_t count = 0;
+  for (const WeightShard& shard : directory.index.shards) {
+    if (shard.md5.empty()) continue;
+    GANTRY_TRY(const MappedShard mapped, directory.map(shard));
+    const std::string found = hex_text(md5(mapped.bytes(), [&](std::size_t size) {
+      if (summed) summed(size, total);
+    }));
+    if (found != shard.md5) {
+      return malformed(no_offset, "shard ", quoted(shard.path), " has the MD5 checksum ", found,
+                       ", ", directory.index_name, " states ", quoted(shard.md5),
+                       "; copy the directory again")
+          .with_reason("WEIGHT_CHECKSUM");
+    }
+    ++count;
+  }
+  if (count != 0) return count;
+  return invalid(directory.index_name,
+                 " states no checksums (md5sum), so that none can be compared");
 }
 
 void write_weights_json(const WeightDirectory& weights, JsonWriter& json) {

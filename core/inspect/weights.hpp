@@ -9,12 +9,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace gantry {
 
 // Reports a directory of weights. Opens the shards to check their sizes, and reads none.
 InspectReport inspect_weights(WeightDirectory directory);
+
+// Compares the MD5 checksums that an index states with those of its shards. Returns the number of
+// shards that have one.
+//
+// summed   [in]   called for each part: bytes, and those of all shards; may be empty
+// returns  malformed    reason WEIGHT_CHECKSUM: a shard has another checksum; those of WeightDirectory::map()
+//          invalid      the index states none
+// costs    reads all shards
+Result<std::size_t> verify_weights(
+    const WeightDirectory& directory,
+    const std::function<void(std::uint64_t part, std::uint64_t total)>& summed = {});
 
 struct WeightTotals {
   std::uint64_t records = 0;

@@ -4,7 +4,11 @@
 // byte. tests/golden/update writes these; their diff is reviewed like code.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/small_graph.hpp"
+#include "tests/support/weights.hpp"
 #include "tests/support/words.hpp"
+
+#include <gantry/concat.hpp>
 
 #include <gmock/gmock.h>
 
@@ -102,6 +106,45 @@ TEST(InspectWeights, RefusesAMalformedIndex) {
   EXPECT_EQ(inspect.err,
             "gantry: index of weights is not JSON: ends after \"{}, \\\"records\\\": [\" (offset "
             "0x1d)\n  in relax/weights_bad_json.weights/tensor-cache.json\n");
+}
+
+TEST(InspectWeights, ComparesTheirChecksums) {
+  const TempDir temp;
+  const std::string directory = temp / "w";
+  const auto inspect = [&](std::string_view sum, const std::vector<std::string>& more) {
+    write_weights(directory,
+                  replaced(small_index, R"("nbytes": 12, "records")",
+                           gantry::concat(R"("nbytes": 12, "md5sum": ")", sum, R"(", "records")")));
+    std::vector<std::string> args{"inspect", directory, "--verify"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_gantry(args);
+  };
+
+  // printf '\1\2\3\4\5\6\7\10\11\12\13\14' | md5sum
+  const Outcome right = inspect("d2bc225f9724ea69812867fc45794a2e", {});
+  const Outcome json = inspect("d2bc225f9724ea69812867fc45794a2e", {"--json"});
+  const Outcome wrong = inspect("00000000000000000000000000000000", {});
+  const Outcome no_sum = inspect("", {});
+
+  EXPECT_EQ(right.status, 0) << right.err;
+  EXPECT_THAT(right.out, HasSubstr("  verified    1 of 2 shards\n"));
+  EXPECT_THAT(json.out, HasSubstr("\"verified_shards\": 1"));
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.err,
+            "gantry: shard \"s0.bin\" has the MD5 checksum d2bc225f9724ea69812867fc45794a2e, "
+            "tensor-cache.json states \"00000000000000000000000000000000\"; copy the directory "
+            "again\n  in \"" +
+                directory + "\"\n");
+  EXPECT_EQ(no_sum.err,
+            "gantry: tensor-cache.json states no checksums (md5sum), so that none can be "
+            "compared\n  in \"" +
+                directory + "\"\n");
+}
+
+TEST(InspectWeights, OnlyHaveChecksums) {
+  EXPECT_EQ(run_gantry({"inspect", "tvm-0.12/axpy2_c.so", "--verify"}).err,
+            "gantry: \"tvm-0.12/axpy2_c.so\" is a shared library without checksums, so that "
+            "--verify has no effect\n");
 }
 
 TEST(InspectWeights, HasNoImportTree) {

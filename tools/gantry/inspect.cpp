@@ -25,6 +25,7 @@ struct ReportOptions {
   // directory
   std::string extract;
   bool code = false;
+  bool verify = false;
   bool json = false;
 };
 
@@ -66,7 +67,8 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
                              progress.emplace("inspect", total, globals.quiet, ProgressUnit::bytes);
                            progress->advance(done);
                          },
-                     .verbose = globals.log == "info" || globals.log == "debug" || options.json};
+                     .verbose = globals.log == "info" || globals.log == "debug" || options.json,
+                     .verify = options.verify};
   if (options.code) {
     how.code_of = [&](std::size_t module) -> Result<std::string> {
       GANTRY_TRY(auto artifact, plugins->read_artifact(options.file));
@@ -78,6 +80,10 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   if (options.code && report.code.empty()) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
                    " without code of a virtual machine, so that --code has no effect");
+  }
+  if (options.verify && !report.weights) {
+    return invalid(quoted(options.file), " is ", words_for(report.kind),
+                   " without checksums, so that --verify has no effect");
   }
   if (!report.has_modules() && (!options.tree.empty() || !options.extract.empty())) {
     return invalid(quoted(options.file), " is ", words_for(report.kind),
@@ -128,6 +134,8 @@ void add_inspect(CLI::App& app, Invocation& invocation) {
                  "also print constants and instructions of virtual machines; loads their payloads "
                  "with the plugin that serves them")
       ->excludes(tree);
+  command->add_flag("--verify", options->verify,
+                    "compare the checksums that a directory of weights states; reads all of it");
   command->add_flag("--json", options->json, "print one JSON document")->excludes(tree);
   command->footer(
       "-v adds digests of the payloads and the fillers that align arrays.\n\n"

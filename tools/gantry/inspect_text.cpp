@@ -42,6 +42,10 @@ class Writer {
     write_arrays();
     if (report_.weights) {
       for (const Message& warning : report_.weight_warnings) warnings_.add(warning);
+      if (report_.verified_shards) {
+        field("verified", concat(*report_.verified_shards, " of ",
+                                 report_.weights->index.shards.size(), " shards"));
+      }
       write_weights_text(
           *report_.weights,
           [&](std::string_view name, std::string_view value) { field(name, value); },
