@@ -2,6 +2,7 @@
 #include "core/format/aligned_payload.hpp"
 
 #include "core/format/aligned_output.hpp"
+#include "core/format/relay_code.hpp"
 #include "core/format/vm_details.hpp"
 
 #include <bit>
@@ -17,7 +18,7 @@ Status write_aligned_payload(std::string_view type_key, std::span<const std::uin
   AlignedOutput out(to);
   if (const ArrayListForm* form = array_list_form(type_key))
     return write_aligned_list(*form, payload, out);
-  if (type_key == "VMExecutable") return write_aligned_relay(payload, out);
+  if (type_key == relay_executable_key) return write_aligned_relay(payload, out);
   if (is_virtual_machine(type_key)) return write_aligned_relax(payload, facts.numbering, out);
   out.write(payload);
   return {};

@@ -279,4 +279,19 @@ Result<RelayCode> read_relay_payload(std::span<const std::uint8_t> payload) {
   return read_relay_code({payload.subspan(at), at});
 }
 
+std::vector<std::int32_t> device_types_of(const RelayCode& code) {
+  std::vector<std::int32_t> types;
+  for (const RelayDevice& device : code.virtual_devices) types.push_back(device.type);
+  if (code.virtual_devices.empty()) {
+    const auto add = [&](std::int64_t type) { types.push_back(static_cast<std::int32_t>(type)); };
+    for (const RelayFunction& function : code.functions)
+      std::ranges::for_each(function.param_devices, add);
+    std::ranges::for_each(code.devices, add);
+  }
+  std::ranges::sort(types);
+  const auto same = std::ranges::unique(types);
+  types.erase(same.begin(), same.end());
+  return types;
+}
+
 }  // namespace gantry

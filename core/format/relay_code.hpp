@@ -22,6 +22,8 @@
 
 namespace gantry {
 
+constexpr std::string_view relay_executable_key = "VMExecutable";
+
 // One layout of the code. The version selects it; builds of development branches have the version
 // of a release and may have the layout of another one.
 struct RelayForm {
@@ -127,6 +129,10 @@ Result<RelayCode> read_relay_payload(std::span<const std::uint8_t> payload);
 
 // The same for code without its length.
 Result<RelayCode> read_relay_code(BytesAt code);
+
+// The device types that the code names, ascending, each once: those of virtual devices, or of
+// parameters and constants (v0.8).
+std::vector<std::int32_t> device_types_of(const RelayCode& code);
 
 // Selects one of the readings of the same code.
 //

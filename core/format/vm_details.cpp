@@ -272,7 +272,7 @@ void add_fillers(std::string_view type_key, const ByteReader& code, Numbering nu
   }
   const BytesAt bytes{code.rest(), code.offset()};
   std::vector<bool> is_filler;
-  if (type_key == "VMExecutable") {
+  if (type_key == relay_executable_key) {
     const auto read = read_relay_code(bytes);
     if (read.ok()) is_filler = find_fillers(read->constants, read->whole);
   } else {
@@ -293,7 +293,7 @@ void add_fillers(std::string_view type_key, const ByteReader& code, Numbering nu
 }  // namespace
 
 bool is_virtual_machine(std::string_view type_key) {
-  return type_key == "VMExecutable" || type_key == "relax.Executable" ||
+  return type_key == relay_executable_key || type_key == "relax.Executable" ||
          type_key == "relax.VMExecutable";
 }
 
@@ -306,7 +306,7 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
     return malformed(at, "virtual machine code begins with ", Hex{magic}, ", expected ",
                      Hex{vm_magic_first});
   }
-  if (type_key == "VMExecutable") {
+  if (type_key == relay_executable_key) {
     GANTRY_CHECK(describe_relay({whole.rest(), whole.offset()}, code, sink));
   } else {
     GANTRY_CHECK(describe_relax(numbering, code, magic == vm_magic_second, sink));

@@ -2,11 +2,15 @@
 #include "core/runtime/named_devices.hpp"
 
 #include "core/format/model_signature.hpp"
+#include "core/format/relay_code.hpp"
 #include "core/tensor/device_set.hpp"
+
+#include <gantry/device_name.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace gantry {
 namespace {
@@ -30,15 +34,29 @@ std::string_view kind_for_key(std::string_view key, const std::vector<Candidate>
   return dlpack_number(key) != 0 ? key : std::string_view();
 }
 
+// The device types that a module states; empty if it states none. An invalid graph or executable is
+// reported when an executor is created.
+std::vector<std::int64_t> stated_numbers(const Entry& entry) {
+  if (entry.type_key == relay_executable_key) {
+    const auto code = read_relay_payload(entry.payload);
+    if (!code.ok()) return {};
+    const std::vector<std::int32_t> types = device_types_of(*code);
+    std::vector<std::int64_t> numbers(types.begin(), types.end());
+    // The machine has the CPU as its host without its being named.
+    if (numbers.size() > 1) std::erase(numbers, cpu_device_type);
+    return numbers;
+  }
+  auto signature = read_signature(entry);
+  if (!signature.ok() || !*signature) return {};
+  return std::move((*signature)->device_numbers);
+}
+
 }  // namespace
 
 NamedDevices named_devices(const Artifact& artifact, const PluginSet& plugins) {
   NamedDevices named;
   for (const Entry& entry : artifact.container.entries) {
-    const auto signature = read_signature(entry);
-    // An invalid graph is reported when an executor is created.
-    if (!signature.ok() || !*signature) continue;
-    for (const std::int64_t number : (*signature)->device_numbers) {
+    for (const std::int64_t number : stated_numbers(entry)) {
       const auto moved = std::ranges::find(artifact.device_numbers, number,
                                            [](const auto& pair) { return pair.first; });
       const auto type = moved == artifact.device_numbers.end() ? number : moved->second;

@@ -13,11 +13,11 @@ namespace gantry {
 struct NamedDevices {
   // Kinds, the CPU last: "opencl", "cpu". At least one.
   std::vector<std::string> kinds;
-  // named by a graph, which runs on no other device
+  // named by a graph or a Relay executable, which run on no other device
   bool required = false;
 };
 
-// Returns the devices that the artifact names in its graph, or with the type key of a module that a
+// Returns the devices that the artifact names in its graph or Relay executable, or with the type key of a module that a
 // plugin with devices serves; otherwise the CPU. Opens no plugin.
 NamedDevices named_devices(const Artifact& artifact, const PluginSet& plugins);
 

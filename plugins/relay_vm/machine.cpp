@@ -64,6 +64,13 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
           .with_reason("DEVICE");
     }
   }
+  // Callers place inputs on the first device.
+  const auto is_first = [&](gantry_device_id each) { return same_device(each, devices.front()); };
+  if (!devices.empty() && std::ranges::none_of(found, is_first)) {
+    return invalid("the code is made for ", join(found, ", ", device_text),
+                   ", the devices of the machine are ", join(devices, ", ", device_text))
+        .with_reason("DEVICE");
+  }
   if (found[program.host_device].type != cpu_device_type) {
     return unsupported("the host of the code is ", device_text(found[program.host_device]),
                        ", expected the CPU")

@@ -65,7 +65,8 @@ class OnDevice : public ::testing::Test {
     const std::string plugins = built_plugins();
     write_file(temp_ / "runtime.yaml", "cache: " + (temp_ / "cache").string() +
                                            "\nplugins: {dirs: [" + plugins + "/graph, " + plugins +
-                                           "/relax, " + plugins + '/' + kind_.name + "]}\n");
+                                           "/relax, " + plugins + "/relay_vm, " + plugins + '/' +
+                                           kind_.name + "]}\n");
     args.insert(args.begin(), {"--config", (temp_ / "runtime.yaml").string()});
     // Drivers keep their compilers until the process exits.
     environment.push_back("LSAN_OPTIONS=detect_leaks=0");
@@ -240,6 +241,17 @@ TEST_P(Devices, ThatTheGraphDoesNotNameAreRefused) {
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.err, HasSubstr(".so\" is made for " + kind_.name +
                                  ", --device names cpu; this host has: cpu, " + device()));
+}
+
+TEST_P(Devices, ThatARelayExecutableDoesNotNameAreRefused) {
+  if (!std::filesystem::exists(built_plugins("relay_vm"))) GTEST_SKIP() << "no Relay plugin";
+
+  const Outcome run = gantry({"run", "tvm-0.12/digits_mlp_vm_llvm.so", "--device", device(),
+                              "--input", "tvm-0.12/digits_mlp.input.npz", "--each"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr("\"digits_mlp_vm_llvm.so\" is made for cpu, --device names " +
+                                 device() + "; this host has: cpu, "));
 }
 
 class OpenClVm : public OnDevice {

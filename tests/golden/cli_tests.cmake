@@ -103,7 +103,7 @@ if(TARGET gantry_cli)
     gantry_add_test(cli_device COST 60 LABELS golden DRIVERS SOURCES cli_device_test.cpp cli_device_archive_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays gantry_mlf)
     add_dependencies(cli_device gantry_cli gantry_plugin_graph)
-    foreach(plugin opencl vulkan relax)
+    foreach(plugin opencl vulkan relax relay_vm)
       if(TARGET gantry_plugin_${plugin})
         add_dependencies(cli_device gantry_plugin_${plugin})
       endif()

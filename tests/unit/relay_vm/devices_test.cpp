@@ -160,6 +160,30 @@ TEST_F(RelayDevices, AreRefusedIfOneIsMissing) {
             "virtual device 1 is of type opencl, the devices of the machine are cpu:0");
 }
 
+TEST_F(RelayDevices, AreStatedByTheCode) {
+  for (const char* const version : {"0.8.0", "0.12.0"}) {
+    assemble(version);
+    read();
+
+    EXPECT_THAT(device_types_of(loaded->code), ElementsAre(1, 4)) << version;
+  }
+}
+
+TEST_F(RelayDevices, AreRefusedIfTheCodeDoesNotNameTheFirst) {
+  code = RelayAssembler("0.12.0");
+  code.function("main", {"x"}, 1);
+  code.ret(0);
+  read();
+
+  const Status started = machine->initialize(std::vector{handles, cpu}, nullptr);
+
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().reason, "DEVICE");
+  EXPECT_EQ(text(started.error()),
+            "the code is made for cpu:0, the devices of the machine are opencl:0, cpu:0");
+  EXPECT_TRUE(machine->initialize(std::vector{cpu, handles}, nullptr).ok());
+}
+
 TEST_F(RelayDevices, HaveTheCpuAsTheirHost) {
   assemble("0.12.0");
   code.host_device = 1;
