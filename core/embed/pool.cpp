@@ -4,6 +4,7 @@
 #include "core/base/forks.hpp"
 #include "core/embed/arguments.hpp"
 #include "core/runtime/config.hpp"
+#include "core/runtime/environment.hpp"
 
 #include <chrono>
 #include <new>
@@ -17,10 +18,16 @@ Result<Ref<PoolObject>> new_pool(const gantry_pool_options* given) {
     return invalid("pool_new: threads is ", options.threads, ", expected 0 to ", kMaxThreads)
         .with_reason("ARGUMENT_RANGE");
   }
+  int threads = options.threads;
+  if (threads == 0) {
+    // A runtime reports a value that is ignored.
+    const auto stated = stated_threads(read_environment());
+    threads = stated.ok() ? *stated : 0;
+  }
   const bool spins = (options.flags & GANTRY_POOL_NO_SPIN) == 0;
   const std::chrono::microseconds window(spins ? Config{}.spin_us : 0);
   auto* const object =
-      new PoolObject{{}, watch_forks(), std::make_shared<ThreadPool>(options.threads, window)};
+      new PoolObject{{}, watch_forks(), std::make_shared<ThreadPool>(threads, window)};
   object->header = fresh_header(GANTRY_POOL, delete_object<PoolObject>);
   return Ref<PoolObject>::adopt(object);
 }

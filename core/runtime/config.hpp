@@ -69,7 +69,8 @@ struct Config {
   bool environment = true;
   // the file that sets it to deny
   std::string environment_file;
-  // of the pool, including the caller; 0: one for each CPU that this process may use
+  // of the pool, including the caller; 0: as the environment states, else one for each CPU
+  // that this process may use
   int threads = 0;
   // on which the pool's threads run; empty: all that this process may use
   std::vector<int> cpus;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/environment.hpp"
 
+#include "core/base/text.hpp"
+#include "core/runtime/config.hpp"
+
 #include <gantry/concat.hpp>
+#include <gantry/quoted.hpp>
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
@@ -88,10 +92,23 @@ Environment read_environment() {
     if (const char* temporary = std::getenv("TMPDIR"); absolute(temporary)) {
       read.temporary_directory = temporary;
     }
+    for (const char* const name : {"TVM_NUM_THREADS", "OMP_NUM_THREADS"}) {
+      const char* const threads = std::getenv(name);
+      if (threads != nullptr && *threads != 0 && !read.threads) read.threads = {name, threads};
+    }
     if (const char* compiler = std::getenv("CC"); compiler != nullptr) read.compiler = compiler;
     if (const char* glslang = std::getenv("GLSLANG"); glslang != nullptr) read.glslang = glslang;
   }
   return read;
+}
+
+Result<int> stated_threads(const Environment& environment) {
+  if (!environment.threads) return 0;
+  const auto& [name, value] = *environment.threads;
+  // OpenMP has a list: the first number is that of the outermost level.
+  const auto threads = parse_number<int>(std::string_view(value).substr(0, value.find(',')));
+  if (threads && *threads > 0 && *threads <= kMaxThreads) return *threads;
+  return invalid(name, " is ", quoted(value), ", expected 1 to ", kMaxThreads);
 }
 
 ProbeEnvironment probe_environment(const std::string& options,

@@ -8,6 +8,8 @@
 
 #include "core/probe/probe_environment.hpp"
 
+#include <gantry/result.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +45,9 @@ struct Environment {
   std::string program_path;
   // LD_BIND_NOW is set
   bool binds_early = false;
+  // TVM_NUM_THREADS, else OMP_NUM_THREADS, as programs of TVM read them: (name, value); nullopt:
+  // neither is set
+  std::optional<std::pair<std::string, std::string>> threads;
   // CC; empty: not set
   std::string compiler;
   // GLSLANG; empty: not set
@@ -61,6 +66,11 @@ struct Environment {
 
 // thread   any; no thread may change the environment during the call
 Environment read_environment();
+
+// Returns the number of threads that the environment states; 0: none.
+//
+// returns  invalid: not 1 to kMaxThreads
+Result<int> stated_threads(const Environment& environment);
 
 // Returns the variables for a child process that opens a plugin: a fixed list (HOME, LD_LIBRARY_PATH,
 // PATH and the like), those that the plugin may read, and its options. In an elevated process

@@ -39,9 +39,14 @@ LogLevel level_of(const RuntimeOptions& options, const Config& config) {
 }
 
 std::shared_ptr<ThreadPool> pool_of(const RuntimeOptions& options, const Config& config,
-                                    const Log& log) {
+                                    const Environment& environment, const Log& log) {
   if (options.pool != nullptr) return options.pool;
-  const int threads = options.threads != 0 ? options.threads : config.threads;
+  int threads = options.threads != 0 ? options.threads : config.threads;
+  if (threads == 0) {
+    const auto stated = stated_threads(environment);
+    if (!stated.ok()) log.warning(Message(stated.error().message, "; it is ignored"));
+    threads = stated.ok() ? *stated : 0;
+  }
   const int spin_us = options.spin_us >= 0 ? options.spin_us : config.spin_us;
   return std::make_shared<ThreadPool>(threads, std::chrono::microseconds(spin_us), &log,
                                       config.cpus);
@@ -173,7 +178,7 @@ RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
       globals(std::make_shared<GlobalFunctions>(
           [this](std::string_view name) { return find_plugin_global(*this, name); })),
       workspaces(devices),
-      pool(pool_of(options, config, log)),
+      pool(pool_of(options, config, environment, log)),
       layouts(PayloadLayouts::built_in()),
       links(link_options(cache_directory, environment, log)) {
   host.pool = pool.get();

@@ -66,8 +66,9 @@ typedef struct gantry_pool_options {
   uint32_t struct_size;
   // GANTRY_POOL_*, or-ed.
   uint32_t flags;
-  // Including the caller of a run. 0: one for each CPU that the process may use: those on which it
-  // may run (taskset, cpuset), and no more than its control groups allow in time (cpu.max).
+  // Including the caller of a run. 0: as TVM_NUM_THREADS, else OMP_NUM_THREADS states; if neither is
+  // set, one for each CPU that the process may use: those on which it may run (taskset, cpuset), and no
+  // more than its control groups allow in time.
   int32_t threads;
 } gantry_pool_options;
 
@@ -89,8 +90,7 @@ typedef struct gantry_runtime_options {
   // Directories and manifests of plugins, searched before all others.
   const gantry_bytes* plugin_paths;
   uint32_t plugin_path_count;
-  // Of compiled host code, including the caller. 0: as configured, else one for each CPU that the
-  // process may use; see gantry_pool_options.
+  // Of compiled host code, including the caller. 0: as configured, else as 0 of gantry_pool_options.
   int32_t threads;
   // "error", "warning", "info" or "debug". Empty: as configured.
   gantry_bytes log_level;

@@ -37,8 +37,8 @@ class Runtime:
     ) -> None:
         """Reads the configuration and the manifests of plugins; opens no plugin.
 
-        threads: of compiled code, including the caller. 0: as configured, else one for each CPU that
-            the process may use.
+        threads: of compiled code, including the caller. 0: as configured, else as TVM_NUM_THREADS or
+            OMP_NUM_THREADS states, else one for each CPU that the process may use.
         config: configuration file. None: that of the system. "/dev/null": none.
         plugins: directories and manifests of plugins, searched before all others.
         only_these_plugins: search `plugins` only.

@@ -3,6 +3,9 @@
 
 #include "tests/unit/runtime/variable.hpp"
 
+#include <gantry/concat.hpp>
+#include <gantry/runtime.hpp>
+
 #include <gmock/gmock.h>
 
 #include <unistd.h>
@@ -45,6 +48,46 @@ TEST(Environment, IsIgnoredAndListedInAnElevatedProcess) {
   EXPECT_TRUE(environment.temporary_directory.empty());
   EXPECT_THAT(environment.ignored, Contains("GANTRY_PLUGIN_FILES"));
   EXPECT_THAT(environment.ignored, Contains("GANTRY_CONFIG_A__B"));
+}
+
+TEST(Environment, StatesTheThreadsOfProgramsOfTvm) {
+  const Variable openmp("OMP_NUM_THREADS", "3,2");
+  EXPECT_EQ(stated_threads(read_environment()).value(), 3);
+
+  const Variable tvm("TVM_NUM_THREADS", "5");
+  EXPECT_EQ(stated_threads(read_environment()).value(), 5);
+
+  const Variable secure("GANTRY_SECURE", "1");
+  EXPECT_EQ(stated_threads(read_environment()).value(), 0);
+}
+
+TEST(Environment, RefusesThreadsThatAreNoNumber) {
+  for (const char* const value : {"0", "-1", "1025", "x", "2x", ","}) {
+    const Variable tvm("TVM_NUM_THREADS", value);
+
+    const auto threads = stated_threads(read_environment());
+
+    ASSERT_FALSE(threads.ok()) << value;
+    EXPECT_EQ(threads.error().message,
+              concat("TVM_NUM_THREADS is \"", value, "\", expected 1 to 1024"));
+  }
+}
+
+TEST(Environment, HasThreadsIfNothingElseStatesThem) {
+  const Variable tvm("TVM_NUM_THREADS", "3");
+  std::vector<std::string> warnings;
+  RuntimeOptions options;
+  options.log_sink = [&](std::int32_t, std::string_view line) { warnings.emplace_back(line); };
+  EXPECT_EQ(Runtime::create(options)->threads(), 3);
+  options.threads = 2;
+  EXPECT_EQ(Runtime::create(options)->threads(), 2);
+  EXPECT_TRUE(warnings.empty());
+
+  options.threads = 0;
+  const Variable wrong("TVM_NUM_THREADS", "many");
+  EXPECT_TRUE(Runtime::create(options).ok());
+  EXPECT_THAT(warnings, Contains(::testing::HasSubstr(
+                            "TVM_NUM_THREADS is \"many\", expected 1 to 1024; it is ignored")));
 }
 
 TEST(Environment, AcceptsOnlyAnAbsoluteCacheDirectory) {

@@ -39,7 +39,8 @@ struct RuntimeOptions {
   std::vector<std::string> plugin_files;
   // do not search other directories
   bool only_these_plugins = false;
-  // of the pool, including the caller; 0: as configured, else one for each allowed CPU
+  // of the pool, including the caller; 0: as configured, else as TVM_NUM_THREADS or
+  // OMP_NUM_THREADS states, else one for each allowed CPU
   int threads = 0;
   // how long a waiting thread of the pool spins before it sleeps, in microseconds; 0: not at all;
   // -1: as configured, else 400
