@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,10 +26,16 @@ class FakeDevices : public FakeDrivers {
     return data;
   }
   // The value of a number; -1: the device has none.
-  std::int64_t attribute(std::int32_t kind) {
+  std::int64_t attribute(std::int32_t kind, std::int32_t device = opencl_2_1) {
     gantry_value value{};
-    const gantry_code code = device_.attribute(self, opencl_2_1, kind, &value, nullptr);
+    const gantry_code code = device_.attribute(self, device, kind, &value, nullptr);
     return code == GANTRY_OK ? value.i : -1;
+  }
+  std::string text(std::int32_t kind, std::int32_t device = opencl_2_1) {
+    gantry_value value{};
+    EXPECT_EQ(device_.attribute(self, device, kind, &value, nullptr), GANTRY_OK) << kind;
+    const Value owned = Value::adopt(value);
+    return std::string(value_text(owned.get()).value_or("(no text)"));
   }
 };
 
@@ -57,6 +64,76 @@ TEST_F(FakeDevices, WithoutImagesOfBuffersHaveNoPitchAlignment) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT), -1);
   icd->drivers[0].pitch_alignment = 1;
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT), 1);
+}
+
+// Each from its own query, in the unit of the attribute.
+TEST_F(FakeDevices, ReportTheNumbersOfTheDriver) {
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), 256);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK), 49152);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT), 12);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_L2_CACHE_SIZE), 3145728);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_API_VERSION), 210);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 0);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_CLOCK_RATE), 1500000);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), std::int64_t{5} << 30);
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS), "[256, 128, 64]");
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_COMPUTE_VERSION), "2.1");
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_DEVICE_NAME), "fake device");
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_DRIVER_VERSION), "1");
+
+  // More than 32 bits have.
+  icd->drivers[0].clock_mhz = 3000000;
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_MAX_CLOCK_RATE), 3000000000);
+}
+
+// Whatever the order of their drivers.
+TEST_F(FakeDevices, BeginWithGpusThenAccelerators) {
+  struct Row {
+    std::array<cl_device_type, 3> types;
+    std::string_view order;
+  };
+  constexpr cl_device_type cpu = CL_DEVICE_TYPE_CPU, gpu = CL_DEVICE_TYPE_GPU,
+                           accelerator = CL_DEVICE_TYPE_ACCELERATOR;
+  for (const Row& row : {Row{{cpu, accelerator, gpu}, "210"}, Row{{accelerator, cpu, gpu}, "201"},
+                         Row{{gpu, cpu, accelerator}, "021"}, Row{{cpu, gpu, accelerator}, "120"},
+                         Row{{CL_DEVICE_TYPE_CUSTOM, cpu, gpu}, "210"}}) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      icd->drivers[i].type = row.types[i];
+      icd->drivers[i].device_name = std::to_string(i);
+    }
+    start();
+
+    std::string order;
+    for (std::int32_t i = 0; i < 3; ++i) order += text(GANTRY_ATTRIBUTE_DEVICE_NAME, i);
+
+    EXPECT_EQ(order, row.order);
+  }
+}
+
+// The memory of one is not that of another.
+TEST_F(FakeDevices, CountTheMemoryOfEachDevice) {
+  void* const first = alloc(0, 1000).value();
+  void* const second = alloc(1, 24).value();
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 0), 1000);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 1), 24);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 2), 0);
+
+  device_.free(self, 0, first);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 0), 0);
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 1), 24);
+  device_.free(self, 1, second);
+}
+
+// An allocation that fails is not counted, nor does it leave a smaller limit.
+TEST_F(FakeDevices, CountNothingForAnAllocationThatFails) {
+  icd->context_error = CL_OUT_OF_HOST_MEMORY;
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(alloc(opencl_2_1, 4096).ok());
+  icd->context_error = CL_SUCCESS;
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 0);
+
+  void* const data = alloc(opencl_2_1, 4096).value();
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), 4096);
+  device_.free(self, opencl_2_1, data);
 }
 
 TEST_F(FakeDevices, ReportTheDriversErrorOfACopy) {

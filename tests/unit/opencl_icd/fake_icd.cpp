@@ -149,7 +149,7 @@ cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t 
   const FakeDriver& driver = *device->platform->driver;
   switch (what) {
     case CL_DEVICE_TYPE:
-      return answer(device->type, size, out, out_size);
+      return answer(driver.type != 0 ? driver.type : device->type, size, out, out_size);
     case CL_DEVICE_NAME:
       return answer_text(driver.device_name, size, out, out_size);
     case CL_DEVICE_VERSION:
@@ -172,6 +172,20 @@ cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t 
       return answer(cl_uint{1024}, size, out, out_size);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:
       return answer(size_t{256}, size, out, out_size);
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY:
+      return answer(driver.clock_mhz, size, out, out_size);
+    case CL_DEVICE_MAX_COMPUTE_UNITS:
+      return answer(cl_uint{12}, size, out, out_size);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+      return answer(cl_ulong{48 << 10}, size, out, out_size);
+    case CL_DEVICE_GLOBAL_MEM_CACHE_SIZE:
+      return answer(cl_ulong{3 << 20}, size, out, out_size);
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+      return answer(driver.memory_bytes, size, out, out_size);
+    case CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS:
+      return answer(cl_uint{3}, size, out, out_size);
+    case CL_DEVICE_MAX_WORK_ITEM_SIZES:
+      return answer(std::array<size_t, 3>{256, 128, 64}, size, out, out_size);
     case CL_DEVICE_IL_VERSION:
       if (driver.il_version.empty()) return CL_INVALID_VALUE;
       return answer_text(driver.il_version, size, out, out_size);

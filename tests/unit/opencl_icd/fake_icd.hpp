@@ -29,6 +29,8 @@ struct FakeDriver {
   // CL_PLATFORM_NAME and CL_PLATFORM_VERSION.
   std::string name = "fake";
   std::string version;
+  // CL_DEVICE_TYPE; 0: that of the list above.
+  cl_device_type type = 0;
   // CL_DEVICE_NAME, CL_DEVICE_VERSION and CL_DRIVER_VERSION.
   std::string device_name = "fake device";
   std::string device_version;
@@ -36,6 +38,9 @@ struct FakeDriver {
   // CL_DEVICE_EXTENSIONS. The two extensions for the width of a warp answer 32 and 64.
   std::string extensions;
   cl_ulong max_bytes = cl_ulong{1} << 30;
+  // CL_DEVICE_MAX_CLOCK_FREQUENCY and CL_DEVICE_GLOBAL_MEM_SIZE.
+  cl_uint clock_mhz = 1500;
+  cl_ulong memory_bytes = cl_ulong{5} << 30;
   // CL_DEVICE_IMAGE_PITCH_ALIGNMENT.
   cl_uint pitch_alignment = 0;
   // CL_DEVICE_IL_VERSION; empty: the query fails.
