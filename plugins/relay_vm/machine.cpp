@@ -15,8 +15,6 @@ namespace gantry::relay {
 namespace {
 
 constexpr std::size_t max_missing_names = 16;
-// Of all active functions: 128 MiB.
-constexpr std::uint32_t max_active_registers = 1 << 24;
 
 std::string number_text(std::int32_t type) {
   const std::string_view name = dlpack_name(type);
@@ -203,10 +201,10 @@ Failure Machine::with_inputs(Failure failure, const Instruction& at) const {
 
 Status Machine::push_frame(std::uint32_t function, std::uint32_t next, std::uint32_t dst) {
   const std::uint32_t count = code_->program.functions[function].register_count;
-  if (frames_.size() == limits_.depth || count > max_active_registers - registers_used_) {
+  if (frames_.size() == limits_.depth || count > limits_.registers - registers_used_) {
     return exhausted("functions of the virtual machine call each other ", frames_.size(),
                      " times within each other with ", registers_used_, " registers, limits are ",
-                     limits_.depth, " and ", max_active_registers)
+                     limits_.depth, " and ", limits_.registers)
         .with_reason("VM_DEPTH");
   }
   if (registers_.size() - registers_used_ < count || frames_.size() == frames_.capacity())
@@ -225,7 +223,7 @@ Status Machine::grow_frames(std::uint32_t count) {
     }
     if (needed > registers_.capacity()) {
       registers_.reserve(
-          std::min<std::size_t>(std::max(needed, 2 * registers_.capacity()), max_active_registers));
+          std::min<std::size_t>(std::max(needed, 2 * registers_.capacity()), limits_.registers));
     }
     if (needed > registers_.size()) registers_.resize(needed);
     return {};

@@ -27,6 +27,8 @@ namespace gantry::relay {
 struct MachineLimits {
   // Functions that call each other.
   std::uint32_t depth = 1 << 16;
+  // Of all active functions: 128 MiB.
+  std::uint32_t registers = 1 << 24;
   // Jumps and calls of one run, for tests: programs may be endless.
   std::uint64_t transfers = UINT64_MAX;
 };

@@ -212,7 +212,7 @@ class HostMemory final : public std::pmr::memory_resource {
                             .with_reason("MEMORY_LIMIT"));
     }
     const std::uint64_t bytes = size + sizeof(Header);
-    Header header{.bytes = size};
+    Header header{{}, size};
     void* data = nullptr;
     if (held_ + size <= uncounted_bytes) {
       data = ::operator new(bytes, std::align_val_t(alignof(Header)));
