@@ -31,6 +31,9 @@ struct Mark {
 };
 
 constexpr Mark marks[] = {
+    {0,
+     "version https://git-lfs.github.com/spec/"sv,
+     {"a Git LFS pointer", "fetch the file itself (git lfs pull)"}},
     {0, "\x93NUMPY"sv, {"a NumPy array", "it can be an input (--input)"}},
     {0, "GGUF"sv, {"a GGUF model", compile_model}},
     {4, "TFL3"sv, {"a TensorFlow Lite model", compile_model}},

@@ -29,6 +29,13 @@ std::string first_bytes(std::span<const std::uint8_t> bytes) {
   return text.empty() ? "none" : text;
 }
 
+// Returns e_machine of a complete header in either byte order.
+ElfMachine machine_of(std::span<const std::uint8_t> bytes) {
+  const bool is_big_endian = bytes[5] == 2;
+  const std::uint8_t low = bytes[is_big_endian ? 19 : 18], high = bytes[is_big_endian ? 18 : 19];
+  return static_cast<ElfMachine>(low | high << 8);
+}
+
 // Checks e_ident: the magic number, class, data encoding and version.
 Status check_identity(std::span<const std::uint8_t> bytes) {
   if (!has_elf_magic(bytes)) {
@@ -42,13 +49,16 @@ Status check_identity(std::span<const std::uint8_t> bytes) {
         .with_reason("ELF_TRUNCATED");
   }
   if (bytes[4] == 1)
-    return unsupported("ELF file is 32-bit, expected 64-bit").with_reason("ELF_CLASS");
+    return unsupported("ELF file is 32-bit ", name_of(machine_of(bytes)), ", expected 64-bit")
+        .with_reason("ELF_CLASS");
   if (bytes[4] != 2) {
     return malformed(4, "ELF class is ", bytes[4], ", expected 2 (64-bit)")
         .with_reason("ELF_CLASS");
   }
   if (bytes[5] == 2) {
-    return unsupported("ELF file is big-endian, expected little-endian").with_reason("ELF_DATA");
+    return unsupported("ELF file is big-endian ", name_of(machine_of(bytes)),
+                       ", expected little-endian")
+        .with_reason("ELF_DATA");
   }
   if (bytes[5] != 1) {
     return malformed(5, "ELF data encoding is ", bytes[5], ", expected 1 (little-endian)")

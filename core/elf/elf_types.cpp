@@ -1,36 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/elf/elf_types.hpp"
 
-#include <gantry/result.hpp>
+#include <gantry/concat.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 namespace gantry {
+namespace {
+
+struct MachineName {
+  std::uint16_t machine;
+  std::string_view name;
+};
+
+// source   https://www.sco.com/developers/gabi/latest/ch4.eheader.html, <elf.h>
+constexpr MachineName machine_names[] = {
+    {2, "sparc"},  {3, "i386"},     {8, "mips"},      {20, "ppc"},
+    {21, "ppc64"}, {22, "s390x"},   {40, "arm"},      {43, "sparc64"},
+    {50, "ia64"},  {62, "x86-64"},  {164, "hexagon"}, {183, "aarch64"},
+    {190, "cuda"}, {224, "amdgpu"}, {243, "riscv"},   {258, "loongarch"}};
+
+}  // namespace
 
 std::string name_of(ElfMachine machine) {
-  switch (machine) {
-    case ElfMachine::i386:
-      return "i386";
-    case ElfMachine::ppc64:
-      return "ppc64";
-    case ElfMachine::s390:
-      return "s390x";
-    case ElfMachine::arm:
-      return "arm";
-    case ElfMachine::x86_64:
-      return "x86-64";
-    case ElfMachine::hexagon:
-      return "hexagon";
-    case ElfMachine::aarch64:
-      return "aarch64";
-    case ElfMachine::cuda:
-      return "cuda";
-    case ElfMachine::amdgpu:
-      return "amdgpu";
-    case ElfMachine::riscv:
-      return "riscv";
-    case ElfMachine::loongarch:
-      return "loongarch";
-  }
-  return concat("machine ", static_cast<std::uint16_t>(machine));
+  const auto number = static_cast<std::uint16_t>(machine);
+  const auto* const found = std::ranges::find(machine_names, number, &MachineName::machine);
+  return found != std::end(machine_names) ? std::string(found->name) : concat("machine ", number);
 }
 
 ElfMachine host_machine() {

@@ -58,9 +58,9 @@ class RelaxReader {
     const std::uint64_t version_at = in_.offset();
     GANTRY_TRY(const std::string_view version, in_.read_string("version"));
     if (version == relax_code_version) return {};
-    Error error =
-        unsupported("version is ", quoted(version), ", expected ", quoted(relax_code_version))
-            .with_reason("BLOB_FORMAT");
+    Error error = unsupported("version is ", quoted(version), ", expected ",
+                              quoted(relax_code_version), ", which TVM up to 0.27 writes")
+                      .with_reason("BLOB_FORMAT");
     error.offset = version_at;
     return error;
   }

@@ -43,7 +43,7 @@ Result<int> read_head(ByteReader& in, std::string_view& version) {
   GANTRY_TRY(version, in.read_string("version"));
   const int minor = relay_minor_version(version);
   if (minor >= min_relay_minor_version && minor <= max_relay_minor_version) return minor;
-  Error error = unsupported("version is ", quoted(version), ", expected 0.8 to 0.19")
+  Error error = unsupported("version is TVM ", quoted(version), ", expected TVM 0.8 to 0.19")
                     .with_reason("BLOB_FORMAT");
   error.offset = version_at;
   return error;

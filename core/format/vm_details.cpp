@@ -125,9 +125,9 @@ Status describe_relay(const BytesAt& whole, ByteReader& in, DetailSink& sink) {
   const Detail* const version = sink.root.find("version");
   const int minor = version != nullptr ? relay_minor_version(version->value) : 0;
   if (minor < min_relay_minor_version || minor > max_relay_minor_version) {
-    return unsupported("virtual machine code is of version ",
+    return unsupported("virtual machine code is of TVM ",
                        quoted(version != nullptr ? version->value : std::string_view()),
-                       ", expected 0.8 to 0.19");
+                       ", expected TVM 0.8 to 0.19");
   }
   const auto read = read_relay_code(whole);
   const RelayForm& form = read.ok() ? *read->form : relay_form_of(minor);

@@ -37,6 +37,8 @@ TEST_P(FileMarkOf, TheFirstBytes) {
 INSTANTIATE_TEST_SUITE_P(
     Formats, FileMarkOf,
     ::testing::Values(
+        Marked{"GitLfs", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+               "a Git LFS pointer"},
         // of torch.onnx.export and of skl2onnx
         Marked{"Onnx",
                "\x08\x07\x12\x07pytorch\x1a\x05"

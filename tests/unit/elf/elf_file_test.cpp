@@ -83,6 +83,8 @@ TEST(ElfFile, NamesEveryKnownMachine) {
   EXPECT_EQ(name_of(ElfMachine::arm), "arm");
   EXPECT_EQ(name_of(ElfMachine::x86_64), "x86-64");
   EXPECT_EQ(name_of(ElfMachine::ppc64), "ppc64");
+  EXPECT_EQ(name_of(ElfMachine{8}), "mips");
+  EXPECT_EQ(name_of(ElfMachine{20}), "ppc");
   EXPECT_EQ(name_of(ElfMachine::s390), "s390x");
   EXPECT_EQ(name_of(ElfMachine::hexagon), "hexagon");
   EXPECT_EQ(name_of(ElfMachine::cuda), "cuda");

@@ -104,12 +104,30 @@ INSTANTIATE_TEST_SUITE_P(
                "not an ELF file: first bytes are none", "NOT_ELF"},
         BadElf{"HeaderCut", [](Bytes& b) { b.resize(40); }, Code::malformed, 0,
                "ELF header needs 64 bytes, file has 40 bytes", "ELF_TRUNCATED"},
-        BadElf{"Class32", [](Bytes& b) { b[4] = 1; }, Code::unsupported, no_offset,
-               "ELF file is 32-bit, expected 64-bit", "ELF_CLASS"},
+        BadElf{"Class32",
+               [](Bytes& b) {
+                 b[4] = 1;
+                 put<std::uint16_t>(b, 18, 40);
+               },
+               Code::unsupported, no_offset, "ELF file is 32-bit arm, expected 64-bit",
+               "ELF_CLASS"},
+        BadElf{"Class32BigEndian",
+               [](Bytes& b) {
+                 b[4] = 1;
+                 b[5] = 2;
+                 put<std::uint16_t>(b, 18, 8 << 8);
+               },
+               Code::unsupported, no_offset, "ELF file is 32-bit mips, expected 64-bit",
+               "ELF_CLASS"},
         BadElf{"NoClass", [](Bytes& b) { b[4] = 7; }, Code::malformed, 4,
                "ELF class is 7, expected 2 (64-bit)", "ELF_CLASS"},
-        BadElf{"BigEndian", [](Bytes& b) { b[5] = 2; }, Code::unsupported, no_offset,
-               "ELF file is big-endian, expected little-endian", "ELF_DATA"},
+        BadElf{"BigEndian",
+               [](Bytes& b) {
+                 b[5] = 2;
+                 put<std::uint16_t>(b, 18, 22 << 8);
+               },
+               Code::unsupported, no_offset, "ELF file is big-endian s390x, expected little-endian",
+               "ELF_DATA"},
         BadElf{"NoEncoding", [](Bytes& b) { b[5] = 0; }, Code::malformed, 5,
                "ELF data encoding is 0, expected 1 (little-endian)", "ELF_DATA"},
         BadElf{"Version", [](Bytes& b) { b[6] = 9; }, Code::malformed, 6,

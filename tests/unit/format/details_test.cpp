@@ -329,8 +329,8 @@ TEST(RelayDetails, WarnAboutAnotherRelease) {
   const auto details = describe("VMExecutable", inside(relay_head("0.20.0")));
 
   EXPECT_THAT(details.warnings,
-              ElementsAre("\"VMExecutable\" payload: virtual machine code is of version "
-                          "\"0.20.0\", expected 0.8 to 0.19"));
+              ElementsAre("\"VMExecutable\" payload: virtual machine code is of TVM "
+                          "\"0.20.0\", expected TVM 0.8 to 0.19"));
 }
 
 TEST(RelayDetails, WarnAboutAnotherMagic) {
@@ -532,7 +532,7 @@ TEST(RelayDetails, WarnAboutReleasesWithoutThisForm) {
   for (const std::string_view version : {"0.7.0", "0.20.0", "1.9.0", "x.9"}) {
     const auto details =
         describe("VMExecutable", inside(Words(relay_head(version)).bytes(relay_tail().bytes())));
-    EXPECT_THAT(details.warnings, ElementsAre(::testing::HasSubstr("expected 0.8 to 0.19")))
+    EXPECT_THAT(details.warnings, ElementsAre(::testing::HasSubstr("expected TVM 0.8 to 0.19")))
         << version;
   }
 }

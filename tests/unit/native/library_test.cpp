@@ -435,6 +435,15 @@ TEST_F(LiteralPath, IsInTheMessageOfTheLinker) {
   EXPECT_THAT(error_of(path).message, ::testing::Not(HasSubstr("/proc/")));
 }
 
+// The version is of a library that is linked, and no library of the system has it.
+TEST_F(LiteralPath, IsThatOfALibraryThatRequiresANewerVersion) {
+  const Error error = error_of(put("needs_newer_libm.so", "models"));
+
+  EXPECT_EQ(error.reason, "LIBRARY_SYMBOLS");
+  EXPECT_THAT(error.message, HasSubstr("needs_newer_libm.so needs GANTRY_2.99 of "));
+  EXPECT_THAT(error.message, ::testing::Not(HasSubstr("/proc/")));
+}
+
 TEST_F(LiteralPath, ReplacesTheOneThatTheLinkerReports) {
   const std::filesystem::path path = put("large_static_tls.so", "models");
 
@@ -633,6 +642,35 @@ TEST(LinkerFile, HasAPathThatNoOpenLibraryHas) {
   EXPECT_NE(second, first);
   dlclose(second);
   dlclose(first);
+}
+
+Error failure_of(const test::ElfBuilder& builder, std::string_view text) {
+  const auto bytes = builder.build();
+  return explain_open_failure(ElfFile::parse(bytes).value(), {}, "model.so", text).error();
+}
+
+TEST(OpenFailure, NamesAVersionAndItsLibraryAsTheLinkerDoes) {
+  const Error error =
+      failure_of(test::ElfBuilder().undefined("_ZSt3foov"),
+                 "/lib/libstdc++.so.6: version `GLIBCXX_3.4.99' not found (required "
+                 "by model.so)");
+
+  EXPECT_EQ(error.reason, "LIBRARY_SYMBOLS");
+  EXPECT_EQ(error.message,
+            "model.so needs GLIBCXX_3.4.99 of /lib/libstdc++.so.6, which does not have it: install "
+            "a newer one, or build the file for this system");
+}
+
+TEST(OpenFailure, ExplainsLibrariesOfTvmAndOfMusl) {
+  EXPECT_EQ(failure_of(test::ElfBuilder().needed("libtvm_runtime.so"), "").message,
+            "model.so needs \"libtvm_runtime.so\", which this host does not have; gantry provides "
+            "the functions of TVM's runtime itself: link the file without the library, or install "
+            "it if the code calls it directly");
+  EXPECT_THAT(failure_of(test::ElfBuilder().needed("libc.so"), "").message,
+              HasSubstr("; the file is built for musl, this host has glibc"));
+  EXPECT_EQ(failure_of(test::ElfBuilder().needed("libc.musl-x86_64.so.1"), "").message,
+            "model.so needs \"libc.musl-x86_64.so.1\", which this host does not have; the file is "
+            "built for musl, this host has glibc: build it for glibc");
 }
 
 TEST(OpenFailure, IsThatOfTheSystemIfALibraryHasASearchPathOrNothingIsMissing) {

@@ -427,9 +427,12 @@ TEST_F(Appended, OtherFilesAreRefused) {
   std::vector<std::uint8_t> narrow = small_library().build(), big = narrow;
   narrow[4] = 1;
   big[5] = 2;
+  std::swap(big[18], big[19]);
   const Other others[] = {
-      {narrow, Code::unsupported, "ELF file is 32-bit, expected 64-bit"},
-      {big, Code::unsupported, "ELF file is big-endian, expected little-endian"},
+      {narrow, Code::unsupported,
+       concat("ELF file is 32-bit ", name_of(host_machine()), ", expected 64-bit")},
+      {big, Code::unsupported,
+       concat("ELF file is big-endian ", name_of(host_machine()), ", expected little-endian")},
       {small_library().type(2).build(), Code::unsupported,
        "file is a program, a container can be appended to a shared library only"},
       {small_library().dynamic(0x6ffffffb, 0x08000000).build(), Code::unsupported,
