@@ -77,13 +77,13 @@ std::string file_name(std::size_t index, const LinkInput& file) {
   return name;
 }
 
-Status check_machine(const LinkInput& file) {
+Status check_machine(const LinkInput& file, ElfMachine machine) {
   if (!has_elf_magic(file.bytes)) return {};
   auto object = ElfFile::parse(file.bytes);
   if (!object.ok()) return std::move(object).failure().at("in object ", quoted(file.name));
-  if (object->machine() == host_machine()) return {};
+  if (object->machine() == machine) return {};
   return unavailable("object ", quoted(file.name), " is ", name_of(object->machine()),
-                     ", this host is ", name_of(host_machine()))
+                     ", this host is ", name_of(machine))
       .with_reason("BLOB_ARCH");
 }
 
@@ -200,11 +200,12 @@ Result<fs::path> LinkCache::find_compiler(const fs::path& name,
 
 Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
                                                           std::span<const LinkInput> files) const {
-  for (const LinkInput& file : files) GANTRY_CHECK(check_machine(file));
+  for (const LinkInput& file : files) GANTRY_CHECK(check_machine(file, options_.machine));
   GANTRY_TRY(const fs::path compiler, find_compiler(name, files));
 
   LinkKey key;
   key.add(form);
+  key.add(name_of(options_.machine));
   key.add(generated_code);
   key.add(identity_of_compiler(compiler));
   for (const std::string& word : options_.compiler) key.add(word);

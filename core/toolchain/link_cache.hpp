@@ -3,7 +3,7 @@
 // Links objects and C sources of a compiled model to a shared library, and keeps the library in a
 // private cache, so that the compiler runs once for the same input.
 //
-//     inputs, compiler, flags --digest--> <cache>/linked/<digest>.so
+//     inputs, compiler, flags, machine --digest--> <cache>/linked/<digest>.so
 //
 // cached_libraries.hpp has the files. One that is not what was linked is written again.
 //
@@ -14,6 +14,7 @@
 
 #include "core/base/find_program.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/elf/elf_types.hpp"
 
 #include <gantry/message.hpp>
 #include <gantry/result.hpp>
@@ -49,6 +50,8 @@ struct LinkCacheOptions {
   std::vector<std::string> compiler = {"cc"};
   // finds the compiler
   ProgramSearch search;
+  // for which the compiler compiles
+  ElfMachine machine = host_machine();
   // The process has more privileges than its caller, whose environment decides what a compiler
   // does, so none is started.
   bool elevated = false;

@@ -101,7 +101,7 @@ TEST_F(LinkedLibrary, IsCompiledOnceForTheSameInput) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
-TEST_F(LinkedLibrary, DependsOnContentNameCompilerAndItsArguments) {
+TEST_F(LinkedLibrary, DependsOnContentNameMachineCompilerAndItsArguments) {
   ASSERT_TRUE(link("int a(void) { return 1; }").ok());
   ASSERT_TRUE(link("int a(void) { return 2; }").ok());
   ASSERT_TRUE(link("int a(void) { return 1; }", "lib0.cc").ok());
@@ -109,12 +109,16 @@ TEST_F(LinkedLibrary, DependsOnContentNameCompilerAndItsArguments) {
   other.compiler.push_back("-g");
   const LinkInput file = input_of("lib0.c", "int a(void) { return 1; }");
   ASSERT_TRUE(LinkCache(other).link("model.tar", {&file, 1}).ok());
+  // another machine that has the same home and the same wrapper of a compiler
+  other = options();
+  other.machine = ElfMachine::riscv;
+  ASSERT_TRUE(LinkCache(other).link("model.tar", {&file, 1}).ok());
   // an upgrade of the compiler
   fs::last_write_time(temp_ / "cc", fs::file_time_type::clock::now() + std::chrono::hours(1));
   ASSERT_TRUE(link("int a(void) { return 1; }").ok());
 
-  EXPECT_EQ(runs(), 5u);
-  EXPECT_THAT(files_in(linked()), SizeIs(5));
+  EXPECT_EQ(runs(), 6u);
+  EXPECT_THAT(files_in(linked()), SizeIs(6));
 }
 
 TEST_F(LinkedLibrary, IsInMemoryIfItsFileSystemIsMountedNoexec) {
