@@ -50,7 +50,8 @@ std::optional<UnclaimedLibrary> library_at(const fs::path& path, Claims& claims)
   // also each library only once
   if (!file.ok() || !claims.libraries.insert((*file)->identity()).second) return std::nullopt;
   const auto elf = ElfFile::parse((*file)->bytes());
-  if (!elf.ok()) return std::nullopt;
+  // Manifests of other machines are skipped, and so are their libraries.
+  if (!elf.ok() || elf->machine() != host_machine()) return std::nullopt;
   auto note = read_plugin_note(*elf, path.string());
   if (!note.ok()) return std::nullopt;
   return UnclaimedLibrary{path.string(), std::move(note->id), std::move(note->version)};

@@ -31,6 +31,8 @@ std::vector<std::uint8_t> library_of(std::string_view id) {
   return test::plugin_elf(bytes_of(note_record(id))).build();
 }
 
+std::string_view other_machine() { return host_traits().arch == "aarch64" ? "x86_64" : "aarch64"; }
+
 TEST(UnclaimedLibraries, AreThoseWithANoteAndWithoutAManifest) {
   World world;
   world.add("claimed", "good");
@@ -49,6 +51,21 @@ TEST(UnclaimedLibraries, AreNotThoseUnderAnotherName) {
   World world;
   world.add("claimed", "good");
   std::filesystem::create_symlink("libfake.so", world.path() / "claimed/libfake.so.1");
+
+  EXPECT_THAT(unclaimed_in(world), IsEmpty());
+}
+
+// The search skips manifests of other machines, whose libraries may be beside those of this one.
+TEST(UnclaimedLibraries, AreNotThoseOfAnotherMachine) {
+  World world;
+  world.add("acme", "good");
+  test::fake_manifest()
+      .library("libother.so")
+      .write_to(world.path() / concat("acme/acme.", other_machine(), ".yaml"));
+  test::write_file(world.path() / "acme/libother.so",
+                   test::plugin_elf(bytes_of(note_record("acme.npu")))
+                       .machine(other_machine() == "aarch64" ? 183 : 62)
+                       .build());
 
   EXPECT_THAT(unclaimed_in(world), IsEmpty());
 }
