@@ -6,6 +6,7 @@
 #include "core/toolchain/link.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/linker_pages.hpp"
 #include "tests/unit/pack/appended.hpp"
 
 #include <elf.h>
@@ -64,8 +65,8 @@ TEST_F(Appended, ContainerFollowsTheAlignmentOfTheOtherSegments) {
   EXPECT_EQ(text_at(elf, "blob"), new_container);
   EXPECT_TRUE(check_link(elf).ok());
   constexpr std::size_t section_headers_at_most = 4096;
-  EXPECT_LT(result->size(),
-            test::read_file(path).size() + 4096 + new_container.size() + section_headers_at_most);
+  EXPECT_LT(result->size(), test::read_file(path).size() + test::linker_page_bytes() +
+                                new_container.size() + section_headers_at_most);
 }
 
 TEST_F(Appended, ContainerIsReplacedByTheNextOne) {

@@ -3,6 +3,7 @@
 #include "core/base/child_process.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/elf/elf_sections.hpp"
+#include "tests/support/linker_pages.hpp"
 #include "tests/unit/pack/appended.hpp"
 
 #include <elf.h>
@@ -90,7 +91,7 @@ TEST_F(AppendedSection, ContainsTheSegmentAndTheSymbol) {
   EXPECT_EQ(elf.find("blob")->section, index);
   std::uint64_t alignment = 0;
   std::memcpy(&alignment, result->data() + section.at + offsetof(Elf64_Shdr, sh_addralign), 8);
-  EXPECT_EQ(alignment, 4096u);
+  EXPECT_EQ(alignment, test::linker_page_bytes());
 }
 
 // With debug information, many sections follow those that are loaded.
