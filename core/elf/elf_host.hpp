@@ -5,6 +5,8 @@
 
 #include "core/elf/elf_file.hpp"
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace gantry {
@@ -14,5 +16,13 @@ namespace gantry {
 //
 // source   glibc elf/dl-load.c, sysdeps/*/stackinfo.h
 std::string_view executable_stack_cause(const ElfFile& elf);
+
+// Returns the alignment of a loaded segment that is not a multiple of this host's pages, which the
+// system's linker refuses; 0: there is none.
+//
+// source   glibc elf/dl-load.c
+std::uint64_t alignment_below_page(const ElfFile& elf);
+// Returns what follows the name of a file with such an alignment, for messages.
+std::string page_text(std::uint64_t alignment);
 
 }  // namespace gantry

@@ -114,6 +114,7 @@ constexpr Reason library_unreadable{308, "LIBRARY_UNREADABLE"};
 // no descriptor or memory is left; the plugin is tried again
 constexpr Reason exhausted{309, "EXHAUSTED"};
 constexpr Reason wrong_machine{310, "WRONG_MACHINE"};
+constexpr Reason page_size{311, "PAGE_SIZE"};
 constexpr Reason exec_stack{320, "EXEC_STACK"};
 constexpr Reason static_tls{321, "STATIC_TLS"};
 constexpr Reason sanitizer{322, "SANITIZER"};

@@ -73,6 +73,8 @@ Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& f
     return unsupported(location, " is not a shared library").with_reason("FILE_KIND");
   }
   GANTRY_CHECK(check_machine(elf, location));
+  if (const std::uint64_t alignment = alignment_below_page(elf); alignment != 0)
+    return unavailable(location, page_text(alignment)).with_reason("PAGE_SIZE");
   if (auto complete = elf.check_complete(); !complete.ok()) {
     return std::move(complete).failure().at("while opening ", location);
   }

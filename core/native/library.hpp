@@ -42,7 +42,8 @@ namespace gantry {
 // returns  what it imports from its runtime
 //          malformed    the file is truncated; ELF_DYNAMIC: the linker would crash
 //          unsupported  FILE_KIND not a shared library; TVM_CPP, TVM_SYMBOLS
-//          unavailable  BLOB_ARCH another CPU, or a level of x86-64 that this one lacks
+//          unavailable  BLOB_ARCH another CPU, or a level of x86-64 that this one lacks; PAGE_SIZE
+//                       larger pages than those of the file
 Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
                                       std::string_view location);
 

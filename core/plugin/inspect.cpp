@@ -32,6 +32,8 @@ Status check_host(const ElfFile& elf, const std::string& path) {
                        name_of(host_machine()))
         .with_reason(reason::wrong_machine.tag);
   }
+  if (const std::uint64_t alignment = alignment_below_page(elf); alignment != 0)
+    return unsupported(path, page_text(alignment)).with_reason(reason::page_size.tag);
   if (const std::string_view cause = executable_stack_cause(elf); !cause.empty()) {
     return unsupported(path, " ", cause,
                        ", which newer systems reject; link it with -Wl,-z,noexecstack")

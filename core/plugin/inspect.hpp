@@ -46,7 +46,7 @@ struct Inspection {
 //   of 4 KiB to 4 GiB                             LIBRARY_SIZE
 //   `check`, if it is not empty                   of the check: PERMISSIONS DIGEST LOCK_MISMATCH
 //   ELF, complete, a shared library               NOT_ELF TRUNCATED EXECUTABLE ELF_BROKEN
-//   for this machine, no executable stack         WRONG_MACHINE EXEC_STACK
+//   for this machine, no executable stack         WRONG_MACHINE PAGE_SIZE EXEC_STACK
 //   exports the query, imports no core symbols    QUERY_MISSING SYMBOL_MISSING
 //   has a note (gantry/note.h) with the           NOTE_MISSING NOTE_INVALID ID_MISMATCH
 //   manifest's id, version and ABI range          VERSION_MISMATCH ABI_MISMATCH ABI_RANGE

@@ -82,6 +82,24 @@ TEST_F(HostLibraryTest, RejectsALevelOfItsCpuThatThisOneLacks) {
                             "x86-64-v1"));
 }
 
+// As one for pages of 4 KiB on a host with larger pages, which the linker refuses.
+TEST_F(HostLibraryTest, RejectsSmallerPagesThanThoseOfTheHostWithTheRemedy) {
+  auto library = test::ElfBuilder().build();
+  const ElfSegment load = ElfFile::parse(library)->image().segments()[0];
+  ASSERT_EQ(load.type, segment_type::load);
+  // p_align: 1024
+  library[load.at + 49] = 4;
+
+  const auto checked = check_host_code(ElfFile::parse(library).value(), {}, "model.so");
+
+  ASSERT_FALSE(checked.ok());
+  EXPECT_EQ(checked.error().code, Code::unavailable);
+  EXPECT_EQ(checked.error().reason, "PAGE_SIZE");
+  EXPECT_EQ(checked.error().message,
+            concat("model.so is aligned to 1024 bytes, pages of this host have ",
+                   ::sysconf(_SC_PAGESIZE), "; link it with -Wl,-z,max-page-size=65536"));
+}
+
 TEST_F(HostLibraryTest, RejectsAProgram) {
   // e_type
   const Error error = error_of(patched(16, {2, 0}));

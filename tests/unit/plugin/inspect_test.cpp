@@ -241,6 +241,25 @@ TEST(InspectPlugin, RejectsAnObjectFile) {
             world.library("x").string() + " is ELF type 1, expected a shared library");
 }
 
+TEST(InspectPlugin, RejectsSmallerPagesThanThoseOfTheHost) {
+  std::vector<std::uint8_t> bytes = plugin_elf().build();
+  const ElfFile elf = ElfFile::parse(bytes).value();
+  for (const ElfSegment& segment : elf.image().segments()) {
+    // p_align: 1024
+    if (segment.type == segment_type::load) bytes[segment.at + 49] = 4;
+  }
+  World world;
+  world.add("x", "");
+  test::write_file(world.library("x"), bytes);
+
+  const Error error = refusal(world);
+
+  EXPECT_EQ(error.code, Code::unsupported);
+  EXPECT_EQ(error.reason, "PAGE_SIZE");
+  EXPECT_THAT(error.message, HasSubstr(" is aligned to 1024 bytes, pages of this host have "));
+  EXPECT_THAT(error.message, HasSubstr("; link it with -Wl,-z,max-page-size=65536"));
+}
+
 TEST(InspectPlugin, RejectsAnExecutableStackOnEveryHost) {
   World world;
   world.add("x", "");
