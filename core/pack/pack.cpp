@@ -197,7 +197,8 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
     if (symbol != nullptr && symbol->defined()) continue;
     std::vector<std::string_view> defined;
     for (const ElfSymbol& other : library.symbols()) {
-      if (other.defined() && !other.name.starts_with('_')) defined.push_back(other.name);
+      const bool is_function = other.exported() && other.type == SymbolType::function;
+      if (is_function && !other.name.starts_with('_')) defined.push_back(other.name);
     }
     Error error = not_found(
         "graph calls function ", quoted(function), did_you_mean(function, defined),
