@@ -104,6 +104,7 @@ typedef struct gantry_embed {
   // module   [in]   has the model, itself or in its imports
   // options  [in]   NULL: defaults
   // returns  NOT_FOUND    the module has no model
+  //          NOT_FOUND, UNAVAILABLE  no such device, listing those of the host
   //          UNSUPPORTED  an option that the model does not have
   //          others       of a plugin
   gantry_code (*model_new)(gantry_object* module, const gantry_model_options* options,
