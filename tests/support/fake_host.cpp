@@ -2,6 +2,7 @@
 #include "tests/support/fake_host.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/tensor_text.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -212,8 +213,9 @@ struct FakeHost::Entries {
     return gantry_fail(status, GANTRY_NOT_FOUND, "CONFIG", "fake host: option does not exist");
   }
   static std::int32_t is_cancelled(const gantry_host* host, const gantry_env*) {
-    const FakeHost& fake = of(host);
-    return fake.cancelled || fake.spans.size() >= fake.cancelled_after_spans;
+    FakeHost& fake = of(host);
+    return fake.cancelled || fake.spans.size() >= fake.cancelled_after_spans ||
+           ++fake.polls > fake.cancelled_after_polls;
   }
   static gantry_code text_new(const gantry_host* host, std::int32_t kind, gantry_bytes text,
                               gantry_value* out, gantry_status*) {
@@ -283,6 +285,9 @@ struct FakeHost::Entries {
     return GANTRY_OK;
   }
 
+  static gantry_code no_device(gantry_status* status) {
+    return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: device types are 1 and 4");
+  }
   static gantry_code tensor_new(const gantry_host* host, const gantry_tensor* like, gantry_bytes,
                                 std::uint32_t, gantry_value* out, gantry_status* status) {
     FakeHost& self = of(host);
@@ -292,9 +297,14 @@ struct FakeHost::Entries {
     if (fails || self.allocations.size() >= self.max_allocations) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: memory is exhausted");
     }
-    const std::uint64_t bytes = bytes_of_tensor(*like);
-    if (bytes > (std::uint64_t{1} << 30)) {
-      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: tensor exceeds 1 GiB");
+    if (like->device.type != cpu.type && like->device.type != handles.type)
+      return no_device(status);
+    const auto size = tensor_bytes(shape_of(*like), like->dtype);
+    if (!size.ok())
+      return gantry_fail(status, GANTRY_INVALID, "ARGUMENT", "fake host: tensor has no size");
+    const std::uint64_t bytes = *size;
+    if (bytes > self.max_tensor_bytes) {
+      return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "fake host: tensor is too large");
     }
     self.allocations.push_back(bytes);
     const std::uint64_t rounded = (bytes / 128 + 1) * 128;
@@ -392,9 +402,11 @@ struct FakeHost::Entries {
       }
       if (code != GANTRY_NOT_FOUND) return code;
     }
-    const auto import = self.imports_.find(std::string_view(name.data, name.size));
-    if ((where & GANTRY_FIND_IMPORTS) != 0 && import != self.imports_.end()) {
-      *function = &(new Function{header_of<Function>(GANTRY_FUNCTION), import->second, nullptr,
+    for (const auto& [place, functions] : {std::pair(GANTRY_FIND_IMPORTS, &self.imports_),
+                                           std::pair(GANTRY_FIND_GLOBALS, &self.globals_)}) {
+      const auto known = functions->find(std::string_view(name.data, name.size));
+      if ((where & place) == 0 || known == functions->end()) continue;
+      *function = &(new Function{header_of<Function>(GANTRY_FUNCTION), known->second, nullptr,
                                  Counted(self.live_)})
                        ->header;
       return GANTRY_OK;
@@ -426,9 +438,7 @@ struct FakeHost::Entries {
     static const gantry_device_table cpu_table = device_table("cpu", 1, 0);
     static const gantry_device_table handle_table =
         device_table("handles", 4, GANTRY_DEVICE_OPAQUE_DATA);
-    if (id.type != cpu.type && id.type != handles.type) {
-      return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "fake host: device types are 1 and 4");
-    }
+    if (id.type != cpu.type && id.type != handles.type) return no_device(status);
     *out = {&of(host), id.type == cpu.type ? &cpu_table : &handle_table, id};
     return GANTRY_OK;
   }

@@ -52,6 +52,8 @@ class FakeHost {
   // add_function() adds. Not counted as live.
   gantry_object* node() { return node_; }
   void add_function(std::string name, Body body) { imports_[std::move(name)] = std::move(body); }
+  // The same for functions that belong to no module, which find(node, GLOBALS, name) returns.
+  void add_global(std::string name, Body body) { globals_[std::move(name)] = std::move(body); }
 
   // Creates an object that keeps nothing alive, for the pin of a blob. The caller owns the one
   // reference.
@@ -65,6 +67,8 @@ class FakeHost {
   std::vector<std::uint64_t> allocations;
   // after this number of allocations, tensor_new fails with EXHAUSTED
   std::size_t max_allocations = SIZE_MAX;
+  // of tensor_new; a larger one fails with EXHAUSTED
+  std::uint64_t max_tensor_bytes = std::uint64_t{1} << 30;
   // number of the next tensor_new calls that fail with EXHAUSTED
   int failing_allocations = 0;
   // size of each tensor_copy in bytes
@@ -79,6 +83,9 @@ class FakeHost {
   bool cancelled = false;
   // cancelled as soon as so many spans are recorded
   std::size_t cancelled_after_spans = SIZE_MAX;
+  // cancelled after so many calls of is_cancelled, which `polls` counts
+  std::size_t cancelled_after_polls = SIZE_MAX;
+  std::atomic<std::size_t> polls = 0;
   // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
   bool tracing = false;
   std::vector<std::string> spans;
@@ -114,7 +121,7 @@ class FakeHost {
   mutable std::mutex mutex_;
   std::shared_ptr<std::atomic<int>> live_ = std::make_shared<std::atomic<int>>(0);
   gantry_object* node_ = nullptr;
-  std::map<std::string, Body, std::less<>> imports_;
+  std::map<std::string, Body, std::less<>> imports_, globals_;
   std::map<std::uintptr_t, std::uint8_t*> handles_;
   std::uintptr_t next_handle_ = 0x1001;
 };
