@@ -28,10 +28,11 @@ inline const std::string mix = "relax/weights_mix_llvm";
 // Its metadata list the weights.
 inline const std::string classifier = "relax/weights_metadata_llvm";
 
-inline Outcome with_relax(const std::string& command, const Args& args) {
+inline Outcome with_relax(const std::string& command, const Args& args,
+                          const Args& environment = {}) {
   Args all{"--plugins", built_plugins("relax"), command};
   all.insert(all.end(), args.begin(), args.end());
-  return run_gantry(all);
+  return run_gantry(all, environment);
 }
 inline Outcome run_vm(const Args& args) { return with_relax("run", args); }
 inline Outcome bench_vm(const Args& args) { return with_relax("bench", args); }
