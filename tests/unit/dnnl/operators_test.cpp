@@ -56,6 +56,39 @@ INSTANTIATE_TEST_SUITE_P(Of, SubgraphOperator, ::testing::ValuesIn(subgraph_case
                            return name;
                          });
 
+// Two attributes that decide about the padding together: the last window of an axis reaches behind
+// the tensor by as much as its dilation makes it.
+TEST(PooledWindows, AreRoundedUpWithTheirDilation) {
+  SubgraphCase what = subgraph_case("dnnl_json", "max_pool2d_dilated");
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = what.json.find(from);
+    ASSERT_NE(at, std::string::npos) << from;
+    what.json.replace(at, from.size(), to);
+  };
+  replace("\"ceil_mode\": [\n     [\n      \"0\"", "\"ceil_mode\": [\n     [\n      \"1\"");
+  replace("3,\n       2,\n       1", "3,\n       2,\n       2");
+  // Windows of 3 x 3 with distance 2, each 2 after the one before; the tensor has 7 x 6.
+  const auto* const in = reinterpret_cast<const float*>(what.inputs[0].bytes.data());
+  CaseArray& out = what.outputs[0];
+  out.shape = {1, 3, 2, 2};
+  out.bytes.resize(12 * sizeof(float));
+  for (std::size_t at = 0; at < 12; ++at) {
+    const std::size_t channel = at / 4, row = 2 * (at / 2 % 2), column = 2 * (at % 2);
+    float max = -INFINITY;
+    for (std::size_t y = row; y < row + 5 && y < 7; y += 2) {
+      for (std::size_t x = column; x < column + 5 && x < 6; x += 2)
+        max = std::max(max, in[(channel * 7 + y) * 6 + x]);
+    }
+    std::memcpy(out.bytes.data() + at * sizeof max, &max, sizeof max);
+  }
+  SubgraphRunner runner;
+
+  const auto outputs = runner.run(what);
+
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  EXPECT_EQ(difference(outputs->at(0), out), "");
+}
+
 std::vector<std::string> words_of(std::string_view list) {
   std::vector<std::string> words;
   while (!list.empty()) {
