@@ -220,6 +220,23 @@ TEST(ProbeEnvironment, HasAFixedListAndWhatThePluginMayRead) {
   EXPECT_THAT(found.all, testing::Not(Contains("GANTRY_CONFIG_OTHER__LEVEL=3")));
 }
 
+// The linker's variable and those of the plugin decide about a verdict; those of the user do not.
+TEST(ProbeEnvironment, HasWhatAVerdictDependsOnInOneOrder) {
+  const Variable libraries("LD_LIBRARY_PATH", "/home/user/lib"), home("HOME", "/home/user"),
+      path("PATH", "/bin"), temporary("TMPDIR", "/scratch");
+  const Variable last("ZZ_MODE", "1"), first("AA_MODE", "2");
+  const Variable option("GANTRY_CONFIG_ACME_NPU__LEVEL", "3");
+
+  const ProbeEnvironment found =
+      probe_environment("GANTRY_CONFIG_ACME_NPU__", {"ZZ_MODE", "AA_MODE"});
+
+  EXPECT_THAT(found.decisive, testing::ElementsAre("AA_MODE=2", "GANTRY_CONFIG_ACME_NPU__LEVEL=3",
+                                                   "LD_LIBRARY_PATH=/home/user/lib", "ZZ_MODE=1"));
+  EXPECT_THAT(found.all, testing::IsSupersetOf(found.decisive));
+  EXPECT_THAT(found.all,
+              testing::IsSupersetOf({"HOME=/home/user", "PATH=/bin", "TMPDIR=/scratch"}));
+}
+
 TEST(ProbeEnvironment, HasNothingOfTheCallerInAnElevatedProcess) {
   const Variable secure("GANTRY_SECURE", "1"), home("HOME", "/home/user");
   const Variable option("GANTRY_CONFIG_ACME_NPU__LEVEL", "3"), allowed("ACME_MODE", "fast");

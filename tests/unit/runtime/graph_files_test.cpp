@@ -129,6 +129,27 @@ TEST_F(ThreeFiles, AreFoundWithALibraryOfAnotherSuffix) {
   }
 }
 
+// A shared object runs as it is; an object and an archive need a linker.
+TEST_F(ThreeFiles, AreThoseOfTheSharedObjectAmongSeveralLibraries) {
+  const auto library = [&](bool is_graph) {
+    const auto found =
+        graph_files_beside(path(is_graph ? "deploy.json" : "deploy.params"), is_graph);
+    return found.ok() ? fs::path(found->library).filename().string() : std::string();
+  };
+  test::write_file(path("deploy.tar"), std::string_view("of an earlier build"));
+  test::write_file(path("deploy.o"), std::string_view("of an earlier build"));
+
+  for (const bool is_graph : {true, false}) EXPECT_EQ(library(is_graph), "deploy.so");
+  const auto module = runtime_.load(path("deploy.json"));
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  expect_digits(*module);
+
+  fs::remove(path("deploy.so"));
+  for (const bool is_graph : {true, false}) EXPECT_EQ(library(is_graph), "deploy.o");
+  fs::remove(path("deploy.o"));
+  for (const bool is_graph : {true, false}) EXPECT_EQ(library(is_graph), "deploy.tar");
+}
+
 TEST_F(ThreeFiles, NeedTheirPlugin) {
   const test::TempDir none;
   RuntimeOptions options;
