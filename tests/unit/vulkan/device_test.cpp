@@ -41,6 +41,38 @@ TEST_F(Devices, ReportTheirAttributes) {
   EXPECT_THAT(std::string(*value_text(dimensions.get())), StartsWith("["));
 }
 
+// Each is the number that the driver reports for it.
+TEST_F(Devices, ReportTheNumbersOfTheDriver) {
+  const Gpu& gpu = *plugin->gpu(0).value();
+  const VkPhysicalDeviceLimits& limits = gpu.properties.limits;
+  const auto number = [&](std::int32_t kind) { return attribute(kind)->get().i; };
+  const auto text = [&](std::int32_t kind) {
+    const Value value = attribute(kind).value();
+    return std::string(value_text(value.get()).value_or("(no text)"));
+  };
+  const auto& sizes = limits.maxComputeWorkGroupSize;
+  const std::uint32_t version = gpu.properties.apiVersion;
+  std::uint64_t local = 0;
+  for (std::uint32_t i = 0; i < gpu.memory.memoryHeapCount; ++i) {
+    if ((gpu.memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0)
+      local += gpu.memory.memoryHeaps[i].size;
+  }
+
+  EXPECT_EQ(number(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK), limits.maxComputeWorkGroupInvocations);
+  EXPECT_EQ(number(GANTRY_ATTRIBUTE_WARP_SIZE), gpu.subgroup_size);
+  EXPECT_EQ(number(GANTRY_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+            limits.maxComputeSharedMemorySize);
+  EXPECT_EQ(number(GANTRY_ATTRIBUTE_API_VERSION), VK_HEADER_VERSION);
+  EXPECT_EQ(number(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), static_cast<std::int64_t>(local));
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_COMPUTE_VERSION),
+            concat(VK_API_VERSION_MAJOR(version), '.', VK_API_VERSION_MINOR(version), '.',
+                   VK_API_VERSION_PATCH(version)));
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_DEVICE_NAME), gpu.properties.deviceName);
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_DRIVER_VERSION), gpu.driver);
+  EXPECT_EQ(text(GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS),
+            concat('[', sizes[0], ", ", sizes[1], ", ", sizes[2], ']'));
+}
+
 TEST_F(Devices, ReportNothingForOtherAttributes) {
   for (const std::int32_t kind : {6, 7, 9, 10, 13, 16, 999}) {
     const auto value = attribute(kind);
