@@ -37,6 +37,15 @@ TEST(FindProbe, SearchesBesideADirectoryOfTheArchitecture) {
   EXPECT_EQ(find_probe((prefix / "lib/x86_64-linux-gnu").string()).path, program);
 }
 
+TEST(FindProbe, PrefersTheNearerOfTwo) {
+  const TempDir prefix;
+  fs::create_directories(prefix / "usr/lib");
+  add_program(prefix.path());
+  const std::string near = add_program(prefix / "usr");
+
+  EXPECT_EQ(find_probe((prefix / "usr/lib").string()).path, near);
+}
+
 TEST(FindProbe, ListsWhereItSearched) {
   const ProbeProgram found = find_probe("/nowhere/lib/arch");
 

@@ -6,6 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <functional>
+#include <utility>
+
 namespace gantry {
 namespace {
 
@@ -86,6 +90,151 @@ TEST(ProberCache, IgnoresAVerdictThatOthersCanWrite) {
   fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
 
   EXPECT_FALSE(is_cached(prober.probe(world.candidate())));
+}
+
+// Everything on which the verdict of a plugin that passes depends, changed one after another.
+TEST(ProberCache, DependsOnEveryFileAndEveryPropertyOfTheHost) {
+  ProbeWorld world("missing_dependency");
+  const fs::path needed = world.library_directory() / "libfake_dependency.so.4";
+  fs::copy(test::build_tree() / "tests/fake_plugins/not_searched/libfake_dependency.so.4", needed);
+  const fs::path drop_in = world.cache / "drop_in.yaml", driver = world.cache / "driver",
+                 helper = world.cache / "gantry-probe";
+  test::write_file(drop_in, std::string_view("priority: 1\n"));
+  test::write_file(driver, std::string_view("1"));
+  fs::copy_file(test::built_probe(), helper);
+  Candidate plugin = world.candidate();
+  plugin.drop_ins = {drop_in.string()};
+  plugin.manifest->needs.files = {driver.string()};
+  ProberOptions options = world.options();
+  options.program.path = helper.string();
+  const auto touch = [](const fs::path& file) {
+    fs::last_write_time(file, fs::last_write_time(file) + std::chrono::seconds(1));
+  };
+  const std::pair<const char*, std::function<void()>> changes[] = {
+      {"the manifest", [&] { touch(plugin.file); }},
+      {"a drop-in", [&] { touch(drop_in); }},
+      {"the library", [&] { touch(plugin.manifest->library_path); }},
+      {"a library that it needs", [&] { touch(needed); }},
+      {"a file that it requires", [&] { touch(driver); }},
+      {"gantry-probe", [&] { touch(helper); }},
+      {"the size of a file, at the same time",
+       [&] {
+         const auto time = fs::last_write_time(driver);
+         test::write_file(driver, std::string_view("10"));
+         fs::last_write_time(driver, time);
+       }},
+      {"the limit of memory", [&] { options.memory_bytes += 4096; }},
+      {"the version of the core", [&] { options.core.core_version = "9.0.0"; }},
+      {"the ABI", [&] { ++options.core.abi.max_minor; }},
+      {"a variable", [&] { world.environment.decisive = {"A=1"}; }},
+      {"the value of a variable", [&] { world.environment.decisive = {"A=2"}; }},
+      {"a second variable",
+       [&] {
+         world.environment.decisive = {"A=2", "B=1"};
+       }},
+      {"a variable that is not there any more", [&] { world.environment.decisive = {"B=1"}; }},
+  };
+  ASSERT_EQ(reason_of_probe(Prober(options).probe(plugin)), "passed");
+  ASSERT_TRUE(is_cached(Prober(options).probe(plugin)));
+
+  for (const auto& [what, change] : changes) {
+    change();
+    const auto after = Prober(options).probe(plugin);
+    EXPECT_EQ(reason_of_probe(after), "passed") << what;
+    EXPECT_FALSE(is_cached(after)) << what;
+    EXPECT_TRUE(is_cached(Prober(options).probe(plugin))) << what;
+  }
+}
+
+// The same for a plugin that was harmful: what is added counts as well.
+TEST(ProberCache, DependsOnFilesThatAreAddedAfterAHarmfulVerdict) {
+  ProbeWorld world("create_crashes");
+  Candidate plugin = world.candidate();
+  Prober prober(world.options());
+  (void)prober.probe(plugin);
+  ASSERT_TRUE(is_cached(prober.probe(plugin)));
+
+  const fs::path drop_in = world.cache / "drop_in.yaml";
+  test::write_file(drop_in, std::string_view("priority: 1\n"));
+  plugin.drop_ins = {drop_in.string()};
+  EXPECT_FALSE(is_cached(prober.probe(plugin)));
+  ASSERT_TRUE(is_cached(prober.probe(plugin)));
+
+  plugin.drop_ins.clear();
+  EXPECT_FALSE(is_cached(prober.probe(plugin)));
+}
+
+// What changes ends the count of the failures before it.
+TEST(ProberCache, CountsFailuresFromTheLastChange) {
+  ProbeWorld world("create_crashes");
+  Prober prober(world.options());
+  const Candidate plugin = world.candidate();
+  const auto probe_after = [&](std::int64_t seconds) {
+    world.now_s += seconds;
+    return reason_of_probe(prober.probe(plugin));
+  };
+  EXPECT_EQ(probe_after(0), "PROBE_CRASHED");
+  EXPECT_EQ(probe_after(60), "PROBE_CRASHED");
+
+  fs::last_write_time(plugin.file, fs::last_write_time(plugin.file) + std::chrono::seconds(1));
+
+  EXPECT_EQ(probe_after(0), "PROBE_CRASHED");
+  EXPECT_EQ(probe_after(60), "PROBE_CRASHED");
+  EXPECT_EQ(probe_after(300), "QUARANTINED");
+}
+
+TEST(ProberCache, KeepsWhatPassedForEver) {
+  ProbeWorld world("good");
+  Prober prober(world.options());
+  (void)prober.probe(world.candidate());
+
+  world.now_s += std::int64_t{10} * 365 * 24 * 3600;
+
+  EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
+  world.now_s = 0;
+  EXPECT_EQ(prober.probe(world.candidate())->age_s, std::uint64_t{0});
+}
+
+// A refusal and a probe that does not run leave no verdict, and none of the verdict before.
+TEST(ProberCache, KeepsTheVerdictThatItHasIfAProbeDoesNotRun) {
+  ProbeWorld world("create_crashes");
+  ProberOptions options = world.options();
+  Prober prober(options);
+  (void)prober.probe(world.candidate());
+  world.now_s += 60;
+  options.program.path = "/bin/false";
+
+  EXPECT_EQ(reason_of_probe(Prober(options).probe(world.candidate())), "PROBE_FAILED");
+  options.program.path = test::built_probe();
+
+  EXPECT_EQ(reason_of_probe(Prober(options).probe(world.candidate())), "PROBE_CRASHED");
+  world.now_s += 299;
+  EXPECT_TRUE(is_cached(Prober(options).probe(world.candidate()))) << "the second failure";
+}
+
+// Two libraries of one plugin in one cache, on disk and in memory.
+TEST(ProberCache, HasAVerdictForEachLibrary) {
+  ProbeWorld world("good");
+  world.world.add("other", "create_crashes", test::fake_manifest().line("probe: auto"));
+  Candidate other = world.candidate();
+  other.file = (world.world.path() / "other/other.yaml").string();
+  other.manifest = world.world.manifest("other");
+
+  for (const bool is_on_disk : {true, false}) {
+    ProberOptions options = world.options();
+    if (!is_on_disk) options.cache_directory.clear();
+    Prober prober(options);
+    EXPECT_EQ(reason_of_probe(prober.probe(world.candidate())), "passed");
+    EXPECT_EQ(reason_of_probe(prober.probe(other)), "PROBE_CRASHED");
+
+    EXPECT_TRUE(prober.forget(other));
+    EXPECT_FALSE(prober.forget(other));
+    EXPECT_TRUE(is_cached(prober.probe(world.candidate())));
+    EXPECT_FALSE(is_cached(prober.probe(other)));
+    EXPECT_TRUE(is_cached(prober.probe(other)));
+    EXPECT_TRUE(prober.forget(other));
+    EXPECT_TRUE(prober.forget(world.candidate()));
+  }
 }
 
 // Changes an entry as if it had been written before the system was restarted.
