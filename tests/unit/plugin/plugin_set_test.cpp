@@ -151,6 +151,63 @@ TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
   EXPECT_EQ(fixture.plugins.tie_for(choices), "");
 }
 
+// Numbers of versions and priorities are compared as numbers, for keys, devices and globals alike.
+TEST(PluginSet, ChoosesInOneOrderForKeysDevicesAndGlobals) {
+  World world;
+  const auto add = [&](std::string_view name, std::string_view version, int priority) {
+    world.add(name, "",
+              fake_manifest()
+                  .id(concat("test.", name))
+                  .version(version)
+                  .set("globals", "[fake.run]")
+                  .line(concat("priority: ", priority)));
+  };
+  add("a", "1.9.0", 0);
+  add("b", "1.10.0", 0);
+  add("c", "9.0.0", -1);
+  add("d", "9.0.0", -2);
+  add("e", "0.1.0", 10);
+  add("f", "0.2.0", 9);
+  SetFixture fixture(world);
+  const PluginSet& plugins = fixture.plugins;
+
+  const auto order = ElementsAre("test.e", "test.f", "test.b", "test.a", "test.c", "test.d");
+
+  EXPECT_THAT(ids(plugins, plugins.choices_for_key("fake")), order);
+  EXPECT_THAT(ids(plugins, plugins.choices_for_device("fake_device")), order);
+  EXPECT_THAT(ids(plugins, plugins.choices_for_global("fake.run")), order);
+}
+
+// A request begins with the first plugin again, also after a fallback.
+TEST(PluginSet, TriesEachPluginInItsOrderForEachRequest) {
+  World world;
+  world.add("good", "good");
+  world.add("second", "create_fails", second());
+  SetFixture fixture(world);
+
+  const auto by_key = fixture.plugins.for_key("fake");
+  const auto by_device = fixture.plugins.for_device("fake_device");
+
+  ASSERT_TRUE(by_key.ok() && by_device.ok());
+  EXPECT_EQ((*by_device)->plugin->id, "test.fake");
+  EXPECT_THAT(fixture.created, ElementsAre("test.second", "test.fake", "test.second"));
+  EXPECT_EQ(fixture.plugins.fallbacks(), 2u);
+}
+
+// A tie concerns the first two only.
+TEST(PluginSet, ReportsNoTieBehindTheFirst) {
+  World world;
+  world.add("a", "", fake_manifest().id("test.a"));
+  world.add("b", "", fake_manifest().id("test.b"));
+  world.add("c", "", fake_manifest().id("test.c").version("2.0.0"));
+  SetFixture fixture(world);
+
+  const auto choices = fixture.plugins.choices_for_key("fake");
+
+  EXPECT_THAT(ids(fixture.plugins, choices), ElementsAre("test.c", "test.a", "test.b"));
+  EXPECT_EQ(fixture.plugins.tie_for(choices), "");
+}
+
 TEST(PluginSet, ReportsATie) {
   World world;
   world.add("a", "", fake_manifest().id("test.a"));
