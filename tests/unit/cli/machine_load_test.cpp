@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/machine_load.hpp"
 
+#include "tools/gantry/common/process_memory.hpp"
+
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 namespace gantry::cli {
 namespace {
@@ -28,6 +31,21 @@ TEST(MachineLoad, DoesNotCountThisProcess) {
 
   ASSERT_TRUE(others.has_value());
   EXPECT_GE(*others, 0);
+}
+
+// In bytes, as the system reports it in another unit.
+TEST(ProcessMemory, HasTheNumbersOfTheSystem) {
+  rusage usage{};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &usage), 0);
+  const double peak = static_cast<double>(usage.ru_maxrss) * 1024;
+
+  const ProcessMemory memory = process_memory();
+
+  EXPECT_NEAR(static_cast<double>(memory.peak), peak, peak / 4);
+  EXPECT_LE(memory.resident, memory.peak + (1 << 20));
+  EXPECT_LE(memory.resident_anonymous + memory.resident_file, memory.resident + (1 << 20));
+  EXPECT_GT(memory.resident_anonymous, 0u);
+  EXPECT_GT(memory.resident_file, 0u);
 }
 
 TEST(ThreadsText, MentionsOtherProcessesThatLeaveFewerCpusThanThreads) {
