@@ -14,6 +14,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -107,7 +108,7 @@ constexpr std::uint32_t comparisons_per_look = 1 << 16;
 
 // Sorts numbers of elements, as long as the task is not cancelled. `less` compares two of them.
 template <class Less>
-Status sort_order(const Host& host, const gantry_env* env, std::vector<std::int64_t>& order,
+Status sort_order(const Host& host, const gantry_env* env, std::span<std::int64_t> order,
                   const Less& less) {
   std::uint32_t left = comparisons_per_look;
   try {

@@ -55,7 +55,8 @@ if(TARGET gantry_cli)
   add_dependencies(cli_mlf gantry_plugin_aot)
   gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
     LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
-  gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp LIBRARIES gantry_cli_command)
+  gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp
+    LIBRARIES gantry_cli_command gantry_elf)
   gantry_add_test(cli_output LABELS cli SOURCES cli_output_test.cpp cli_pack_test.cpp
     LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
   gantry_add_test(cli_pages LABELS cli SOURCES cli_pages_test.cpp LIBRARIES gantry_cli_command gantry_arrays)
@@ -64,7 +65,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_plugins LABELS cli SOURCES cli_plugins_test.cpp cli_plugins_check_test.cpp
     cli_broken_host_test.cpp
     UNSANITIZED cli_elevated_test.cpp
-    LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
+    LIBRARIES gantry_cli_command gantry_elf nlohmann_json::nlohmann_json)
   gantry_add_test(cli_install LABELS cli SOURCES cli_install_test.cpp LIBRARIES gantry_cli_command)
   gantry_add_test(cli_description LABELS cli
     SOURCES cli_completion_test.cpp cli_explain_test.cpp cli_man_test.cpp cli_reasons_test.cpp

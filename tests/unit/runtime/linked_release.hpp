@@ -85,7 +85,7 @@ class LinkedFiles {
     if (release.has_variables) words.push_back("-DWITH_VARIABLES");
     path = (directory_ / concat(paths_.size(), ".o")).native();
     words.insert(words.end(), {"-o", path, source});
-    const Status done = run_compiler("C compiler", words, sources(), {});
+    const Status done = run_compiler("C compiler", words, {sources(), directory_.path(), {}});
     EXPECT_TRUE(done.ok()) << done.error().message;
     return path;
   }
