@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -93,7 +94,7 @@ class Calls {
     call(*row, args);
   }
   void call(const Builtin& row, const std::vector<gantry_value>& args) {
-    auto result = row.run(host_, {row.usage, &env_, args});
+    auto result = row.call(host_, memory_, &env_, args);
     if (!result.ok()) {
       expect(!result.error().message.empty(), "a failure has a text");
       expect(result.error().code != Code::bug, "a failure is one of the caller");
@@ -288,6 +289,7 @@ class Calls {
   FakeHost fake_;
   const Host host_{fake_.table()};
   const gantry_env env_{test::cpu, nullptr, nullptr};
+  const std::shared_ptr<StorageMemory> memory_ = std::make_shared<StorageMemory>("gantry.relax");
   ObjectRef kernel_;
   // results, those that are caches, and arguments of the call
   std::vector<Value> kept_, paged_, legacy_, temporary_;

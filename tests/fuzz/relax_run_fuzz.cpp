@@ -153,11 +153,12 @@ class Assembly {
 
 // Builtins as functions that are arguments: the runtime has them as those of the plugin.
 void add_builtins(FakeHost& fake) {
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax");
   for (const relax::Builtin* row : relax::builtins()) {
     fake.add_global(std::string(row->name),
-                    [&fake, row](const gantry_env* env, std::span<const gantry_value> args,
-                                 gantry_value* result, gantry_status* status) {
-                      auto made = row->run(Host(fake.table()), {row->usage, env, args});
+                    [&fake, row, memory](const gantry_env* env, std::span<const gantry_value> args,
+                                         gantry_value* result, gantry_status* status) {
+                      auto made = row->call(Host(fake.table()), memory, env, args);
                       if (made.ok()) {
                         *result = made->take();
                         return gantry_code{GANTRY_OK};

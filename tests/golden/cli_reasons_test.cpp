@@ -56,8 +56,8 @@ TEST(PluginsReasons, NamesTheNearestCodesAndTagsOfAnUnknownOne) {
   EXPECT_EQ(code.status, 1);
   EXPECT_THAT(code.out, IsEmpty());
   EXPECT_EQ(code.err,
-            "gantry: no reason has the code \"D339\", did you mean \"D330\" or \"D331\" or "
-            "\"D332\"\n");
+            "gantry: no reason has the code \"D339\", did you mean \"D309\" or \"D330\" or "
+            "\"D331\"\n");
   EXPECT_EQ(tag.err,
             "gantry: no reason has the code \"static_tsl\", did you mean \"STATIC_TLS\"\n");
   EXPECT_EQ(nothing.err,

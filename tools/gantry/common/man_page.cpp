@@ -43,6 +43,8 @@ constexpr Entry variables[] = {
     {"CC", "C compiler of gantry pack"},
     {"GLSLANG", "compiler of shaders of gantry pack"},
     {"SOURCE_DATE_EPOCH", "time that gantry mlf export writes, in seconds since 1970"},
+    {"TVM_NUM_THREADS", "threads of a runtime, unless an option or the configuration states them"},
+    {"OMP_NUM_THREADS", "the same, if TVM_NUM_THREADS is not set"},
     {"LD_BIND_NOW", "if set, functions of artifacts are bound when they are loaded"},
     {"NO_COLOR", "if set and not empty, no colours on terminals"},
 };
