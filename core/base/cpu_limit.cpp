@@ -3,6 +3,7 @@
 
 #include "core/base/text.hpp"
 
+#include <gantry/concat.hpp>
 #include <gantry/descriptor.hpp>
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t max_bytes = 16 * 1024;
 
 // Reads a file of the kernel, which states no size. Empty if it cannot be read.
-std::string read_kernel_file(const std::filesystem::path& path) {
+std::string read_kernel_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   char part[1024];
@@ -33,8 +34,8 @@ std::string read_kernel_file(const std::filesystem::path& path) {
 
 // A group of this process, and how its limit is stored.
 struct Group {
-  // of its hierarchy
-  std::filesystem::path root;
+  // Of its hierarchy. Not a path: that of GCC 12 frees wrong memory if it cannot grow.
+  std::string root;
   // "/system.slice/x"
   std::string_view path;
   bool is_version1 = false;
@@ -51,7 +52,7 @@ bool has_cpu(std::string_view controllers) {
 
 // Reads a line: "0::/system.slice/x" of version 2, "4:cpu,cpuacct:/system.slice/x" of version 1;
 // nullopt for one that does not limit the time.
-std::optional<Group> group_in(std::string_view line, const std::filesystem::path& root) {
+std::optional<Group> group_in(std::string_view line, const std::string& root) {
   const std::size_t first = line.find(':');
   const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
   if (second == line.npos || !line.substr(second + 1).starts_with('/')) return std::nullopt;
@@ -64,8 +65,8 @@ std::optional<Group> group_in(std::string_view line, const std::filesystem::path
   group.is_version1 = true;
   // Distributions also link the names of single controllers.
   std::error_code failed;
-  group.root /= controllers;
-  if (!std::filesystem::exists(group.root, failed)) group.root = root / "cpu";
+  group.root = concat(root, "/", controllers);
+  if (!std::filesystem::exists(group.root, failed)) group.root = concat(root, "/cpu");
   return group;
 }
 
@@ -82,13 +83,13 @@ std::string first_line(std::string text) {
   return text;
 }
 
-std::optional<std::int32_t> limit_in(const std::filesystem::path& directory, bool is_version1) {
+std::optional<std::int32_t> limit_in(const std::string& directory, bool is_version1) {
   if (is_version1) {
-    return limit_of(first_line(read_kernel_file(directory / "cpu.cfs_quota_us")),
-                    first_line(read_kernel_file(directory / "cpu.cfs_period_us")));
+    return limit_of(first_line(read_kernel_file(directory + "/cpu.cfs_quota_us")),
+                    first_line(read_kernel_file(directory + "/cpu.cfs_period_us")));
   }
   // "200000 100000", microseconds in each period
-  const std::string line = first_line(read_kernel_file(directory / "cpu.max"));
+  const std::string line = first_line(read_kernel_file(directory + "/cpu.max"));
   const std::size_t blank = std::min(line.find(' '), line.size());
   return limit_of(std::string_view(line).substr(0, blank),
                   std::string_view(line).substr(std::min(blank + 1, line.size())));
@@ -101,13 +102,12 @@ std::optional<std::int32_t> cpu_limit(const std::filesystem::path& root, std::st
   while (!groups.empty()) {
     const std::string_view line = groups.substr(0, groups.find('\n'));
     groups.remove_prefix(std::min(line.size() + 1, groups.size()));
-    const auto group = group_in(line, root);
+    const auto group = group_in(line, root.native());
     if (!group) continue;
     // The group itself, and every group that contains it.
     for (std::string path(group->path);; path.resize(path.rfind('/'))) {
       while (path.ends_with('/')) path.pop_back();
-      const auto limit =
-          limit_in(group->root / path.substr(path.empty() ? 0 : 1), group->is_version1);
+      const auto limit = limit_in(group->root + path, group->is_version1);
       if (limit && (!strictest || *limit < *strictest)) strictest = limit;
       if (path.empty()) break;
     }
