@@ -112,6 +112,9 @@ std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const Ha
     const auto bytes = image.bytes_of_section(i);
     if (!bytes.ok()) continue;
     std::string_view left(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    // Nearly no section has one, and a search for a word costs a fraction of a look at each text.
+    const auto has_word = [&](std::string_view word) { return left.find(word) != left.npos; };
+    if (has_targets ? !has_word("mcpu") && !has_word("mattr") : !has_word("-m")) continue;
     while (!left.empty()) {
       const std::string_view text = left.substr(0, left.find('\0'));
       left.remove_prefix(std::min(text.size() + 1, left.size()));
