@@ -185,10 +185,10 @@ void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
   // would be missing, which the other tasks must not find.
   struct Ending {
     Barrier& barrier;
-    const int exceptions = std::uncaught_exceptions();
     bool has_returned = false;
     ~Ending() {
-      const bool is_unwound = !has_returned && std::uncaught_exceptions() == exceptions;
+      // A forced unwinding is no exception.
+      const bool is_unwound = !has_returned && std::uncaught_exceptions() == 0;
       if (is_unwound && is_thread_kept())
         end_for_thread("code of a model or a plugin", "a thread of the pool");
       barrier.leave();
