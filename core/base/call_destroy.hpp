@@ -5,8 +5,6 @@
 //     call_destroy("a function", [&] { table->destroy(self); });
 #pragma once
 
-#include "core/base/process_end.hpp"
-
 #include <gantry/abi_boundary.hpp>
 
 #include <string_view>
@@ -19,14 +17,13 @@ namespace gantry {
 // owner    [in]   whose function it is: "the object \"acme.Table\""
 void report_destroy(std::string_view owner, const Error& thrown) noexcept;
 
-// Calls a destroy function without cancellation. If it throws, the exception is reported, and what the function has not
+// Calls a destroy function. If it throws, the exception is reported, and what the function has not
 // freed stays.
 //
 // owner    [in]   whose function it is, for the report
 // destroy  [in]   void(), which calls the function
 template <class Destroy>
 void call_destroy(std::string_view owner, Destroy&& destroy) {
-  const NoCancellation cancellation;
   const Status done = guard([&]() -> Status {
     std::forward<Destroy>(destroy)();
     return {};

@@ -33,6 +33,7 @@ Result<FoundDevice> find(RuntimeState& state, gantry_device_id device, std::stri
 
 StreamObject::~StreamObject() {
   if (handle == nullptr || !plugins_may_run()) return;
+  const NoCancellation guard;
   if (const auto* const kind = state->devices.find(device.type))
     call_destroy("a stream",
                  [&] { (*kind)->table->stream_destroy((*kind)->self, device.index, handle); });

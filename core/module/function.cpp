@@ -23,6 +23,7 @@ namespace {
 void destroy_function(void* object, std::int32_t flags) {
   if (!plugins_may_run()) return;
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    const NoCancellation guard;
     destroy_target(static_cast<FunctionObject*>(object)->target);
   }
   destroy_object<FunctionObject>(object, flags);

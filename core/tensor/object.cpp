@@ -2,6 +2,7 @@
 #include "core/tensor/object.hpp"
 
 #include "core/base/call_destroy.hpp"
+#include "core/base/process_end.hpp"
 
 #include <gantry/byte_count.hpp>
 
@@ -37,6 +38,7 @@ void destroy_opaque(void* self, std::int32_t flags) {
   if ((flags & GANTRY_DELETE_CONTENT) != 0 && object->type != nullptr) {
     // While the process ends, no plugin function is called; the object is not freed.
     if (!plugins_may_run()) return;
+    const NoCancellation guard;
     call_destroy(object->type->name, [&] { object->type->destroy(object->self); });
   }
   destroy_object<OpaqueObject>(self, flags);
