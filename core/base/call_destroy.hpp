@@ -14,13 +14,13 @@ namespace gantry {
 
 // Writes the warning about a destroy function that throws to standard error: objects outlive the runtime and its log.
 //
-// owner    [in]   whose function it is: "the object \"acme.Table\""
+// owner    [in]   whose function it is: "acme.Table", "a function"
 void report_destroy(std::string_view owner, const Error& thrown) noexcept;
 
 // Calls a destroy function. If it throws, the exception is reported, and what the function has not
 // freed stays.
 //
-// owner    [in]   whose function it is, for the report
+// owner    [in]   for the report
 // destroy  [in]   void(), which calls the function
 template <class Destroy>
 void call_destroy(std::string_view owner, Destroy&& destroy) {

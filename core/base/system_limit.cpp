@@ -20,7 +20,7 @@ Code code_of_errno(int number) {
 
 std::string text_of_errno(int number) {
   std::string text = system_text(number);
-  if (is_of_open_files(number)) text += "; raise the limit of open files (ulimit -n)";
+  if (is_of_open_files(number)) text += open_files_remedy;
   return text;
 }
 

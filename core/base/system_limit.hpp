@@ -10,12 +10,14 @@
 
 namespace gantry {
 
+// The end of every error about the limit of open files: what to do.
+constexpr std::string_view open_files_remedy = "; raise the limit of open files (ulimit -n)";
+
 // Returns exhausted if a number of errno means that no descriptor, memory or space is left, else
 // unavailable.
 Code code_of_errno(int number);
 
-// Returns the system's text, for the limit of open files with what raises it: "Too many open files;
-// raise the limit of open files (ulimit -n)".
+// Returns the system's text, for the limit of open files with open_files_remedy.
 std::string text_of_errno(int number);
 
 // True if a message of the system's linker states that no descriptor is left.

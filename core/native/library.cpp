@@ -161,8 +161,7 @@ Status HostLibrary::open_file(const ImportBinding& binding,
 Failure HostLibrary::open_failure(const ImportBinding& binding, std::string_view text) const {
   const std::string& own = path().native();
   if (states_open_files(text)) {
-    return exhausted(own, " cannot be opened: ", text,
-                     "; raise the limit of open files (ulimit -n)")
+    return exhausted(own, " cannot be opened: ", text, open_files_remedy)
         .with_reason("LIBRARY_OPEN");
   }
   if (!is_private_copy() && is_on_noexec(file_->descriptor())) {

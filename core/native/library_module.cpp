@@ -152,8 +152,7 @@ Status set_module_context(ModuleNode& own, ModuleNode* root) {
     if (*slot != nullptr && module->library->outlives_module()) {
       return invalid(location_of(own), ": ", module->library->name(),
                      " already belongs to another module, until this process ends: keep the module "
-                     "that was "
-                     "loaded first, and load its code no second time")
+                     "that was loaded first, and load its code no second time")
           .with_reason("LINKED_TWICE");
     }
     *slot = &module->context;

@@ -110,8 +110,7 @@ Failure linker_error(const std::string& path, std::string_view message) {
   };
   const std::string_view subject = message.substr(0, message.find(':'));
   if (states_open_files(message)) {
-    return exhausted(path, ": ", message, "; raise the limit of open files (ulimit -n)")
-        .with_reason(reason::exhausted.tag);
+    return exhausted(path, ": ", message, open_files_remedy).with_reason(reason::exhausted.tag);
   }
   if (contains("undefined symbol: ")) {
     return unavailable(path, ": no library defines ", symbol_text(word_after("undefined symbol: ")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/cpu_requirement.hpp"
 
+#include "core/base/text.hpp"
 #include "core/elf/elf_sections.hpp"
 #include "core/target/target.hpp"
 
@@ -78,9 +79,8 @@ std::optional<CpuRequirement> unmet_in_target(std::string_view text, const HasFe
 std::optional<CpuRequirement> unmet_in_options(std::string_view text, const HasFeature& has) {
   Required required;
   std::string shown;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  for (const std::string& each : words_of(text)) {
+    const std::string_view word = each;
     const auto follows = [&](std::string_view option) {
       return word.starts_with(option) ? word.substr(option.size()) : std::string_view();
     };

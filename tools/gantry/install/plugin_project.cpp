@@ -3,6 +3,7 @@
 
 #include "tools/gantry/install/staging_directory.hpp"
 
+#include "core/base/replace_text.hpp"
 #include "core/base/text_file.hpp"
 #include "core/manifest/directory.hpp"
 #include "core/manifest/manifest.hpp"
@@ -39,14 +40,6 @@ Status read_files(const fs::path& directory, const std::string& prefix,
     }
   }
   return {};
-}
-
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos;
-       at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
 }
 
 }  // namespace
@@ -86,7 +79,7 @@ std::string with_names(std::string_view text, const ProjectNames& names) {
       {"Example", names.vendor},
   };
   std::string result(text);
-  for (const auto& [from, to] : table) result = replaced(std::move(result), from, to);
+  for (const auto& [from, to] : table) result = replace_text(std::move(result), from, to);
   return result;
 }
 
