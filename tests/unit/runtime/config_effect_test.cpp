@@ -47,7 +47,8 @@ class RuntimeYaml : public ::testing::Test {
   }
   // Returns the manifest of the plugin that serves graphs.
   static std::string server_of_graphs(Runtime& runtime) {
-    const PluginSet& plugins = InstalledPlugins(runtime).set();
+    const InstalledPlugins installed(runtime);
+    const PluginSet& plugins = installed.set();
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
     return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
   }
@@ -164,7 +165,8 @@ TEST_F(RuntimeYaml, DoesNotSearchTheUsersDirectory) {
   copy_graph_plugin(directory / "data/gantry/plugins.d");
   const auto searched = [&](std::string_view text) {
     Runtime runtime = runtime_with(text);
-    const auto& locations = InstalledPlugins(runtime).set().found().locations;
+    const InstalledPlugins installed(runtime);
+    const auto& locations = installed.set().found().locations;
     return std::any_of(locations.begin(), locations.end(), [&](const SearchLocation& location) {
       return location.name == (directory / "data/gantry/plugins.d").native();
     });

@@ -110,7 +110,8 @@ TEST_F(GpuServer, UsesTheNamedPluginOfTwoVendors) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").key("cuda"));
   Runtime server = runtime();
 
-  const PluginSet& plugins = InstalledPlugins(server).set();
+  const InstalledPlugins installed(server);
+  const PluginSet& plugins = installed.set();
   const auto choices = plugins.choices_for_key("cuda");
 
   ASSERT_EQ(choices.size(), 1u);
@@ -126,7 +127,8 @@ TEST_F(GpuServer, FailsIfTheNamedPluginFails) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").version("99.0.0").key("cuda"),
       "");
   Runtime server = runtime();
-  PluginSet& plugins = InstalledPlugins(server).set();
+  const InstalledPlugins installed(server);
+  PluginSet& plugins = installed.set();
 
   const auto served = plugins.for_key("cuda");
 
