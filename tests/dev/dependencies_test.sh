@@ -36,6 +36,10 @@ E1
 program sleep <<'E1'
 echo "sleep $*" >>"$WORK/calls"
 E1
+program ld.gold <<'E1'
+E1
+program aarch64-linux-gnu-ld.gold <<'E1'
+E1
 program python3 <<'E1'
 echo "a long explanation of pip" >&2
 exit 1
