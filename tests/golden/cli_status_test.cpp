@@ -84,11 +84,11 @@ INSTANTIATE_TEST_SUITE_P(
                    "gantry: unknown option \"--foo\"\n  see: gantry --help\n"},
         WrongUsage{"GlobalOption",
                    {"inspect", "x.so", "--threads", "0"},
-                   "gantry: --threads: Value 0 not in range 1 to 1024\n"
+                   "gantry: --threads: is \"0\", expected a number from 1 to 1024\n"
                    "  see: gantry inspect --help\n"},
         WrongUsage{"GlobalOptionAboveItsRange",
                    {"--spin-us", "1000001", "inspect", "x.so"},
-                   "gantry: --spin-us: Value 1000001 not in range 0 to 1000000\n"
+                   "gantry: --spin-us: is \"1000001\", expected a number from 0 to 1000000\n"
                    "  see: gantry inspect --help\n"},
         WrongUsage{
             "EmptyFile", {"inspect", ""}, "gantry: FILE: is empty\n  see: gantry inspect --help\n"},

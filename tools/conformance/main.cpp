@@ -12,6 +12,7 @@
 #include "core/base/mapped_file.hpp"
 #include "core/digest/digest.hpp"
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -62,21 +63,21 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--timeout", options.limits.seconds, "seconds for each case")
       ->type_name("SECONDS")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 86400.0));
+      ->check(cli::in_range(0.1, 86400.0));
   app.add_option("--memory", options.memory_mib, "MiB of resident memory for each case")
       ->type_name("MIB")
       ->capture_default_str()
-      ->check(CLI::Range(16, 1 << 24));
+      ->check(cli::in_range(16, 1 << 24));
   app.add_option("--seed", options.subject.seed, "seed of the random cases; default: a new one")
       ->type_name("N");
   app.add_option("--mutations", options.subject.mutations, "damaged payloads of case 53")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 100'000'000));
+      ->check(cli::in_range(1, 100'000'000));
   app.add_option("--soak", options.subject.soak_seconds, "seconds of case 88")
       ->type_name("SECONDS")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 86400.0));
+      ->check(cli::in_range(0.1, 86400.0));
   app.add_option("--beside", options.subject.beside,
                  "manifest of another plugin in the process of case 86; may be repeated")
       ->type_name("MANIFEST")
@@ -90,7 +91,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--in-process", options.in_process,
                "run the cases in this process, for a debugger; a crash ends the run");
   // 0 is no case: it would start all cases again.
-  app.add_option("--run-case", options.run_case, "")->group("")->check(CLI::PositiveNumber);
+  app.add_option("--run-case", options.run_case, "")->group("")->check(cli::in_range(1, 1 << 30));
   app.add_option("--report-to", options.report, "")->group("");
   app.add_option("--begun", options.subject.begun_ns, "")->group("");
 }

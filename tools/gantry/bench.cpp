@@ -2,6 +2,7 @@
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/arg_spec.hpp"
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/self_times.hpp"
@@ -316,7 +317,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000000));
+      ->check(in_range(1, 1000000000));
   command->add_flag("--capture", options->capture,
                     "record a run on the device and replay it in the steady runs (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");

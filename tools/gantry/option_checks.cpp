@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/text.hpp"
@@ -68,7 +69,7 @@ CLI::Option* add_driver_timeout(CLI::App& app, int& seconds) {
   return app
       .add_option("--timeout", seconds,
                   concat("time for the driver of one plugin, default ", seconds))
-      ->check(CLI::Range(1, 3600))
+      ->check(in_range(1, 3600))
       ->type_name("SECONDS");
 }
 

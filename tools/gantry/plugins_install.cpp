@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/install/plugin_store.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -146,7 +147,7 @@ void add_install(CLI::App& plugins, Invocation& invocation) {
       ->add_option("--max-mib", options->max_mib,
                    "refuse a plugin whose files have more MiB, default: 2048")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 30));
+      ->check(in_range(1, 1 << 30));
   command->footer(
       "Each version has a directory of its own, <id>-<version>, which is never changed: programs\n"
       "that run keep the files that they have opened.\n\n"

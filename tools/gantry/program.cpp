@@ -3,6 +3,7 @@
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/describe.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -52,11 +53,11 @@ void add_globals(CLI::App& app, Globals& globals) {
                  "directory of plugins, searched before all others");
   app.add_option("--threads", globals.threads, "threads of the pool, including the caller")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(in_range(1, 1024));
   app.add_option("--spin-us", globals.spin_us,
                  "microseconds that a waiting thread of the pool spins before it sleeps")
       ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000));
+      ->check(in_range(0, 1'000'000));
   app.add_option("--log", globals.log, "log level: error, warning, info or debug")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"error", "warning", "info", "debug"}));

@@ -3,6 +3,7 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
+#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
@@ -280,7 +281,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                           ->check(tolerance());
   command->add_option("--repeat", options->repeat, "run each input N times")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000000))
+      ->check(in_range(1, 1000000000))
       ->excludes(script);
   command
       ->add_flag("--capture", options->capture,
