@@ -39,15 +39,17 @@ struct StoreOptions {
 };
 
 Result<PluginStore> store_of(const StoreOptions& options) {
-  if (!options.directory.empty()) {
-    return PluginStore(absolute_path(options.directory).lexically_normal());
-  }
-  if (::geteuid() == 0) return PluginStore(kLocalDirectory);
+  // As where plugins are found.
+  TrustedOwners owners = TrustedOwners::of_user();
+  owners.add_writers_of(core_directory());
+  if (!options.directory.empty())
+    return PluginStore(absolute_path(options.directory).lexically_normal(), owners);
+  if (::geteuid() == 0) return PluginStore(kLocalDirectory, owners);
   const std::string data = read_environment().data_directory;
   if (data.empty()) {
     return invalid("XDG_DATA_HOME and HOME are not set to absolute paths; use --directory");
   }
-  return PluginStore(data + "/plugins.d");
+  return PluginStore(data + "/plugins.d", owners);
 }
 
 // Prints whether a new runtime uses the plugin, and the other manifests with its id.

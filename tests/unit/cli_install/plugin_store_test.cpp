@@ -107,6 +107,23 @@ TEST(PluginStore, KeepsOtherVersionsAndSortsThem) {
   EXPECT_THAT(titles(store.plugins, "test.fake-b"), ElementsAre("test.fake-b@1.0.0"));
 }
 
+TEST(PluginStore, RefusesADirectoryThatOthersMayChange) {
+  World world;
+  world.add_noted("fake", "good");
+  Store store;
+  fs::create_directory(store.dir / "a");
+  fs::permissions(store.dir / "a", fs::perms(0777));
+
+  const auto done = store.install(world.path() / "fake");
+
+  ASSERT_FALSE(done.ok());
+  EXPECT_EQ(done.error().reason, "PERMISSIONS");
+  EXPECT_THAT(text_of(done), HasSubstr(concat("directory ", (store.dir / "a").native(),
+                                              ", on the path of ")));
+  EXPECT_THAT(text_of(done), HasSubstr("has mode 0777"));
+  EXPECT_TRUE(fs::is_empty(store.dir / "a"));
+}
+
 TEST(PluginStore, DoesNotChangeAnInstalledVersion) {
   World world;
   world.add_noted("fake", "good");

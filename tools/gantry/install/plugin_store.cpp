@@ -49,10 +49,17 @@ Status make_directories(const fs::path& path) {
 
 }  // namespace
 
+Status PluginStore::check_owners() const {
+  return Ownership(owners_).check((directory_ / "plugin").native());
+}
+
 Result<Installation> PluginStore::install(const fs::path& source, const gantry_abi_range& core,
                                           const StagingLimits& limits) {
   GANTRY_TRY(const PluginPlace place, survey_plugin_files(source, limits));
+  GANTRY_CHECK(check_owners());
   GANTRY_CHECK(make_directories(directory_));
+  // Another user may have been faster.
+  GANTRY_CHECK(check_owners());
   GANTRY_TRY(StagingDirectory staging, StagingDirectory::beside(directory_ / "install", limits));
   GANTRY_CHECK(stage_plugin_files(source, staging));
   auto staged = read_staged_manifest(staging.path(), place);

@@ -9,6 +9,7 @@
 #include "core/manifest/manifest.hpp"
 
 #include <gantry/message.hpp>
+#include <gantry/ownership.hpp>
 #include <gantry/result.hpp>
 
 #include <filesystem>
@@ -33,7 +34,10 @@ struct Installation {
 class PluginStore {
  public:
   // directory  [in]   created with its parents by the first installation, with mode 0755
-  explicit PluginStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  // owners     [in]   who may be able to change it
+  explicit PluginStore(std::filesystem::path directory,
+                       TrustedOwners owners = TrustedOwners::of_user())
+      : directory_(std::move(directory)), owners_(std::move(owners)) {}
 
   const std::filesystem::path& directory() const { return directory_; }
 
@@ -43,8 +47,9 @@ class PluginStore {
   // source   [in]   see plugin_files.hpp
   // core     [in]   of this program
   // limits   [in]   of the files; above them, and without a manifest, nothing is written
-  // returns  invalid if the version is installed already; the errors of the manifest and of
-  //          inspect_plugin(); not_found, unavailable. Nothing is installed after a failure
+  // returns  invalid if the version is installed already; PERMISSIONS if others can change the
+  //          directory; the errors of the manifest and of inspect_plugin(); not_found, unavailable.
+  //          Nothing is installed after a failure
   Result<Installation> install(const std::filesystem::path& source, const gantry_abi_range& core,
                                const StagingLimits& limits = {});
 
@@ -57,7 +62,10 @@ class PluginStore {
   std::vector<StoredPlugin> versions(std::string_view id) const;
 
  private:
+  Status check_owners() const;
+
   std::filesystem::path directory_;
+  TrustedOwners owners_;
 };
 
 }  // namespace gantry::cli
