@@ -52,7 +52,9 @@ set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
 if(GANTRY_SANITIZE)
   target_compile_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
-  target_link_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE})
+  target_link_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE}
+    # Tables of the sanitizers contain a million addresses, which position-independent programs relocate when they start.
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
   # 170 programs contain most of the core; nothing of these builds is installed.
   find_program(GANTRY_LLD ld.lld)
   if(GANTRY_LLD)
