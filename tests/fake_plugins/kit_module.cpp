@@ -293,6 +293,7 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
 gantry_code check_binary(void*, const gantry_blob* blob, std::int32_t, std::int32_t* verdict,
                          gantry_status* status) {
   std::uint64_t size = 0;
+  if (has("leaks_on_check")) leak(64 << 10);
   const gantry_code code = read_size(blob, &size, status);
   const bool ignored = (has("checks_nothing") && code == GANTRY_MALFORMED) ||
                        (has("checks_no_architecture") && code == GANTRY_UNSUPPORTED);

@@ -67,6 +67,7 @@ void leak(std::size_t bytes) {
 }
 
 bool others_were_open = false;
+bool created_without_devices = false;
 bool others_are_open() {
   const auto is_other = [](dl_phdr_info* library, std::size_t, void*) -> int {
     return std::strstr(library->dlpi_name, "/libgantry_graph.so") != nullptr;
@@ -123,6 +124,7 @@ Static of_the_library;
 
 void in_forked_child() {
   if (has("aborts_in_fork") && creator != 0) std::abort();
+  if (has("exits_in_fork") && creator != 0) ::_exit(3);
 }
 
 void write_beside_the_library() {
@@ -138,7 +140,10 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
   creator = getpid();
   others_were_open = others_are_open();
   if (has("fails_after_others") && others_were_open) std::abort();
-  if (has("aborts_in_fork")) {
+  if (has("hides_devices")) setenv("KIT_PLUGIN_HIDES", "1", 1);
+  created_without_devices =
+      has("reads_environment_in_create") && getenv("KIT_PLUGIN_HIDES") != nullptr;
+  if (has("aborts_in_fork") || has("exits_in_fork")) {
     static bool once = pthread_atfork(nullptr, nullptr, in_forked_child) == 0;
     (void)once;
   }

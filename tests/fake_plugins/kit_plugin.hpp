@@ -49,6 +49,8 @@ void leak(std::size_t bytes);
 // Was the plugin gantry.graph open when this plugin was created, and is it open now?
 extern bool others_were_open;
 bool others_are_open();
+// of the defect reads_environment_in_create
+extern bool created_without_devices;
 
 extern const gantry_loader_table loader;
 // of the defect key_not_in_manifest

@@ -6,7 +6,11 @@
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/golden_call.hpp"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,6 +52,34 @@ class Neighbour {
   Instance instance_;
 };
 
+// The counts that a forked child leaves for the next one.
+class CountsOfChild {
+ public:
+  static Result<CountsOfChild> create() {
+    void* const at =
+        ::mmap(nullptr, max_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return skipped("cannot share memory");
+    return CountsOfChild(static_cast<std::int32_t*>(at));
+  }
+  // counts   [in]   those that do not fit are left out
+  void set(std::vector<std::int32_t> counts) {
+    counts.resize(std::min(counts.size(), max_bytes / sizeof(std::int32_t) - 1));
+    shared_.get()[0] = static_cast<std::int32_t>(counts.size());
+    std::ranges::copy(counts, shared_.get() + 1);
+  }
+  std::vector<std::int32_t> get() const {
+    return {shared_.get() + 1, shared_.get() + 1 + shared_.get()[0]};
+  }
+
+ private:
+  static constexpr std::size_t max_bytes = 4096;
+  explicit CountsOfChild(std::int32_t* shared) : shared_(shared) {}
+  struct Unmap {
+    void operator()(std::int32_t* shared) const { ::munmap(shared, max_bytes); }
+  };
+  std::unique_ptr<std::int32_t, Unmap> shared_;
+};
+
 // Makes the golden calls, before and after `between` while the plugin is in use.
 Status use_plugin(Subject& subject, const std::function<Status()>& between) {
   if (subject.payloads().empty()) {
@@ -76,18 +108,19 @@ Status check_counts(const Neighbour& neighbour, const std::vector<std::int32_t>&
 }
 
 Status check_beside(Subject& subject, const std::string& manifest) {
+  GANTRY_TRY(CountsOfChild alone, CountsOfChild::create());
   Status after =
       check_in_child(concat("a process that opens ", manifest, " first"), [&]() -> Status {
         GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
-        const std::vector<std::int32_t> counts = neighbour.counts();
-        return use_plugin(subject, [&] { return check_counts(neighbour, counts, manifest); });
+        alone.set(neighbour.counts());
+        return use_plugin(subject, [&] { return check_counts(neighbour, alone.get(), manifest); });
       });
   if (!after.ok()) return std::move(after).error().at("after ", manifest, " is opened");
   Status before =
       check_in_child(concat("a process that opens ", manifest, " later"), [&]() -> Status {
         return use_plugin(subject, [&]() -> Status {
           GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
-          return check_counts(neighbour, neighbour.counts(), manifest);
+          return check_counts(neighbour, alone.get(), manifest);
         });
       });
   if (!before.ok()) return std::move(before).error().at("before ", manifest, " is opened");

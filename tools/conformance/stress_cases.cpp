@@ -29,6 +29,7 @@ Status soak_once(const Stage& stage, const Payload& payload, const Device& devic
   const bool damage = !bytes.empty() && random() % 2 == 0;
   if (damage) bytes[random() % bytes.size()] = static_cast<std::uint8_t>(random());
   const PinnedBytes given = pinned(bytes);
+  (void)stage.verdict(payload, given.bytes->bytes());
   const auto module = stage.load(payload, given.bytes->bytes(), given.pin.get());
   if (damage) return {};
   if (!module.ok()) return module.error();

@@ -160,12 +160,14 @@ constexpr Defect kDefects[] = {
     {"prints_at_exit", 81, "prints a text"},
     {"changes_the_status", 81, "expected status 42", "FAILED", true},
     {"aborts_in_fork", 82, "ends with signal 6"},
+    {"exits_in_fork", 82, "a forked child that calls exit() ends with status 3", "FAILED", true},
     // Case 77 fails as well.
     {"blocks_signals", 83, "blocks or unblocks signal 15", "WARNING", true},
     {"handles_signals", 83, "handler of signal 15", "WARNING"},
     {"fails_after_others", 86, "graph.yaml first is ended"},
     {"fails_before_others", 86, "the result is 6, expected 5"},
     {"leaks_on_failure", 88, "bytes of resident memory", "FAILED", true},
+    {"leaks_on_check", 88, "bytes of resident memory", "FAILED", true},
     {"requires_descriptors", 89, "signal 6"},
     {"has_no_support", 91, "the manifest has no `support`", "WARNING"},
     {"has_an_unknown_key", 91, "gantry plugins doctor warns", "WARNING"},
@@ -229,6 +231,31 @@ TEST_P(PluginWithDefect, FailsThatCaseOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Kit, PluginWithDefect, ::testing::ValuesIn(kDefects),
                          [](const auto& test) { return std::string(test.param.name); });
+
+// The plugin sets a variable; a neighbour counts no device because of it.
+class PluginThatHidesDevices
+    : public ::testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(PluginThatHidesDevices, FailsBesideAPluginThatHasSome) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "as PluginWithDefect";
+#endif
+  const auto& [neighbour, found] = GetParam();
+  const TempDir temp;
+
+  const KitRun run = run_kit({plugin_with_defect(temp.path(), "hides_devices"), "--payloads",
+                              payloads_of_kit_plugin(temp.path()), "--beside",
+                              plugin_with_defect(temp.path(), neighbour), "--case", "86"});
+
+  EXPECT_THAT(run.cases("FAILED"), ElementsAre(86)) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("are counted otherwise when the plugin is in use"));
+  EXPECT_THAT(run.output, HasSubstr(found));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kit, PluginThatHidesDevices,
+                         ::testing::Values(std::pair{"reads_environment_in_count", "after /"},
+                                           std::pair{"reads_environment_in_create", "before /"}),
+                         [](const auto& test) { return std::string(test.param.first); });
 
 }  // namespace
 
