@@ -28,12 +28,11 @@ Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
 
 Status check_value(const FunctionState& function, std::size_t index, const gantry_value& value) {
   const InputInfo& input = function.inputs[index];
-  const bool is_null =
-      value.kind == GANTRY_TENSOR_REF || value.kind >= GANTRY_OBJECT ? value.p == nullptr : false;
-  const gantry_tensor* const tensor = is_null ? nullptr : gantry_value_tensor(&value);
-  if (is_null || (tensor == nullptr && input.type)) {
+  const bool is_absent = is_null(value);
+  const gantry_tensor* const tensor = is_absent ? nullptr : gantry_value_tensor(&value);
+  if (is_absent || (tensor == nullptr && input.type)) {
     return invalid(title_of(function, input), " is ",
-                   is_null ? std::string("NULL") : kind_text(value.kind), ", expected ",
+                   is_absent ? std::string("NULL") : kind_text(value.kind), ", expected ",
                    input.type ? "a tensor" : "a value")
         .with_reason("ARGUMENT_KIND");
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/checked.hpp"
 
+#include <gantry/kind_text.hpp>
+
 namespace gantry {
 
 Status check_text(const gantry_bytes& text, std::string_view function, std::string_view name) {
@@ -26,6 +28,15 @@ Status check_elements(const void* first, std::uint64_t count, std::size_t size,
   if (count <= max) return {};
   return invalid(function, ": ", name, " has ", static_cast<std::int64_t>(count),
                  " elements, range is 0 to ", max)
+      .with_reason("ARGUMENT_KIND");
+}
+
+Status check_values(std::span<const gantry_value> values, std::string_view function,
+                    std::string_view name) {
+  const auto null = std::ranges::find_if(values, is_null);
+  if (null == values.end()) return {};
+  return invalid(function, ": ", name, "[", null - values.begin(), "] is ", kind_text(null->kind),
+                 " at address 0")
       .with_reason("ARGUMENT_KIND");
 }
 

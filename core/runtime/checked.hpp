@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -39,6 +40,18 @@ Status check_pointer(const void* pointer, std::string_view function, std::string
 // returns  INVALID  it is NULL and the number is not 0, or they exceed every memory (ARGUMENT_KIND)
 Status check_elements(const void* first, std::uint64_t count, std::size_t size,
                       std::string_view function, std::string_view name);
+
+// Returns whether the kind of the value has an address, and it is 0.
+inline bool is_null(const gantry_value& value) {
+  const bool has_address = value.kind >= GANTRY_OBJECT || value.kind == GANTRY_TENSOR_REF ||
+                           value.kind == GANTRY_BYTES_REF || value.kind == GANTRY_CSTRING;
+  return has_address && value.p == nullptr;
+}
+// Checks values that a program gives; not those of the host table's `call`, which each operator of a model passes.
+//
+// returns  INVALID  is_null() (ARGUMENT_KIND)
+Status check_values(std::span<const gantry_value> values, std::string_view function,
+                    std::string_view name);
 
 namespace detail {
 

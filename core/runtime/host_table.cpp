@@ -105,7 +105,10 @@ gantry_code host_shape_new(const gantry_host*, const std::int64_t* dims, std::ui
 
 gantry_code host_items_new(const gantry_host*, std::int32_t kind, const gantry_value* items,
                            std::uint64_t count, gantry_value* out, gantry_status* status) {
-  return abi_boundary(status, [&] { return give(new_items(kind, {items, count}), out); });
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_CHECK(check_values({items, count}, "items_new", "items"));
+    return give(new_items(kind, {items, count}), out);
+  });
 }
 
 gantry_code host_items_get(const gantry_host*, gantry_object* object, const gantry_value** items,

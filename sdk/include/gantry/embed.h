@@ -305,7 +305,8 @@ typedef struct gantry_embed {
                              gantry_object** module, gantry_status* status);
 
   // Functions of gantry_host that are the same for all runtimes, for programs that keep objects and
-  // not the runtime: see host.h.
+  // not the runtime: see host.h. `call` also refuses a value whose kind has an address that is 0
+  // (INVALID, ARGUMENT_KIND).
   gantry_code (*items_get)(gantry_object* object, const gantry_value** items, uint64_t* count,
                            gantry_status* status);
   gantry_code (*tensor_view)(const gantry_tensor* what, gantry_object* owner, uint32_t flags,

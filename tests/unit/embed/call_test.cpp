@@ -4,6 +4,8 @@
 #include "tests/unit/embed/call_from_c.h"
 #include "tests/unit/embed/embedded.hpp"
 
+#include <gantry/kind_text.hpp>
+
 #include <gmock/gmock.h>
 
 namespace gantry {
@@ -78,6 +80,25 @@ TEST_F(EmbedCall, FromCRefusesNullAndOtherObjects) {
                    return call_from_c(host, other, nullptr, 0, &result, status);
                  }),
                  Code::invalid, "ARGUMENT_KIND", "call: the object is not a function");
+  }
+}
+
+TEST_F(EmbedCall, RefusesValuesAtAddress0) {
+  const ObjectRef module =
+      test::load(runtime, test::golden("tvm-0.12/axpy2_llvm.so").string()).value();
+  gantry_object* found = nullptr;
+  ASSERT_EQ(host->find(host, module.get(), GANTRY_FIND_SELF, gantry_text("axpy2"), &found, nullptr),
+            GANTRY_OK);
+  const ObjectRef function = ObjectRef::adopt(found);
+  for (const std::int32_t kind : {GANTRY_TENSOR_REF, GANTRY_CSTRING, GANTRY_BYTES_REF,
+                                  GANTRY_STRING, GANTRY_TENSOR, GANTRY_ARRAY}) {
+    gantry_value args[] = {int_value(1), {}, int_value(1)}, result{};
+    args[1].kind = kind;
+    expect_error(done([&](gantry_status* status) {
+                   return embed().call(found, nullptr, args, 3, &result, status);
+                 }),
+                 Code::invalid, "ARGUMENT_KIND",
+                 concat("call: args[1] is ", kind_text(kind), " at address 0"));
   }
 }
 

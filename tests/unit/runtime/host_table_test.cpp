@@ -154,6 +154,19 @@ TEST_F(HostTable, WritesNoObjectIfItRefusesItsContent) {
   EXPECT_EQ(out.i, 7);
 }
 
+TEST_F(HostTable, MakesNoItemsOfValuesAtAddress0) {
+  gantry_value items[] = {int_value(1), {}}, out{};
+  items[1].kind = GANTRY_TENSOR;
+
+  const Status refused = done([&](gantry_status* status) {
+    return host->items_new(host, GANTRY_ARRAY, items, 2, &out, status);
+  });
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "ARGUMENT_KIND");
+  EXPECT_EQ(refused.error().message, "items_new: items[1] is a tensor at address 0");
+}
+
 TEST_F(HostTable, ReturnsNoItemsOfOtherObjects) {
   const OwnedValue long_text = text("a text of an object");
   const gantry_value* items = nullptr;
