@@ -2,6 +2,7 @@
 #include "core/pack/pack.hpp"
 
 #include "core/base/json_document.hpp"
+#include "tools/gantry/artifact_names.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/status_line.hpp"
@@ -30,22 +31,6 @@ struct RecipeOptions {
   bool json = false;
 };
 
-struct NamedForm {
-  std::string_view name;
-  PackForm form;
-};
-constexpr NamedForm forms[] = {{"library", PackForm::library},
-                               {"object", PackForm::object},
-                               {"source", PackForm::source},
-                               {"container", PackForm::container}};
-
-struct NamedGeneration {
-  std::string_view name;
-  ContainerForm generation;
-};
-constexpr NamedGeneration generations[] = {
-    {"g3", ContainerForm::g3}, {"g4", ContainerForm::g4}, {"g5", ContainerForm::g5}};
-
 void write_report(const RecipeOptions& options, const PackReport& report,
                   const std::vector<Message>& warnings) {
   print(json_document([&](JsonWriter& json) {
@@ -73,9 +58,8 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   GANTRY_TRY(const Recipe recipe, read_recipe(options.recipe));
   PackOptions how = options_of_environment();
   // The parser accepts no other names.
-  how.form = std::ranges::find(forms, options.form, &NamedForm::name)->form;
-  how.generation =
-      std::ranges::find(generations, options.generation, &NamedGeneration::name)->generation;
+  how.form = value_of(forms, options.form).value();
+  how.generation = value_of(generations, options.generation).value();
   if (options.system_library) how.system_library = options.prefix;
   how.inputs = input_files(globals, {});
   // Only kernels with sources require plugins, which may compile them.

@@ -3,6 +3,7 @@
 #include "core/pack/payload_form.hpp"
 
 #include "core/base/json_document.hpp"
+#include "tools/gantry/artifact_names.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/status_line.hpp"
@@ -43,34 +44,6 @@ struct RepackCommand {
   bool no_load = false;
   bool json = false;
 };
-
-constexpr std::pair<std::string_view, ContainerForm> generations[] = {
-    {"g2", ContainerForm::g2},
-    {"g3", ContainerForm::g3},
-    {"g4", ContainerForm::g4},
-    {"g5", ContainerForm::g5},
-};
-
-// The names are those of `gantry pack`.
-constexpr std::pair<std::string_view, PackForm> forms[] = {
-    {"library", PackForm::library},
-    {"object", PackForm::object},
-    {"source", PackForm::source},
-    {"container", PackForm::container},
-};
-
-template <class Value, std::size_t n>
-std::optional<Value> value_of(const std::pair<std::string_view, Value> (&named)[n],
-                              std::string_view name) {
-  for (const auto& [known, value] : named) {
-    if (known == name) return value;
-  }
-  return std::nullopt;
-}
-
-std::string_view name_of(PackForm form) {
-  return std::ranges::find(forms, form, &std::pair<std::string_view, PackForm>::second)->first;
-}
 
 // Prints a warning, and keeps it for the document.
 struct Warnings {

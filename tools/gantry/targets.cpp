@@ -128,7 +128,7 @@ void write_value(const TargetValue& value, JsonWriter& json) {
   json.value(std::get<std::int64_t>(value));
 }
 
-void write_option(const TargetOption& option, JsonWriter& json) {
+void write_target_option(const TargetOption& option, JsonWriter& json) {
   json.field("name", json_text(option.name));
   json.field("type", name_of(option.type));
   json.key("default");
@@ -160,7 +160,7 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
   json.field("type_key", text_or_null(kind.type_key));
   write_texts("languages", kind.languages, json);
   write_objects("generators", listed.generators, json, write_generator);
-  write_objects("options", kind.options, json, write_option);
+  write_objects("options", kind.options, json, write_target_option);
   json.begin_object("tags");
   for (const TargetTag& tag : kind.tags) {
     json.begin_object(json_text(tag.name));
@@ -176,7 +176,7 @@ void write_kind(const ListedKind& listed, JsonWriter& json) {
 std::string kinds_json(const std::vector<ListedKind>& kinds, const std::vector<Message>& problems) {
   return json_document([&](JsonWriter& json) {
     write_objects("kinds", kinds, json, write_kind);
-    write_objects("options", common_target_options(), json, write_option);
+    write_objects("options", common_target_options(), json, write_target_option);
     write_texts("problems", problems, json);
   });
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The words of --form and --generation of `pack` and `repack`.
+#pragma once
+
+#include "core/pack/container.hpp"
+#include "core/pack/pack.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace gantry::cli {
+
+inline constexpr std::pair<std::string_view, ContainerForm> generations[] = {
+    {"g2", ContainerForm::g2},
+    {"g3", ContainerForm::g3},
+    {"g4", ContainerForm::g4},
+    {"g5", ContainerForm::g5},
+};
+
+inline constexpr std::pair<std::string_view, PackForm> forms[] = {
+    {"library", PackForm::library},
+    {"object", PackForm::object},
+    {"source", PackForm::source},
+    {"container", PackForm::container},
+};
+
+// Returns nullopt if the table has no such name.
+template <class Value, std::size_t n>
+std::optional<Value> value_of(const std::pair<std::string_view, Value> (&named)[n],
+                              std::string_view name) {
+  for (const auto& [known, value] : named) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+inline std::string_view name_of(PackForm form) {
+  return std::ranges::find(forms, form, &std::pair<std::string_view, PackForm>::second)->first;
+}
+
+}  // namespace gantry::cli
