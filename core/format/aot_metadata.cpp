@@ -22,7 +22,7 @@ constexpr std::uint64_t item_bytes = 32;
 constexpr std::int64_t max_items = 4096;
 // Of all texts of one description. Structs may share texts: without a limit, a small hostile file
 // takes 16384 times the longest text.
-constexpr std::uint64_t max_name_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t max_bytes_of_names = std::uint64_t{1} << 20;
 // TVM's own limit.
 constexpr std::uint64_t max_constant_bytes = INT32_MAX;
 
@@ -82,13 +82,13 @@ class Reader {
     return ByteReader(bytes, image_.relative(address));
   }
 
-  // Counts towards max_name_bytes.
+  // Counts towards max_bytes_of_names.
   Result<std::string_view> text(std::uint64_t address, const std::string& what) {
     GANTRY_TRY(const std::string_view found, image_.text(address, what));
     name_bytes_ += found.size();
-    if (name_bytes_ <= max_name_bytes) return found;
+    if (name_bytes_ <= max_bytes_of_names) return found;
     return refuse_metadata(image_.relative(address), "names up to the ", what, " have ",
-                           ByteCount(name_bytes_), ", maximum is ", ByteCount(max_name_bytes));
+                           ByteCount(name_bytes_), ", maximum is ", ByteCount(max_bytes_of_names));
   }
 
   Result<ItemList> item_list(ByteReader& in, std::string_view item) const {

@@ -14,7 +14,7 @@ namespace {
 
 // The longest names that compilers write have a few hundred bytes. The limit is required because
 // executors store a name once for each output of its node.
-constexpr std::size_t max_name_bytes = 4096;
+constexpr std::size_t max_bytes_of_name = 4096;
 // The deepest value that is read is an extent, inside six arrays and objects.
 constexpr std::size_t max_depth = 32;
 
@@ -136,9 +136,9 @@ Result<GraphEntry> GraphBuilder::read_entry(std::size_t e) {
 
 Status GraphBuilder::read_node(std::size_t n) {
   const GraphNodeText& text = lists_.nodes.items[n];
-  if (text.name.size() > max_name_bytes) {
+  if (text.name.size() > max_bytes_of_name) {
     return refuse(text.at, title(n), " has a name of ", text.name.size(), " bytes, maximum is ",
-                  max_name_bytes);
+                  max_bytes_of_name);
   }
   GraphNode node;
   node.name = text.name;
@@ -293,9 +293,9 @@ Status GraphBuilder::read_output_names() {
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
     const std::string_view name = list.items[i];
-    if (name.size() > max_name_bytes) {
+    if (name.size() > max_bytes_of_name) {
       return refuse(list.at, title, "[", i, "] has ", name.size(), " bytes, maximum is ",
-                    max_name_bytes);
+                    max_bytes_of_name);
     }
     if (!seen.insert(name).second) {
       return refuse(list.at, title, "[", i, "] is ", quoted(name), " again");

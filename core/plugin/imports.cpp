@@ -19,7 +19,7 @@ namespace gantry {
 namespace {
 
 // symbols and libraries listed in a message
-constexpr std::size_t kMaxListed = 5;
+constexpr std::size_t max_listed_names = 5;
 // source   NT_GNU_BUILD_ID of <elf.h>
 constexpr std::uint32_t kBuildIdType = 3;
 
@@ -83,9 +83,9 @@ Error undefined_error(const std::vector<std::string_view>& symbols, const Needed
       providers.empty()
           ? "another version of one of its libraries"
           : concat(providers.size() == 1 ? "another version of " : "another version of one of ",
-                   join(providers, ", ", {}, kMaxListed));
+                   join(providers, ", ", {}, max_listed_names));
   return unavailable(needed.libraries.front().path, ": no library defines ",
-                     join(symbols, ", ", symbol_text, kMaxListed), ", which ", user.chain,
+                     join(symbols, ", ", symbol_text, max_listed_names), ", which ", user.chain,
                      " needs: it was built against ", other,
                      "; install the version that it was built with")
       .with_reason(reason::symbol_missing.tag);

@@ -22,7 +22,7 @@ constexpr std::size_t kMaxLibraries = 512;
 // A hostile file may need any number of libraries, and each one that is missing is searched for.
 constexpr std::size_t kMaxProblems = 64;
 // problems in one error
-constexpr std::size_t kMaxListed = 8;
+constexpr std::size_t max_listed_problems = 8;
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
@@ -157,10 +157,10 @@ Status check_needed(const ElfFile& file, const std::string& path, const Linker& 
   if (needed.problems.empty()) return needed.has_unreadable ? Status() : check_imports(needed);
   Error first = std::move(needed.problems.front());
   const std::size_t count = needed.problems.size();
-  for (std::size_t i = 1; i < std::min(count, kMaxListed); ++i) {
+  for (std::size_t i = 1; i < std::min(count, max_listed_problems); ++i) {
     first.at("also: ", needed.problems[i].message);
   }
-  if (count > kMaxListed) first.at("and ", count - kMaxListed, " more");
+  if (count > max_listed_problems) first.at("and ", count - max_listed_problems, " more");
   return first;
 }
 
