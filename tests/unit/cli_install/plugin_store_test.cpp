@@ -118,8 +118,8 @@ TEST(PluginStore, RefusesADirectoryThatOthersMayChange) {
 
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().reason, "PERMISSIONS");
-  EXPECT_THAT(text_of(done), HasSubstr(concat("directory ", (store.dir / "a").native(),
-                                              ", on the path of ")));
+  EXPECT_THAT(text_of(done),
+              HasSubstr(concat("directory ", (store.dir / "a").native(), ", on the path of ")));
   EXPECT_THAT(text_of(done), HasSubstr("has mode 0777"));
   EXPECT_TRUE(fs::is_empty(store.dir / "a"));
 }
