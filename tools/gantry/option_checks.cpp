@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/text.hpp"
+#include "tools/gantry/common/in_range.hpp"
 
 #include <gantry/quoted.hpp>
 
