@@ -14,15 +14,12 @@
 #include "core/embed/runtime_options.hpp"
 #include "core/embed/stream_functions.hpp"
 #include "core/embed/task.hpp"
-#include "core/runtime/checked.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>
 
-#include <algorithm>
 #include <cstring>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -194,11 +191,6 @@ gantry_code find(gantry_object* module, std::uint32_t where, gantry_bytes name,
 
 gantry_code call(gantry_object* function, const gantry_env* env, const gantry_value* args,
                  std::int32_t count, gantry_value* result, gantry_status* status) {
-  if (args != nullptr && count > 0) {
-    const std::span given(args, static_cast<std::size_t>(count));
-    if (std::ranges::any_of(given, is_null))
-      return abi_boundary(status, [&] { return check_values(given, "call", "args"); });
-  }
   return functions_without_host().call(nullptr, function, env, args, count, result, status);
 }
 

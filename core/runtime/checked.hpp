@@ -6,7 +6,8 @@
 //     .call = checked<host_call, "call", "host?", "function?", "env?", "args[]", "count", "result">,
 //
 // A name for each parameter but the last, gantry_status. Of a name that ends with `?`, the function itself checks the argument, or it
-// may be NULL; `[]` are elements, whose number is the next argument. All other pointers must not be NULL, a text has bytes at its
+// may be NULL; `[]` are elements, whose number is the next argument, and no value among them is_null(); of `[?]` the function checks
+// the elements. All other pointers must not be NULL, a text has bytes at its
 // address, and no size or number wraps around an address.
 #pragma once
 
@@ -47,9 +48,9 @@ inline bool is_null(const gantry_value& value) {
                            value.kind == GANTRY_BYTES_REF || value.kind == GANTRY_CSTRING;
   return has_address && value.p == nullptr;
 }
-// Checks values that a program gives; not those of the host table's `call`, which each operator of a model passes.
+// Checks values.
 //
-// returns  INVALID  is_null() (ARGUMENT_KIND)
+// returns  INVALID  one is_null() (ARGUMENT_KIND)
 Status check_values(std::span<const gantry_value> values, std::string_view function,
                     std::string_view name);
 
@@ -63,7 +64,14 @@ struct FixedText {
 };
 
 constexpr bool is_unchecked(std::string_view name) { return name.ends_with('?'); }
-constexpr bool is_list(std::string_view name) { return name.ends_with("[]"); }
+constexpr bool is_list(std::string_view name) {
+  return name.ends_with("[]") || name.ends_with("[?]");
+}
+// Returns whether an element of the list is looked at.
+template <class Element>
+constexpr bool has_values(std::string_view name) {
+  return std::is_same_v<Element, gantry_value> && name.ends_with("[]");
+}
 
 template <class T>
 struct ElementSize {
@@ -96,8 +104,14 @@ struct Checked<function, called, names...> {
       using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
       const auto count = std::get<i + 1>(args);
       constexpr auto max = static_cast<std::uint64_t>(PTRDIFF_MAX) / ElementSize<Element>::value;
-      return count == 0 || (std::get<i>(args) != nullptr && std::cmp_greater(count, 0) &&
-                            std::cmp_less_equal(count, max));
+      if (count == 0) return true;
+      if (std::get<i>(args) == nullptr || !std::cmp_greater(count, 0) ||
+          !std::cmp_less_equal(count, max))
+        return false;
+      if constexpr (has_values<Element>(name))
+        return std::ranges::none_of(std::span(std::get<i>(args), static_cast<std::size_t>(count)),
+                                    is_null);
+      return true;
     } else if constexpr (std::is_pointer_v<T>) {
       return std::get<i>(args) != nullptr;
     } else {
@@ -113,9 +127,13 @@ struct Checked<function, called, names...> {
       return check_text(std::get<i>(args), called.view(), name);
     } else if constexpr (is_list(name)) {
       using Element = std::remove_cv_t<std::remove_pointer_t<T>>;
-      return check_elements(std::get<i>(args), static_cast<std::uint64_t>(std::get<i + 1>(args)),
-                            ElementSize<Element>::value, called.view(),
-                            name.substr(0, name.size() - 2));
+      const std::string_view list = name.substr(0, name.find('['));
+      const auto count = static_cast<std::uint64_t>(std::get<i + 1>(args));
+      GANTRY_CHECK(check_elements(std::get<i>(args), count, ElementSize<Element>::value,
+                                  called.view(), list));
+      if constexpr (has_values<Element>(name))
+        return check_values({std::get<i>(args), count}, called.view(), list);
+      return {};
     } else if constexpr (std::is_pointer_v<T>) {
       return check_pointer(reinterpret_cast<const void*>(std::get<i>(args)), called.view(), name);
     } else {
