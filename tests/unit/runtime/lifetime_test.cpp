@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -151,10 +152,22 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
+// The system lists a thread for a moment after it was joined.
+std::size_t settled_threads() {
+  std::size_t count = entries_of("/proc/self/task");
+  for (int unchanged = 0; unchanged < 10;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const std::size_t now = entries_of("/proc/self/task");
+    unchanged = now == count ? unchanged + 1 : 0;
+    count = now;
+  }
+  return count;
+}
+
 // The system resources of a process.
 struct Holdings {
   std::size_t descriptors = entries_of("/proc/self/fd");
-  std::size_t threads = entries_of("/proc/self/task");
+  std::size_t threads = settled_threads();
   std::size_t mappings = lines_of("/proc/self/maps");
   long memory_kib = status_kib("VmRSS:");
 };
@@ -173,8 +186,7 @@ void expect_flat(std::int64_t cycles, Cycle cycle) {
   malloc_trim(0);
   const Holdings after;
   EXPECT_EQ(after.descriptors, before.descriptors);
-  // A thread is listed for a moment after it was joined; a leak would add hundreds.
-  EXPECT_LE(after.threads, before.threads + 8);
+  EXPECT_EQ(after.threads, before.threads);
   // A sanitizer keeps freed memory, and mappings of every thread.
   if (kSanitized) return;
   EXPECT_LE(after.memory_kib, before.memory_kib + slack_kib);
