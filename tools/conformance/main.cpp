@@ -12,8 +12,8 @@
 #include "core/base/mapped_file.hpp"
 #include "core/digest/digest.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/option_checks.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>

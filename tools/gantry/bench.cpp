@@ -2,7 +2,6 @@
 #include "tools/gantry/bench_report.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/arg_spec.hpp"
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/progress.hpp"
 #include "tools/gantry/common/self_times.hpp"

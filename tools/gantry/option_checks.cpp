@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/option_checks.hpp"
 
-#include "core/base/text.hpp"
-#include "tools/gantry/common/in_range.hpp"
-
-#include <gantry/quoted.hpp>
-
 #include <cmath>
 #include <filesystem>
 

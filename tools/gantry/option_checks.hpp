@@ -3,12 +3,17 @@
 // Options of the commands, and validators of their values. An invalid value is wrong usage.
 #pragma once
 
+#include "core/base/text.hpp"
+
+#include <gantry/concat.hpp>
+#include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace gantry::cli {
@@ -22,6 +27,20 @@ CLI::Validator accepted_by(Result<T> (*parse)(std::string_view)) {
         return parsed.ok() ? std::string() : parsed.error().message.text();
       },
       "");
+}
+
+// Accepts a decimal number from `min` to `max`; the help shows both. The text is the same with every
+// release of CLI11.
+template <class Number>
+CLI::Validator in_range(Number min, Number max) {
+  return CLI::Validator(
+      [min, max](std::string& text) {
+        const auto number = parse_number<Number>(text);
+        return number && *number >= min && *number <= max
+                   ? std::string()
+                   : concat("is ", quoted(text), ", expected a number from ", min, " to ", max);
+      },
+      concat(std::is_floating_point_v<Number> ? "FLOAT" : "INT", " in [", min, " - ", max, "]"));
 }
 
 // Rejects an empty path or name, for example from an unset variable in a script.

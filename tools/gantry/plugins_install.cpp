@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/install/plugin_store.hpp"
 #include "tools/gantry/option_checks.hpp"

@@ -3,7 +3,6 @@
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/describe.hpp"
 #include "tools/gantry/option_checks.hpp"

@@ -3,7 +3,6 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
-#include "tools/gantry/common/in_range.hpp"
 #include "tools/gantry/common/process_memory.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
