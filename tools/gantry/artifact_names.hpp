@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gantry::cli {
 
@@ -36,6 +38,14 @@ std::optional<Value> value_of(const std::pair<std::string_view, Value> (&named)[
     if (known == name) return value;
   }
   return std::nullopt;
+}
+
+// The names, for CLI::IsMember.
+template <class Value, std::size_t n>
+std::vector<std::string> names_of(const std::pair<std::string_view, Value> (&named)[n]) {
+  std::vector<std::string> names;
+  for (const auto& each : named) names.emplace_back(each.first);
+  return names;
 }
 
 inline std::string_view name_of(PackForm form) {

@@ -108,7 +108,7 @@ void add_pack(CLI::App& app, Invocation& invocation) {
           "--form", options->form,
           "write a library, or the container alone:\nlibrary, object, source (C) or container")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"library", "object", "source", "container"}))
+      ->check(CLI::IsMember(names_of(forms)))
       ->capture_default_str();
   command
       ->add_option("--generation", options->generation,

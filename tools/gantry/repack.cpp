@@ -19,8 +19,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -195,7 +193,7 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                    "of the container: g2 (v0.7), g3 (v0.8 to v0.20), g4 (v0.21) or g5 (v0.22 and "
                    "later)")
       ->type_name("GENERATION")
-      ->check(CLI::IsMember({"g2", "g3", "g4", "g5"}));
+      ->check(CLI::IsMember(names_of(generations)));
   command->add_flag("--align", options->is_aligned,
                     "align parameters and constants in the file, so that they are used in place");
   command
@@ -203,7 +201,7 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                    "write the library, or the container alone: object, source (C) or container; "
                    "default: that of FILE")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"library", "object", "source", "container"}));
+      ->check(CLI::IsMember(names_of(forms)));
   command->add_flag("--no-load", options->no_load,
                     "do not load the result; it is always read again");
   command->add_flag("--json", options->json, "print one JSON document");
