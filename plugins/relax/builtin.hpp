@@ -101,12 +101,4 @@ std::span<const Builtin* const> builtins();
 // Returns NULL if there is no such row.
 const Builtin* find_builtin(std::string_view name);
 
-// Called in each step of work whose number of steps a file or an argument decides.
-//
-// returns  CANCELLED  the task of the call is cancelled, or its time is over
-inline Status check_task(const Host& host, const gantry_env* env) {
-  if (env == nullptr || env->task == nullptr || !host.is_cancelled(env)) return {};
-  return fail(Code::cancelled, "the task of the virtual machine is cancelled");
-}
-
 }  // namespace gantry::relax

@@ -115,7 +115,7 @@ Status sort_order(const Host& host, const gantry_env* env, std::span<std::int64_
     std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
       if (--left == 0) {
         left = comparisons_per_look;
-        if (Status task = check_task(host, env); !task.ok())
+        if (Status task = host.check_task(env); !task.ok())
           throw ErrorThrown(std::move(task).error());
       }
       return less(a, b);
@@ -142,7 +142,7 @@ Status sort_lists(const Host& host, const std::shared_ptr<StorageMemory>& counte
     const T* const from = data_of<const T>(input);
     std::pmr::vector<std::int64_t> order(static_cast<std::size_t>(axis.size), &memory);
     for (std::int64_t list = 0; list < axis.outer * axis.inner; ++list) {
-      GANTRY_CHECK(check_task(host, env));
+      GANTRY_CHECK(host.check_task(env));
       const std::int64_t outer = list / axis.inner, inner = list % axis.inner;
       const auto at = [&](std::int64_t i, std::int64_t size) {
         return (outer * size + i) * axis.inner + inner;

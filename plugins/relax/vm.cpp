@@ -272,7 +272,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
   for (const Instruction* at = first + own.first_instruction;;) {
     switch (at->opcode) {
       case Opcode::call: {
-        GANTRY_CHECK(check_task(host_, &env));
+        GANTRY_CHECK(host_.check_task(&env));
         read_arguments(*at, frame, arguments);
         auto result = call(at->target, env, {arguments, at->argument_count});
         if (!result.ok()) [[unlikely]] {
@@ -289,7 +289,7 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
         return at->reg != no_register ? frame.take(at->reg) : Value();
       case Opcode::jump:
         // A loop ends at the latest when its task is cancelled.
-        GANTRY_CHECK(check_task(host_, &env));
+        GANTRY_CHECK(host_.check_task(&env));
         at = first + at->target;
         break;
       case Opcode::branch:

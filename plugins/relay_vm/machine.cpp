@@ -248,12 +248,7 @@ Status Machine::transfer() {
     return exhausted("the run has made ", limits_.transfers, " jumps and calls, the limit")
         .with_reason("VM_DEPTH");
   }
-  return check_task();
-}
-
-Status Machine::check_task() const {
-  if (env_.task == nullptr || !host_.is_cancelled(&env_)) return {};
-  return fail(Code::cancelled, "the task of the virtual machine is cancelled");
+  return host_.check_task(&env_);
 }
 
 void* Machine::stream_of(gantry_device_id device) const {
@@ -298,7 +293,7 @@ Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
           GANTRY_TRY(const bool is_done, run_stretch(at, registers));
           if (is_done) continue;
         }
-        GANTRY_CHECK(check_task());
+        GANTRY_CHECK(host_.check_task(&env_));
         GANTRY_CHECK(invoke_packed(*at, registers));
         break;
       case Opcode::alloc_tensor:

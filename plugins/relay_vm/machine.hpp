@@ -110,8 +110,6 @@ class Machine {
   Failure with_inputs(Failure failure, const Instruction& at) const;
   // Counts a jump or a call, and ends the run of a task that is cancelled.
   Status transfer();
-  // returns  CANCELLED  before a call, a jump or an operator
-  Status check_task() const;
 
   Status invoke(const Instruction& at, const AnyRef* caller);
   Status invoke_closure(const Instruction& at, const AnyRef* caller);

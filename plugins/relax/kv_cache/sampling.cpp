@@ -195,7 +195,7 @@ Result<Value> multinomial_from_uniform(const Host& host, const Call& call) {
   auto row = prob.elements;
   auto sample = uniform.elements.begin();
   for (std::int64_t& token : elements_of<std::int64_t>(*tokens.tensor())) {
-    GANTRY_CHECK(check_task(host, call.env));
+    GANTRY_CHECK(host.check_task(call.env));
     float sum = 0;
     std::size_t at = 0;
     while ((sum += row[at]) <= *sample && at + 1 < vocabulary) ++at;

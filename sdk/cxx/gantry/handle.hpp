@@ -38,6 +38,14 @@ class Host {
     table_->log(table_, level, bytes_of(text.text()));
   }
   bool is_cancelled(const gantry_env* env) const { return table_->is_cancelled(table_, env) != 0; }
+  // Called in each step of work whose number of steps a file or an argument decides.
+  //
+  // env      [in]   may be NULL
+  // returns  CANCELLED  the task of the call is cancelled, or its time is over
+  Status check_task(const gantry_env* env) const {
+    if (env == nullptr || env->task == nullptr || !is_cancelled(env)) return {};
+    return fail(Code::cancelled, "run is cancelled").with_reason("CANCELLED");
+  }
 
   // Returns an option of the plugin, or "threads" or "cache_directory"; nullopt if it has no value.
   //

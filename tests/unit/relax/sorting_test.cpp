@@ -122,7 +122,7 @@ TEST_F(Sorting, EndsWithItsTask) {
       error_of("tvm.contrib.sort.sort", {x.value(), y.value(), int_value(1), bool_value(true)});
 
   EXPECT_EQ(error.code, Code::cancelled);
-  EXPECT_EQ(error.message, "the task of the virtual machine is cancelled");
+  EXPECT_EQ(error.message, "run is cancelled");
   EXPECT_THAT(y.data, ::testing::Each(0));
 }
 

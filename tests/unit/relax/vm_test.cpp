@@ -86,7 +86,7 @@ TEST_F(VmTest, EndsBeforeTheNextCallOfACancelledTask) {
   const Error error = error_of("main");
 
   EXPECT_EQ(error.code, Code::cancelled);
-  EXPECT_EQ(error.message, "the task of the virtual machine is cancelled");
+  EXPECT_EQ(error.message, "run is cancelled");
 }
 
 TEST_F(VmTest, RunsFunctionsWithinFunctions) {

@@ -257,7 +257,7 @@ TEST_F(Relay, EndsALoopWhoseTaskIsCancelled) {
   ASSERT_FALSE(run_of_endless.ok());
   EXPECT_EQ(run_of_endless.error().code, Code::cancelled);
   EXPECT_EQ(text(run_of_endless.error()),
-            "the task of the virtual machine is cancelled\n  in instruction 1 of function "
+            "run is cancelled\n  in instruction 1 of function "
             "\"endless\": goto              0");
 }
 
