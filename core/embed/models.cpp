@@ -2,8 +2,8 @@
 #include "core/embed/models.hpp"
 
 #include "core/embed/arguments.hpp"
-#include "core/runtime/devices.hpp"
-#include "core/runtime/named_devices.hpp"
+#include "core/runtime/archive_module.hpp"
+#include "core/runtime/default_devices.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/value.hpp>
@@ -16,31 +16,14 @@
 namespace gantry {
 namespace {
 
-// The devices that the artifact is made for. The CPU, if the program has accepted that a plugin is
-// missing and a device is not there.
-Result<std::vector<std::string>> usual_devices(Runtime& runtime, const Module& module) {
-  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(module.get())->artifact;
-  const NamedDevices named = named_devices(artifact, *RuntimeAccess::state(runtime).plugins);
-  for (const std::string& kind : named.kinds) {
-    auto device = runtime.device(kind);
-    if (device.ok()) continue;
-    if (!named.required && !module.missing().empty()) return std::vector<std::string>{"cpu"};
-    return std::move(device).failure().at("while choosing the devices of ", artifact.name);
-  }
-  return named.kinds;
-}
-
-Result<std::vector<std::string>> devices_of(const gantry_model_options& options, Runtime& runtime,
-                                            const Module& module) {
-  if (options.devices == nullptr && options.device_count == 0)
-    return usual_devices(runtime, module);
-  GANTRY_CHECK(check_pointer(options.devices, "model_new", "devices"));
+// Returns the devices that the program names; none if it names none.
+Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
   std::vector<std::string> names;
+  if (options.devices == nullptr && options.device_count == 0) return names;
+  GANTRY_CHECK(check_pointer(options.devices, "model_new", "devices"));
   for (std::uint32_t i = 0; i < options.device_count; ++i) {
     GANTRY_CHECK(check_text(options.devices[i], "model_new", "a device"));
-    const std::string& name = names.emplace_back(view_of(options.devices[i]));
-    // A graph looks devices up when an executor is created, which is after model_new.
-    GANTRY_CHECK(given_device(runtime, name));
+    names.emplace_back(view_of(options.devices[i]));
   }
   if (names.empty())
     return invalid("model has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
@@ -55,7 +38,11 @@ Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options*
   Runtime runtime = RuntimeAccess::handle(state_of(*node.artifact));
   gantry_retain(&node.header);
   const Module module(Object::adopt(&node.header));
-  GANTRY_TRY(const std::vector<std::string> devices, devices_of(known, runtime, module));
+  GANTRY_TRY(std::vector<std::string> devices, names_of(known));
+  // Each model of an archive has devices of its own.
+  if (!devices.empty() || archived_models(node).empty()) {
+    GANTRY_TRY(devices, model_devices(runtime, *node.artifact, {devices, "model_new"}));
+  }
   const ModelOptions options{.capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
   ModelInstances::Make make = [runtime, module, devices, options] {
     return model_state(runtime, module, RuntimeAccess::state(runtime).layouts, devices, options);

@@ -2,6 +2,7 @@
 #include "core/runtime/archive_model.hpp"
 
 #include "core/runtime/archive_module.hpp"
+#include "core/runtime/default_devices.hpp"
 
 #include <utility>
 
@@ -28,8 +29,10 @@ class ArchiveModel final : public ModelState {
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     GANTRY_TRY(Ref<ModuleNode> root, archived_model(node_of(module), name));
+    GANTRY_TRY(const auto devices,
+               model_devices(runtime_, *root->artifact, {devices_, "model_new"}));
     const Module own(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
-    GANTRY_TRY(const auto model, model_state(runtime_, own, layouts_, devices_, options_));
+    GANTRY_TRY(const auto model, model_state(runtime_, own, layouts_, devices, options_));
     GANTRY_TRY(auto function, model->chosen({}));
     function->name = name;
     return function;

@@ -25,6 +25,15 @@ if(TARGET gantry_cli)
     target_compile_definitions(golden_relax_device PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>"
       GANTRY_FAKE_NVRTC="$<TARGET_FILE:gantry_fake_nvrtc>")
   endif()
+  # On a driver that imitates a GPU, and without it.
+  if(TARGET gantry_plugin_cuda AND TARGET gantry_plugin_relax)
+    gantry_add_test(golden_model_devices LABELS golden SOURCES model_devices_test.cpp
+      LIBRARIES gantry_cli_command gantry_embed gantry_arrays nlohmann_json::nlohmann_json)
+    target_compile_definitions(golden_model_devices PRIVATE GANTRY_FAKE_CUDA="$<TARGET_FILE:gantry_fake_cuda>"
+      GANTRY_MODEL_DEVICES="${CMAKE_CURRENT_SOURCE_DIR}/model_devices.json")
+    add_dependencies(golden_model_devices gantry_cli gantry_fake_cuda gantry_plugin_cuda gantry_plugin_graph
+      gantry_plugin_relax)
+  endif()
   gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
     LIBRARIES gantry_cli_command gantry_pack)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)

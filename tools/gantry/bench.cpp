@@ -237,8 +237,7 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
 
   std::string function = options.function;
   GANTRY_TRY(const Module module, selected_model(loaded, function));
-  GANTRY_TRY(report.devices,
-             choose_devices(runtime, module, {.names = options.devices, .quiet = globals.quiet}));
+  GANTRY_TRY(report.devices, reported_devices(runtime, module, options.devices, globals.quiet));
   const Stopwatch create;
   GANTRY_TRY(std::optional<ModelFunction> model,
              model_function(

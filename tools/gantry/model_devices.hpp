@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices on which `run` and `bench` execute an artifact: those of --device, otherwise those
-// that the artifact names, otherwise the CPU.
-//
-// An artifact names a device in its graph, or with the type key of a module that a plugin with
-// devices serves.
+// The artifact and the devices of `run` and `bench`. core/runtime/default_devices.hpp chooses the
+// devices.
 #pragma once
 
 #include <gantry/runtime.hpp>
 
 #include <gantry/result.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,21 +19,13 @@ namespace gantry::cli {
 Result<Module> load_model(Runtime& runtime, const std::string& path,
                           const LoadOptions& options = {});
 
-struct DeviceOptions {
-  // of --device
-  std::vector<std::string> names;
-  // do not report the chosen devices
-  bool quiet = false;
-  // use the CPU if this host lacks the device of a module
-  bool allow_missing = false;
-};
-
-// Returns the names of the devices for a model, all of which exist. Reports them on stderr if they
-// are not those of --device and not only the CPU.
+// Returns the names of the devices for a model. Reports them on stderr if they are not those of
+// --device and not only the CPU.
 //
-// returns  not_found, unavailable  the host lacks a device; the error lists those that it has
-//          invalid      --device lacks a device that the graph names
-Result<std::vector<std::string>> choose_devices(Runtime& runtime, const Module& model,
-                                                const DeviceOptions& options);
+// given    [in]   of --device; empty: the defaults of the model
+// quiet    [in]   do not report them
+// returns  as model_devices() of the core
+Result<std::vector<std::string>> reported_devices(Runtime& runtime, const Module& model,
+                                                  std::span<const std::string> given, bool quiet);
 
 }  // namespace gantry::cli

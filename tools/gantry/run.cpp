@@ -185,10 +185,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   }
   RunOptions chosen = options;
   GANTRY_TRY(const Module model, selected_model(loaded, chosen.function));
-  GANTRY_TRY(chosen.devices, choose_devices(runtime, model,
-                                            {.names = options.devices,
-                                             .quiet = globals.quiet,
-                                             .allow_missing = options.load.allow_missing}));
+  GANTRY_TRY(chosen.devices, reported_devices(runtime, model, options.devices, globals.quiet));
   done.devices = chosen.devices;
 
   auto outcome =

@@ -95,10 +95,7 @@ Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& 
                    "names the functions that it calls");
   }
   Report report;
-  GANTRY_TRY(report.devices, choose_devices(runtime, model,
-                                            {.names = options.devices,
-                                             .quiet = globals.quiet,
-                                             .allow_missing = options.load.allow_missing}));
+  GANTRY_TRY(report.devices, reported_devices(runtime, model, options.devices, globals.quiet));
   GANTRY_TRY(ScriptPlayer player, ScriptPlayer::create(runtime, model, script, report.devices));
   ScriptRecorder recorder(runtime, script);
   for (const ScriptCall& call : script.calls) {

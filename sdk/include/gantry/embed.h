@@ -105,6 +105,7 @@ typedef struct gantry_embed {
   // options  [in]   NULL: defaults
   // returns  NOT_FOUND    the module has no model
   //          NOT_FOUND, UNAVAILABLE  no such device, listing those of the host
+  //          INVALID      the devices lack one that the artifact states (DEVICE)
   //          UNSUPPORTED  an option that the model does not have
   //          others       of a plugin
   gantry_code (*model_new)(gantry_object* module, const gantry_model_options* options,

@@ -144,7 +144,7 @@ typedef struct gantry_model_options {
   // GANTRY_MODEL_*, or-ed.
   uint32_t flags;
   // Names: "cpu", "opencl:1". The first one runs what the artifact assigns to no device. NULL:
-  // those that the artifact is made for, else the CPU.
+  // those that the artifact states, else those that run its modules, missing ones too, else the CPU.
   const gantry_bytes* devices;
   uint32_t device_count;
   // Maximum number of runs at the same time, each of which has an executor with memory of its own.

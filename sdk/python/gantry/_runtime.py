@@ -81,12 +81,13 @@ class Runtime:
         path: a shared library, an object or archive, a Model Library Format archive, a graph or its
             parameters with the other files beside it; recognized by its content.
         device: "cpu", "opencl:1", or several. The first one runs what the artifact assigns to no
-            device. None: those that the artifact is made for, else the CPU.
+            device. None: those that the artifact states, else those that run its modules, missing
+            ones too, else the CPU.
         executors: maximum number of runs at the same time, each of which has memory of its own; more
             runs wait. 0: the number of threads of the runtime.
         capture: the device records the second run of each executor and replays it in later runs.
         allow_missing: load the file although plugins for some of its modules are missing; calling
-            such a module fails with the reason.
+            such a module fails with the reason. Without `device`, the host must have their devices.
         allow_executable_stack: load a library that makes the stacks of the process executable, which
             is refused otherwise.
         """

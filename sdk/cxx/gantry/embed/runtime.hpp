@@ -109,7 +109,8 @@ class Runtime : public Object {
   // Creates a model: a graph, code compiled ahead of time, or a virtual machine.
   //
   // module   [in]   has it, itself or in its imports
-  // devices  [in]   "cpu", "opencl:1"; none: those that the artifact is made for
+  // devices  [in]   "cpu", "opencl:1"; none: those that the artifact states, else those that run its
+  //                 modules, missing ones too, else the CPU
   Result<Model> model(const Module& module, std::span<const std::string> devices,
                       const ModelOptions& options = {}) const {
     const std::vector<gantry_bytes> names = bytes_of_all(devices);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/named_devices.hpp"
+#include "core/runtime/default_devices.hpp"
 
 #include "core/format/container.hpp"
 #include "core/runtime/graph_files.hpp"
@@ -19,37 +19,37 @@ using ::testing::ElementsAre;
 class ModelDevices : public ::testing::Test {
  protected:
   // Of a graph whose values are on these device numbers.
-  NamedDevices of_graph(std::string_view numbers,
-                        std::vector<std::pair<std::int32_t, std::int32_t>> moved = {}) {
+  DefaultDevices of_graph(std::string_view numbers,
+                          std::vector<std::pair<std::int32_t, std::int32_t>> moved = {}) {
     const std::string text = replaced(test::small_graph, "[1,1,1,1]", numbers);
     return of({.text = text, .has_library = true}, std::move(moved));
   }
   // Of an artifact with modules of these type keys.
-  NamedDevices of_modules(const std::vector<std::string>& keys) {
+  DefaultDevices of_modules(const std::vector<std::string>& keys, bool is_ahead_of_time = false) {
     // A format, no functions, no code.
     const test::Words payload = test::Words().str("x").u64(0).str("");
-    ModelParts parts{.has_library = true};
+    ModelParts parts{.is_ahead_of_time = is_ahead_of_time, .has_library = true};
     for (const std::string& key : keys) parts.payloads.push_back({key, payload.bytes()});
     return of(parts, {});
   }
 
  private:
-  NamedDevices of(const ModelParts& parts,
-                  std::vector<std::pair<std::int32_t, std::int32_t>> moved) {
+  DefaultDevices of(const ModelParts& parts,
+                    std::vector<std::pair<std::int32_t, std::int32_t>> moved) {
     const auto file = model_container("model.so", parts).value();
     Artifact artifact;
     artifact.container = read_container_bytes(file->bytes(), PayloadLayouts::built_in()).value();
     artifact.device_numbers = std::move(moved);
-    return named_devices(artifact, *RuntimeAccess::state(runtime_).plugins);
+    return default_devices(artifact, *RuntimeAccess::state(runtime_).plugins);
   }
   Runtime runtime_ = test::make_runtime();
 };
 
 TEST_F(ModelDevices, OfAGraphOfTheCpuAreTheCpu) {
-  const NamedDevices named = of_graph("[1,1,1,1]");
+  const DefaultDevices found = of_graph("[1,1,1,1]");
 
-  EXPECT_THAT(named.kinds, ElementsAre("cpu"));
-  EXPECT_TRUE(named.required);
+  EXPECT_THAT(found.kinds, ElementsAre("cpu"));
+  EXPECT_TRUE(found.are_stated);
 }
 
 // Executors start on the first one.
@@ -58,7 +58,7 @@ TEST_F(ModelDevices, OfAGraphEndWithTheCpu) {
   EXPECT_THAT(of_graph("[4,4,1,1]").kinds, ElementsAre("opencl", "cpu"));
   EXPECT_THAT(of_graph("[1,2,4,7]").kinds, ElementsAre("cuda", "opencl", "vulkan", "cpu"));
   EXPECT_THAT(of_graph("[4,2,2,4]").kinds, ElementsAre("cuda", "opencl"));
-  EXPECT_TRUE(of_graph("[4,2,2,4]").required);
+  EXPECT_TRUE(of_graph("[4,2,2,4]").are_stated);
 }
 
 TEST_F(ModelDevices, OfAGraphHaveTheNumbersOfTheRuntime) {
@@ -67,12 +67,19 @@ TEST_F(ModelDevices, OfAGraphHaveTheNumbersOfTheRuntime) {
 }
 
 TEST_F(ModelDevices, WithoutAGraphAreThoseOfTheModules) {
-  const NamedDevices two = of_modules({"cuda", "opencl"}), none = of_modules({});
+  const DefaultDevices two = of_modules({"cuda", "opencl"}), none = of_modules({});
 
   EXPECT_THAT(two.kinds, ElementsAre("cuda", "opencl"));
-  EXPECT_FALSE(two.required);
+  EXPECT_FALSE(two.are_stated);
   EXPECT_THAT(none.kinds, ElementsAre("cpu"));
-  EXPECT_FALSE(none.required);
+  EXPECT_FALSE(none.are_stated);
+}
+
+TEST_F(ModelDevices, OfCodeCompiledAheadOfTimeAreTheCpuWhateverItImports) {
+  const DefaultDevices found = of_modules({"cuda"}, true);
+
+  EXPECT_THAT(found.kinds, ElementsAre("cpu"));
+  EXPECT_TRUE(found.are_stated);
 }
 
 }  // namespace
