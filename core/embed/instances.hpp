@@ -61,6 +61,9 @@ class ModelInstances {
   ModelInstances(const ModelInstances&) = delete;
   ModelInstances& operator=(const ModelInstances&) = delete;
 
+  // Creates an instance that is none of the set: no run uses it.
+  Result<std::shared_ptr<ModelState>> another() const { return make_(); }
+
   // The use of one instance by one thread, in a scope.
   class Use {
    public:

@@ -53,6 +53,11 @@ Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options*
                           known.executors != 0 ? known.executors : threads);
 }
 
+Result<Module> module_of(const ModelObject& model) {
+  GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.another());
+  return apart->module;
+}
+
 Result<const gantry_signature*> signature_of(ModelObject& model, std::string_view function) {
   if (const gantry_signature* const known = model.signatures.find(function)) return known;
   ModelInstances::Use use(model.instances);

@@ -100,6 +100,13 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
   });
 }
 
+gantry_code model_module(gantry_object* object, gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const ModelObject* model, model_argument(object, "model_module"));
+    return give(module_of(*model), module);
+  });
+}
+
 gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "run"));
@@ -247,6 +254,7 @@ constexpr gantry_embed table = {
         checked<stream_functions::dlpack_import_after, "dlpack_import_after", "object?",
                 "versioned?", "plain?", "produced?", "stream?", "tensor">,
     .inspect = checked<load_functions::inspect, "inspect", "object?", "path", "tree">,
+    .model_module = checked<model_module, "model_module", "object?", "module">,
 };
 
 }  // namespace

@@ -107,7 +107,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 304);
+SIZE(gantry_embed, 312);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -147,6 +147,7 @@ AT(gantry_embed, find, 272);
 AT(gantry_embed, call, 280);
 AT(gantry_embed, dlpack_import_after, 288);
 AT(gantry_embed, inspect, 296);
+AT(gantry_embed, model_module, 304);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

@@ -274,6 +274,58 @@ TEST_F(EmbedCxx, HasDevicesAndStreams) {
   EXPECT_EQ(runtime.device("absent").error().reason, "NO_PLUGIN");
 }
 
+// "swap" takes a tuple of float32[2] and int32[3], and returns the second, and twice the first.
+TEST_F(EmbedCxx, CallsAVirtualMachineWithATuple) {
+  const Model model = runtime.model(runtime.load(file("relax/tuples_llvm.so")).value()).value();
+  const Tensor two = runtime.tensor({2}, dtypes::float32).value();
+  const Tensor three = runtime.tensor({3}, dtypes::int32).value();
+  std::ranges::fill(two.elements<float>(), 1.5f);
+  std::ranges::fill(three.elements<std::int32_t>(), 7);
+  const Module machine = model.module().value();
+
+  const auto swapped =
+      machine.function("swap").value()(runtime.array({Any(two), Any(three)}).value());
+
+  ASSERT_TRUE(swapped.ok()) << swapped.error().message;
+  const std::vector<Any> items = swapped->items().value();
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_THAT(items[0].tensor()->elements<std::int32_t>(), ElementsAre(7, 7, 7));
+  EXPECT_THAT(items[1].tensor()->elements<float>(), ElementsAre(3.0f, 3.0f));
+}
+
+TEST_F(EmbedCxx, HasAVirtualMachineForEachCaller) {
+  const Model machines = runtime.model(runtime.load(file("relax/cnn_llvm.so")).value()).value();
+  const Module graph = digits();
+  const Model model = runtime.model(graph).value();
+
+  EXPECT_NE(machines.module()->get(), machines.module()->get());
+  EXPECT_EQ(model.module()->get(), graph.get());
+}
+
+TEST_F(EmbedCxx, MakesShapesAndObjects) {
+  static int destroyed = 0;
+  static constexpr gantry_object_type counted{sizeof(gantry_object_type), 0, "test.counted",
+                                              [](void* self) { ++*static_cast<int*>(self); }};
+  destroyed = 0;
+
+  const Any shape = runtime.shape({1, 64}).value();
+  Any object = runtime.object(counted, &destroyed).value();
+
+  EXPECT_THAT(shape.shape().value(), ElementsAre(1, 64));
+  EXPECT_EQ(runtime.host().object_get(object.value().object, counted).value(), &destroyed);
+  EXPECT_EQ(destroyed, 0);
+  object = Any();
+  EXPECT_EQ(destroyed, 1);
+}
+
+TEST_F(EmbedCxx, MakesNoValuesWithoutARuntime) {
+  const auto made = Runtime().shape({1});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().reason, "ARGUMENT_KIND");
+  EXPECT_EQ(made.error().message, "shape: the object is NULL, expected a runtime");
+}
+
 TEST_F(EmbedCxx, RefusesValuesOfOtherKinds) {
   const Any number(Value::adopt(int_value(3)));
 

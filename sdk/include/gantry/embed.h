@@ -343,6 +343,13 @@ typedef struct gantry_embed {
   // costs    time and memory in proportion to the file, which it digests
   gantry_code (*inspect)(gantry_object* runtime, gantry_bytes path, gantry_value* tree,
                          gantry_status* status);
+
+  // Returns the module of a model: a new virtual machine on its devices, which no run uses and whose
+  // functions take arguments by position; of other models, the module that was given.
+  //
+  // returns  as model_new
+  // thread   the functions of a virtual machine: one at a time for each machine
+  gantry_code (*model_module)(gantry_object* model, gantry_object** module, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

@@ -163,6 +163,25 @@ TEST_F(EmbedModelOfRelax, RefusesDevices) {
   expect_error(made(options), Code::invalid, "ARGUMENT_COUNT", "model has 0 devices, minimum is 1");
 }
 
+TEST_F(EmbedModel, HasTheModuleThatWasGivenOrAMachineOfItsOwn) {
+  const auto module_of = [](gantry_object* model, gantry_object** made) {
+    return done([&](gantry_status* status) { return embed().model_module(model, made, status); });
+  };
+  gantry_object *first = nullptr, *second = nullptr;
+  const ObjectRef model = model_of("relax/cnn_llvm.so");
+
+  expect_ok(module_of(model.get(), &first));
+  expect_ok(module_of(model.get(), &second));
+  const ObjectRef one = ObjectRef::adopt(first), other = ObjectRef::adopt(second);
+
+  EXPECT_EQ(one.get()->kind, GANTRY_MODULE);
+  EXPECT_NE(one.get(), other.get());
+  expect_error(module_of(nullptr, &first), Code::invalid, "ARGUMENT_KIND",
+               "model_module: the object is NULL, expected a model");
+  expect_error(module_of(model.get(), nullptr), Code::invalid, "ARGUMENT_KIND",
+               "model_module: module is NULL");
+}
+
 // An executor of a graph is only created when the model is used.
 TEST_F(EmbedModelOfGraph, RefusesADeviceThatTheHostLacksAtOnce) {
   const auto module = test::load(runtime, test::golden("tvm-0.12/digits_mlp_llvm.so").string());

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <gantry/embed_types.h>
-#include <gantry/embed/any.hpp>
+#include <gantry/embed/module.hpp>
 #include <gantry/embed/stream.hpp>
 #include <gantry/embed/task.hpp>
 #include <gantry/tensor_type.hpp>
@@ -207,6 +207,18 @@ class Model : public Object {
     ModelFunction found(*this, std::string(name));
     GANTRY_CHECK(found.signature());
     return found;
+  }
+
+  // Returns a new virtual machine on the devices of the model, whose functions take arguments by
+  // position; of other models, the module that was given.
+  //
+  // thread   the functions of a virtual machine: one at a time for each machine
+  Result<Module> module() const {
+    GANTRY_TRY(ObjectRef made, embed_detail::made_object(
+                                   "model_module", [&](gantry_object** out, gantry_status* status) {
+                                     return embed_table().model_module(get(), out, status);
+                                   }));
+    return Module(std::move(made));
   }
 };
 

@@ -158,6 +158,34 @@ class Runtime : public Object {
     return Function(std::move(found));
   }
 
+  // Each returns a value for functions, and copies its argument.
+  Result<Any> shape(std::span<const std::int64_t> extents) const {
+    return made_by_host("shape", [&](const Host& host) { return host.shape(extents); });
+  }
+  Result<Any> shape(std::initializer_list<std::int64_t> extents) const {
+    return shape(std::span(extents.begin(), extents.size()));
+  }
+  // A tuple is an array.
+  Result<Any> array(std::span<const Any> items) const {
+    std::vector<gantry_value> flat;
+    for (const Any& item : items) flat.push_back(item.value());
+    return made_by_host("array", [&](const Host& host) {
+      return embed_detail::made_value("array", [&](gantry_value* out, gantry_status* status) {
+        return host.table()->items_new(host.table(), GANTRY_ARRAY, flat.data(), flat.size(), out,
+                                       status);
+      });
+    });
+  }
+  Result<Any> array(std::initializer_list<Any> items) const {
+    return array(std::span(items.begin(), items.size()));
+  }
+  // Returns an object that owns a pointer of the program. After a failure the caller still owns it.
+  //
+  // type     [in]   static for the life of the process
+  Result<Any> object(const gantry_object_type& type, void* self) const {
+    return made_by_host("object", [&](const Host& host) { return host.object_new(type, self); });
+  }
+
   // Returns the device of a name: "cpu", "opencl:1". Opens the plugin that serves it.
   Result<gantry_device_id> device(std::string_view name) const {
     gantry_device_id found{};
@@ -283,6 +311,14 @@ class Runtime : public Object {
     std::vector<gantry_bytes> all;
     for (const std::string& text : texts) all.push_back(bytes_of(text));
     return all;
+  }
+  template <class Make>
+  Result<Any> made_by_host(std::string_view name, Make&& make) const {
+    if (!*this) {
+      return invalid(name, ": the object is NULL, expected a runtime").with_reason("ARGUMENT_KIND");
+    }
+    GANTRY_TRY(Value made, make(host()));
+    return Any(std::move(made));
   }
   template <class Load>
   static Result<Module> loaded(std::string_view name, const LoadOptions& options, Load&& load) {
