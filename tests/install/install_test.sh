@@ -3,6 +3,7 @@
 # Installs the build tree into an empty prefix and uses only the installed files:
 #   the README's embedding example builds with find_package(gantry) and runs the digits network,
 #   so does the program of core/runtime/LOADING.md, which contains the code of a model,
+#   every C++ fragment of a page compiles, and tools/demo/generate.cpp runs,
 #   the plugin template and the example accelerator build, and are found after their directories are
 #   copied,
 #   after the removal of a plugin's directory exactly its type keys are missing,
@@ -42,6 +43,35 @@ cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$wo
 "$work/embed/digits" "$golden/digits_mlp_llvm.so" "$golden/digits_mlp.input.npz" >"$work/answers" || fail "running the example"
 # The index of the largest value of each row of digits_mlp_llvm.expected.npz, which TVM computed.
 cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the results differ from TVM's"
+
+say "the C++ fragments of the pages compile"
+mkdir "$work/fragments"
+for page in README.md core/runtime/LOADING.md plugins/relax/README.md plugins/relay_vm/README.md; do
+  awk -v "base=$work/fragments/$(echo "$page" | tr / _)" \
+    '/^```cpp$/ {on = 1; file = base "." ++count ".cpp"; next} /^```$/ {on = 0} on {print >file}' "$source/$page"
+done
+pages=$(cd "$source" && find . -name build -prune -o -name '*.md' -exec grep -l '^```cpp$' {} + | wc -l)
+[ "$pages" = 4 ] || fail "$pages pages have C++, the test has 4"
+for fragment in "$work"/fragments/*.cpp; do
+  # What its page assumes to exist.
+  grep -q '^#include' "$fragment" || {
+    { echo '#include <gantry/embed.hpp>'
+      echo 'using namespace gantry;'
+      echo 'Status example(const Runtime& runtime, const Module& vm, const Tensor& x) {'
+      cat "$fragment"
+      echo 'return {};'
+      echo '}'; } >"$work/fragment.cpp"
+    mv "$work/fragment.cpp" "$fragment"
+  }
+  c++ -std=c++20 -Wall -Werror -Wno-unused -fsyntax-only -I"$work/prefix/include" "$fragment" ||
+    fail "$(basename "$fragment") does not compile"
+done
+
+say "the demo of a language model needs the installed headers and libgantry alone"
+c++ -std=c++20 -Wall -Werror -I"$work/prefix/include" -o "$work/generate" "$source/tools/demo/generate.cpp" \
+  -L"$work/prefix/lib" -lgantry || fail "building tools/demo/generate.cpp"
+LD_LIBRARY_PATH=$work/prefix/lib "$work/generate" "$source/tests/golden/data/relax/lm_paged_llvm.so" \
+  "$source/tests/golden/data/relax/lm_paged.weights" 4 | grep -q '^4 tokens, ' || fail "running the demo of a language model"
 
 say "pkg-config has the compiler's options for the example"
 export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig:$work/prefix/share/pkgconfig

@@ -4,7 +4,7 @@
 // token as soon as it is chosen. The weights come from a directory of shards.
 //
 //     gantry-demo-generate MODEL.so WEIGHTS COUNT
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,13 +21,14 @@ Result<Any> call(const auto& owner, const char* name, const Args&... args) {
   return function(args...);
 }
 
-Any shape(std::vector<std::int64_t> extents) { return Any::of_shape(extents).value(); }
-
 Status generate(const char* file, const char* weights, int count) {
   GANTRY_TRY(auto runtime, Runtime::create());
   GANTRY_TRY(const auto module, runtime.load(file));
   GANTRY_TRY(const auto model, runtime.model(module, {"cpu"}));
-  const Module& vm = model.module();
+  GANTRY_TRY(const Module vm, model.module());
+  const auto shape = [&](std::initializer_list<std::int64_t> extents) {
+    return runtime.shape(extents).value();
+  };
   GANTRY_TRY(const gantry_device_id cpu, runtime.device("cpu"));
   GANTRY_CHECK(call(runtime, "vm.builtin.tensor_cache.load", weights, cpu.type, cpu.index));
   GANTRY_TRY(const auto params, call(runtime, "vm.builtin.param_array_from_cache", "param", -1));
