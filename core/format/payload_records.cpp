@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/payload_records.hpp"
 
+#include "core/format/dtype_codes.hpp"
 #include "core/format/limits.hpp"
 
 #include <gantry/array_record.hpp>
@@ -13,16 +14,11 @@
 namespace gantry {
 
 Result<std::string> walk_dtype(PayloadWalk& walk, const char* name) {
-  GANTRY_TRY(std::uint8_t code, walk.in.read_u8(name));
+  GANTRY_TRY(const std::uint8_t code, walk.in.read_u8(name));
   GANTRY_TRY(const std::uint8_t bits, walk.in.read_u8(name));
   GANTRY_TRY(const std::uint16_t lanes, walk.in.read_u16(name));
   if (walk.sink == nullptr) return std::string();
-  if (walk.sink->has_private_float_codes && code >= 6 && code <= 8) {
-    constexpr TypeCode types[] = {TypeCode::float8_e4m3fn, TypeCode::float8_e5m2,
-                                  TypeCode::float4_e2m1fn};
-    code = static_cast<std::uint8_t>(types[code - 6]);
-  }
-  return dtype_text({code, bits, lanes});
+  return dtype_text(dlpack_dtype({code, bits, lanes}, walk.sink->has_private_float_codes));
 }
 
 Status walk_format(PayloadWalk& walk, const char* name, Detail* out) {

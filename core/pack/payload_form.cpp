@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/payload_form.hpp"
 
+#include "core/format/dtype_codes.hpp"
+
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
@@ -44,13 +46,6 @@ constexpr KeyRow key_rows[] = {
     {"relax.VMExecutable", Form::g3, Form::g5, "", ""},
 };
 
-// Float types whose numbers differ between DLPack and v0.14 to v0.20.
-constexpr struct {
-  std::uint8_t own;
-  TypeCode dlpack;
-} float_codes[] = {
-    {6, TypeCode::float8_e4m3fn}, {7, TypeCode::float8_e5m2}, {8, TypeCode::float4_e2m1fn}};
-
 }  // namespace
 
 const PayloadForm& payload_form(ContainerForm form) {
@@ -83,12 +78,12 @@ Result<std::string> moved_type_key(std::string_view type_key, ContainerForm to) 
 
 Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
   if (is_private == to.has_private_float_codes) return dtype;
-  for (const auto& [own, dlpack] : float_codes) {
-    const auto number = static_cast<std::uint8_t>(dlpack);
-    if (is_private && dtype.code == own) return gantry_dtype{number, dtype.bits, dtype.lanes};
-    if (!is_private && dtype.code == number) return gantry_dtype{own, dtype.bits, dtype.lanes};
+  if (is_private) return dlpack_dtype(dtype, true);
+  for (const PrivateFloatCode& each : private_float_codes) {
+    if (dtype.code == static_cast<std::uint8_t>(each.dlpack))
+      return gantry_dtype{each.code, dtype.bits, dtype.lanes};
   }
-  if (is_private || dtype.code <= static_cast<std::uint8_t>(TypeCode::complex)) return dtype;
+  if (dtype.code <= static_cast<std::uint8_t>(TypeCode::complex)) return dtype;
   // Before DLPack had a number for them, truth values were integers of one bit, each in a byte.
   if (dtype.code == static_cast<std::uint8_t>(TypeCode::bool_)) {
     return gantry_dtype{static_cast<std::uint8_t>(TypeCode::uint), 1, dtype.lanes};
