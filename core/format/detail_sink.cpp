@@ -16,6 +16,19 @@ Detail* DetailSink::add(Detail& to) {
   return &to.children.emplace_back();
 }
 
+void DetailSink::add_text(Detail& to, std::string_view name, std::string_view text) {
+  Detail* const out = add(to);
+  if (out == nullptr) return;
+  out->name = name;
+  set_text(out, text);
+}
+
+Detail* DetailSink::add_list(Detail& to, std::string_view name) {
+  Detail* const out = add(to);
+  if (out != nullptr) *out = {Detail::Kind::list, std::string(name), {}, {}};
+  return out;
+}
+
 void set_text(Detail* out, std::string_view text) {
   if (out == nullptr) return;
   if (text.size() > limits::detail_text_bytes) return set_size(out, text.size());

@@ -6,7 +6,11 @@
 #include "core/format/detail.hpp"
 #include "core/format/limits.hpp"
 
+#include <gantry/concat.hpp>
+
+#include <concepts>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace gantry {
@@ -25,6 +29,14 @@ struct DetailSink {
   //
   // lifetime until the next child is added to `to`
   Detail* add(Detail& to);
+  // Each adds one field, or nothing at the limit.
+  void add_text(Detail& to, std::string_view name, std::string_view text);
+  void add_number(Detail& to, std::string_view name, std::integral auto number) {
+    if (Detail* const out = add(to))
+      *out = {Detail::Kind::number, std::string(name), concat(number), {}};
+  }
+  // Returns NULL at the limit.
+  Detail* add_list(Detail& to, std::string_view name);
 };
 
 // Set the value of one detail; do nothing if `out` is NULL. For a text over the limit, the size is

@@ -25,18 +25,9 @@ std::string entry_text(const Subgraph& graph, std::uint32_t entry) {
 
 void add_texts(DetailSink& sink, Detail& to, std::string_view name,
                const std::vector<std::string>& texts) {
-  Detail* const list = sink.add(to);
+  Detail* const list = sink.add_list(to, name);
   if (list == nullptr) return;
-  list->kind = Detail::Kind::list;
-  list->name = name;
   for (const std::string& text : texts) set_text(sink.add(*list), text);
-}
-
-void add_text(DetailSink& sink, Detail& to, std::string_view name, std::string_view text) {
-  Detail* const added = sink.add(to);
-  if (added == nullptr) return;
-  added->name = name;
-  set_text(added, text);
 }
 
 void add_node(DetailSink& sink, Detail& to, const Subgraph& graph, std::size_t index) {
@@ -44,8 +35,8 @@ void add_node(DetailSink& sink, Detail& to, const Subgraph& graph, std::size_t i
   Detail* const item = sink.add(to);
   if (item == nullptr) return;
   item->name = concat(index);
-  add_text(sink, *item, "name", node.name);
-  add_text(sink, *item, "op", op_text(node.kind));
+  sink.add_text(*item, "name", node.name);
+  sink.add_text(*item, "op", op_text(node.kind));
   if (node.kind == SubgraphNodeKind::kernel) {
     std::vector<std::string> inputs;
     for (const std::uint32_t input : node.inputs) inputs.push_back(entry_text(graph, input));
