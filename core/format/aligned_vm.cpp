@@ -9,7 +9,7 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
-#include <cstring>
+#include <variant>
 #include <vector>
 
 namespace gantry {
@@ -18,11 +18,12 @@ namespace {
 // The constants without their fillers, and where they are after each array has a new one.
 class MovedConstants {
  public:
-  MovedConstants(const VmConstants& constants, const BytesAt& code)
-      : constants_(constants), code_(code), is_filler_(find_fillers(constants, code)) {
+  MovedConstants(const VmConstants& constants, const BytesAt& code,
+                 const std::vector<bool>& is_used)
+      : constants_(constants), code_(code), is_filler_(find_fillers(constants, is_used)) {
     index_.reserve(constants.size());
     for (std::size_t i = 0; i < constants.size(); ++i) {
-      if (!is_filler_[i] && constants.is_array[i]) ++count_;
+      if (!is_filler_[i] && constants.array(i) != nullptr) ++count_;
       index_.push_back(count_);
       if (!is_filler_[i]) ++count_;
     }
@@ -38,7 +39,7 @@ class MovedConstants {
   void for_each(const Each& each) const {
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       if (is_filler_[i]) continue;
-      if (constants_.is_array[i]) each(i, true);
+      if (constants_.array(i) != nullptr) each(i, true);
       each(i, false);
     }
   }
@@ -50,7 +51,8 @@ class MovedConstants {
       const std::span<const std::uint8_t> bytes = constants_.bytes_of(i, code_);
       if (is_new_filler) {
         out.write(bytes.first(constants_.tag_bytes));
-        const std::uint64_t header = header_bytes(bytes);
+        const ArrayRecord& array = *constants_.array(i);
+        const std::uint64_t header = constants_.tag_bytes + record_header_bytes(array.shape.size());
         out.fill({header, bytes.size() - header});
       } else {
         out.write(bytes);
@@ -59,14 +61,6 @@ class MovedConstants {
   }
 
  private:
-  // Of tag and record.
-  std::uint64_t header_bytes(std::span<const std::uint8_t> constant) const {
-    constexpr std::size_t ndim_at = 24;
-    std::uint32_t ndim;
-    std::memcpy(&ndim, constant.data() + constants_.tag_bytes + ndim_at, sizeof ndim);
-    return constants_.tag_bytes + record_header_bytes(ndim);
-  }
-
   const VmConstants& constants_;
   const BytesAt& code_;
   std::vector<bool> is_filler_;
@@ -76,23 +70,26 @@ class MovedConstants {
 
 std::uint64_t end_of(const BytesAt& code) { return code.at + code.bytes.size(); }
 
-void write_relax(const RelaxCode& code, const MovedConstants& moved, AlignedOutput& out) {
+void write_relax(const RelaxCode& code, const RelaxConstantUses& uses, const MovedConstants& moved,
+                 AlignedOutput& out) {
   out.write(code.whole.slice(code.whole.at, code.functions_end));
   if (code.has_scopes) {
     out.Write<std::uint64_t>(code.scopes.size());
-    for (const RelaxCode::MemoryScope& each : code.scopes) {
-      out.Write<std::uint64_t>(moved.index_of(each.constant));
+    for (const RelaxMemoryScope& each : code.scopes) {
+      out.Write<std::uint64_t>(moved.index_of(static_cast<std::uint64_t>(each.constant)));
       out.write_text(each.scope);
     }
   }
   moved.write(out);
-  out.write(code.whole.slice(code.constants.at.back(), code.words_at));
-  std::vector<std::int64_t> words = code.words;
-  for (const std::uint64_t word : code.constant_words) {
-    words[word] = relax_constant_word(moved.index_of(relax_constant_of(words[word])));
+  out.write(code.whole.slice(code.constants.at.back(), code.words.at));
+  std::size_t done = 0;
+  for (const std::size_t word : uses.words) {
+    out.write(code.whole.slice(code.words.offset_of(done), code.words.offset_of(word)));
+    const auto constant = static_cast<std::uint64_t>(relax_argument_value(code.words[word]));
+    out.Write<std::int64_t>(relax_constant_word(moved.index_of(constant)));
+    done = word + 1;
   }
-  out.Write<std::uint64_t>(words.size());
-  out.Write(words.data(), words.size() * sizeof(std::int64_t));
+  out.write(code.whole.slice(code.words.offset_of(done), end_of(code.whole)));
 }
 
 // Writes a load of a constant by its new index; returns the end of the old instruction.
@@ -136,30 +133,32 @@ void write_sized(AlignedOutput& out, const WriteCode& write_code) {
 Status write_aligned_relax(std::span<const std::uint8_t> payload,
                            ExporterFacts::Numbering numbering, AlignedOutput& out) {
   GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, numbering));
-  const bool has_arrays =
-      std::ranges::find(code.constants.is_array, true) != code.constants.is_array.end();
-  if (!has_arrays) {
+  GANTRY_TRY(const RelaxConstantUses uses, find_constant_uses(code));
+  const auto is_array = [](const VmConstant& each) {
+    return std::holds_alternative<ArrayRecord>(each);
+  };
+  if (std::ranges::none_of(code.constants.values, is_array)) {
     out.write(payload);
     return {};
   }
-  if (code.compiled_function) {
-    return unsupported("function ", quoted(*code.compiled_function),
+  if (const RelaxFunction* const compiled = code.compiled_function()) {
+    return unsupported("function ", quoted(compiled->name),
                        " is compiled into the library, whose code refers to constants by index; "
                        "arrays can only be aligned for bytecode, whose indices are rewritten");
   }
-  const MovedConstants moved(code.constants, code.whole);
-  const auto write_code = [&](AlignedOutput& to) { write_relax(code, moved, to); };
-  if (is_bare_code(payload)) {
-    write_code(out);
-  } else {
+  const MovedConstants moved(code.constants, code.whole, uses.is_used);
+  const auto write_code = [&](AlignedOutput& to) { write_relax(code, uses, moved, to); };
+  if (code.has_length) {
     write_sized(out, write_code);
+  } else {
+    write_code(out);
   }
   return {};
 }
 
 Status write_aligned_relay(std::span<const std::uint8_t> payload, AlignedOutput& out) {
   GANTRY_TRY(const RelayCode code, read_relay_payload(payload));
-  const MovedConstants moved(code.constants, code.whole);
+  const MovedConstants moved(code.constants, code.whole, code.is_constant_used);
   write_sized(out, [&](AlignedOutput& to) { write_relay(code, moved, to); });
   return {};
 }

@@ -11,39 +11,38 @@ namespace {
 
 using Numbering = ExporterFacts::Numbering;
 
-// All releases with Relax write it.
-constexpr std::string_view relax_code_version = "0.14";
+// Code that is displayed may be of any version, with kinds of functions that are not known.
+enum class Purpose { use, display };
+enum class End { known, unknown };
 
-enum FunctionKind : std::int32_t { packed_function, bytecode_function, compiled_function };
-enum Opcode : std::int64_t { call_opcode = 1, ret_opcode, jump_opcode, branch_opcode };
-constexpr std::uint64_t constant_argument = 2;
+Result<NumbersAt> read_numbers(ByteReader& in, const char* items) {
+  GANTRY_TRY(const std::uint64_t count,
+             read_limited_count(in, sizeof(std::int64_t), max_relax_words, items));
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const auto bytes, in.read_bytes(count * sizeof(std::int64_t), items));
+  return NumbersAt{bytes, at};
+}
+
+bool begins_with_magic(ByteReader in) {
+  const auto magic = in.read_u64("magic");
+  return magic.ok() && (*magic == vm_magic_first || *magic == vm_magic_second);
+}
 
 class RelaxReader {
  public:
-  RelaxReader(BytesAt whole, Numbering numbering)
-      : in_(whole.reader(whole.at)), numbering_(numbering) {
-    code_.whole = whole;
-  }
+  // in       [in, out] at the magic on entry
+  RelaxReader(ByteReader& in, End end, Purpose purpose, RelaxCode& code)
+      : in_(in), end_(end), purpose_(purpose), code_(code) {}
 
-  Result<RelaxCode> read() {
+  Status read(Numbering numbering) {
+    const ByteReader whole = in_;
+    code_.whole = {whole.rest(), whole.offset()};
     GANTRY_CHECK(read_head());
     GANTRY_CHECK(read_functions());
-    std::uint64_t scopes_at = in_.offset();
     if (code_.has_scopes) GANTRY_CHECK(read_scopes());
-    GANTRY_TRY(code_.constants, read_vm_constants(in_, relax_constant_kinds(numbering_)));
-    GANTRY_CHECK(use_scopes(scopes_at));
-    GANTRY_TRY(const I64Array offsets, in_.read_i64_array("instruction offsets"));
-    code_.words_at = in_.offset();
-    GANTRY_TRY(I64Array words, in_.read_i64_array("words"));
-    words_ = std::move(words);
-    GANTRY_CHECK(read_instructions(offsets));
-    if (!in_.at_end()) {
-      return refuse_code(in_.offset(), "code has ", in_.left(),
-                         " bytes after its last field, expected none");
-    }
-    if (code_.compiled_function) code_.constants.is_used.assign(code_.constants.size(), true);
-    code_.words = std::move(words_.value);
-    return std::move(code_);
+    GANTRY_CHECK(numbering == Numbering::unknown ? read_rest_as_any() : read_rest(numbering));
+    code_.whole.bytes = whole.peek(in_.offset() - whole.offset());
+    return {};
   }
 
  private:
@@ -56,11 +55,11 @@ class RelaxReader {
     }
     code_.has_scopes = magic == vm_magic_second;
     const std::uint64_t version_at = in_.offset();
-    GANTRY_TRY(const std::string_view version, in_.read_string("version"));
-    if (version == relax_code_version) return {};
-    Error error = unsupported("version is ", quoted(version), ", expected ",
-                              quoted(relax_code_version), ", which TVM up to 0.27 writes")
-                      .with_reason("BLOB_FORMAT");
+    GANTRY_TRY(code_.version, in_.read_string("version"));
+    if (purpose_ == Purpose::display || code_.version == relax_code_version) return {};
+    Error error =
+        unsupported("version is ", quoted(code_.version), ", expected ", quoted(relax_code_version))
+            .with_reason("BLOB_FORMAT");
     error.offset = version_at;
     return error;
   }
@@ -68,24 +67,37 @@ class RelaxReader {
   Status read_functions() {
     // i32, empty name, four i64, no parameter names
     constexpr std::uint64_t min_bytes = 4 + 8 + 4 * 8 + 8;
-    GANTRY_TRY(const std::uint64_t count, in_.read_count(min_bytes, "functions"));
+    GANTRY_TRY(const std::uint64_t count,
+               read_limited_count(in_, min_bytes, max_relax_functions, "functions"));
+    code_.functions.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t at = in_.offset();
-      GANTRY_TRY(const std::int32_t kind, in_.read_i32("kind"));
-      GANTRY_TRY(const std::string_view name, in_.read_string("name"));
-      if (kind < packed_function || kind > compiled_function) {
-        return std::move(refuse_code(at, "kind is ", kind, ", range is 0 to 2"))
-            .at("in function ", i, " ", quoted(name));
-      }
-      if (kind == compiled_function && !code_.compiled_function) code_.compiled_function = name;
-      GANTRY_CHECK(in_.skip(4 * sizeof(std::int64_t), "range, parameters and registers"));
-      GANTRY_TRY(const std::uint64_t names,
-                 in_.read_count(sizeof(std::uint64_t), "parameter names"));
-      for (std::uint64_t name_index = 0; name_index < names; ++name_index) {
-        GANTRY_CHECK(in_.read_string("parameter name"));
-      }
+      RelaxFunction function;
+      if (Status read = read_function(function); !read.ok())
+        return std::move(read).error().at("in function ", i, " ", quoted(function.name));
+      code_.functions.push_back(std::move(function));
     }
     code_.functions_end = in_.offset();
+    return {};
+  }
+
+  Status read_function(RelaxFunction& function) {
+    function.at = in_.offset();
+    GANTRY_TRY(const std::int32_t kind, in_.read_i32("kind"));
+    GANTRY_TRY(function.name, in_.read_string("name"));
+    if (purpose_ == Purpose::use && (kind < 0 || kind > 2)) {
+      return refuse_code(function.at, "kind is ", kind,
+                         ", range is 0 to 2 (packed, bytecode, VM-TIR)");
+    }
+    function.kind = static_cast<RelaxFunctionKind>(kind);
+    GANTRY_TRY(function.begin, in_.read_i64("first instruction"));
+    GANTRY_TRY(function.end, in_.read_i64("end of the instructions"));
+    GANTRY_TRY(function.parameter_count, in_.read_i64("parameter count"));
+    GANTRY_TRY(function.register_count, in_.read_i64("register count"));
+    GANTRY_TRY(const std::uint64_t names, in_.read_count(sizeof(std::uint64_t), "parameter names"));
+    function.parameter_names.resize(names);
+    for (std::string_view& name : function.parameter_names) {
+      GANTRY_TRY(name, in_.read_string("parameter name"));
+    }
     return {};
   }
 
@@ -94,120 +106,172 @@ class RelaxReader {
     GANTRY_TRY(const std::uint64_t count, in_.read_count(8 + 8, "memory scopes"));
     code_.scopes.reserve(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      // Compared with the number of constants, which follows later.
-      GANTRY_TRY(const std::uint64_t constant, in_.read_u64("constant of a memory scope"));
-      GANTRY_TRY(const std::string_view scope, in_.read_string("memory scope"));
-      code_.scopes.push_back({constant, scope});
+      RelaxMemoryScope scope;
+      scope.at = in_.offset();
+      GANTRY_TRY(scope.constant, in_.read_i64("constant of a memory scope"));
+      GANTRY_TRY(scope.scope, in_.read_string("memory scope"));
+      code_.scopes.push_back(scope);
     }
     return {};
   }
 
-  Status use_scopes(std::uint64_t at) {
-    at += sizeof(std::uint64_t);
-    for (const RelaxCode::MemoryScope& each : code_.scopes) {
-      if (each.constant >= code_.constants.size()) {
-        return refuse_code(at, "memory scope ", quoted(each.scope), " is of constant ",
-                           static_cast<std::int64_t>(each.constant), ", constant count is ",
-                           code_.constants.size());
-      }
-      code_.constants.is_used[each.constant] = true;
-      at += 8 + 8 + each.scope.size();
-    }
-    return {};
+  // Reads constants and all that follows.
+  Status read_rest(Numbering numbering) {
+    code_.numbering = numbering;
+    code_.constants = {};
+    GANTRY_CHECK(read_vm_constants(in_, relax_constant_form(numbering), code_.constants));
+    GANTRY_TRY(code_.instruction_offsets, read_numbers(in_, "instruction offsets"));
+    GANTRY_TRY(code_.words, read_numbers(in_, "words"));
+    if (end_ == End::unknown || in_.at_end()) return {};
+    return refuse_code(in_.offset(), "code has ", in_.left(),
+                       " bytes after its last field, expected none");
   }
 
-  Status read_instructions(const I64Array& offsets) {
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < offsets.value.size(); ++i) {
-      if (offsets.value[i] != static_cast<std::int64_t>(word)) {
-        return refuse_code(offsets.offset_of(i), "instruction ", i, " begins at word ",
-                           offsets.value[i], ", the previous one ends at ", word);
-      }
-      GANTRY_TRY(word, read_instruction(i, word));
+  // The tags that lead furthest are most likely those of the file.
+  Status read_rest_as_any() {
+    const ByteReader constants = in_;
+    Numbering best = Numbering::packed;
+    std::uint64_t furthest = 0;
+    for (const Numbering each : {Numbering::packed, Numbering::ffi_0_21, Numbering::ffi}) {
+      in_ = constants;
+      const Status read = read_rest(each);
+      if (read.ok()) return {};
+      if (read.error().offset <= furthest) continue;
+      furthest = read.error().offset;
+      best = each;
     }
-    if (word == words_.value.size()) return {};
-    return refuse_code(words_.offset_of(word), "code has ", words_.value.size(),
-                       " words, its instructions end at ", word);
+    in_ = constants;
+    return read_rest(best);
   }
 
-  // Returns the end of the instruction that begins at word `begin`.
-  Result<std::uint64_t> read_instruction(std::size_t index, std::uint64_t begin) {
-    const std::vector<std::int64_t>& words = words_.value;
-    const std::uint64_t left = words.size() - begin;
-    const std::int64_t opcode = left == 0 ? 0 : words[begin];
-    if (left != 0 && (opcode < call_opcode || opcode > branch_opcode)) {
-      return refuse_code(words_.offset_of(begin), "instruction ", index, " has opcode ", opcode,
-                         ", range is 1 to 4");
-    }
-    // The words of each opcode, those of a call without its arguments.
-    constexpr std::uint64_t sizes[] = {1, 4, 2, 2, 3};
-    const std::uint64_t size = sizes[opcode];
-    if (size > left) {
-      return refuse_code(words_.offset_of(begin), "instruction ", index, " takes ", size,
-                         " words, words left are ", left);
-    }
-    if (opcode != call_opcode) return begin + size;
-    const std::int64_t count = words[begin + 3];
-    if (count < 0 || static_cast<std::uint64_t>(count) > left - size) {
-      return refuse_code(words_.offset_of(begin + 3), "instruction ", index, " has ", count,
-                         " arguments, words left are ", left - size);
-    }
-    const std::uint64_t end = begin + size + static_cast<std::uint64_t>(count);
-    for (std::uint64_t at = begin + size; at < end; ++at) {
-      if (static_cast<std::uint64_t>(words[at]) >> 56 != constant_argument) continue;
-      const std::uint64_t constant = relax_constant_of(words[at]);
-      if (constant >= code_.constants.size()) {
-        return refuse_code(words_.offset_of(at), "instruction ", index, " has constant ", constant,
-                           " as its argument, constant count is ", code_.constants.size());
-      }
-      code_.constants.is_used[constant] = true;
-      code_.constant_words.push_back(at);
-    }
-    return end;
-  }
-
-  ByteReader in_;
-  Numbering numbering_;
-  RelaxCode code_;
-  I64Array words_;
+  ByteReader& in_;
+  const End end_;
+  const Purpose purpose_;
+  RelaxCode& code_;
 };
 
 }  // namespace
 
-std::int64_t relax_constant_word(std::uint64_t constant) {
-  return static_cast<std::int64_t>(constant_argument << 56 | constant);
+const RelaxFunction* RelaxCode::compiled_function() const {
+  const auto found = std::ranges::find(functions, RelaxFunctionKind::vm_tir, &RelaxFunction::kind);
+  return found != functions.end() ? &*found : nullptr;
 }
 
-Result<RelaxCode> read_relax_code(BytesAt code, Numbering numbering) {
-  if (numbering != Numbering::unknown) return RelaxReader(code, numbering).read();
-  auto best = RelaxReader(code, Numbering::packed).read();
-  for (const Numbering other : {Numbering::ffi_0_21, Numbering::ffi}) {
-    if (best.ok()) break;
-    auto read = RelaxReader(code, other).read();
-    // The tags that lead furthest are most likely those of the file.
-    if (read.ok() || read.error().offset > best.error().offset) best = std::move(read);
+Result<RelaxCode> read_relax_payload(ByteReader& in, Numbering numbering) {
+  RelaxCode code;
+  if (numbering == Numbering::ffi || begins_with_magic(in)) {
+    if (numbering == Numbering::unknown) numbering = Numbering::ffi;
+    GANTRY_CHECK(RelaxReader(in, End::unknown, Purpose::use, code).read(numbering));
+    return code;
   }
-  return best;
-}
-
-bool is_bare_code(std::span<const std::uint8_t> payload) {
-  const auto magic = ByteReader(payload).read_u64("magic");
-  return magic.ok() && (*magic == vm_magic_first || *magic == vm_magic_second);
+  GANTRY_TRY(const std::string_view text, in.read_string("code"));
+  ByteReader inside = ByteReader::of_text(text, in.offset() - text.size());
+  GANTRY_CHECK(RelaxReader(inside, End::known, Purpose::use, code).read(numbering));
+  code.has_length = true;
+  return code;
 }
 
 Result<RelaxCode> read_relax_payload(std::span<const std::uint8_t> payload, Numbering numbering) {
-  if (is_bare_code(payload)) {
-    return read_relax_code({payload, 0},
-                           numbering == Numbering::unknown ? Numbering::ffi : numbering);
-  }
   ByteReader in(payload);
-  GANTRY_TRY(const std::string_view code, in.read_string("code"));
-  if (!in.at_end()) {
-    return malformed(in.offset(), "payload has ", in.left(), " bytes after its last field")
-        .with_reason("BLOB_TRAILING");
+  GANTRY_TRY(RelaxCode code, read_relax_payload(in, numbering));
+  if (in.at_end()) return code;
+  if (!code.has_length) {
+    return refuse_code(in.offset(), "code has ", in.left(),
+                       " bytes after its last field, expected none");
   }
-  const std::uint64_t at = payload.size() - code.size();
-  return read_relax_code({payload.subspan(at), at}, numbering);
+  return malformed(in.offset(), "payload has ", in.left(), " bytes after its last field")
+      .with_reason("BLOB_TRAILING");
+}
+
+Status read_relax_code(BytesAt code, Numbering numbering, RelaxCode& read) {
+  ByteReader in = code.reader(code.at);
+  return RelaxReader(in, End::known, Purpose::display, read).read(numbering);
+}
+
+Status check_relax_scopes(const RelaxCode& code) {
+  for (const RelaxMemoryScope& each : code.scopes) {
+    if (each.constant < 0 || each.constant >= static_cast<std::int64_t>(code.constants.size())) {
+      return refuse_code(each.at, "memory scope ", quoted(each.scope), " is of constant ",
+                         each.constant, ", constant count is ", code.constants.size());
+    }
+  }
+  return {};
+}
+
+Result<RelaxInstructions> RelaxInstructions::of(const RelaxCode& code) {
+  const std::size_t count = code.instruction_offsets.size();
+  if (count > code.words.size() / 2) {
+    return refuse_code(code.instruction_offsets.offset_of(0), "code has ", count,
+                       " instructions in ", code.words.size(), " words, each takes at least 2");
+  }
+  return RelaxInstructions(code);
+}
+
+Status RelaxInstructions::check_end() const {
+  if (word_ == code_->words.size()) return {};
+  return refuse_code(code_->words.offset_of(word_), "code has ", code_->words.size(),
+                     " words, its instructions end at ", word_);
+}
+
+Failure RelaxInstructions::refuse_offset() const {
+  return refuse_code(code_->instruction_offsets.offset_of(index_), "instruction ", index_,
+                     " begins at word ", code_->instruction_offsets[index_],
+                     ", the previous one ends at ", word_);
+}
+
+Failure RelaxInstructions::refuse_opcode() const {
+  return refuse_code(code_->words.offset_of(word_), "instruction ", index_, " has opcode ",
+                     code_->words[word_], ", range is 1 to 4");
+}
+
+// left     [in]   fewer words than the opcode takes
+Failure RelaxInstructions::refuse_size(std::size_t left) const {
+  constexpr const char* names[5][4] = {
+      {"opcode"},
+      {"opcode", "destination", "callee", "argument count"},
+      {"opcode", "result"},
+      {"opcode", "distance"},
+      {"opcode", "condition", "distance"},
+  };
+  const std::int64_t opcode = left == 0 ? 0 : code_->words[word_];
+  return refuse_code(code_->instruction_offsets.offset_of(index_), "instruction ", index_,
+                     ": the code ends before its ", names[opcode][left]);
+}
+
+Failure RelaxInstructions::refuse_arguments(std::size_t left) const {
+  return refuse_code(code_->words.offset_of(word_ + 3), "instruction ", index_, " has ",
+                     code_->words[word_ + 3], " arguments, words left are ", left);
+}
+
+Result<RelaxConstantUses> find_constant_uses(const RelaxCode& code) {
+  GANTRY_CHECK(check_relax_scopes(code));
+  GANTRY_TRY(RelaxInstructions instructions, RelaxInstructions::of(code));
+  RelaxConstantUses uses;
+  const std::size_t count = code.constants.size();
+  uses.is_used.assign(count, code.compiled_function() != nullptr);
+  for (const RelaxMemoryScope& each : code.scopes)
+    uses.is_used[static_cast<std::size_t>(each.constant)] = true;
+  while (!instructions.at_end()) {
+    GANTRY_TRY(const RelaxInstruction each, instructions.next());
+    if (each.opcode != RelaxOpcode::call) continue;
+    for (std::size_t word = each.begin + 4; word < each.end; ++word) {
+      if (relax_argument_kind(code.words[word]) != relax_constant_kind) continue;
+      GANTRY_TRY(const std::size_t constant, relax_constant_of(code, each, word));
+      uses.is_used[constant] = true;
+      uses.words.push_back(word);
+    }
+  }
+  GANTRY_CHECK(instructions.check_end());
+  return uses;
+}
+
+Result<std::size_t> relax_constant_of(const RelaxCode& code, const RelaxInstruction& call,
+                                      std::size_t word) {
+  const std::int64_t constant = relax_argument_value(code.words[word]);
+  if (constant >= 0 && constant < static_cast<std::int64_t>(code.constants.size()))
+    return static_cast<std::size_t>(constant);
+  return refuse_code(code.words.offset_of(word), "instruction ", call.index, " has constant ",
+                     constant, " as its argument, constant count is ", code.constants.size());
 }
 
 }  // namespace gantry

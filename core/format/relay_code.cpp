@@ -65,9 +65,9 @@ class RelayReader {
     code_.globals_at = in_.offset();
     GANTRY_CHECK(read_texts(code_.globals, "globals", "global"));
     code_.constants_at = in_.offset();
-    GANTRY_TRY(code_.constants,
-               read_vm_constants(in_, code_.form->has_tags ? relay_constant_kinds()
-                                                           : std::span<const VmConstantKind>()));
+    GANTRY_CHECK(
+        read_vm_constants(in_, relay_constant_form(code_.form->has_tags), code_.constants));
+    code_.is_constant_used.resize(code_.constants.size());
     GANTRY_CHECK(read_devices());
     GANTRY_CHECK(read_texts(code_.packed_functions, "packed functions", "packed function"));
     if (code_.form->has_attributes) GANTRY_CHECK(skip_attributes());
@@ -191,7 +191,7 @@ class RelayReader {
       return refuse_code(words.offset_of(2), "instruction loads constant ", words.value[2],
                          ", constant count is ", code_.constants.size());
     }
-    code_.constants.is_used[constant] = true;
+    code_.is_constant_used[constant] = true;
     code_.loads.push_back(at);
     return {};
   }

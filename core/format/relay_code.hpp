@@ -82,6 +82,8 @@ struct RelayCode {
   // offset of the number of constants
   std::uint64_t constants_at = 0;
   VmConstants constants;
+  // For each constant, whether an instruction loads it.
+  std::vector<bool> is_constant_used;
   // of each constant: a device type (v0.8), else the index of a device
   std::vector<std::int64_t> devices;
   std::uint64_t devices_end = 0;

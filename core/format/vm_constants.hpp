@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The constants in the code of virtual machines: their tags, their boundaries, and which of them
-// are fillers. Used by vm_details.cpp, relax_code.cpp and relay_code.cpp.
+// The constants in the code of virtual machines: their values, their boundaries, and which of them
+// are fillers. relax_code.hpp and relay_code.hpp have them.
 #pragma once
 
 #include "core/format/exporter_facts.hpp"
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace gantry {
@@ -28,21 +29,50 @@ Failure refuse_code(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("BLOB_FORMAT");
 }
 
-// One kind of constant: its tag and its fields in the grammar of payload_layout.hpp.
+// Reads a number of items of which real files have far fewer than `max`.
+//
+// min_bytes  [in]  of each item, at least 1
+Result<std::uint64_t> read_limited_count(ByteReader& in, std::uint64_t min_bytes, std::uint64_t max,
+                                         const char* items);
+
+// A constant: an array, a dtype, a shape, a text, an integer or a number. Array data and texts are
+// views into the code. Types have the codes of the file; see dtype_codes.hpp.
+using VmConstant = std::variant<ArrayRecord, gantry_dtype, std::vector<std::int64_t>,
+                                std::string_view, std::int64_t, double>;
+
 struct VmConstantKind {
-  std::uint32_t tag;
-  std::string_view words;
+  std::int32_t tag;
+  // Reads what follows the tag.
+  Result<VmConstant> (*read)(ByteReader& in);
 };
 
-constexpr std::string_view vm_text_words = "text:str";
+// The constants of a machine: each is a tag and its content.
+struct VmConstantForm {
+  // Relax: in the order of VmConstant's types. Empty: arrays without tags.
+  std::span<const VmConstantKind> kinds;
+  // What an error about an unknown tag ends with.
+  std::string_view expected;
+  std::uint64_t max_count = UINT64_MAX;
+};
 
-// The kinds of constants; the first one is the array. The tags of Relax are run-time type numbers,
-// which differ between the numberings.
+constexpr std::uint64_t max_relax_constants = std::uint64_t{1} << 20;
+
+// The constants of Relax. Their tags are run-time type numbers, which differ between the
+// numberings:
+//
+//     content                v0.16 to v0.20   v0.21   since v0.22
+//     array record                        0      72            70
+//     dtype                               1       5             5
+//     shape: vec<i64>                     2      71            69
+//     text: str                           3      65            65
+//     integer: i64                        4       1             1
+//     number: f64                         5       3             3
 //
 // numbering  unknown: as ffi
-std::span<const VmConstantKind> relax_constant_kinds(ExporterFacts::Numbering numbering);
-// Relay since v0.9. Constants of v0.8 are arrays without tags.
-std::span<const VmConstantKind> relay_constant_kinds();
+const VmConstantForm& relax_constant_form(ExporterFacts::Numbering numbering);
+// Those of Relay since v0.9, an array or the name of a late-bound one; and of v0.8, arrays without
+// tags.
+const VmConstantForm& relay_constant_form(bool has_tags);
 
 // Bytes with the offset of the first one, as errors report it.
 struct BytesAt {
@@ -62,11 +92,11 @@ struct VmConstants {
   std::uint64_t tag_bytes = 0;
   // of each constant with its tag, then the end of the last one
   std::vector<std::uint64_t> at;
-  std::vector<bool> is_array;
-  // the code refers to it; set by the reader of the code
-  std::vector<bool> is_used;
+  std::vector<VmConstant> values;
 
-  std::size_t size() const { return is_array.size(); }
+  std::size_t size() const { return values.size(); }
+  // Returns NULL for a constant that is not an array.
+  const ArrayRecord* array(std::size_t i) const { return std::get_if<ArrayRecord>(&values[i]); }
   std::span<const std::uint8_t> bytes_of(std::size_t i, const BytesAt& code) const {
     return code.slice(at[i], at[i + 1]);
   }
@@ -74,11 +104,11 @@ struct VmConstants {
 
 // Reads a u64 count, then the constants.
 //
-// kinds    empty: arrays without tags
+// constants  [out]  after a failure, those before the malformed one
 // returns  malformed  an unknown tag, or malformed content
 //          unsupported  an element type that is not supported in files
 // costs    O(constants); array data are not read
-Result<VmConstants> read_vm_constants(ByteReader& in, std::span<const VmConstantKind> kinds);
+Status read_vm_constants(ByteReader& in, const VmConstantForm& form, VmConstants& constants);
 
 // Checks that the data of an array have all bytes of its type and shape: a record of vectors may omit
 // their lanes, so that a tensor would extend beyond the data.
@@ -89,7 +119,8 @@ Status check_array_bytes(const ArrayRecord& array);
 // Returns for each constant whether it is a filler (gantry/aligned_record.hpp): a vector of zero
 // bytes that no code refers to, before an array.
 //
+// is_used  [in]   for each constant, whether the code refers to it
 // costs    O(constants + bytes of fillers)
-std::vector<bool> find_fillers(const VmConstants& constants, const BytesAt& code);
+std::vector<bool> find_fillers(const VmConstants& constants, const std::vector<bool>& is_used);
 
 }  // namespace gantry

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/vm_details.hpp"
 
+#include "core/format/dtype_codes.hpp"
 #include "core/format/relax_code.hpp"
 #include "core/format/relay_code.hpp"
 #include "core/format/vm_constants.hpp"
 
+#include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <charconv>
 #include <initializer_list>
@@ -16,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace gantry {
@@ -35,45 +39,51 @@ Status walk_words(ByteReader& in, std::initializer_list<std::string> words, Deta
   return walk_payload(in, layout_of_words(words), false, &sink);
 }
 
-// Reads a u64 count, then tag and content of each constant; adds the list `constants`.
-//
-// texts    [out]  the constants that are texts, views into the payload; may be NULL
-Status walk_constants(ByteReader& in, std::span<const VmConstantKind> kinds, DetailSink& sink,
-                      std::vector<std::string_view>* texts = nullptr) {
-  // The shortest content is a dtype.
-  GANTRY_TRY(const std::uint64_t count, in.read_count(4 + 4, "constants"));
-  Detail constants{Detail::Kind::list, "constants", {}, {}};
-  // One for each kind. They are parsed once, since parsing a layout costs more than walking a
-  // constant of 12 bytes.
-  std::vector<PayloadLayout> layouts;
-  for (const VmConstantKind& kind : kinds) {
-    layouts.push_back(layout_of_words({std::string(kind.words)}));
+void add_extents(Detail& to, std::span<const std::int64_t> shape, DetailSink& sink) {
+  for (const std::int64_t extent : shape) sink.add_number(to, {}, extent);
+}
+
+// Describes one constant in `out`.
+struct ConstantDescription {
+  DetailSink& sink;
+  Detail& out;
+
+  std::string type(gantry_dtype dtype) const {
+    return dtype_text(dlpack_dtype(dtype, sink.has_private_float_codes));
   }
-  const auto add_all = [&]() -> Status {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t at = in.offset();
-      GANTRY_TRY(const std::uint32_t tag, in.read_u32("constant tag"));
-      std::size_t kind = 0;
-      while (kind < kinds.size() && kinds[kind].tag != tag) ++kind;
-      if (kind == kinds.size()) return malformed(at, "constant ", i, " has the unknown tag ", tag);
-      if (texts != nullptr && kinds[kind].words == vm_text_words) {
-        ByteReader text = in;
-        GANTRY_TRY(texts->emplace_back(), text.read_string("constant"));
-      }
-      DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
-      GANTRY_CHECK(walk_payload(in, layouts[kind], false, &one));
-      sink.items = one.items;
-      sink.cut |= one.cut;
-      if (!one.root.children.empty()) {
-        constants.children.push_back(std::move(one.root.children[0]));
-        constants.children.back().name.clear();
-      }
-    }
-    return {};
-  };
-  Status walked = add_all();
-  sink.root.children.push_back(std::move(constants));
-  return walked;
+  void operator()(const ArrayRecord& array) const {
+    Detail shape{Detail::Kind::list, "shape", {}, {}};
+    add_extents(shape, array.shape, sink);
+    out.children.push_back({Detail::Kind::text, "dtype", type(array.dtype), {}});
+    out.children.push_back(std::move(shape));
+    out.children.push_back({Detail::Kind::size, "size", concat(array.data.size()), {}});
+  }
+  void operator()(gantry_dtype dtype) const { set_text(&out, type(dtype)); }
+  void operator()(const std::vector<std::int64_t>& shape) const {
+    out.kind = Detail::Kind::list;
+    add_extents(out, shape, sink);
+  }
+  void operator()(std::string_view text) const { set_text(&out, text); }
+  void operator()(std::int64_t integer) const {
+    out.kind = Detail::Kind::number;
+    out.value = concat(integer);
+  }
+  // The bits, which are exact.
+  void operator()(double number) const {
+    out.kind = Detail::Kind::number;
+    out.value = concat(std::bit_cast<std::uint64_t>(number));
+  }
+};
+
+// Adds the list `constants`.
+void add_constants(const VmConstants& constants, DetailSink& sink) {
+  Detail list{Detail::Kind::list, "constants", {}, {}};
+  for (const VmConstant& constant : constants.values) {
+    Detail* const out = sink.add(list);
+    if (out == nullptr) break;
+    std::visit(ConstantDescription{sink, *out}, constant);
+  }
+  sink.root.children.push_back(std::move(list));
 }
 
 // Reads a u64 count, then for each function vec<str>{name, register count, instruction count},
@@ -138,7 +148,10 @@ Status describe_relay(const BytesAt& whole, ByteReader& in, DetailSink& sink) {
   }
   GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
   if (form.has_tags) {
-    GANTRY_CHECK(walk_constants(in, relay_constant_kinds(), sink));
+    VmConstants constants;
+    const Status walked = read_vm_constants(in, relay_constant_form(true), constants);
+    add_constants(constants, sink);
+    GANTRY_CHECK(walked);
   } else {
     GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
   }
@@ -190,8 +203,8 @@ constexpr std::size_t max_annotation_characters = 240;
 
 // Adds a record `annotations` of the parameters and a text `returns` to functions.
 //
-// costs    O(texts log functions)
-void add_annotations(std::span<const std::string_view> texts, DetailSink& sink) {
+// costs    O(constants log functions)
+void add_annotations(const VmConstants& constants, DetailSink& sink) {
   struct Target {
     Detail* function;
     // index in its children; 0: not added, because a function has other fields before
@@ -202,8 +215,10 @@ void add_annotations(std::span<const std::string_view> texts, DetailSink& sink) 
     if (child.name != "functions") continue;
     for (Detail& function : child.children) functions.emplace(function.name, Target{&function});
   }
-  for (const std::string_view text : texts) {
-    const std::optional<Annotation> annotation = annotation_in(text);
+  for (const VmConstant& constant : constants.values) {
+    const auto* const text = std::get_if<std::string_view>(&constant);
+    if (text == nullptr) continue;
+    const std::optional<Annotation> annotation = annotation_in(*text);
     const auto found = annotation ? functions.find(annotation->function) : functions.end();
     if (found == functions.end()) continue;
     Target& target = found->second;
@@ -224,33 +239,54 @@ void add_annotations(std::span<const std::string_view> texts, DetailSink& sink) 
   }
 }
 
-Status describe_relax_as(Numbering numbering, ByteReader& in, bool scopes, DetailSink& sink) {
-  GANTRY_CHECK(walk_words(in,
-                          {"version:str",
-                           "functions:vec<{kind:i32,name:str,start:i64,end:i64,arguments:i64,"
-                           "registers:i64,params:vec<str>}>"},
-                          sink));
-  if (scopes) {
-    GANTRY_CHECK(walk_words(in, {"scopes:vec<{constant:i64,scope:str}>"}, sink));
+// Adds the list `functions`.
+void add_functions(const RelaxCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "functions");
+  if (list == nullptr) return;
+  for (const RelaxFunction& function : code.functions) {
+    Detail* const out = sink.add(*list);
+    if (out == nullptr) return;
+    sink.add_number(*out, "kind", static_cast<int>(function.kind));
+    sink.add_text(*out, "name", function.name);
+    sink.add_number(*out, "start", function.begin);
+    sink.add_number(*out, "end", function.end);
+    sink.add_number(*out, "arguments", function.parameter_count);
+    sink.add_number(*out, "registers", function.register_count);
+    Detail* const params = sink.add_list(*out, "params");
+    for (const std::string_view name : function.parameter_names) {
+      if (params == nullptr || sink.cut) break;
+      sink.add_text(*params, {}, name);
+    }
+    take_name(*out);
   }
-  std::vector<std::string_view> texts;
-  const Status walked = walk_constants(in, relax_constant_kinds(numbering), sink, &texts);
-  add_annotations(texts, sink);
-  GANTRY_CHECK(walked);
-  return walk_words(in, {"vec<i64>", "vec<i64>"}, sink);
 }
 
-Status describe_relax(Numbering numbering, ByteReader& in, bool scopes, DetailSink& sink) {
-  if (numbering != Numbering::unknown) return describe_relax_as(numbering, in, scopes, sink);
-  for (const Numbering trial : {Numbering::packed, Numbering::ffi_0_21, Numbering::ffi}) {
-    ByteReader end = in;
-    DetailSink found = sink;
-    if (!describe_relax_as(trial, end, scopes, found).ok() || !end.at_end()) continue;
-    in = end;
-    sink = std::move(found);
-    return {};
+// Adds the list `scopes`.
+void add_scopes(const RelaxCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "scopes");
+  if (list == nullptr) return;
+  for (const RelaxMemoryScope& scope : code.scopes) {
+    Detail* const out = sink.add(*list);
+    if (out == nullptr) return;
+    sink.add_number(*out, "constant", scope.constant);
+    sink.add_text(*out, "scope", scope.scope);
   }
-  return describe_relax_as(Numbering::packed, in, scopes, sink);
+}
+
+// The Relax virtual machine. Describes malformed code up to its first wrong field.
+Status describe_relax(const BytesAt& whole, Numbering numbering, DetailSink& sink,
+                      RelaxCode& code) {
+  Status read = read_relax_code(whole, numbering, code);
+  // Neither a magic nor a version.
+  if (code.version.data() == nullptr) return read;
+  sink.add_text(sink.root, "version", code.version);
+  add_functions(code, sink);
+  // The functions are not complete.
+  if (code.functions_end == 0) return read;
+  if (code.has_scopes) add_scopes(code, sink);
+  add_constants(code.constants, sink);
+  add_annotations(code.constants, sink);
+  return read;
 }
 
 bool may_be_filler_detail(const Detail& constant) {
@@ -261,33 +297,21 @@ bool may_be_filler_detail(const Detail& constant) {
 }
 
 // Adds the list `fillers`: the indices of constants that only align others.
-//
-// costs    that of reading the code again, if a constant may be a filler
-void add_fillers(std::string_view type_key, const ByteReader& code, Numbering numbering,
-                 DetailSink& sink) {
-  const Detail* const constants = sink.root.find("constants");
-  if (sink.cut || constants == nullptr ||
-      std::ranges::none_of(constants->children, may_be_filler_detail)) {
-    return;
-  }
-  const BytesAt bytes{code.rest(), code.offset()};
-  std::vector<bool> is_filler;
-  if (type_key == relay_executable_key) {
-    const auto read = read_relay_code(bytes);
-    if (read.ok()) is_filler = find_fillers(read->constants, read->whole);
-  } else {
-    const auto read = read_relax_code(bytes, numbering);
-    if (read.ok()) is_filler = find_fillers(read->constants, read->whole);
-  }
+void add_fillers(const std::vector<bool>& is_filler, DetailSink& sink) {
   if (std::ranges::find(is_filler, true) == is_filler.end()) return;
   Detail fillers{Detail::Kind::list, "fillers", {}, {}};
   for (std::size_t i = 0; i < is_filler.size(); ++i) {
-    if (!is_filler[i]) continue;
-    Detail* const index = sink.add(fillers);
-    if (index == nullptr) break;
-    *index = {Detail::Kind::number, {}, concat(i), {}};
+    if (is_filler[i]) sink.add_number(fillers, {}, i);
+    if (sink.cut) break;
   }
   sink.root.children.push_back(std::move(fillers));
+}
+
+// True if fillers are to be searched, which costs as much as reading the code of Relay again.
+bool may_have_fillers(const DetailSink& sink) {
+  const Detail* const constants = sink.root.find("constants");
+  return !sink.cut && constants != nullptr &&
+         std::ranges::any_of(constants->children, may_be_filler_detail);
 }
 
 }  // namespace
@@ -299,23 +323,28 @@ bool is_virtual_machine(std::string_view type_key) {
 
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                                 ExporterFacts::Numbering numbering, DetailSink& sink) {
-  const std::uint64_t at = code.offset();
-  const ByteReader whole = code;
+  const BytesAt whole{code.rest(), code.offset()};
+  if (type_key != relay_executable_key) {
+    RelaxCode read;
+    GANTRY_CHECK(describe_relax(whole, numbering, sink, read));
+    if (!may_have_fillers(sink)) return {};
+    const auto uses = find_constant_uses(read);
+    if (uses.ok()) add_fillers(find_fillers(read.constants, uses->is_used), sink);
+    return {};
+  }
   GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
   if (magic != vm_magic_first && magic != vm_magic_second) {
-    return malformed(at, "virtual machine code begins with ", Hex{magic}, ", expected ",
+    return malformed(whole.at, "virtual machine code begins with ", Hex{magic}, ", expected ",
                      Hex{vm_magic_first});
   }
-  if (type_key == relay_executable_key) {
-    GANTRY_CHECK(describe_relay({whole.rest(), whole.offset()}, code, sink));
-  } else {
-    GANTRY_CHECK(describe_relax(numbering, code, magic == vm_magic_second, sink));
-  }
+  GANTRY_CHECK(describe_relay(whole, code, sink));
   if (!code.at_end() && !sink.cut) {
     return malformed(code.offset(), "virtual machine code has ", code.left(),
                      " bytes after its last field");
   }
-  add_fillers(type_key, whole, numbering, sink);
+  if (!may_have_fillers(sink)) return {};
+  const auto read = read_relay_code(whole);
+  if (read.ok()) add_fillers(find_fillers(read->constants, read->is_constant_used), sink);
   return {};
 }
 

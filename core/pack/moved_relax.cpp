@@ -5,42 +5,18 @@
 
 #include <gantry/quoted.hpp>
 
-#include <algorithm>
+#include <optional>
+#include <variant>
 
 namespace gantry {
 namespace {
 
-using FactsNumbering = ExporterFacts::Numbering;
-
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
-
-struct NumberedCode {
-  RelaxCode code;
-  FactsNumbering numbering;
-};
-
-// If the numbering is unknown, it is the first one with which the code can be read to its end.
-Result<NumberedCode> read_code(std::span<const std::uint8_t> payload, FactsNumbering numbering) {
-  if (numbering == FactsNumbering::unknown && !is_bare_code(payload)) {
-    for (const FactsNumbering each :
-         {FactsNumbering::packed, FactsNumbering::ffi_0_21, FactsNumbering::ffi}) {
-      auto code = read_relax_payload(payload, each);
-      if (code.ok()) return NumberedCode{std::move(*code), each};
-    }
-  }
-  GANTRY_TRY(RelaxCode code, read_relax_payload(payload, numbering));
-  return NumberedCode{std::move(code), numbering};
-}
 
 class RelaxMove {
  public:
-  RelaxMove(NumberedCode read, bool is_private, const PayloadForm& to, dmlc::Stream& out)
-      : code_(std::move(read.code)),
-        from_(relax_constant_kinds(read.numbering)),
-        to_kinds_(relax_constant_kinds(to.numbering)),
-        is_private_(is_private),
-        to_(to),
-        out_(out) {}
+  RelaxMove(const RelaxCode& code, bool is_private, const PayloadForm& to, dmlc::Stream& out)
+      : code_(code), is_private_(is_private), to_(to), out_(out) {}
 
   Status run() {
     const std::uint64_t begin = code_.whole.at;
@@ -75,16 +51,13 @@ class RelaxMove {
   }
 
   Status write_constant(std::size_t i) {
-    const std::uint64_t at = code_.constants.at[i];
+    const VmConstant& constant = code_.constants.values[i];
     const std::uint64_t end = code_.constants.at[i + 1];
-    const std::uint64_t content = at + sizeof(std::uint32_t);
-    GANTRY_TRY(const std::uint32_t tag, code_.whole.reader(at).read_u32("tag"));
-    const auto kind = std::ranges::find(from_, tag, &VmConstantKind::tag);
-    const auto& moved = to_kinds_[static_cast<std::size_t>(kind - from_.begin())];
-    out_.Write(moved.tag);
+    const std::uint64_t content = code_.constants.at[i] + sizeof(std::int32_t);
+    out_.Write(relax_constant_form(to_.numbering).kinds[constant.index()].tag);
     std::optional<std::uint64_t> dtype_at;
-    if (code_.constants.is_array[i]) dtype_at = content + record_dtype_at;
-    if (kind->words.ends_with(":dtype")) dtype_at = content;
+    if (std::holds_alternative<ArrayRecord>(constant)) dtype_at = content + record_dtype_at;
+    if (std::holds_alternative<gantry_dtype>(constant)) dtype_at = content;
     copy(content, dtype_at.value_or(end));
     if (!dtype_at) return {};
     GANTRY_CHECK(write_moved_dtype(code_.whole.reader(*dtype_at), is_private_, to_, out_));
@@ -92,10 +65,8 @@ class RelaxMove {
     return {};
   }
 
-  RelaxCode code_;
-  // both have the same kinds in the same order
-  std::span<const VmConstantKind> from_, to_kinds_;
-  bool is_private_;
+  const RelaxCode& code_;
+  const bool is_private_;
   const PayloadForm& to_;
   dmlc::Stream& out_;
 };
@@ -104,8 +75,10 @@ class RelaxMove {
 
 Status write_moved_relax(std::span<const std::uint8_t> payload, const ExporterFacts& facts,
                          const PayloadForm& to, dmlc::Stream& out) {
-  GANTRY_TRY(NumberedCode read, read_code(payload, facts.numbering));
-  return RelaxMove(std::move(read), facts.has_private_float_codes, to, out).run();
+  GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, facts.numbering));
+  // Code whose references are malformed is not written.
+  GANTRY_CHECK(find_constant_uses(code));
+  return RelaxMove(code, facts.has_private_float_codes, to, out).run();
 }
 
 }  // namespace gantry

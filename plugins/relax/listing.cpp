@@ -12,7 +12,7 @@ namespace {
 // Limits the text that a few bytes of code become.
 constexpr std::size_t max_shown_characters = 128;
 
-std::string shown_name(const Function& function) {
+std::string shown_name(const FunctionCode& function) {
   const std::string_view shown = first_characters(function.name, max_shown_characters);
   std::string text;
   append_escaped(text, shown);
@@ -29,8 +29,8 @@ std::string register_text(const Program& program, const FunctionCode& function, 
   return reg == no_register ? "%void" : concat('%', program.number_in_file(function, reg));
 }
 
-std::string argument_text(const Executable& executable, const Program& program,
-                          const FunctionCode& function, const Argument& argument) {
+std::string argument_text(const Program& program, const FunctionCode& function,
+                          const Argument& argument) {
   switch (argument.kind) {
     case ArgumentKind::reg:
       return register_text(program, function, static_cast<std::uint32_t>(argument.value));
@@ -39,7 +39,7 @@ std::string argument_text(const Executable& executable, const Program& program,
     case ArgumentKind::constant:
       return concat("c[", argument.value, ']');
     case ArgumentKind::function:
-      return concat("f[", shown_name(executable.functions[argument.value]), ']');
+      return concat("f[", shown_name(program.functions[argument.value]), ']');
     case ArgumentKind::none:
       return "%void";
     case ArgumentKind::vm:
@@ -48,28 +48,28 @@ std::string argument_text(const Executable& executable, const Program& program,
   return "%vm";
 }
 
-void append_call(std::string& to, const Executable& executable, const Program& program,
-                 const FunctionCode& function, const Instruction& call) {
+void append_call(std::string& to, const Program& program, const FunctionCode& function,
+                 const Instruction& call) {
   append_column(to, "call", 6);
-  append_column(to, shown_name(executable.functions[call.target]), 16);
+  append_column(to, shown_name(program.functions[call.target]), 16);
   std::string arguments;
   for (const Argument& argument : program.arguments_of(call)) {
     if (!arguments.empty()) arguments += ", ";
-    arguments += argument_text(executable, program, function, argument);
+    arguments += argument_text(program, function, argument);
   }
   to += " in: ";
   append_column(to, arguments, 12);
   append(to, {" dst: ", register_text(program, function, call.reg)});
 }
 
-void append_instruction(std::string& to, const Executable& executable, const Program& program,
-                        const FunctionCode& function, std::uint32_t index) {
+void append_instruction(std::string& to, const Program& program, const FunctionCode& function,
+                        std::uint32_t index) {
   const Instruction& instruction = program.instructions[index];
   const std::int64_t distance = std::int64_t{instruction.target} - index;
   to += "  ";
   switch (instruction.opcode) {
     case Opcode::call:
-      append_call(to, executable, program, function, instruction);
+      append_call(to, program, function, instruction);
       break;
     case Opcode::ret:
       append_column(to, "ret", 6);
@@ -87,9 +87,8 @@ void append_instruction(std::string& to, const Executable& executable, const Pro
   to += '\n';
 }
 
-void append_function(std::string& to, const Executable& executable, const Program& program,
-                     std::uint32_t index) {
-  const Function& function = executable.functions[index];
+void append_function(std::string& to, const Program& program, std::uint32_t index) {
+  const FunctionCode& function = program.functions[index];
   append(to, {'@', shown_name(function)});
   switch (function.kind) {
     case FunctionKind::packed:
@@ -100,8 +99,8 @@ void append_function(std::string& to, const Executable& executable, const Progra
       break;
     case FunctionKind::bytecode:
       to += ":\n";
-      for (std::uint32_t i = function.begin; i < function.end; ++i) {
-        append_instruction(to, executable, program, program.functions[index], i);
+      for (std::uint32_t i = 0; i < function.instruction_count; ++i) {
+        append_instruction(to, program, function, function.first_instruction + i);
       }
       break;
   }
@@ -110,16 +109,16 @@ void append_function(std::string& to, const Executable& executable, const Progra
 
 }  // namespace
 
-std::string listing(const Executable& executable, const Program& program, std::uint32_t function) {
+std::string listing(const Program& program, std::uint32_t function) {
   std::string text;
-  append_function(text, executable, program, function);
+  append_function(text, program, function);
   return text;
 }
 
-std::string listing(const Executable& executable, const Program& program) {
+std::string listing(const Program& program) {
   std::string text;
-  for (std::uint32_t i = 0; i < executable.functions.size(); ++i) {
-    append_function(text, executable, program, i);
+  for (std::uint32_t i = 0; i < program.functions.size(); ++i) {
+    append_function(text, program, i);
   }
   return text;
 }

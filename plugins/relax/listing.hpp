@@ -26,11 +26,10 @@ namespace gantry::relax {
 // Returns the text of one function, with the empty line after it. Control characters in names are
 // escaped, and names of more than 128 characters truncated.
 //
-// program  [in]   as decode() returned it for this executable
 // function [in]   its index
-std::string listing(const Executable& executable, const Program& program, std::uint32_t function);
+std::string listing(const Program& program, std::uint32_t function);
 
 // Returns the text of all functions.
-std::string listing(const Executable& executable, const Program& program);
+std::string listing(const Program& program);
 
 }  // namespace gantry::relax

@@ -1,38 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loaded.hpp"
 
+#include "core/format/aligned_payload.hpp"
+#include "core/format/dtype_codes.hpp"
+
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dmlc_stream.hpp>
 #include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 
 namespace gantry::relax {
+namespace {
+
+ExporterFacts::Numbering facts_numbering(Numbering numbering) {
+  return static_cast<ExporterFacts::Numbering>(numbering);
+}
+
+// Returns DLPack's type for the one of a constant.
+gantry_dtype dlpack_type(const RelaxCode& code, gantry_dtype dtype) {
+  return dlpack_dtype(dtype, code.numbering == ExporterFacts::Numbering::packed);
+}
+
+}  // namespace
+
+Result<RelaxCode> read_code(Blob& blob) {
+  return read_relax_payload(blob.reader(), facts_numbering(blob.numbering()));
+}
+
 Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
                                                    std::shared_ptr<StorageMemory> memory) {
-  GANTRY_TRY(Executable executable, read_executable(blob));
-  GANTRY_TRY(Program program, decode(executable));
+  GANTRY_TRY(RelaxCode code, read_code(blob));
+  GANTRY_TRY(Program program, decode(code));
   return std::shared_ptr<const Loaded>(
-      new Loaded(host, std::move(executable), std::move(program), blob.node(), std::move(memory)));
+      new Loaded(host, std::move(code), std::move(program), blob, std::move(memory)));
+}
+
+Status Loaded::save(const Sink& sink) const {
+  SinkStream out(&sink.raw());
+  if (sink.alignment() == 0) {
+    out.write(kept_.bytes);
+    return {};
+  }
+  ExporterFacts facts;
+  facts.numbering = facts_numbering(numbering_);
+  return write_aligned_payload("relax.VMExecutable", kept_.bytes, facts,
+                               {out, out.position(), sink.alignment()});
 }
 
 Result<Value> Loaded::tensor(const ArrayRecord& array, std::string_view scope,
                              gantry_device_id device, const gantry_env* env) const {
-  const gantry_tensor in_file =
-      compact_tensor(public_dtype(array.dtype, executable.numbering), array.shape,
-                     {cpu_device_type, 0}, array.data.data());
+  const gantry_tensor in_file = compact_tensor(dlpack_type(code, array.dtype), array.shape,
+                                               {cpu_device_type, 0}, array.data.data());
   const bool is_aligned = is_aligned_in_place(in_file.data, in_place_alignment_since_v0_10);
   if (device.type == cpu_device_type && is_aligned && !array.data.empty())
-    return host_.tensor_view(in_file, executable.kept.pin.get());
+    return host_.tensor_view(in_file, kept_.pin.get());
   return host_.tensor_copied(in_file, device, env, scope);
 }
 
 Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,
                                const gantry_env* env) const {
-  const Constant& constant = executable.constants[index];
+  const VmConstant& constant = code.constants.values[index];
   if (const auto* array = std::get_if<ArrayRecord>(&constant)) {
-    const auto scope = std::ranges::find(executable.memory_scopes, index, &MemoryScope::constant);
-    return tensor(*array, scope != executable.memory_scopes.end() ? scope->scope : "", device, env);
+    const auto scope = std::ranges::find(code.scopes, static_cast<std::int64_t>(index),
+                                         &RelaxMemoryScope::constant);
+    return tensor(*array, scope != code.scopes.end() ? scope->scope : "", device, env);
   }
   if (const auto* shape = std::get_if<std::vector<std::int64_t>>(&constant))
     return host_.shape(*shape);
@@ -41,8 +74,7 @@ Result<Value> Loaded::constant(std::size_t index, gantry_device_id device,
     return Value::adopt(int_value(*number));
   if (const auto* number = std::get_if<double>(&constant))
     return Value::adopt(float_value(*number));
-  return Value::adopt(
-      dtype_value(public_dtype(std::get<gantry_dtype>(constant), executable.numbering)));
+  return Value::adopt(dtype_value(dlpack_type(code, std::get<gantry_dtype>(constant))));
 }
 
 Result<const SharedConstants*> Loaded::constants(gantry_device_id device,
@@ -51,8 +83,8 @@ Result<const SharedConstants*> Loaded::constants(gantry_device_id device,
   const std::pair key(device.type, device.index);
   if (const auto known = constants_.find(key); known != constants_.end()) return &known->second;
   std::vector<Value> values;
-  values.reserve(executable.constants.size());
-  for (std::size_t i = 0; i < executable.constants.size(); ++i) {
+  values.reserve(code.constants.size());
+  for (std::size_t i = 0; i < code.constants.size(); ++i) {
     if (!program.is_constant_used[i]) {
       values.emplace_back();
       continue;

@@ -48,18 +48,18 @@ Result<Value> ExecutableModule::vm_load_executable(const Call& call) const {
 
 Result<Value> ExecutableModule::as_text(const Call& call) const {
   GANTRY_CHECK(call.count_is(0));
-  return host_.text(listing(code_->executable, code_->program));
+  return host_.text(listing(code_->program));
 }
 
 Result<Value> ExecutableModule::has_function(const Call& call) const {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const std::string_view name, call.text(0));
-  return Value::adopt(bool_value(code_->executable.find(name).has_value()));
+  return Value::adopt(bool_value(code_->program.find(name).has_value()));
 }
 
 VmModule::VmModule(Host host, std::shared_ptr<const Loaded> code)
     : host_(host), code_(code), vm_(host, std::move(code)) {
-  const std::vector<Function>& all = code_->executable.functions;
+  const std::vector<FunctionCode>& all = code_->program.functions;
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     if (all[i].kind == FunctionKind::packed) continue;
     by_name_.emplace(all[i].name, &functions_.emplace_back(NamedFunction{this, i, {}, true}));
@@ -143,7 +143,7 @@ Result<Value> VmModule::invoke_closure(const Call& call) {
 
 Result<Value> VmModule::set_input(const Call& call) {
   GANTRY_TRY(const std::uint32_t function, function_of(call));
-  const Function& callee = code_->executable.functions[function];
+  const FunctionCode& callee = code_->program.functions[function];
   if (call.args.size() - 1 != callee.parameter_count) {
     return raise(host_, "ValueError", "The number of provided parameters, ", call.args.size() - 1,
                  ", doesn't match the number of arguments of ", callee.name, ", ",
@@ -163,7 +163,7 @@ Result<Value> VmModule::invoke_stateful(const Call& call) {
   const auto inputs = inputs_.find(function);
   if (inputs == inputs_.end()) {
     return raise(host_, "ValueError", "No inputs set for stateful call of ",
-                 code_->executable.functions[function].name, "; use `set_input` first.");
+                 code_->program.functions[function].name, "; use `set_input` first.");
   }
   std::vector<gantry_value> args;
   for (const Value& value : inputs->second) args.push_back(value.get());
@@ -179,7 +179,7 @@ Result<Value> VmModule::output_at(const Call& call, std::size_t& depth) {
   const auto output = outputs_.find(function);
   if (output == outputs_.end()) {
     return raise(host_, "ValueError", "No output saved for call of \"",
-                 code_->executable.functions[function].name,
+                 code_->program.functions[function].name,
                  "\"; use `invoke_stateful` to call it first.");
   }
   Value part = output->second;
@@ -213,13 +213,13 @@ Result<Value> VmModule::get_output_arity(const Call& call) {
 
 Result<Value> VmModule::get_function_arity(const Call& call) {
   GANTRY_TRY(const std::uint32_t function, function_of(call));
-  return Value::adopt(int_value(code_->executable.functions[function].parameter_count));
+  return Value::adopt(int_value(code_->program.functions[function].parameter_count));
 }
 
 Result<Value> VmModule::get_function_param_name(const Call& call) {
   GANTRY_TRY(const std::uint32_t function, function_of(call));
   GANTRY_TRY(const std::int64_t index, call.integer(1));
-  const auto& names = code_->executable.functions[function].parameter_names;
+  const auto names = code_->program.functions[function].parameter_names;
   if (index < 0 || static_cast<std::uint64_t>(index) >= names.size()) {
     return raise(host_, "IndexError", "parameter ", index, " of a function with ", names.size());
   }

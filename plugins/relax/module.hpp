@@ -33,7 +33,7 @@ class ExecutableModule {
 
   std::array<Method<ExecutableModule>, 3> functions() const;
   // throws   ErrorThrown if the sink fails, as SinkStream does
-  Status save(const Sink& sink) const { return write_executable(code_->executable, sink); }
+  Status save(const Sink& sink) const { return code_->save(sink); }
 
   Result<Value> vm_load_executable(const Call& call) const;
   Result<Value> as_text(const Call& call) const;

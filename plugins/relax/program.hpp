@@ -14,33 +14,30 @@
 //     }
 //
 // Each function ends with a ret or a jump, so that `at + 1` is in the function where it is used.
-//
-//     words of an instruction    call 1   destination ; function ; n ; n arguments
-//                                ret 2    result
-//                                goto 3   distance
-//                                if 4     condition ; distance if false
-//
-// Distances count instructions from the one that jumps. An argument has its kind in the upper 8
-// bits: 0 register, 1 immediate, 2 constant, 3 function.
 #pragma once
 
-#include "executable.hpp"
+#include "core/format/relax_code.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gantry::relax {
 
-// Has the values in the file.
-enum class Opcode : std::uint8_t { call = 1, ret = 2, jump = 3, branch = 4 };
+using FunctionKind = RelaxFunctionKind;
+using Opcode = RelaxOpcode;
+
+// Limits the memory of a frame. Values in real files are far below it.
+constexpr std::uint64_t max_registers = std::uint64_t{1} << 20;
 
 // The destination of a call whose result is dropped, and the result of a ret that returns nothing.
 constexpr std::uint32_t no_register = UINT32_MAX;
 
 struct Instruction {
   Opcode opcode = Opcode::ret;
-  // call: below max_code_words.
+  // call: below max_relax_words.
   std::uint32_t argument_count : 24 = 0;
   // call: destination, or no_register. ret: result, or no_register. branch: condition.
   std::uint32_t reg = 0;
@@ -57,7 +54,7 @@ enum class ArgumentKind : std::uint32_t {
   reg,
   // an integer of 56 bits
   immediate,
-  // index in Executable::constants
+  // index in RelaxCode::constants
   constant,
   // index in Program::functions
   function,
@@ -74,15 +71,21 @@ struct Argument {
 };
 static_assert(sizeof(Argument) == 16);
 
-// What a call requires of a function; parallel to Executable::functions, which has the names.
+// A function, with what a call requires of it.
 struct FunctionCode {
+  std::string_view name;
   FunctionKind kind = FunctionKind::packed;
-  // bytecode and vm_tir: arguments of every direct call; at most register_count.
+  // The numbers below are 0 for packed functions. bytecode and vm_tir: arguments of every direct
+  // call; at most register_count, and the first registers.
   std::uint32_t parameter_count = 0;
   // bytecode: without those that no instruction names, whose number a file may choose freely.
+  // vm_tir: register parameter_count exists and receives the result.
   std::uint32_t register_count = 0;
-  // bytecode: index in Program::instructions.
+  // One for each parameter, or empty; any for packed functions.
+  std::span<const std::string_view> parameter_names;
+  // bytecode: indices in Program::instructions, at least one.
   std::uint32_t first_instruction = 0;
+  std::uint32_t instruction_count = 0;
   // bytecode: arguments of its call with the most arguments.
   std::uint32_t max_arguments = 0;
   // The numbers in the file of the registers after the parameters, in Program::registers; none if they are the numbers here.
@@ -94,12 +97,19 @@ struct Program {
   // Those of all functions, in the order of the file.
   std::vector<Instruction> instructions;
   std::vector<Argument> arguments;
+  // In the order of the file.
   std::vector<FunctionCode> functions;
+  // Indices of functions, ordered by name.
+  std::vector<std::uint32_t> by_name;
   // For each constant whether the code can refer to it. Compiled functions can refer to any.
   std::vector<bool> is_constant_used;
   // See FunctionCode::first_register.
   std::vector<std::uint32_t> registers;
 
+  // Returns the index of a function.
+  //
+  // costs    O(log functions)
+  std::optional<std::uint32_t> find(std::string_view function) const;
   // Returns the number of a register in the file.
   std::uint32_t number_in_file(const FunctionCode& function, std::uint32_t reg) const {
     if (function.renumbered_count == 0 || reg < function.parameter_count) return reg;
@@ -111,11 +121,12 @@ struct Program {
   }
 };
 
-// Verifies and decodes the code. The result does not refer to the executable.
+// Verifies and decodes the code. The result has views of its texts, and of its lists of parameter
+// names.
 //
 // returns  MALFORMED  at the first wrong word or field, with the function
 // costs    time O(words + functions log functions), memory at most twice that of the words
 // source   apache/tvm include/tvm/runtime/vm/bytecode.h, src/runtime/vm/vm.cc
-Result<Program> decode(const Executable& executable);
+Result<Program> decode(const RelaxCode& code);
 
 }  // namespace gantry::relax

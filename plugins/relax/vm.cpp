@@ -104,18 +104,17 @@ Result<ObjectRef> Vm::resolve(std::string_view name, const Builtin*& builtin) co
 
 // Returns the values of the functions that are arguments somewhere. Compiled code may use any.
 Result<std::vector<Value>> Vm::make_functions(const std::vector<Callee>& callees) const {
-  const std::vector<Function>& all = code_->executable.functions;
+  const std::vector<FunctionCode>& all = code_->program.functions;
   std::vector<bool> is_argument(all.size(), false);
   for (const Argument& argument : code_->program.arguments) {
     if (argument.kind == ArgumentKind::function)
       is_argument[static_cast<std::size_t>(argument.value)] = true;
   }
-  const bool is_compiled =
-      std::ranges::find(all, FunctionKind::vm_tir, &Function::kind) != all.end();
+  const bool is_compiled = code_->code.compiled_function() != nullptr;
   std::vector<Value> functions(all.size());
   for (std::uint32_t i = 0; i < functions.size(); ++i) {
     if (!is_argument[i] && !is_compiled) continue;
-    const Function& function = all[i];
+    const FunctionCode& function = all[i];
     if (function.kind != FunctionKind::packed) {
       GANTRY_TRY(functions[i], new_opaque(host_, std::make_unique<Closure>(Closure{i, {}, {}})));
       continue;
@@ -137,11 +136,11 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
   std::vector<gantry_device_id> all(devices.begin(), devices.end());
   if (all.empty() || all.back().type != cpu_device_type) all.push_back(cpu);
 
-  const std::vector<Function>& functions = code_->executable.functions;
+  const std::vector<FunctionCode>& functions = code_->program.functions;
   std::vector<Callee> callees(functions.size());
   std::vector<std::string_view> missing;
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    const Function& function = functions[i];
+    const FunctionCode& function = functions[i];
     if (function.kind == FunctionKind::bytecode) continue;
     const std::string name = function.kind == FunctionKind::vm_tir
                                  ? concat("__vmtir__", function.name)
@@ -180,7 +179,7 @@ gantry_env Vm::env_of(const gantry_env* env) const {
 }
 
 Status Vm::check_count(std::uint32_t function, std::size_t count) const {
-  const Function& callee = code_->executable.functions[function];
+  const FunctionCode& callee = code_->program.functions[function];
   if (count == callee.parameter_count) return {};
   return raise(host_, "InternalError", "Invoking function ", callee.name, " expects ",
                callee.parameter_count, " arguments (", join(callee.parameter_names), "), but ",
@@ -278,8 +277,8 @@ Result<Value> Vm::run_bytecode(std::uint32_t function, const gantry_env& env, Fr
         if (!result.ok()) [[unlikely]] {
           return std::move(result).failure().at(
               "in instruction ", at - first - own.first_instruction, " of function ",
-              quoted(code_->executable.functions[function].name), ", which calls ",
-              quoted(code_->executable.functions[at->target].name));
+              quoted(code_->program.functions[function].name), ", which calls ",
+              quoted(code_->program.functions[at->target].name));
         }
         if (at->reg != no_register) frame.set(at->reg, std::move(*result));
         ++at;
@@ -306,7 +305,7 @@ Result<Value> Vm::run_compiled(std::uint32_t function, const gantry_env& env, Fr
   auto done = host_.call(callees_[function].function.get(), &env, lists);
   if (!done.ok()) {
     return std::move(done).failure().at("in compiled function ",
-                                        quoted(code_->executable.functions[function].name));
+                                        quoted(code_->program.functions[function].name));
   }
   return frame.take(code_->program.functions[function].parameter_count);
 }

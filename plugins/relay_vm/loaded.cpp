@@ -28,21 +28,18 @@ std::string_view text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The record was read before; RelayCode has its offsets only.
-Result<Constant> constant_of(const RelayCode& code, std::size_t index) {
-  const VmConstants& all = code.constants;
-  ByteReader in = code.whole.reader(all.at[index] + all.tag_bytes);
+Result<Constant> constant_of(const VmConstants& all, std::size_t index) {
   Constant constant;
-  if (all.is_array[index]) {
-    GANTRY_TRY(constant.array, read_array_record(in, "array"));
-    GANTRY_CHECK(check_array_bytes(constant.array));
+  if (const ArrayRecord* const array = all.array(index)) {
+    GANTRY_CHECK(check_array_bytes(*array));
+    constant.array = *array;
     return constant;
   }
-  const std::uint64_t at = in.offset();
-  GANTRY_TRY(const std::string_view name, in.read_string("name of a late-bound constant"));
-  if (name.empty())
-    return malformed(at, "name of a late-bound constant is empty").with_reason("BLOB_FORMAT");
-  constant.name = name;
+  constant.name = std::get<std::string_view>(all.values[index]);
+  if (constant.name.empty()) {
+    return malformed(all.at[index] + all.tag_bytes, "name of a late-bound constant is empty")
+        .with_reason("BLOB_FORMAT");
+  }
   return constant;
 }
 
@@ -62,7 +59,7 @@ Result<std::shared_ptr<Loaded>> Loaded::read(const Host& host, Blob& blob,
   GANTRY_TRY(Program program, decode(code));
   std::vector<Constant> constants;
   for (std::size_t i = 0; i < code.constants.size(); ++i) {
-    auto constant = constant_of(code, i);
+    auto constant = constant_of(code.constants, i);
     if (!constant.ok()) return std::move(constant).failure().at("in constant ", i);
     constants.push_back(std::move(*constant));
   }
@@ -210,7 +207,7 @@ std::string Loaded::changed_code(const std::vector<Constant>& all) const {
   std::string text(text_of(code.whole.slice(code.whole.at, code.constants_at)));
   text += text_of(constants.bytes());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].is_late() || !code.constants.is_array[i]) {
+    if (!all[i].is_late() || code.constants.array(i) == nullptr) {
       text += text_of(code.constants.bytes_of(i, code.whole));
       continue;
     }

@@ -88,7 +88,7 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
   }
   std::vector<AnyRef> constants(program.constant_devices.size());
   for (std::uint32_t i = 0; i < constants.size(); ++i) {
-    if (!code_->code.constants.is_used[i]) continue;
+    if (!code_->code.is_constant_used[i]) continue;
     const std::uint32_t device = program.constant_devices[i];
     Ref<TensorObject> tensor = heap_.tensor();
     GANTRY_TRY(tensor->owner,

@@ -62,24 +62,24 @@ bool same(Bytes a, Bytes b) { return std::ranges::equal(a, b); }
 
 // The constants without fillers.
 std::vector<Bytes> constants_in(const VmConstants& constants, const BytesAt& code,
+                                const std::vector<bool>& is_used,
                                 std::vector<std::uint64_t>& data_at) {
-  const std::vector<bool> fillers = find_fillers(constants, code);
+  const std::vector<bool> fillers = find_fillers(constants, is_used);
   std::vector<Bytes> found;
   for (std::size_t i = 0; i < constants.size(); ++i) {
     if (fillers[i]) continue;
     found.push_back(constants.bytes_of(i, code));
-    if (!constants.is_array[i]) continue;
-    ByteReader in = code.reader(constants.at[i] + constants.tag_bytes);
-    data_at.push_back(read_array_record(in, "array").value().data_at);
+    if (const ArrayRecord* const array = constants.array(i)) data_at.push_back(array->data_at);
   }
   return found;
 }
 
-Bytes constant_of(const RelaxCode& code, std::uint64_t constant) {
-  return code.constants.bytes_of(constant, code.whole);
+Bytes constant_of(const RelaxCode& code, std::int64_t constant) {
+  return code.constants.bytes_of(static_cast<std::size_t>(constant), code.whole);
 }
 
-void expect_same_relax(const RelaxCode& before, const RelaxCode& after) {
+void expect_same_relax(const RelaxCode& before, const std::vector<std::uint64_t>& old_words,
+                       const RelaxCode& after, const std::vector<std::uint64_t>& made_words) {
   expect(same(before.whole.slice(before.whole.at, before.functions_end),
               after.whole.slice(after.whole.at, after.functions_end)),
          "functions are the same");
@@ -90,16 +90,19 @@ void expect_same_relax(const RelaxCode& before, const RelaxCode& after) {
                     constant_of(after, after.scopes[i].constant)),
            "a scope is that of the same constant");
   }
-  expect(before.words.size() == after.words.size() && before.constant_words == after.constant_words,
+  expect(before.words.size() == after.words.size() && old_words == made_words,
          "the same words refer to constants");
-  std::vector<std::int64_t> old = before.words, made = after.words;
-  for (const std::uint64_t word : before.constant_words) {
-    expect(same(constant_of(before, relax_constant_of(old[word])),
-                constant_of(after, relax_constant_of(made[word]))),
+  std::size_t next = 0;
+  for (std::size_t word = 0; word < before.words.size(); ++word) {
+    if (next == old_words.size() || old_words[next] != word) {
+      expect(before.words[word] == after.words[word], "all other words are the same");
+      continue;
+    }
+    ++next;
+    expect(same(constant_of(before, relax_argument_value(before.words[word])),
+                constant_of(after, relax_argument_value(after.words[word]))),
            "a word refers to the same constant");
-    old[word] = made[word] = 0;
   }
-  expect(old == made, "all other words are the same");
 }
 
 void expect_same_relay(const RelayCode& before, const RelayCode& after) {
@@ -132,17 +135,21 @@ std::vector<std::uint64_t> expect_same(std::string_view key, ExporterFacts::Numb
   } else if (key == "VMExecutable") {
     const RelayCode old = read_relay_payload(before).value();
     const RelayCode made = read_relay_payload(after).value();
-    expect(std::ranges::equal(constants_in(old.constants, old.whole, unused),
-                              constants_in(made.constants, made.whole, data_at), same),
+    expect(std::ranges::equal(
+               constants_in(old.constants, old.whole, old.is_constant_used, unused),
+               constants_in(made.constants, made.whole, made.is_constant_used, data_at), same),
            "constants are the same");
     expect_same_relay(old, made);
   } else if (key == "relax.VMExecutable") {
     const RelaxCode old = read_relax_payload(before, numbering).value();
     const RelaxCode made = read_relax_payload(after, numbering).value();
-    expect(std::ranges::equal(constants_in(old.constants, old.whole, unused),
-                              constants_in(made.constants, made.whole, data_at), same),
+    const RelaxConstantUses old_uses = find_constant_uses(old).value();
+    const RelaxConstantUses made_uses = find_constant_uses(made).value();
+    expect(std::ranges::equal(constants_in(old.constants, old.whole, old_uses.is_used, unused),
+                              constants_in(made.constants, made.whole, made_uses.is_used, data_at),
+                              same),
            "constants are the same");
-    expect_same_relax(old, made);
+    expect_same_relax(old, old_uses.words, made, made_uses.words);
   } else {
     const List old = list_in(key, before), made = list_in(key, after);
     expect(same(old.before, made.before) && same(old.after, made.after),
@@ -167,7 +174,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::uint64_t position = choices.take<std::uint8_t>();
   const Bytes payload = choices.rest();
   {
-    const Budget budget(size);
+    const Budget budget(size, payload_cost);
     NoBytes none;
     const Status written = write_aligned_payload(key, payload, facts, {none, position, alignment});
     if (!written.ok()) {

@@ -25,6 +25,10 @@ struct Cost {
   std::int64_t nanoseconds_for_free = 5'000'000;
 };
 
+// Of targets that read payloads: a constant of 8 bytes in the code of a virtual machine is a value of
+// 80 and an offset, and has details.
+constexpr Cost payload_cost{.bytes_per_input_byte = 24};
+
 class Budget {
  public:
   explicit Budget(std::size_t input_bytes, const Cost& cost = {});

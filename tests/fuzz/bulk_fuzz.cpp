@@ -173,7 +173,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Piece head = choices.take_bytes(choices.below(256));
   const Bytes file = build(bulk, key, head, choices.take_bytes(256), bytes);
 
-  const Budget budget(file.size());
+  const Budget budget(file.size(), payload_cost);
   inspect_whole(file);
   return 0;
 }

@@ -50,7 +50,7 @@ void check(const Container& container, std::span<const std::uint8_t> input,
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
-  const Budget budget(size);
+  const Budget budget(size, payload_cost);
   const std::span<const std::uint8_t> input(data, size);
   (void)looks_like_container(input);
   const auto container = read_container_bytes(input, layouts);

@@ -8,7 +8,7 @@
 #include "tests/fuzz/inspected.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const gantry::fuzz::Budget budget(size);
+  const gantry::fuzz::Budget budget(size, gantry::fuzz::payload_cost);
   gantry::fuzz::inspect_whole({data, size});
   return 0;
 }

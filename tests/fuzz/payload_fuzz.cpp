@@ -18,7 +18,7 @@ using namespace gantry::fuzz;
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   static const std::vector<std::string_view> keys = layouts.keys();
-  const Budget budget(size);
+  const Budget budget(size, payload_cost);
   Choices choices({data, size});
   const std::string_view key = keys[choices.below(keys.size())];
   const auto flags = choices.take<std::uint8_t>();

@@ -181,7 +181,7 @@ void run(FakeHost& fake, const std::shared_ptr<const relax::Loaded>& loaded) {
   const gantry_value args[] = {argument.get(), int_value(1)};
   const gantry_env env{test::cpu, nullptr, &fake};
   for (std::int64_t i = 0; i < function_count; ++i) {
-    const auto function = loaded->executable.find(concat("f", i));
+    const auto function = loaded->program.find(concat("f", i));
     expect(function.has_value(), "a function is found by its name");
     const auto result = machine.run(*function, &env, args);
     if (result.ok()) {

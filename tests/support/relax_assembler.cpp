@@ -159,6 +159,23 @@ RelaxPayload RelaxAssembler::payload() const {
   return payload;
 }
 
+RelaxAssembler small_relax_code(RelaxRelease release) {
+  RelaxAssembler code(release);
+  const auto add = code.packed("vm.builtin.copy");
+  code.function("main", {"x", "y"}, 3);
+  code.call(2, add, {relax_register(0)});
+  code.ret(2);
+  code.vm_tir("step", 2, 3);
+  code.floats({2, 1}, {1.5f, -2});
+  code.dtype(dtypes::int8);
+  code.shape({-1, 3});
+  code.text("global");
+  code.integer(-7);
+  code.number(0.25);
+  code.scopes = {{0, "global.texture"}};
+  return code;
+}
+
 Words bare_executable(const RelaxAssembler& code) {
   const RelaxPayload payload = code.payload();
   Words container = Words().u64s({0, 0}).u64s({}).str("relax.VMExecutable");

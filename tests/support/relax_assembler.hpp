@@ -139,6 +139,9 @@ class RelaxAssembler {
   std::size_t open_ = 0;
 };
 
+// Returns code with one function of each kind, one constant of each kind, and a memory scope.
+RelaxAssembler small_relax_code(RelaxRelease release = RelaxRelease::v0_23);
+
 // Returns a file with the executable alone: a container of one module, after its size. Release v0.23.
 Words bare_executable(const RelaxAssembler& code);
 

@@ -483,7 +483,9 @@ TEST(RelaxDetails, WarnAboutAnUnknownConstant) {
   const auto details = describe("relax.VMExecutable", code, ffi());
 
   ASSERT_EQ(details.warnings.size(), 1u);
-  EXPECT_THAT(details.warnings[0], ::testing::HasSubstr("constant 0 has the unknown tag 99"));
+  EXPECT_THAT(details.warnings[0],
+              ::testing::HasSubstr("tag is 99, expected that of an array, dtype, shape, "
+                                   "text or number\n  in constant 0"));
 }
 
 PayloadDetails describe_as(std::vector<std::string> fields, const Words& payload,

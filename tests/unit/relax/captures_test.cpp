@@ -197,7 +197,7 @@ TEST_F(RecordedWork, IsLaunchedInTheCallersStream) {
   const gantry_value args[] = {x.get(), int_value(1)};
   const auto call = [&] {
     fake.device_calls.clear();
-    EXPECT_TRUE(vm->run(*loaded->executable.find("main"), &env, args).ok());
+    EXPECT_TRUE(vm->run(*loaded->program.find("main"), &env, args).ok());
     return fake.device_calls;
   };
   calls(x);

@@ -71,7 +71,7 @@ TEST_F(MachineDevices, HaveTheConstantsOnceForAllMachines) {
   EXPECT_THAT(fake.copies, ElementsAre(8));
 
   ASSERT_TRUE(second.initialize({}, nullptr).ok());
-  const Value other = second.run(*loaded->executable.find("main"), nullptr, {}).value();
+  const Value other = second.run(*loaded->program.find("main"), nullptr, {}).value();
   EXPECT_EQ(other.tensor()->device.type, cpu.type);
   EXPECT_THAT(floats(other), ElementsAre(1.5F, 2.5F));
 }
@@ -115,7 +115,7 @@ TEST_F(MachineDevices, ReuseStoragesInTheirStreamOnly) {
   int streams[2] = {};
   const auto run_in = [&](void* stream) {
     const gantry_env env{handles, stream, nullptr};
-    EXPECT_TRUE(vm->run(*loaded->executable.find("main"), &env, {}).ok());
+    EXPECT_TRUE(vm->run(*loaded->program.find("main"), &env, {}).ok());
     return fake.allocations.size();
   };
 
@@ -201,10 +201,10 @@ TEST_F(MachineDevices, AreDistinguishedByTheirIndex) {
   // Kernels run on the first device, in the stream of a call on that device only.
   int stream = 0;
   const gantry_env on_first{second, &stream, nullptr}, elsewhere{handles, &stream, nullptr};
-  ASSERT_TRUE(vm->run(*loaded->executable.find("noted"), &on_first, {}).ok());
+  ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &on_first, {}).ok());
   EXPECT_EQ(seen.device.index, 1);
   EXPECT_EQ(seen.stream, &stream);
-  ASSERT_TRUE(vm->run(*loaded->executable.find("noted"), &elsewhere, {}).ok());
+  ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &elsewhere, {}).ok());
   EXPECT_EQ(seen.device.index, 1);
   EXPECT_EQ(seen.stream, nullptr);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugins/relax/listing.hpp"
 
+#include "plugins/relax/loaded.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
@@ -24,14 +25,14 @@ using gantry::test::relax_void;
 using gantry::test::RelaxAssembler;
 
 struct Listed {
-  Executable executable;
+  RelaxCode code;
   Program program;
 };
 
 Listed listed(const gantry_blob& blob) {
-  Executable executable = gantry::test::read_whole(blob, read_executable).value();
-  Program program = decode(executable).value();
-  return {std::move(executable), std::move(program)};
+  RelaxCode code = gantry::test::read_whole(blob, read_code).value();
+  Program program = decode(code).value();
+  return {std::move(code), std::move(program)};
 }
 
 std::string text_of_gz(const std::filesystem::path& path) {
@@ -53,7 +54,7 @@ TEST(Listing, IsThatOfTvm) {
     ++count;
     const Listed code = listed(golden.blob());
 
-    EXPECT_EQ(listing(code.executable, code.program), text_of_gz(path)) << golden.name;
+    EXPECT_EQ(listing(code.program), text_of_gz(path)) << golden.name;
   }
   EXPECT_EQ(count, 2);
 }
@@ -76,7 +77,7 @@ TEST(Listing, HasEachKindOfInstructionAndArgument) {
 
   const Listed code = listed(payload.blob());
 
-  EXPECT_EQ(listing(code.executable, code.program),
+  EXPECT_EQ(listing(code.program),
             "@f packed_func;\n"
             "\n"
             "@main:\n"
@@ -90,7 +91,7 @@ TEST(Listing, HasEachKindOfInstructionAndArgument) {
             "\n"
             "@step num_inputs=1 vm_tir_func;\n"
             "\n");
-  EXPECT_EQ(listing(code.executable, code.program, 2), "@step num_inputs=1 vm_tir_func;\n\n");
+  EXPECT_EQ(listing(code.program, 2), "@step num_inputs=1 vm_tir_func;\n\n");
 }
 
 TEST(Listing, EscapesNames) {
@@ -100,7 +101,7 @@ TEST(Listing, EscapesNames) {
 
   const Listed code = listed(payload.blob());
 
-  EXPECT_EQ(listing(code.executable, code.program), "@a\\x0a\\x1b[31m\\xff packed_func;\n\n");
+  EXPECT_EQ(listing(code.program), "@a\\x0a\\x1b[31m\\xff packed_func;\n\n");
 }
 
 TEST(Listing, TruncatesLongNames) {
@@ -111,9 +112,8 @@ TEST(Listing, TruncatesLongNames) {
 
   const Listed code = listed(payload.blob());
 
-  EXPECT_EQ(listing(code.executable, code.program),
-            "@" + std::string(128, 'a') + " packed_func;\n\n@" + std::string(128, 'b') +
-                "... packed_func;\n\n");
+  EXPECT_EQ(listing(code.program), "@" + std::string(128, 'a') + " packed_func;\n\n@" +
+                                       std::string(128, 'b') + "... packed_func;\n\n");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class VmTest : public ::testing::Test {
     vm = std::make_unique<Vm>(Host(fake.table()), loaded);
   }
   Result<Value> run(std::string_view name, std::vector<gantry_value> args = {}) {
-    return vm->run(*loaded->executable.find(name), env, args);
+    return vm->run(*loaded->program.find(name), env, args);
   }
   std::int64_t number(std::string_view name, std::vector<gantry_value> args = {}) {
     auto result = run(name, std::move(args));

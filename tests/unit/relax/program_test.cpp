@@ -2,6 +2,7 @@
 #include "plugins/relax/program.hpp"
 
 #include "plugins/relax/listing.hpp"
+#include "plugins/relax/loaded.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
 #include "tests/unit/relax/golden.hpp"
@@ -32,13 +33,13 @@ using gantry::test::relax_vm;
 using gantry::test::relax_void;
 using gantry::test::RelaxAssembler;
 using gantry::test::RelaxPayload;
+using gantry::test::small_relax_code;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Result<Program> decoded(const RelaxPayload& payload) {
-  GANTRY_TRY(const Executable executable,
-             gantry::test::read_whole(payload.blob(), read_executable));
-  return decode(executable);
+  GANTRY_TRY(const RelaxCode code, gantry::test::read_whole(payload.blob(), read_code));
+  return decode(code);
 }
 
 // Instructions 0 to 5 are those of "main", 6 and 7 those of "twice".
@@ -74,14 +75,13 @@ RelaxAssembler branching_code() {
 class GoldenProgram : public ::testing::TestWithParam<GoldenExecutable> {};
 
 TEST_P(GoldenProgram, IsValid) {
-  const Executable executable =
-      gantry::test::read_whole(GetParam().blob(), read_executable).value();
+  const RelaxCode code = gantry::test::read_whole(GetParam().blob(), read_code).value();
 
-  const auto program = decode(executable);
+  const auto program = decode(code);
 
   ASSERT_TRUE(program.ok()) << program.error().message;
-  EXPECT_EQ(program->instructions.size(), executable.instruction_offsets.size());
-  EXPECT_EQ(program->functions.size(), executable.functions.size());
+  EXPECT_EQ(program->instructions.size(), code.instruction_offsets.size());
+  EXPECT_EQ(program->functions.size(), code.functions.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Relax, GoldenProgram, ::testing::ValuesIn(golden_executables()),
@@ -149,9 +149,9 @@ TEST(Program, GivesNoPlaceToRegistersThatNoInstructionNames) {
   code.branch(1048575, 1);
   code.ret(1000);
   const RelaxPayload payload = code.payload();
-  const Executable executable = gantry::test::read_whole(payload.blob(), read_executable).value();
+  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
 
-  const Program program = decode(executable).value();
+  const Program program = decode(read).value();
 
   EXPECT_EQ(program.functions[1].register_count, 3u);
   EXPECT_EQ(program.instructions[0].reg, 1u);
@@ -159,7 +159,7 @@ TEST(Program, GivesNoPlaceToRegistersThatNoInstructionNames) {
               ElementsAre(Argument{ArgumentKind::reg, 0}, Argument{ArgumentKind::reg, 2}));
   EXPECT_EQ(program.instructions[1].reg, 2u);
   EXPECT_EQ(program.instructions[2].reg, 1u);
-  EXPECT_EQ(listing(executable, program, 1),
+  EXPECT_EQ(listing(program, 1),
             "@main:\n"
             "  call  f                in: %0, %1048575 dst: %1000\n"
             "  If    %1048575, 1\n"
@@ -246,9 +246,9 @@ TEST_P(ProgramRefuses, TheChangedWord) {
   RelaxAssembler code = branching_code();
   GetParam().change(code);
   const RelaxPayload payload = code.payload();
-  const Executable executable = gantry::test::read_whole(payload.blob(), read_executable).value();
+  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
 
-  const auto refused = decode(executable);
+  const auto refused = decode(read);
 
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, GetParam().message);
@@ -438,6 +438,147 @@ TEST(Program, MayCallPackedFunctionsWithAnyNumberOfArguments) {
   EXPECT_EQ(calls->arguments.size(), 6u);
   EXPECT_EQ(calls->functions[1].max_arguments, 3u);
 }
+
+// ---- functions
+
+TEST(Program, FindsFunctionsByName) {
+  const RelaxPayload payload = small_relax_code().payload();
+
+  const Program program = decoded(payload).value();
+
+  EXPECT_EQ(program.find("vm.builtin.copy"), 0u);
+  EXPECT_EQ(program.find("main"), 1u);
+  EXPECT_EQ(program.find("step"), 2u);
+  for (const char* const absent : {"", "mai", "main2", "zzz"}) {
+    EXPECT_EQ(program.find(absent), std::nullopt) << absent;
+  }
+}
+
+TEST(Program, MayHaveFunctionsWithoutParameterNames) {
+  RelaxAssembler code = small_relax_code();
+  code.functions[1].names.clear();
+  const RelaxPayload payload = code.payload();
+
+  const auto program = decoded(payload);
+
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  EXPECT_EQ(program->functions[1].parameter_count, 2u);
+  EXPECT_THAT(program->functions[1].parameter_names, IsEmpty());
+}
+
+TEST(Program, IgnoresTheNumbersOfPackedFunctions) {
+  RelaxAssembler code = small_relax_code();
+  code.functions[0] = {0, "vm.builtin.copy", -5, -1, -2, -3, {"x"}};
+  const RelaxPayload payload = code.payload();
+
+  const auto program = decoded(payload);
+
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  EXPECT_EQ(program->functions[0].register_count, 0u);
+  EXPECT_EQ(program->functions[0].parameter_count, 0u);
+}
+
+TEST(Program, MayHaveAsManyRegistersAsTheLimit) {
+  RelaxAssembler code = small_relax_code();
+  code.functions[1].registers = static_cast<std::int64_t>(max_registers);
+  code.functions[2].registers = static_cast<std::int64_t>(max_registers);
+  const RelaxPayload payload = code.payload();
+
+  const auto program = decoded(payload);
+
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  EXPECT_EQ(program->functions[2].register_count, max_registers);
+}
+
+// Records of vectors may omit the lanes: the tensor would extend beyond the data.
+TEST(Program, IsRejectedWithAnArrayOfFewerBytesThanItsTypeHas) {
+  RelaxAssembler code;
+  const std::uint8_t data[8] = {};
+  code.array({2, 32, 4}, {2}, data);
+
+  const auto program = decoded(code.payload());
+
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.error().code, Code::malformed);
+  EXPECT_EQ(program.error().message,
+            "array is float32x4[2] in 8 bytes, expected 32\n  in constant 0");
+}
+
+// Changes of small_relax_code().
+class FunctionRefuses : public ::testing::TestWithParam<BadProgram> {};
+
+TEST_P(FunctionRefuses, TheChangedField) {
+  RelaxAssembler code = small_relax_code();
+  GetParam().change(code);
+  const RelaxPayload payload = code.payload();
+  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
+
+  const auto refused = decode(read);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, GetParam().message);
+  EXPECT_EQ(refused.error().code, Code::malformed);
+  EXPECT_EQ(refused.error().reason, "BLOB_FORMAT");
+  EXPECT_EQ(refused.error().offset, GetParam().offset(payload));
+}
+
+// Offset of a field of function 1, "main", or function 2, "step".
+auto field(std::size_t function, std::size_t index) {
+  return [=](const RelaxPayload& payload) { return payload.field_at(function, index); };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Relax, FunctionRefuses,
+    ::testing::Values(
+        BadProgram{"BeginBelow", [](auto& code) { code.functions[1].begin = -1; }, field(1, 0),
+                   "instructions are -1 up to 2, expected a part of 0 up to 2\n  in function 1 "
+                   "\"main\""},
+        BadProgram{"Empty", [](auto& code) { code.functions[1].begin = 2; }, field(1, 0),
+                   "instructions are 2 up to 2, expected a part of 0 up to 2\n  in function 1 "
+                   "\"main\""},
+        BadProgram{"EndAbove", [](auto& code) { code.functions[1].end = 3; }, field(1, 0),
+                   "instructions are 0 up to 3, expected a part of 0 up to 2\n  in function 1 "
+                   "\"main\""},
+        BadProgram{"RegistersBelow", [](auto& code) { code.functions[1].registers = -1; },
+                   field(1, 3),
+                   "register count is -1, range is 0 to 1048576\n  in function 1 \"main\""},
+        BadProgram{"RegistersAbove", [](auto& code) { code.functions[1].registers = 1048577; },
+                   field(1, 3),
+                   "register count is 1048577, range is 0 to 1048576\n  in function 1 \"main\""},
+        BadProgram{"RegistersWithoutResult", [](auto& code) { code.functions[2].registers = 0; },
+                   field(2, 3),
+                   "register count is 0, range is 1 to 1048576\n  in function 2 \"step\""},
+        BadProgram{"ParametersBelow", [](auto& code) { code.functions[2].parameters = -1; },
+                   field(2, 2),
+                   "parameter count is -1, range is 0 to 2, register count is 3\n  in function 2 "
+                   "\"step\""},
+        BadProgram{"ParametersAbove", [](auto& code) { code.functions[1].parameters = 4; },
+                   field(1, 2),
+                   "parameter count is 4, range is 0 to 3, register count is 3\n  in function 1 "
+                   "\"main\""},
+        BadProgram{"ParametersWithoutResult", [](auto& code) { code.functions[2].parameters = 3; },
+                   field(2, 2),
+                   "parameter count is 3, range is 0 to 2, register count is 3\n  in function 2 "
+                   "\"step\""},
+        BadProgram{"FewParameterNames", [](auto& code) { code.functions[1].names.pop_back(); },
+                   field(1, 4),
+                   "parameter names are 1, expected none or 2\n  in function 1 \"main\""},
+        BadProgram{"ManyParameterNames",
+                   [](auto& code) {
+                     code.functions[2].names = {"a", "b", "c"};
+                   },
+                   field(2, 4),
+                   "parameter names are 3, expected none or 2\n  in function 2 \"step\""},
+        BadProgram{"SameName", [](auto& code) { code.functions[2].name = "main"; },
+                   [](const auto& payload) { return payload.function_at[2]; },
+                   "name is that of function 1\n  in function 2 \"main\""},
+        BadProgram{"ScopeBelow", [](auto& code) { code.scopes[0].first = -1; },
+                   [](const auto& payload) { return payload.scopes_at + 8; },
+                   "memory scope \"global.texture\" is of constant -1, constant count is 6"},
+        BadProgram{"ScopeAbove", [](auto& code) { code.scopes[0].first = 6; },
+                   [](const auto& payload) { return payload.scopes_at + 8; },
+                   "memory scope \"global.texture\" is of constant 6, constant count is 6"}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace test

@@ -361,7 +361,7 @@ TEST_F(VmTest, HoldsNoMemoryAfterManyMachines) {
   const auto run_one = [&] {
     Vm one(Host(fake.table()), loaded);
     ASSERT_TRUE(one.initialize({}, nullptr).ok());
-    ASSERT_TRUE(one.run(*loaded->executable.find("main"), nullptr, {}).ok());
+    ASSERT_TRUE(one.run(*loaded->program.find("main"), nullptr, {}).ok());
   };
 
   run_one();
