@@ -11,9 +11,9 @@
 #pragma once
 
 #include "core/base/log.hpp"
+#include "core/base/process.hpp"
 #include "core/manifest/candidate.hpp"
 #include "core/probe/find_probe.hpp"
-#include "core/probe/killed_children.hpp"
 #include "core/probe/probe_cache.hpp"
 #include "core/probe/probe_environment.hpp"
 

@@ -3,7 +3,7 @@
 // Runs gantry-probe for one plugin and observes how it ends.
 #pragma once
 
-#include "core/probe/killed_children.hpp"
+#include "core/base/process.hpp"
 #include "core/probe/probe_end.hpp"
 
 #include <gantry/result.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/toolchain/link.hpp"
 
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -78,5 +78,26 @@ TEST_F(ElevatedProcess, IgnoresFiltersAndTheUsersPlugins) {
                         "elevated"));
 }
 
+// It executes itself again, as this copy, where a driver may end its process.
+TEST_F(ElevatedProcess, IsolatesDrivers) {
+  const fs::path plugin = dir_ / "drivers/aborts";
+  ManifestBuilder()
+      .set("keys", "[{key: fake, payload: [str]}]")
+      .device("fake_device")
+      .line("probe: never")
+      .write_to(plugin / "aborts.yaml");
+  fs::copy_file(build_tree() / "tests/fake_plugins/libfake_count_aborts.so", plugin / "libfake.so");
+
+  const Outcome elevated = run_gantry_at((dir_ / "gantry").string(),
+                                         {"--plugins", (dir_ / "drivers").string(), "devices"}, {});
+
+  EXPECT_EQ(elevated.status, 0);
+  EXPECT_THAT(elevated.out, HasSubstr("cpu:0"));
+  EXPECT_THAT(
+      elevated.err,
+      HasSubstr("plugin test.fake 1.0.0 is not used: the driver ended the process by signal "
+                "6 (Aborted); its last output is \"fake: no linker\"\n"));
+}
+
 }  // namespace
 }  // namespace gantry::test

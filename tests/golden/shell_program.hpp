@@ -3,7 +3,7 @@
 // Runs installed programs, as shells and formatters of man pages, beside the built gantry.
 #pragma once
 
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "tests/support/files.hpp"
 
 #include <string>

@@ -6,6 +6,7 @@
 #include <gantry/result.hpp>
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace gantry::kit {
@@ -43,6 +44,8 @@ struct Case {
   // returns  ok: passed; the error of skipped() or not_run(): skipped; any other error: failed, with
   //          what was found
   Status (*run)(Subject& subject);
+  // what `run` has other processes do, see case_process.hpp; returns the report of the part
+  std::string (*part)(Subject& subject, const std::string& part) = nullptr;
 };
 
 inline constexpr std::string_view skip_reason = "CASE_SKIPPED";

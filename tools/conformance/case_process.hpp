@@ -1,37 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs one case in a process of its own, so that a crash, an exit, a hang or exhausted memory of
-// the plugin is the result of that case only.
+// Runs one case, or a part of one, in a process of its own, so that a crash, an exit, a hang or
+// exhausted memory of the plugin is the result of that case only. The process executes this program
+// again.
+//
+//     gantry-conformance MANIFEST --run-case N [--part PART]   report ──▶ descriptor 3
 #pragma once
 
+#include "core/base/process.hpp"
 #include "tools/conformance/results.hpp"
-#include "tools/conformance/watched_process.hpp"
+#include "tools/conformance/subject.hpp"
 
-#include <functional>
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace gantry::kit {
+
+struct ProcessLimits {
+  double seconds = 30;
+  // resident memory of the process
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;
+};
 
 // Runs a case in this process. Exceptions are failures of the case.
 CaseResult run_case(const Case& which, Subject& subject);
 
-// Spawns this program with `words` and waits for the result of the case.
-//
-// words    [in]   the arguments that make the program call report_and_exit(), with "%" for the
-//                 number of the report's descriptor
-CaseResult run_case_in_process(const Case& which, std::vector<std::string> words,
+// Runs a case in another process.
+CaseResult run_case_in_process(const Case& which, const SubjectOptions& options,
                                const ProcessLimits& limits);
 
-// Runs a part of a case in a forked child. Precondition: this process has one thread.
-//
-// what     [in]   subject of the error if the child crashes: "a process without devices"
-// returns  the status of `body`, skipped() and not_run() included
-Status check_in_child(std::string_view what, const std::function<Status()>& body);
+struct PartEnd {
+  // with the last 4 KiB of its output
+  ProgramEnd process;
+  // Case::part returned it
+  std::string report;
+};
 
-// Called in the spawned process: runs the case, writes its result and ends the process without
-// calling exit handlers.
-[[noreturn]] void report_and_exit(const Case& which, Subject& subject, int report);
+// Runs Case::part in another process.
+//
+// number   [in]   of the case
+// part     [in]   not empty
+// returns  unavailable: the process cannot be started
+Result<PartEnd> run_part(const Subject& subject, int number, std::string_view part,
+                         const ProcessLimits& limits = {});
+
+// Runs a part whose report is a status_report().
+//
+// what     [in]   subject of the error if the process crashes: "a process without devices"
+// returns  the answer; the error of the status, skipped() and not_run() included
+Result<std::string> check_part(const Subject& subject, int number, std::string_view part,
+                               std::string_view what);
+
+// A status as the report of a part.
+//
+// answer   [in]   of a success
+std::string status_report(const Status& status, std::string_view answer = {});
+
+// Called in the other process: runs the case, or a part of it if that is not empty, reports and ends
+// the process without calling exit handlers.
+[[noreturn]] void report_and_exit(const Case& which, Subject& subject, const std::string& part);
+
+// "is ended by signal 11 (Segmentation fault) after 0.2 s"
+std::string describe(const ProgramEnd& end);
+
+// Adds a line of the last output to an error, if there is any.
+Failure with_output(Failure failure, const ProgramEnd& end);
 
 }  // namespace gantry::kit

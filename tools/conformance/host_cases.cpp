@@ -62,17 +62,23 @@ Status create_and_count(const Bench& bench, const std::vector<std::string>& name
              join(names, " or "));
 }
 
-// Runs `body` in a process whose /dev has no devices.
-Status without_devices(const std::function<Status()>& body) {
-  return check_in_child("a process without devices", [&]() -> Status {
-    if (!hide_devices()) return not_run("this system does not permit a process without /dev");
-    return body();
-  });
+// Runs the part of a case in a process whose /dev has no devices.
+Status without_devices(const Subject& subject, int number) {
+  const auto answer = check_part(subject, number, "devices", "a process without devices");
+  return answer.ok() ? Status() : answer.error();
 }
 
-// 47
-Status works_without_devices(Subject& subject) {
-  return without_devices([&]() -> Status {
+// Hides the devices of this process and runs `body`.
+std::string report_without_devices(const std::function<Status()>& body) {
+  return status_report(guard([&]() -> Status {
+    if (!hide_devices()) return not_run("this system does not permit a process without /dev");
+    return body();
+  }));
+}
+
+// 47, in another process
+std::string create_without_devices(Subject& subject, const std::string&) {
+  return report_without_devices([&]() -> Status {
     const auto begun = std::chrono::steady_clock::now();
     // The core does not open a plugin whose device nodes do not exist.
     const auto opened = open_plugin(subject.manifest(), core_info());
@@ -86,6 +92,9 @@ Status works_without_devices(Subject& subject) {
   });
 }
 
+// 47
+Status works_without_devices(Subject& subject) { return without_devices(subject, 47); }
+
 // 48
 Status names_the_old_driver(Subject& subject) {
   std::vector<std::string> names;
@@ -97,11 +106,10 @@ Status names_the_old_driver(Subject& subject) {
   return create_and_count(*bench, names);
 }
 
-// 49
-Status names_the_forbidden_node(Subject& subject) {
+// 49, in another process
+std::string create_with_forbidden_nodes(Subject& subject, const std::string&) {
   const std::vector<std::string>& nodes = subject.manifest().needs.device_nodes;
-  if (nodes.empty()) return skipped("the manifest has no requires.device_nodes");
-  return without_devices([&]() -> Status {
+  return report_without_devices([&]() -> Status {
     for (const std::string& node : nodes) GANTRY_CHECK(create_forbidden_node(node));
     GANTRY_TRY(const auto bench, Bench::open(subject));
     // Root may open every file.
@@ -110,12 +118,19 @@ Status names_the_forbidden_node(Subject& subject) {
   });
 }
 
+// 49
+Status names_the_forbidden_node(Subject& subject) {
+  if (subject.manifest().needs.device_nodes.empty())
+    return skipped("the manifest has no requires.device_nodes");
+  return without_devices(subject, 49);
+}
+
 constexpr Case kHostCases[] = {
     {47, Level::L, Weight::must, "works-without-devices",
      "create and count on a host without device nodes succeed or fail with a text, in less than "
      "2 s",
      "open the driver when it is first needed, and return UNAVAILABLE with its name",
-     works_without_devices},
+     works_without_devices, create_without_devices},
     {48, Level::L, Weight::must, "names-the-old-driver",
      "create or count fails with the name of the driver if the libraries of requires.libraries "
      "have no functions",
@@ -124,7 +139,8 @@ constexpr Case kHostCases[] = {
     {49, Level::L, Weight::must, "names-the-forbidden-node",
      "create or count fails with the name of the node if the nodes of requires.device_nodes may "
      "not be opened",
-     "return UNAVAILABLE with the path of the node", names_the_forbidden_node},
+     "return UNAVAILABLE with the path of the node", names_the_forbidden_node,
+     create_with_forbidden_nodes},
 };
 
 }  // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 79 to 83: create and destroy, the end of the process, fork and signals.
+#include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/process_counts.hpp"
 #include "tools/conformance/subject.hpp"
-#include "tools/conformance/watched_process.hpp"
 
-#include "core/base/end_with_parent.hpp"
+#include "core/base/process.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -147,19 +147,25 @@ constexpr std::pair<Ending, const char*> kEndings[] = {
   std::abort();
 }
 
+// 81, in another process. A part is what ends it.
+std::string end_by(Subject& subject, const std::string& part) {
+  for (const auto& [ending, name] : kEndings) {
+    if (part == name) end_with_everything_alive(subject, ending);
+  }
+  return {};
+}
+
 // 81
 Status lets_the_process_end(Subject& subject) {
   for (const auto& [ending, name] : kEndings) {
-    const auto end = in_child(
-        [&, which = ending]() -> std::string { end_with_everything_alive(subject, which); },
-        {.seconds = 10});
-    if (!end.ok()) return end.error();
-    if (!end->ended_with(kStatus))
+    GANTRY_TRY(const PartEnd end, run_part(subject, 81, name, {.seconds = 10}));
+    const ProgramEnd& process = end.process;
+    if (!process.exited_with(kStatus))
       return with_output(bug("a process that calls ", name, " with everything alive ",
-                             describe(*end), ", expected status ", kStatus),
-                         *end);
-    if (!end->output.empty())
-      return with_output(bug("a process that calls ", name, " prints a text"), *end);
+                             describe(process), ", expected status ", kStatus),
+                         process);
+    if (!process.output.empty())
+      return with_output(bug("a process that calls ", name, " prints a text"), process);
   }
   return {};
 }
@@ -239,7 +245,7 @@ constexpr Case kLifetimeCases[] = {
      "exit() on any thread, quick_exit() and _exit() end a process in which the plugin is in use, "
      "with their status and without output",
      "use no static objects with destructors that call a driver; end threads in destroy() only",
-     lets_the_process_end},
+     lets_the_process_end, end_by},
     {82, Level::D, Weight::must, "survives-fork",
      "a forked child can exit, and the parent can go on",
      "do nothing in static destructors and fork handlers that requires threads or a driver",

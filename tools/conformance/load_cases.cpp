@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 16 to 20: the library is opened from its place and from others; its sanitizer.
+#include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
-#include "tools/conformance/watched_process.hpp"
 
 #include "core/elf/elf_file.hpp"
 #include "core/plugin/library_handle.hpp"
@@ -52,11 +52,15 @@ Status opens_elsewhere(Subject& subject) {
   return {};
 }
 
+// 18, in another process
+std::string open_in_place(Subject& subject, const std::string&) {
+  return subject.plugin().ok() ? "p" : "n";
+}
+
 // 18
 Status opens_by_its_directory(Subject& subject) {
   // In another process, because the linker finds a file that is open already by its inode.
-  GANTRY_TRY(const ProcessEnd here,
-             in_child([&]() -> std::string { return subject.plugin().ok() ? "p" : "n"; }));
+  GANTRY_TRY(const PartEnd here, run_part(subject, 18, "open"));
   if (here.report != "p") return not_run("the plugin cannot be opened, see case 16");
   const fs::path library = subject.manifest().library_path;
   const Descriptor directory(
@@ -126,7 +130,7 @@ constexpr Case kLoadCases[] = {
     {18, Level::L, Weight::must, "opens-by-its-directory",
      "the library opens as /proc/self/fd/N/NAME, where N is its directory",
      "find files by $ORIGIN of the linker, not by the path that dladdr() returns",
-     opens_by_its_directory},
+     opens_by_its_directory, open_in_place},
     {19, Level::L, Weight::must, "opens-from-memory",
      "a self_contained library opens from a sealed file in memory",
      "use no file beside the library, or remove self_contained from the manifest",

@@ -38,9 +38,9 @@ struct Options {
   std::uint64_t memory_mib = 4096;
   bool list = false;
   bool in_process = false;
-  // hidden: this process runs one case and writes the result to the descriptor
+  // hidden: this process runs one case, or a part of it, and reports the result
   int run_case = 0;
-  int report = -1;
+  std::string part;
 };
 
 void add_options(CLI::App& app, Options& options) {
@@ -92,7 +92,7 @@ void add_options(CLI::App& app, Options& options) {
                "run the cases in this process, for a debugger; a crash ends the run");
   // 0 is no case: it would start all cases again.
   app.add_option("--run-case", options.run_case, "")->group("")->check(cli::in_range(1, 1 << 30));
-  app.add_option("--report-to", options.report, "")->group("");
+  app.add_option("--part", options.part, "")->group("");
   app.add_option("--begun", options.subject.begun_ns, "")->group("");
 }
 
@@ -113,30 +113,6 @@ Result<std::vector<Case>> chosen(const Options& options, const std::vector<Case>
     if (by_number && by_level) some.push_back(each);
   }
   return some;
-}
-
-std::vector<std::string> words_for(const Case& each, const Options& options) {
-  const SubjectOptions& subject = options.subject;
-  std::vector<std::string> words{subject.manifest,
-                                 "--run-case",
-                                 std::to_string(each.number),
-                                 "--report-to",
-                                 "%",
-                                 "--seed",
-                                 std::to_string(subject.seed),
-                                 "--mutations",
-                                 std::to_string(subject.mutations),
-                                 "--soak",
-                                 std::to_string(subject.soak_seconds),
-                                 "--begun",
-                                 std::to_string(subject.begun_ns)};
-  if (!subject.payloads.empty()) {
-    words.push_back("--payloads");
-    words.push_back(subject.payloads);
-  }
-  for (const std::string& manifest : subject.beside)
-    words.insert(words.end(), {"--beside", manifest});
-  return words;
 }
 
 std::string digest_of(const std::string& library) {
@@ -164,9 +140,9 @@ Result<cli::ExitStatus> run_all(const Options& options, std::span<const Case> ca
   cli::print(concat("gantry-conformance ", core_version(), ": ", results.plugin, ", ",
                     results.library, "\nseed ", results.seed, "\n\n"));
   for (const Case& each : cases) {
-    results.cases.push_back(
-        options.in_process ? run_case(each, subject)
-                           : run_case_in_process(each, words_for(each, options), options.limits));
+    results.cases.push_back(options.in_process
+                                ? run_case(each, subject)
+                                : run_case_in_process(each, options.subject, options.limits));
     cli::print(case_text(results.cases.back()));
     cli::flush_output();
   }
@@ -190,7 +166,7 @@ Result<cli::ExitStatus> run(Options& options, bool has_seed) {
   GANTRY_TRY(Subject subject, Subject::open(options.subject));
   if (options.run_case != 0) {
     if (const Case* which = find_case(all, options.run_case))
-      report_and_exit(*which, subject, options.report);
+      report_and_exit(*which, subject, options.part);
   }
   options.subject = subject.options();
   return run_all(options, cases, subject);

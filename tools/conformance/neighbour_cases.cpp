@@ -6,7 +6,8 @@
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/golden_call.hpp"
 
-#include <sys/mman.h>
+#include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -52,34 +53,6 @@ class Neighbour {
   Instance instance_;
 };
 
-// The counts that a forked child leaves for the next one.
-class CountsOfChild {
- public:
-  static Result<CountsOfChild> create() {
-    void* const at =
-        ::mmap(nullptr, max_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return skipped("cannot share memory");
-    return CountsOfChild(static_cast<std::int32_t*>(at));
-  }
-  // counts   [in]   those that do not fit are left out
-  void set(std::vector<std::int32_t> counts) {
-    counts.resize(std::min(counts.size(), max_bytes / sizeof(std::int32_t) - 1));
-    shared_.get()[0] = static_cast<std::int32_t>(counts.size());
-    std::ranges::copy(counts, shared_.get() + 1);
-  }
-  std::vector<std::int32_t> get() const {
-    return {shared_.get() + 1, shared_.get() + 1 + shared_.get()[0]};
-  }
-
- private:
-  static constexpr std::size_t max_bytes = 4096;
-  explicit CountsOfChild(std::int32_t* shared) : shared_(shared) {}
-  struct Unmap {
-    void operator()(std::int32_t* shared) const { ::munmap(shared, max_bytes); }
-  };
-  std::unique_ptr<std::int32_t, Unmap> shared_;
-};
-
 // Makes the golden calls, before and after `between` while the plugin is in use.
 Status use_plugin(Subject& subject, const std::function<Status()>& between) {
   if (subject.payloads().empty()) {
@@ -101,28 +74,52 @@ Status use_plugin(Subject& subject, const std::function<Status()>& between) {
   });
 }
 
-Status check_counts(const Neighbour& neighbour, const std::vector<std::int32_t>& before,
+// "1 -1 0"
+std::string text_of(const std::vector<std::int32_t>& counts) { return join(counts, " "); }
+
+Status check_counts(const Neighbour& neighbour, std::string_view before,
                     const std::string& manifest) {
-  if (neighbour.counts() == before) return {};
+  if (text_of(neighbour.counts()) == before) return {};
   return bug("the devices of ", manifest, " are counted otherwise when the plugin is in use");
 }
 
-Status check_beside(Subject& subject, const std::string& manifest) {
-  GANTRY_TRY(CountsOfChild alone, CountsOfChild::create());
-  Status after =
-      check_in_child(concat("a process that opens ", manifest, " first"), [&]() -> Status {
-        GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
-        alone.set(neighbour.counts());
-        return use_plugin(subject, [&] { return check_counts(neighbour, alone.get(), manifest); });
-      });
-  if (!after.ok()) return std::move(after).error().at("after ", manifest, " is opened");
-  Status before =
-      check_in_child(concat("a process that opens ", manifest, " later"), [&]() -> Status {
-        return use_plugin(subject, [&]() -> Status {
-          GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
-          return check_counts(neighbour, alone.get(), manifest);
-        });
-      });
+constexpr std::string_view kAlone = "alone";
+// of the manifest that follows
+constexpr std::string_view kFirst = "first ";
+// of the counts and, after a line break, the manifest that follow
+constexpr std::string_view kLater = "later ";
+static_assert(kLater.size() == kFirst.size());
+
+// In another process: uses the plugin alone, after another one, whose counts are the answer, or
+// before it.
+std::string use_beside(Subject& subject, const std::string& part) {
+  std::string counts;
+  const std::string_view rest = std::string_view(part).substr(std::min(part.size(), kFirst.size()));
+  const auto use = [&]() -> Status {
+    if (part == kAlone) return use_plugin(subject, [] { return Status(); });
+    if (part.starts_with(kFirst)) {
+      const std::string manifest(rest);
+      GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
+      counts = text_of(neighbour.counts());
+      return use_plugin(subject, [&] { return check_counts(neighbour, counts, manifest); });
+    }
+    const std::size_t line_end = rest.find('\n');
+    const std::string manifest(rest.substr(line_end + 1));
+    return use_plugin(subject, [&]() -> Status {
+      GANTRY_TRY(const Neighbour neighbour, Neighbour::open(manifest));
+      return check_counts(neighbour, rest.substr(0, line_end), manifest);
+    });
+  };
+  const Status done = guard(use);
+  return status_report(done, counts);
+}
+
+Status check_beside(const Subject& subject, const std::string& manifest) {
+  auto counts = check_part(subject, 86, concat(kFirst, manifest),
+                           concat("a process that opens ", manifest, " first"));
+  if (!counts.ok()) return std::move(counts).error().at("after ", manifest, " is opened");
+  auto before = check_part(subject, 86, concat(kLater, *counts, '\n', manifest),
+                           concat("a process that opens ", manifest, " later"));
   if (!before.ok()) return std::move(before).error().at("before ", manifest, " is opened");
   return {};
 }
@@ -131,9 +128,8 @@ Status check_beside(Subject& subject, const std::string& manifest) {
 Status works_beside_others(Subject& subject) {
   const std::vector<std::string>& others = subject.options().beside;
   if (others.empty()) return not_run("no other plugin: pass --beside MANIFEST");
-  const Status alone = check_in_child("a process with this plugin only",
-                                      [&] { return use_plugin(subject, [] { return Status(); }); });
-  if (!alone.ok() && alone.error().reason == not_run_reason) return alone;
+  const auto alone = check_part(subject, 86, kAlone, "a process with this plugin only");
+  if (!alone.ok() && alone.error().reason == not_run_reason) return alone.error();
   if (!alone.ok()) return not_run("the plugin fails alone, see cases 30 and 51");
   for (const std::string& manifest : others) GANTRY_CHECK(check_beside(subject, manifest));
   return {};
@@ -144,7 +140,7 @@ constexpr Case kNeighbourCases[] = {
      "golden calls give the expected results after and before each plugin of --beside is opened",
      "export no symbols, link libraries statically or privately, and change no state of the "
      "process",
-     works_beside_others},
+     works_beside_others, use_beside},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hidden commands, by which the command line describes itself. Help does not list them.
+// The hidden commands, by which the command line describes itself. Help does not list them, nor the
+// one of isolated_command.hpp.
 //
 //     gantry __complete -- WORD...   prints completions of the last word, for the shells' scripts
 //     gantry __man DIRECTORY         writes a man page for each command, for the build

@@ -53,7 +53,7 @@ struct DevicesOptions {
 Result<ExitStatus> devices(const DevicesOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   GANTRY_TRY(std::vector<Message> problems,
-             exclude_failing_drivers(InstalledPlugins(runtime),
+             exclude_failing_drivers(InstalledPlugins(runtime), globals,
                                      std::chrono::seconds(options.timeout_seconds)));
   const std::vector<DeviceInfo> found = runtime.devices(problems);
   print(options.json ? devices_json(found, problems) : devices_text(found));

@@ -249,8 +249,9 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     const auto limit = std::chrono::seconds(options.timeout_seconds);
     GANTRY_TRY(std::vector<Message> excluded, probe_all(installed));
     if (diagnosis.artifact) {
-      GANTRY_TRY(const std::vector<Message> more,
-                 exclude_failing_checks(installed, *diagnosis.artifact, limit));
+      GANTRY_TRY(
+          const std::vector<Message> more,
+          exclude_failing_checks(installed, globals, options.artifact, *diagnosis.artifact, limit));
       excluded.insert(excluded.end(), more.begin(), more.end());
     }
     diagnosis.probe = probe_devices(runtime, std::move(excluded));

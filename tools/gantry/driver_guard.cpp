@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/driver_guard.hpp"
 
-#include "tools/gantry/common/forked_work.hpp"
+#include "tools/gantry/common/isolated_calls.hpp"
+#include "tools/gantry/pack_programs.hpp"
 
+#include "core/base/text.hpp"
 #include "core/manifest/reason.hpp"
 #include "core/probe/prober.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
 
 namespace gantry::cli {
 namespace {
@@ -17,6 +23,37 @@ Message exclude(PluginSet& plugins, std::size_t candidate, const Message& why,
   const std::string title = plugins.candidate(candidate).title();
   plugins.exclude(candidate, because, why);
   return Message("plugin ", title, " is not used: ", why);
+}
+
+std::optional<std::size_t> candidate_of(const PluginSet& plugins, const std::string& manifest) {
+  const std::vector<Candidate> all = plugins.candidates();
+  const auto found = std::ranges::find(all, manifest, &Candidate::file);
+  if (found == all.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+// Makes the calls for the items that are left, in child processes, until none fails.
+//
+// on_failure  [in]   called with the items and the one that fails; returns those that are left
+// returns     the failures of run_isolated()
+template <class OnFailure>
+Status exclude_failing(const PluginSet& plugins, IsolatedCommand command,
+                       std::chrono::milliseconds limit, std::string_view subject,
+                       OnFailure on_failure) {
+  while (!command.items.empty()) {
+    command.excluded = excluded_manifests(plugins);
+    GANTRY_TRY(const ProgramStart program, start_of(command));
+    GANTRY_TRY(const auto failure, run_isolated(program, command.items.size(), limit, subject));
+    if (!failure) break;
+    command.items = on_failure(command.items, *failure);
+  }
+  return {};
+}
+
+// The items after the one that fails.
+std::vector<std::string> behind(const std::vector<std::string>& items,
+                                const IsolatedFailure& failure) {
+  return {items.begin() + static_cast<std::ptrdiff_t>(failure.item) + 1, items.end()};
 }
 
 }  // namespace
@@ -47,79 +84,131 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
 }
 
 Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                     const Globals& globals,
                                                      std::chrono::milliseconds limit) {
   PluginSet& plugins = installed.set();
-  const std::vector<Candidate> all = plugins.candidates();
-  std::vector<std::size_t> left;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].stopped() && all[i].manifest && !all[i].manifest->devices.empty())
-      left.push_back(i);
+  IsolatedCommand command{.work = "devices", .globals = globals};
+  for (const Candidate& candidate : plugins.candidates()) {
+    if (!candidate.stopped() && candidate.manifest && !candidate.manifest->devices.empty())
+      command.items.push_back(candidate.file);
   }
-  const auto list_devices = [&](std::size_t i) {
+  std::vector<Message> excluded;
+  GANTRY_CHECK(
+      exclude_failing(plugins, std::move(command), limit, "the driver",
+                      [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
+                        const auto candidate = candidate_of(plugins, items[failure.item]);
+                        if (candidate)
+                          excluded.push_back(exclude(plugins, *candidate, failure.text));
+                        return behind(items, failure);
+                      }));
+  return excluded;
+}
+
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime) {
+  return [&command, installed = InstalledPlugins(runtime)](std::size_t item) {
+    PluginSet& plugins = installed.set();
+    const auto candidate = candidate_of(plugins, command.items[item]);
     // Errors are reported when the command opens the plugin.
     std::vector<Message> problems;
-    if (!plugins.open(Choice{left[i]}).ok()) return;
-    for (const ManifestDevice& device : all[left[i]].manifest->devices)
+    if (!candidate || !plugins.open(Choice{*candidate}).ok()) return std::string();
+    const Candidate opened = plugins.candidate(*candidate);
+    for (const ManifestDevice& device : opened.manifest->devices)
       installed.devices(device.name, problems);
+    return std::string();
   };
-  std::vector<Message> excluded;
-  for (;;) {
-    GANTRY_TRY(const auto failure, run_forked(left.size(), limit, list_devices));
-    if (!failure) return excluded;
-    const auto next = left.begin() + static_cast<std::ptrdiff_t>(failure->item);
-    excluded.push_back(exclude(plugins, *next, failure->text));
-    left.erase(left.begin(), next + 1);
-  }
+}
+
+HostGenerators::HostGenerators(const Runtime& runtime)
+    : installed_(runtime), kinds_(installed_.target_kinds()) {
+  generators_.tools.programs = options_of_environment().programs;
+  generators_.kinds = &kinds_;
+  generators_.open_plugin = [this](std::string_view plugin) {
+    return installed_.generator(plugin);
+  };
 }
 
 Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
-                                                        const Generators& generators,
+                                                        const Globals& globals,
                                                         std::chrono::milliseconds limit) {
-  const TargetKinds kinds = installed.target_kinds();
-  std::vector<KnownTargetKind> left;
-  for (const KnownTargetKind& known : kinds.all()) {
-    if (!plugin_generators(known).empty()) left.push_back(known);
-  }
-  const auto check = [&](std::size_t i) {
-    for (const GeneratorEntry& entry : plugin_generators(left[i])) {
-      // The command reports errors.
-      (void)check_generator(entry, left[i], generators).ok();
-    }
-  };
   PluginSet& plugins = installed.set();
-  std::vector<Message> excluded;
-  for (;;) {
-    GANTRY_TRY(const auto failure, run_forked(left.size(), limit, check, "the code generator"));
-    if (!failure) return excluded;
-    const auto next = left.begin() + static_cast<std::ptrdiff_t>(failure->item);
-    const std::vector<Candidate> all = plugins.candidates();
-    const auto is_its = [&](const Candidate& candidate) {
-      return !candidate.stopped() && candidate.manifest && candidate.manifest->id == next->plugin;
-    };
-    const auto candidate = std::ranges::find_if(all, is_its);
-    if (candidate != all.end()) {
-      const auto index = static_cast<std::size_t>(candidate - all.begin());
-      excluded.push_back(exclude(plugins, index, failure->text));
-    }
-    left.erase(left.begin(), next + 1);
+  const TargetKinds kinds = installed.target_kinds();
+  IsolatedCommand command{.work = "generators", .globals = globals};
+  for (const KnownTargetKind& known : kinds.all()) {
+    if (!plugin_generators(known).empty()) command.items.push_back(known.kind.name);
   }
+  std::vector<Message> excluded;
+  GANTRY_CHECK(
+      exclude_failing(plugins, std::move(command), limit, "the code generator",
+                      [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
+                        const KnownTargetKind* const kind = kinds.find(items[failure.item]);
+                        const std::vector<Candidate> all = plugins.candidates();
+                        const auto is_its = [&](const Candidate& candidate) {
+                          return !candidate.stopped() && candidate.manifest &&
+                                 candidate.manifest->id == kind->plugin;
+                        };
+                        const auto candidate = std::ranges::find_if(all, is_its);
+                        if (candidate != all.end()) {
+                          const auto index = static_cast<std::size_t>(candidate - all.begin());
+                          excluded.push_back(exclude(plugins, index, failure.text));
+                        }
+                        return behind(items, failure);
+                      }));
+  return excluded;
+}
+
+Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
+                                               const Runtime& runtime) {
+  return [&command, host = std::make_shared<HostGenerators>(runtime)](std::size_t item) {
+    const KnownTargetKind* const kind = host->kinds().find(command.items[item]);
+    if (kind == nullptr) return std::string();
+    for (const GeneratorEntry& entry : plugin_generators(*kind)) {
+      // The command reports errors.
+      (void)check_generator(entry, *kind, host->generators()).ok();
+    }
+    return std::string();
+  };
 }
 
 Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                    const Globals& globals, const std::string& path,
                                                     const Artifact& artifact,
                                                     std::chrono::milliseconds limit) {
   PluginSet& plugins = installed.set();
+  // A name of a descriptor of this process names another file in the child.
+  std::error_code failed;
+  const std::filesystem::path file = std::filesystem::canonical(path, failed);
+  IsolatedCommand command{
+      .work = "payloads", .globals = globals, .file = failed ? path : file.string()};
+  const auto served = [&] {
+    std::vector<std::string> entries;
+    for (const std::size_t entry : installed.served_payloads(artifact))
+      entries.push_back(concat(entry));
+    return entries;
+  };
+  command.items = served();
   std::vector<Message> excluded;
-  for (;;) {
-    const std::vector<std::size_t> entries = installed.served_payloads(artifact);
-    GANTRY_TRY(const auto failure, run_forked(entries.size(), limit, [&](std::size_t i) {
-                 installed.check_payload(artifact, entries[i]);
-               }));
-    if (!failure) return excluded;
-    const Entry& entry = artifact.container.entries[entries[failure->item]];
-    const std::vector<Choice> choices = plugins.choices_for_key(entry.type_key);
-    excluded.push_back(exclude(plugins, choices.front().candidate, failure->text));
-  }
+  GANTRY_CHECK(exclude_failing(
+      plugins, std::move(command), limit, "the driver",
+      [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
+        const auto entry = parse_number<std::size_t>(items[failure.item]).value();
+        const std::vector<Choice> choices =
+            plugins.choices_for_key(artifact.container.entries[entry].type_key);
+        excluded.push_back(exclude(plugins, choices.front().candidate, failure.text));
+        return served();
+      }));
+  return excluded;
+}
+
+Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
+                                             const Runtime& runtime) {
+  const InstalledPlugins installed(runtime);
+  GANTRY_TRY(auto artifact, installed.read_artifact(command.file));
+  return [&command, installed, artifact = std::move(artifact)](std::size_t item) {
+    const auto entry = parse_number<std::size_t>(command.items[item]);
+    if (entry && *entry < artifact->container.entries.size())
+      installed.check_payload(*artifact, *entry);
+    return std::string();
+  };
 }
 
 }  // namespace gantry::cli

@@ -4,6 +4,8 @@
 // hang. A plugin whose driver does is excluded, so that the command reports it and goes on.
 #pragma once
 
+#include "tools/gantry/isolated_command.hpp"
+
 #include "core/generator/generators.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
@@ -29,32 +31,58 @@ bool can_be_probed(const Candidate& candidate);
 Result<std::vector<Message>> probe_all(const InstalledPlugins& installed);
 
 // Excludes the plugins that cannot list their devices.
-// Precondition: no plugin is open.
 //
+// globals  [in]   of the runtime
 // limit    [in]   time for each plugin
-// returns  a text for each excluded plugin; unavailable if no child process can be created
+// returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver: up to seconds
 Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
+                                                     const Globals& globals,
                                                      std::chrono::milliseconds limit);
 
 // Excludes the plugins whose code generators cannot check this host.
-// Precondition: no plugin is open.
 //
+// globals  [in]   of the runtime
 // limit    [in]   time for each plugin
-// returns  a text for each excluded plugin; unavailable if no child process can be created
+// returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver that a generator requires: up to seconds
 Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
-                                                        const Generators& generators,
+                                                        const Globals& globals,
                                                         std::chrono::milliseconds limit);
 
 // Excludes the plugins that cannot check the payloads of a file.
-// Precondition: no plugin is open.
 //
+// globals  [in]   of the runtime
+// path     [in]   of the artifact
 // limit    [in]   time for each payload
-// returns  a text for each excluded plugin; unavailable if no child process can be created
+// returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    those of check_payloads(), once more for each excluded plugin
 Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
+                                                    const Globals& globals, const std::string& path,
                                                     const Artifact& artifact,
                                                     std::chrono::milliseconds limit);
+
+// Prepare the calls in the child processes, see IsolatedWork.
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime);
+Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
+                                               const Runtime& runtime);
+Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
+                                             const Runtime& runtime);
+
+// Reads the generators of a runtime, for check_generator().
+class HostGenerators {
+ public:
+  explicit HostGenerators(const Runtime& runtime);
+  HostGenerators(const HostGenerators&) = delete;
+  HostGenerators& operator=(const HostGenerators&) = delete;
+
+  const TargetKinds& kinds() const { return kinds_; }
+  const Generators& generators() const { return generators_; }
+
+ private:
+  InstalledPlugins installed_;
+  TargetKinds kinds_;
+  Generators generators_;
+};
 
 }  // namespace gantry::cli

@@ -5,6 +5,7 @@
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/describe.hpp"
+#include "tools/gantry/isolated_command.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/near_name.hpp"
@@ -121,10 +122,16 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
                       unknown_command(app, *innermost).value_or(error.what()));
 }
 
+bool is_isolated(int argc, char** argv) { return argc > 1 && is_isolated_command(argv[1]); }
+
 // CLI11 2.4 allocates in functions that are noexcept: without memory, an exception ends the process there.
 void exit_with_error_in_flight() { _exit(report(error_in_flight().error())); }
 
 int run(int argc, char** argv) {
+  if (is_isolated(argc, argv)) {
+    const Result<ExitStatus> done = run_isolated_command(std::span(argv + 2, argv + argc));
+    return done.ok() ? *done : report(done.error());
+  }
   const std::terminate_handler usual = std::set_terminate(exit_with_error_in_flight);
   Invocation invocation;
   CLI::App app("Loads, inspects and runs artifacts of machine-learning compilers.", "gantry");
@@ -181,8 +188,11 @@ void exit_for_truncated_file(int) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-  std::signal(SIGBUS, exit_for_truncated_file);
-  handle_ending_signals();
+  // Calls of others end their process as they do without handlers.
+  if (!is_isolated(argc, argv)) {
+    std::signal(SIGBUS, exit_for_truncated_file);
+    handle_ending_signals();
+  }
   keep_this_thread();
   try {
     return run(argc, argv);

@@ -131,7 +131,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   if (is_printed && command.json)
     return invalid("standard output is used twice, by --output and --json");
 
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
   const InstalledPlugins plugins(runtime);
   GANTRY_TRY(const ContainerFile source,
              ContainerFile::open(command.file, plugins.layouts(), command.prefix));
@@ -147,7 +147,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
     how.verify = [&](const std::filesystem::path& path) -> Status {
       line.erase();
       GANTRY_TRY(LoadCheck check,
-                 check_loading(runtime, plugins.layouts(), source, how.form, path));
+                 check_loading(globals, plugins.layouts(), source, how.form, path));
       is_loaded = check.is_loaded;
       for (Message& text : check.warnings) warnings.add(std::move(text));
       return {};

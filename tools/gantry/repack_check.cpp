@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/repack_check.hpp"
 
-#include "tools/gantry/common/forked_outcome.hpp"
-#include "tools/gantry/common/forked_work.hpp"
+#include "tools/gantry/common/isolated_calls.hpp"
+#include "tools/gantry/common/isolated_outcome.hpp"
 
 #include "core/format/container_symbols.hpp"
+#include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/concat.hpp>
@@ -22,10 +23,10 @@ namespace {
 
 constexpr std::chrono::minutes max_load_time{10};
 
-// Returns the containers of a library besides the one that Runtime::load() reads.
-Result<std::vector<ContainerFile>> other_containers(const std::filesystem::path& path,
-                                                    const PayloadLayouts& layouts) {
-  std::vector<ContainerFile> others;
+// Returns the prefixes of the containers of a library besides the one that Runtime::load() reads.
+Result<std::vector<std::string>> other_prefixes(const std::filesystem::path& path,
+                                                const PayloadLayouts& layouts) {
+  std::vector<std::string> others;
   GANTRY_TRY(const ContainerFile first, ContainerFile::open(path, layouts));
   for (const ElfSymbol& symbol : first.elf->symbols()) {
     if (!symbol.defined() || !is_blob_symbol(symbol.name)) continue;
@@ -35,8 +36,8 @@ Result<std::vector<ContainerFile>> other_containers(const std::filesystem::path&
     const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - family->blob.size());
     // An empty prefix selects the one that is read.
     if (prefix.empty()) continue;
-    GANTRY_TRY(ContainerFile other, ContainerFile::open(path, layouts, prefix));
-    if (other.container.blob_symbol == symbol.name) others.push_back(std::move(other));
+    GANTRY_TRY(const ContainerFile other, ContainerFile::open(path, layouts, prefix));
+    if (other.container.blob_symbol == symbol.name) others.emplace_back(prefix);
   }
   return others;
 }
@@ -62,9 +63,10 @@ void add_missing_of(const Container& container, const Module& module,
   }
 }
 
-Status load_all(Runtime& runtime, const std::filesystem::path& path,
-                const std::vector<ContainerFile>& others, std::vector<Message>& warnings) {
-  GANTRY_TRY(const Module root, runtime.load(path.native(), {.allow_missing = true}));
+// others   [in]   containers of the file besides the one that is read
+Status load_all(Runtime& runtime, const std::string& path, const std::vector<ContainerFile>& others,
+                std::vector<Message>& warnings) {
+  GANTRY_TRY(const Module root, runtime.load(path, {.allow_missing = true}));
   add_missing(root, warnings);
   for (const ContainerFile& other : others) {
     const std::string name = concat("container at symbol ", other.container.blob_symbol);
@@ -77,28 +79,37 @@ Status load_all(Runtime& runtime, const std::filesystem::path& path,
 
 }  // namespace
 
-Result<LoadCheck> check_loading(Runtime& runtime, const PayloadLayouts& layouts,
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime) {
+  const InstalledPlugins plugins(runtime);
+  std::vector<ContainerFile> others;
+  for (const std::string& prefix : command.prefixes) {
+    GANTRY_TRY(others.emplace_back(), ContainerFile::open(command.file, plugins.layouts(), prefix));
+  }
+  return [&command, own = runtime, others = std::move(others)](std::size_t) mutable {
+    IsolatedOutcome outcome;
+    outcome.status = guard([&] { return load_all(own, command.file, others, outcome.warnings); });
+    return text_of(outcome);
+  };
+}
+
+Result<LoadCheck> check_loading(const Globals& globals, const PayloadLayouts& layouts,
                                 const ContainerFile& source, PackForm form,
                                 const std::filesystem::path& path) {
   LoadCheck check;
-  std::vector<ContainerFile> others;
+  IsolatedCommand command{.work = "load", .globals = globals, .file = path.native()};
   if (form == PackForm::library) {
     if (source.elf->machine() != host_machine()) {
       check.warnings.push_back(Message("the host code is for ", name_of(source.elf->machine()),
                                        ", so that the result is not loaded on this machine"));
       return check;
     }
-    GANTRY_TRY(others, other_containers(path, layouts));
+    GANTRY_TRY(command.prefixes, other_prefixes(path, layouts));
   }
-  const auto load = [&] {
-    ForkedOutcome outcome;
-    outcome.status = guard([&] { return load_all(runtime, path, others, outcome.warnings); });
-    return text_of(outcome);
-  };
-  GANTRY_TRY(const ForkedAnswer answer, call_forked(max_load_time, load, "its code"));
+  GANTRY_TRY(const ProgramStart program, start_of(command));
+  GANTRY_TRY(const IsolatedAnswer answer, call_isolated(program, max_load_time, "its code"));
   // Standard output has the artifact or a document.
   if (!answer.failure) std::fwrite(answer.printed.data(), 1, answer.printed.size(), stderr);
-  ForkedOutcome outcome = answer.failure ? ForkedOutcome() : read_outcome(answer.answer);
+  IsolatedOutcome outcome = answer.failure ? IsolatedOutcome() : read_outcome(answer.answer);
   if (answer.failure)
     outcome.status = unavailable("the result cannot be loaded: ", answer.failure->text);
   Status& loaded = outcome.status;

@@ -3,6 +3,8 @@
 // Loads a rewritten artifact before it replaces its output.
 #pragma once
 
+#include "tools/gantry/isolated_command.hpp"
+
 #include "core/format/payload_layout.hpp"
 #include "core/pack/repack.hpp"
 
@@ -26,12 +28,16 @@ struct LoadCheck {
 // code that ends its process leaves the command to remove its files. The end of what the code prints,
 // up to 64 KiB, is written to standard error.
 //
+// globals  [in]   of the runtime
 // source   [in]   the file that was rewritten
 // form     [in]   of the result; object and source: `path` is the bare container
 // returns  the failures of Runtime::load(); unavailable if the child process ends or takes longer
 //          than ten minutes
-Result<LoadCheck> check_loading(Runtime& runtime, const PayloadLayouts& layouts,
+Result<LoadCheck> check_loading(const Globals& globals, const PayloadLayouts& layouts,
                                 const ContainerFile& source, PackForm form,
                                 const std::filesystem::path& path);
+
+// Prepares the call in the child process, see IsolatedWork. Its answer is a text of IsolatedOutcome.
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime);
 
 }  // namespace gantry::cli

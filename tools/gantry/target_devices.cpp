@@ -11,7 +11,7 @@ namespace gantry::cli {
 
 Result<std::vector<DeviceInfo>> TargetDevices::all() {
   if (!devices_) {
-    GANTRY_TRY(problems_, exclude_failing_drivers(InstalledPlugins(runtime_), limit_));
+    GANTRY_TRY(problems_, exclude_failing_drivers(InstalledPlugins(runtime_), globals_, limit_));
     devices_ = runtime_.devices(problems_);
   }
   return *devices_;

@@ -3,6 +3,8 @@
 // The devices of this host for compilation targets: drivers are started when a device is first read.
 #pragma once
 
+#include "tools/gantry/command.hpp"
+
 #include "core/runtime/installed_plugins.hpp"
 #include "core/target/target.hpp"
 
@@ -16,11 +18,12 @@ namespace gantry::cli {
 
 class TargetDevices {
  public:
+  // globals  [in]   of the runtime
   // limit    [in]   time for each driver
-  TargetDevices(Runtime runtime, std::chrono::milliseconds limit)
-      : runtime_(std::move(runtime)), limit_(limit) {}
+  TargetDevices(Runtime runtime, Globals globals, std::chrono::milliseconds limit)
+      : runtime_(std::move(runtime)), globals_(std::move(globals)), limit_(limit) {}
 
-  // returns  unavailable if no child process can be created
+  // returns  the failures of exclude_failing_drivers()
   // costs    the first call starts every driver: up to seconds
   Result<std::vector<DeviceInfo>> all();
   // The function for parse_target(). Borrows this object.
@@ -32,6 +35,7 @@ class TargetDevices {
 
  private:
   Runtime runtime_;
+  Globals globals_;
   std::chrono::milliseconds limit_;
   std::optional<std::vector<DeviceInfo>> devices_;
   std::vector<Message> problems_;

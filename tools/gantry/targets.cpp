@@ -5,7 +5,6 @@
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/option_checks.hpp"
-#include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 #include "tools/gantry/target_devices.hpp"
 
@@ -192,19 +191,14 @@ Result<ExitStatus> list_kinds(const Runtime& runtime, const TargetsOptions& opti
                               const Globals& globals) {
   const InstalledPlugins installed(runtime);
   const std::chrono::seconds limit(options.timeout_seconds);
-  TargetKinds kinds = installed.target_kinds();
-  Generators generators;
-  generators.tools.programs = options_of_environment().programs;
-  generators.kinds = &kinds;
-  generators.open_plugin = [&](std::string_view plugin) { return installed.generator(plugin); };
-  GANTRY_TRY(std::vector<Message> problems,
-             exclude_failing_generators(installed, generators, limit));
-  TargetDevices devices(runtime, limit);
+  const HostGenerators host(runtime);
+  GANTRY_TRY(std::vector<Message> problems, exclude_failing_generators(installed, globals, limit));
+  TargetDevices devices(runtime, globals, limit);
   GANTRY_TRY(const std::vector<DeviceInfo> found, devices.all());
   problems.insert(problems.end(), devices.problems().begin(), devices.problems().end());
   std::vector<ListedKind> listed;
-  for (const KnownTargetKind& known : kinds.all()) {
-    listed.push_back({known, {}, listed_generators(known, generators)});
+  for (const KnownTargetKind& known : host.kinds().all()) {
+    listed.push_back({known, {}, listed_generators(known, host.generators())});
     for (const DeviceInfo& device : found) {
       if (device.name != known.kind.device) continue;
       listed.back().devices.push_back(concat(device.name, ':', device.index));
@@ -220,7 +214,7 @@ Result<ExitStatus> list_kinds(const Runtime& runtime, const TargetsOptions& opti
 Result<ExitStatus> targets(const TargetsOptions& options, const Globals& globals) {
   GANTRY_TRY(Runtime runtime, open_runtime(globals));
   if (options.target.empty()) return list_kinds(runtime, options, globals);
-  TargetDevices devices(runtime, std::chrono::seconds(options.timeout_seconds));
+  TargetDevices devices(runtime, globals, std::chrono::seconds(options.timeout_seconds));
   const TargetKinds kinds = InstalledPlugins(runtime).target_kinds();
   GANTRY_TRY(const CompileTarget target, parse_target(options.target, kinds, devices.attributes()));
   print(options.text ? text_line(target_text(target)) : target_json(target, json_style));

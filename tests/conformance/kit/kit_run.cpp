@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kit_run.hpp"
 
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "tests/support/built_plugins.hpp"
 #include "tests/support/manifest_builder.hpp"
 

@@ -2,7 +2,7 @@
 #include "core/base/signal_cleanup.hpp"
 
 #include "core/base/atomic_file.hpp"
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "core/base/temp_directory.hpp"
 #include "tests/support/files.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/container_section.hpp"
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "core/elf/elf_link.hpp"
 #include "core/elf/elf_sections.hpp"
 #include "tests/support/linker_pages.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/container_source.hpp"
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "tests/support/files.hpp"
 
 #include <dmlc/memory_io.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/elf/elf_sections.hpp"
 #include "core/pack/appended_container.hpp"

@@ -173,17 +173,6 @@ TEST(RunProbe, WaitsForTheProgramsThatEarlierProbesCouldNotEnd) {
   EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), -1) << "it is a zombie";
 }
 
-TEST(KilledChildren, ForgetAChildThatAnotherPartOfTheProcessHasWaitedFor) {
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(0);
-  KilledChildren killed;
-  killed.add(child);
-
-  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-
-  EXPECT_EQ(killed.reap(), 0u);
-}
-
 // The child of the plugin is in the process group that is killed, and does not delay the verdict.
 TEST(RunProbe, DoesNotWaitForAProcessThatThePluginStarts) {
   const ProbeWorld world("create_forks");

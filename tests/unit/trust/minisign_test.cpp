@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/trust/minisign.hpp"
 
-#include "core/base/child_process.hpp"
+#include "core/base/process.hpp"
 #include "core/base/text.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/minisign_signer.hpp"

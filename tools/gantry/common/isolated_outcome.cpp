@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/forked_outcome.hpp"
+#include "tools/gantry/common/isolated_outcome.hpp"
 
 #include <gantry/concat.hpp>
 
@@ -53,7 +53,7 @@ bool take_status(std::string_view& text, Status& status) {
 
 }  // namespace
 
-std::string text_of(const ForkedOutcome& outcome) {
+std::string text_of(const IsolatedOutcome& outcome) {
   std::string text;
   if (outcome.status.ok()) {
     add(text, concat(gantry_code{GANTRY_OK}));
@@ -70,8 +70,8 @@ std::string text_of(const ForkedOutcome& outcome) {
   return text;
 }
 
-ForkedOutcome read_outcome(std::string_view text) {
-  ForkedOutcome outcome;
+IsolatedOutcome read_outcome(std::string_view text) {
+  IsolatedOutcome outcome;
   if (!take_status(text, outcome.status)) {
     outcome.status = unavailable("the child process returned no outcome");
     return outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The outcome of work in a child process as a text, for call_forked().
+// The outcome of work in a child process as a text, for call_isolated().
 #pragma once
 
 #include <gantry/message.hpp>
@@ -12,15 +12,15 @@
 
 namespace gantry::cli {
 
-struct ForkedOutcome {
+struct IsolatedOutcome {
   Status status;
   std::vector<Message> warnings;
 };
 
 // The text has all of an error but the object that was raised.
-std::string text_of(const ForkedOutcome& outcome);
+std::string text_of(const IsolatedOutcome& outcome);
 // returns  an outcome that is UNAVAILABLE if the text is not one of text_of(): the code that ran in
 //          the child has changed it
-ForkedOutcome read_outcome(std::string_view text);
+IsolatedOutcome read_outcome(std::string_view text);
 
 }  // namespace gantry::cli

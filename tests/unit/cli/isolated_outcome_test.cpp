@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/forked_outcome.hpp"
+#include "tools/gantry/common/isolated_outcome.hpp"
 
 #include <gtest/gtest.h>
 
 namespace gantry::cli {
 namespace {
 
-TEST(ForkedOutcome, KeepsAnError) {
-  ForkedOutcome outcome;
+TEST(IsolatedOutcome, KeepsAnError) {
+  IsolatedOutcome outcome;
   outcome.status = Error(Code::malformed, Message("magic is 0x0"), 17)
                        .at("while reading \"a\\x01\"")
                        .with_reason("BLOB")
                        .native("errno", -2);
   outcome.warnings = {Message("not loaded: \xff")};
 
-  const ForkedOutcome read = read_outcome(text_of(outcome));
+  const IsolatedOutcome read = read_outcome(text_of(outcome));
 
   ASSERT_FALSE(read.status.ok());
   const Error& error = read.status.error();
@@ -28,23 +28,23 @@ TEST(ForkedOutcome, KeepsAnError) {
   EXPECT_EQ(read.warnings[0], outcome.warnings[0]);
 }
 
-TEST(ForkedOutcome, KeepsWarningsOfASuccess) {
-  ForkedOutcome outcome;
+TEST(IsolatedOutcome, KeepsWarningsOfASuccess) {
+  IsolatedOutcome outcome;
   outcome.warnings = {Message("first"), Message("second").at("a line of context")};
 
-  const ForkedOutcome read = read_outcome(text_of(outcome));
+  const IsolatedOutcome read = read_outcome(text_of(outcome));
 
   EXPECT_TRUE(read.status.ok());
   EXPECT_EQ(read.warnings, outcome.warnings);
 }
 
-TEST(ForkedOutcome, IsUnavailableWithoutAWholeAnswer) {
-  ForkedOutcome outcome;
+TEST(IsolatedOutcome, IsUnavailableWithoutAWholeAnswer) {
+  IsolatedOutcome outcome;
   outcome.status = Error(Code::malformed, Message("magic is 0x0"));
   const std::string whole = text_of(outcome);
 
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const ForkedOutcome read = read_outcome(std::string_view(whole).substr(0, size));
+    const IsolatedOutcome read = read_outcome(std::string_view(whole).substr(0, size));
     ASSERT_FALSE(read.status.ok());
     EXPECT_EQ(read.status.error().code, Code::unavailable) << size;
   }
