@@ -3,16 +3,13 @@
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gantry import _native
 from gantry._arrays import array_of
 from gantry._errors import Code, Error
 from gantry._module import Module, titled
 from gantry._outputs import outputs_of
-
-if TYPE_CHECKING:
-    from gantry._runtime import Runtime
 
 
 class Parameter(NamedTuple):
@@ -38,7 +35,7 @@ class Signature(NamedTuple):
 
 
 def module_options(
-    runtime: "Runtime",
+    runtime: Any,
     device: str | Iterable[str] | None,
     executors: int,
     capture: bool,
@@ -55,9 +52,7 @@ def module_options(
     }
 
 
-def _device_names(
-    runtime: "Runtime", device: str | Iterable[str] | None
-) -> tuple[str, ...] | None:
+def _device_names(runtime: Any, device: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if device is None or isinstance(device, str):
         return device if device is None else (device,)
     names = tuple(device) if isinstance(device, Iterable) else ()
@@ -86,7 +81,7 @@ class Model:
 
     @classmethod
     def _of(
-        cls, runtime: "Runtime", module: Any, path: str | None, name: str, options: dict[str, Any]
+        cls, runtime: Any, module: Any, path: str | None, name: str, options: dict[str, Any]
     ) -> "Model":
         self = cls.__new__(cls)
         self._runtime = runtime
@@ -257,18 +252,9 @@ class Model:
         return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 
     def __reduce__(self) -> tuple:
-        from gantry import _runtime
-
         if self._path is None:
             raise TypeError(f"{self!r} has no path: pickle its content, which load_bytes() takes")
-        is_default = self._runtime is _runtime._default
-        return _load_again, (None if is_default else self._runtime, self._path, self._options)
+        return self._runtime._reduced_load(self._path, self._options)
 
     def __repr__(self) -> str:
         return titled("gantry.Model", self._path, self._name)
-
-
-def _load_again(runtime: "Runtime | None", path: str, options: dict[str, Any]) -> Model:
-    from gantry._runtime import default_runtime
-
-    return (runtime or default_runtime()).load(path, **options)

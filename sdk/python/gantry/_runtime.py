@@ -200,6 +200,11 @@ class Runtime:
         directory."""
         return self._native.report("configuration")
 
+    def _reduced_load(self, path: str, options: dict[str, Any]) -> tuple:
+        """Returns what pickle calls to load a model again: in the default runtime of the other process,
+        if this one is the default."""
+        return _load_again, (None if self is _default else self, path, options)
+
     def __reduce__(self) -> tuple:
         return _rebuild, (self._options,)
 
@@ -212,6 +217,10 @@ class Runtime:
 
 def _rebuild(options: dict) -> Runtime:
     return Runtime(**options)
+
+
+def _load_again(runtime: Runtime | None, path: str, options: dict[str, Any]) -> Model:
+    return (runtime or default_runtime()).load(path, **options)
 
 
 _lock = threading.Lock()
