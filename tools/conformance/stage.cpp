@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/stage.hpp"
 
-#include "core/module/table_copy.hpp"
+#include "core/plugin/table_copy.hpp"
 #include "core/runtime/payload.hpp"
 #include "tools/conformance/failing_calls.hpp"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 1 to 15: the files, without running them. core/plugin/check.hpp has them; `gantry plugins
+// Cases 1 to 15: the files, without running them. tools/conformance/static/check.hpp has them; `gantry plugins
 // check` runs all of them at once.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/plugin/check.hpp"
+#include "tools/conformance/static/check.hpp"
 
 #include <algorithm>
 

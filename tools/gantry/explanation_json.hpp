@@ -5,8 +5,8 @@
 #pragma once
 
 #include "core/base/json_writer.hpp"
-#include "core/plugin/check.hpp"
 #include "core/plugin/explain.hpp"
+#include "tools/conformance/static/check.hpp"
 
 namespace gantry::cli {
 

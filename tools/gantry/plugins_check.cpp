@@ -6,7 +6,7 @@
 #include "tools/gantry/explanation_json.hpp"
 
 #include "core/base/text.hpp"
-#include "core/plugin/check.hpp"
+#include "tools/conformance/static/check.hpp"
 
 #include <unistd.h>
 

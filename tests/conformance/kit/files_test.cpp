@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each wrong file fails the case of level S that forbids it, and no other case of that level. Every
-// refusal of a case is in tests/unit/plugin/check_test.cpp.
+// refusal of a case is in tests/unit/static_checks/check_test.cpp.
 #include "defects.hpp"
 #include "kit_run.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 3, 4 and 5: what the library exports and what it imports.
-#include "core/plugin/check_case.hpp"
+#include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/join.hpp>
 

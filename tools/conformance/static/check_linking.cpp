@@ -3,7 +3,7 @@
 // Cases 6 to 10 and 14: how the system's linker treats the library.
 #include "core/elf/elf_host.hpp"
 #include "core/manifest/host_traits.hpp"
-#include "core/plugin/check_case.hpp"
+#include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/join.hpp>
 

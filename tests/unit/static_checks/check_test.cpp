@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugin/check.hpp"
+#include "tools/conformance/static/check.hpp"
 
 #include "core/digest/digest.hpp"
 #include "core/elf/elf_file.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugin/check.hpp"
+#include "tools/conformance/static/check.hpp"
 
 #include "core/manifest/directory.hpp"
 #include "core/manifest/reason.hpp"
-#include "core/plugin/check_case.hpp"
+#include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>

@@ -4,10 +4,10 @@
 #pragma once
 
 #include "core/manifest/manifest.hpp"
-#include "core/plugin/check.hpp"
 #include "core/plugin/library_file.hpp"
 #include "core/plugin/linker.hpp"
 #include "core/plugin/plugin_note.hpp"
+#include "tools/conformance/static/check.hpp"
 
 #include <gantry/concat.hpp>
 
