@@ -21,9 +21,9 @@ Result<std::optional<std::string>> read_own_file(const std::string& path, std::s
   if (path.empty()) return std::optional<std::string>();
   GANTRY_CHECK(Ownership(owners).check(path));
   auto text = read_text_file(path, max);
-  if (!text.ok() && text.error().code == Code::not_found) return std::optional<std::string>();
-  GANTRY_TRY(std::string read, std::move(text));
-  return std::optional(std::move(read));
+  if (text.ok()) return std::optional(*std::move(text));
+  if (text.error().code == Code::not_found) return std::optional<std::string>();
+  return std::move(text).failure();
 }
 
 // "key acme-2026 (1EF454D74B1F79B2)"

@@ -47,8 +47,6 @@ endif()
 # A section for each function, as in libstdc++.a: a program contains those that it uses.
 target_compile_options(gantry_defaults INTERFACE $<$<CONFIG:Release>:-ffunction-sections;-fdata-sections>)
 target_link_options(gantry_defaults INTERFACE -Wl,--as-needed$<$<CONFIG:Release>:,--gc-sections>)
-# For code whose speed nobody measures: the commands, and what they use to write artifacts.
-set(GANTRY_OPTIMIZED_FOR_SIZE $<$<CONFIG:Release>:-Os>)
 if(GANTRY_SANITIZE)
   target_compile_options(gantry_defaults INTERFACE -fsanitize=${GANTRY_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
