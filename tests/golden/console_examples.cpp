@@ -33,7 +33,7 @@ bool has_form(std::string_view text, std::string_view form) {
 
 }  // namespace
 
-int run_examples(std::string_view page, const std::vector<std::string>& plugins) {
+int run_examples(std::string_view page) {
   int commands = 0;
   for (const std::string& block : blocks_of(read_page(page), "console")) {
     for (std::size_t at = 0; at < block.size();) {
@@ -46,9 +46,7 @@ int run_examples(std::string_view page, const std::vector<std::string>& plugins)
       const std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
       at = std::min(block.find("\n$ ", line_end), block.size() - 1) + 1;
       const std::string expected = block.substr(line_end + 1, at - line_end - 1);
-      std::vector<std::string> args;
-      for (const std::string& plugin : plugins)
-        args.insert(args.end(), {"--plugins", built_plugins(plugin)});
+      std::vector<std::string> args{"--plugins", built_plugins()};
       args.insert(args.end(), words.begin(), words.end());
 
       const Outcome outcome = run_gantry(args);

@@ -33,9 +33,12 @@ for page in doc/gantry/FORMAT.md doc/gantry/LICENSE doc/gantry/RECIPE.md gantry/
   [ -s "$work/prefix/share/$page" ] || fail "share/$page is missing or empty"
 done
 
-say "the README contains the program that is tested"
+say "the function in the README is that of the program that is tested"
 awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$source/README.md" >"$work/readme.cpp"
-cmp "$work/readme.cpp" "$source/tests/install/embed/digits.cpp" || fail "README.md and tests/install/embed/digits.cpp differ"
+case $(cat "$source/tests/install/embed/digits.cpp") in
+  *"$(cat "$work/readme.cpp")"*) ;;
+  *) fail "README.md has a function that is not in tests/install/embed/digits.cpp" ;;
+esac
 
 say "the example builds with find_package(gantry) and runs the digits network"
 cmake -S "$source/tests/install/embed" -B "$work/embed" -DCMAKE_PREFIX_PATH="$work/prefix" >"$work/embed.log" 2>&1 &&
@@ -46,12 +49,13 @@ cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the resul
 
 say "the C++ fragments of the pages compile"
 mkdir "$work/fragments"
-for page in README.md core/runtime/LOADING.md plugins/relax/README.md plugins/relay_vm/README.md; do
+# The function in README.md is part of a program, see above.
+for page in core/runtime/LOADING.md plugins/relax/README.md plugins/relay_vm/README.md; do
   awk -v "base=$work/fragments/$(echo "$page" | tr / _)" \
     '/^```cpp$/ {on = 1; file = base "." ++count ".cpp"; next} /^```$/ {on = 0} on {print >file}' "$source/$page"
 done
 pages=$(cd "$source" && find . -name build -prune -o -name '*.md' -exec grep -l '^```cpp$' {} + | wc -l)
-[ "$pages" = 4 ] || fail "$pages pages have C++, the test has 4"
+[ "$pages" = 4 ] || fail "$pages pages have C++, the test has 3 and README.md"
 for fragment in "$work"/fragments/*.cpp; do
   # What its page assumes to exist.
   grep -q '^#include' "$fragment" || {

@@ -63,6 +63,23 @@ INSTANTIATE_TEST_SUITE_P(All, PageThatNamesTests,
                          ::testing::Values(PageWithTests{"sdk/ABI.md", 30},
                                            PageWithTests{"tests/FAILURES.md", 120}));
 
+TEST(ChangesPage, NamesFilesThatExist) {
+  const std::filesystem::path root = GANTRY_SOURCE_DIR;
+  const std::string page = test::file_text(root / "tests/README.md");
+  const std::size_t begin = page.find("\n## Where to make a change\n");
+  ASSERT_NE(begin, std::string::npos);
+  const std::string section = page.substr(begin, page.find("\n## ", begin + 1) - begin);
+  static const std::regex file(R"(`([\w.-]+/[\w./-]+)`)");
+
+  int count = 0;
+  for (auto it = std::sregex_iterator(section.begin(), section.end(), file);
+       it != std::sregex_iterator(); ++it) {
+    EXPECT_TRUE(std::filesystem::exists(root / (*it)[1].str())) << (*it)[1].str();
+    ++count;
+  }
+  EXPECT_GT(count, 30);
+}
+
 // Code in the SDK's pages is quoted from sources of the SDK, so it compiles.
 TEST(SdkPages, QuoteCodeOfTheSdk) {
   const std::filesystem::path sdk = std::filesystem::path(GANTRY_SOURCE_DIR) / "sdk";
@@ -240,6 +257,25 @@ TEST(Sources, DoNotBindDeeply) {
     }
   }
   EXPECT_GE(count, 2) << "no source opens a library";
+}
+
+TEST(PythonPackage, HasNoTwoFilesThatImportEachOther) {
+  const std::filesystem::path package =
+      std::filesystem::path(GANTRY_SOURCE_DIR) / "sdk/python/gantry";
+  static const std::regex import(R"(from gantry(?:\.(_\w+) import| import (_\w+)))");
+  std::set<std::pair<std::string, std::string>> imports;
+  for (const auto& entry : std::filesystem::directory_iterator(package)) {
+    if (entry.path().extension() != ".py") continue;
+    const std::string text = test::file_text(entry.path());
+    for (auto it = std::sregex_iterator(text.begin(), text.end(), import);
+         it != std::sregex_iterator(); ++it) {
+      imports.emplace(entry.path().stem().string(), (*it)[1].str() + (*it)[2].str());
+    }
+  }
+
+  EXPECT_GT(imports.size(), 15u);
+  for (const auto& [from, to] : imports)
+    EXPECT_FALSE(imports.contains({to, from})) << from << " and " << to;
 }
 
 // If the table could not be parsed, every include would pass.
