@@ -4,8 +4,8 @@
 #include "core/base/process_end.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/module/global_functions.hpp"
-#include "core/module/table_copy.hpp"
 #include "core/module/unbound.hpp"
+#include "core/plugin/table_copy.hpp"
 #include "core/tensor/device_set.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -116,7 +116,7 @@ Failure not_found_error(ModuleNode& module, std::uint32_t where, std::string_vie
   if ((where & GANTRY_FIND_GLOBALS) && module.artifact->globals)
     bound.push_back("the global functions");
 
-  Message text("function ", quoted(name), " is not there");
+  Message text("function ", quoted(name), " not found");
   if (!bound.empty()) text.append({"; looked in ", join(bound, ", ", {}, kMaxNames)});
   if (where & GANTRY_FIND_SELF) {
     if (const auto names = list_functions(module); names.ok() && !names->empty()) {

@@ -50,7 +50,7 @@ Result<Function> Runtime::function(std::string_view name) const {
       GANTRY_TRY(found, state_->globals->find_offered(name));
     }
     if (!found) {
-      return not_found("global function ", quoted(name), " is not there, and no plugin offers it; ",
+      return not_found("global function ", quoted(name), " not found, and no plugin offers it; ",
                        "global functions: ", join(state_->globals->names()))
           .with_reason("GLOBAL_MISSING");
     }

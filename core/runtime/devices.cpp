@@ -127,7 +127,7 @@ Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
   for (const DeviceInfo& device : found) names.push_back(device.name);
   const std::string near = did_you_mean(kind, names);
   Error error =
-      fail(cause.code, "device ", quoted(name), " is not there", near, "; ", devices_text(runtime))
+      fail(cause.code, "device ", quoted(name), " not found", near, "; ", devices_text(runtime))
           .with_reason(cause.reason);
   // The plugins for a kind that exists on other hosts.
   return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
@@ -166,7 +166,7 @@ Result<std::int32_t> device_count(const Device& device) {
 Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name) {
   GANTRY_TRY(const std::int32_t count, device_count(device));
   if (index < 0 || index >= count) {
-    return not_found("device ", quoted(name), " is not there; ", device.name, " has ", count,
+    return not_found("device ", quoted(name), " not found; ", device.name, " has ", count,
                      count == 1 ? " device" : " devices");
   }
   return gantry_device{device.self, device.table, {device.type, index}};

@@ -3,7 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/base/thread_end.hpp"
-#include "core/module/table_copy.hpp"
+#include "core/plugin/table_copy.hpp"
 #include "core/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -54,7 +54,7 @@ Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_
   const auto id_of = [&](const Choice& choice) {
     return state.plugins->candidate(choice.candidate).manifest->id;
   };
-  return not_found("global function ", quoted(name), " is not there; ", join(choices, ", ", id_of),
+  return not_found("global function ", quoted(name), " not found; ", join(choices, ", ", id_of),
                    choices.size() == 1 ? " offers" : " offer", " it by manifest and ",
                    choices.size() == 1 ? "does" : "do", " not have it")
       .with_reason("GLOBAL_MISSING");

@@ -7,7 +7,6 @@
 #include "core/base/text.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/manifest/declared_layouts.hpp"
-#include "core/manifest/known_keys.hpp"
 #include "core/plugin/explain.hpp"
 #include "core/probe/prober.hpp"
 #include "core/runtime/config_files.hpp"
@@ -154,7 +153,7 @@ std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
 }
 
 Failure runtime_ends(std::string_view device) {
-  return unavailable(device, " is not there, the runtime ends").with_reason("RUNTIME_ENDS");
+  return unavailable(device, " not found, the runtime ends").with_reason("RUNTIME_ENDS");
 }
 
 }  // namespace

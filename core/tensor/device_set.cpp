@@ -202,7 +202,7 @@ Result<std::int32_t> DeviceSet::number_of(std::string_view name) const {
     }
   }
   if (const std::int32_t known = dlpack_number(name); known != 0) return known;
-  return not_found("device ", quoted(name), " does not exist; devices: ", names_of(*this));
+  return not_found("device ", quoted(name), " not found; devices: ", names_of(*this));
 }
 
 const std::shared_ptr<const Device>* DeviceSet::find(std::int32_t type) const {
@@ -223,7 +223,7 @@ Result<std::shared_ptr<const Device>> DeviceSet::get(std::int32_t type) const {
   if (const auto* device = find(type)) return *device;
   const std::string_view known = dlpack_name(type);
   return not_found("device number ", type, known.empty() ? "" : concat(" (", known, ")"),
-                   " does not exist; devices: ", names_of(*this));
+                   " not found; devices: ", names_of(*this));
 }
 
 Result<std::shared_ptr<const Device>> DeviceSet::lend(std::int32_t type) const {

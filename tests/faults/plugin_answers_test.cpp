@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
             },
             Code::malformed, "STRUCT_SIZE", "gantry_module_table has struct_size 16"},
         Wrong{"ALoaderForADeviceThatIsNowhere", [](Breaker& b) { b.loader_device = "nowhere"; },
-              Code::not_found, "", "device \"nowhere\" does not exist; devices: cpu, breaker"},
+              Code::not_found, "", "device \"nowhere\" not found; devices: cpu, breaker"},
         Wrong{"ADeviceNumberThatIsNone",
               [](Breaker& b) {
                 b.device_table = changed_device<[](auto& table) { table.type = 70; }>();

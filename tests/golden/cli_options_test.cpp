@@ -73,7 +73,7 @@ TEST(Device, ThatDoesNotExistIsReportedWithoutFurtherAdvice) {
   const Outcome run = run_gantry(with_graph({"run", model, "--device", "cpu:1"}));
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, StartsWith("gantry: device \"cpu:1\" is not there; cpu has 1 device\n"));
+  EXPECT_THAT(run.err, StartsWith("gantry: device \"cpu:1\" not found; cpu has 1 device\n"));
   EXPECT_THAT(run.err, Not(HasSubstr("--function")));
 }
 

@@ -294,7 +294,7 @@ TEST(Run, ListsTheFunctionsOfALibraryWithoutAGraph) {
   const Outcome run = run_gantry({"run", "tvm-0.12/axpy2_c.so"});
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, StartsWith("gantry: function \"default\" is not there; "));
+  EXPECT_THAT(run.err, StartsWith("gantry: function \"default\" not found; "));
   EXPECT_THAT(run.err, HasSubstr(" has \"axpy2\"\n"));
   EXPECT_THAT(run.err,
               HasSubstr("\n  gantry run --function NAME calls one function of a library\n"));
@@ -371,9 +371,9 @@ TEST(RunDevice, OfAnUnknownNameIsReportedWithTheNearest) {
   };
 
   EXPECT_EQ(error_of("cpuu:1"),
-            "gantry: device \"cpuu:1\" is not there, did you mean \"cpu\"; this host has: cpu\n");
+            "gantry: device \"cpuu:1\" not found, did you mean \"cpu\"; this host has: cpu\n");
   EXPECT_THAT(error_of("vulkan"),
-              StartsWith("gantry: device \"vulkan\" is not there; this host has: cpu\n  "));
+              StartsWith("gantry: device \"vulkan\" not found; this host has: cpu\n  "));
   EXPECT_THAT(error_of(":"), StartsWith("gantry: device \":\" has no kind"));
 }
 

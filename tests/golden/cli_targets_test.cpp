@@ -178,7 +178,7 @@ TEST_F(TargetsCommand, ReadsAttributesOfADevice) {
   EXPECT_EQ(cpu.status, 0) << cpu.err;
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.err,
-              HasSubstr("device acme_npu:1 of from_device is not there; this host has 0 devices "
+              HasSubstr("device acme_npu:1 of from_device not found; this host has 0 devices "
                         "\"acme_npu\""));
 }
 

@@ -43,7 +43,7 @@ class Errors(unittest.TestCase):
             lambda: gantry.load(support.DIGITS, device=["cpu", "nonexistent:7"]),
             lambda: model.run({"x": support.images()[0]}, device="nonexistent:7"),
         ):
-            with self.assertRaisesRegex(gantry.Error, '^device "nonexistent:7" is not there; this host has: cpu'):
+            with self.assertRaisesRegex(gantry.Error, '^device "nonexistent:7" not found; this host has: cpu'):
                 load()
         with self.assertRaisesRegex(gantry.Error, "devices that are served: cpu"):
             gantry.empty((1,), device="nonexistent:7")

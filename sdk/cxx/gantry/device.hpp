@@ -59,7 +59,7 @@ struct DeviceIdentity {
 //
 // returns  INVALID (DEVICE_INDEX)
 inline Failure no_such_device(std::string_view kind, std::int32_t index, std::int64_t count) {
-  return invalid("device ", kind, ":", index, " is not there, device count is ", count)
+  return invalid("device ", kind, ":", index, " not found, device count is ", count)
       .with_reason("DEVICE_INDEX");
 }
 

@@ -107,7 +107,7 @@ TEST(RunOnADevice, ThatDoesNotExistReportsTheDeviceCount) {
       with({"run", here("abacus.so"), "--function", "axpy2", "--device", "abacus:2"}, zeros));
 
   EXPECT_NE(run.status, 0);
-  EXPECT_THAT(run.err, HasSubstr("device \"abacus:2\" is not there; abacus has 2 devices"));
+  EXPECT_THAT(run.err, HasSubstr("device \"abacus:2\" not found; abacus has 2 devices"));
 }
 
 TEST(RunOnADevice, WithoutItsPluginNamesTheTypeKey) {

@@ -213,7 +213,7 @@ TEST_F(DeviceLayer, RefusesAnIndexWithoutADevice) {
       failed(table_.alloc(&plugin_, 2, &what, &data, status_.get()), GANTRY_INVALID);
 
   EXPECT_EQ(error.reason, "DEVICE_INDEX");
-  EXPECT_EQ(error.message, "device gadget:2 is not there, device count is 2");
+  EXPECT_EQ(error.message, "device gadget:2 not found, device count is 2");
 }
 
 TEST_F(DeviceLayer, LogsFailuresOfFunctionsThatReturnNothing) {

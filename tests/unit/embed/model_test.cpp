@@ -196,7 +196,7 @@ TEST_F(EmbedModelOfGraph, RefusesADeviceThatTheHostLacksAtOnce) {
 
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().message.text(),
-            "device \"cqu:1\" is not there, did you mean \"cpu\"; this host has: cpu");
+            "device \"cqu:1\" not found, did you mean \"cpu\"; this host has: cpu");
 }
 
 TEST_F(EmbedModel, RefusesUnknownFlagsAndSizes) {

@@ -95,11 +95,10 @@ TEST_F(RefusedRun, HasAnInputWithStridesOnAnUnknownDevice) {
   std::int64_t strides[] = {64, 2};
   row.strides = strides;
   row.device = {2, 0};
-  expect_refused(
-      "",
-      "device number 2 (cuda) does not exist; devices: cpu\n  while copying input \"x\" of "
-      "the model, which has strides",
-      Code::not_found);
+  expect_refused("",
+                 "device number 2 (cuda) not found; devices: cpu\n  while copying input \"x\" of "
+                 "the model, which has strides",
+                 Code::not_found);
 }
 
 TEST_F(RefusedRun, HasAnInputAtAddressZero) {

@@ -228,7 +228,7 @@ TEST(FindFunction, ReportsTheUnboundNodesThatMightHaveIt) {
   EXPECT_EQ(found.error().code, Code::not_found);
   EXPECT_EQ(found.error().reason, "MODULE_UNBOUND");
   EXPECT_EQ(found.error().message,
-            "function \"f\" is not there; looked in module \"root\"; module \"root\" has \"a\", "
+            "function \"f\" not found; looked in module \"root\"; module \"root\" has \"a\", "
             "\"b\"; not "
             "looked in: module \"gap\" is not bound: no plugin serves \"cuda\"");
 }
@@ -483,7 +483,7 @@ TEST(FindFunction, ReportsAModuleWithoutFunctions) {
   const Ref<ModuleNode> root = fake_node("root");
 
   EXPECT_EQ(find_function(*root, kAll, "f").error().message,
-            "function \"f\" is not there; looked in module \"root\"");
+            "function \"f\" not found; looked in module \"root\"");
 }
 
 TEST(FindFunction, ListsTheFunctionsOfSelfOnlyIfItSearchesThem) {
@@ -491,7 +491,7 @@ TEST(FindFunction, ListsTheFunctionsOfSelfOnlyIfItSearchesThem) {
   root->imports = {fake_node("import")};
 
   EXPECT_EQ(find_function(*root, GANTRY_FIND_IMPORTS, "f").error().message,
-            "function \"f\" is not there; looked in module \"import\"");
+            "function \"f\" not found; looked in module \"import\"");
 }
 
 TEST(FindFunction, OmitsTheFunctionsOfAModuleThatFailsToListThem) {
@@ -503,7 +503,7 @@ TEST(FindFunction, OmitsTheFunctionsOfAModuleThatFailsToListThem) {
   ASSERT_TRUE(bind(*node, {new test::FakeModule, &table}).ok());
 
   EXPECT_EQ(find_function(*node, kAll, "f").error().message,
-            "function \"f\" is not there; looked in module \"quiet\"");
+            "function \"f\" not found; looked in module \"quiet\"");
 }
 
 TEST(FindFunction, SearchesTheGlobalsOnlyOnRequest) {
@@ -513,9 +513,9 @@ TEST(FindFunction, SearchesTheGlobalsOnlyOnRequest) {
   test::artifact_of(*root).globals = globals;
 
   EXPECT_EQ(find_function(*root, GANTRY_FIND_SELF, "g").error().message,
-            "function \"g\" is not there; looked in module \"root\"");
+            "function \"g\" not found; looked in module \"root\"");
   EXPECT_EQ(find_function(*root, GANTRY_FIND_GLOBALS, "f").error().message,
-            "function \"f\" is not there; looked in the global functions");
+            "function \"f\" not found; looked in the global functions");
 }
 
 TEST(FindFunction, ReturnsTheErrorOfAnOfferedGlobal) {

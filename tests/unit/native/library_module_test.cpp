@@ -212,7 +212,7 @@ TEST(ModuleContext, FindsImportsBeforeGlobalsAndNeverItself) {
   ASSERT_FALSE(own.ok());
   EXPECT_EQ(own.error().code, Code::not_found);
   EXPECT_THAT(own.error().message,
-              HasSubstr("function \"sum\" is not there; looked in module \"device\"\n  while host "
+              HasSubstr("function \"sum\" not found; looked in module \"device\"\n  while host "
                         "code looks up \"sum\"\n  in host function \"call_by_name\""));
 }
 
@@ -468,9 +468,9 @@ TEST(HostVariables, HaveTheFunctionsOfTheRelease) {
   HostWorld world(1);
   const auto file = MappedFile::open(golden("tvm-0.25/axpy2_opencl.so")).value();
   const auto elf = std::make_shared<const ElfFile>(ElfFile::parse(file).value());
-  for (const bool is_first : {false, true}) {
+  for (const Dialect dialect : {Dialect::ffi, Dialect::ffi_0_21}) {
     ExporterFacts facts = test::facts_by_symbols(*elf);
-    facts.is_first_ffi = is_first;
+    facts.dialect = dialect;
     const auto library = HostLibrary::open(file, elf, facts, world.services).value();
     const Ref<ModuleNode> node = test::node_of(test::artifact_of({"_lib"}), 0);
 
@@ -479,7 +479,7 @@ TEST(HostVariables, HaveTheFunctionsOfTheRelease) {
     const void* const expected = find_runtime_function("TVMFFIFunctionCall", facts)->address;
     void** const variable = library->pointer_variable("__TVMFFIFunctionCall");
     ASSERT_NE(variable, nullptr);
-    EXPECT_EQ(*variable, expected) << is_first;
+    EXPECT_EQ(*variable, expected) << static_cast<int>(dialect);
   }
 }
 
@@ -495,10 +495,9 @@ TEST(ExportedFunctions, AreFunctionsOfTheModelOnly) {
                          .undefined("puts")
                          .build();
 
-  for (const Dialect dialect : {Dialect::packed, Dialect::ffi}) {
+  for (const Dialect dialect : {Dialect::packed, Dialect::ffi_0_21}) {
     ExporterFacts facts;
     facts.dialect = dialect;
-    facts.is_first_ffi = dialect == Dialect::ffi;
     EXPECT_THAT(exported_functions(ElfFile::parse(bytes).value(), facts), ElementsAre("run"));
   }
 }

@@ -58,7 +58,7 @@ TEST_F(OpenclDevice, RejectsAnIndexPastTheCount) {
     const gantry_code code = table_.attribute(self_, index, GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
                                               &value, status.get());
     expect_error(status.error(code, "attribute"), Code::invalid, "DEVICE_INDEX",
-                 concat("device opencl:", index, " is not there, device count is ", device_count_));
+                 concat("device opencl:", index, " not found, device count is ", device_count_));
   }
 }
 

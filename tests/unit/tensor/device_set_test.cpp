@@ -253,7 +253,7 @@ TEST(DeviceSet, ListsTheDevicesForAnUnknownName) {
 
   ASSERT_FALSE(number.ok());
   EXPECT_EQ(number.error().code, Code::not_found);
-  EXPECT_EQ(number.error().message, "device \"npu\" does not exist; devices: cpu");
+  EXPECT_EQ(number.error().message, "device \"npu\" not found; devices: cpu");
 }
 
 TEST(DeviceSet, ListsTheDevicesForAnUnknownNumber) {
@@ -266,9 +266,9 @@ TEST(DeviceSet, ListsTheDevicesForAnUnknownNumber) {
 
   ASSERT_FALSE(known.ok());
   EXPECT_EQ(known.error().code, Code::not_found);
-  EXPECT_EQ(known.error().message, "device number 7 (vulkan) does not exist; devices: cpu, opencl");
+  EXPECT_EQ(known.error().message, "device number 7 (vulkan) not found; devices: cpu, opencl");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message, "device number 99 does not exist; devices: cpu, opencl");
+  EXPECT_EQ(unknown.error().message, "device number 99 not found; devices: cpu, opencl");
 }
 
 TEST(DeviceSet, FindsNothingForUnknownNumbersAndNames) {

@@ -290,7 +290,7 @@ TEST(TensorNew, RejectsAnUnknownDevice) {
 
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, Code::not_found);
-  EXPECT_EQ(tensor.error().message, "device number 2 (cuda) does not exist; devices: cpu");
+  EXPECT_EQ(tensor.error().message, "device number 2 (cuda) not found; devices: cpu");
 }
 
 TEST(TensorNew, RejectsAShapeThatOverflows) {

@@ -92,7 +92,7 @@ TEST_F(Devices, RejectAnIndexPastTheCount) {
   ASSERT_FALSE(name.ok());
   EXPECT_EQ(name.error().code, Code::invalid);
   EXPECT_EQ(name.error().reason, "DEVICE_INDEX");
-  EXPECT_THAT(name.error().message, StartsWith("device vulkan:99 is not there, device count is "));
+  EXPECT_THAT(name.error().message, StartsWith("device vulkan:99 not found, device count is "));
 }
 
 TEST_F(Devices, ReportAttributesWithoutStarting) {
