@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/generator/generator_tools.hpp"
-#include "core/module/generator.hpp"
+#include "core/target/generator.hpp"
 
 #include <gantry/generator.hpp>
 

@@ -4,12 +4,58 @@
 #include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
 #include "core/module/module.hpp"
-#include "core/module/traced_function.hpp"
 #include "core/tensor/device_set.hpp"
+#include "core/trace/span.hpp"
 
+#include <gantry/function.h>
+#include <gantry/result.hpp>
+
+#include <memory>
 #include <new>
+#include <string>
+#include <string_view>
 
 namespace gantry {
+namespace {
+
+struct TracedFunction {
+  // owned
+  gantry_function target;
+  std::string name;
+  TraceRecorder* recorder;
+};
+
+void destroy(void* self) {
+  const std::unique_ptr<TracedFunction> traced(static_cast<TracedFunction*>(self));
+  destroy_target(traced->target);
+}
+
+// The span also ends if the callee violates the ABI and throws.
+gantry_code call(void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
+                 gantry_value* result, gantry_status* status) {
+  const TracedFunction& traced = *static_cast<TracedFunction*>(self);
+  const std::string_view name = traced.name;
+  const Span span(traced.recorder, name, "call");
+  return traced.target.table->call(traced.target.self, env, args, count, result, status);
+}
+
+constexpr gantry_function_table traced_table{sizeof(gantry_function_table), 0, destroy, call};
+
+// Wraps a function so that each call is recorded as a span of category "call". Only used if the
+// runtime traces, so that calls cost nothing more otherwise.
+//
+// function  [in]  owned by the result; after a failure by the caller
+// name      [in]  name of the spans; copied
+// recorder  [in]  borrowed, must outlive the function
+// returns   exhausted
+Result<gantry_function> traced_function(const gantry_function& function, std::string_view name,
+                                        TraceRecorder& recorder) {
+  auto* traced = new (std::nothrow) TracedFunction{function, std::string(name), &recorder};
+  if (traced == nullptr) return exhausted("no memory to trace a function");
+  return gantry_function{traced, &traced_table};
+}
+
+}  // namespace
 
 void destroy_target(const gantry_function& target) {
   const gantry_function_table* const table = target.table;

@@ -4,12 +4,18 @@
 #include "kernel_check.hpp"
 #include "listing.hpp"
 
+#include <gantry/array_record.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
+#include <gantry/kind_text.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <numeric>
 
 namespace gantry::relay {
 namespace {
@@ -355,6 +361,582 @@ Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
     }
     ++at;
   }
+}
+
+namespace {
+
+bool is_empty(const gantry_tensor& tensor) { return std::ranges::count(shape_of(tensor), 0) != 0; }
+
+}  // namespace
+
+Status Machine::invoke(const Instruction& at, const AnyRef* caller) {
+  GANTRY_CHECK(transfer());
+  const std::size_t caller_at = static_cast<std::size_t>(caller - registers_.data());
+  const auto next = static_cast<std::uint32_t>(&at - code_->program.instructions.data()) + 1;
+  GANTRY_CHECK(push_frame(at.a, next, at.dst));
+  AnyRef* to = registers_.data() + frames_.back().base;
+  for (const std::uint32_t reg : code_->program.registers_of(at))
+    *to++ = registers_[caller_at + reg];
+  return {};
+}
+
+Status Machine::invoke_closure(const Instruction& at, const AnyRef* caller) {
+  GANTRY_CHECK(transfer());
+  GANTRY_TRY(const TupleObject* const closure, tuple_in(caller, at.a, ObjectKind::closure));
+  const auto function = static_cast<std::uint32_t>(closure->tag);
+  GANTRY_CHECK(check_arguments(function, closure->fields.size() + at.count));
+  const std::size_t caller_at = static_cast<std::size_t>(caller - registers_.data());
+  const auto next = static_cast<std::uint32_t>(&at - code_->program.instructions.data()) + 1;
+  GANTRY_CHECK(push_frame(function, next, at.dst));
+  AnyRef* to = registers_.data() + frames_.back().base;
+  for (const AnyRef& captured : closure->fields) *to++ = captured;
+  for (const std::uint32_t reg : code_->program.registers_of(at))
+    *to++ = registers_[caller_at + reg];
+  return {};
+}
+
+// Tuples are passed as their fields.
+Status Machine::append_fields(const AnyRef* registers, std::uint32_t reg) {
+  Object* const object = registers[reg].get();
+  if (object == nullptr || object->kind != ObjectKind::tuple)
+    return tensor_in(registers, reg).error();
+  const auto& fields = static_cast<TupleObject*>(object)->fields;
+  // Room for the fields besides the arguments of any instruction.
+  if (arguments_.size() < argument_count_ + fields.size() + max_arguments_)
+    arguments_.resize(argument_count_ + fields.size() + max_arguments_);
+  for (const AnyRef& field : fields) {
+    GANTRY_TRY(TensorObject* const tensor, tensor_in(&field, 0));
+    arguments_[argument_count_++] = tensor_ref_value(&tensor->view);
+  }
+  return {};
+}
+
+// A call whose only output has no elements is not made.
+Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
+  argument_count_ = 0;
+  for (const std::uint32_t reg : code_->program.registers_of(at)) {
+    Object* const object = registers[reg].get();
+    if (object != nullptr && object->kind == ObjectKind::tensor) [[likely]] {
+      arguments_[argument_count_++] = tensor_ref_value(&static_cast<TensorObject*>(object)->view);
+    } else {
+      GANTRY_CHECK(append_fields(registers, reg));
+    }
+  }
+  if (argument_count_ != 0) {
+    const gantry_tensor& last = *arguments_[argument_count_ - 1].tensor;
+    if (at.b == 1 && is_empty(last)) [[unlikely]]
+      return {};
+    if (!same_device(last.device, kernel_env_.device)) [[unlikely]] {
+      kernel_env_.device = last.device;
+      kernel_env_.stream = stream_of(last.device);
+    }
+  }
+  gantry_value result{};
+  const gantry_code code =
+      host_.table()->call(host_.table(), packed_[at.a].get(), &kernel_env_, arguments_.data(),
+                          static_cast<std::int32_t>(argument_count_), &result, status_to_write_);
+  if (code != GANTRY_OK) [[unlikely]] {
+    return status_.error(code, code_->program.packed_functions[at.a]);
+  }
+  if (result.kind >= GANTRY_OBJECT) [[unlikely]]
+    gantry_release(result.object);
+  return {};
+}
+
+Status Machine::alloc_storage(const Instruction& at, AnyRef* registers) {
+  const RelayDevice& wanted = code_->program.devices[at.b];
+  const gantry_device_id device = devices_[at.b];
+  if (at.count != 0) {
+    GANTRY_TRY(auto block, blocks_->take_scoped(device, wanted.scope, code_->program.extents_of(at),
+                                                at.dtype, stream_of(device)));
+    registers[at.dst] = heap_.storage(std::move(block));
+    return {};
+  }
+  GANTRY_TRY(const std::int64_t bytes, integer_in(registers, at.a));
+  if (bytes < 0)
+    return invalid("storage has ", bytes, " bytes, minimum is 0").with_reason("STORAGE");
+  GANTRY_TRY(auto block,
+             blocks_->take(device, static_cast<std::uint64_t>(bytes), stream_of(device)));
+  registers[at.dst] = heap_.storage(std::move(block));
+  return {};
+}
+
+Status Machine::alloc_tensor(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const std::int64_t offset, integer_in(registers, at.b));
+  Ref<TensorObject> tensor = heap_.tensor();
+  const auto extents = code_->program.extents_of(at);
+  tensor->extents.assign(extents.begin(), extents.end());
+  Object* const storage = registers[at.a].get();
+  if (storage == nullptr || storage->kind != ObjectKind::storage)
+    return invalid("register ", number_in_file(at.a), " has no storage").with_reason("REGISTER");
+  GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
+  registers[at.dst] = std::move(tensor);
+  return {};
+}
+
+Status Machine::alloc_tensor_reg(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const std::int64_t offset, integer_in(registers, at.b));
+  GANTRY_TRY(TensorObject* const shape, tensor_in(registers, at.c));
+  Ref<TensorObject> tensor = heap_.tensor();
+  GANTRY_CHECK(read_extents(*shape, tensor->extents));
+  Object* const storage = registers[at.a].get();
+  if (storage == nullptr || storage->kind != ObjectKind::storage)
+    return invalid("register ", number_in_file(at.a), " has no storage").with_reason("REGISTER");
+  GANTRY_CHECK(place(*tensor, Ref(static_cast<StorageObject*>(storage)), offset, at.dtype));
+  registers[at.dst] = std::move(tensor);
+  return {};
+}
+
+Status Machine::alloc_tuple(const Instruction& at, ObjectKind kind, std::int64_t tag,
+                            AnyRef* registers) {
+  Ref<TupleObject> tuple = heap_.tuple(kind, tag, at.count);
+  for (const std::uint32_t reg : code_->program.registers_of(at)) {
+    if (!registers[reg])
+      return invalid("register ", number_in_file(reg), " has no value").with_reason("REGISTER");
+    tuple->fields.push_back(registers[reg]);
+  }
+  registers[at.dst] = std::move(tuple);
+  return {};
+}
+
+Status Machine::get_field(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TupleObject* const tuple, tuple_in(registers, at.a, ObjectKind::tuple));
+  if (static_cast<std::uint64_t>(at.value) >= tuple->fields.size()) {
+    return invalid("field ", at.value, " of a tuple, field count is ", tuple->fields.size())
+        .with_reason("REGISTER");
+  }
+  // The tuple may be released by this.
+  AnyRef field = tuple->fields[static_cast<std::size_t>(at.value)];
+  registers[at.dst] = std::move(field);
+  return {};
+}
+
+Status Machine::shape_of(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TensorObject* const tensor, tensor_in(registers, at.a));
+  const auto extents = gantry::shape_of(tensor->view);
+  const std::int64_t rank[] = {static_cast<std::int64_t>(extents.size())};
+  GANTRY_TRY(auto made, new_tensor(host_device(), dtypes::int64, rank));
+  std::ranges::copy(extents, static_cast<std::int64_t*>(made->view.data));
+  registers[at.dst] = std::move(made);
+  return {};
+}
+
+Status Machine::reshape(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(TensorObject* const tensor, tensor_in(registers, at.a));
+  GANTRY_TRY(TensorObject* const shape, tensor_in(registers, at.b));
+  Ref<TensorObject> made = heap_.tensor();
+  GANTRY_CHECK(read_extents(*shape, made->extents));
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(made->extents, tensor->view.dtype));
+  GANTRY_TRY(const std::uint64_t expected,
+             tensor_bytes(gantry::shape_of(tensor->view), tensor->view.dtype));
+  if (bytes != expected) {
+    return invalid(tensor_text(tensor->view), " as ", numbers_text(made->extents),
+                   ", which has another size")
+        .with_reason("REGISTER");
+  }
+  made->view = tensor->view;
+  made->view.ndim = static_cast<std::int32_t>(made->extents.size());
+  made->view.shape = made->extents.data();
+  made->storage = tensor->storage;
+  made->owner = tensor->owner;
+  made->is_constant = tensor->is_constant;
+  made->host_data = tensor->host_data;
+  registers[at.dst] = std::move(made);
+  return {};
+}
+
+Status Machine::copy_to_device(const Instruction& at, AnyRef* registers) {
+  GANTRY_TRY(const TensorObject* const tensor, tensor_in(registers, at.a));
+  if (!same_device(tensor->view.device, devices_[at.b])) {
+    return invalid("tensor is on ", device_text(tensor->view.device), ", expected ",
+                   device_text(devices_[at.b]))
+        .with_reason("REGISTER");
+  }
+  GANTRY_TRY(auto copy,
+             new_tensor(devices_[at.c], tensor->view.dtype, gantry::shape_of(tensor->view),
+                        code_->program.devices[at.c].scope));
+  GANTRY_CHECK(host_.tensor_copy(tensor->view, copy->view, &env_));
+  registers[at.dst] = std::move(copy);
+  return {};
+}
+
+namespace {
+
+// Of tuples in arguments and results.
+constexpr std::uint32_t max_nesting = 256;
+
+// Of one result: a tuple may contain another one several times, so a few instructions can make any
+// number.
+constexpr std::uint32_t max_exported = 65536;
+
+constexpr std::string_view kind_names[] = {"a tensor", "a storage", "a tuple", "a closure"};
+
+std::string found_text(const Object* object) {
+  return std::string(object == nullptr ? "nothing"
+                                       : kind_names[static_cast<std::size_t>(object->kind)]);
+}
+
+std::uint64_t element_count(std::span<const std::int64_t> extents) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : extents) count *= static_cast<std::uint64_t>(extent);
+  return count;
+}
+
+// Precondition: the tensor has strides.
+std::span<const std::int64_t> strides_of(const gantry_tensor& tensor) {
+  return {tensor.strides, static_cast<std::size_t>(tensor.ndim)};
+}
+
+// Reads a number of a width. A truth value is 0 or 1.
+template <class Number>
+std::int64_t number_at(const std::uint8_t* data) {
+  Number number;
+  std::memcpy(&number, data, sizeof number);
+  return static_cast<std::int64_t>(number);
+}
+
+bool is_integer(gantry_dtype dtype) {
+  const auto code = static_cast<TypeCode>(dtype.code);
+  const bool has_width = dtype.bits == 1 || dtype.bits == 8 || dtype.bits == 16 ||
+                         dtype.bits == 32 || dtype.bits == 64;
+  return dtype.lanes == 1 && has_width &&
+         (code == TypeCode::int_ || code == TypeCode::uint || code == TypeCode::bool_);
+}
+
+}  // namespace
+
+Result<TensorObject*> Machine::tensor_in(const AnyRef* registers, std::uint32_t reg) const {
+  Object* const object = registers[reg].get();
+  if (object != nullptr && object->kind == ObjectKind::tensor)
+    return static_cast<TensorObject*>(object);
+  return invalid("register ", number_in_file(reg), " has ", found_text(object),
+                 ", expected a tensor")
+      .with_reason("REGISTER");
+}
+
+Result<TupleObject*> Machine::tuple_in(const AnyRef* registers, std::uint32_t reg,
+                                       ObjectKind kind) const {
+  Object* const object = registers[reg].get();
+  if (object != nullptr && object->kind == kind) return static_cast<TupleObject*>(object);
+  return invalid("register ", number_in_file(reg), " has ", found_text(object), ", expected ",
+                 kind_names[static_cast<std::size_t>(kind)])
+      .with_reason("REGISTER");
+}
+
+Result<const std::uint8_t*> Machine::host_data(TensorObject& tensor, Ref<TensorObject>& copy) {
+  if (tensor.host_data != nullptr) return tensor.host_data;
+  const TensorObject* at = &tensor;
+  if (tensor.view.device.type != cpu_device_type) {
+    GANTRY_TRY(copy, new_tensor(host_device(), tensor.view.dtype, gantry::shape_of(tensor.view)));
+    GANTRY_CHECK(host_.tensor_copy(tensor.view, copy->view, &env_));
+    at = copy.get();
+  }
+  return static_cast<const std::uint8_t*>(at->view.data) + at->view.byte_offset;
+}
+
+Result<std::int64_t> Machine::integer_in(const AnyRef* registers, std::uint32_t reg) {
+  GANTRY_TRY(TensorObject* const tensor, tensor_in(registers, reg));
+  const gantry_dtype dtype = tensor->view.dtype;
+  if (!is_integer(dtype) || element_count(gantry::shape_of(tensor->view)) == 0) {
+    return invalid("register ", number_in_file(reg), " has ", tensor_text(tensor->view),
+                   ", expected an integer")
+        .with_reason("REGISTER");
+  }
+  Ref<TensorObject> copy;
+  GANTRY_TRY(const std::uint8_t* const data, host_data(*tensor, copy));
+  switch (dtype.bits) {
+    case 1:
+      return *data != 0 ? 1 : 0;
+    case 8:
+      return number_at<std::int8_t>(data);
+    case 16:
+      return number_at<std::int16_t>(data);
+    case 32:
+      return number_at<std::int32_t>(data);
+    default:
+      return number_at<std::int64_t>(data);
+  }
+}
+
+// A list of extents, or a scalar for no extents.
+Status Machine::read_extents(TensorObject& from, std::vector<std::int64_t>& extents) {
+  const gantry_tensor& view = from.view;
+  extents.clear();
+  if (view.ndim == 0) return {};
+  const bool is_list =
+      view.ndim == 1 && view.shape[0] <= max_array_dimensions &&
+      (same_dtype(view.dtype, dtypes::int64) || same_dtype(view.dtype, dtypes::int32));
+  if (!is_list) {
+    return invalid("shape is in ", tensor_text(view), ", expected int64 or int32 of at most ",
+                   max_array_dimensions, " extents")
+        .with_reason("REGISTER");
+  }
+  if (view.shape[0] == 0) return {};
+  Ref<TensorObject> copy;
+  GANTRY_TRY(const std::uint8_t* const data, host_data(from, copy));
+  for (std::int64_t i = 0; i < view.shape[0]; ++i) {
+    const std::int64_t extent = view.dtype.bits == 64 ? number_at<std::int64_t>(data + 8 * i)
+                                                      : number_at<std::int32_t>(data + 4 * i);
+    if (extent < 0)
+      return invalid("extent ", i, " is ", extent, ", minimum is 0").with_reason("REGISTER");
+    extents.push_back(extent);
+  }
+  return {};
+}
+
+Status Machine::place(TensorObject& tensor, Ref<StorageObject> storage, std::int64_t offset,
+                      gantry_dtype dtype) {
+  const Block& block = *storage->block;
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(tensor.extents, dtype));
+  const auto begin = static_cast<std::uint64_t>(offset);
+  if (offset < 0 || begin > block.size || bytes > block.size - begin) {
+    return invalid("tensor of ", bytes, " bytes at offset ", offset, " of a storage of ",
+                   block.size, " bytes")
+        .with_reason("STORAGE");
+  }
+  tensor.view = block.tensor;
+  tensor.view.ndim = static_cast<std::int32_t>(tensor.extents.size());
+  tensor.view.dtype = dtype;
+  tensor.view.shape = tensor.extents.data();
+  tensor.view.strides = nullptr;
+  // Compiled code accepts an offset only where it declares one.
+  if (block.is_opaque) {
+    tensor.view.byte_offset += begin;
+  } else {
+    tensor.view.data = static_cast<char*>(tensor.view.data) + begin;
+  }
+  tensor.storage = std::move(storage);
+  return {};
+}
+
+Result<Ref<TensorObject>> Machine::new_tensor(gantry_device_id device, gantry_dtype dtype,
+                                              std::span<const std::int64_t> extents,
+                                              std::string_view scope) {
+  Ref<TensorObject> tensor = heap_.tensor();
+  tensor->extents.assign(extents.begin(), extents.end());
+  const bool is_plain = scope.empty() || scope == "global";
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(extents, dtype));
+  auto block = is_plain ? blocks_->take(device, bytes, stream_of(device))
+                        : blocks_->take_scoped(device, scope, extents, dtype, stream_of(device));
+  if (!block.ok()) return std::move(block).failure();
+  GANTRY_CHECK(place(*tensor, heap_.storage(std::move(*block)), 0, dtype));
+  return tensor;
+}
+
+Result<Ref<TensorObject>> Machine::new_number(std::int64_t number, gantry_dtype dtype) {
+  const std::int64_t one[] = {1};
+  GANTRY_TRY(auto tensor, new_tensor(host_device(), dtype, one));
+  std::memcpy(tensor->view.data, &number, dtype.bits / 8);
+  return tensor;
+}
+
+Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_tensor& tensor,
+                                      gantry_device_id device) {
+  if (!is_compact(tensor)) {
+    return invalid("tensor ", tensor_text(tensor), " has strides ",
+                   numbers_text(strides_of(tensor)), ", expected dense rows")
+        .with_reason("ARGUMENT");
+  }
+  Ref<TensorObject> made = heap_.tensor();
+  const bool is_cpu = device.type == cpu_device_type;
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  const bool fits = same_device(tensor.device, device) &&
+                    (is_cpu ? is_aligned_in_place(address) : tensor.byte_offset == 0);
+  if (!fits) {
+    GANTRY_TRY(auto copy, new_tensor(device, tensor.dtype, gantry::shape_of(tensor)));
+    GANTRY_CHECK(host_.tensor_copy(tensor, copy->view, &env_));
+    return AnyRef(std::move(copy));
+  }
+  made->view = tensor;
+  made->view.strides = nullptr;
+  if (is_cpu) {
+    made->view.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+    made->view.byte_offset = 0;
+  }
+  if (value.kind == GANTRY_TENSOR) {
+    GANTRY_TRY(made->owner, host_.keep(value));
+  }
+  return AnyRef(std::move(made));
+}
+
+Result<AnyRef> Machine::import_value(const gantry_value& value, gantry_device_id device,
+                                     std::uint32_t depth) {
+  if (const gantry_tensor* const tensor = gantry_value_tensor(&value))
+    return import_tensor(value, *tensor, device);
+  if (value.kind != GANTRY_ARRAY || depth == max_nesting) {
+    return invalid("value is ",
+                   value.kind == GANTRY_ARRAY ? "nested too deeply" : kind_text(value.kind),
+                   ", expected a tensor or arrays of tensors, nested ", max_nesting, " times")
+        .with_reason("ARGUMENT_KIND");
+  }
+  GANTRY_TRY(const auto items, host_.items(value.object));
+  Ref<TupleObject> tuple = heap_.tuple(ObjectKind::tuple, 0, items.size());
+  for (const gantry_value& item : items) {
+    GANTRY_TRY(AnyRef field, import_value(item, device, depth + 1));
+    tuple->fields.push_back(std::move(field));
+  }
+  return AnyRef(std::move(tuple));
+}
+
+Result<Value> Machine::export_copy(TensorObject& tensor) {
+  if (!tensor.copy) {
+    GANTRY_TRY(auto copy,
+               new_tensor(tensor.view.device, tensor.view.dtype, gantry::shape_of(tensor.view)));
+    GANTRY_CHECK(host_.tensor_copy(tensor.view, copy->view, &env_));
+    copied_.emplace_back(&tensor);
+    tensor.copy = std::move(copy);
+  }
+  return export_tensor(*tensor.copy);
+}
+
+void Machine::drop_copies() {
+  for (const Ref<TensorObject>& tensor : copied_) tensor->copy = {};
+  copied_.clear();
+}
+
+// A view of a block that the caller of an earlier run has released is used again.
+Result<Value> Machine::export_tensor(TensorObject& tensor) {
+  const gantry_tensor& view = tensor.view;
+  const auto is_same = [&](const gantry_tensor& other) {
+    return other.data == view.data && other.byte_offset == view.byte_offset &&
+           same_dtype(other.dtype, view.dtype) &&
+           std::ranges::equal(gantry::shape_of(other), gantry::shape_of(view));
+  };
+  if (tensor.storage) {
+    Block& block = *tensor.storage->block;
+    if (block.exported.object() != nullptr && is_same(*block.exported.tensor()))
+      return block.exported;
+    GANTRY_TRY(block.exported, host_.tensor_view(view, block.memory.object()));
+    return block.exported;
+  }
+  // A caller may write its results, and a tensor by reference need not outlive the call.
+  if (tensor.is_constant || tensor.owner.object() == nullptr) return export_copy(tensor);
+  if (is_same(*tensor.owner.tensor())) return tensor.owner;
+  return host_.tensor_view(view, tensor.owner.object());
+}
+
+Result<Value> Machine::export_value(Object* object, std::uint32_t depth) {
+  if (++exported_ > max_exported) {
+    return exhausted("the result has more than ", max_exported, " items, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  if (object != nullptr && object->kind == ObjectKind::tensor)
+    return export_tensor(static_cast<TensorObject&>(*object));
+  if (object == nullptr || object->kind != ObjectKind::tuple) {
+    return invalid("value is ", found_text(object), ", expected a tensor or a tuple of them")
+        .with_reason("REGISTER");
+  }
+  if (depth == max_nesting) {
+    return exhausted("tuples are nested more than ", max_nesting, " times, the limit")
+        .with_reason("VM_DEPTH");
+  }
+  const std::vector<AnyRef>& fields = static_cast<TupleObject*>(object)->fields;
+  std::vector<Value> items;
+  items.reserve(fields.size());
+  for (const AnyRef& field : fields) {
+    GANTRY_TRY(Value item, export_value(field.get(), depth + 1));
+    items.push_back(std::move(item));
+  }
+  return host_.array(items);
+}
+
+void Machine::find_stretches() {
+  batches_ = host_.extension<gantry_batch>(GANTRY_BATCH_1);
+  trace_ = host_.extension<gantry_trace>(GANTRY_TRACE_1);
+  const Program& program = code_->program;
+  stretches_.clear();
+  stretch_at_.assign(program.instructions.size(), 0);
+  if (batches_ == nullptr) return;
+  std::vector<bool> is_entered(program.instructions.size(), false);
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.opcode == Opcode::jump || instruction.opcode == Opcode::branch)
+      is_entered[instruction.c] = true;
+    if (instruction.opcode == Opcode::branch) is_entered[instruction.first] = true;
+  }
+  const auto is_call = [&](std::uint32_t i) {
+    return program.instructions[i].opcode == Opcode::invoke_packed;
+  };
+  for (const FunctionCode& function : program.functions) {
+    for (std::uint32_t first = function.begin; first < function.end;) {
+      std::uint32_t end = first + 1;
+      while (end < function.end && is_call(first) && is_call(end) && !is_entered[end]) ++end;
+      if (end - first > 1) {
+        stretches_.push_back({first, end, {}, {}, {}, {}});
+        stretch_at_[first] = static_cast<std::uint32_t>(stretches_.size());
+      }
+      first = end;
+    }
+  }
+}
+
+Status Machine::prepare(Stretch& stretch, gantry_device_id device) {
+  const Program& program = code_->program;
+  const std::span calls(program.instructions.data() + stretch.first, stretch.end - stretch.first);
+  stretch.arguments.clear();
+  stretch.arguments.reserve(stretch.cells.size());
+  for (gantry_tensor& cell : stretch.cells) stretch.arguments.push_back(tensor_ref_value(&cell));
+  std::vector<gantry_batch_call> prepared;
+  const gantry_value* arguments = stretch.arguments.data();
+  for (const Instruction& call : calls) {
+    prepared.push_back(
+        {packed_[call.a].get(), arguments, static_cast<std::int32_t>(call.count), 0, device});
+    arguments += call.count;
+  }
+  gantry_object* batch = nullptr;
+  StatusBuffer status;
+  if (const gantry_code code =
+          batches_->prepare(host_.table(), prepared.data(), prepared.size(), &batch, status.get()))
+    return status.error(code, "prepare of gantry.batch/1");
+  stretch.batch = ObjectRef::adopt(batch);
+  stretch.device = device;
+  return {};
+}
+
+bool Machine::fill_cells(Stretch& stretch, const AnyRef* registers,
+                         gantry_device_id& device) const {
+  const Program& program = code_->program;
+  std::size_t filled = 0;
+  for (std::uint32_t i = stretch.first; i < stretch.end; ++i) {
+    const Instruction& call = program.instructions[i];
+    if (call.count == 0) return false;
+    for (const std::uint32_t reg : program.registers_of(call)) {
+      const Object* const object = registers[reg].get();
+      if (object == nullptr || object->kind != ObjectKind::tensor) return false;
+      stretch.cells[filled++] = static_cast<const TensorObject*>(object)->view;
+    }
+    const gantry_tensor& last = stretch.cells[filled - 1];
+    if (i == stretch.first) device = last.device;
+    const bool is_empty = call.b == 1 && std::ranges::count(gantry::shape_of(last), 0) != 0;
+    if (is_empty || !same_device(last.device, device)) return false;
+  }
+  return true;
+}
+
+Result<bool> Machine::run_stretch(const Instruction*& at, const AnyRef* registers) {
+  // The host's spans of calls have the names of kernels.
+  if (trace_ != nullptr && trace_->span_begin(host_.table()) >= 0) return false;
+  const Program& program = code_->program;
+  const auto index = static_cast<std::size_t>(at - program.instructions.data());
+  Stretch& stretch = stretches_[stretch_at_[index] - 1];
+  if (stretch.cells.empty()) {
+    std::size_t count = 0;
+    for (std::uint32_t i = stretch.first; i < stretch.end; ++i)
+      count += program.instructions[i].count;
+    stretch.cells.resize(count);
+  }
+  gantry_device_id device{};
+  if (!fill_cells(stretch, registers, device)) return false;
+  if (!stretch.batch || !same_device(stretch.device, device))
+    GANTRY_CHECK(prepare(stretch, device));
+  std::uint64_t failed = GANTRY_NO_CALL;
+  const gantry_code code =
+      batches_->run(host_.table(), stretch.batch.get(), &env_, &failed, status_to_write_);
+  if (code != GANTRY_OK) [[unlikely]] {
+    if (failed < stretch.end - stretch.first) at += failed;
+    return status_.error(code, code_->program.packed_functions[at->a]);
+  }
+  at += stretch.end - stretch.first;
+  return true;
 }
 
 }  // namespace gantry::relay

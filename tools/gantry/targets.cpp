@@ -1,27 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/json_document.hpp"
+#include "core/base/text.hpp"
+#include "core/generator/generators.hpp"
+#include "core/runtime/installed_plugins.hpp"
+#include "core/target/target.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
-#include "tools/gantry/target_devices.hpp"
-
-#include "core/base/text.hpp"
-#include "core/generator/generators.hpp"
-#include "core/target/target.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/runtime.hpp>
 
 #include <unistd.h>
-
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
+
+// The devices of this host for compilation targets: drivers are started when a device is first read.
+class TargetDevices {
+ public:
+  // globals  [in]   of the runtime
+  // limit    [in]   time for each driver
+  TargetDevices(Runtime runtime, Globals globals, std::chrono::milliseconds limit)
+      : runtime_(std::move(runtime)), globals_(std::move(globals)), limit_(limit) {}
+
+  // returns  the failures of exclude_failing_drivers()
+  // costs    the first call starts every driver: up to seconds
+  Result<std::vector<DeviceInfo>> all();
+  // The function for parse_target(). Borrows this object.
+  //
+  // returns  not_found: no such device, with the number of devices and the errors of plugins
+  DeviceAttributes attributes();
+  // Errors of plugins since the first call.
+  const std::vector<Message>& problems() const { return problems_; }
+
+ private:
+  Runtime runtime_;
+  Globals globals_;
+  std::chrono::milliseconds limit_;
+  std::optional<std::vector<DeviceInfo>> devices_;
+  std::vector<Message> problems_;
+};
+
+Result<std::vector<DeviceInfo>> TargetDevices::all() {
+  if (!devices_) {
+    GANTRY_TRY(problems_, exclude_failing_drivers(InstalledPlugins(runtime_), globals_, limit_));
+    devices_ = runtime_.devices(problems_);
+  }
+  return *devices_;
+}
+
+DeviceAttributes TargetDevices::attributes() {
+  return [this](std::string_view device, std::int64_t index,
+                std::string_view attribute) -> Result<std::optional<std::string>> {
+    GANTRY_TRY(const std::vector<DeviceInfo> devices, all());
+    const auto found = std::ranges::find_if(devices, [&](const DeviceInfo& info) {
+      return info.name == device && info.index == index;
+    });
+    if (found == devices.end()) {
+      const auto count = std::ranges::count(devices, device, &DeviceInfo::name);
+      Error error =
+          not_found("device ", device, ':', index, " of from_device not found; this host has ",
+                    count, count == 1 ? " device " : " devices ", quoted(device));
+      for (const Message& problem : problems_) error.at(problem);
+      return error;
+    }
+    const auto value = std::ranges::find(found->attributes, attribute,
+                                         &std::pair<std::string, std::string>::first);
+    if (value == found->attributes.end()) return std::optional<std::string>();
+    return std::optional<std::string>(value->second);
+  };
+}
 
 struct ListedGenerator {
   GeneratorEntry entry;
