@@ -8,9 +8,9 @@
 #pragma once
 
 #include "core/base/mapped_file.hpp"
+#include "core/base/pin.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
-#include "core/module/pin.hpp"
 #include "core/tensor/object.hpp"
 
 #include <gantry/result.hpp>

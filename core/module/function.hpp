@@ -3,7 +3,7 @@
 // Packed functions as objects.
 #pragma once
 
-#include "core/module/pin.hpp"
+#include "core/base/pin.hpp"
 #include "core/tensor/object.hpp"
 
 #include <gantry/module.h>

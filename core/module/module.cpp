@@ -3,7 +3,9 @@
 
 #include "core/base/call_destroy.hpp"
 #include "core/base/process_end.hpp"
+#include "core/format/stream_sink.hpp"
 
+#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 #include <new>
@@ -104,6 +106,18 @@ Status bind(ModuleNode& node, const gantry_module& target, std::string_view plug
   node.self = target.self;
   node.table.store(target.table, std::memory_order_release);
   return {};
+}
+
+Status save_payload(const ModuleNode& module, dmlc::Stream& out, std::uint64_t position) {
+  const gantry_module_table* const table = module.table.load();
+  if (table == nullptr)
+    return unsupported(location_of(module), " has no plugin that could save it");
+  const StreamSink sink(out, position);
+  StatusBuffer status;
+  const gantry_code code = status.call(
+      [&](gantry_status* failure) { return table->save_binary(module.self, sink.raw(), failure); });
+  if (code == GANTRY_OK) return {};
+  return status.error(code, "save_binary").at("while saving ", described(module));
 }
 
 }  // namespace gantry

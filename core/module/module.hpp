@@ -16,6 +16,8 @@
 #include <gantry/module.h>
 #include <gantry/result.hpp>
 
+#include <dmlc/io.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -93,5 +95,12 @@ std::string described(const ModuleNode& node);
 // True if functions of the node's table may be called. Those of plugins may not be called while the
 // process ends.
 bool may_call(const ModuleNode& node);
+
+// Writes what a module's save_binary writes.
+//
+// position [in]   offset of the payload's first byte in the file
+// returns  unsupported  the module has no plugin, or its plugin cannot save it
+//          the error of the plugin
+Status save_payload(const ModuleNode& module, dmlc::Stream& out, std::uint64_t position = 0);
 
 }  // namespace gantry

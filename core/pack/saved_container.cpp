@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/saved_container.hpp"
 
-#include "core/module/stream_sink.hpp"
 #include "core/pack/carrying_stream.hpp"
 
-#include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 
 namespace gantry {
 
-Result<ContainerForm> form_of(const Container& container) {
-  if (container.layout == ContainerLayout::two) return ContainerForm::g5;
+Result<Generation> form_of(const Container& container) {
+  if (container.layout == ContainerLayout::two) return Generation::g5;
   switch (container.facts.generation) {
     case Generation::g1:
-      return ContainerForm::g1;
     case Generation::g2:
-      return ContainerForm::g2;
     case Generation::g3:
-    case Generation::g3x:
-      return ContainerForm::g3;
     case Generation::g4:
-      return ContainerForm::g4;
+      return container.facts.generation;
+    case Generation::g3x:
+      return Generation::g3;
     default:
       break;
   }
@@ -50,19 +46,6 @@ Result<std::vector<ContainerModule>> listed_modules(const Container& container,
     };
   }
   return modules;
-}
-
-Status save_payload(const ModuleNode& module, Pieces& out) {
-  const gantry_module_table* const table = module.table.load();
-  if (table == nullptr)
-    return unsupported(location_of(module), " has no plugin that could save it");
-  CarryingStream stream(module.artifact->file, out);
-  const StreamSink sink(stream, out.offset());
-  StatusBuffer status;
-  const gantry_code code = status.call(
-      [&](gantry_status* failure) { return table->save_binary(module.self, sink.raw(), failure); });
-  if (code == GANTRY_OK) return {};
-  return status.error(code, "save_binary").at("while saving ", described(module));
 }
 
 }  // namespace gantry

@@ -4,11 +4,10 @@
 //
 //     Container, mapped file -> listed_modules() -> write_listed_container() -> the same bytes
 //
-// A payload is carried through as a range of the file, or is what its module's save_binary writes.
+// A payload is carried through as a range of the file.
 #pragma once
 
 #include "core/format/container.hpp"
-#include "core/module/module.hpp"
 #include "core/pack/container.hpp"
 
 namespace gantry {
@@ -17,7 +16,7 @@ namespace gantry {
 // release after them. A bare container of layout one is reported as G1, G2 or G3.
 //
 // returns  unsupported: there is no container, or its generation is G0, which no release wrote
-Result<ContainerForm> form_of(const Container& container);
+Result<Generation> form_of(const Container& container);
 
 // Returns the modules of a container: module i is entry i, with the imports of the tree.
 //
@@ -26,11 +25,5 @@ Result<ContainerForm> form_of(const Container& container);
 // lifetime the payloads keep `file`; the type keys are copied
 Result<std::vector<ContainerModule>> listed_modules(const Container& container,
                                                     const std::shared_ptr<const MappedFile>& file);
-
-// Appends what a module's save_binary writes. Bytes in the module's file are not copied.
-//
-// returns  unsupported  the module has no plugin, or its plugin cannot save it
-//          the error of the plugin
-Status save_payload(const ModuleNode& module, Pieces& out);
 
 }  // namespace gantry

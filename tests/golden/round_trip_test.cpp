@@ -4,6 +4,7 @@
 // every payload that a plugin of this build serves written by the plugin's save_binary. The bytes
 // must be those that TVM wrote.
 #include "core/module/module_graph.hpp"
+#include "core/pack/carrying_stream.hpp"
 #include "core/pack/saved_container.hpp"
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/files.hpp"
@@ -119,7 +120,10 @@ TEST_P(RoundTrip, SavedByThePluginsGivesTheSameBytes) {
   for (ModuleNode* node : reachable(*reinterpret_cast<ModuleNode*>(root->get()))) {
     ContainerModule& module = modules[node->index];
     if (module.type_key.empty()) continue;
-    module.write_payload = [node](Pieces& out) { return save_payload(*node, out); };
+    module.write_payload = [node](Pieces& out) {
+      CarryingStream stream(node->artifact->file, out);
+      return save_payload(*node, stream, out.offset());
+    };
   }
 
   const Result<Pieces> written = read.write(modules);

@@ -2,12 +2,16 @@
 #include "core/module/module.hpp"
 
 #include "core/module/unbound.hpp"
+#include "tests/support/artifact.hpp"
 #include "tests/unit/module/fake_module.hpp"
+
+#include <gantry/dmlc_stream.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 namespace gantry {
@@ -219,6 +223,77 @@ TEST(Module, IsDescribedWithoutAPluginIfItHasNone) {
   EXPECT_EQ(described(*node), "entry 1 \"cuda\" of model.so");
   ASSERT_TRUE(bind(*node, {new test::FakeModule, test::fake_module_table()}, "acme.npu").ok());
   EXPECT_EQ(described(*node), "entry 1 \"cuda\" of model.so (plugin acme.npu)");
+}
+
+class MemoryStream : public OutputStream {
+ public:
+  std::string text;
+
+ protected:
+  void put(std::span<const std::uint8_t> bytes) override {
+    text.append(bytes.begin(), bytes.end());
+  }
+};
+
+// Writes two pieces; returns the sink's code after a failure.
+gantry_code save_two(void* self, const gantry_sink* sink, gantry_status* status) {
+  if (self == nullptr) return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "out of memory");
+  for (const char* piece : {"pay", "load"}) {
+    const gantry_code code = sink->write(sink->self, piece, std::strlen(piece), status);
+    if (code != GANTRY_OK) return code;
+  }
+  return GANTRY_OK;
+}
+
+void destroy_nothing(void*) {}
+
+// A module of "model.so" whose table has save_binary.
+Ref<ModuleNode> saved_module(void* self) {
+  static const gantry_module_table table = [] {
+    gantry_module_table made{};
+    made.struct_size = sizeof made;
+    made.destroy = destroy_nothing;
+    made.save_binary = save_two;
+    return made;
+  }();
+  Ref<ModuleNode> node = test::node_of(test::artifact_of({"acme.npu"}), 0);
+  EXPECT_TRUE(bind(*node, {self, &table}, "acme.plugin").ok());
+  return node;
+}
+
+TEST(SavedPayload, IsWhatTheModuleWrites) {
+  int self = 0;
+  const Ref<ModuleNode> module = saved_module(&self);
+  MemoryStream out;
+
+  const Status saved = save_payload(*module, out);
+
+  ASSERT_TRUE(saved.ok()) << saved.error().message;
+  EXPECT_EQ(out.text, "payload");
+}
+
+TEST(SavedPayload, ThatCannotBeWrittenNamesModuleAndPlugin) {
+  const Ref<ModuleNode> module = saved_module(nullptr);
+  MemoryStream out;
+
+  const Status saved = save_payload(*module, out);
+
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().code, Code::exhausted);
+  EXPECT_EQ(saved.error().message,
+            "out of memory\n  while saving entry 0 \"acme.npu\" of model.so (plugin acme.plugin)");
+}
+
+TEST(SavedPayload, NeedsAPlugin) {
+  const Ref<ModuleNode> module = test::node_of(test::artifact_of({"acme.npu"}), 0);
+  MemoryStream out;
+
+  const Status saved = save_payload(*module, out);
+
+  ASSERT_FALSE(saved.ok());
+  EXPECT_EQ(saved.error().code, Code::unsupported);
+  EXPECT_EQ(saved.error().message,
+            "entry 0 \"acme.npu\" of model.so has no plugin that could save it");
 }
 
 }  // namespace

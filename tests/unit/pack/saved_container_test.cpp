@@ -2,7 +2,6 @@
 #include "core/pack/saved_container.hpp"
 
 #include "core/pack/carrying_stream.hpp"
-#include "tests/support/artifact.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/pack/bytes_of.hpp"
@@ -43,7 +42,7 @@ Words example(const std::vector<std::uint8_t>& bytes) { return Words().bytes(byt
 struct Generated {
   std::string name;
   Words bytes;
-  ContainerForm form;
+  Generation form;
 };
 
 class SavedContainerOf : public SavedContainer, public ::testing::WithParamInterface<Generated> {};
@@ -58,9 +57,9 @@ TEST_P(SavedContainerOf, HasTheSameBytes) {
 INSTANTIATE_TEST_SUITE_P(
     Generation, SavedContainerOf,
     ::testing::Values(
-        Generated{"G1", test::container_g1(), ContainerForm::g1},
-        Generated{"G1WithoutImports", Words().u64(8).u64(0), ContainerForm::g1},
-        Generated{"G2", test::container_g2(), ContainerForm::g2},
+        Generated{"G1", test::container_g1(), Generation::g1},
+        Generated{"G1WithoutImports", Words().u64(8).u64(0), Generation::g1},
+        Generated{"G2", test::container_g2(), Generation::g2},
         // children in the order of import, one twice; the numbering of no exporter
         Generated{"G2Unordered",
                   test::layout_one(4,
@@ -72,23 +71,23 @@ INSTANTIATE_TEST_SUITE_P(
                                        .str("VMExecutable")
                                        .str("b"),
                                    {0, 3, 3, 4, 4}, {3, 2, 3, 1}),
-                  ContainerForm::g2},
-        Generated{"G3", example(test::example_g3()), ContainerForm::g3},
+                  Generation::g2},
+        Generated{"G3", example(test::example_g3()), Generation::g3},
         // no module imports module 2
         Generated{
             "G3Unreachable",
             test::layout_one(
                 3, Words().str("_lib").str("VMExecutable").str("a").str("VMExecutable").str("b"),
                 {0, 1, 1, 1}, {1}),
-            ContainerForm::g3},
-        Generated{"G5", example(test::example_g5()), ContainerForm::g5}),
+            Generation::g3},
+        Generated{"G5", example(test::example_g5()), Generation::g5}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(SavedContainer, HasTheFormOfTheReleaseAfterADevelopmentBuild) {
   Container container = read(example(test::example_g3()));
 
-  for (const auto& [generation, form] : {std::pair(Generation::g3x, ContainerForm::g3),
-                                         std::pair(Generation::g4, ContainerForm::g4)}) {
+  for (const auto& [generation, form] :
+       {std::pair(Generation::g3x, Generation::g3), std::pair(Generation::g4, Generation::g4)}) {
     container.facts.generation = generation;
     EXPECT_EQ(form_of(container).value(), form);
   }
@@ -150,67 +149,6 @@ TEST(CarryingStream, WithoutAFileCopiesAllBytes) {
   CarryingStream(nullptr, out).write(bytes);
 
   EXPECT_EQ(out.memory_bytes(), 4096u);
-}
-
-// Writes two pieces; returns the sink's code after a failure.
-gantry_code save_two(void* self, const gantry_sink* sink, gantry_status* status) {
-  if (self == nullptr) return gantry_fail(status, GANTRY_EXHAUSTED, "MEMORY", "out of memory");
-  for (const char* piece : {"pay", "load"}) {
-    const gantry_code code = sink->write(sink->self, piece, std::strlen(piece), status);
-    if (code != GANTRY_OK) return code;
-  }
-  return GANTRY_OK;
-}
-
-void destroy_nothing(void*) {}
-
-// A module of "model.so" whose table has save_binary.
-Ref<ModuleNode> saved_module(void* self) {
-  static const gantry_module_table table = [] {
-    gantry_module_table made{};
-    made.struct_size = sizeof made;
-    made.destroy = destroy_nothing;
-    made.save_binary = save_two;
-    return made;
-  }();
-  Ref<ModuleNode> node = test::node_of(test::artifact_of({"acme.npu"}), 0);
-  EXPECT_TRUE(bind(*node, {self, &table}, "acme.plugin").ok());
-  return node;
-}
-
-TEST(SavedPayload, IsWhatTheModuleWrites) {
-  int self = 0;
-  const Ref<ModuleNode> module = saved_module(&self);
-  Pieces out;
-
-  const Status saved = save_payload(*module, out);
-
-  ASSERT_TRUE(saved.ok()) << saved.error().message;
-  EXPECT_THAT(bytes_of(out), ElementsAre('p', 'a', 'y', 'l', 'o', 'a', 'd'));
-}
-
-TEST(SavedPayload, ThatCannotBeWrittenNamesModuleAndPlugin) {
-  const Ref<ModuleNode> module = saved_module(nullptr);
-  Pieces out;
-
-  const Status saved = save_payload(*module, out);
-
-  ASSERT_FALSE(saved.ok());
-  EXPECT_EQ(saved.error().code, Code::exhausted);
-  EXPECT_EQ(saved.error().message,
-            "out of memory\n  while saving entry 0 \"acme.npu\" of model.so (plugin acme.plugin)");
-}
-
-TEST(SavedPayload, NeedsAPlugin) {
-  const Ref<ModuleNode> module = test::node_of(test::artifact_of({"acme.npu"}), 0);
-  Pieces out;
-
-  const Status saved = save_payload(*module, out);
-
-  ASSERT_FALSE(saved.ok());
-  EXPECT_EQ(saved.error().code, Code::unsupported);
-  EXPECT_EQ(saved.error().message,
-            "entry 0 \"acme.npu\" of model.so has no plugin that could save it");
 }
 
 }  // namespace

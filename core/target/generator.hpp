@@ -4,7 +4,7 @@
 // calls both.
 #pragma once
 
-#include "core/module/pin.hpp"
+#include "core/base/pin.hpp"
 
 #include <gantry/generator.h>
 
