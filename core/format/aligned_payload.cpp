@@ -3,6 +3,7 @@
 
 #include "core/format/aligned_output.hpp"
 #include "core/format/relay_code.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_details.hpp"
 
 #include <bit>

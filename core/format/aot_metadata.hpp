@@ -35,8 +35,6 @@ namespace gantry {
 
 // The function that returns the address of the structs.
 constexpr char aot_metadata_function[] = "get_c_metadata";
-constexpr std::string_view aot_factory_key = "AotExecutorFactory";
-constexpr std::string_view aot_metadata_key = "metadata_module";
 
 // Names view the image.
 struct AotTensor {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/array_list.hpp"
 
+#include "core/format/type_key.hpp"
+
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -10,13 +12,9 @@
 namespace gantry {
 namespace {
 
-constexpr ArrayListForm array_list_forms[] = {
-    {"GraphExecutorFactory", true, true, false},
-    {"GraphRuntimeFactory", true, true, false},
-    {"AotExecutorFactory", false, true, false},
-    {"const_loader", false, false, true},
-    {"metadata", false, false, true},
-};
+constexpr ArrayListForm graph_arrays{true, true, false};
+constexpr ArrayListForm aot_arrays{false, true, false};
+constexpr ArrayListForm constant_arrays{false, false, true};
 
 template <class... Parts>
 Failure refuse_list(std::uint64_t at, const Parts&... parts) {
@@ -68,8 +66,16 @@ Status check_users(ByteReader& in) {
 }  // namespace
 
 const ArrayListForm* array_list_form(std::string_view type_key) {
-  const auto* const found = std::ranges::find(array_list_forms, type_key, &ArrayListForm::key);
-  return found != std::end(array_list_forms) ? found : nullptr;
+  switch (content_of(type_key)) {
+    case PayloadContent::graph:
+      return &graph_arrays;
+    case PayloadContent::ahead_of_time:
+      return &aot_arrays;
+    case PayloadContent::constants:
+      return &constant_arrays;
+    default:
+      return nullptr;
+  }
 }
 
 Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form) {

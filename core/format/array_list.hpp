@@ -24,9 +24,8 @@
 
 namespace gantry {
 
-// A type key, and what differs between them.
+// What differs between the type keys that have such a list.
 struct ArrayListForm {
-  std::string_view key;
   bool has_graph;
   // The names follow their number; else the arrays do.
   bool has_count_first;

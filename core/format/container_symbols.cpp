@@ -73,16 +73,15 @@ void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
     is_prefixed = is_prefixed || has_function_prefix(symbol);
   }
   if (out.family == Family::ffi || out.family == Family::ffi_first) {
-    out.dialect = Dialect::ffi;
+    out.dialect = is_prefixed ? Dialect::ffi : Dialect::ffi_0_21;
     out.dialect_symbol = symbols[*out.blob].name;
     out.writer = out.family == Family::ffi ? since_v0_22 : only_v0_21;
   } else if (best != end(ffi_names)) {
-    out.dialect = Dialect::ffi;
+    out.dialect = is_prefixed ? Dialect::ffi : Dialect::ffi_0_21;
     out.writer = best->writer;
   } else if (is_packed) {
     out.dialect = Dialect::packed;
   }
-  out.is_first_ffi = out.dialect == Dialect::ffi && !is_prefixed;
 }
 
 }  // namespace
@@ -151,23 +150,24 @@ ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) 
   facts.dialect = symbols.dialect;
   facts.dialect_symbol = symbols.dialect_symbol;
   facts.writer = symbols.writer;
-  facts.is_first_ffi = symbols.is_first_ffi;
-  const bool is_ffi = facts.dialect == Dialect::ffi;
+  const bool has_ffi_code = is_ffi(facts.dialect);
   if (layout == ContainerLayout::two) {
     const bool is_first = symbols.family == Family::ffi_first;
     facts.set_generation(is_first ? Generation::g4x : Generation::g5);
-    facts.dialect = Dialect::ffi;
+    if (!has_ffi_code) facts.dialect = Dialect::ffi;
     facts.argument_tags = Tags::yes;
     facts.numbering = Numbering::ffi;
   } else if (symbols.family == Family::ffi_first) {
     facts.set_generation(Generation::g4);
     facts.numbering = Numbering::ffi_0_21;
   } else if (layout == ContainerLayout::one) {
-    facts.set_generation(symbols.size ? Generation::g0 : is_ffi ? Generation::g3x : Generation::g3);
+    facts.set_generation(symbols.size   ? Generation::g0
+                         : has_ffi_code ? Generation::g3x
+                                        : Generation::g3);
     // A bare container may also be of G4.
     if (symbols.family == Family::legacy) {
       facts.argument_tags = Tags::no;
-      facts.numbering = is_ffi ? Numbering::unknown : Numbering::packed;
+      facts.numbering = has_ffi_code ? Numbering::unknown : Numbering::packed;
       facts.has_private_float_codes = true;
     }
   }

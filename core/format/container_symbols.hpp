@@ -45,7 +45,6 @@ struct ContainerSymbols {
   Dialect dialect = Dialect::unknown;
   std::string_view dialect_symbol;
   std::string_view writer;
-  bool is_first_ffi = false;
   // one for each other container in the file
   std::vector<Message> warnings;
 };

@@ -28,7 +28,7 @@ struct PayloadDetails {
 //   constants       constants: {dtype, shape, bytes}; symbols
 //   JSON runtimes   symbol; constants; graph_json bytes; nodes: {name, op, inputs, outputs}
 //   VMs             version; functions; constants; fillers: indices of constants
-//   any bytes       for a field `data` also data_format, if it is detected (data_format.hpp)
+//   any bytes       for a field `data` also data_format, if it is detected
 PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
                                 const PayloadLayouts& layouts);
 

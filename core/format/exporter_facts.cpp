@@ -14,7 +14,7 @@ std::string_view name_of(Generation generation) {
 }
 
 std::string_view name_of(Dialect dialect) {
-  constexpr std::string_view names[] = {"packed", "ffi", "unknown"};
+  constexpr std::string_view names[] = {"packed", "ffi", "ffi", "unknown"};
   return names[static_cast<std::size_t>(dialect)];
 }
 

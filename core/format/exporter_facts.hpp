@@ -17,8 +17,18 @@ enum class Generation : std::uint8_t { none, g0, g1, g2, g3, g3x, g4, g4x, g5, u
 std::string_view name_of(Generation generation);
 
 // The calling convention of compiled host code: TVMValue and type codes, or TVMFFIAny.
-enum class Dialect : std::uint8_t { packed, ffi, unknown };
-// "packed", "ffi", "unknown"
+enum class Dialect : std::uint8_t {
+  packed,
+  // v0.21: functions have no prefix, and objects a header of 16 bytes and other numbers
+  ffi_0_21,
+  // v0.22 and later
+  ffi,
+  unknown,
+};
+constexpr bool is_ffi(Dialect dialect) {
+  return dialect == Dialect::ffi_0_21 || dialect == Dialect::ffi;
+}
+// "packed", "ffi" of both, "unknown"
 std::string_view name_of(Dialect dialect);
 
 // The module whose imports host code searches for a function.
@@ -50,9 +60,6 @@ struct ExporterFacts {
   // files, "TVM 0.22 or newer". For messages.
   std::string_view dialect_symbol;
   std::string_view writer;
-  // Host code of v0.21: its functions have no prefix, and its objects a header of 16 bytes and other
-  // numbers than those of v0.22 and later.
-  bool is_first_ffi = false;
   ArgumentTags argument_tags = ArgumentTags::unknown;
   Numbering numbering = Numbering::unknown;
   // dtype codes 6 to 8 are the float8 and float4 types of v0.14 to v0.20

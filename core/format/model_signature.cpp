@@ -2,6 +2,7 @@
 #include "core/format/model_signature.hpp"
 
 #include "core/format/graph_json.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/byte_reader.hpp>
 

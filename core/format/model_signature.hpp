@@ -16,10 +16,6 @@
 
 namespace gantry {
 
-// The type keys of graph factories; the second one is of TVM 0.7.
-constexpr std::string_view graph_factory_key = "GraphExecutorFactory";
-constexpr std::string_view old_graph_factory_key = "GraphRuntimeFactory";
-
 struct SignatureTensor {
   std::string name;
   gantry_dtype dtype{};

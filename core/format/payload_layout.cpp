@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/format/payload_layout.hpp"
 
+#include "core/base/text.hpp"
 #include "core/format/payload_walk.hpp"
 #include "core/format/type_key.hpp"
 
@@ -8,6 +9,7 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 
 namespace gantry {
@@ -31,6 +33,28 @@ Confidence next_entry(ByteReader in, std::string_view key, const PayloadLayouts&
 }
 
 }  // namespace
+
+PayloadLayouts PayloadLayouts::built_in() {
+  PayloadLayouts layouts;
+  const std::span<const TypeKey> keys = type_keys();
+  for (const TypeKey& key : keys) {
+    // Keys with the same layouts share the array of them.
+    const auto first = std::ranges::find(keys, key.layouts.data(),
+                                         [](const TypeKey& each) { return each.layouts.data(); });
+    if (&*first != &key) {
+      const Status added = layouts.alias(key.key, first->key);
+      assert(added.ok() && "a key of the table has no layout");
+      (void)added;
+      continue;
+    }
+    for (const std::string_view fields : key.layouts) {
+      const Result<PayloadLayout> layout = parse_payload_layout(words_of(fields));
+      assert(layout.ok() && "a layout of the table does not parse");
+      layouts.add(key.key, *layout);
+    }
+  }
+  return layouts;
+}
 
 void PayloadLayouts::add(std::string_view key, PayloadLayout layout) {
   alternatives_[std::string(key)].push_back(std::move(layout));

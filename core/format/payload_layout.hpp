@@ -109,7 +109,7 @@ struct Measured {
 // Payload layouts by type key. A runtime copies the built-in ones and adds those of its manifests.
 class PayloadLayouts {
  public:
-  // The layouts of all keys in FORMAT.md.
+  // The layouts of all keys in type_key.hpp.
   static PayloadLayouts built_in();
 
   // Adds an alternative for `key`, to be tried after the existing ones.

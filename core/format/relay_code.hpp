@@ -22,8 +22,6 @@
 
 namespace gantry {
 
-constexpr std::string_view relay_executable_key = "VMExecutable";
-
 // One layout of the code. The version selects it; builds of development branches have the version
 // of a release and may have the layout of another one.
 struct RelayForm {

@@ -4,6 +4,7 @@
 #include "core/format/dtype_codes.hpp"
 #include "core/format/relax_code.hpp"
 #include "core/format/relay_code.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_constants.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -315,11 +316,6 @@ bool may_have_fillers(const DetailSink& sink) {
 }
 
 }  // namespace
-
-bool is_virtual_machine(std::string_view type_key) {
-  return type_key == relay_executable_key || type_key == "relax.Executable" ||
-         type_key == "relax.VMExecutable";
-}
 
 Status describe_virtual_machine(std::string_view type_key, ByteReader code,
                                 ExporterFacts::Numbering numbering, DetailSink& sink) {

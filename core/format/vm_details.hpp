@@ -12,8 +12,6 @@
 
 namespace gantry {
 
-bool is_virtual_machine(std::string_view type_key);
-
 // Adds `version`, `functions`, `constants` and other fields to the sink, as far as they can be
 // decoded. The list `fillers` has the indices of constants that only align others; it is absent if
 // there are none.

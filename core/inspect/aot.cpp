@@ -2,6 +2,7 @@
 #include "core/inspect/aot.hpp"
 
 #include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/dtype_text.hpp>
 

@@ -6,6 +6,7 @@
 #include "core/elf/elf_file.hpp"
 #include "core/format/details.hpp"
 #include "core/format/function_symbol.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_details.hpp"
 #include "core/inspect/weights.hpp"
 #include "core/kind/unpacked_file.hpp"

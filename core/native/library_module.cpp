@@ -65,7 +65,7 @@ Result<gantry_function> to_packed_function(const LibraryModule& module,
 }
 
 Result<gantry_function> to_function(const LibraryModule& module, void* code, std::string name) {
-  if (module.library->facts().dialect == Dialect::ffi) {
+  if (is_ffi(module.library->facts().dialect)) {
     auto* function = new ffi::HostFunction{
         reinterpret_cast<ffi::HostCode>(code), {module.services, module.node}, std::move(name)};
     return gantry_function{function, ffi::host_function_table(*module.node)};

@@ -81,12 +81,12 @@ int register_symbol(const char*, void*) { return 0; }
 
 // A function that code expects in the variable `__<name>` or imports.
 RuntimeFunction in_variable(std::string_view variable, void* address, Dialect dialect,
-                            std::optional<bool> is_first_ffi = {}) {
-  return {variable.substr(2), address, dialect, variable, false, is_first_ffi};
+                            bool has_twin = false) {
+  return {variable.substr(2), address, dialect, variable, false, has_twin};
 }
 // A function of the ffi dialect that code only imports.
-RuntimeFunction imported(std::string_view name, void* address, std::optional<bool> is_first_ffi) {
-  return {name, address, Dialect::ffi, {}, false, is_first_ffi};
+RuntimeFunction imported(std::string_view name, void* address, Dialect dialect) {
+  return {name, address, dialect, {}, false, true};
 }
 
 }  // namespace
@@ -97,8 +97,9 @@ std::span<const RuntimeFunction> runtime_functions() {
       in_variable("__TVMFuncCall", address(call_from_host), Dialect::packed),
       in_variable("__TVMAPISetLastError", address(set_last_error), Dialect::packed),
       {packed_register_function, address(register_symbol), Dialect::packed, {}, true},
-      in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi, false),
-      in_variable("__TVMFFIFunctionCall", address(ffi::first_function_call), Dialect::ffi, true),
+      in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi, true),
+      in_variable("__TVMFFIFunctionCall", address(ffi::first_function_call), Dialect::ffi_0_21,
+                  true),
       in_variable("__TVMFFIErrorSetRaisedFromCStr", address(ffi::set_raised), Dialect::ffi),
       in_variable("__TVMFFIErrorSetRaisedFromCStrParts", address(ffi::set_raised_parts),
                   Dialect::ffi),
@@ -112,12 +113,13 @@ std::span<const RuntimeFunction> runtime_functions() {
       {"TVMBackendAnyListSetPackedArg", address(list_set_packed_arg), Dialect::packed},
       {"TVMBackendAnyListMoveFromPackedReturn", address(list_move_from_packed_return),
        Dialect::packed},
-      imported("TVMBackendAnyListSetPackedArg", address(ffi::list_set_packed_arg), false),
-      imported("TVMBackendAnyListSetPackedArg", address(ffi::first_list_set_packed_arg), true),
+      imported("TVMBackendAnyListSetPackedArg", address(ffi::list_set_packed_arg), Dialect::ffi),
+      imported("TVMBackendAnyListSetPackedArg", address(ffi::first_list_set_packed_arg),
+               Dialect::ffi_0_21),
       imported("TVMBackendAnyListMoveFromPackedReturn", address(ffi::list_move_from_packed_return),
-               false),
+               Dialect::ffi),
       imported("TVMBackendAnyListMoveFromPackedReturn",
-               address(ffi::first_list_move_from_packed_return), true),
+               address(ffi::first_list_move_from_packed_return), Dialect::ffi_0_21),
       {"TVMBackendAnyListResetItem", address(reset_list_item), Dialect::unknown},
       in_variable("__TVMBackendGetFuncFromEnv", address(get_function_from_context),
                   Dialect::unknown),
@@ -139,9 +141,8 @@ const RuntimeFunction* find_runtime_function(std::string_view name, const Export
   // Most names that a library imports are of the C library.
   if (!name.starts_with("TVM") && !name.starts_with("__")) return nullptr;
   for (const RuntimeFunction& function : runtime_functions()) {
-    const bool has_dialect =
-        function.dialect == Dialect::unknown || function.dialect == facts.dialect;
-    if (function.name == name && function.address != nullptr && has_dialect && function.fits(facts))
+    if (function.name == name && function.address != nullptr && function.is_of(facts) &&
+        function.fits(facts))
       return &function;
   }
   return nullptr;

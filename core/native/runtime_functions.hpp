@@ -22,18 +22,22 @@ struct RuntimeFunction {
   std::string_view name;
   // NULL: this compiler cannot provide the function
   void* address;
-  // unknown: of both dialects
+  // ffi: of all its releases, unless has_twin; unknown: of all dialects
   Dialect dialect;
   // in which code may expect the address; empty: the function is only imported
   std::string_view variable = {};
   // constructors of libraries call it
   bool is_called_at_load = false;
-  // Of the ffi dialect: for code of TVM 0.21 only, or for that of later releases only. nullopt: both.
-  std::optional<bool> is_first_ffi = {};
+  // One row is for code of v0.21, another of the same name for that of later releases.
+  bool has_twin = false;
 
-  // True if the function is for code of the same release.
+  // False if the twin is for this code.
   bool fits(const ExporterFacts& facts) const {
-    return !is_first_ffi || *is_first_ffi == facts.is_first_ffi;
+    return !has_twin || (dialect == Dialect::ffi_0_21) == (facts.dialect == Dialect::ffi_0_21);
+  }
+  bool is_of(const ExporterFacts& facts) const {
+    if (dialect == Dialect::unknown) return true;
+    return facts.dialect != Dialect::unknown && is_ffi(dialect) == is_ffi(facts.dialect);
   }
 };
 

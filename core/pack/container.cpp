@@ -87,18 +87,19 @@ Status write_layout_two(std::span<const ContainerModule> modules, const ModuleIn
 }
 
 Status write_body(std::span<const ContainerModule> modules, const ModuleIndex& index,
-                  ContainerForm form, Pieces& out) {
+                  Generation form, Pieces& out) {
   switch (form) {
-    case ContainerForm::g1:
+    case Generation::g1:
       return write_flat(modules, index, out);
-    case ContainerForm::g2:
-    case ContainerForm::g3:
-    case ContainerForm::g4:
+    case Generation::g2:
+    case Generation::g3:
+    case Generation::g4:
       return write_layout_one(modules, index, out);
-    case ContainerForm::g5:
+    case Generation::g5:
       return write_layout_two(modules, index, out);
+    default:
+      return bug("containers of generation ", name_of(form), " are not written");
   }
-  return bug("container form ", static_cast<int>(form));
 }
 
 Pieces with_length(Pieces body) {
@@ -114,18 +115,17 @@ std::vector<IndexNode> nodes_of(std::span<const ContainerModule> modules) {
   return nodes;
 }
 
-Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, ContainerForm form) {
-  if (form == ContainerForm::g1) return index_listed(nodes);
-  return form == ContainerForm::g2 ? index_separate(nodes) : index_merged(nodes);
+Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, Generation form) {
+  if (form == Generation::g1) return index_listed(nodes);
+  return form == Generation::g2 ? index_separate(nodes) : index_merged(nodes);
 }
 
 }  // namespace
 
-Result<Pieces> write_container(std::span<const ContainerModule> modules, ContainerForm form) {
+Result<Pieces> write_container(std::span<const ContainerModule> modules, Generation form) {
   GANTRY_TRY(const ModuleIndex index, numbered(nodes_of(modules), form));
   Pieces body(sizeof(std::uint64_t));
-  if (form != ContainerForm::g5 && is_host_code(modules.front()) &&
-      modules.front().imports.empty()) {
+  if (form != Generation::g5 && is_host_code(modules.front()) && modules.front().imports.empty()) {
     body.Write<std::uint64_t>(0);
   } else {
     GANTRY_CHECK(write_body(modules, index, form, body));
@@ -133,8 +133,7 @@ Result<Pieces> write_container(std::span<const ContainerModule> modules, Contain
   return with_length(std::move(body));
 }
 
-Result<Pieces> write_listed_container(std::span<const ContainerModule> modules,
-                                      ContainerForm form) {
+Result<Pieces> write_listed_container(std::span<const ContainerModule> modules, Generation form) {
   GANTRY_TRY(const ModuleIndex index, index_listed(nodes_of(modules)));
   Pieces body(sizeof(std::uint64_t));
   GANTRY_CHECK(write_body(modules, index, form, body));

@@ -8,6 +8,7 @@
 //                  | per entry: "_lib", or str type key, u64 bytes of the payload, payload
 #pragma once
 
+#include "core/format/exporter_facts.hpp"
 #include "core/pack/index.hpp"
 #include "core/pack/pieces.hpp"
 
@@ -17,20 +18,6 @@
 #include <vector>
 
 namespace gantry {
-
-// The generation of a container.
-enum class ContainerForm : std::uint8_t {
-  // layout one without a tree (v0.2 to v0.6): host code and its imports, which import nothing
-  g1,
-  // layout one, host modules apart (v0.7)
-  g2,
-  // layout one, host modules merged (v0.8 to v0.20)
-  g3,
-  // the bytes of G3 (v0.21)
-  g4,
-  // layout two, host modules merged (v0.22 and later)
-  g5,
-};
 
 // A module of the container.
 struct ContainerModule {
@@ -56,14 +43,14 @@ struct ContainerModule {
 //          the failures of index_merged() or index_separate(), and of the payloads
 // source   apache/tvm src/target/codegen.cc PackImportsToC, SerializeModule (v0.7 to v0.26)
 Result<Pieces> write_container(std::span<const ContainerModule> modules,
-                               ContainerForm form = ContainerForm::g3);
+                               Generation form = Generation::g3);
 
 // Returns a container with these modules as its entries, in this order, and with their imports as
 // they are: the modules of a container that was read give its bytes again. Modules that nothing
 // imports are written as well.
 //
 // returns  invalid for a type key, as above; an import that is out of range; a loop; with
-//          ContainerForm::g1, modules that require a tree; the failures of the payloads
-Result<Pieces> write_listed_container(std::span<const ContainerModule> modules, ContainerForm form);
+//          Generation::g1, modules that require a tree; the failures of the payloads
+Result<Pieces> write_listed_container(std::span<const ContainerModule> modules, Generation form);
 
 }  // namespace gantry

@@ -17,12 +17,12 @@ struct ContainerNames {
   std::string_view register_function;
 };
 
-constexpr ContainerNames container_names(ContainerForm form) {
+constexpr ContainerNames container_names(Generation form) {
   using Family = ContainerSymbols::Family;
   switch (form) {
-    case ContainerForm::g4:
+    case Generation::g4:
       return {container_family(Family::ffi_first).blob, packed_register_function};
-    case ContainerForm::g5:
+    case Generation::g5:
       return {container_family(Family::ffi).blob, ffi_register_function};
     default:
       return {container_family(Family::legacy).blob, packed_register_function};
@@ -30,6 +30,6 @@ constexpr ContainerNames container_names(ContainerForm form) {
 }
 
 // The symbol of generations G2 and G3.
-constexpr std::string_view container_symbol = container_names(ContainerForm::g3).symbol;
+constexpr std::string_view container_symbol = container_names(Generation::g3).symbol;
 
 }  // namespace gantry

@@ -1,21 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pack/device_payload.hpp"
 
+#include "core/base/mapped_file.hpp"
 #include "core/base/text.hpp"
 #include "core/generator/build_payload.hpp"
-#include "core/pack/kernel_file.hpp"
+#include "core/generator/source_language.hpp"
 #include "core/pack/moved_kernels.hpp"
 #include "core/pack/moved_payload.hpp"
 #include "core/pack/payload_form.hpp"
+#include "core/pack/recipe.hpp"
 
 #include <gantry/kernel_table.hpp>
 
 #include <dmlc/memory_io.h>
-
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gantry {
 namespace {
+
+struct KernelFile {
+  // as written in the recipe
+  std::string name;
+  // as language_of() returns it
+  std::string language;
+  std::shared_ptr<const MappedFile> file;
+
+  std::string_view text() const;
+};
+
+// The files of a module's kernels.
+struct KernelFiles {
+  // each once, in the order of the kernels
+  std::vector<KernelFile> files;
+  // index in `files`, for each kernel
+  std::vector<std::size_t> of_kernel;
+};
+
+std::string_view KernelFile::text() const { return as_text(file->bytes()); }
+
+// directory  [in]   base of relative paths
+// returns    not_found or unavailable with the kernel's location
+Result<KernelFiles> open_kernel_files(const DeviceModuleSource& module,
+                                      const std::filesystem::path& directory) {
+  KernelFiles all;
+  for (const KernelSource& kernel : module.kernels) {
+    auto known = std::ranges::find(all.files, kernel.source, &KernelFile::name);
+    if (known == all.files.end()) {
+      auto mapped = MappedFile::open(directory / kernel.source);
+      if (!mapped.ok()) return std::move(mapped).failure().at(kernel.location);
+      all.files.push_back({kernel.source, language_of(kernel.source), std::move(*mapped)});
+      known = std::prev(all.files.end());
+    }
+    all.of_kernel.push_back(static_cast<std::size_t>(known - all.files.begin()));
+  }
+  return all;
+}
 
 // The kernels of a module in the form of the payload.
 Result<KernelTable> kernels_of(const DeviceModuleSource& module, const PayloadForm& form) {
@@ -42,7 +87,7 @@ Status write_built(const DeviceModuleSource& module, std::string_view bytes,
   facts.argument_tags = ExporterFacts::ArgumentTags::yes;
   Pieces moved;
   Status done =
-      write_moved_payload(module.type_key, as_bytes(bytes), facts, layouts, form.form, moved);
+      write_moved_payload(module.type_key, as_bytes(bytes), facts, layouts, form.generation, moved);
   if (!done.ok()) {
     return std::move(done)
         .error()
@@ -80,7 +125,7 @@ Status write_sources(const DeviceModuleSource& module, const KernelTable& kernel
 }  // namespace
 
 Status write_device_payload(const DeviceModuleSource& module, const Generators& generators,
-                            Pieces& out, ContainerForm generation) {
+                            Pieces& out, Generation generation) {
   const PayloadForm& form = payload_form(generation);
   GANTRY_TRY(const KernelTable kernels, kernels_of(module, form));
   if (module.data.empty()) return write_sources(module, kernels, generators, form, out);

@@ -28,6 +28,6 @@ namespace gantry {
 //          the failures of build_payload(); a kernel's include its location in the recipe
 // source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), metadata.h (later)
 Status write_device_payload(const DeviceModuleSource& module, const Generators& generators,
-                            Pieces& out, ContainerForm generation = ContainerForm::g3);
+                            Pieces& out, Generation generation = Generation::g3);
 
 }  // namespace gantry

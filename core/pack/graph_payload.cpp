@@ -2,6 +2,7 @@
 #include "core/pack/graph_payload.hpp"
 
 #include "core/format/array_list.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/dtype_text.hpp>

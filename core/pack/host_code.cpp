@@ -104,8 +104,6 @@ Status check_placeholder(const ElfFile& elf, std::string_view symbol) {
 // What the symbols other than the container's show of the host code.
 struct HostCode {
   Dialect dialect = Dialect::unknown;
-  // the code of v0.21, whose functions have no prefix
-  bool is_first_ffi = false;
   // a symbol that shows the dialect
   std::string_view evidence;
   // a function; empty: there is none
@@ -125,35 +123,34 @@ HostCode host_code_of(const ElfFile& elf, std::string_view container) {
   }
   const ContainerSymbols chosen = choose_symbols(symbols);
   code.dialect = chosen.dialect;
-  code.is_first_ffi = chosen.is_first_ffi;
   code.evidence = chosen.dialect_symbol;
   return code;
 }
 
 // Checks that a runtime can call the code as the generation of its container requires.
-Status check_dialect(const ElfFile& elf, ContainerForm form) {
+Status check_dialect(const ElfFile& elf, Generation form) {
   const HostCode code = host_code_of(elf, container_names(form).symbol);
   const auto refuse = [](const auto&... words) {
     return invalid("host code ", words...).with_reason("HOST_DIALECT");
   };
-  if (form == ContainerForm::g5) {
-    if (code.dialect == Dialect::ffi && !code.is_first_ffi) return {};
+  if (form == Generation::g5) {
+    if (code.dialect == Dialect::ffi) return {};
     if (code.dialect == Dialect::unknown && code.function.empty()) return {};
     return refuse(
         "has no function of the ffi dialect of TVM 0.22 or newer, generation G5 "
         "requires it: functions whose symbols begin with \"__tvm_ffi_\"");
   }
-  if (form == ContainerForm::g4) {
+  if (form == Generation::g4) {
     if (code.dialect == Dialect::packed) {
       return refuse("has the packed dialect, generation G4 requires the ffi dialect");
     }
-    if (code.dialect == Dialect::unknown || code.is_first_ffi) return {};
+    if (code.dialect != Dialect::ffi) return {};
     return refuse("has symbol ", quoted(code.evidence),
                   " of TVM 0.22 or newer, generation G4 requires code of TVM 0.21");
   }
-  if (code.dialect != Dialect::ffi) return {};
+  if (!is_ffi(code.dialect)) return {};
   return refuse("has the ffi dialect, by symbol ", quoted(code.evidence), "; generation ",
-                payload_form(form).name, " requires the packed dialect");
+                name_of(form), " requires the packed dialect");
 }
 
 }  // namespace
@@ -172,7 +169,7 @@ ElfMachine target_machine(const std::vector<std::string>& words) {
 }
 
 Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
-                                        const Generators& generators, ContainerForm form) {
+                                        const Generators& generators, Generation form) {
   const std::string_view symbol = container_names(form).symbol;
   const fs::path object = generators.tools.scratch / "container.o";
   std::vector<std::string> words = generators.tools.programs.compiler;

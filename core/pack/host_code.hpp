@@ -39,7 +39,7 @@ struct HostCodeLibrary {
 //                       (HOST_DIALECT)
 //          unavailable  the library lacks the placeholder
 Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
-                                        const Generators& generators, ContainerForm form);
+                                        const Generators& generators, Generation form);
 
 // Builds host code that needs no container. A symbol marks the library as one of this project.
 Result<HostCodeLibrary> build_plain_code(const std::vector<std::string>& sources,

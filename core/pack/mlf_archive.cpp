@@ -6,11 +6,13 @@
 #include "core/base/text.hpp"
 #include "core/digest/digest.hpp"
 #include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 #include "core/mlf/memory_map.hpp"
 #include "core/pack/graph_requirements.hpp"
 #include "core/pack/mlf_graph.hpp"
 #include "core/pack/tar_archive.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -23,13 +25,8 @@ namespace {
 
 constexpr std::string_view readme_file = "README.md";
 constexpr std::string_view first_time = "1970-01-01 00:00:00Z";
-// Type keys that are also kinds of targets, with their device types.
-struct TargetKey {
-  std::string_view name, device_type;
-};
-constexpr std::string_view host_device_type = "1";
-constexpr TargetKey target_keys[] = {
-    {"cuda", "2"}, {"opencl", "4"}, {"vulkan", "7"}, {"metal", "8"}, {"rocm", "10"}};
+// Type keys that are also kinds of targets.
+constexpr std::string_view target_keys[] = {"cuda", "opencl", "vulkan", "metal"};
 
 // view     [in]   of the file's bytes
 Pieces pieces_of_file(const std::shared_ptr<const MappedFile>& file,
@@ -89,13 +86,11 @@ bool is_our_readme(std::string_view text) {
 
 // The targets that a library shows: its compiler and the device code that it carries.
 std::vector<MlfTarget> targets_of(const Container& container, bool is_llvm) {
-  std::vector<MlfTarget> targets = {{std::string(host_device_type), is_llvm ? "llvm" : "c"}};
+  std::vector<MlfTarget> targets = {{concat(cpu_device_type), is_llvm ? "llvm" : "c"}};
   std::set<std::string_view> keys;
   for (const Entry& entry : container.entries) keys.insert(entry.type_key);
-  for (const TargetKey& key : target_keys) {
-    if (keys.contains(key.name)) {
-      targets.push_back({std::string(key.device_type), std::string(key.name)});
-    }
+  for (const std::string_view key : target_keys) {
+    if (keys.contains(key)) targets.push_back({concat(dlpack_number(key)), std::string(key)});
   }
   return targets;
 }

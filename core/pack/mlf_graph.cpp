@@ -5,6 +5,7 @@
 #include "core/base/text.hpp"
 #include "core/format/array_list.hpp"
 #include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/byte_reader.hpp>

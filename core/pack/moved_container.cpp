@@ -14,25 +14,11 @@
 namespace gantry {
 namespace {
 
-// The convention of compiled host code, for comparisons and messages.
-enum class HostAbi { packed, ffi_v0_21, ffi, unknown };
-
-std::string_view words_for(HostAbi abi) {
+std::string_view words_for(Dialect dialect) {
   constexpr std::string_view words[] = {"the packed dialect (TVMValue)",
                                         "the ffi dialect (TVMFFIAny) of v0.21",
                                         "the ffi dialect (TVMFFIAny)", "an unknown dialect"};
-  return words[static_cast<std::size_t>(abi)];
-}
-
-HostAbi abi_of(const ExporterFacts& facts) {
-  if (facts.dialect == Dialect::packed) return HostAbi::packed;
-  if (facts.dialect == Dialect::unknown) return HostAbi::unknown;
-  return facts.is_first_ffi ? HostAbi::ffi_v0_21 : HostAbi::ffi;
-}
-
-HostAbi abi_of(ContainerForm form) {
-  if (form == ContainerForm::g5) return HostAbi::ffi;
-  return form == ContainerForm::g4 ? HostAbi::ffi_v0_21 : HostAbi::packed;
+  return words[static_cast<std::size_t>(dialect)];
 }
 
 bool is_host_module(const EditedModule& edited) { return edited.module.type_key.empty(); }
@@ -131,14 +117,14 @@ Result<std::vector<EditedModule>> numbered_again(std::vector<EditedModule> modul
 Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> modules,
                                                 const Container& container,
                                                 const std::shared_ptr<const MappedFile>& file,
-                                                const PayloadLayouts& layouts, ContainerForm to,
+                                                const PayloadLayouts& layouts, Generation to,
                                                 std::vector<Message>& warnings) {
-  GANTRY_TRY(const ContainerForm from, form_of(container));
+  GANTRY_TRY(const Generation from, form_of(container));
   const PayloadForm& form = payload_form(to);
   const ExporterFacts& facts = container.facts;
-  if (std::ranges::any_of(modules, is_host_module) && abi_of(facts) != abi_of(to)) {
-    return unsupported("host code has ", words_for(abi_of(facts)), ", ", form.name, " (",
-                       form.releases, ") requires ", words_for(abi_of(to)));
+  if (std::ranges::any_of(modules, is_host_module) && facts.dialect != form.dialect) {
+    return unsupported("host code has ", words_for(facts.dialect), ", ", name_of(form.generation),
+                       " (", form.releases, ") requires ", words_for(form.dialect));
   }
   // A bare container of layout one may be that of G4.
   const bool is_proven = facts.argument_tags != ExporterFacts::ArgumentTags::unknown ||
@@ -151,14 +137,14 @@ Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> module
       GANTRY_TRY(each.module.type_key, moved_type_key(entry.type_key, to));
     }
     // Containers of v0.7 are often read as those of G3, so that its form proves no markers.
-    const bool is_marked_text = to >= ContainerForm::g3 && entry.type_key == "opencl";
+    const bool is_marked_text = to >= Generation::g3 && entry.type_key == "opencl";
     if (is_same && !is_marked_text) continue;
     each.module.write_payload = [file, facts, &entry, &layouts, to](Pieces& out) -> Status {
       CarryingStream stream(file, out);
       return write_moved_payload(entry.type_key, entry.payload, facts, layouts, to, stream);
     };
   }
-  if (to <= ContainerForm::g2) return modules;
+  if (to <= Generation::g2) return modules;
   if (facts.look_up_start == LookUpStart::root) warn_of_look_up(modules, warnings);
   if (!is_ordered(modules)) return numbered_again(std::move(modules));
   for (EditedModule& each : modules) {

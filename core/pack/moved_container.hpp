@@ -30,7 +30,7 @@ namespace gantry {
 Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> modules,
                                                 const Container& container,
                                                 const std::shared_ptr<const MappedFile>& file,
-                                                const PayloadLayouts& layouts, ContainerForm to,
+                                                const PayloadLayouts& layouts, Generation to,
                                                 std::vector<Message>& warnings);
 
 }  // namespace gantry

@@ -11,29 +11,27 @@
 namespace gantry {
 namespace {
 
-using Form = ContainerForm;
-
 // Launch tags that not every generation has, by the begin of their names without "tir." or "tirx.".
 constexpr struct {
   std::string_view begin;
-  Form first;
+  Generation first;
   std::string_view release;
 } new_tags[] = {
-    {"use_dyn_shared_memory", Form::g3, "v0.8"},
-    {"use_programtic_dependent_launch", Form::g5, "v0.23"},
-    {"use_cooperative_launch", Form::g5, "v0.23"},
-    {"clusterCtaIdx.", Form::g5, "v0.25"},
-    {"preferredClusterCtaIdx.", Form::g5, "v0.25"},
-    {"paramWriteAccess:", Form::g3, "v0.16"},
+    {"use_dyn_shared_memory", Generation::g3, "v0.8"},
+    {"use_programtic_dependent_launch", Generation::g5, "v0.23"},
+    {"use_cooperative_launch", Generation::g5, "v0.23"},
+    {"clusterCtaIdx.", Generation::g5, "v0.25"},
+    {"preferredClusterCtaIdx.", Generation::g5, "v0.25"},
+    {"paramWriteAccess:", Generation::g3, "v0.16"},
 };
 
 Result<std::string> moved_tag(const std::string& tag, const PayloadForm& to) {
   const std::string_view flag = detail::launch_flag(tag);
   const std::string_view name = flag.empty() ? std::string_view(tag) : flag;
   for (const auto& row : new_tags) {
-    if (name.starts_with(row.begin) && to.form < row.first) {
-      return unsupported("launch tag ", quoted(tag), " exists since ", row.release, ", ", to.name,
-                         " is ", to.releases);
+    if (name.starts_with(row.begin) && to.generation < row.first) {
+      return unsupported("launch tag ", quoted(tag), " exists since ", row.release, ", ",
+                         name_of(to.generation), " is ", to.releases);
     }
   }
   return flag.empty() ? tag : concat(to.flag_prefix, flag);
@@ -43,7 +41,8 @@ Result<std::string> moved_tag(const std::string& tag, const PayloadForm& to) {
 
 Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to) {
   // WebGPU's records had names before the others had them.
-  const bool is_named = to.has_kernel_names || (from.type_key == "webgpu" && to.form >= Form::g3);
+  const bool is_named =
+      to.has_kernel_names || (from.type_key == "webgpu" && to.generation >= Generation::g3);
   if (is_named && kernel.stored_name.empty()) kernel.stored_name = kernel.name;
   if (!is_named && kernel.stored_name == kernel.name) kernel.stored_name.clear();
   for (gantry_dtype& parameter : kernel.parameters) {
@@ -58,8 +57,8 @@ Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const Payloa
   }
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     if (!kernel.is_tensor_map(p)) continue;
-    return unsupported("parameter ", p, " is a tensor map, which ", to.name, " (", to.releases,
-                       ") cannot express");
+    return unsupported("parameter ", p, " is a tensor map, which ", name_of(to.generation), " (",
+                       to.releases, ") cannot express");
   }
   kernel.argument_tags.reset();
   return {};

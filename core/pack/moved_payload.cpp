@@ -26,7 +26,7 @@ constexpr std::uint64_t max_marked_bytes = std::uint64_t{256} << 20;
 class Moving {
  public:
   Moving(std::string_view type_key, std::span<const std::uint8_t> payload,
-         const ExporterFacts& facts, ContainerForm to, dmlc::Stream& out)
+         const ExporterFacts& facts, Generation to, dmlc::Stream& out)
       : type_key_(type_key), payload_(payload), facts_(facts), to_(payload_form(to)), out_(out) {}
 
   Status run(const PayloadLayouts& layouts) {
@@ -34,7 +34,7 @@ class Moving {
         layouts.measure(type_key_, ByteReader(payload_), PayloadEnd::known, facts_.argument_tags);
     if (!measured.ok() && measured.error().code == Code::not_found) {
       return unsupported("type key ", quoted(type_key_),
-                         " has no payload layout, so that its form in ", to_.name,
+                         " has no payload layout, so that its form in ", name_of(to_.generation),
                          " is unknown; drop or replace the module, or declare the layout in the "
                          "manifest of its plugin");
     }
@@ -92,7 +92,8 @@ class Moving {
         break;
     }
     return unsupported("kernel records at ", Hex{part.at},
-                       " are not in a table, so that they cannot be written for ", to_.name);
+                       " are not in a table, so that they cannot be written for ",
+                       name_of(to_.generation));
   }
 
   Status write_dtype(std::uint64_t at) {
@@ -106,16 +107,17 @@ class Moving {
     GANTRY_TRY(const std::string_view data, in.read_string("data"));
     const bool is_image =
         has_elf_magic({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
-    if (is_image == (to_.form == ContainerForm::g5)) return {};
+    if (is_image == (to_.generation == Generation::g5)) return {};
     return unsupported("data of \"hexagon\" are ", is_image ? "a library" : "the path of a library",
-                       ", ", to_.name, " requires ", is_image ? "the path of one" : "its bytes");
+                       ", ", name_of(to_.generation), " requires ",
+                       is_image ? "the path of one" : "its bytes");
   }
 
   // Loaders since v0.8 build one program for each kernel, from the text after its marker; older ones
   // build the whole text. The whole text after each marker has the same kernels for both.
   Status write_opencl() {
     const bool has_format = measured_.layout->fields().front().kind == Kind::format;
-    if (!has_format || to_.form <= ContainerForm::g2) return write(0, payload_.size());
+    if (!has_format || to_.generation <= Generation::g2) return write(0, payload_.size());
     ByteReader in(payload_);
     GANTRY_TRY(const std::string_view format, in.read_string("format"));
     ByteReader code(payload_.subspan(field_begin(2)), field_begin(2));
@@ -127,7 +129,7 @@ class Moving {
     if (table.size() == 0) return write(0, payload_.size());
     if (text.size() > max_marked_bytes / table.size()) {
       return unsupported("text of ", ByteCount(text.size()), " is the program of ", table.size(),
-                         " kernels, ", to_.name, " (", to_.releases,
+                         " kernels, ", name_of(to_.generation), " (", to_.releases,
                          ") requires a copy for each, limit is ", ByteCount(max_marked_bytes));
     }
     const std::string_view line_end = text.ends_with('\n') ? "" : "\n";
@@ -176,13 +178,13 @@ class Moving {
     const std::vector<PayloadField>& fields = measured_.layout->fields();
     const bool has_version = fields.front().kind == Kind::literal;
     const bool has_shaders = has_version || fields[2].kind == Kind::map;
-    if (has_shaders != (to_.form == ContainerForm::g5) && to_.form != ContainerForm::g3 &&
-        to_.form != ContainerForm::g4) {
+    if (has_shaders != (to_.generation == Generation::g5) && to_.generation != Generation::g3 &&
+        to_.generation != Generation::g4) {
       return unsupported("\"metal\" has ", has_shaders ? "a source for each kernel" : "one source",
-                         ", ", to_.name, " (", to_.releases, ") requires ",
+                         ", ", name_of(to_.generation), " (", to_.releases, ") requires ",
                          has_shaders ? "one source" : "a source for each kernel");
     }
-    if (!has_shaders || has_version == (to_.form != ContainerForm::g5)) {
+    if (!has_shaders || has_version == (to_.generation != Generation::g5)) {
       return write(0, payload_.size());
     }
     if (!has_version) {
@@ -207,8 +209,8 @@ class Moving {
 }  // namespace
 
 Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts,
-                           ContainerForm to, dmlc::Stream& out) {
+                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
+                           dmlc::Stream& out) {
   if (type_key.starts_with("relax.")) {
     return write_moved_relax(payload, facts, payload_form(to), out);
   }

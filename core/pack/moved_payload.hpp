@@ -37,7 +37,7 @@ namespace gantry {
 //           malformed    the payload matches no layout of its key
 // costs     O(bytes); memory O(items)
 Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts,
-                           ContainerForm to, dmlc::Stream& out);
+                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
+                           dmlc::Stream& out);
 
 }  // namespace gantry

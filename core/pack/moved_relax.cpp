@@ -21,11 +21,11 @@ class RelaxMove {
   Status run() {
     const std::uint64_t begin = code_.whole.at;
     const std::uint64_t end = begin + code_.whole.bytes.size();
-    const bool has_scopes = to_.form == ContainerForm::g5;
+    const bool has_scopes = to_.generation == Generation::g5;
     if (!has_scopes && !code_.scopes.empty()) {
       return unsupported("code has the memory scope ", quoted(code_.scopes.front().scope),
-                         " of constant ", code_.scopes.front().constant, ", ", to_.name, " (",
-                         to_.releases, ") has none");
+                         " of constant ", code_.scopes.front().constant, ", ",
+                         name_of(to_.generation), " (", to_.releases, ") has none");
     }
     // The list of memory scopes, whose count is 0 if it is added or removed.
     const std::uint64_t removed = code_.has_scopes && !has_scopes ? word_bytes : 0;

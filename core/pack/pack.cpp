@@ -7,6 +7,7 @@
 #include "core/base/text.hpp"
 #include "core/elf/elf_file.hpp"
 #include "core/format/container.hpp"
+#include "core/format/type_key.hpp"
 #include "core/pack/appended_container.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/container_names.hpp"
@@ -140,7 +141,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
 // device modules. A container lists the imports of a module from the last to the first, so they are
 // reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
-                                          const Generators& generators, ContainerForm generation) {
+                                          const Generators& generators, Generation generation) {
   std::vector<ContainerModule> modules;
   if (graph != nullptr) {
     modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
@@ -174,7 +175,7 @@ void record_payloads(std::vector<ContainerModule>& modules, PackReport& report) 
 }
 
 // Checks that releases of the generation know the modules, as repack does.
-Status check_type_keys(const Recipe& recipe, ContainerForm generation) {
+Status check_type_keys(const Recipe& recipe, Generation generation) {
   const auto check = [&](std::string_view type_key, const std::string& location) -> Status {
     const Result<std::string> moved = moved_type_key(type_key, generation);
     return moved.ok() ? Status() : Status(Error(moved.error()).at("for ", location));

@@ -12,9 +12,9 @@
 #include "core/base/input_files.hpp"
 #include "core/base/output_file.hpp"
 #include "core/generator/generator_tools.hpp"
-#include "core/module/generator.hpp"
 #include "core/pack/container.hpp"
 #include "core/pack/recipe.hpp"
+#include "core/target/generator.hpp"
 #include "core/target/target_kinds.hpp"
 
 #include <cstdint>
@@ -60,7 +60,7 @@ struct PackOptions {
   PackForm form = PackForm::library;
   // g3: TVM 0.8 to 0.20 can load the artifact, one with a graph up to 0.19; g4: 0.21; g5: 0.22 or
   // newer, its kernels 0.24 or newer. Host code must have the dialect of the generation.
-  ContainerForm generation = ContainerForm::g3;
+  Generation generation = Generation::g3;
   // With forms object and source: the container is that of a system library, which code in the
   // program itself registers before main(). The text is the prefix of its symbols; may be empty.
   std::optional<std::string> system_library;

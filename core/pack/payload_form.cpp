@@ -2,78 +2,76 @@
 #include "core/pack/payload_form.hpp"
 
 #include "core/format/dtype_codes.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <cassert>
 
 namespace gantry {
 namespace {
 
-using Form = ContainerForm;
-using FactsNumbering = ExporterFacts::Numbering;
+using Numbering = ExporterFacts::Numbering;
 
 constexpr PayloadForm forms[] = {
-    {Form::g1, "G1", "v0.2 to v0.6", false, false, "tir.", false, FactsNumbering::packed, true,
-     true},
-    {Form::g2, "G2", "v0.7", false, false, "tir.", false, FactsNumbering::packed, true, true},
-    {Form::g3, "G3", "v0.8 to v0.20", false, false, "tir.", false, FactsNumbering::packed, true,
-     true},
-    {Form::g4, "G4", "v0.21", true, false, "tir.", false, FactsNumbering::ffi_0_21, true, false},
-    {Form::g5, "G5", "v0.22 and later", true, true, "tirx.", true, FactsNumbering::ffi, false,
-     false},
-};
-
-// A type key that only some generations have, and its names before and after them.
-struct KeyRow {
-  std::string_view key;
-  Form first, last;
-  // empty: such modules do not exist then
-  std::string_view before, after;
-};
-
-// source   registrations of loaders in apache/tvm, v0.2 to v0.26
-constexpr KeyRow key_rows[] = {
-    {"GraphRuntimeFactory", Form::g2, Form::g3, "", ""},
-    {"GraphExecutorFactory", Form::g3, Form::g3, "GraphRuntimeFactory", ""},
-    {"AotExecutorFactory", Form::g3, Form::g3, "", ""},
-    {"metadata_module", Form::g3, Form::g3, "", ""},
-    {"metadata", Form::g2, Form::g3, "", "const_loader"},
-    {"const_loader", Form::g3, Form::g5, "metadata", ""},
-    {"VMExecutable", Form::g3, Form::g3, "", ""},
-    {"relax.Executable", Form::g3, Form::g3, "", "relax.VMExecutable"},
-    {"relax.VMExecutable", Form::g3, Form::g5, "", ""},
+    {.generation = Generation::g1,
+     .releases = "v0.2 to v0.6",
+     .flag_prefix = "tir.",
+     .has_code_length = true,
+     .has_private_float_codes = true},
+    {.generation = Generation::g2,
+     .releases = "v0.7",
+     .flag_prefix = "tir.",
+     .has_code_length = true,
+     .has_private_float_codes = true},
+    {.generation = Generation::g3,
+     .releases = "v0.8 to v0.20",
+     .flag_prefix = "tir.",
+     .has_code_length = true,
+     .has_private_float_codes = true},
+    {.generation = Generation::g4,
+     .releases = "v0.21",
+     .dialect = Dialect::ffi_0_21,
+     .has_argument_tags = true,
+     .flag_prefix = "tir.",
+     .numbering = Numbering::ffi_0_21,
+     .has_code_length = true},
+    {.generation = Generation::g5,
+     .releases = "v0.22 and later",
+     .dialect = Dialect::ffi,
+     .has_argument_tags = true,
+     .has_kernel_names = true,
+     .flag_prefix = "tirx.",
+     .has_sized_shaders = true,
+     .numbering = Numbering::ffi},
 };
 
 }  // namespace
 
-const PayloadForm& payload_form(ContainerForm form) {
-  return forms[static_cast<std::size_t>(form)];
+const PayloadForm& payload_form(Generation generation) {
+  const auto* const form = std::ranges::find(forms, generation, &PayloadForm::generation);
+  assert(form != std::end(forms) && "a generation that no form is written in");
+  return *form;
 }
 
-bool have_same_payloads(ContainerForm a, ContainerForm b) {
+bool have_same_payloads(Generation a, Generation b) {
   const PayloadForm& x = payload_form(a);
   const PayloadForm& y = payload_form(b);
   return a == b || (x.has_argument_tags == y.has_argument_tags && x.numbering == y.numbering &&
                     x.has_kernel_names == y.has_kernel_names);
 }
 
-Result<std::string> moved_type_key(std::string_view type_key, ContainerForm to) {
-  const auto row = std::ranges::find(key_rows, type_key, &KeyRow::key);
-  if (row == std::end(key_rows) || (to >= row->first && to <= row->last)) {
-    return std::string(type_key);
-  }
-  const std::string_view other = to < row->first ? row->before : row->after;
-  const auto moved = std::ranges::find(key_rows, other, &KeyRow::key);
-  if (moved != std::end(key_rows) && to >= moved->first && to <= moved->last) {
-    return std::string(other);
-  }
+Result<std::string> moved_type_key(std::string_view type_key, Generation to) {
   const PayloadForm& form = payload_form(to);
-  const PayloadForm& last = payload_form(row->last);
-  return unsupported("modules of type key ", quoted(type_key), " do not exist in ", form.name, " (",
-                     form.releases, "), only in ", payload_form(row->first).name,
-                     row->first == row->last ? std::string() : concat(" to ", last.name));
+  const std::string_view moved = type_key_in(form.generation, type_key);
+  if (!moved.empty()) return std::string(moved);
+  const TypeKey& key = *find_type_key(type_key);
+  return unsupported("modules of type key ", quoted(type_key), " do not exist in ",
+                     name_of(form.generation), " (", form.releases, "), only in ",
+                     name_of(key.first),
+                     key.first == key.last ? std::string() : concat(" to ", name_of(key.last)));
 }
 
 Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
@@ -88,8 +86,8 @@ Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const Payl
   if (dtype.code == static_cast<std::uint8_t>(TypeCode::bool_)) {
     return gantry_dtype{static_cast<std::uint8_t>(TypeCode::uint), 1, dtype.lanes};
   }
-  return unsupported("element type ", dtype_text(dtype), " has no number in ", to.name, " (",
-                     to.releases, ")");
+  return unsupported("element type ", dtype_text(dtype), " has no number in ",
+                     name_of(to.generation), " (", to.releases, ")");
 }
 
 Status write_moved_dtype(ByteReader in, bool is_private, const PayloadForm& to, dmlc::Stream& out) {

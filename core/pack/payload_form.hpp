@@ -18,11 +18,11 @@
 namespace gantry {
 
 struct PayloadForm {
-  ContainerForm form = ContainerForm::g3;
-  // "G3"
-  std::string_view name;
+  Generation generation = Generation::g3;
   // "v0.8 to v0.20"
   std::string_view releases;
+  // of CPU code
+  Dialect dialect = Dialect::packed;
   // kernel records end with argument tags
   bool has_argument_tags = false;
   // kernel records repeat the kernel's name
@@ -40,15 +40,17 @@ struct PayloadForm {
 };
 
 // G5 has the form of v0.24 and later.
-const PayloadForm& payload_form(ContainerForm form);
+//
+// generation  [in]   G1 to G5
+const PayloadForm& payload_form(Generation generation);
 
 // True if all payloads have the same form in both generations.
-bool have_same_payloads(ContainerForm a, ContainerForm b);
+bool have_same_payloads(Generation a, Generation b);
 
 // Returns the type key that modules of a key have in another generation: mostly the same.
 //
 // returns  unsupported: no release of the generation has such modules
-Result<std::string> moved_type_key(std::string_view type_key, ContainerForm to);
+Result<std::string> moved_type_key(std::string_view type_key, Generation to);
 
 // Offset of the dtype in an array record; see gantry/array_record.hpp.
 constexpr std::uint64_t record_dtype_at = 28;

@@ -45,7 +45,8 @@ std::string near_tag(std::string_view wrong) {
 // True for the type keys whose loaders accept only the launch tags of parse_launch_tags(). A
 // loader of a vendor may have others.
 bool has_known_tags(std::string_view type_key) {
-  return type_key == "opencl" || type_key == "vulkan" || type_key == "cuda";
+  const TypeKey* const key = find_type_key(type_key);
+  return key != nullptr && key->content == PayloadContent::kernels && !key->plugin.empty();
 }
 
 class DeviceReader {

@@ -7,6 +7,7 @@
 #include "core/base/temp_directory.hpp"
 #include "core/format/aligned_payload.hpp"
 #include "core/format/container_symbols.hpp"
+#include "core/format/type_key.hpp"
 #include "core/pack/appended_container.hpp"
 #include "core/pack/carrying_stream.hpp"
 #include "core/pack/container_names.hpp"
@@ -181,8 +182,8 @@ class Repacking {
     report_.from = *form;
     report_.to = options_.generation.value_or(*form);
     if (options_.is_aligned && !have_same_payloads(report_.from, report_.to)) {
-      return invalid("payloads are not moved from ", payload_form(report_.from).name, " to ",
-                     payload_form(report_.to).name,
+      return invalid("payloads are not moved from ", name_of(report_.from), " to ",
+                     name_of(report_.to),
                      " and aligned at once; align the result in a second step");
     }
     return {};
@@ -208,14 +209,17 @@ class Repacking {
     }
     if (container_names(report_.from).symbol == container_names(report_.to).symbol) return {};
     return unsupported("the library has its container at ", source_.container.blob_symbol,
-                       ", where ", payload_form(report_.to).name,
+                       ", where ", name_of(report_.to),
                        " does not read it, so that only the container can be written: --form "
                        "container");
   }
 
   void align(EditedModule& edited) const {
-    // OpenCL has no arrays, and its payload may already be a moved one.
-    if (edited.module.type_key.empty() || edited.module.type_key == "opencl") return;
+    // Kernels have no arrays, and their payload may already be a moved one.
+    if (edited.module.type_key.empty() ||
+        content_of(edited.module.type_key) == PayloadContent::kernels) {
+      return;
+    }
     const auto file = edited.given != nullptr ? edited.given : source_.file;
     const std::span<const std::uint8_t> payload =
         edited.given != nullptr ? file->bytes() : source_.container.entries[*edited.entry].payload;

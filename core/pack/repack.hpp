@@ -47,7 +47,7 @@ struct ContainerFile {
 struct RepackOptions {
   ModuleEdits edits;
   // absent: that of the source. Given payloads must have its form
-  std::optional<ContainerForm> generation;
+  std::optional<Generation> generation;
   // align the data of parameters and constants in the file; not together with a generation whose
   // payloads have another form
   bool is_aligned = false;
@@ -76,7 +76,7 @@ struct RepackedModule {
 };
 
 struct RepackReport {
-  ContainerForm from = ContainerForm::g3, to = ContainerForm::g3;
+  Generation from = Generation::g3, to = Generation::g3;
   // of the container
   std::uint64_t bytes = 0;
   std::vector<RepackedModule> modules;

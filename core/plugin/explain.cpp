@@ -2,9 +2,8 @@
 #include "core/plugin/explain.hpp"
 
 #include "core/base/text.hpp"
+#include "core/format/type_key.hpp"
 #include "core/manifest/host_traits.hpp"
-#include "core/manifest/known_keys.hpp"
-#include "core/manifest/vendor_keys.hpp"
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/replaced_manifests.hpp"
 
@@ -72,15 +71,16 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
   }
   if (!entry.replaced.empty()) return "";
   if (requirement.device) return "install a plugin for the device";
-  const KnownKey* known = find_known_key(requirement.what);
+  const TypeKey* const known = find_type_key(requirement.what);
   for (const std::string& near : entry.near) {
-    if (known && known->renamed == near) {
+    if (known != nullptr && known->renamed == near) {
       return concat("the artifact was built by an older compiler, newer ones use the key \"", near,
                     "\"");
     }
   }
-  if (entry.is_vendors) return vendor_advice(*find_vendor_key(requirement.what));
-  if (!known) return "no known plugin serves it: obtain one from the producer of the artifact";
+  if (entry.is_vendors) return vendor_advice(*known);
+  if (known == nullptr || known->what.empty())
+    return "no known plugin serves it: obtain one from the producer of the artifact";
   if (known->plugin.empty())
     return concat("no plugin of this version serves it (", known->what, ")");
   return concat("install plugin ", known->plugin, " (", known->what, ")");
@@ -141,10 +141,10 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     if (offers(manifest, requirement))
       out.replaced.push_back(concat(manifest.title(), " of ", manifest.file));
   }
-  const KnownKey* const known = find_known_key(requirement.what);
+  const TypeKey* const known = find_type_key(requirement.what);
   out.is_vendors = !requirement.device && out.candidates.empty() && out.override_id.empty() &&
-                   out.replaced.empty() && find_vendor_key(requirement.what) != nullptr &&
-                   (known == nullptr || known->plugin.empty());
+                   out.replaced.empty() && known != nullptr && !known->vendor.empty() &&
+                   known->plugin.empty();
   out.advice = advice_for(requirement, out, candidates);
   return out;
 }

@@ -5,9 +5,9 @@
 #include "core/base/process_state.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/manifest/reason.hpp"
-#include "core/module/table_copy.hpp"
 #include "core/plugin/compatible.hpp"
 #include "core/plugin/library_handle.hpp"
+#include "core/plugin/table_copy.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>

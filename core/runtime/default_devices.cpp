@@ -4,6 +4,7 @@
 #include "core/format/aot_metadata.hpp"
 #include "core/format/model_signature.hpp"
 #include "core/format/relay_code.hpp"
+#include "core/format/type_key.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/state.hpp"
 #include "core/tensor/device_set.hpp"

@@ -4,6 +4,7 @@
 #include "core/format/aot_metadata.hpp"
 #include "core/format/details.hpp"
 #include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/graph_inputs.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "core/base/process_end.hpp"
 #include "core/kind/file_kind.hpp"
-#include "core/module/table_copy.hpp"
+#include "core/plugin/table_copy.hpp"
 #include "core/runtime/artifact_file.hpp"
 #include "core/runtime/config_check.hpp"
 #include "core/runtime/devices.hpp"

@@ -4,9 +4,9 @@
 #include "core/format/payload_layout.hpp"
 #include "core/manifest/config_values.hpp"
 #include "core/module/artifact.hpp"
-#include "core/module/generator.hpp"
 #include "core/plugin/plugin_set.hpp"
 #include "core/runtime/payload_check.hpp"
+#include "core/target/generator.hpp"
 #include "core/target/target_kinds.hpp"
 #include "core/trace/span.hpp"
 

@@ -16,8 +16,8 @@
 #include "core/runtime/cpu_requirement.hpp"
 #include "core/runtime/graph_files.hpp"
 #include "core/runtime/payload.hpp"
+#include "core/runtime/served_keys.hpp"
 #include "core/runtime/state.hpp"
-#include "core/runtime/type_keys.hpp"
 
 #include <gantry/linked_symbols.h>
 #include <gantry/quoted.hpp>
@@ -83,7 +83,7 @@ class Loading {
       GANTRY_TRY(const bool found, reader.next());
       if (!found) break;
       const Entry entry = reader.entry();
-      GANTRY_TRY(TypeKey* const key, early_key(entry.type_key));
+      GANTRY_TRY(ServedKey* const key, early_key(entry.type_key));
       if (key == nullptr) break;
       GANTRY_TRY(Ref<ModuleNode> node,
                  new_module_node(artifact_, key->name, reader.module_index()));
@@ -98,7 +98,7 @@ class Loading {
 
   // Returns a key and its plugin, for payloads that are loaded while the container is read. NULL:
   // no usable plugin serves it.
-  Result<TypeKey*> early_key(std::string_view name) {
+  Result<ServedKey*> early_key(std::string_view name) {
     const auto known = early_keys_.find(name);
     if (known != early_keys_.end()) return &known->second;
     if (!state_.plugins->usable_for_key(name, Depth::library)) return nullptr;
@@ -108,11 +108,12 @@ class Loading {
       if (!state_.plugins->usable_for_key(name, Depth::dependencies)) return nullptr;
       return std::move(server).failure();
     }
-    return &early_keys_.emplace(name, TypeKey{name, {}, *std::move(server), {}, {}}).first->second;
+    return &early_keys_.emplace(name, ServedKey{name, {}, *std::move(server), {}, {}})
+                .first->second;
   }
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
-    const TypeKey& key = keys_->of(index);
+    const ServedKey& key = keys_->of(index);
     if (key.name == library_key && !has_host_code())
       return new_unbound_node(artifact_, key.name, index, "the file is a container without it");
     if (key.missing.empty()) return new_module_node(artifact_, key.name, index);
@@ -122,7 +123,7 @@ class Loading {
   // Sets ModuleNode::ext_devs of all modules.
   Status set_ext_devs() {
     std::uint64_t ext_devs = 0;
-    for (const TypeKey& key : keys_->all()) {
+    for (const ServedKey& key : keys_->all()) {
       if (key.server == nullptr) continue;
       const std::uint64_t device = ext_dev_of(state_, *key.server, key.name);
       if (device == 0) continue;
@@ -190,7 +191,7 @@ class Loading {
   Status load_payloads() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const Entry& entry = container().entries[i];
-      TypeKey& key = keys_->of(i);
+      ServedKey& key = keys_->of(i);
       if (key.server == nullptr || loaded_.contains(entry.at)) continue;
       GANTRY_CHECK(load(key, entry, *nodes_[i]));
     }
@@ -198,7 +199,7 @@ class Loading {
   }
 
   // returns  bytes consumed
-  Result<std::uint64_t> load(TypeKey& key, const Entry& entry, ModuleNode& node) {
+  Result<std::uint64_t> load(ServedKey& key, const Entry& entry, ModuleNode& node) {
     if (!key.loader) key.loader.emplace(state_, key.server, *artifact_, key.name);
     auto consumed = key.loader->load(entry, node);
     if (!consumed.ok())
@@ -235,9 +236,9 @@ class Loading {
   const Linked* const linked_;
   const std::shared_ptr<Artifact> artifact_;
   // set when the container is read
-  std::optional<TypeKeys> keys_;
+  std::optional<ServedKeys> keys_;
   // see early_key(); names are views into the file
-  std::map<std::string_view, TypeKey> early_keys_;
+  std::map<std::string_view, ServedKey> early_keys_;
   // modules loaded while the container was read, by payload offset
   std::map<std::uint64_t, Ref<ModuleNode>> loaded_;
   std::vector<Ref<ModuleNode>> nodes_;

@@ -3,6 +3,7 @@
 
 #include "core/format/annotation.hpp"
 #include "core/format/details.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_details.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/input_device.hpp"

@@ -5,7 +5,8 @@
 #include "plugin.hpp"
 
 #include "failure_of.hpp"
-#include "vendors.hpp"
+
+#include "core/format/type_key.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
@@ -39,13 +40,13 @@ Plugin::Plugin(Host given)
 Status Plugin::check_device(std::string_view type_key, std::size_t i,
                             const gantry_tensor& tensor) const {
   if (tensor.device.type == cpu_device_type) return {};
-  const auto* const vendor = std::ranges::find(vendors, type_key, &Vendor::key);
+  const TypeKey* const key = find_type_key(type_key);
   // The module refuses the argument.
-  if (vendor == std::end(vendors)) return {};
+  if (key == nullptr || key->vendor.empty()) return {};
   return unsupported("argument ", i, " is ", tensor_text(tensor), " on ",
                      device_text(tensor.device), ", ", quoted(type_key),
                      " sub-graphs run here with tensors on cpu; with others they run on ",
-                     vendor->device, ", by a plugin of ", vendor->name)
+                     key->device, ", by a plugin of ", key->vendor)
       .with_reason("ARGUMENT_DEVICE");
 }
 

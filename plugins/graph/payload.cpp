@@ -2,6 +2,7 @@
 #include "payload.hpp"
 
 #include "core/format/aligned_payload.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dmlc_stream.hpp>
@@ -14,7 +15,7 @@ namespace gantry::graph {
 namespace {
 
 // Both keys have the same payload.
-const ArrayListForm& factory_form() { return *array_list_form("GraphExecutorFactory"); }
+const ArrayListForm& factory_form() { return *array_list_form(graph_factory_key); }
 
 Status check_names(const std::vector<const Parameter*>& parameters) {
   std::vector<std::string_view> names;
@@ -67,7 +68,7 @@ Status write_payload(const Payload& payload, bool with_parameters, const Sink& s
     return {};
   }
   // Without numbered constants.
-  return write_aligned_payload(factory_form().key, payload.kept.bytes, {},
+  return write_aligned_payload(graph_factory_key, payload.kept.bytes, {},
                                {out, out.position(), sink.alignment()});
 }
 

@@ -135,7 +135,7 @@ void compare(const Container& container, const std::vector<GraphModule>& modules
 }
 
 // Reads the container of a file at the symbol of its generation.
-void compare_file(std::span<const std::uint8_t> bytes, ContainerForm form,
+void compare_file(std::span<const std::uint8_t> bytes, Generation form,
                   std::span<const std::uint8_t> container, const PayloadLayouts& layouts,
                   const std::vector<GraphModule>& modules) {
   const auto elf = ElfFile::parse(bytes);
@@ -145,7 +145,7 @@ void compare_file(std::span<const std::uint8_t> bytes, ContainerForm form,
   expect(found->blob_symbol == container_names(form).symbol,
          "its symbol is that of its generation");
   expect(std::ranges::equal(found->bytes, container), "its bytes are those that were written");
-  compare(*found, modules, form != ContainerForm::g2);
+  compare(*found, modules, form != Generation::g2);
 }
 
 // The library of a linker: with one program header that can be dropped.
@@ -173,9 +173,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // mapped and removed.
   const Budget budget(size, {.bytes_per_input_byte = 128, .nanoseconds_for_free = 20'000'000});
   Choices choices({data, size});
-  constexpr ContainerForm forms[] = {ContainerForm::g2, ContainerForm::g3, ContainerForm::g4,
-                                     ContainerForm::g5};
-  const ContainerForm form = forms[choices.below(std::size(forms))];
+  constexpr Generation forms[] = {Generation::g2, Generation::g3, Generation::g4, Generation::g5};
+  const Generation form = forms[choices.below(std::size(forms))];
   const std::size_t kind = choices.below(3);
   const std::vector<GraphModule> modules = modules_from(choices);
   const auto written = write_container(described(modules), form);
@@ -186,7 +185,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!found.ok()) {
     expect(false, "reader refuses what the writer wrote: " + found.error().message.text());
   }
-  compare(*found, modules, form != ContainerForm::g2);
+  compare(*found, modules, form != Generation::g2);
 
   const std::string symbol(container_names(form).symbol);
   if (kind == 1) {

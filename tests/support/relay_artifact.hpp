@@ -138,7 +138,7 @@ Status write_relay_artifact(const std::filesystem::path& library,
     out.Write(payload.bytes.bytes().data(), payload.bytes.size());
     return {};
   };
-  GANTRY_TRY(const ContainerForm form, form_of(container));
+  GANTRY_TRY(const Generation form, form_of(container));
   GANTRY_TRY(const Pieces pieces, write_listed_container(modules, form));
   std::string bytes;
   dmlc::MemoryStringStream out(&bytes);

@@ -16,11 +16,11 @@
 
 namespace gantry::cli {
 
-inline constexpr std::pair<std::string_view, ContainerForm> generations[] = {
-    {"g2", ContainerForm::g2},
-    {"g3", ContainerForm::g3},
-    {"g4", ContainerForm::g4},
-    {"g5", ContainerForm::g5},
+inline constexpr std::pair<std::string_view, Generation> generations[] = {
+    {"g2", Generation::g2},
+    {"g3", Generation::g3},
+    {"g4", Generation::g4},
+    {"g5", Generation::g5},
 };
 
 inline constexpr std::pair<std::string_view, PackForm> forms[] = {

@@ -17,6 +17,7 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/format/aot_metadata.hpp"
+#include "core/format/type_key.hpp"
 #include "core/native/thread_pool.hpp"
 #include "core/runtime/installed_plugins.hpp"
 #include "core/tensor/device_set.hpp"

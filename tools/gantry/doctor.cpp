@@ -16,7 +16,7 @@
 #include "core/probe/prober.hpp"
 #include "core/runtime/cpu_requirement.hpp"
 #include "core/runtime/installed_plugins.hpp"
-#include "core/runtime/type_keys.hpp"
+#include "core/runtime/served_keys.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -37,8 +37,8 @@ struct DoctorOptions {
 // The type keys of an artifact, each with the modules that require it.
 std::vector<Requirement> requirements_of(const Artifact& artifact) {
   std::vector<Requirement> requirements;
-  const TypeKeys keys(artifact);
-  for (const TypeKey& key : keys.all()) {
+  const ServedKeys keys(artifact);
+  for (const ServedKey& key : keys.all()) {
     if (key.name.empty() || key.name == library_key) continue;
     requirements.push_back(requirement_of(key, artifact.name));
   }

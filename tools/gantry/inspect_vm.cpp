@@ -6,6 +6,7 @@
 #include "tools/gantry/common/human.hpp"
 
 #include "core/base/text.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_details.hpp"
 
 #include <gantry/join.hpp>

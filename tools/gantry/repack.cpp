@@ -66,8 +66,8 @@ void write_report(const RepackCommand& command, const ContainerFile& source,
     json.field("file", json_text(command.file));
     json.field("output", json_text(command.output));
     json.field("form", name_of(form));
-    json.field("from_generation", payload_form(report.from).name);
-    json.field("generation", payload_form(report.to).name);
+    json.field("from_generation", name_of(report.from));
+    json.field("generation", name_of(report.to));
     json.field("bytes", report.bytes);
     json.begin_list("modules");
     for (std::size_t m = 0; m < report.modules.size(); ++m) {

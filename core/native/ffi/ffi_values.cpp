@@ -29,7 +29,9 @@ Failure argument_error(std::int32_t i, std::int32_t kind) {
 
 }  // namespace
 
-bool is_first_ffi(const ModuleNode& node) { return node.artifact->container.facts.is_first_ffi; }
+bool is_first_ffi(const ModuleNode& node) {
+  return node.artifact->container.facts.dialect == Dialect::ffi_0_21;
+}
 
 gantry_value to_first_ffi(const gantry_value& value) {
   gantry_value out = value;

@@ -3,11 +3,9 @@
 #include "plugins/dnnl/operators.hpp"
 #include "plugins/dnnl/plan.hpp"
 #include "plugins/dnnl/threads.hpp"
-#include "plugins/dnnl/vendors.hpp"
 #include "tests/unit/dnnl/subgraph_runner.hpp"
 
-#include "core/manifest/known_keys.hpp"
-#include "core/manifest/vendor_keys.hpp"
+#include "core/format/type_key.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -131,19 +129,13 @@ TEST(DnnlPlugin, ReportsOnceThatItServesTheKeyOfAnotherVendor) {
   EXPECT_THAT(runner.fake.log[1], ::testing::HasSubstr("\"bnns_json\""));
 }
 
-// Where the core serves a key by its vendor's plugin, it reports the same.
-TEST(DnnlPlugin, HasTheVendorsOfTheCore) {
+// Where the core serves a key by its vendor's plugin, it reports this plugin.
+TEST(DnnlPlugin, IsThePluginOfItsKeys) {
   for (const OperatorRow& row : operator_rows()) {
-    const auto* const vendor = std::ranges::find(vendors, row.key, &Vendor::key);
-    EXPECT_EQ(vendor == std::end(vendors), row.key == "dnnl_json") << row.key;
-  }
-  for (const Vendor& vendor : vendors) {
-    const VendorKey* const known = find_vendor_key(vendor.key);
-    ASSERT_NE(known, nullptr) << vendor.key;
-    EXPECT_EQ(vendor.name, known->vendor);
-    EXPECT_EQ(vendor.device, known->device);
-    ASSERT_NE(find_known_key(vendor.key), nullptr);
-    EXPECT_EQ(find_known_key(vendor.key)->plugin, Plugin::identity.id);
+    const TypeKey* const key = find_type_key(row.key);
+    ASSERT_NE(key, nullptr) << row.key;
+    EXPECT_EQ(key->plugin, Plugin::identity.id);
+    EXPECT_EQ(key->vendor.empty(), row.key == "dnnl_json") << row.key;
   }
 }
 

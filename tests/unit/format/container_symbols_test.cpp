@@ -74,8 +74,9 @@ INSTANTIATE_TEST_SUITE_P(
         SymbolCase{"LegacyWithFfi",
                    {defined("__tvm_dev_mblob"), defined("__TVMFFIFunctionCall")},
                    Family::legacy,
-                   Dialect::ffi},
-        SymbolCase{"FfiFirst", {defined("__tvm_ffi_library_bin")}, Family::ffi_first, Dialect::ffi},
+                   Dialect::ffi_0_21},
+        SymbolCase{
+            "FfiFirst", {defined("__tvm_ffi_library_bin")}, Family::ffi_first, Dialect::ffi_0_21},
         SymbolCase{"Ffi", {defined("__tvm_ffi__library_bin")}, Family::ffi, Dialect::ffi},
         SymbolCase{
             "UndefinedIsNone", {undefined("__tvm_dev_mblob")}, Family::none, Dialect::unknown},
@@ -92,13 +93,13 @@ INSTANTIATE_TEST_SUITE_P(
                    {undefined("TVMBackendAllocWorkspace")},
                    Family::none,
                    Dialect::packed},
-        SymbolCase{"FfiByCall", {defined("__TVMFFIFunctionCall")}, Family::none, Dialect::ffi},
+        SymbolCase{"FfiByCall", {defined("__TVMFFIFunctionCall")}, Family::none, Dialect::ffi_0_21},
         SymbolCase{"FfiByFunction", {defined("__tvm_ffi_add")}, Family::none, Dialect::ffi},
         SymbolCase{
             "FfiByImport",
             {undefined("TVMFFIErrorSetRaisedFromCStr"), undefined("TVMBackendGetFuncFromEnv")},
             Family::none,
-            Dialect::ffi},
+            Dialect::ffi_0_21},
         SymbolCase{"DefinedTvmIsNobody", {defined("TVMFuncCall")}, Family::none, Dialect::unknown}),
     [](const auto& test) { return test.param.name; });
 

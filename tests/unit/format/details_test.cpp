@@ -3,6 +3,7 @@
 
 #include "core/format/detail_sink.hpp"
 #include "core/format/limits.hpp"
+#include "core/format/type_key.hpp"
 #include "core/format/vm_details.hpp"
 #include "tests/unit/format/fixtures.hpp"
 

@@ -157,7 +157,7 @@ std::vector<Exporter> every_exporter() {
        1,
        ascending(),
        Generation::g3x,
-       Dialect::ffi,
+       Dialect::ffi_0_21,
        Tags::no,
        Numbering::unknown,
        true,
@@ -168,7 +168,7 @@ std::vector<Exporter> every_exporter() {
        1,
        ascending(),
        Generation::g4,
-       Dialect::ffi,
+       Dialect::ffi_0_21,
        Tags::unknown,
        Numbering::ffi_0_21,
        false,
@@ -179,7 +179,7 @@ std::vector<Exporter> every_exporter() {
        1,
        ascending(),
        Generation::g4x,
-       Dialect::ffi,
+       Dialect::ffi_0_21,
        Tags::yes,
        Numbering::ffi,
        false,
@@ -237,7 +237,7 @@ INSTANTIATE_TEST_SUITE_P(Each, EveryExporter, ::testing::ValuesIn(every_exporter
 // Host code of v0.21 is recognized by the names of its functions, with and without a container.
 TEST(FirstFfi, HasNoFunctionsWithAPrefix) {
   const auto is_first = [](const std::vector<HostSymbol>& symbols) {
-    return facts_of(choose_symbols(symbols), ContainerLayout::none).is_first_ffi;
+    return facts_of(choose_symbols(symbols), ContainerLayout::none).dialect == Dialect::ffi_0_21;
   };
 
   EXPECT_TRUE(is_first({defined("__tvm_ffi_library_bin"), defined("run")}));
@@ -278,7 +278,7 @@ class FfiDialect : public ::testing::TestWithParam<FfiCase> {};
 TEST_P(FfiDialect, IsProvenByTheStrongestSymbol) {
   const ExporterFacts facts = facts_of(choose_symbols(GetParam().symbols), ContainerLayout::none);
 
-  EXPECT_EQ(facts.dialect, Dialect::ffi);
+  EXPECT_TRUE(is_ffi(facts.dialect));
   EXPECT_EQ(facts.dialect_symbol, GetParam().symbol);
   EXPECT_EQ(facts.writer, GetParam().writer);
 }
@@ -338,6 +338,7 @@ TEST(Generation, HasAName) {
   EXPECT_EQ(name_of(Generation::unknown), "unknown");
   EXPECT_EQ(name_of(Dialect::packed), "packed");
   EXPECT_EQ(name_of(Dialect::ffi), "ffi");
+  EXPECT_EQ(name_of(Dialect::ffi_0_21), "ffi");
   EXPECT_EQ(name_of(Dialect::unknown), "unknown");
 }
 

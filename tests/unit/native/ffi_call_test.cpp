@@ -210,7 +210,9 @@ TEST_F(FfiCall, MovesValuesOfALists) {
 // Code of TVM 0.21, whose objects have a shorter header and other numbers.
 class FfiCall21 : public FfiCall {
  protected:
-  FfiCall21() { const_cast<Artifact&>(*node->artifact).container.facts.is_first_ffi = true; }
+  FfiCall21() {
+    const_cast<Artifact&>(*node->artifact).container.facts.dialect = Dialect::ffi_0_21;
+  }
 };
 
 TEST_F(FfiCall21, ReceivesTensorsAndTextsByAddress) {

@@ -33,7 +33,7 @@ constexpr gantry_function_table give_first_table{sizeof(gantry_function_table), 
 
 class FirstFfi : public ListTest {
  protected:
-  FirstFfi() { artifact->container.facts.is_first_ffi = true; }
+  FirstFfi() { artifact->container.facts.dialect = Dialect::ffi_0_21; }
   ~FirstFfi() override { here().kept = {}; }
   // list[0] as an argument of host code.
   gantry_value argument(OwnedValue value) {
@@ -185,7 +185,7 @@ TEST_F(FirstFfi, PassesNoObjectsOfItsOwnToFunctions) {
 
 // Code of later releases has the numbers of this runtime.
 TEST_F(FirstFfi, ChangesNothingForCodeOfLaterReleases) {
-  artifact->container.facts.is_first_ffi = false;
+  artifact->container.facts.dialect = Dialect::ffi;
   set_list_item(list, 0, tensor());
   gantry_value args[] = {{}, text_value("a text by address")};
 

@@ -14,10 +14,9 @@
 namespace gantry {
 namespace {
 
-ExporterFacts facts_of(Dialect dialect, bool is_first_ffi = false) {
+ExporterFacts facts_of(Dialect dialect) {
   ExporterFacts facts;
   facts.dialect = dialect;
-  facts.is_first_ffi = is_first_ffi;
   return facts;
 }
 
@@ -51,12 +50,12 @@ TEST(RuntimeFunctions, DifferUnderOneName) {
 TEST(RuntimeFunctions, AreThoseOfTheRelease) {
   for (const char* const name : {"TVMFFIFunctionCall", "TVMBackendAnyListSetPackedArg",
                                  "TVMBackendAnyListMoveFromPackedReturn"}) {
-    EXPECT_NE(find_runtime_function(name, facts_of(Dialect::ffi, true))->address,
-              find_runtime_function(name, facts_of(Dialect::ffi, false))->address)
+    EXPECT_NE(find_runtime_function(name, facts_of(Dialect::ffi_0_21))->address,
+              find_runtime_function(name, facts_of(Dialect::ffi))->address)
         << name;
   }
-  EXPECT_EQ(find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, true)),
-            find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi, false)));
+  EXPECT_EQ(find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi_0_21)),
+            find_runtime_function("TVMFFIErrorSetRaisedFromCStr", facts_of(Dialect::ffi)));
 }
 
 // Constructors of a system library call it, so that it is resolved when the library is opened.

@@ -112,16 +112,16 @@ TEST(Container, GivesAPayloadItsOffset) {
 
 struct Form {
   std::string name;
-  ContainerForm form;
+  Generation form;
   // as the reader reports a bare container; G4 has the bytes of G3
   ContainerLayout layout;
 };
-class ContainerForms : public ::testing::TestWithParam<Form> {};
+class Generations : public ::testing::TestWithParam<Form> {};
 
 // Random graphs are read back with equal entries, import trees and payloads.
-TEST_P(ContainerForms, AreReadBackEqual) {
+TEST_P(Generations, AreReadBackEqual) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
-  const bool is_separate = GetParam().form == ContainerForm::g2;
+  const bool is_separate = GetParam().form == Generation::g2;
   std::mt19937 random(7);
   int written = 0;
   for (int graph = 0; graph < 500; ++graph) {
@@ -166,11 +166,11 @@ TEST_P(ContainerForms, AreReadBackEqual) {
   EXPECT_GT(written, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ContainerForms,
-                         ::testing::Values(Form{"G2", ContainerForm::g2, ContainerLayout::one},
-                                           Form{"G3", ContainerForm::g3, ContainerLayout::one},
-                                           Form{"G4", ContainerForm::g4, ContainerLayout::one},
-                                           Form{"G5", ContainerForm::g5, ContainerLayout::two}),
+INSTANTIATE_TEST_SUITE_P(All, Generations,
+                         ::testing::Values(Form{"G2", Generation::g2, ContainerLayout::one},
+                                           Form{"G3", Generation::g3, ContainerLayout::one},
+                                           Form{"G4", Generation::g4, ContainerLayout::one},
+                                           Form{"G5", Generation::g5, ContainerLayout::two}),
                          [](const auto& test) { return test.param.name; });
 
 // The same module as the example of layout one, with the record of v0.24 and later: a name and
@@ -197,7 +197,7 @@ TEST(Container, OfLayoutTwoEqualsTheExampleByteForByte) {
       {"", {1}, nullptr},
       {"cuda", {}, payload(std::string(kernel.bytes().begin(), kernel.bytes().end()))}};
 
-  const Result<Pieces> container = write_container(modules, ContainerForm::g5);
+  const Result<Pieces> container = write_container(modules, Generation::g5);
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   EXPECT_THAT(bytes_of(*container), ElementsAreArray(from_hex("e900000000000000"
@@ -228,7 +228,7 @@ TEST(Container, OfLayoutTwoEqualsTheExampleByteForByte) {
 TEST(Container, OfHostCodeAloneHasATreeInLayoutTwo) {
   const std::vector<ContainerModule> modules = {{"", {}, nullptr}};
 
-  const Result<Pieces> container = write_container(modules, ContainerForm::g5);
+  const Result<Pieces> container = write_container(modules, Generation::g5);
 
   ASSERT_TRUE(container.ok());
   EXPECT_THAT(bytes_of(*container),
@@ -243,7 +243,7 @@ TEST(Container, GivesAPayloadBehindItsLengthItsOffset) {
     return {};
   };
 
-  ASSERT_TRUE(write_container(modules, ContainerForm::g5).ok());
+  ASSERT_TRUE(write_container(modules, Generation::g5).ok());
 
   // length, rows, children, "_lib", "cuda", length of the payload
   EXPECT_EQ(at, 8u + 32 + 16 + 12 + 12 + 8);
@@ -256,7 +256,7 @@ TEST(Container, OfGenerationTwoHasOneEntryForEachHostModule) {
       {"", {}, nullptr},
       {"", {}, nullptr}};
 
-  const Result<Pieces> container = write_container(modules, ContainerForm::g2);
+  const Result<Pieces> container = write_container(modules, Generation::g2);
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   const std::vector<std::uint8_t> bytes = bytes_of(*container);
@@ -325,7 +325,7 @@ TEST(Container, OfOneDeviceModuleHasItsEntry) {
 TEST(Container, OfG1HasNoTreeAndNoRoot) {
   std::vector<ContainerModule> modules = importing("cuda");
 
-  const Result<Pieces> container = write_container(modules, ContainerForm::g1);
+  const Result<Pieces> container = write_container(modules, Generation::g1);
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   EXPECT_THAT(bytes_of(*container),
@@ -344,7 +344,7 @@ TEST(Container, OfG1RefusesModulesThatRequireATree) {
   const std::vector<ContainerModule> no_library = {{"VMExecutable", {}, payload("p")}};
 
   for (const auto& modules : {deep, two_libraries, reversed, no_library}) {
-    const Result<Pieces> container = write_container(modules, ContainerForm::g1);
+    const Result<Pieces> container = write_container(modules, Generation::g1);
 
     ASSERT_FALSE(container.ok());
     EXPECT_EQ(container.error().code, Code::invalid);
@@ -359,7 +359,7 @@ TEST(Container, ListedKeepsTheOrderOfTheModulesAndOfTheirImports) {
   modules.push_back({"opencl", {}, payload("q")});
   modules[0].imports = {2, 1, 2};
 
-  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g2);
+  const Result<Pieces> container = write_listed_container(modules, Generation::g2);
 
   ASSERT_TRUE(container.ok()) << container.error().message;
   const Words expected = Words().u64(4).str("_lib").str("cuda").text("p").str("opencl").text("q");
@@ -375,7 +375,7 @@ TEST(Container, ListedRefusesALoop) {
   std::vector<ContainerModule> modules = importing("cuda");
   modules[1].imports = {1};
 
-  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g3);
+  const Result<Pieces> container = write_listed_container(modules, Generation::g3);
 
   ASSERT_FALSE(container.ok());
   EXPECT_EQ(container.error().reason, "IMPORT_CYCLE");
@@ -386,7 +386,7 @@ TEST(Container, ListedRefusesAnImportOutOfRange) {
   std::vector<ContainerModule> modules = importing("cuda");
   modules[0].imports = {2};
 
-  const Result<Pieces> container = write_listed_container(modules, ContainerForm::g3);
+  const Result<Pieces> container = write_listed_container(modules, Generation::g3);
 
   ASSERT_FALSE(container.ok());
   EXPECT_EQ(container.error().message, "module 0 imports module 2, module count is 2");

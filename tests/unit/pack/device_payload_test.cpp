@@ -108,15 +108,15 @@ TEST_F(DevicePayload, OfGeneration5IsAsRepackWritesIt) {
     if (kind == "cuda") what.data = directory_ / "add.cl";
     what.kernels[0].launch.emplace_back("tir.use_dyn_shared_memory");
     Pieces older, moved, written;
-    ASSERT_TRUE(write_device_payload(what, tools(), older, ContainerForm::g3).ok());
+    ASSERT_TRUE(write_device_payload(what, tools(), older, Generation::g3).ok());
     const std::vector<std::uint8_t> bytes = test::bytes_of(older);
     ExporterFacts facts;
     facts.argument_tags = ExporterFacts::ArgumentTags::no;
-    const Status done = write_moved_payload(key, bytes, facts, PayloadLayouts::built_in(),
-                                            ContainerForm::g5, moved);
+    const Status done =
+        write_moved_payload(key, bytes, facts, PayloadLayouts::built_in(), Generation::g5, moved);
     ASSERT_TRUE(done.ok()) << done.error().message;
 
-    ASSERT_TRUE(write_device_payload(what, tools(), written, ContainerForm::g5).ok());
+    ASSERT_TRUE(write_device_payload(what, tools(), written, Generation::g5).ok());
 
     EXPECT_EQ(test::bytes_of(written), test::bytes_of(moved)) << key;
     EXPECT_NE(test::bytes_of(written), bytes) << key;
@@ -139,14 +139,13 @@ TEST_F(DevicePayload, HasNoLaunchTagThatItsGenerationLacks) {
 TEST_F(DevicePayload, HasTheElementTypesOfItsGeneration) {
   DeviceModuleSource what = module("opencl", "add.cl");
   what.kernels[0].arguments = {{10, 8, 1}};
-  for (const auto& [generation, code] :
-       {std::pair(ContainerForm::g3, 6), {ContainerForm::g5, 10}}) {
+  for (const auto& [generation, code] : {std::pair(Generation::g3, 6), {Generation::g5, 10}}) {
     Pieces out;
 
     ASSERT_TRUE(write_device_payload(what, tools(), out, generation).ok());
 
     // after format, count, name, its repetition and the number of arguments
-    const std::size_t at = 10 + 8 + 11 + (generation == ContainerForm::g3 ? 8 : 11) + 8;
+    const std::size_t at = 10 + 8 + 11 + (generation == Generation::g3 ? 8 : 11) + 8;
     EXPECT_EQ(test::bytes_of(out)[at], code);
   }
 }

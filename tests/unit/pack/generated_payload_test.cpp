@@ -161,7 +161,7 @@ TEST_F(GeneratedPayload, IsWhatThePluginOfTheTypeKeyWrites) {
 }
 
 TEST_F(GeneratedPayload, HasTheKernelRecordsOfItsGeneration) {
-  for (const ContainerForm generation : {ContainerForm::g4, ContainerForm::g5}) {
+  for (const Generation generation : {Generation::g4, Generation::g5}) {
     Pieces out;
 
     ASSERT_TRUE(
@@ -183,13 +183,13 @@ TEST_F(GeneratedPayload, OfGeneration5HasTheNamesOfItsKernels) {
   what.kernels[0].launch = {"tir.use_dyn_shared_memory"};
   Pieces out;
 
-  const Status written = write_device_payload(what, generators, out, ContainerForm::g5);
+  const Status written = write_device_payload(what, generators, out, Generation::g5);
 
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(test::bytes_of(out), payload("a"));
   EXPECT_THAT(generator.kernels, ElementsAre("a 0 1 tirx.use_dyn_shared_memory"));
   generator.payload = {1, 2, 3};
-  const Status refused = write_device_payload(what, generators, out, ContainerForm::g5);
+  const Status refused = write_device_payload(what, generators, out, Generation::g5);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::malformed);
   EXPECT_THAT(

@@ -31,20 +31,20 @@ class MovedContainer : public ::testing::Test {
       container_.facts.has_private_float_codes = true;
     }
   }
-  Result<std::vector<EditedModule>> moved(ContainerForm to) {
+  Result<std::vector<EditedModule>> moved(Generation to) {
     auto listed = listed_modules(container_, file_).value();
     auto edited = edit_modules(std::move(listed), {}).value();
     warnings_.clear();
     return moved_modules(std::move(edited), container_, file_, layouts_, to, warnings_);
   }
-  std::vector<std::uint8_t> written(ContainerForm to) {
+  std::vector<std::uint8_t> written(Generation to) {
     auto modules = moved(to);
     EXPECT_TRUE(modules.ok()) << modules.error().message;
     std::vector<ContainerModule> plain;
     for (EditedModule& each : *modules) plain.push_back(std::move(each.module));
     return test::bytes_of(write_listed_container(plain, to).value());
   }
-  void expect_refused(ContainerForm to, const std::string& message) {
+  void expect_refused(Generation to, const std::string& message) {
     const auto modules = moved(to);
     ASSERT_FALSE(modules.ok());
     EXPECT_EQ(modules.error().code, Code::unsupported);
@@ -81,11 +81,11 @@ TEST_F(MovedContainer, WithoutHostCodeHasTheFormOfAnyGeneration) {
                                        .bytes(cuda_module("f", true).bytes()));
 
   read(g3);
-  EXPECT_THAT(written(ContainerForm::g5), ElementsAreArray(g5.bytes()));
-  EXPECT_THAT(written(ContainerForm::g3), ElementsAreArray(g3.bytes()));
-  EXPECT_THAT(written(ContainerForm::g2), ElementsAreArray(g3.bytes()));
+  EXPECT_THAT(written(Generation::g5), ElementsAreArray(g5.bytes()));
+  EXPECT_THAT(written(Generation::g3), ElementsAreArray(g3.bytes()));
+  EXPECT_THAT(written(Generation::g2), ElementsAreArray(g3.bytes()));
   read(g5, Dialect::ffi);
-  EXPECT_THAT(written(ContainerForm::g3), ElementsAreArray(g3.bytes()));
+  EXPECT_THAT(written(Generation::g3), ElementsAreArray(g3.bytes()));
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
@@ -100,7 +100,7 @@ TEST_F(MovedContainer, MergesHostModulesAndSortsChildren) {
                             .str("_lib"),
                         {0, 2, 4, 4, 4, 5}, {4, 1, 3, 2, 3}));
 
-  EXPECT_THAT(written(ContainerForm::g3),
+  EXPECT_THAT(written(Generation::g3),
               ElementsAreArray(test::layout_one(4,
                                                 Words()
                                                     .bytes(text_module("graph").bytes())
@@ -117,17 +117,17 @@ TEST_F(MovedContainer, SortsChildrenOfModulesThatAreInOrder) {
       3, Words().str("_lib").bytes(text_module("a").bytes()).bytes(text_module("b").bytes()),
       {0, 3, 3, 3}, {2, 1, 2}));
 
-  const auto modules = moved(ContainerForm::g3);
+  const auto modules = moved(Generation::g3);
 
   ASSERT_TRUE(modules.ok());
   EXPECT_THAT((*modules)[0].module.imports, ElementsAre(1, 2));
-  EXPECT_THAT(moved(ContainerForm::g2)->front().module.imports, ElementsAre(2, 1, 2));
+  EXPECT_THAT(moved(Generation::g2)->front().module.imports, ElementsAre(2, 1, 2));
 }
 
 TEST_F(MovedContainer, OfG1GetsATree) {
   read(test::container_g1());
 
-  const std::vector<std::uint8_t> bytes = written(ContainerForm::g3);
+  const std::vector<std::uint8_t> bytes = written(Generation::g3);
 
   const Container found = read_container_bytes(bytes, layouts_).value();
   ASSERT_EQ(found.entries.size(), 3u);
@@ -146,11 +146,11 @@ TEST_F(MovedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
                             .str("_lib"),
                         {0, 3, 3, 3, 3}, {1, 2, 3}));
 
-  ASSERT_TRUE(moved(ContainerForm::g3).ok());
+  ASSERT_TRUE(moved(Generation::g3).ok());
   EXPECT_THAT(warnings_, ElementsAre(Message(
                              "host code finds functions of modules that it does not import only "
                              "up to v0.7; no longer: 1 \"examplejson\"")));
-  ASSERT_TRUE(moved(ContainerForm::g2).ok());
+  ASSERT_TRUE(moved(Generation::g2).ok());
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
@@ -162,9 +162,9 @@ TEST_F(MovedContainer, OfG2NamesTheKernelsOfOpencl) {
   };
   read(container_of("kernel void f() {}\n"));
 
-  EXPECT_THAT(written(ContainerForm::g3),
+  EXPECT_THAT(written(Generation::g3),
               ElementsAreArray(container_of("// Function: f\nkernel void f() {}\n").bytes()));
-  EXPECT_THAT(written(ContainerForm::g2),
+  EXPECT_THAT(written(Generation::g2),
               ElementsAreArray(container_of("kernel void f() {}\n").bytes()));
 }
 
@@ -187,7 +187,7 @@ TEST_F(MovedContainer, WarnsOfAChainOf20000Modules) {
   read(Words().u64(content.size()).bytes(content.bytes()));
   container_.facts.look_up_start = LookUpStart::root;
 
-  ASSERT_TRUE(moved(ContainerForm::g3).ok());
+  ASSERT_TRUE(moved(Generation::g3).ok());
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_THAT(std::string(warnings_[0].text()),
               StartsWith("host code finds functions of modules that it does not import only up to "
@@ -198,7 +198,7 @@ TEST_F(MovedContainer, RefusesToLoseAModuleThatNothingImports) {
   read(test::layout_one(3, Words().str("_lib").str("_lib").bytes(text_module("a").bytes()),
                         {0, 1, 1, 1}, {1}));
 
-  const auto modules = moved(ContainerForm::g3);
+  const auto modules = moved(Generation::g3);
 
   ASSERT_FALSE(modules.ok());
   EXPECT_EQ(modules.error().code, Code::invalid);
@@ -211,23 +211,23 @@ TEST_F(MovedContainer, RefusesHostCodeOfAnotherAbi) {
   const Words g3 =
       test::layout_one(2, Words().str("_lib").bytes(text_module("a").bytes()), {0, 1, 1}, {1});
   read(g3);
-  expect_refused(ContainerForm::g5,
+  expect_refused(Generation::g5,
                  "host code has the packed dialect (TVMValue), G5 (v0.22 and later) requires the "
                  "ffi dialect (TVMFFIAny)");
-  expect_refused(ContainerForm::g4,
+  expect_refused(Generation::g4,
                  "host code has the packed dialect (TVMValue), G4 (v0.21) requires the ffi dialect "
                  "(TVMFFIAny) of v0.21");
   read(g3, Dialect::unknown);
-  expect_refused(ContainerForm::g2,
+  expect_refused(Generation::g2,
                  "host code has an unknown dialect, G2 (v0.7) requires the packed dialect "
                  "(TVMValue)");
 
   read(Words().bytes(test::example_g5()), Dialect::ffi);
-  expect_refused(ContainerForm::g3,
+  expect_refused(Generation::g3,
                  "host code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires the "
                  "packed dialect (TVMValue)");
-  container_.facts.is_first_ffi = true;
-  expect_refused(ContainerForm::g5,
+  container_.facts.dialect = Dialect::ffi_0_21;
+  expect_refused(Generation::g5,
                  "host code has the ffi dialect (TVMFFIAny) of v0.21, G5 (v0.22 and later) "
                  "requires the ffi dialect (TVMFFIAny)");
 }
@@ -235,10 +235,10 @@ TEST_F(MovedContainer, RefusesHostCodeOfAnotherAbi) {
 TEST_F(MovedContainer, RefusesModulesThatTheGenerationLacks) {
   read(test::layout_one(1, Words().str("VMExecutable").str("a"), {0, 0}, {}));
 
-  expect_refused(ContainerForm::g5,
+  expect_refused(Generation::g5,
                  "modules of type key \"VMExecutable\" do not exist in G5 (v0.22 and later), only "
                  "in G3");
-  EXPECT_TRUE(moved(ContainerForm::g3).ok());
+  EXPECT_TRUE(moved(Generation::g3).ok());
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ using Bytes = std::vector<std::uint8_t>;
 Bytes bytes_in(const Words& words) { return {words.bytes().begin(), words.bytes().end()}; }
 
 // The facts of containers of each form.
-ExporterFacts facts_of(ContainerForm form) {
-  if (form == ContainerForm::g5) return test::ffi();
-  return form == ContainerForm::g4 ? test::first_ffi() : test::legacy();
+ExporterFacts facts_of(Generation form) {
+  if (form == Generation::g5) return test::ffi();
+  return form == Generation::g4 ? test::first_ffi() : test::legacy();
 }
 
 const PayloadLayouts& acme_layouts() {
@@ -36,13 +36,12 @@ const PayloadLayouts& acme_layouts() {
   return all;
 }
 
-Status write_family(std::string_view key, const Words& payload, ContainerForm from,
-                    ContainerForm to, Pieces& out) {
+Status write_family(std::string_view key, const Words& payload, Generation from, Generation to,
+                    Pieces& out) {
   return write_moved_payload(key, payload.bytes(), facts_of(from), acme_layouts(), to, out);
 }
 
-Bytes moved_family(std::string_view key, const Words& payload, ContainerForm from,
-                   ContainerForm to) {
+Bytes moved_family(std::string_view key, const Words& payload, Generation from, Generation to) {
   Pieces out;
   const Status written = write_family(key, payload, from, to, out);
   EXPECT_TRUE(written.ok()) << written.error().message;
@@ -77,18 +76,17 @@ const Kernel in_g3{.stored_name = ""};
 const Kernel in_g4{.stored_name = "", .has_tags = true};
 const Kernel in_g5{.stored_name = "f", .has_tags = true};
 
-const Kernel& kernel_in(ContainerForm form) {
-  if (form == ContainerForm::g5) return in_g5;
-  return form == ContainerForm::g4 ? in_g4 : in_g3;
+const Kernel& kernel_in(Generation form) {
+  if (form == Generation::g5) return in_g5;
+  return form == Generation::g4 ? in_g4 : in_g3;
 }
 
 // The same payload in each generation.
 struct Family {
   std::string key;
   // of the form
-  std::function<Words(ContainerForm)> in;
-  std::vector<ContainerForm> forms = {ContainerForm::g2, ContainerForm::g3, ContainerForm::g4,
-                                      ContainerForm::g5};
+  std::function<Words(Generation)> in;
+  std::vector<Generation> forms = {Generation::g2, Generation::g3, Generation::g4, Generation::g5};
 };
 
 Words two_shaders(bool is_sized) {
@@ -117,14 +115,14 @@ Words byte_array(std::uint8_t type, std::uint8_t bits) {
 }
 
 // Code with one constant of each kind and a packed function.
-Words relax_code(ContainerForm form, std::string_view scope = "") {
-  const bool is_packed = form <= ContainerForm::g3;
-  const std::uint32_t first = is_packed ? 0 : form == ContainerForm::g4 ? 72 : 70;
-  const std::uint32_t shape = is_packed ? 2 : form == ContainerForm::g4 ? 71 : 69;
+Words relax_code(Generation form, std::string_view scope = "") {
+  const bool is_packed = form <= Generation::g3;
+  const std::uint32_t first = is_packed ? 0 : form == Generation::g4 ? 72 : 70;
+  const std::uint32_t shape = is_packed ? 2 : form == Generation::g4 ? 71 : 69;
   Words all =
-      Words().u64(form == ContainerForm::g5 ? 0xD225DE2F4214151E : 0xD225DE2F4214151D).str("0.14");
+      Words().u64(form == Generation::g5 ? 0xD225DE2F4214151E : 0xD225DE2F4214151D).str("0.14");
   all.u64(1).i32(0).str("vm.f").i64(0).i64(0).i64(-2).i64(0).u64(0);
-  if (form == ContainerForm::g5 && scope.empty()) all.u64(0);
+  if (form == Generation::g5 && scope.empty()) all.u64(0);
   if (!scope.empty()) all.u64(1).i64(1).str(scope);
   all.u64(6);
   // float8_e4m3fn
@@ -137,85 +135,85 @@ Words relax_code(ContainerForm form, std::string_view scope = "") {
   return all.u64(0).u64(0);
 }
 
-Words relax_payload_of(ContainerForm form) {
+Words relax_payload_of(Generation form) {
   const Words all = relax_code(form);
-  return form == ContainerForm::g5 ? all : Words().u64(all.size()).bytes(all.bytes());
+  return form == Generation::g5 ? all : Words().u64(all.size()).bytes(all.bytes());
 }
 
 const Family families[] = {
-    {"cuda", [](ContainerForm form) { return code_of_kernel("ptx", kernel_in(form)); }},
+    {"cuda", [](Generation form) { return code_of_kernel("ptx", kernel_in(form)); }},
     {"opencl",
-     [](ContainerForm form) {
+     [](Generation form) {
        return code_of_kernel("cl", kernel_in(form), "// Function: f\nkernel void f() {}\n");
      }},
-    {"opencl", [](ContainerForm form) { return code_of_kernel("clbin", kernel_in(form)); }},
-    {"hip", [](ContainerForm form) { return code_of_kernel("hsaco", kernel_in(form)); }},
+    {"opencl", [](Generation form) { return code_of_kernel("clbin", kernel_in(form)); }},
+    {"hip", [](Generation form) { return code_of_kernel("hsaco", kernel_in(form)); }},
     // SPIR-V without a format
     {"opencl",
-     [](ContainerForm form) {
+     [](Generation form) {
        return Words().bytes(kernel_in(form).words().bytes()).bytes(two_shaders(false).bytes());
      }},
     {"vulkan",
-     [](ContainerForm form) {
+     [](Generation form) {
        return Words()
            .str("vulkan")
            .bytes(kernel_in(form).words().bytes())
-           .bytes(two_shaders(form == ContainerForm::g5).bytes());
+           .bytes(two_shaders(form == Generation::g5).bytes());
      }},
     {"webgpu",
-     [](ContainerForm form) {
+     [](Generation form) {
        Kernel kernel = kernel_in(form);
        kernel.stored_name = "f";
        return Words().bytes(kernel.words().bytes()).u64(1).str("f").str("@compute");
      },
-     {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}},
+     {Generation::g3, Generation::g4, Generation::g5}},
     {"metal",
-     [](ContainerForm form) {
+     [](Generation form) {
        const Words sources = Words().u64(1).str("f").str("kernel void f()");
        const Words kernels = kernel_in(form).words();
-       if (form == ContainerForm::g5) {
+       if (form == Generation::g5) {
          return Words().str("metal").bytes(kernels.bytes()).bytes(sources.bytes());
        }
        return Words().str("0.1.0").bytes(sources.bytes()).bytes(kernels.bytes()).str("metal");
      },
-     {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}},
+     {Generation::g3, Generation::g4, Generation::g5}},
     // one source
     {"metal",
-     [](ContainerForm form) { return code_of_kernel("metal", kernel_in(form)); },
-     {ContainerForm::g2, ContainerForm::g3, ContainerForm::g4}},
+     [](Generation form) { return code_of_kernel("metal", kernel_in(form)); },
+     {Generation::g2, Generation::g3, Generation::g4}},
     {"hexagon",
-     [](ContainerForm form) { return code_of_kernel("so", kernel_in(form), "/build/lib.so"); },
-     {ContainerForm::g2, ContainerForm::g3, ContainerForm::g4}},
+     [](Generation form) { return code_of_kernel("so", kernel_in(form), "/build/lib.so"); },
+     {Generation::g2, Generation::g3, Generation::g4}},
     {"cuda",
-     [](ContainerForm form) {
+     [](Generation form) {
        Kernel kernel = kernel_in(form);
-       const bool is_new = form == ContainerForm::g5;
+       const bool is_new = form == Generation::g5;
        kernel.launch = {"threadIdx.x",
                         is_new ? "tirx.use_dyn_shared_memory" : "tir.use_dyn_shared_memory"};
        return code_of_kernel("ptx", kernel);
      },
-     {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}},
+     {Generation::g3, Generation::g4, Generation::g5}},
     // float8_e5m2 as a parameter
     {"cuda",
-     [](ContainerForm form) {
+     [](Generation form) {
        Kernel kernel = kernel_in(form);
-       kernel.code = form <= ContainerForm::g3 ? 7 : 12;
+       kernel.code = form <= Generation::g3 ? 7 : 12;
        kernel.bits = 8;
        return code_of_kernel("ptx", kernel);
      }},
     {"const_loader",
-     [](ContainerForm form) {
+     [](Generation form) {
        return Words()
            .strs({"c"})
            .u64(1)
-           .bytes(byte_array(form <= ContainerForm::g3 ? 6 : 10, 8).bytes())
+           .bytes(byte_array(form <= Generation::g3 ? 6 : 10, 8).bytes())
            .strs({"s"})
            .u64(1)
            .strs({"c"});
      }},
     {"acme.types",
-     [](ContainerForm form) {
-       const std::uint8_t type = form <= ContainerForm::g3 ? 8 : 17;
+     [](Generation form) {
+       const std::uint8_t type = form <= Generation::g3 ? 8 : 17;
        return Words()
            .u64(2)
            .u8(type)
@@ -230,20 +228,18 @@ const Family families[] = {
            .u8(4)
            .u16(2);
      }},
-    {"relax.VMExecutable",
-     relax_payload_of,
-     {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}},
-    {"tensorrt", [](ContainerForm) { return Words().str("s").str("{}").strs({"c"}); }},
+    {"relax.VMExecutable", relax_payload_of, {Generation::g3, Generation::g4, Generation::g5}},
+    {"tensorrt", [](Generation) { return Words().str("s").str("{}").strs({"c"}); }},
 };
 
 // Every direction, and so also there and back.
 TEST(MovedPayload, HasTheFormOfEveryGeneration) {
   for (const Family& family : families) {
-    for (const ContainerForm from : family.forms) {
-      for (const ContainerForm to : family.forms) {
+    for (const Generation from : family.forms) {
+      for (const Generation to : family.forms) {
         EXPECT_THAT(moved_family(family.key, family.in(from), from, to),
                     ElementsAreArray(bytes_in(family.in(to))))
-            << family.key << " from " << payload_form(from).name << " to " << payload_form(to).name;
+            << family.key << " from " << name_of(from) << " to " << name_of(to);
       }
     }
   }
@@ -251,19 +247,19 @@ TEST(MovedPayload, HasTheFormOfEveryGeneration) {
 
 TEST(MovedPayload, OfABareContainerIsReadByTrial) {
   ExporterFacts unknown;
-  for (const ContainerForm from : {ContainerForm::g3, ContainerForm::g4}) {
+  for (const Generation from : {Generation::g3, Generation::g4}) {
     Pieces kernels, constants;
     const Words cuda = code_of_kernel("ptx", kernel_in(from));
     // without the array, whose element type has a number of G3
     Words relax_text = Words().u64(0xD225DE2F4214151D).str("0.14").u64(0).u64(1);
-    relax_text.u32(from == ContainerForm::g3 ? 3 : 65).str("text").u64(0).u64(0);
+    relax_text.u32(from == Generation::g3 ? 3 : 65).str("text").u64(0).u64(0);
     const Words relax_payload = Words().u64(relax_text.size()).bytes(relax_text.bytes());
 
-    ASSERT_TRUE(write_moved_payload("cuda", cuda.bytes(), unknown, acme_layouts(),
-                                    ContainerForm::g5, kernels)
-                    .ok());
+    ASSERT_TRUE(
+        write_moved_payload("cuda", cuda.bytes(), unknown, acme_layouts(), Generation::g5, kernels)
+            .ok());
     ASSERT_TRUE(write_moved_payload("relax.VMExecutable", relax_payload.bytes(), unknown,
-                                    acme_layouts(), ContainerForm::g5, constants)
+                                    acme_layouts(), Generation::g5, constants)
                     .ok());
 
     EXPECT_THAT(test::bytes_of(kernels), ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g5))));
@@ -276,19 +272,19 @@ TEST(MovedPayload, OfABareContainerIsReadByTrial) {
 // Loaders of v0.8 and later refuse a text without the names.
 TEST(MovedPayload, OfOpenclNamesTheKernelOfItsText) {
   const auto with = [](std::string_view text) { return code_of_kernel("cl", in_g3, text); };
-  const auto moved = [&](std::string_view text, ContainerForm to) {
-    return moved_family("opencl", with(text), ContainerForm::g2, to);
+  const auto moved = [&](std::string_view text, Generation to) {
+    return moved_family("opencl", with(text), Generation::g2, to);
   };
 
-  EXPECT_THAT(moved("kernel void f() {}", ContainerForm::g3),
+  EXPECT_THAT(moved("kernel void f() {}", Generation::g3),
               ElementsAreArray(bytes_in(with("// Function: f\nkernel void f() {}\n"))));
-  EXPECT_THAT(moved("kernel void f() {}\n", ContainerForm::g5),
+  EXPECT_THAT(moved("kernel void f() {}\n", Generation::g5),
               ElementsAreArray(
                   bytes_in(code_of_kernel("cl", in_g5, "// Function: f\nkernel void f() {}\n"))));
-  EXPECT_THAT(moved("kernel void f() {}", ContainerForm::g2),
+  EXPECT_THAT(moved("kernel void f() {}", Generation::g2),
               ElementsAreArray(bytes_in(with("kernel void f() {}"))));
   const Words empty = Words().str("cl").u64(0).str("int x;");
-  EXPECT_THAT(moved_family("opencl", empty, ContainerForm::g2, ContainerForm::g3),
+  EXPECT_THAT(moved_family("opencl", empty, Generation::g2, Generation::g3),
               ElementsAreArray(bytes_in(empty)));
 }
 
@@ -301,7 +297,7 @@ TEST(MovedPayload, OfOpenclHasALimitOfCopies) {
   payload.str(std::string(32768, ' '));
   Pieces out;
 
-  const Status written = write_family("opencl", payload, ContainerForm::g2, ContainerForm::g3, out);
+  const Status written = write_family("opencl", payload, Generation::g2, Generation::g3, out);
 
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, Code::unsupported);
@@ -316,20 +312,17 @@ TEST(MovedPayload, KeepsANameThatIsNotTheKernels) {
   const Kernel named{.stored_name = "g", .has_tags = true};
   const Kernel without{.stored_name = "g"};
 
-  EXPECT_THAT(
-      moved_family("cuda", code_of_kernel("ptx", named), ContainerForm::g5, ContainerForm::g3),
-      ElementsAreArray(bytes_in(code_of_kernel("ptx", without))));
+  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", named), Generation::g5, Generation::g3),
+              ElementsAreArray(bytes_in(code_of_kernel("ptx", without))));
 }
 
 TEST(MovedPayload, WritesATagForEachParameterInPlaceOfAnEmptyList) {
   const Kernel empty{.stored_name = "f", .has_tags = true, .tags = {}};
 
-  EXPECT_THAT(
-      moved_family("cuda", code_of_kernel("ptx", empty), ContainerForm::g5, ContainerForm::g5),
-      ElementsAreArray(bytes_in(code_of_kernel("ptx", empty))));
-  EXPECT_THAT(
-      moved_family("cuda", code_of_kernel("ptx", empty), ContainerForm::g5, ContainerForm::g3),
-      ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g3))));
+  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g5),
+              ElementsAreArray(bytes_in(code_of_kernel("ptx", empty))));
+  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g3),
+              ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g3))));
 }
 
 TEST(MovedPayload, WritesTruthValuesAsIntegersOfOneBit) {
@@ -337,7 +330,7 @@ TEST(MovedPayload, WritesTruthValuesAsIntegersOfOneBit) {
     return Words().strs({"c"}).u64(1).bytes(byte_array(type, bits).bytes()).u64(0).u64(0);
   };
 
-  EXPECT_THAT(moved_family("const_loader", constants(6, 8), ContainerForm::g5, ContainerForm::g3),
+  EXPECT_THAT(moved_family("const_loader", constants(6, 8), Generation::g5, Generation::g3),
               ElementsAreArray(bytes_in(constants(1, 1))));
 }
 
@@ -345,7 +338,7 @@ struct RefusedMove {
   std::string name;
   std::string key;
   Words payload;
-  ContainerForm from, to;
+  Generation from, to;
   std::string message;
 };
 
@@ -378,70 +371,69 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         RefusedMove{"TensorMap", "cuda",
                     code_of_kernel("ptx", {.stored_name = "f", .has_tags = true, .tags = {1, 0}}),
-                    ContainerForm::g5, ContainerForm::g3,
+                    Generation::g5, Generation::g3,
                     "parameter 0 is a tensor map, which G3 (v0.8 to v0.20) cannot express\n  in "
                     "kernel \"f\""},
-        RefusedMove{"Cluster", "cuda", launched({"clusterCtaIdx.x"}), ContainerForm::g5,
-                    ContainerForm::g4,
+        RefusedMove{"Cluster", "cuda", launched({"clusterCtaIdx.x"}), Generation::g5,
+                    Generation::g4,
                     "launch tag \"clusterCtaIdx.x\" exists since v0.25, G4 is v0.21\n  in kernel "
                     "\"f\""},
         RefusedMove{"PreferredCluster", "cuda", launched({"preferredClusterCtaIdx.y"}),
-                    ContainerForm::g5, ContainerForm::g3,
+                    Generation::g5, Generation::g3,
                     "launch tag \"preferredClusterCtaIdx.y\" exists since v0.25, G3 is v0.8 to "
                     "v0.20\n  in kernel \"f\""},
         RefusedMove{"Cooperative", "cuda", launched({"tirx.use_cooperative_launch"}),
-                    ContainerForm::g5, ContainerForm::g4,
+                    Generation::g5, Generation::g4,
                     "launch tag \"tirx.use_cooperative_launch\" exists since v0.23, G4 is v0.21\n  "
                     "in kernel \"f\""},
         RefusedMove{"Dependent", "cuda", launched({"tir.use_programtic_dependent_launch"}),
-                    ContainerForm::g5, ContainerForm::g4,
+                    Generation::g5, Generation::g4,
                     "launch tag \"tir.use_programtic_dependent_launch\" exists since v0.23, G4 is "
                     "v0.21\n  in kernel \"f\""},
         RefusedMove{"SharedMemory", "cuda", launched({"tirx.use_dyn_shared_memory"}),
-                    ContainerForm::g5, ContainerForm::g2,
+                    Generation::g5, Generation::g2,
                     "launch tag \"tirx.use_dyn_shared_memory\" exists since v0.8, G2 is v0.7\n  in "
                     "kernel \"f\""},
-        RefusedMove{"WriteAccess", "cuda", launched({"paramWriteAccess:[0]"}), ContainerForm::g5,
-                    ContainerForm::g2,
+        RefusedMove{"WriteAccess", "cuda", launched({"paramWriteAccess:[0]"}), Generation::g5,
+                    Generation::g2,
                     "launch tag \"paramWriteAccess:[0]\" exists since v0.16, G2 is v0.7\n  in "
                     "kernel \"f\""},
         RefusedMove{
             "ElementType", "cuda",
             code_of_kernel("ptx", {.stored_name = "f", .has_tags = true, .code = 14, .bits = 8}),
-            ContainerForm::g5, ContainerForm::g3,
+            Generation::g5, Generation::g3,
             "element type float8_e8m0fnu has no number in G3 (v0.8 to v0.20)\n  in kernel "
             "\"f\""},
         RefusedMove{"OldHexagon", "hexagon", code_of_kernel("so", in_g3, "/build/lib.so"),
-                    ContainerForm::g3, ContainerForm::g5,
+                    Generation::g3, Generation::g5,
                     "data of \"hexagon\" are the path of a library, G5 requires its bytes"},
-        RefusedMove{"NewHexagon", "hexagon", code_of_kernel("so", in_g5, elf_bytes),
-                    ContainerForm::g5, ContainerForm::g4,
+        RefusedMove{"NewHexagon", "hexagon", code_of_kernel("so", in_g5, elf_bytes), Generation::g5,
+                    Generation::g4,
                     "data of \"hexagon\" are a library, G4 requires the path of one"},
-        RefusedMove{"OneMetalSource", "metal", code_of_kernel("metal", in_g3), ContainerForm::g3,
-                    ContainerForm::g5,
+        RefusedMove{"OneMetalSource", "metal", code_of_kernel("metal", in_g3), Generation::g3,
+                    Generation::g5,
                     "\"metal\" has one source, G5 (v0.22 and later) requires a source for each "
                     "kernel"},
         RefusedMove{"MetalSources", "metal",
                     Words().str("0.1.0").u64(0).bytes(in_g3.words().bytes()).str("metal"),
-                    ContainerForm::g3, ContainerForm::g2,
+                    Generation::g3, Generation::g2,
                     "\"metal\" has a source for each kernel, G2 (v0.7) requires one source"},
         RefusedMove{"KernelsOutsideOfATable", "acme.list",
                     Words().u64(1).bytes(std::span(in_g3.words().bytes()).subspan(8 + 9)),
-                    ContainerForm::g3, ContainerForm::g5,
+                    Generation::g3, Generation::g5,
                     "kernel records at 0x8 are not in a table, so that they cannot be written for "
                     "G5"},
         RefusedMove{"SizedTable", "acme.sized",
-                    Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()),
-                    ContainerForm::g3, ContainerForm::g5,
+                    Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()), Generation::g3,
+                    Generation::g5,
                     "kernel records at 0x8 are not in a table, so that they cannot be written for "
                     "G5"},
-        RefusedMove{"UnknownKey", "acme.npu", Words().u64(1), ContainerForm::g3, ContainerForm::g5,
+        RefusedMove{"UnknownKey", "acme.npu", Words().u64(1), Generation::g3, Generation::g5,
                     "type key \"acme.npu\" has no payload layout, so that its form in G5 is "
                     "unknown; drop or replace the module, or declare the layout in the manifest of "
                     "its plugin"},
         RefusedMove{"MemoryScope", "relax.VMExecutable",
-                    relax_code(ContainerForm::g5, "global.texture"), ContainerForm::g5,
-                    ContainerForm::g4,
+                    relax_code(Generation::g5, "global.texture"), Generation::g5, Generation::g4,
                     "code has the memory scope \"global.texture\" of constant 1, G4 (v0.21) has "
                     "none"}),
     [](const auto& test) { return test.param.name; });
@@ -450,33 +442,31 @@ TEST(MovedPayload, ThatMatchesNoLayoutIsRefused) {
   Pieces out;
 
   const Status written =
-      write_family("cuda", Words().str("ptx").u64(7), ContainerForm::g3, ContainerForm::g5, out);
+      write_family("cuda", Words().str("ptx").u64(7), Generation::g3, Generation::g5, out);
 
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.error().code, Code::malformed);
 }
 
 TEST(MovedTypeKey, HasTheNameOfTheGeneration) {
-  EXPECT_EQ(moved_type_key("GraphExecutorFactory", ContainerForm::g2).value(),
-            "GraphRuntimeFactory");
-  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", ContainerForm::g3).value(),
-            "GraphRuntimeFactory");
-  EXPECT_EQ(moved_type_key("const_loader", ContainerForm::g2).value(), "metadata");
-  EXPECT_EQ(moved_type_key("metadata", ContainerForm::g3).value(), "metadata");
-  EXPECT_EQ(moved_type_key("metadata", ContainerForm::g5).value(), "const_loader");
-  EXPECT_EQ(moved_type_key("relax.Executable", ContainerForm::g5).value(), "relax.VMExecutable");
-  EXPECT_EQ(moved_type_key("relax.VMExecutable", ContainerForm::g3).value(), "relax.VMExecutable");
-  EXPECT_EQ(moved_type_key("acme.npu", ContainerForm::g2).value(), "acme.npu");
+  EXPECT_EQ(moved_type_key("GraphExecutorFactory", Generation::g2).value(), "GraphRuntimeFactory");
+  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", Generation::g3).value(), "GraphRuntimeFactory");
+  EXPECT_EQ(moved_type_key("const_loader", Generation::g2).value(), "metadata");
+  EXPECT_EQ(moved_type_key("metadata", Generation::g3).value(), "metadata");
+  EXPECT_EQ(moved_type_key("metadata", Generation::g5).value(), "const_loader");
+  EXPECT_EQ(moved_type_key("relax.Executable", Generation::g5).value(), "relax.VMExecutable");
+  EXPECT_EQ(moved_type_key("relax.VMExecutable", Generation::g3).value(), "relax.VMExecutable");
+  EXPECT_EQ(moved_type_key("acme.npu", Generation::g2).value(), "acme.npu");
 }
 
 TEST(MovedTypeKey, ThatTheGenerationLacksIsRefused) {
   EXPECT_EQ(
-      moved_type_key("VMExecutable", ContainerForm::g5).error().message,
+      moved_type_key("VMExecutable", Generation::g5).error().message,
       "modules of type key \"VMExecutable\" do not exist in G5 (v0.22 and later), only in G3");
-  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", ContainerForm::g4).error().message,
+  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", Generation::g4).error().message,
             "modules of type key \"GraphRuntimeFactory\" do not exist in G4 (v0.21), only in G2 to "
             "G3");
-  EXPECT_EQ(moved_type_key("relax.VMExecutable", ContainerForm::g2).error().message,
+  EXPECT_EQ(moved_type_key("relax.VMExecutable", Generation::g2).error().message,
             "modules of type key \"relax.VMExecutable\" do not exist in G2 (v0.7), only in G3 to "
             "G5");
 }

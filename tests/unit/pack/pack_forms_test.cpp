@@ -31,7 +31,7 @@ constexpr std::string_view module_text =
 class PackForms : public test::PackTest {
  protected:
   PackForms() { test::write_file(in() / "npu.bin", "payload"); }
-  Status write(PackForm form, ContainerForm generation = ContainerForm::g3,
+  Status write(PackForm form, Generation generation = Generation::g3,
                std::string_view text = recipe_text) const {
     PackOptions options;
     options.form = form;
@@ -98,7 +98,7 @@ TEST_F(PackForms, OfAContainerAloneNeedNoCompiler) {
 
 TEST_F(PackForms, OfAContainerAloneRequireOne) {
   for (const PackForm form : {PackForm::object, PackForm::source, PackForm::container}) {
-    const Status packed = write(form, ContainerForm::g3, "schema: \"1.0\"\nsources: [twice.c]\n");
+    const Status packed = write(form, Generation::g3, "schema: \"1.0\"\nsources: [twice.c]\n");
 
     ASSERT_FALSE(packed.ok());
     EXPECT_EQ(packed.error().code, Code::invalid);
@@ -145,12 +145,12 @@ TEST_F(PackForms, OfAnObjectAreForTheMachineOfTheCompiler) {
 // The object and the source register the container under its name with the prefix.
 TEST_F(PackForms, OfASystemLibraryRegisterTheContainer) {
   struct Case {
-    ContainerForm generation;
+    Generation generation;
     std::string function, symbol;
   };
   for (const auto& [generation, function, symbol] :
-       {Case{ContainerForm::g3, "TVMBackendRegisterSystemLibSymbol", "digits___tvm_dev_mblob"},
-        Case{ContainerForm::g5, "TVMFFIEnvModRegisterSystemLibSymbol",
+       {Case{Generation::g3, "TVMBackendRegisterSystemLibSymbol", "digits___tvm_dev_mblob"},
+        Case{Generation::g5, "TVMFFIEnvModRegisterSystemLibSymbol",
              "digits___tvm_ffi__library_bin"}}) {
     test::write_file(out() / "main.c",
                      concat("#include <stdio.h>\nextern const char ", symbol, "[];\nint ", function,
@@ -208,7 +208,7 @@ constexpr std::string_view ffi_code =
 TEST_F(PackForms, OfGeneration5HaveLayoutTwo) {
   test::write_file(in() / "twice.c", ffi_code);
 
-  const Status packed = write(PackForm::library, ContainerForm::g5, module_text);
+  const Status packed = write(PackForm::library, Generation::g5, module_text);
 
   ASSERT_TRUE(packed.ok()) << packed.error().message;
   const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
@@ -224,7 +224,7 @@ TEST_F(PackForms, OfGeneration5HaveLayoutTwo) {
 // No release of these generations has an executor of graphs.
 TEST_F(PackForms, OfLaterGenerationsHaveNoGraph) {
   for (const auto& [generation, name] :
-       {std::pair(ContainerForm::g4, "G4 (v0.21)"), {ContainerForm::g5, "G5 (v0.22 and later)"}}) {
+       {std::pair(Generation::g4, "G4 (v0.21)"), {Generation::g5, "G5 (v0.22 and later)"}}) {
     const Status packed = write(PackForm::container, generation);
 
     ASSERT_FALSE(packed.ok());
@@ -237,7 +237,7 @@ TEST_F(PackForms, OfLaterGenerationsHaveNoGraph) {
 }
 
 TEST_F(PackForms, HaveOnlyModulesOfTheGeneration) {
-  const Status packed = write(PackForm::container, ContainerForm::g5,
+  const Status packed = write(PackForm::container, Generation::g5,
                               "schema: \"1.0\"\ndevice_modules: [{type_key: metadata_module, "
                               "data: npu.bin}]\n");
 
@@ -248,7 +248,7 @@ TEST_F(PackForms, HaveOnlyModulesOfTheGeneration) {
 }
 
 TEST_F(PackForms, OfGeneration4HaveTheNamesOfThatRelease) {
-  ASSERT_TRUE(write(PackForm::library, ContainerForm::g4, module_text).ok());
+  ASSERT_TRUE(write(PackForm::library, Generation::g4, module_text).ok());
 
   const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
   const Container found = read_container(elf, PayloadLayouts::built_in()).value();
@@ -264,7 +264,7 @@ TEST_F(PackForms, OfGeneration5HaveTheKernelRecordsOfItsReleases) {
       "schema: \"1.0\"\ndevice_modules: [{type_key: cuda, data: k.ptx, format: ptx, kernels: {k: "
       "{arguments: [handle, int32], launch: [blockIdx.x]}}}]\n";
   std::vector<std::size_t> sizes;
-  for (const ContainerForm generation : {ContainerForm::g3, ContainerForm::g4, ContainerForm::g5}) {
+  for (const Generation generation : {Generation::g3, Generation::g4, Generation::g5}) {
     fs::remove(target());
     const Status packed = write(PackForm::container, generation, text);
     ASSERT_TRUE(packed.ok()) << packed.error().message;
@@ -284,7 +284,7 @@ TEST_F(PackForms, OfGeneration5HaveTheKernelRecordsOfItsReleases) {
 
 struct WrongDialect {
   std::string name;
-  ContainerForm generation;
+  Generation generation;
   std::string_view code;
   std::string message;
 };
@@ -311,21 +311,21 @@ INSTANTIATE_TEST_SUITE_P(
     Of, HostDialect,
     ::testing::Values(
         WrongDialect{
-            "FfiInG3", ContainerForm::g3, first_ffi_code,
+            "FfiInG3", Generation::g3, first_ffi_code,
             "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
             "G3 requires the packed dialect"},
         WrongDialect{
-            "FfiInG2", ContainerForm::g2, first_ffi_code,
+            "FfiInG2", Generation::g2, first_ffi_code,
             "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
             "G2 requires the packed dialect"},
-        WrongDialect{"PackedInG4", ContainerForm::g4, packed_code,
+        WrongDialect{"PackedInG4", Generation::g4, packed_code,
                      "host code has the packed dialect, generation G4 requires the ffi dialect"},
-        WrongDialect{"LaterFfiInG4", ContainerForm::g4, ffi_code,
+        WrongDialect{"LaterFfiInG4", Generation::g4, ffi_code,
                      "host code has symbol \"__tvm_ffi_twice\" of TVM 0.22 or newer, generation G4 "
                      "requires code of TVM 0.21"},
-        WrongDialect{"PackedInG5", ContainerForm::g5, packed_code, prefix_is_missing},
-        WrongDialect{"FirstFfiInG5", ContainerForm::g5, first_ffi_code, prefix_is_missing},
-        WrongDialect{"UnknownInG5", ContainerForm::g5, "", prefix_is_missing}),
+        WrongDialect{"PackedInG5", Generation::g5, packed_code, prefix_is_missing},
+        WrongDialect{"FirstFfiInG5", Generation::g5, first_ffi_code, prefix_is_missing},
+        WrongDialect{"UnknownInG5", Generation::g5, "", prefix_is_missing}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

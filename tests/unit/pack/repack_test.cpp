@@ -46,7 +46,7 @@ TEST_F(RepackFile, ReportsItsModules) {
   const auto report = repack(options);
 
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report->to, ContainerForm::g3);
+  EXPECT_EQ(report->to, Generation::g3);
   EXPECT_EQ(report->bytes, fs::file_size(temp_ / "a.bin"));
   ASSERT_EQ(report->modules.size(), 2u);
   EXPECT_EQ(report->modules[0].type_key, "_lib");
@@ -77,7 +77,7 @@ TEST_F(RepackFile, AlignsAndMovesAtOnceIfOnlyTextsOfOpenclDiffer) {
   test::write_file(temp_ / "a.bin", container_of("kernel void f() {}\n").bytes());
   RepackOptions options;
   options.form = PackForm::container;
-  options.generation = ContainerForm::g3;
+  options.generation = Generation::g3;
   options.is_aligned = true;
 
   const auto report = repack(options);

@@ -144,7 +144,7 @@ TEST_F(AddedFunction, ThatIsMissingIsReportedWithThoseThatExist) {
   EXPECT_EQ(missing.error().code, Code::not_found);
   EXPECT_EQ(missing.error().reason, "GLOBAL_MISSING");
   EXPECT_EQ(missing.error().message,
-            "global function \"test.som\" is not there, and no plugin offers it; global functions: "
+            "global function \"test.som\" not found, and no plugin offers it; global functions: "
             "__tvm_set_device, runtime.TVMSetStream, test.sum");
 }
 

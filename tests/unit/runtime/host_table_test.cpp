@@ -383,9 +383,8 @@ TEST_F(HostTable, ReturnsNoDeviceOfAnIndexOutOfRange) {
 
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::not_found);
-    EXPECT_THAT(
-        refused.error().message,
-        HasSubstr(concat("device \"test_npu:", index, "\" is not there; test_npu has 2 devices")));
+    EXPECT_THAT(refused.error().message, HasSubstr(concat("device \"test_npu:", index,
+                                                          "\" not found; test_npu has 2 devices")));
   }
 }
 
@@ -400,7 +399,7 @@ TEST_F(HostTable, ReturnsTheDevicesThatRuntimesReturn) {
 
   EXPECT_EQ(runtime->device_table({npu, 1})->self, &program_plugin());
   EXPECT_EQ(runtime->device_table({npu, 2}).error().message,
-            "device \"test_npu:2\" is not there; test_npu has 2 devices");
+            "device \"test_npu:2\" not found; test_npu has 2 devices");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/format/model_signature.hpp"
+#include "core/format/type_key.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/format/fixtures.hpp"
 #include "tests/unit/runtime/large_memory.hpp"

@@ -259,7 +259,7 @@ TEST(Runtime, ResolvesDeviceNamesAndListsDevices) {
 
   EXPECT_EQ(runtime.device("cpu:0")->type, 1);
   EXPECT_EQ(runtime.device("cpu:1").error().message,
-            "device \"cpu:1\" is not there; cpu has 1 device");
+            "device \"cpu:1\" not found; cpu has 1 device");
   EXPECT_EQ(runtime.device("opencl").error().reason, "NO_PLUGIN");
 }
 

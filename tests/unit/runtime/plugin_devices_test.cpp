@@ -43,7 +43,7 @@ TEST_F(PluginInUse, IsNotSynchronizedForADeviceThatItDoesNotHave) {
     ASSERT_FALSE(done.ok());
     EXPECT_EQ(done.error().code, Code::not_found);
     EXPECT_EQ(done.error().message,
-              concat("device \"test_npu:", index, "\" is not there; test_npu has 2 devices"));
+              concat("device \"test_npu:", index, "\" not found; test_npu has 2 devices"));
   }
   EXPECT_THAT(program_plugin().synchronized, ::testing::IsEmpty());
 }
@@ -140,7 +140,7 @@ TEST_F(PluginInUse, CanReadTheNumberOfItsDeviceWhileItIsCreated) {
   EXPECT_EQ(id->index, 1);
   EXPECT_EQ(program_plugin().device_number, 64);
   EXPECT_EQ(runtime.device("test_npu:2").error().message,
-            "device \"test_npu:2\" is not there; test_npu has 2 devices");
+            "device \"test_npu:2\" not found; test_npu has 2 devices");
 }
 
 TEST_F(PluginInUse, AppearsAmongTheDevices) {
@@ -202,7 +202,7 @@ TEST_F(PluginInUse, MayHaveNoDevice) {
   EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(runtime.device("test_npu").error().message,
-            "device \"test_npu\" is not there; test_npu has 0 devices");
+            "device \"test_npu\" not found; test_npu has 0 devices");
 }
 
 }  // namespace

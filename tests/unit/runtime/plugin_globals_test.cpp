@@ -109,7 +109,7 @@ TEST_F(PluginGlobals, ReportAFunctionThatThePluginDoesNotHave) {
   EXPECT_EQ(result.error().code, Code::not_found);
   EXPECT_EQ(result.error().reason, "GLOBAL_MISSING");
   EXPECT_THAT(result.error().message,
-              StartsWith("global function \"test.missing\" is not there; test.fake offers it by "
+              StartsWith("global function \"test.missing\" not found; test.fake offers it by "
                          "manifest and does not have it\n"));
 }
 

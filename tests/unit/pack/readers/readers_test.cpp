@@ -92,7 +92,7 @@ TEST(MovedPayload, OfOpenclHasTheWholeTextForEachKernel) {
   facts.argument_tags = ExporterFacts::ArgumentTags::no;
 
   const Status moved = write_moved_payload("opencl", table.bytes(), facts,
-                                           PayloadLayouts::built_in(), ContainerForm::g3, out);
+                                           PayloadLayouts::built_in(), Generation::g3, out);
 
   ASSERT_TRUE(moved.ok()) << moved.error().message;
   const std::vector<std::uint8_t> payload(bytes.begin(), bytes.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/type_keys.hpp"
+#include "core/runtime/served_keys.hpp"
 
 #include "core/runtime/state.hpp"
 
@@ -27,7 +27,7 @@ std::string why_missing(const RuntimeState& state, const Requirement& requiremen
 
 }  // namespace
 
-Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
+Requirement requirement_of(const ServedKey& key, std::string_view file_name) {
   Requirement requirement{std::string(key.name), false, {}};
   for (const std::size_t i : key.entries)
     requirement.required_by.push_back(location_of_entry(i, key.name, file_name));
@@ -36,7 +36,7 @@ Requirement requirement_of(const TypeKey& key, std::string_view file_name) {
 
 // A file has few keys but may have thousands of modules. The keys are in a tree, because a file can
 // choose keys that have the same hash.
-TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
+ServedKeys::ServedKeys(const Artifact& artifact) : file_name_(artifact.name) {
   const Container& container = artifact.container;
   std::map<std::string_view, std::uint32_t> numbers;
   key_of_.reserve(container.entries.size());
@@ -55,19 +55,19 @@ TypeKeys::TypeKeys(const Artifact& artifact) : file_name_(artifact.name) {
 }
 
 // Returns one error for all keys that no plugin serves; OK if there are none.
-Status TypeKeys::check_served(const RuntimeState& state,
-                              const std::vector<TypeKey*>& wanted) const {
+Status ServedKeys::check_served(const RuntimeState& state,
+                                const std::vector<ServedKey*>& wanted) const {
   std::vector<Requirement> requirements;
-  for (const TypeKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
+  for (const ServedKey* key : wanted) requirements.push_back(requirement_of(*key, file_name_));
   Explanation explanation = explain(*state.plugins, requirements);
   if (explanation.all_served()) return {};
   add_changes(*state.plugins, explanation);
   return unserved_error(explanation, file_name_);
 }
 
-Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
-  std::vector<TypeKey*> wanted;
-  for (TypeKey& key : keys_) {
+Status ServedKeys::find_servers(const RuntimeState& state, bool allow_missing) {
+  std::vector<ServedKey*> wanted;
+  for (ServedKey& key : keys_) {
     if (key.name == library_key) continue;
     // The entry follows a payload of unknown length, whose own key is reported.
     if (key.name.empty()) {
@@ -80,16 +80,17 @@ Status TypeKeys::find_servers(const RuntimeState& state, bool allow_missing) {
   // inspected when it is opened.
   bool usable = true;
   if (!allow_missing && wanted.size() > 1) {
-    for (const TypeKey* key : wanted)
+    for (const ServedKey* key : wanted)
       usable = state.plugins->usable_for_key(key->name, Depth::library) && usable;
   }
   if (!usable) {
     // The load fails. Checks dependencies too, so that the error reports all missing ones.
-    for (const TypeKey* key : wanted) state.plugins->usable_for_key(key->name, Depth::dependencies);
+    for (const ServedKey* key : wanted)
+      state.plugins->usable_for_key(key->name, Depth::dependencies);
     GANTRY_CHECK(check_served(state, wanted));
   }
   std::optional<Error> failure;
-  for (TypeKey* key : wanted) {
+  for (ServedKey* key : wanted) {
     auto server = state.plugins->for_key(key->name);
     if (server.ok()) {
       key->server = std::move(*server);

@@ -23,7 +23,7 @@ namespace gantry {
 struct RuntimeState;
 
 // The common data of all entries of one type key.
-struct TypeKey {
+struct ServedKey {
   // from the container; empty: unknown, after a payload of unknown length
   std::string_view name;
   // indices
@@ -37,12 +37,12 @@ struct TypeKey {
 };
 
 // Returns the modules of the file that require a key, for messages.
-Requirement requirement_of(const TypeKey& key, std::string_view file_name);
+Requirement requirement_of(const ServedKey& key, std::string_view file_name);
 
-class TypeKeys {
+class ServedKeys {
  public:
   // artifact   [in]   its container is read; must outlive this object
-  explicit TypeKeys(const Artifact& artifact);
+  explicit ServedKeys(const Artifact& artifact);
 
   // Opens the plugin of every type key.
   //
@@ -52,14 +52,14 @@ class TypeKeys {
   //                cannot be created
   Status find_servers(const RuntimeState& state, bool allow_missing);
 
-  std::span<const TypeKey> all() const { return keys_; }
-  TypeKey& of(std::size_t entry) { return keys_[key_of_[entry]]; }
+  std::span<const ServedKey> all() const { return keys_; }
+  ServedKey& of(std::size_t entry) { return keys_[key_of_[entry]]; }
 
  private:
-  Status check_served(const RuntimeState& state, const std::vector<TypeKey*>& wanted) const;
+  Status check_served(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const;
 
   std::string_view file_name_;
-  std::vector<TypeKey> keys_;
+  std::vector<ServedKey> keys_;
   // index into keys_ for each entry
   std::vector<std::uint32_t> key_of_;
 };

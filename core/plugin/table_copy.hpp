@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies of a plugin's tables with every function set, so that callers need not check for NULL.
+//
+//     the plugin's table, struct_size bytes     the copy, of this core's size
+//     [size|flags|destroy|call]                 [size|flags|destroy|call|later = stub]
+//
+// A function is absent if it is beyond the plugin's struct_size or NULL. An optional function that
+// is absent is replaced by a stub that returns UNSUPPORTED with the function's name
+// (`gantry.device/1.event_elapsed`). The caller adds the plugin to the error, because a stub only
+// receives `self`. Three kinds of stubs do not fail: functions that free something do nothing,
+// get_extension returns NULL; synchronize returns OK, because a device without streams completes all
+// work before a call returns, and so does check of a generator, which requires nothing then.
+#pragma once
+
+#include <gantry/generator.h>
+#include <gantry/globals.h>
+#include <gantry/plugin.h>
+#include <gantry/result.hpp>
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace gantry {
+
+// Sizes of ABI 1.0 in bytes. Frozen: tables only grow.
+template <class Table>
+inline constexpr std::uint32_t kMinTableSize = 0;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_plugin_table> = 112;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_loader_table> = 40;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_module_table> = 48;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_function_table> = 24;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_generator> = 16;
+// A record that a plugin fills. It grows like a table.
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
+
+// A larger struct_size is rejected.
+constexpr std::uint32_t kMaxTableSize = 64 * 1024;
+
+// Copies and completes one table.
+//
+// table    [in]   of the plugin; untrusted, may be NULL, else at least 4 bytes are readable
+// subject  [in]   owner of the table for messages: "plugin acme.npu 2.3.1"
+// returns  a table in which every function is set; optional texts are "" instead of NULL
+//          malformed  STRUCT_SIZE: the size is out of range; FUNCTION_MISSING: a required member is
+//                     absent
+// lifetime pointers in it are the plugin's, valid for the life of the process
+// costs    a copy of at most the table's size
+Result<gantry_plugin_table> copy_table(const gantry_plugin_table* table, std::string_view subject);
+Result<gantry_loader_table> copy_table(const gantry_loader_table* table, std::string_view subject);
+Result<gantry_module_table> copy_table(const gantry_module_table* table, std::string_view subject);
+Result<gantry_function_table> copy_table(const gantry_function_table* table,
+                                         std::string_view subject);
+Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
+Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject);
+Result<gantry_generator> copy_table(const gantry_generator* table, std::string_view subject);
+// Copies a record that list_functions passes to its visitor. Its texts are the plugin's, valid as
+// long as the record.
+Result<gantry_function_info> copy_record(const gantry_function_info* info,
+                                         std::string_view subject);
+
+// Copies by the address of the original. Each is created once.
+//
+// thread   any; a look-up of an existing copy takes a shared lock
+template <class Table>
+class TableCopies {
+ public:
+  // returns  the copy, valid as long as this object
+  Result<const Table*> get(const Table* table, std::string_view subject) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto at = copies_.find(table); at != copies_.end()) return at->second.get();
+    }
+    GANTRY_TRY(const Table copy, copy_table(table, subject));
+    const std::unique_lock lock(mutex_);
+    auto& location = copies_[table];
+    if (!location) location = std::make_unique<const Table>(copy);
+    return location.get();
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<const Table*, std::unique_ptr<const Table>> copies_;
+};
+
+}  // namespace gantry
