@@ -28,8 +28,8 @@ TEST(RecipePage, ContainsAHostFunctionThatRuns) {
   write_file(temp / "x.npy", npy_bytes(gantry_dtype{2, 32, 1}, shape, data).value());
 
   const Outcome pack = run_gantry({"pack", path("doubled.yaml"), "-o", path("doubled.so")});
-  const Outcome run = run_gantry({"--plugins", built_plugins("graph"), "run", path("doubled.so"),
-                                  "--input", "x=" + path("x.npy")});
+  const Outcome run = run_gantry(
+      {"--plugins", built_plugins(), "run", path("doubled.so"), "--input", "x=" + path("x.npy")});
 
   EXPECT_EQ(pack.status, 0) << pack.err;
   EXPECT_EQ(run.status, 0) << run.err;
