@@ -23,6 +23,12 @@ Result<NumbersAt> read_numbers(ByteReader& in, const char* items) {
   return NumbersAt{bytes, at};
 }
 
+// Precondition: `in` is behind the last field and not at its end.
+Failure refuse_rest(const ByteReader& in) {
+  return refuse_code(in.offset(), "code has ", in.left(),
+                     " bytes after its last field, expected none");
+}
+
 bool begins_with_magic(ByteReader in) {
   const auto magic = in.read_u64("magic");
   return magic.ok() && (*magic == vm_magic_first || *magic == vm_magic_second);
@@ -123,8 +129,7 @@ class RelaxReader {
     GANTRY_TRY(code_.instruction_offsets, read_numbers(in_, "instruction offsets"));
     GANTRY_TRY(code_.words, read_numbers(in_, "words"));
     if (end_ == End::unknown || in_.at_end()) return {};
-    return refuse_code(in_.offset(), "code has ", in_.left(),
-                       " bytes after its last field, expected none");
+    return refuse_rest(in_);
   }
 
   // The tags that lead furthest are most likely those of the file.
@@ -175,10 +180,7 @@ Result<RelaxCode> read_relax_payload(std::span<const std::uint8_t> payload, Numb
   ByteReader in(payload);
   GANTRY_TRY(RelaxCode code, read_relax_payload(in, numbering));
   if (in.at_end()) return code;
-  if (!code.has_length) {
-    return refuse_code(in.offset(), "code has ", in.left(),
-                       " bytes after its last field, expected none");
-  }
+  if (!code.has_length) return refuse_rest(in);
   return malformed(in.offset(), "payload has ", in.left(), " bytes after its last field")
       .with_reason("BLOB_TRAILING");
 }

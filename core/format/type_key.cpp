@@ -288,8 +288,8 @@ bool exists_in(Generation generation, const TypeKey& key) {
 std::span<const TypeKey> type_keys() { return rows; }
 
 const TypeKey* find_type_key(std::string_view key) {
-  const auto* const found = std::ranges::find(rows, key, &TypeKey::key);
-  return found != std::end(rows) ? found : nullptr;
+  const auto* const found = std::ranges::lower_bound(rows, key, {}, &TypeKey::key);
+  return found != std::end(rows) && found->key == key ? found : nullptr;
 }
 
 PayloadContent content_of(std::string_view type_key) {

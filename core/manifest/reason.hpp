@@ -143,6 +143,10 @@ constexpr Reason quarantined{530, "QUARANTINED"};
 constexpr Reason probe_missing{540, "PROBE_MISSING"};
 // it does not start, ends before it opens the plugin, or resolves other options
 constexpr Reason probe_failed{541, "PROBE_FAILED"};
+// True for those of the probe, from probe_crashed to probe_failed.
+constexpr bool is_of_probe(std::uint16_t number) {
+  return number >= probe_crashed.number && number <= probe_failed.number;
+}
 constexpr Reason create_failed{600, "CREATE_FAILED"};
 // found by opening the plugin in a child process
 constexpr Reason driver_ended{601, "DRIVER_ENDED"};

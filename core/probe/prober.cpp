@@ -185,7 +185,7 @@ bool Prober::forget(const Candidate& plugin) {
 
 bool is_probe_error(const Error& error) {
   const std::uint16_t number = reason_of(error).number;
-  return number >= reason::probe_crashed.number && number <= reason::probe_failed.number;
+  return reason::is_of_probe(number);
 }
 
 }  // namespace gantry

@@ -58,14 +58,6 @@ std::vector<std::int64_t> stated_numbers(const Entry& entry) {
   return std::move((*signature)->device_numbers);
 }
 
-Error lacking(Runtime& runtime, const Artifact& artifact, const DefaultDevices& defaults,
-              const Error& cause) {
-  return fail(cause.code, quoted(artifact.name), " is made for ", join(defaults.kinds), "; ",
-              devices_text(runtime))
-      .with_reason(cause.reason)
-      .at(cause.message);
-}
-
 // Checks that named devices exist and include those that the artifact states.
 Status check_named(Runtime& runtime, const Artifact& artifact, const DefaultDevices& defaults,
                    const NamedDevices& named) {
@@ -113,6 +105,12 @@ DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugin
   return defaults;
 }
 
+std::string made_for_text(Runtime& runtime, const Artifact& artifact,
+                          const DefaultDevices& defaults) {
+  return concat(quoted(artifact.name), " is made for ", join(defaults.kinds), "; ",
+                devices_text(runtime));
+}
+
 Result<std::vector<std::string>> model_devices(Runtime& runtime, const Artifact& artifact,
                                                const NamedDevices& named) {
   DefaultDevices defaults = default_devices(artifact, *RuntimeAccess::state(runtime).plugins);
@@ -122,7 +120,11 @@ Result<std::vector<std::string>> model_devices(Runtime& runtime, const Artifact&
   }
   for (const std::string& kind : defaults.kinds) {
     const auto device = runtime.device(kind);
-    if (!device.ok()) return lacking(runtime, artifact, defaults, device.error());
+    if (device.ok()) continue;
+    const Error& cause = device.error();
+    return fail(cause.code, made_for_text(runtime, artifact, defaults))
+        .with_reason(cause.reason)
+        .at(cause.message);
   }
   return std::move(defaults.kinds);
 }

@@ -29,6 +29,11 @@ struct DefaultDevices {
 // no plugin.
 DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugins);
 
+// Returns the line for an artifact whose default devices this host lacks: "model.so" is made for cuda;
+// this host has: cpu.
+std::string made_for_text(Runtime& runtime, const Artifact& artifact,
+                          const DefaultDevices& defaults);
+
 // The devices that a caller names.
 struct NamedDevices {
   // "cpu", "opencl:1"; empty: the defaults

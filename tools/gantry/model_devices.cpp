@@ -6,7 +6,6 @@
 #include "core/base/text.hpp"
 #include "core/module/module.hpp"
 #include "core/runtime/default_devices.hpp"
-#include "core/runtime/devices.hpp"
 #include "core/runtime/installed_plugins.hpp"
 
 #include <gantry/join.hpp>
@@ -23,8 +22,7 @@ Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadO
   const DefaultDevices defaults = default_devices(**artifact, plugins.set());
   for (const std::string& kind : defaults.kinds) {
     if (!runtime.device(kind).ok()) {
-      return std::move(model).error().at(quoted((*artifact)->name), " is made for ",
-                                         join(defaults.kinds), "; ", devices_text(runtime));
+      return std::move(model).error().at(made_for_text(runtime, **artifact, defaults));
     }
   }
   return model;
