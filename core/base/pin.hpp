@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reference that keeps something alive. new_pin() of core/tensor/object.hpp creates one that can
+// A reference that keeps something alive. new_pin() of core/engine/tensor/object.hpp creates one that can
 // be passed through the ABI.
 #pragma once
 

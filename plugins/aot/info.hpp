@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/format/aot_metadata.hpp"
+#include "core/formats/aot_metadata.hpp"
 
 #include <gantry/handle.hpp>
 

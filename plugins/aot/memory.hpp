@@ -8,7 +8,7 @@
 // that arguments are built once.
 #pragma once
 
-#include "core/format/aot_metadata.hpp"
+#include "core/formats/aot_metadata.hpp"
 #include "payload.hpp"
 
 #include <gantry/handle.hpp>

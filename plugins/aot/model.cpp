@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.hpp"
 
-#include "core/format/memory_image.hpp"
+#include "core/formats/memory_image.hpp"
 
 #include <gantry/concat.hpp>
 #include <gantry/kind_text.hpp>

@@ -3,7 +3,7 @@
 // What the library of a model contains: the description of its tensors, and its function.
 #pragma once
 
-#include "core/format/aot_metadata.hpp"
+#include "core/formats/aot_metadata.hpp"
 
 #include <gantry/handle.hpp>
 

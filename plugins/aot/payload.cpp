@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
-#include "core/format/aligned_payload.hpp"
+#include "core/formats/aligned_payload.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/byte_reader.hpp>

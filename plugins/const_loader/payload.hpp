@@ -61,7 +61,7 @@ struct Payload {
 Result<Payload> read_payload(Blob& blob);
 
 // Writes a payload: the bytes that were read, unless the sink requests an alignment
-// (core/format/aligned_payload.hpp).
+// (core/formats/aligned_payload.hpp).
 //
 // returns    INVALID for an alignment that is not supported; the sink's error
 // throws     ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()

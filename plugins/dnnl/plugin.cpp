@@ -6,7 +6,7 @@
 
 #include "failure_of.hpp"
 
-#include "core/format/type_key.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>

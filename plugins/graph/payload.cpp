@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
-#include "core/format/aligned_payload.hpp"
-#include "core/format/type_key.hpp"
+#include "core/formats/aligned_payload.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/dmlc_stream.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The payload of a graph factory (core/format/array_list.hpp).
+// The payload of a graph factory (core/formats/array_list.hpp).
 //
 // It has two type keys: GraphRuntimeFactory (v0.7) and GraphExecutorFactory (v0.8 to v0.19).
 #pragma once
 
-#include "core/format/array_list.hpp"
-#include "core/format/graph_json.hpp"
+#include "core/formats/array_list.hpp"
+#include "core/formats/graph_json.hpp"
 
 #include <gantry/blob.hpp>
 #include <gantry/sink.hpp>
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Payload>> read_payload(Blob& blob);
 
 // Writes a payload from its parts: the bytes that were read, unless the parameters are omitted. If
 // the sink requests an alignment, the core writes these bytes again
-// (core/format/aligned_payload.hpp).
+// (core/formats/aligned_payload.hpp).
 //
 // returns    INVALID for an alignment that is not supported; the sink's error
 // throws     ErrorThrown if the sink fails, as SinkStream does: call it inside abi_boundary()

@@ -8,7 +8,7 @@
 //             the slot are not affected
 #pragma once
 
-#include "core/format/graph_json.hpp"
+#include "core/formats/graph_json.hpp"
 
 #include <span>
 

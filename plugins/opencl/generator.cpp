@@ -4,7 +4,7 @@
 // binary, compiled by the driver for a device of this host.
 #include "plugin.hpp"
 
-#include "core/format/opencl_text.hpp"
+#include "core/formats/opencl_text.hpp"
 
 #include <gantry/generator.hpp>
 #include <gantry/payload_writer.hpp>

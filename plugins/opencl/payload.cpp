@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "payload.hpp"
 
-#include "core/format/opencl_text.hpp"
+#include "core/formats/opencl_text.hpp"
 
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/payload_format.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loaded.hpp"
 
-#include "core/format/aligned_payload.hpp"
-#include "core/format/dtype_codes.hpp"
+#include "core/formats/aligned_payload.hpp"
+#include "core/formats/dtype_codes.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>

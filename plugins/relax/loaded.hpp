@@ -8,7 +8,7 @@
 #include "shared_constants.hpp"
 #include "storage.hpp"
 
-#include "core/format/relax_code.hpp"
+#include "core/formats/relax_code.hpp"
 
 #include <gantry/blob.hpp>
 #include <gantry/handle.hpp>
@@ -43,7 +43,7 @@ class Loaded {
   const std::shared_ptr<StoragePool> pool;
 
   // Writes the payload: the bytes that were read. If the sink requests an alignment, the core writes
-  // them again (core/format/aligned_payload.hpp).
+  // them again (core/formats/aligned_payload.hpp).
   //
   // returns  INVALID for an alignment that is not supported; UNSUPPORTED for functions that are
   //          compiled into the library; the sink's error

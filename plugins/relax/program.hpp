@@ -16,7 +16,7 @@
 // Each function ends with a ret or a jump, so that `at + 1` is in the function where it is used.
 #pragma once
 
-#include "core/format/relax_code.hpp"
+#include "core/formats/relax_code.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -9,7 +9,7 @@
 // must be cleared before the last handle of the runtime is released.
 #pragma once
 
-#include "core/format/weight_directory.hpp"
+#include "core/formats/weight_directory.hpp"
 
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>

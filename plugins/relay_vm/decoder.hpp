@@ -8,7 +8,7 @@
 
 #include "program.hpp"
 
-#include "core/format/vm_constants.hpp"
+#include "core/formats/vm_constants.hpp"
 
 #include <gantry/result.hpp>
 

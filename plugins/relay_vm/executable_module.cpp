@@ -5,7 +5,7 @@
 #include "module_arguments.hpp"
 #include "plugin.hpp"
 
-#include "core/format/late_bound_file.hpp"
+#include "core/formats/late_bound_file.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loaded.hpp"
 
-#include "core/format/aligned_payload.hpp"
-#include "core/format/vm_constants.hpp"
+#include "core/formats/aligned_payload.hpp"
+#include "core/formats/vm_constants.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>

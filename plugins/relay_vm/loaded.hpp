@@ -79,7 +79,7 @@ class Loaded {
   Status bind(std::vector<Named> tensors);
 
   // Writes the bytes that were read, unless constants have become late-bound, or the sink requests
-  // an alignment (core/format/aligned_payload.hpp).
+  // an alignment (core/formats/aligned_payload.hpp).
   Status save(const Sink& sink) const;
   // The payload's code, without its length.
   std::string code_bytes() const;

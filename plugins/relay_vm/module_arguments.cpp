@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module_arguments.hpp"
 
-#include "core/format/late_bound_file.hpp"
+#include "core/formats/late_bound_file.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>

@@ -10,7 +10,7 @@
 
 #include "opcode.hpp"
 
-#include "core/format/relay_code.hpp"
+#include "core/formats/relay_code.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>

@@ -14,7 +14,7 @@
 // with it, 12 without.
 #pragma once
 
-#include "core/format/spirv_shader.hpp"
+#include "core/formats/spirv_shader.hpp"
 
 #include <gantry/blob.hpp>
 #include <gantry/kernel_args.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plugin binaries of earlier releases, tests/abi/binaries, in today's core.
-#include "core/digest/digest.hpp"
+#include "core/base/digest/digest.hpp"
 
 #include <gantry/note.h>
 #include <gantry/runtime.hpp>

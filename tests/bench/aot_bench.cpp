@@ -5,7 +5,7 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
-#include "core/native/packed/tvm_abi.hpp"
+#include "core/engine/native/packed/tvm_abi.hpp"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gantry/runtime.hpp>
-#include "core/native/packed/tvm_abi.hpp"
+#include "core/engine/native/packed/tvm_abi.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -6,9 +6,9 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
-#include "core/module/module.hpp"
-#include "core/native/ffi/ffi_call.hpp"
-#include "core/native/packed/tvm_abi.hpp"
+#include "core/engine/module/module.hpp"
+#include "core/engine/native/ffi/ffi_call.hpp"
+#include "core/engine/native/packed/tvm_abi.hpp"
 
 namespace gantry::bench {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the measured artifacts with core/pack.
+// Writes the measured artifacts with core/writing.
 //
 //     gantry_bench_fixtures <directory> [--big | --instructions]
 //
@@ -18,11 +18,11 @@
 // --instructions writes only what tests/bench/instructions requires, in a second.
 #include "core/base/replace_file.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/pack/container.hpp"
-#include "core/pack/mlf_archive.hpp"
-#include "core/pack/pack.hpp"
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/writing/container.hpp"
+#include "core/writing/mlf_archive.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/support/container_object.hpp"
 #include "tests/support/relay_artifact.hpp"
 

@@ -7,7 +7,7 @@
 #include "tests/bench/gomp.hpp"
 #include "tests/bench/suite.hpp"
 
-#include "core/native/packed/tvm_abi.hpp"
+#include "core/engine/native/packed/tvm_abi.hpp"
 
 #include <algorithm>
 #include <atomic>

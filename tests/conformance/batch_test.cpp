@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Case 79: functions that run on the device, as calls of a batch (gantry/batch.h).
-#include "core/native/batch.hpp"
+#include "core/engine/native/batch.hpp"
 #include "under_test.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_payload.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/runtime/payload.hpp"
+#include "core/engine/runtime/payload.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 // Fixture for the payload of a device's artifact and the loader of its plugin.
 #pragma once
 
-#include "core/runtime/plugin_instance.hpp"
+#include "core/engine/runtime/plugin_instance.hpp"
 #include "under_test.hpp"
 
 #include <cstdint>

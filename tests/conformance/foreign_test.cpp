@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 54 and 55: complete payloads of another device or architecture.
-#include "core/elf/elf_file.hpp"
-#include "core/native/library.hpp"
+#include "core/engine/native/library.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "device_payload.hpp"
 #include "tests/support/files.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Graphs on devices: inputs and outputs on any device, zero copy, recordings, and a graph on two
 // devices.
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices without a DLPack number: two vendors in one process whose compilers both use ext_dev.
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/native/device_numbers.hpp"
-#include "core/pack/pack.hpp"
+#include "core/engine/native/device_numbers.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/support/built_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "under_test.hpp"
 
 #include <gmock/gmock.h>

@@ -5,9 +5,9 @@
 // README.md lists the numbers of the cases.
 #pragma once
 
-#include "core/module/module_graph.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/tensor/device_set.hpp"
+#include "core/engine/module/module_graph.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/tensor/device_set.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/runtime.hpp>

@@ -2,7 +2,7 @@
 //
 // Scratch memory of compiled code on a device: device type 12 in the code, memory as handles,
 // concurrent streams.
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
 

@@ -2,7 +2,7 @@
 //
 // Reads and writes array files while allocations fail: each one alone, and every one from the N-th
 // on.
-#include "core/arrays/array_file.hpp"
+#include "core/formats/arrays/array_file.hpp"
 #include "tests/faults/fail_nth.h"
 #include "tests/support/files.hpp"
 #include "tests/support/npz_file.hpp"

@@ -2,7 +2,7 @@
 //
 // Files that disappear or shrink, and signals. Each causes one error and status 1, or has no
 // effect; no temporary file remains. Resource limits: limits_test.cpp.
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/faults/outcome.hpp"
 #include "tests/support/built_runtime.hpp"
 

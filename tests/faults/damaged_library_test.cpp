@@ -2,9 +2,9 @@
 //
 // Damages every byte that the system's linker reads of an artifact, one at a time. The linker must
 // open each file that passes the checks, or report an error: it must not end the process, except at
-// the places that core/elf/elf_link.hpp lists.
-#include "core/elf/elf_link.hpp"
-#include "core/elf/elf_symbols.hpp"
+// the places that core/formats/elf/elf_link.hpp lists.
+#include "core/formats/elf/elf_link.hpp"
+#include "core/formats/elf/elf_symbols.hpp"
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>

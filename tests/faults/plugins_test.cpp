@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plugin that breaks an ABI rule in a call is named in the error, and the process continues.
-// Errors in a plugin's file or tables: tests/unit/plugin.
+// Errors in a plugin's file or tables: tests/unit/choice.
 #include "tests/faults/plugin_at_work.hpp"
 
 #include <gantry/threads.h>

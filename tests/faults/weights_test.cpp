@@ -2,7 +2,7 @@
 //
 // Reads directories of weights, and loads them into the cache of a runtime, while allocations fail:
 // each one alone, and every one from the N-th on.
-#include "core/format/weight_directory.hpp"
+#include "core/formats/weight_directory.hpp"
 #include "tests/faults/fail_nth.h"
 #include "tests/support/built_runtime.hpp"
 

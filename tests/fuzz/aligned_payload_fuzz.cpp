@@ -6,8 +6,8 @@
 //     byte 1   bits 0-1 numbering of constants, bits 2-3 alignment: 1, 64, 128, 512
 //     byte 2   position in the file
 //     rest     payload
-#include "core/format/relax_code.hpp"
-#include "core/format/relay_code.hpp"
+#include "core/formats/relax_code.hpp"
+#include "core/formats/relay_code.hpp"
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/aligned_bytes.hpp"

@@ -5,7 +5,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/format/aot_metadata.hpp"
+#include "core/formats/aot_metadata.hpp"
 
 #include <gantry/dtype_text.hpp>
 

@@ -8,10 +8,10 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/elf/elf_link.hpp"
-#include "core/format/container_symbols.hpp"
-#include "core/pack/appended_container.hpp"
+#include "core/formats/container_symbols.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/elf/elf_link.hpp"
+#include "core/writing/appended_container.hpp"
 
 #include <algorithm>
 #include <string>

@@ -4,8 +4,8 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/archive/archive_members.hpp"
-#include "core/kind/file_kind.hpp"
+#include "core/formats/archive/archive_members.hpp"
+#include "core/formats/kind/file_kind.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

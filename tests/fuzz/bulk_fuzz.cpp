@@ -14,7 +14,7 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/inspected.hpp"
 
-#include "core/format/payload_layout.hpp"
+#include "core/formats/payload_layout.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/runtime/config.hpp"
+#include "core/engine/runtime/config.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/container_form.hpp"
 
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
 
 #include <string_view>
 

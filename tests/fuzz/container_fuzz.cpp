@@ -5,9 +5,9 @@
 #include "tests/fuzz/container_mutator.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/format/container.hpp"
-#include "core/format/details.hpp"
-#include "core/format/limits.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/details.hpp"
+#include "core/formats/limits.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of CUDA kernels, read by the plugin: the code for the driver is inside the payload,
-// the same bytes are written, and core/format finds the same end. Input: payload_frame.hpp.
+// the same bytes are written, and core/formats finds the same end. Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 
 #include "plugins/cuda/payload.hpp"

@@ -5,8 +5,8 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/elf/elf_link.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/elf/elf_link.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

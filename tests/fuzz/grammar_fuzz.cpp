@@ -5,7 +5,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/format/payload_layout.hpp"
+#include "core/formats/payload_layout.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/inspect/report.hpp"
+#include "core/formats/inspect/report.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device payload after its format field, read with the SDK: table of kernels, then data. The
-// table is written back unchanged, core/format finds the same end, and the launch tags give the
+// table is written back unchanged, core/formats finds the same end, and the launch tags give the
 // dimensions of an empty launch.
 //
 //     byte 0   0 without argument tags, 1 with, 2 either

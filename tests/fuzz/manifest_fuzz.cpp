@@ -4,9 +4,9 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/manifest/config_values.hpp"
-#include "core/manifest/drop_in.hpp"
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/config_values.hpp"
+#include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

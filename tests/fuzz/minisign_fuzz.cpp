@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/trust/minisign.hpp"
+#include "core/plugins/trust/minisign.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

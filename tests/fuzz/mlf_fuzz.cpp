@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/mlf/model_library.hpp"
+#include "core/formats/mlf/model_library.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/format/limits.hpp"
+#include "core/formats/limits.hpp"
 #include "tools/gantry/common/weight_names.hpp"
 
 #include <gantry/dtype_text.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any module graph in any generation and any file: core/pack writes it, core/elf and core/format
+// Any module graph in any generation and any file: core/writing writes it, core/formats/elf and core/formats
 // read it, and the modules, imports and payloads must be those that were written.
 //
 //     u8 generation, u8 file; u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device
@@ -8,13 +8,13 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/elf/elf_link.hpp"
-#include "core/format/container.hpp"
-#include "core/pack/appended_container.hpp"
-#include "core/pack/container.hpp"
-#include "core/pack/container_names.hpp"
-#include "core/pack/elf_object.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/elf/elf_link.hpp"
+#include "core/writing/appended_container.hpp"
+#include "core/writing/container.hpp"
+#include "core/writing/container_names.hpp"
+#include "core/writing/elf_object.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <algorithm>

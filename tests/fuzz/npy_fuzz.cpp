@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/npz_file.hpp"
 

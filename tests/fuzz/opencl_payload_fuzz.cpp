@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of OpenCL kernels, read by the plugin: the code of every kernel is inside the
-// payload, the same bytes are written, and core/format finds the same end. Input:
+// payload, the same bytes are written, and core/formats finds the same end. Input:
 // payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 

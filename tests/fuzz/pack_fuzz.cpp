@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any module graph: core/pack writes it, core/format reads it, and the result must be equal.
+// Any module graph: core/writing writes it, core/formats reads it, and the result must be equal.
 //
 //     u8 modules; for each: u8 kind, u8 imports, u8 import..., and for device modules u8 bytes,
 //     byte...
@@ -8,8 +8,8 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
-#include "core/format/container.hpp"
-#include "core/pack/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/writing/container.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/params_file.hpp"
 
-#include "core/arrays/params.hpp"
+#include "core/formats/arrays/params.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

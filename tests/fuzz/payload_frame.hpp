@@ -7,7 +7,7 @@
 //     rest     the payload
 #pragma once
 
-#include "core/format/payload_layout.hpp"
+#include "core/formats/payload_layout.hpp"
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/support/generation.hpp"

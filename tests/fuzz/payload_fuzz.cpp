@@ -10,7 +10,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/format/details.hpp"
+#include "core/formats/details.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/pack/recipe.hpp"
+#include "core/writing/recipe.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -5,7 +5,7 @@
 //
 //     byte 0   numbering of the constants, modulo 4; 0: unknown
 //     rest     the payload
-#include "core/format/vm_details.hpp"
+#include "core/formats/vm_details.hpp"
 #include "plugins/relax/listing.hpp"
 #include "plugins/relax/loaded.hpp"
 #include "tests/fuzz/payload_frame.hpp"

@@ -4,7 +4,7 @@
 // the verifier accepts is checked again in its decoded form.
 //
 //     the input is the payload
-#include "core/format/vm_details.hpp"
+#include "core/formats/vm_details.hpp"
 #include "plugins/relay_vm/listing.hpp"
 #include "plugins/relay_vm/machine.hpp"
 #include "tests/fuzz/payload_frame.hpp"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second reader of exported model libraries, for comparison with `gantry inspect --json`.
 
-An independent implementation: it shares no code and no tables with core/format. It is slow, small, and uses only the
+An independent implementation: it shares no code and no tables with core/formats. It is slow, small, and uses only the
 standard library.
 
     second_reader.py FILE...     one JSON document a line: a container, or {"refused": why}

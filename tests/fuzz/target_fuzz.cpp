@@ -5,7 +5,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/target/target.hpp"
+#include "core/formats/target/target.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

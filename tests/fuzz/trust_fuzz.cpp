@@ -4,8 +4,8 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/trust/lock_file.hpp"
-#include "core/trust/trust_file.hpp"
+#include "core/plugins/trust/lock_file.hpp"
+#include "core/plugins/trust/trust_file.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload of Vulkan kernels, read by the plugin: the shader of every kernel is inside the
-// payload, its bindings and scalars are those of the kernel, and core/format finds the same end.
+// payload, its bindings and scalars are those of the kernel, and core/formats finds the same end.
 // Input: payload_frame.hpp.
 #include "tests/fuzz/payload_frame.hpp"
 

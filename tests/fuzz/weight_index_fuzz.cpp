@@ -5,8 +5,8 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/inspected.hpp"
 
-#include "core/format/weight_directory.hpp"
-#include "core/inspect/weights.hpp"
+#include "core/formats/inspect/weights.hpp"
+#include "core/formats/weight_directory.hpp"
 
 #include <gantry/dtype_text.hpp>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Aligns every payload of the golden artifacts, and finds the same arrays in the result.
-#include "core/format/aligned_payload.hpp"
+#include "core/formats/aligned_payload.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/format/details.hpp"
-#include "core/format/relay_code.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/details.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/relay_code.hpp"
 #include "tests/support/aligned_bytes.hpp"
 #include "tests/support/files.hpp"
 

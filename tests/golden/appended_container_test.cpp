@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Appends containers to artifacts that TVM exported.
-#include "core/pack/appended_container.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/elf/elf_link.hpp"
-#include "core/elf/elf_sections.hpp"
-#include "core/format/container.hpp"
-#include "core/pack/container.hpp"
+#include "core/writing/appended_container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/elf/elf_link.hpp"
+#include "core/formats/elf/elf_sections.hpp"
+#include "core/writing/container.hpp"
 #include "tests/golden/cli_command.hpp"
 #include "tests/golden/shell_program.hpp"
 #include "tests/support/files.hpp"

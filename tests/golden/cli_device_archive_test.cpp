@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs Model Library Format archives that carry device modules, on this machine's drivers.
-#include "core/digest/digest.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/base/digest/digest.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/npz_file.hpp"
 #include "tests/unit/mlf/model_archive.hpp"

@@ -5,7 +5,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/page.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/npz_file.hpp"
 

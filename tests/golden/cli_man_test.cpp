@@ -98,7 +98,7 @@ TEST_F(ManPages, ListTheVariablesThatTheCoreReads) {
   const std::set<std::string> listed =
       all_matches(pages().at("gantry.1"), "\n\\.TP\n([A-Z][A-Z_]+)");
   const std::set<std::string> read =
-      all_matches(read_page("core/runtime/environment.cpp"), "[({]\"([A-Z][A-Z_]+[A-Z])\"");
+      all_matches(read_page("core/engine/runtime/environment.cpp"), "[({]\"([A-Z][A-Z_]+[A-Z])\"");
 
   EXPECT_FALSE(read.empty());
   EXPECT_THAT(listed, IsSupersetOf(read));

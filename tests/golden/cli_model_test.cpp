@@ -7,7 +7,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/weights.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 

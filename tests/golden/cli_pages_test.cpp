@@ -5,7 +5,7 @@
 #include "tests/golden/console_examples.hpp"
 #include "tests/support/page.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RecipePage, ContainsAHostFunctionThatRuns) {
-  const std::string page = read_page("core/pack/RECIPE.md");
+  const std::string page = read_page("core/writing/RECIPE.md");
   const TempDir temp;
   const auto path = [&](std::string_view name) { return (temp / name).string(); };
   write_file(temp / "doubled.c", blocks_of(page, "c").at(1));

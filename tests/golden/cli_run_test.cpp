@@ -4,7 +4,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/npz_file.hpp"
 

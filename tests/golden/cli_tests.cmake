@@ -14,7 +14,7 @@ if(TARGET gantry_cli)
   endif()
   gantry_add_test(golden_relax_device LABELS golden DRIVERS SOURCES relax_device_test.cpp relax_kernel_test.cpp
     relay_vm_device_test.cpp
-    LIBRARIES gantry_cli_script gantry_pack)
+    LIBRARIES gantry_cli_script gantry_writing)
   foreach(plugin relax relay_vm opencl vulkan cuda)
     if(TARGET gantry_plugin_${plugin})
       add_dependencies(golden_relax_device gantry_plugin_${plugin})
@@ -35,17 +35,17 @@ if(TARGET gantry_cli)
       gantry_plugin_relax)
   endif()
   gantry_add_test(golden_appended_container LABELS golden SOURCES appended_container_test.cpp
-    LIBRARIES gantry_cli_command gantry_pack)
+    LIBRARIES gantry_cli_command gantry_writing)
   add_dependencies(golden_appended_container gantry_cli gantry_plugin_graph)
   # Sanitizers have memory of their own.
   if(NOT GANTRY_SANITIZE)
     gantry_add_test(golden_repacked_memory LABELS golden UNSANITIZED repacked_memory_test.cpp
-      LIBRARIES gantry_cli_command gantry_runtime gantry_pack)
+      LIBRARIES gantry_cli_command gantry_runtime gantry_writing)
     target_compile_definitions(golden_repacked_memory PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(golden_repacked_memory gantry_cli gantry_plugin_graph)
   endif()
   gantry_add_test(cli_load LABELS golden SOURCES cli_load_test.cpp
-    LIBRARIES gantry_cli_command gantry_format gantry_elf)
+    LIBRARIES gantry_cli_command gantry_formats gantry_elf)
   gantry_add_test(cli_targets LABELS cli SOURCES cli_targets_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   add_dependencies(cli_targets gantry_cli)
@@ -94,7 +94,7 @@ if(TARGET gantry_cli)
     add_dependencies(cli_model gantry_plugin_relax)
     add_dependencies(cli_lock gantry_plugin_relax)
     gantry_add_test(cli_vm LABELS golden SOURCES cli_vm_test.cpp cli_vm_inspect_test.cpp
-      LIBRARIES gantry_cli_command gantry_arrays gantry_pack nlohmann_json::nlohmann_json)
+      LIBRARIES gantry_cli_command gantry_arrays gantry_writing nlohmann_json::nlohmann_json)
     gantry_add_test(cli_weights LABELS golden SOURCES cli_weights_test.cpp cli_weight_tuples_test.cpp
       LIBRARIES gantry_cli_command gantry_arrays nlohmann_json::nlohmann_json)
     target_compile_definitions(cli_vm PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

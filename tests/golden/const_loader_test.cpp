@@ -5,8 +5,8 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/built_runtime.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include <gantry/dtype_text.hpp>
 

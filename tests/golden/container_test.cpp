@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads every golden artifact to its last byte, and damaged copies of their containers.
-#include "core/format/container.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/details.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/details.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 

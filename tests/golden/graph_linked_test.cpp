@@ -5,7 +5,7 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 #include "tests/support/array_value.hpp"
 
 #include <gmock/gmock.h>

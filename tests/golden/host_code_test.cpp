@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is known of host code before it runs: the CPU that it is compiled for, and where it is.
-#include "core/runtime/cpu_requirement.hpp"
+#include "core/engine/runtime/cpu_requirement.hpp"
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/files.hpp"
 

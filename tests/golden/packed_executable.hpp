@@ -3,9 +3,9 @@
 // Links an assembled Relax executable and the kernels of one device into an artifact.
 #pragma once
 
-#include "core/pack/container.hpp"
-#include "core/pack/device_payload.hpp"
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
+#include "core/writing/container.hpp"
+#include "core/writing/device_payload.hpp"
 #include "tests/support/container_object.hpp"
 #include "tests/support/relax_assembler.hpp"
 

@@ -7,8 +7,8 @@
 #include "tests/unit/runtime/large_graph.hpp"
 #include "tests/unit/runtime/large_memory.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include <gantry/array_record.hpp>
 #include <gantry/runtime.hpp>

@@ -3,12 +3,12 @@
 // Writes the container of every golden artifact again: with its payloads carried through, and with
 // every payload that a plugin of this build serves written by the plugin's save_binary. The bytes
 // must be those that TVM wrote.
-#include "core/module/module_graph.hpp"
-#include "core/pack/carrying_stream.hpp"
-#include "core/pack/saved_container.hpp"
+#include "core/engine/module/module_graph.hpp"
+#include "core/writing/carrying_stream.hpp"
+#include "core/writing/saved_container.hpp"
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/files.hpp"
-#include "tests/unit/pack/bytes_of.hpp"
+#include "tests/unit/writing/bytes_of.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

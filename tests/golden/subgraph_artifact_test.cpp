@@ -9,8 +9,8 @@
 #include "tests/unit/dnnl/subgraph_cases.hpp"
 
 #include "core/base/temp_directory.hpp"
-#include "core/pack/container.hpp"
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
+#include "core/writing/container.hpp"
 
 #include <gantry/array_record.hpp>
 

@@ -4,8 +4,8 @@
 // embedder's program does; CMake compiles it once for each dialect.
 #include <gantry/system_library.hpp>
 
-#include "core/archive/archive_members.hpp"
-#include "core/elf/elf_file.hpp"
+#include "core/formats/archive/archive_members.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/built_plugins.hpp"
 #include "tests/support/files.hpp"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the build tree into an empty prefix and uses only the installed files:
 #   the README's embedding example builds with find_package(gantry) and runs the digits network,
-#   so does the program of core/runtime/LOADING.md, which contains the code of a model,
+#   so does the program of core/engine/runtime/LOADING.md, which contains the code of a model,
 #   every C++ fragment of a page compiles, and tools/demo/generate.cpp runs,
 #   the plugin template and the example accelerator build, and are found after their directories are
 #   copied,
@@ -50,7 +50,7 @@ cmp "$work/answers" "$source/tests/install/embed/answers.txt" || fail "the resul
 say "the C++ fragments of the pages compile"
 mkdir "$work/fragments"
 # The function in README.md is part of a program, see above.
-for page in core/runtime/LOADING.md plugins/relax/README.md plugins/relay_vm/README.md; do
+for page in core/engine/runtime/LOADING.md plugins/relax/README.md plugins/relay_vm/README.md; do
   awk -v "base=$work/fragments/$(echo "$page" | tr / _)" \
     '/^```cpp$/ {on = 1; file = base "." ++count ".cpp"; next} /^```$/ {on = 0} on {print >file}' "$source/$page"
 done
@@ -87,7 +87,7 @@ c++ -std=c++20 -fsyntax-only "$source/tests/install/embed/digits.cpp" $(pkg-conf
 
 if [ "$(uname -m)" = x86_64 ]; then
   say "the page on loading contains the program with a model in it that is tested"
-  page=$source/core/runtime/LOADING.md
+  page=$source/core/engine/runtime/LOADING.md
   # without the line of its licence
   tail -n +2 "$source/tests/install/linked/linked.cpp" >"$work/linked.cpp"
   awk '/^```cpp$/ {on = 1; next} /^```$/ {on = 0} on' "$page" | cmp - "$work/linked.cpp" ||

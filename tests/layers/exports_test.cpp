@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Symbols that the built plugins export and import, read with the core's ELF reader.
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -18,7 +18,7 @@ const std::string spdx = "// SPDX-License-Identifier: Apache-2.0";
 const std::string printed_program = "tests/install/embed/digits.cpp";
 
 // The only file of the core that may read the environment.
-const std::string environment_file = "core/runtime/environment.cpp";
+const std::string environment_file = "core/engine/runtime/environment.cpp";
 
 // Headers of a library, and the only directories of core, tools and sdk whose files may include
 // them.
@@ -37,13 +37,13 @@ struct Restricted {
   }
 };
 const Restricted restricted[] = {
-    {"yaml-cpp/", "core/yaml/"},
-    {"boost/dll", "core/plugin/"},
+    {"yaml-cpp/", "core/base/yaml/"},
+    {"boost/dll", "core/plugins/choice/"},
     {"CLI/", "tools/"},
     {"gtest/", "sdk/conformance/"},
     {"gmock/", "sdk/conformance/"},
-    {"zlib.h", "core/arrays/"},
-    {"sodium.h", "core/digest/", "core/trust/"},
+    {"zlib.h", "core/formats/arrays/"},
+    {"sodium.h", "core/base/digest/", "core/plugins/trust/"},
 };
 
 std::string read_text(const fs::path& path) {
@@ -92,7 +92,7 @@ std::string first_parts(const std::string& path, std::size_t count) {
 class Checker {
  public:
   explicit Checker(const fs::path& root) : root_(root) {
-    components_ = read_components(read_text(root / "core/CMakeLists.txt"));
+    parts_ = read_parts(read_text(root / "core/CMakeLists.txt"));
   }
 
   std::vector<std::string> run() {
@@ -185,14 +185,25 @@ class Checker {
            (fs::exists(root_ / "sdk/include" / what) || fs::exists(root_ / "sdk/cxx" / what));
   }
 
-  // A component may include itself, the SDK, base, and the components of its line in the table.
+  // The part of a path below core/: the longest one of the table; empty if there is none.
+  std::string part_of(std::string_view path) const {
+    std::string_view directory = path.substr(5, path.rfind('/') - 5);
+    for (;;) {
+      if (parts_.contains(std::string(directory))) return std::string(directory);
+      const std::size_t end = directory.rfind('/');
+      if (end == directory.npos) return {};
+      directory = directory.substr(0, end);
+    }
+  }
+
+  // A part may include itself, the SDK, base itself, and the parts of its line in the table.
   void check_core(const Include& include) {
     const std::string& what = include.path;
-    const std::string component = first_parts(path_.substr(5), 1);
-    const auto own = components_.find(component.substr(0, component.size() - 1));
-    const bool uses_runtime =
-        component == "runtime/" || (own != components_.end() && own->second.contains("runtime"));
-    const bool is_api = uses_runtime && fs::exists(root_ / "core/runtime/include" / what);
+    const std::string part = part_of(path_);
+    const auto line = parts_.find(part);
+    const bool uses_runtime = part == "engine/runtime" ||
+                              (line != parts_.end() && line->second.contains("engine/runtime"));
+    const bool is_api = uses_runtime && fs::exists(root_ / "core/engine/runtime/include" / what);
     if (what.starts_with("gantry/") && !is_api && !is_sdk_header(what))
       return refuse(include, "which is not a header of the SDK");
     if (what.starts_with("gantry/") && include.is_quoted)
@@ -202,20 +213,19 @@ class Checker {
       return;
     }
     if (!what.starts_with("core/")) return refuse(include, "which is not a path from the root");
-    const std::string name = component.substr(0, component.size() - 1);
-    const std::string other = first_parts(what.substr(5), 1);
-    const std::string other_name = other.substr(0, other.size() - 1);
-    const auto line = components_.find(name);
-    if (line == components_.end())
-      return refuse(include, "from a component that core/CMakeLists.txt does not list");
-    if (other_name == name || other_name == "base" || line->second.contains(other_name)) return;
-    refuse(include, "but " + name + " may not include " + other_name);
+    if (line == parts_.end())
+      return refuse(include, "from a directory that core/CMakeLists.txt does not list");
+    const std::string other = part_of(what);
+    if (other == part || other == "base" || line->second.contains(other)) return;
+    refuse(include, "but " + part + " may not include " + (other.empty() ? what : other));
   }
 
-  // Plugins may include core/format in addition to what a vendor's plugin may include.
+  // Plugins may include core/formats and core/base in addition to what a vendor's plugin may include.
   void check_plugin(const Include& include) {
-    if (include.is_quoted && include.path.starts_with("core/format/")) return;
-    check_own_directory(include, first_parts(path_, 2), ", core/format");
+    for (const std::string_view component : {"core/formats/", "core/base/"}) {
+      if (include.is_quoted && include.path.starts_with(component)) return;
+    }
+    check_own_directory(include, first_parts(path_, 2), ", core/formats, core/base");
   }
 
   // Templates and examples may include the SDK, libraries, and their own files by name or by path
@@ -247,8 +257,8 @@ class Checker {
     const std::string& what = include.path;
     if (what.starts_with("plugins/")) return refuse(include, "but tools may not include plugins");
     if (!path_.starts_with("tools/demo/") || !what.starts_with("core/")) return;
-    if (what.starts_with("core/runtime/") || what.starts_with("core/tensor/")) return;
-    refuse(include, "but the demo may include only core/runtime and core/tensor");
+    if (what.starts_with("core/engine/runtime/") || what.starts_with("core/engine/tensor/")) return;
+    refuse(include, "but the demo may include only core/engine/runtime and core/engine/tensor");
   }
 
   void check_sdk(const Include& include) {
@@ -268,7 +278,8 @@ class Checker {
     }
     if (path_.starts_with("sdk/conformance/")) {
       for (const std::string_view component :
-           {"core/runtime/", "core/elf/", "core/manifest/", "core/plugin/", "sdk/conformance/"}) {
+           {"core/engine/runtime/", "core/formats/elf/", "core/plugins/manifest/",
+            "core/plugins/choice/", "sdk/conformance/"}) {
         if (what.starts_with(component)) return;
       }
       if (!include.is_quoted && !what.starts_with("core/")) return;
@@ -277,7 +288,7 @@ class Checker {
   }
 
   fs::path root_;
-  ComponentTable components_;
+  PartTable parts_;
   // of the file being checked, from the root
   std::string path_;
   std::vector<std::string> breaches_;
@@ -285,28 +296,28 @@ class Checker {
 
 }  // namespace
 
-ComponentTable read_components(std::string_view cmake) {
+PartTable read_parts(std::string_view cmake) {
   static const std::regex comment("#[^\n]*");
-  static const std::regex call(R"(\bgantry_component\s*\(([^)]*)\))");
+  static const std::regex call(R"(\bgantry_part\s*\(([^)]*)\))");
   const std::string text = std::regex_replace(std::string(cmake), comment, "");
-  ComponentTable components;
+  PartTable parts;
   for (auto it = std::sregex_iterator(text.begin(), text.end(), call); it != std::sregex_iterator();
        ++it) {
     std::istringstream words((*it)[1].str());
     std::string name, word;
     words >> name;
-    std::set<std::string>& others = components[name];
-    bool in_components = false;
+    std::set<std::string>& others = parts[name];
+    bool in_parts = false;
     while (words >> word) {
-      const bool is_keyword = word == "COMPONENTS" || word == "LIBRARIES";
+      const bool is_keyword = word == "PARTS" || word == "LIBRARIES";
       if (is_keyword) {
-        in_components = word == "COMPONENTS";
-      } else if (in_components) {
+        in_parts = word == "PARTS";
+      } else if (in_parts) {
         others.insert(word);
       }
     }
   }
-  return components;
+  return parts;
 }
 
 std::vector<Include> read_includes(std::string_view source) {

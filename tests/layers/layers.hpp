@@ -2,7 +2,7 @@
 //
 // Checks the layering and the style rules that a program can check in the sources.
 //
-//     sdk/include <- sdk/cxx <- core/format <- core <- tools
+//     sdk/include <- sdk/cxx <- core/formats <- core <- tools
 //          ^            ^            ^
 //          +------------+- plugins --+
 //
@@ -18,12 +18,12 @@
 
 namespace gantry::layers {
 
-// One gantry_component() line: the components that a component may include in addition to itself
-// and base.
-using ComponentTable = std::map<std::string, std::set<std::string>>;
+// One gantry_part() line: the parts that a part may include in addition to itself and base itself:
+// "formats/elf", "formats".
+using PartTable = std::map<std::string, std::set<std::string>>;
 
-// Reads the gantry_component() calls of a CMake file.
-ComponentTable read_components(std::string_view cmake);
+// Reads the gantry_part() calls of a CMake file.
+PartTable read_parts(std::string_view cmake);
 
 struct Include {
   // counts from 1
@@ -38,7 +38,7 @@ std::vector<Include> read_includes(std::string_view source);
 // Checks every source below core, plugins, sdk, tools (and the SPDX line below tests).
 //
 // root     [in]   a checkout, or a small tree of the same form
-// returns  one line for each breach, sorted: "core/format/x.cpp:3: includes ..., which ..."; empty:
+// returns  one line for each breach, sorted: "core/formats/x.cpp:3: includes ..., which ..."; empty:
 //          no breach
 std::vector<std::string> breaches(const std::filesystem::path& root);
 

@@ -194,7 +194,7 @@ TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
   };
 
   EXPECT_THAT(numbered("sdk/REASONS.md", R"re(\n\| D(\d+) \| `([A-Z0-9_]+)` \|)re"),
-              ContainerEq(numbered("core/manifest/reason.hpp",
+              ContainerEq(numbered("core/plugins/manifest/reason.hpp",
                                    R"re(constexpr Reason \w+\{(\d+), "([A-Z0-9_]+)"\})re")));
 }
 
@@ -280,25 +280,45 @@ TEST(PythonPackage, HasNoTwoFilesThatImportEachOther) {
 
 // If the table could not be parsed, every include would pass.
 TEST(Layers, ReadTheTableOfThisTree) {
-  const ComponentTable components = read_components(
-      test::file_text(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
+  const PartTable parts =
+      read_parts(test::file_text(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"));
 
-  EXPECT_GE(components.size(), 11u);
-  EXPECT_THAT(components.at("trace"), IsEmpty());
-  EXPECT_TRUE(components.at("manifest").contains("yaml"));
-  EXPECT_FALSE(components.at("elf").contains("runtime"));
+  EXPECT_GE(parts.size(), 24u);
+  EXPECT_THAT(parts.at("base/trace"), IsEmpty());
+  EXPECT_TRUE(parts.at("plugins/manifest").contains("base/yaml"));
+  EXPECT_FALSE(parts.at("formats/elf").contains("engine/runtime"));
 }
 
-TEST(ComponentTable, IsReadFromCalls) {
-  const ComponentTable components = read_components(
-      "# gantry_component(none COMPONENTS x)\n"
-      "gantry_component(base)\n"
-      "gantry_component(native COMPONENTS tensor module  # a comment\n"
-      "            LIBRARIES Threads::Threads)\n"
-      "my_gantry_components(no COMPONENTS x)\n");
+// base < formats < plugins < engine, and formats < writing.
+TEST(Components, NameNoneAboveThem) {
+  const std::map<std::string, std::set<std::string>> below{
+      {"base", {"base"}},
+      {"formats", {"base", "formats"}},
+      {"plugins", {"base", "formats", "plugins"}},
+      {"engine", {"base", "formats", "plugins", "engine"}},
+      {"writing", {"base", "formats", "writing"}}};
+  const auto component_of = [](const std::string& part) { return part.substr(0, part.find('/')); };
 
-  EXPECT_THAT(components, ElementsAre(Pair("base", IsEmpty()),
-                                      Pair("native", UnorderedElementsAre("tensor", "module"))));
+  for (const auto& [part, others] : read_parts(
+           test::file_text(std::filesystem::path(GANTRY_SOURCE_DIR) / "core/CMakeLists.txt"))) {
+    ASSERT_TRUE(below.contains(component_of(part))) << part;
+    for (const std::string& other : others)
+      EXPECT_TRUE(below.at(component_of(part)).contains(component_of(other)))
+          << part << " names " << other;
+  }
+}
+
+TEST(PartTable, IsReadFromCalls) {
+  const PartTable parts = read_parts(
+      "# gantry_part(none PARTS x)\n"
+      "gantry_part(base)\n"
+      "gantry_part(engine/native PARTS engine/tensor engine/module  # a comment\n"
+      "            LIBRARIES Threads::Threads)\n"
+      "my_gantry_parts(no PARTS x)\n");
+
+  EXPECT_THAT(parts, ElementsAre(Pair("base", IsEmpty()),
+                                 Pair("engine/native",
+                                      UnorderedElementsAre("engine/tensor", "engine/module"))));
 }
 
 TEST(Includes, AreReadOutsideOfComments) {
@@ -325,9 +345,9 @@ class FakeTree {
  public:
   FakeTree() {
     write("core/CMakeLists.txt",
-          "gantry_component(base)\ngantry_component(elf)\ngantry_component(yaml)\n"
-          "gantry_component(manifest COMPONENTS yaml)\ngantry_component(runtime COMPONENTS elf "
-          "manifest)\n");
+          "gantry_part(base)\ngantry_part(formats/elf)\ngantry_part(base/yaml)\n"
+          "gantry_part(plugins/manifest PARTS base/yaml)\ngantry_part(engine/runtime PARTS "
+          "formats/elf plugins/manifest)\n");
     source("sdk/include/gantry/abi.h",
            "#ifndef A_H\n#define A_H\n#include <stddef.h>\n#include <stdint.h>\n#endif\n");
     source("sdk/include/gantry/host.h", "#ifndef H_H\n#define H_H\n#include \"abi.h\"\n#endif\n");
@@ -335,26 +355,29 @@ class FakeTree {
            "#pragma once\n#include <gantry/abi.h>\n#include <string>\n#include <dlfcn.h>\n");
     source("sdk/cxx/gantry/dmlc_stream.hpp", "#pragma once\n#include <dmlc/io.h>\n");
     source("sdk/template/null.c", "#include <gantry/host.h>\n#include <string.h>\n");
-    source("sdk/conformance/kit.cpp", "#include \"core/elf/elf.hpp\"\n#include <gtest/gtest.h>\n");
+    source("sdk/conformance/kit.cpp",
+           "#include \"core/formats/elf/elf.hpp\"\n#include <gtest/gtest.h>\n");
     source("core/base/log.hpp", "#pragma once\n");
-    source("core/elf/elf.hpp",
+    source("core/formats/elf/elf.hpp",
            "#pragma once\n#include \"core/base/log.hpp\"\n#include <gantry/result.hpp>\n");
-    source("core/yaml/text.cpp", "#include <yaml-cpp/yaml.h>\n");
-    source("core/manifest/m.cpp", "#include \"core/yaml/text.hpp\"\n// getenv(\"x\")\n");
-    source("core/runtime/environment.cpp", "#include <cstdlib>\nchar* e = getenv(\"HOME\");\n");
+    source("core/base/yaml/text.cpp", "#include <yaml-cpp/yaml.h>\n");
+    source("core/plugins/manifest/m.cpp",
+           "#include \"core/base/yaml/text.hpp\"\n// getenv(\"x\")\n");
+    source("core/engine/runtime/environment.cpp",
+           "#include <cstdlib>\nchar* e = getenv(\"HOME\");\n");
     source("plugins/cuda/payload.hpp",
-           "#pragma once\n#include \"core/format/graph_json.hpp\"\n"
+           "#pragma once\n#include \"core/formats/graph_json.hpp\"\n"
            "#include <gantry/result.hpp>\n#include <vulkan/vulkan.h>\n");
     source("plugins/cuda/payload.cpp",
            "#include \"payload.hpp\"\n#include \"plugins/cuda/payload.hpp\"\n");
     source("tools/gantry/main.cpp",
-           "#include \"core/runtime/state.hpp\"\n#include <CLI/CLI.hpp>\n");
-    source("tools/demo/demo.cpp", "#include \"core/runtime/state.hpp\"\n");
-    source("core/runtime/include/gantry/runtime.hpp",
+           "#include \"core/engine/runtime/state.hpp\"\n#include <CLI/CLI.hpp>\n");
+    source("tools/demo/demo.cpp", "#include \"core/engine/runtime/state.hpp\"\n");
+    source("core/engine/runtime/include/gantry/runtime.hpp",
            "#pragma once\n#include <gantry/result.hpp>\n");
-    source("core/runtime/x.cpp", "#include <gantry/runtime.hpp>\n");
+    source("core/engine/runtime/x.cpp", "#include <gantry/runtime.hpp>\n");
     source("tests/unit/elf/elf_test.cpp",
-           "#include \"core/runtime/state.hpp\"\n#include \"tests/x.hpp\"\n");
+           "#include \"core/engine/runtime/state.hpp\"\n#include \"tests/x.hpp\"\n");
   }
 
   void write(const std::string& path, const std::string& text) {
@@ -393,112 +416,125 @@ TEST_P(LayersRefuse, WithFileAndLine) {
 INSTANTIATE_TEST_SUITE_P(
     All, LayersRefuse,
     ::testing::Values(
-        Breach{"ComponentAbove", "core/elf/x.cpp", "#include \"core/runtime/state.hpp\"\n",
-               ":2: includes core/runtime/state.hpp, but elf may not include runtime"},
-        Breach{"TrailingComment", "core/elf/x.cpp", "int a;  // what a is\n",
+        Breach{"ComponentAbove", "core/formats/elf/x.cpp",
+               "#include \"core/engine/runtime/state.hpp\"\n",
+               ":2: includes core/engine/runtime/state.hpp, but formats/elf may not include "
+               "engine/runtime"},
+        Breach{"TrailingComment", "core/formats/elf/x.cpp", "int a;  // what a is\n",
                ":2: has a trailing comment"},
-        Breach{"ComponentNotTransitive", "core/runtime/x.cpp",
-               "\n#include \"core/yaml/text.hpp\"\n",
-               ":3: includes core/yaml/text.hpp, but runtime may not include yaml"},
-        Breach{"ComponentWithoutALine", "core/secret/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, from a component that core/CMakeLists.txt does not "
+        Breach{
+            "ComponentNotTransitive", "core/engine/runtime/x.cpp",
+            "\n#include \"core/base/yaml/text.hpp\"\n",
+            ":3: includes core/base/yaml/text.hpp, but engine/runtime may not include base/yaml"},
+        Breach{"ComponentWithoutALine", "core/secret/x.cpp",
+               "#include \"core/formats/elf/elf.hpp\"\n",
+               ":2: includes core/formats/elf/elf.hpp, from a directory that core/CMakeLists.txt "
+               "does not "
                "list"},
-        Breach{"ComponentInAngles", "core/elf/x.cpp", "#include <core/base/log.hpp>\n",
+        Breach{"ComponentInAngles", "core/formats/elf/x.cpp", "#include <core/base/log.hpp>\n",
                ":2: includes core/base/log.hpp, which must be written \"core/...\""},
-        Breach{"ComponentByName", "core/elf/x.cpp", "#include \"elf.hpp\"\n",
+        Breach{"ComponentByName", "core/formats/elf/x.cpp", "#include \"elf.hpp\"\n",
                ":2: includes elf.hpp, which is not a path from the root"},
-        Breach{"ComponentUpwards", "core/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
+        Breach{"ComponentUpwards", "core/formats/elf/x.cpp", "#include \"../trace/log.hpp\"\n",
                ":2: includes ../trace/log.hpp, which contains .."},
-        Breach{"CoreIncludesAPlugin", "core/elf/x.cpp", "#include \"plugins/cuda/payload.hpp\"\n",
+        Breach{"CoreIncludesAPlugin", "core/formats/elf/x.cpp",
+               "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, which is not a path from the root"},
-        Breach{"CoreIncludesTests", "core/elf/x.cpp", "#include \"tests/x.hpp\"\n",
+        Breach{"CoreIncludesTests", "core/formats/elf/x.cpp", "#include \"tests/x.hpp\"\n",
                ":2: includes tests/x.hpp, but only tests may include tests"},
-        Breach{"CoreIncludesAHeaderThatIsNotOfTheSdk", "core/elf/x.cpp",
+        Breach{"CoreIncludesAHeaderThatIsNotOfTheSdk", "core/formats/elf/x.cpp",
                "#include <gantry/runtime.hpp>\n",
                ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
-        Breach{"CoreQuotesTheSdk", "core/elf/x.cpp", "#include \"gantry/result.hpp\"\n",
+        Breach{"CoreQuotesTheSdk", "core/formats/elf/x.cpp", "#include \"gantry/result.hpp\"\n",
                ":2: includes gantry/result.hpp, which must be written <gantry/...>"},
-        Breach{"YamlOutsideItsComponent", "core/manifest/x.cpp", "#include <yaml-cpp/yaml.h>\n",
-               ":2: includes yaml-cpp/yaml.h, which only core/yaml/ may"},
-        Breach{"ZlibOutsideItsComponent", "core/pack/x.cpp", "#include <zlib.h>\n",
-               ":2: includes zlib.h, which only core/arrays/ may"},
-        Breach{"SodiumOutsideItsComponents", "core/pack/x.cpp", "#include <sodium.h>\n",
-               ":2: includes sodium.h, which only core/digest/ or core/trust/ may"},
-        Breach{"BoostDllOutsideItsComponent", "core/runtime/x.cpp", "#include <boost/dll.hpp>\n",
-               ":2: includes boost/dll.hpp, which only core/plugin/ may"},
+        Breach{"YamlOutsideItsComponent", "core/plugins/manifest/x.cpp",
+               "#include <yaml-cpp/yaml.h>\n",
+               ":2: includes yaml-cpp/yaml.h, which only core/base/yaml/ may"},
+        Breach{"ZlibOutsideItsComponent", "core/writing/x.cpp", "#include <zlib.h>\n",
+               ":2: includes zlib.h, which only core/formats/arrays/ may"},
+        Breach{"SodiumOutsideItsComponents", "core/writing/x.cpp", "#include <sodium.h>\n",
+               ":2: includes sodium.h, which only core/base/digest/ or core/plugins/trust/ may"},
+        Breach{"BoostDllOutsideItsComponent", "core/engine/runtime/x.cpp",
+               "#include <boost/dll.hpp>\n",
+               ":2: includes boost/dll.hpp, which only core/plugins/choice/ may"},
         Breach{"GoogleTestInTheProduct", "tools/gantry/x.cpp", "#include <gtest/gtest.h>\n",
                ":2: includes gtest/gtest.h, which only sdk/conformance/ may"},
-        Breach{"PluginIncludesTheCore", "plugins/cuda/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, but plugins/cuda/ may include only itself, the SDK, "
-               "core/format and libraries"},
+        Breach{"PluginIncludesTheCore", "plugins/cuda/x.cpp",
+               "#include \"core/engine/runtime/x.hpp\"\n",
+               ":2: includes core/engine/runtime/x.hpp, but plugins/cuda/ may include only itself, "
+               "the SDK, "
+               "core/formats, core/base and libraries"},
         Breach{"PluginIncludesTheCoreInAngles", "plugins/cuda/x.cpp",
-               "#include <core/elf/elf.hpp>\n",
-               ":2: includes core/elf/elf.hpp, but plugins/cuda/ may include only itself, the SDK, "
-               "core/format and libraries"},
+               "#include <core/formats/elf/elf.hpp>\n",
+               ":2: includes core/formats/elf/elf.hpp, but plugins/cuda/ may include only itself, "
+               "the SDK, "
+               "core/formats, core/base and libraries"},
         Breach{
             "PluginIncludesTheFormatInAngles", "plugins/cuda/x.cpp",
-            "#include <core/format/graph_json.hpp>\n",
-            ":2: includes core/format/graph_json.hpp, but plugins/cuda/ may include only itself, "
-            "the SDK, core/format and libraries"},
-        Breach{
-            "PluginIncludesBase", "plugins/cuda/x.cpp", "#include \"core/base/log.hpp\"\n",
-            ":2: includes core/base/log.hpp, but plugins/cuda/ may include only itself, the SDK, "
-            "core/format and libraries"},
+            "#include <core/formats/graph_json.hpp>\n",
+            ":2: includes core/formats/graph_json.hpp, but plugins/cuda/ may include only itself, "
+            "the SDK, core/formats, core/base and libraries"},
         Breach{"PluginIncludesAnother", "plugins/opencl/x.cpp",
                "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, but plugins/opencl/ may include only "
-               "itself, the SDK, core/format and libraries"},
-        Breach{"ComponentBelowTheRuntimeIncludesTheEmbeddersHeader", "core/elf/x.cpp",
+               "itself, the SDK, core/formats, core/base and libraries"},
+        Breach{"ComponentBelowTheRuntimeIncludesTheEmbeddersHeader", "core/formats/elf/x.cpp",
                "#include <gantry/runtime.hpp>\n",
                ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
         Breach{"PluginIncludesTheEmbeddersHeader", "plugins/cuda/x.cpp",
                "#include <gantry/runtime.hpp>\n",
                ":2: includes gantry/runtime.hpp, which is not a header of the SDK"},
-        Breach{"TemplateIncludesTheCore", "sdk/template/x.c", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, but sdk/template/ may include only itself, the SDK "
+        Breach{"TemplateIncludesTheCore", "sdk/template/x.c",
+               "#include \"core/formats/elf/elf.hpp\"\n",
+               ":2: includes core/formats/elf/elf.hpp, but sdk/template/ may include only itself, "
+               "the SDK "
                "and libraries"},
         Breach{
             "TemplateIncludesTheFormat", "sdk/template/x.c",
-            "#include \"core/format/graph_json.hpp\"\n",
-            ":2: includes core/format/graph_json.hpp, but sdk/template/ may include only itself, "
+            "#include \"core/formats/graph_json.hpp\"\n",
+            ":2: includes core/formats/graph_json.hpp, but sdk/template/ may include only itself, "
             "the SDK and libraries"},
         Breach{"AbiIncludesMoreThanIntegers", "sdk/include/gantry/x.h",
                "#pragma once\n#include <stdbool.h>\n",
                ":3: includes stdbool.h, but the ABI may include only <stdint.h> and <stddef.h>"},
-        Breach{"SdkIncludesTheCore", "sdk/cxx/gantry/x.hpp",
-               "#pragma once\n#include \"core/elf/elf.hpp\"\n",
-               ":3: includes core/elf/elf.hpp, but sdk/cxx may include only the ABI and the "
-               "standard library"},
+        Breach{
+            "SdkIncludesTheCore", "sdk/cxx/gantry/x.hpp",
+            "#pragma once\n#include \"core/formats/elf/elf.hpp\"\n",
+            ":3: includes core/formats/elf/elf.hpp, but sdk/cxx may include only the ABI and the "
+            "standard library"},
         Breach{"SdkIncludesDmlcElsewhere", "sdk/cxx/gantry/x.hpp",
                "#pragma once\n#include <dmlc/io.h>\n",
                ":3: includes dmlc/io.h, but sdk/cxx may include only the ABI and the standard "
                "library"},
-        Breach{"KitIncludesAnotherRoom", "sdk/conformance/x.cpp",
-               "#include \"core/yaml/text.hpp\"\n",
-               ":2: includes core/yaml/text.hpp, but sdk/conformance/ may include only itself, "
-               "the SDK and libraries"},
+        Breach{
+            "KitIncludesAnotherRoom", "sdk/conformance/x.cpp",
+            "#include \"core/base/yaml/text.hpp\"\n",
+            ":2: includes core/base/yaml/text.hpp, but sdk/conformance/ may include only itself, "
+            "the SDK and libraries"},
         Breach{"ToolIncludesAPlugin", "tools/gantry/x.cpp",
                "#include \"plugins/cuda/payload.hpp\"\n",
                ":2: includes plugins/cuda/payload.hpp, but tools may not include plugins"},
-        Breach{"DemoIncludesMore", "tools/demo/x.cpp", "#include \"core/elf/elf.hpp\"\n",
-               ":2: includes core/elf/elf.hpp, but the demo may include only core/runtime and "
-               "core/tensor"},
-        Breach{"HeaderWithoutAGuard", "core/elf/x.hpp", "struct X {};\n",
+        Breach{"DemoIncludesMore", "tools/demo/x.cpp", "#include \"core/formats/elf/elf.hpp\"\n",
+               ":2: includes core/formats/elf/elf.hpp, but the demo may include only "
+               "core/engine/runtime and "
+               "core/engine/tensor"},
+        Breach{"HeaderWithoutAGuard", "core/formats/elf/x.hpp", "struct X {};\n",
                ":1: has neither #pragma once nor an include guard"},
-        Breach{"HeaderWithAWrongGuard", "core/elf/x.hpp", "#ifndef A_H\n#define B_H\n#endif\n",
+        Breach{"HeaderWithAWrongGuard", "core/formats/elf/x.hpp",
+               "#ifndef A_H\n#define B_H\n#endif\n",
                ":1: has neither #pragma once nor an include guard"},
-        Breach{"SecondFileThatReadsTheEnvironment", "core/elf/x.cpp",
+        Breach{"SecondFileThatReadsTheEnvironment", "core/formats/elf/x.cpp",
                "\nchar* e = std::getenv(\"HOME\");\n",
-               ":3: uses getenv, which only core/runtime/environment.cpp may"}),
+               ":3: uses getenv, which only core/engine/runtime/environment.cpp may"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(Layers, RequireTheLicenceOnTheFirstLineOfEverySource) {
   FakeTree tree;
   tree.write("tests/unit/elf/x_test.cpp", "\n// SPDX-License-Identifier: Apache-2.0\n");
-  tree.write("core/elf/x.cpp", "// SPDX-License-Identifier: Apache-2.0 or so\n");
+  tree.write("core/formats/elf/x.cpp", "// SPDX-License-Identifier: Apache-2.0 or so\n");
 
   EXPECT_THAT(tree.breaches(),
-              ElementsAre("core/elf/x.cpp:1: does not begin with the SPDX line",
+              ElementsAre("core/formats/elf/x.cpp:1: does not begin with the SPDX line",
                           "tests/unit/elf/x_test.cpp:1: does not begin with the SPDX line"));
 }
 

@@ -3,7 +3,7 @@
 // Aligned payloads in memory.
 #pragma once
 
-#include "core/format/aligned_payload.hpp"
+#include "core/formats/aligned_payload.hpp"
 
 #include <gantry/dmlc_stream.hpp>
 

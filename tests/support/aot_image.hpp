@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The description of a model that is compiled ahead of time (core/format/aot_metadata.hpp), in
+// The description of a model that is compiled ahead of time (core/formats/aot_metadata.hpp), in
 // memory that stands for that of a library.
 //
 //     0x1000 metadata | inputs x, scale | output y | workspace w | constant c | shapes, texts, record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For models in C that a test compiles as ahead-of-time models: the structs that describe one
-// (core/format/aot_metadata.hpp), and the container of an exported library.
+// (core/formats/aot_metadata.hpp), and the container of an exported library.
 #ifndef GANTRY_TESTS_AOT_MODEL_H
 #define GANTRY_TESTS_AOT_MODEL_H
 

@@ -3,7 +3,7 @@
 // One array of a file, with its data.
 #pragma once
 
-#include "core/arrays/array_file.hpp"
+#include "core/formats/arrays/array_file.hpp"
 #include "tests/support/files.hpp"
 
 #include <cstring>

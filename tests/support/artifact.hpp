@@ -3,7 +3,7 @@
 // Artifacts and module nodes without a file or a runtime.
 #pragma once
 
-#include "core/module/unbound.hpp"
+#include "core/engine/module/unbound.hpp"
 
 #include <initializer_list>
 #include <memory>

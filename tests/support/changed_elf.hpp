@@ -3,7 +3,7 @@
 // Changes of built ELF files that ElfBuilder does not have.
 #pragma once
 
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -3,8 +3,8 @@
 // Writes a container as an object file, for tests that link it into a library.
 #pragma once
 
-#include "core/pack/container_names.hpp"
-#include "core/pack/elf_object.hpp"
+#include "core/writing/container_names.hpp"
+#include "core/writing/elf_object.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

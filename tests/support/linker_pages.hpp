@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/elf/elf_types.hpp"
+#include "core/formats/elf/elf_types.hpp"
 
 #include <cstdint>
 

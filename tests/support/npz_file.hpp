@@ -3,7 +3,7 @@
 // Writes an .npz file of a test.
 #pragma once
 
-#include "core/arrays/npz_write.hpp"
+#include "core/formats/arrays/npz_write.hpp"
 
 namespace gantry::test {
 

@@ -13,7 +13,7 @@ namespace gantry::test {
 
 // Returns the text of a page.
 //
-// name     [in]   relative to the root of the sources: "core/pack/RECIPE.md"
+// name     [in]   relative to the root of the sources: "core/writing/RECIPE.md"
 inline std::string read_page(std::string_view name) {
   const std::vector<std::uint8_t> bytes = read_file(golden("../../..") / name);
   return {bytes.begin(), bytes.end()};

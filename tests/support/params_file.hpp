@@ -3,7 +3,7 @@
 // Writes the .params files that tests read.
 #pragma once
 
-#include "core/arrays/params.hpp"
+#include "core/formats/arrays/params.hpp"
 
 #include <gantry/aligned_record.hpp>
 

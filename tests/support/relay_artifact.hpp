@@ -5,11 +5,11 @@
 #pragma once
 
 #include "core/base/mapped_file.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/format/graph_json.hpp"
-#include "core/pack/appended_container.hpp"
-#include "core/pack/saved_container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/graph_json.hpp"
+#include "core/writing/appended_container.hpp"
+#include "core/writing/saved_container.hpp"
 #include "tests/support/relay_assembler.hpp"
 
 #include <gantry/array_record.hpp>

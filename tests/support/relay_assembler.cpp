@@ -12,7 +12,7 @@ namespace {
 
 int minor_of(const std::string& version) { return std::stoi(version.substr(2)); }
 
-// As serialize_utils.h of TVM describes it; core/format has another implementation.
+// As serialize_utils.h of TVM describes it; core/formats has another implementation.
 std::int64_t hash_of(const std::vector<std::int64_t>& words) {
   std::uint64_t hash = static_cast<std::uint64_t>(words.at(0));
   for (std::size_t i = 1; i < words.size(); ++i) {

@@ -3,7 +3,7 @@
 // Compares a JSON schema in configs/ with the fields of the reader of such files.
 #pragma once
 
-#include "core/yaml/yaml_record.hpp"
+#include "core/base/yaml/yaml_record.hpp"
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // container, a graph, and its parameters.
 #pragma once
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/files.hpp"
 
 #include <gantry/byte_reader.hpp>

@@ -55,4 +55,4 @@ install(EXPORT gantryTargets NAMESPACE gantry:: DESTINATION ${dev_package} COMPO
 
 install(FILES LICENSE DESTINATION share/doc/gantry COMPONENT core)
 # The documents for deployment engineers on hosts without the sources.
-install(FILES core/pack/RECIPE.md core/format/FORMAT.md DESTINATION share/doc/gantry COMPONENT tools)
+install(FILES core/writing/RECIPE.md core/formats/FORMAT.md DESTINATION share/doc/gantry COMPONENT tools)

@@ -6,7 +6,7 @@
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/manifest/config_values.hpp"
+#include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -6,7 +6,7 @@
 
 #include "tools/conformance/subject.hpp"
 
-#include "core/tensor/object.hpp"
+#include "core/engine/tensor/object.hpp"
 
 #include <gantry/loader.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/golden_build.hpp"
 
-#include "core/target/target.hpp"
-#include "core/target/target_kinds.hpp"
+#include "core/formats/target/target.hpp"
+#include "core/formats/target/target_kinds.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>

@@ -4,8 +4,8 @@
 // described in sdk/CONFORMANCE.md.
 #pragma once
 
-#include "core/manifest/manifest.hpp"
-#include "core/yaml/yaml_record.hpp"
+#include "core/base/yaml/yaml_record.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/golden_value.hpp"
 
 #include <gantry/tensor.h>

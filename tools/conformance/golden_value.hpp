@@ -3,7 +3,7 @@
 // Golden calls of a payload file: arguments and results, as sdk/CONFORMANCE.md describes them.
 #pragma once
 
-#include "core/yaml/yaml_record.hpp"
+#include "core/base/yaml/yaml_record.hpp"
 
 #include <gantry/tensor.h>
 #include <gantry/result.hpp>

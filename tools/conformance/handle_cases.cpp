@@ -5,7 +5,7 @@
 #include "tools/conformance/golden_call.hpp"
 #include "tools/conformance/process_counts.hpp"
 
-#include "core/module/module_graph.hpp"
+#include "core/engine/module/module_graph.hpp"
 
 #include <gantry/abi_boundary.hpp>
 

@@ -6,9 +6,9 @@
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/plugin/library_handle.hpp"
-#include "core/plugin/plugin_note.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/plugins/choice/library_handle.hpp"
+#include "core/plugins/choice/plugin_note.hpp"
 
 #include <gantry/descriptor.hpp>
 

@@ -9,8 +9,8 @@
 #include "tools/conformance/report.hpp"
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/digest/digest.hpp"
 #include "core/base/mapped_file.hpp"
-#include "core/digest/digest.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/option_checks.hpp"

@@ -6,7 +6,7 @@
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/plugin/explain.hpp"
+#include "core/plugins/choice/explain.hpp"
 
 #include <gantry/join.hpp>
 

@@ -3,10 +3,10 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/base/text_file.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/manifest/declared_layouts.hpp"
-#include "core/yaml/yaml_record.hpp"
+#include "core/base/yaml/yaml_record.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/plugins/manifest/declared_layouts.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

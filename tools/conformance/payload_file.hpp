@@ -4,7 +4,7 @@
 // format is described in sdk/CONFORMANCE.md.
 #pragma once
 
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/golden_build.hpp"
 #include "tools/conformance/golden_value.hpp"
 

@@ -2,10 +2,10 @@
 #include "tools/conformance/report.hpp"
 
 #include "core/base/atomic_file.hpp"
+#include "core/base/digest/digest.hpp"
 #include "core/base/json_document.hpp"
 #include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
-#include "core/digest/digest.hpp"
 
 #include <gantry/runtime.hpp>
 

@@ -3,7 +3,7 @@
 // The results of a run, and the level that they prove.
 #pragma once
 
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/case.hpp"
 
 #include <cstdint>

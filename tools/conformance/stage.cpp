@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/stage.hpp"
 
-#include "core/plugin/table_copy.hpp"
-#include "core/runtime/payload.hpp"
+#include "core/engine/runtime/payload.hpp"
+#include "core/plugins/choice/table_copy.hpp"
 #include "tools/conformance/failing_calls.hpp"
 
 #include <gantry/abi_boundary.hpp>

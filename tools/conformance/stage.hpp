@@ -3,9 +3,9 @@
 // The plugin in use by a runtime, with its devices: payloads are loaded and golden calls are made.
 #pragma once
 
-#include "core/module/module.hpp"
-#include "core/runtime/plugin_instance.hpp"
-#include "core/tensor/device_set.hpp"
+#include "core/engine/module/module.hpp"
+#include "core/engine/runtime/plugin_instance.hpp"
+#include "core/engine/tensor/device_set.hpp"
 #include "tools/conformance/subject.hpp"
 
 #include <memory>

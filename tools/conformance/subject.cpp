@@ -2,10 +2,10 @@
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/absolute_path.hpp"
-#include "core/manifest/config_values.hpp"
-#include "core/plugin/library_handle.hpp"
-#include "core/runtime/environment.hpp"
-#include "core/tensor/object.hpp"
+#include "core/engine/runtime/environment.hpp"
+#include "core/engine/tensor/object.hpp"
+#include "core/plugins/choice/library_handle.hpp"
+#include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>

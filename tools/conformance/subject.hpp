@@ -7,10 +7,10 @@
 //     Instance             created with a host of the kit
 #pragma once
 
-#include "core/manifest/manifest.hpp"
-#include "core/plugin/plugin.hpp"
-#include "core/runtime/host_table.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/host_table.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/plugins/choice/plugin.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/case.hpp"
 #include "tools/conformance/forwarding_host.hpp"
 #include "tools/conformance/payload_file.hpp"

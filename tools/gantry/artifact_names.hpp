@@ -3,8 +3,8 @@
 // The words of --form and --generation of `pack` and `repack`.
 #pragma once
 
-#include "core/pack/container.hpp"
-#include "core/pack/pack.hpp"
+#include "core/writing/container.hpp"
+#include "core/writing/pack.hpp"
 
 #include <algorithm>
 #include <cstddef>

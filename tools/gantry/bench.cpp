@@ -16,11 +16,11 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/format/aot_metadata.hpp"
-#include "core/format/type_key.hpp"
-#include "core/native/thread_pool.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/tensor/device_set.hpp"
+#include "core/engine/native/thread_pool.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/tensor/device_set.hpp"
+#include "core/formats/aot_metadata.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>

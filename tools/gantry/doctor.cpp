@@ -11,12 +11,12 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/text.hpp"
-#include "core/native/library.hpp"
-#include "core/plugin/unclaimed.hpp"
-#include "core/probe/prober.hpp"
-#include "core/runtime/cpu_requirement.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/runtime/served_keys.hpp"
+#include "core/engine/native/library.hpp"
+#include "core/engine/runtime/cpu_requirement.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/served_keys.hpp"
+#include "core/plugins/choice/unclaimed.hpp"
+#include "core/plugins/probe/prober.hpp"
 
 #include <gantry/quoted.hpp>
 

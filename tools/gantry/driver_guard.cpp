@@ -5,8 +5,8 @@
 #include "tools/gantry/pack_programs.hpp"
 
 #include "core/base/text.hpp"
-#include "core/manifest/reason.hpp"
-#include "core/probe/prober.hpp"
+#include "core/plugins/manifest/reason.hpp"
+#include "core/plugins/probe/prober.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -6,8 +6,8 @@
 
 #include "tools/gantry/isolated_command.hpp"
 
-#include "core/generator/generators.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/writing/generator/generators.hpp"
 
 #include <gantry/result.hpp>
 

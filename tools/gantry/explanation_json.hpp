@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/base/json_writer.hpp"
-#include "core/plugin/explain.hpp"
+#include "core/plugins/choice/explain.hpp"
 #include "tools/conformance/static/check.hpp"
 
 namespace gantry::cli {

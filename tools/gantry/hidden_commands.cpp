@@ -8,8 +8,8 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/base/replace_file.hpp"
-#include "core/manifest/reason.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/plugins/manifest/reason.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -5,8 +5,8 @@
 #include "tools/gantry/common/element_value.hpp"
 #include "tools/gantry/common/escape.hpp"
 
-#include "core/arrays/npz_write.hpp"
-#include "core/format/model_signature.hpp"
+#include "core/formats/arrays/npz_write.hpp"
+#include "core/formats/model_signature.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>

@@ -7,7 +7,7 @@
 #include "tools/gantry/inspect_vm.hpp"
 
 #include "core/base/text.hpp"
-#include "core/format/model_signature.hpp"
+#include "core/formats/model_signature.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/device_name.hpp>

@@ -3,7 +3,7 @@
 // The report of `inspect` as text.
 #pragma once
 
-#include "core/inspect/report.hpp"
+#include "core/formats/inspect/report.hpp"
 #include "tools/gantry/common/import_graph.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/common/text_sink.hpp"

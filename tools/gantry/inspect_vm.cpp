@@ -6,8 +6,8 @@
 #include "tools/gantry/common/human.hpp"
 
 #include "core/base/text.hpp"
-#include "core/format/type_key.hpp"
-#include "core/format/vm_details.hpp"
+#include "core/formats/type_key.hpp"
+#include "core/formats/vm_details.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/utf8.hpp>

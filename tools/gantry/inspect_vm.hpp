@@ -6,7 +6,7 @@
 
 #include "tools/gantry/common/text_sink.hpp"
 
-#include "core/format/detail.hpp"
+#include "core/formats/detail.hpp"
 
 #include <string>
 #include <string_view>
@@ -21,7 +21,7 @@ bool is_executable(std::string_view type_key, const Detail& details);
 // details have no constants.
 std::vector<bool> fillers_of(const Detail& details);
 
-// details  [in]   of the module, see core/format/details.hpp
+// details  [in]   of the module, see core/formats/details.hpp
 // code     [in]   lines; NULL: neither code nor constants are written
 void write_executable(const Detail& details, const std::vector<std::string>* code,
                       const TextSink& sink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/inspect/weights.hpp"
+#include "core/formats/inspect/weights.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/human.hpp"
 #include "tools/gantry/common/text_table.hpp"

@@ -7,9 +7,9 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/text.hpp"
-#include "core/manifest/reason.hpp"
-#include "core/runtime/environment.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/environment.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/quoted.hpp>
 

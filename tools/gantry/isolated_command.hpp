@@ -9,7 +9,7 @@
 #include "tools/gantry/command.hpp"
 
 #include "core/base/process.hpp"
-#include "core/plugin/plugin_set.hpp"
+#include "core/plugins/choice/plugin_set.hpp"
 
 #include <gantry/result.hpp>
 #include <gantry/runtime.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/mlf_file.hpp"
 
-#include "core/kind/file_kind.hpp"
-#include "core/kind/unpacked_file.hpp"
+#include "core/formats/kind/file_kind.hpp"
+#include "core/formats/kind/unpacked_file.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include <gantry/quoted.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/mapped_file.hpp"
 #include "core/base/text.hpp"
-#include "core/mlf/model_library.hpp"
+#include "core/formats/mlf/model_library.hpp"
 
 #include "core/base/json_document.hpp"
 #include "tools/gantry/command.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model.hpp"
 
-#include "core/runtime/archive_module.hpp"
+#include "core/engine/runtime/archive_module.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -4,9 +4,9 @@
 #include "tools/gantry/common/exit_status.hpp"
 
 #include "core/base/text.hpp"
-#include "core/module/module.hpp"
-#include "core/runtime/default_devices.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/module/module.hpp"
+#include "core/engine/runtime/default_devices.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

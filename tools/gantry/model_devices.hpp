@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The artifact and the devices of `run` and `bench`. core/runtime/default_devices.hpp chooses the
+// The artifact and the devices of `run` and `bench`. core/engine/runtime/default_devices.hpp chooses the
 // devices.
 #pragma once
 

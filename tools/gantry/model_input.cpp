@@ -5,7 +5,7 @@
 #include "tools/gantry/host_array.hpp"
 
 #include "core/base/text.hpp"
-#include "core/runtime/model_state.hpp"
+#include "core/engine/runtime/model_state.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>

@@ -4,7 +4,7 @@
 #include "core/base/mapped_file.hpp"
 #include "tools/gantry/common/model_metadata.hpp"
 
-#include "core/runtime/model_state.hpp"
+#include "core/engine/runtime/model_state.hpp"
 
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>

@@ -10,7 +10,7 @@
 #include "tools/gantry/common/weight_names.hpp"
 #include "tools/gantry/model_input.hpp"
 
-#include "core/format/weight_directory.hpp"
+#include "core/formats/weight_directory.hpp"
 
 #include <gantry/runtime.hpp>
 

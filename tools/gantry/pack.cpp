@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 
 #include "core/base/json_document.hpp"
 #include "tools/gantry/artifact_names.hpp"
@@ -10,7 +10,7 @@
 #include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <algorithm>
 #include <optional>

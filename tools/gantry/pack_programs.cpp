@@ -2,7 +2,7 @@
 #include "tools/gantry/pack_programs.hpp"
 
 #include "core/base/text.hpp"
-#include "core/runtime/environment.hpp"
+#include "core/engine/runtime/environment.hpp"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 // The programs that `gantry pack` starts, as the environment of the caller names and finds them.
 #pragma once
 
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 
 namespace gantry::cli {
 

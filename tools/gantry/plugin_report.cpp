@@ -4,7 +4,7 @@
 #include "core/base/json_document.hpp"
 #include "tools/gantry/explanation_json.hpp"
 
-#include "core/plugin/compatible.hpp"
+#include "core/plugins/choice/compatible.hpp"
 
 namespace gantry::cli {
 namespace {

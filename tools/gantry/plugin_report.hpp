@@ -5,9 +5,9 @@
 #pragma once
 
 #include "core/base/json_writer.hpp"
-#include "core/manifest/config_values.hpp"
-#include "core/plugin/explain_plugin.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/plugins/choice/explain_plugin.hpp"
+#include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/result.hpp>
 

@@ -6,7 +6,7 @@
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/join.hpp>
 

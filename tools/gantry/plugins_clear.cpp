@@ -6,8 +6,8 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/probe/prober.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/plugins/probe/prober.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

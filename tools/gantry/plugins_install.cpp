@@ -8,9 +8,9 @@
 
 #include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
-#include "core/runtime/environment.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/environment.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -7,12 +7,12 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/digest/digest.hpp"
 #include "core/base/mapped_file.hpp"
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
-#include "core/digest/digest.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <algorithm>
 #include <optional>

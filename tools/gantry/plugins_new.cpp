@@ -6,7 +6,7 @@
 #include "tools/gantry/option_checks.hpp"
 
 #include "core/base/text.hpp"
-#include "core/runtime/environment.hpp"
+#include "core/engine/runtime/environment.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -5,7 +5,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/manifest/reason.hpp"
+#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pack/repack.hpp"
-#include "core/pack/payload_form.hpp"
+#include "core/writing/repack.hpp"
+#include "core/writing/payload_form.hpp"
 
 #include "core/base/json_document.hpp"
 #include "tools/gantry/artifact_names.hpp"
@@ -12,8 +12,8 @@
 #include "tools/gantry/repack_check.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/runtime/environment.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/environment.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -4,8 +4,8 @@
 #include "tools/gantry/common/isolated_calls.hpp"
 #include "tools/gantry/common/isolated_outcome.hpp"
 
-#include "core/format/container_symbols.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/formats/container_symbols.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/concat.hpp>

@@ -5,8 +5,8 @@
 
 #include "tools/gantry/isolated_command.hpp"
 
-#include "core/format/payload_layout.hpp"
-#include "core/pack/repack.hpp"
+#include "core/formats/payload_layout.hpp"
+#include "core/writing/repack.hpp"
 
 #include <gantry/message.hpp>
 #include <gantry/result.hpp>

@@ -5,9 +5,9 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/pack/pack.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/writing/pack.hpp"
 
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>

@@ -5,8 +5,8 @@
 #include "tools/gantry/common/work_line.hpp"
 
 #include "core/base/log.hpp"
-#include "core/runtime/config_files.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/config_files.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <unistd.h>
 

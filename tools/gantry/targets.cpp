@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/json_document.hpp"
 #include "core/base/text.hpp"
-#include "core/generator/generators.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/target/target.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/formats/target/target.hpp"
+#include "core/writing/generator/generators.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/terminal.hpp"

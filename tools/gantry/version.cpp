@@ -4,7 +4,7 @@
 #include "tools/gantry/common/terminal.hpp"
 
 #include <gantry/runtime.hpp>
-#include "core/elf/elf_types.hpp"
+#include "core/formats/elf/elf_types.hpp"
 
 #include <gantry/abi.h>
 

@@ -3,14 +3,14 @@
 
 #include "core/base/text_file.hpp"
 #include "core/base/thread_end.hpp"
-#include "core/manifest/drop_in.hpp"
-#include "core/plugin/plugin.hpp"
-#include "core/probe/probe_record.hpp"
-#include "core/probe/run_probe.hpp"
-#include "core/runtime/devices.hpp"
-#include "core/runtime/plugin_instance.hpp"
-#include "core/runtime/plugin_options.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/plugin_instance.hpp"
+#include "core/engine/runtime/plugin_options.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/plugins/choice/plugin.hpp"
+#include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/probe/probe_record.hpp"
+#include "core/plugins/probe/run_probe.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

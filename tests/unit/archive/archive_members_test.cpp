@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/archive/archive_members.hpp"
+#include "core/formats/archive/archive_members.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"

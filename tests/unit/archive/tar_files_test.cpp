@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/archive/tar_files.hpp"
+#include "core/formats/archive/tar_files.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"

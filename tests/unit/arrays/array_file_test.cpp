@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/array_file.hpp"
+#include "core/formats/arrays/array_file.hpp"
 #include "core/base/file_mark.hpp"
 
 #include "tests/support/array_value.hpp"

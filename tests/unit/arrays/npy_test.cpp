@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 
-#include "core/arrays/npy_dtype.hpp"
+#include "core/formats/arrays/npy_dtype.hpp"
 #include "tests/support/words.hpp"
 
 #include <gantry/dtype_text.hpp>

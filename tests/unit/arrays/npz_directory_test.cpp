@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sizes, the directory and the end record of an archive.
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 
 #include "tests/unit/arrays/npz_reading.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Local headers and data of the members of an archive.
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 
 #include "tests/unit/arrays/npz_reading.hpp"
 

@@ -3,7 +3,7 @@
 // Reads the arrays of zip archives that tests build.
 #pragma once
 
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 #include "tests/unit/arrays/zip_bytes.hpp"
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/unit/arrays/npz_reading.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/npz_write.hpp"
+#include "core/formats/arrays/npz_write.hpp"
 #include "core/base/atomic_file.hpp"
 #include "tests/support/array_value.hpp"
 #include "tests/support/npz_file.hpp"

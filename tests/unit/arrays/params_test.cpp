@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/params.hpp"
+#include "core/formats/arrays/params.hpp"
 
 #include "tests/support/words.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/arrays/gunzip.hpp"
+#include "core/formats/arrays/gunzip.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/unit/cli_install/archive_builder.hpp"

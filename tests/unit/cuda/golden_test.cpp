@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads payloads that TVM exported for CUDA, without a driver.
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/fake_host.hpp"
 #include "tests/support/files.hpp"

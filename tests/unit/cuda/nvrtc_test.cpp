@@ -3,8 +3,8 @@
 // NVRTC: the protocol of its library, its errors, and the code that it makes. Tests with NVIDIA's
 // library run where it is installed; see plugins/cuda/README.md.
 #include "plugins/cuda/nvrtc.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "plugins/cuda/payload.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/payload_blob.hpp"

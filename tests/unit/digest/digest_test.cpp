@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/digest/digest.hpp"
+#include "core/base/digest/digest.hpp"
 
 #include <gmock/gmock.h>
 

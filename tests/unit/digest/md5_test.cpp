@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/digest/md5.hpp"
+#include "core/base/digest/md5.hpp"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 #include "plugins/dnnl/threads.hpp"
 #include "tests/unit/dnnl/subgraph_runner.hpp"
 
-#include "core/format/type_key.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

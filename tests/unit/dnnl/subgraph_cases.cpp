@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/dnnl/subgraph_cases.hpp"
 
-#include "core/arrays/npz.hpp"
+#include "core/formats/arrays/npz.hpp"
 #include "tests/support/files.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
-#include "core/elf/elf_x86.hpp"
+#include "core/formats/elf/elf_x86.hpp"
 
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"

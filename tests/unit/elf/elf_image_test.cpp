@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conversion of addresses and section numbers to bytes of the file.
-#include "core/elf/elf_image.hpp"
+#include "core/formats/elf/elf_image.hpp"
 
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"

@@ -3,7 +3,7 @@
 // Damage to what the system's linker uses of a library. Each row changes one field of a valid file
 // and states the complete text of the error, whose offset is the field unless the row says
 // otherwise.
-#include "core/elf/elf_link.hpp"
+#include "core/formats/elf/elf_link.hpp"
 
 #include "tests/unit/elf/linked_file.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/elf/elf_link.hpp"
+#include "core/formats/elf/elf_link.hpp"
 
-#include "core/elf/elf_memory.hpp"
+#include "core/formats/elf/elf_memory.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/elf/linked_file.hpp"
 

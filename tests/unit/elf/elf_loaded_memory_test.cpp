@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/elf/elf_loaded_memory.hpp"
+#include "core/formats/elf/elf_loaded_memory.hpp"
 
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/elf/elf_sections.hpp"
-#include "core/elf/elf_address_uses.hpp"
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_sections.hpp"
+#include "core/formats/elf/elf_address_uses.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // A library that a test damages field by field.
 #pragma once
 
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/elf_builder.hpp"
 
 #include <cstdint>

@@ -2,9 +2,9 @@
 //
 // Malformed ELF files. Each row changes one field of a valid file and states the offset and the
 // complete text of the error.
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
-#include "core/elf/elf_symbols.hpp"
+#include "core/formats/elf/elf_symbols.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"

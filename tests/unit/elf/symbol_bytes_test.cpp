@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a symbol, and symbols with wrong sizes, values and sections.
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 
 #include "tests/support/elf_builder.hpp"
 

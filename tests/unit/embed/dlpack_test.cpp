@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DLPack tensors that are imported and exported through the C API.
-#include "core/embed/dlpack.hpp"
+#include "core/engine/embed/dlpack.hpp"
 
 #include "tests/unit/embed/digits_run.hpp"
 

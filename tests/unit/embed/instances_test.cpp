@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/embed/instances.hpp"
+#include "core/engine/embed/instances.hpp"
 
 #include <gtest/gtest.h>
 

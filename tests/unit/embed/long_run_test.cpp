@@ -4,7 +4,7 @@
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
 #include "tests/unit/embed/digits_run.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
 #include <gantry/join.hpp>

@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "core/native/thread_pool.hpp"
+#include "core/engine/native/thread_pool.hpp"
 
 namespace gantry {
 namespace {

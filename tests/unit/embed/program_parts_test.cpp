@@ -6,7 +6,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/three_files.hpp"
 #include "tests/unit/embed/embedded.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
 #include <gantry/linked_symbols.h>

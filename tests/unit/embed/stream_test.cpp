@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams of the C API, on the example accelerator of the SDK.
-#include "core/embed/dlpack.hpp"
-#include "core/embed/instances.hpp"
-#include "core/embed/objects.hpp"
+#include "core/engine/embed/dlpack.hpp"
+#include "core/engine/embed/instances.hpp"
+#include "core/engine/embed/objects.hpp"
 
 #include "tests/unit/embed/embedded.hpp"
 

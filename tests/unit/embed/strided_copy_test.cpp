@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/embed/strided_copy.hpp"
+#include "core/engine/embed/strided_copy.hpp"
 
 #include "tests/unit/tensor/fake_device.hpp"
 

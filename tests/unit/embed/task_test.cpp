@@ -3,7 +3,7 @@
 // Tasks of the C API: cancellation, deadlines, and functions that are called during a run.
 #include "tests/unit/embed/digits_run.hpp"
 
-#include "core/embed/instances.hpp"
+#include "core/engine/embed/instances.hpp"
 
 #include <chrono>
 #include <thread>

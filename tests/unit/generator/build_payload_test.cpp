@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sources and a target in, payload out. tests/unit/pack has the payloads of recipes.
-#include "core/generator/build_payload.hpp"
-#include "core/format/type_key.hpp"
+// Sources and a target in, payload out. tests/unit/writing has the payloads of recipes.
+#include "core/writing/generator/build_payload.hpp"
+#include "core/formats/type_key.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of built-in generators, and the generators of a target kind.
-#include "core/generator/generators.hpp"
-#include "core/format/type_key.hpp"
+#include "core/writing/generator/generators.hpp"
+#include "core/formats/type_key.hpp"
 #include "tests/support/files.hpp"
 
 #include <gantry/value.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator/source_language.hpp"
+#include "core/writing/generator/source_language.hpp"
 
 #include <gmock/gmock.h>
 

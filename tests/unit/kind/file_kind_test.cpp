@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kind/file_kind.hpp"
+#include "core/formats/kind/file_kind.hpp"
 
-#include "core/archive/tar_files.hpp"
+#include "core/formats/archive/tar_files.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"
 #include "tests/support/words.hpp"

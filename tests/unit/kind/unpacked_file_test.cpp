@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/kind/unpacked_file.hpp"
+#include "core/formats/kind/unpacked_file.hpp"
 
-#include "core/kind/file_kind.hpp"
+#include "core/formats/kind/file_kind.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/gzip_bytes.hpp"
 #include "tests/support/tar_bytes.hpp"

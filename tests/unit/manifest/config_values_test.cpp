@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/config_values.hpp"
+#include "core/plugins/manifest/config_values.hpp"
 
 #include "tests/support/manifest_builder.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares the files in configs/ with the code: schemas, examples and defaults.
-#include "core/manifest/drop_in.hpp"
-#include "core/manifest/manifest.hpp"
-#include "core/manifest/manifest_fields.hpp"
+#include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/manifest/manifest.hpp"
+#include "core/plugins/manifest/manifest_fields.hpp"
 #include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST(Examples, HaveAValidDropIn) {
   EXPECT_EQ(manifest.priority, 10);
 }
 
-// core/runtime tests the values; this compares only the keys.
+// core/engine/runtime tests the values; this compares only the keys.
 TEST(RuntimeYaml, HasTheKeysOfItsSchema) {
   const YamlDocument document =
       parse_yaml(file_text(config("runtime.yaml")), "runtime.yaml").value();

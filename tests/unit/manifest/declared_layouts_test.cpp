@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/declared_layouts.hpp"
+#include "core/plugins/manifest/declared_layouts.hpp"
 
-#include "core/manifest/merge.hpp"
+#include "core/plugins/manifest/merge.hpp"
 #include "tests/support/manifest_builder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/directory.hpp"
+#include "core/plugins/manifest/directory.hpp"
 
 #include "tests/support/files.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/filter.hpp"
+#include "core/plugins/manifest/filter.hpp"
 
 #include <gmock/gmock.h>
 

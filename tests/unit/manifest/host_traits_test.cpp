@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/host_traits.hpp"
+#include "core/plugins/manifest/host_traits.hpp"
 
 #include <gtest/gtest.h>
 

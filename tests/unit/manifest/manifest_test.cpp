@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 
 #include "tests/support/manifest_builder.hpp"
 

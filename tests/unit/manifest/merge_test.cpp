@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/merge.hpp"
+#include "core/plugins/manifest/merge.hpp"
 
 #include "tests/support/manifest_builder.hpp"
 

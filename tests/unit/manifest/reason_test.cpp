@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/reason.hpp"
+#include "core/plugins/manifest/reason.hpp"
 
 #include <gmock/gmock.h>
 

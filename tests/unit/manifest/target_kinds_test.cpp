@@ -2,8 +2,8 @@
 //
 // CompileTarget kinds in manifests, and those of this project's plugins, compared with targets that TVM
 // wrote.
-#include "core/manifest/manifest.hpp"
-#include "core/target/target.hpp"
+#include "core/formats/target/target.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tests/support/schema.hpp"
 
 #include <gmock/gmock.h>

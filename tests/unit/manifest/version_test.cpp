@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/manifest/version.hpp"
+#include "core/plugins/manifest/version.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/mlf/metadata.hpp"
+#include "core/formats/mlf/metadata.hpp"
 
 #include "tests/unit/mlf/model_archive.hpp"
 

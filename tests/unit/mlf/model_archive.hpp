@@ -3,9 +3,9 @@
 // Builds Model Library Format archives for tests, from the golden ones.
 #pragma once
 
-#include "core/archive/tar_files.hpp"
 #include "core/base/text.hpp"
-#include "core/mlf/model_library.hpp"
+#include "core/formats/archive/tar_files.hpp"
+#include "core/formats/mlf/model_library.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/mlf/model_library.hpp"
+#include "core/formats/mlf/model_library.hpp"
 
-#include "core/mlf/function_names.hpp"
-#include "core/mlf/memory_check.hpp"
-#include "core/mlf/memory_map.hpp"
+#include "core/formats/mlf/function_names.hpp"
+#include "core/formats/mlf/memory_check.hpp"
+#include "core/formats/mlf/memory_map.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 
 #include <gmock/gmock.h>

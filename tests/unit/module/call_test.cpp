@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/module/module_graph.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "tests/unit/module/fake_module.hpp"
 
 #include <gmock/gmock.h>

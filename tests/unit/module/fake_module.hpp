@@ -3,8 +3,8 @@
 // A module in memory whose functions return numbers and which records the calls that it receives.
 #pragma once
 
-#include "core/module/global_functions.hpp"
-#include "core/module/module_graph.hpp"
+#include "core/engine/module/global_functions.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "tests/support/artifact.hpp"
 
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/module/module_graph.hpp"
+#include "core/engine/module/module_graph.hpp"
 
-#include "core/module/unbound.hpp"
-#include "core/trace/span.hpp"
+#include "core/base/trace/span.hpp"
+#include "core/engine/module/unbound.hpp"
 #include "tests/unit/module/fake_module.hpp"
 
 #include <gmock/gmock.h>

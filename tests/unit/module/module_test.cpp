@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/module/module.hpp"
+#include "core/engine/module/module.hpp"
 
-#include "core/module/unbound.hpp"
+#include "core/engine/module/unbound.hpp"
 #include "tests/support/artifact.hpp"
 #include "tests/unit/module/fake_module.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/module/unbound.hpp"
+#include "core/engine/module/unbound.hpp"
 
 #include "tests/unit/module/fake_module.hpp"
 

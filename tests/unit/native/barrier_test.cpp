@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/barrier.hpp"
+#include "core/engine/native/barrier.hpp"
 
 #include "tests/unit/native/sleepers_held.hpp"
 

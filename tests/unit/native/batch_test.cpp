@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/batch.hpp"
+#include "core/engine/native/batch.hpp"
 
 #include "core/base/process_end.hpp"
-#include "core/native/packed/packed_call.hpp"
+#include "core/engine/native/packed/packed_call.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gantry/abi_boundary.hpp>

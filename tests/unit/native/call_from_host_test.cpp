@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/packed/packed_call.hpp"
+#include "core/engine/native/packed/packed_call.hpp"
 
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/unit/native/packed_call.hpp"
 
 #include <gmock/gmock.h>

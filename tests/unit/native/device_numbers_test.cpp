@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/device_numbers.hpp"
+#include "core/engine/native/device_numbers.hpp"
 
 #include "tests/support/artifact.hpp"
 

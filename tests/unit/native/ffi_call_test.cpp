@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/ffi/ffi_call.hpp"
-#include "core/tensor/object.hpp"
-#include "core/tensor/tensor.hpp"
+#include "core/engine/native/ffi/ffi_call.hpp"
+#include "core/engine/tensor/object.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Objects of this runtime in code of TVM 0.21, which knows other numbers and a shorter header.
-#include "core/native/ffi/ffi_functions.hpp"
-#include "core/native/ffi/ffi_values.hpp"
+#include "core/engine/native/ffi/ffi_functions.hpp"
+#include "core/engine/native/ffi/ffi_values.hpp"
 #include "tests/unit/native/list_test.hpp"
 
 #include <gmock/gmock.h>

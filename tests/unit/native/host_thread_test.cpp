@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/library_context.hpp"
-#include "core/native/packed/packed_call.hpp"
-#include "core/native/parallel_launch.hpp"
-#include "core/native/runtime_functions.hpp"
+#include "core/engine/native/library_context.hpp"
+#include "core/engine/native/packed/packed_call.hpp"
+#include "core/engine/native/parallel_launch.hpp"
+#include "core/engine/native/runtime_functions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,13 +3,13 @@
 // The services of a runtime for host code: a thread pool, workspaces, the CPU device and globals.
 #pragma once
 
-#include "core/format/container_location.hpp"
-#include "core/module/module_graph.hpp"
-#include "core/native/context.hpp"
-#include "core/native/library.hpp"
-#include "core/native/library_module.hpp"
-#include "core/native/thread_pool.hpp"
-#include "core/native/workspace.hpp"
+#include "core/engine/module/module_graph.hpp"
+#include "core/engine/native/context.hpp"
+#include "core/engine/native/library.hpp"
+#include "core/engine/native/library_module.hpp"
+#include "core/engine/native/thread_pool.hpp"
+#include "core/engine/native/workspace.hpp"
+#include "core/formats/container_location.hpp"
 #include "tests/support/artifact.hpp"
 #include "tests/support/files.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/import_binding.hpp"
+#include "core/engine/native/import_binding.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/native/host_world.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/library_module.hpp"
+#include "core/engine/native/library_module.hpp"
 
-#include "core/module/unbound.hpp"
+#include "core/engine/module/unbound.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/module/fake_module.hpp"
 #include "tests/unit/native/host_world.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/library.hpp"
+#include "core/engine/native/library.hpp"
 
 #include "core/base/log.hpp"
 #include "core/base/mapping.hpp"
-#include "core/native/library_imports.hpp"
+#include "core/engine/native/library_imports.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/own_mounts.hpp"
 #include "tests/unit/native/host_world.hpp"

@@ -3,8 +3,8 @@
 // Code of a module that uses a list with three items.
 #pragma once
 
-#include "core/native/value_list.hpp"
-#include "core/tensor/tensor.hpp"
+#include "core/engine/native/value_list.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/operator_calls.hpp"
+#include "core/engine/native/operator_calls.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <dlfcn.h>

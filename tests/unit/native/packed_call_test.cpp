@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/packed/packed_call.hpp"
+#include "core/engine/native/packed/packed_call.hpp"
 
-#include "core/tensor/tensor.hpp"
-#include "core/trace/span.hpp"
+#include "core/base/trace/span.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/unit/native/packed_call.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/packed/packed_lists.hpp"
+#include "core/engine/native/packed/packed_lists.hpp"
 
-#include "core/native/packed/packed_call.hpp"
+#include "core/engine/native/packed/packed_call.hpp"
 #include "tests/unit/native/list_test.hpp"
 
 #include <gmock/gmock.h>

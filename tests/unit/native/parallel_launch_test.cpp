@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/parallel_launch.hpp"
+#include "core/engine/native/parallel_launch.hpp"
 
 #include "tests/unit/native/host_world.hpp"
 

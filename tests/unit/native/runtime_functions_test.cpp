@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/runtime_functions.hpp"
+#include "core/engine/native/runtime_functions.hpp"
 
-#include "core/format/container_symbols.hpp"
+#include "core/formats/container_symbols.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/spin.hpp"
+#include "core/engine/native/spin.hpp"
 
 #include <gtest/gtest.h>
 

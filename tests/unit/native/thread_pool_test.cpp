@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/thread_pool.hpp"
+#include "core/engine/native/thread_pool.hpp"
 
 #include "core/base/log.hpp"
 #include "core/base/thread_end.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every damage is one of resnet20_llvm.so, whose container has 1.1 MB.
-#include "core/native/unread_pages.hpp"
+#include "core/engine/native/unread_pages.hpp"
 
 #include "core/base/mapped_file.hpp"
-#include "core/elf/elf_relocation_tables.hpp"
-#include "core/format/container.hpp"
-#include "core/native/linker_file.hpp"
+#include "core/engine/native/linker_file.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_relocation_tables.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gtest/gtest.h>

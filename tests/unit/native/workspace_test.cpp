@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/native/workspace.hpp"
+#include "core/engine/native/workspace.hpp"
 
-#include "core/native/batch.hpp"
-#include "core/tensor/cpu_device.hpp"
+#include "core/engine/native/batch.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
 #include "tests/unit/native/host_world.hpp"
 
 #include <gantry/byte_count.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/probe/probe_end.hpp"
+#include "core/plugins/probe/probe_end.hpp"
 
 #include <gtest/gtest.h>
 

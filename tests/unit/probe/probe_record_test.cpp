@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/probe/probe_record.hpp"
+#include "core/plugins/probe/probe_record.hpp"
 
 #include <gtest/gtest.h>
 

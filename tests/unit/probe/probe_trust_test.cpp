@@ -2,8 +2,8 @@
 //
 // Files that are replaced after the program that probes has checked them. gantry-probe checks what it
 // reads itself, with the configuration of that program.
-#include "core/digest/digest.hpp"
-#include "core/probe/prober.hpp"
+#include "core/base/digest/digest.hpp"
+#include "core/plugins/probe/prober.hpp"
 #include "tests/unit/probe/probe_world.hpp"
 
 #include <gmock/gmock.h>

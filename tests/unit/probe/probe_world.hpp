@@ -3,11 +3,11 @@
 // Fake plugins, and the gantry-probe of this build.
 #pragma once
 
-#include "core/manifest/candidate.hpp"
-#include "core/manifest/config_values.hpp"
-#include "core/probe/prober.hpp"
-#include "core/probe/run_probe.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "core/plugins/manifest/candidate.hpp"
+#include "core/plugins/manifest/config_values.hpp"
+#include "core/plugins/probe/prober.hpp"
+#include "core/plugins/probe/run_probe.hpp"
+#include "tests/unit/choice/world.hpp"
 
 #include <memory>
 #include <string>

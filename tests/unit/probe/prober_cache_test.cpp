@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Verdicts that cannot be written, are damaged, or belong to others.
-#include "core/probe/prober.hpp"
+#include "core/plugins/probe/prober.hpp"
 #include "tests/unit/probe/probe_world.hpp"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/probe/prober.hpp"
+#include "core/plugins/probe/prober.hpp"
 
 #include "tests/unit/probe/probe_world.hpp"
 

@@ -2,7 +2,7 @@
 #include "tests/unit/relax/golden.hpp"
 
 #include "core/base/mapped_file.hpp"
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/payload_blob.hpp"
 

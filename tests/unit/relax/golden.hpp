@@ -3,8 +3,8 @@
 // The executables in the golden files.
 #pragma once
 
-#include "core/format/container.hpp"
-#include "core/format/details.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/details.hpp"
 
 #include <gantry/loader.h>
 
@@ -20,7 +20,7 @@ struct GoldenExecutable {
   std::string name;
   std::vector<std::uint8_t> payload;
   std::uint32_t numbering = GANTRY_NUMBERING_UNKNOWN;
-  // What core/format finds in the payload.
+  // What core/formats finds in the payload.
   PayloadDetails details;
 
   gantry_blob blob() const;

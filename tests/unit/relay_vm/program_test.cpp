@@ -2,8 +2,8 @@
 #include "plugins/relay_vm/program.hpp"
 
 #include "core/base/mapped_file.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "plugins/relay_vm/listing.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relay_assembler.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Models of Model Library Format archives.
-#include "core/digest/digest.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/base/digest/digest.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/unit/mlf/model_archive.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The effect of every key of runtime.yaml on a runtime.
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 #include "tests/unit/runtime/variable.hpp"
 
-#include "core/runtime/installed_plugins.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/handle.hpp>
 

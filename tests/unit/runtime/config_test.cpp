@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/config_files.hpp"
+#include "core/engine/runtime/config_files.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/support/schema.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/default_devices.hpp"
+#include "core/engine/runtime/default_devices.hpp"
 
-#include "core/format/container.hpp"
-#include "core/runtime/graph_files.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/graph_files.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/formats/container.hpp"
 #include "tests/support/small_graph.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/runtime/digits.hpp"

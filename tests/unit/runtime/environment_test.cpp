@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/environment.hpp"
+#include "core/engine/runtime/environment.hpp"
 
 #include "tests/unit/runtime/variable.hpp"
 

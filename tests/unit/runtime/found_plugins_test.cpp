@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which plugins a runtime finds and uses by its options and its environment, and what it logs.
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 

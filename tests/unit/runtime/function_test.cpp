@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls through the public handle, which are compiled into the caller.
-#include "core/module/function.hpp"
-#include "core/native/packed/tvm_abi.hpp"
+#include "core/engine/module/function.hpp"
+#include "core/engine/native/packed/tvm_abi.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Artifacts of releases before v0.8, for which no golden file exists: containers built from
-// core/format/FORMAT.md, linked with real host code.
+// core/formats/FORMAT.md, linked with real host code.
 #include "tests/support/container_object.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/pack/pack.hpp"
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/writing/pack.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/graph_files.hpp"
+#include "core/engine/runtime/graph_files.hpp"
 
-#include "core/archive/tar_files.hpp"
 #include "core/base/text.hpp"
+#include "core/formats/archive/tar_files.hpp"
 #include "tests/support/three_files.hpp"
 #include "tests/unit/runtime/digits.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory of a graph with large parameters: the file's own pages where they are aligned.
-#include "core/format/type_key.hpp"
+#include "core/formats/type_key.hpp"
 
 #include "tests/support/aligned_bytes.hpp"
 #include "tests/unit/runtime/digits.hpp"

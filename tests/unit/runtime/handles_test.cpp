@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensor and Any of the public API.
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gantry/value.hpp>

@@ -2,7 +2,7 @@
 //
 // Threads on which host code has run do not keep its runtime alive
 // (core/decisions/0001-life-of-a-runtime.md).
-#include "core/module/module.hpp"
+#include "core/engine/module/module.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 

@@ -4,7 +4,7 @@
 // that they refuse.
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
-#include "core/native/device_numbers.hpp"
+#include "core/engine/native/device_numbers.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/handle.hpp>

@@ -3,10 +3,10 @@
 // A graph with 46 MB of parameters, which an artifact of v0.16 contains.
 #pragma once
 
-#include "core/format/model_signature.hpp"
-#include "core/format/type_key.hpp"
+#include "core/formats/model_signature.hpp"
+#include "core/formats/type_key.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/large_memory.hpp"
 #include "tests/unit/runtime/linked_release.hpp"
 

@@ -3,11 +3,11 @@
 // Modules that are bound after their file was loaded: their plugins are added later, or fail first.
 #include "tests/support/artifact.hpp"
 #include "tests/support/elf_builder.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 
-#include "core/runtime/loaded_file.hpp"
+#include "core/engine/runtime/loaded_file.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,11 +4,11 @@
 // compiled against the layouts of a release, linked with its container.
 #pragma once
 
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
 #include "tests/support/container_object.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relax_assembler.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 
 #include <gtest/gtest.h>
 

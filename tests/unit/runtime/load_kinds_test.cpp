@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files that are not shared libraries.
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/params_file.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"

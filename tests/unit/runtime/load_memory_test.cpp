@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Artifacts in memory, and code that is linked into the program.
-#include "core/elf/elf_file.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gantry/linked_symbols.h>

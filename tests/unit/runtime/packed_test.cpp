@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Artifacts that gantry packs: they run, and their parameters are used in place.
-#include "core/pack/pack.hpp"
+#include "core/writing/pack.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>

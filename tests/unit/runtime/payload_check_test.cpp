@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/runtime/payload_check.hpp"
+#include "core/engine/runtime/payload_check.hpp"
 
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
-#include "tests/unit/format/fixtures.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload layouts that manifests declare, as used by inspect and load.
-#include "core/elf/elf_file.hpp"
-#include "core/format/container.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/format/fixtures.hpp"
+#include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 

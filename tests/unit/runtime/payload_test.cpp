@@ -3,10 +3,10 @@
 // What a plugin receives with a payload, and the module that it creates from it.
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
-#include "core/native/device_numbers.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/native/device_numbers.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -159,7 +159,7 @@ TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
   EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
 }
 
-// Their numbers in artifacts are not those of the runtime (core/native/device_numbers.hpp).
+// Their numbers in artifacts are not those of the runtime (core/engine/native/device_numbers.hpp).
 TEST_F(PayloadOfAPlugin, OfAMovedDeviceHasItsNumbersTranslated) {
   test::World world;
   world.add("fake", "moved_device", test::ManifestBuilder().key("aocl").device("aocl"));

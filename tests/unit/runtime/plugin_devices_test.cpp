@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The devices of a plugin that is part of the test.
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
-#include "core/native/device_numbers.hpp"
-#include "core/runtime/installed_plugins.hpp"
+#include "core/engine/native/device_numbers.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/abi_boundary.hpp>
 

@@ -3,7 +3,7 @@
 // Values, errors, modules and functions that a plugin creates.
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
-#include "core/module/module.hpp"
+#include "core/engine/module/module.hpp"
 
 #include <gantry/abi_boundary.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options that a plugin reads: from its manifest, the configuration and the environment.
-#include "core/runtime/installed_plugins.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 

@@ -3,7 +3,7 @@
 // The runtime with a plugin that is part of the test: loading and late binding.
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
-#include "core/module/module.hpp"
+#include "core/engine/module/module.hpp"
 
 #include <gantry/abi_boundary.hpp>
 

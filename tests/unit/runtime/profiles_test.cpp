@@ -2,13 +2,13 @@
 //
 // Plays each profile of configs/examples on this host, with fake plugins where it names a vendor's.
 #include "tests/support/schema.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 
-#include "core/runtime/config_files.hpp"
-#include "core/runtime/installed_plugins.hpp"
-#include "core/runtime/state.hpp"
+#include "core/engine/runtime/config_files.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 #include "tests/unit/arrays/zip_bytes.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
-#include "core/arrays/npy.hpp"
+#include "core/formats/arrays/npy.hpp"
 
 #include <gmock/gmock.h>
 

@@ -4,8 +4,8 @@
 // opens its own, and defines the functions that artifacts import. Each counts its calls and fails.
 #pragma once
 
-#include "core/native/runtime_functions.hpp"
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
+#include "core/engine/native/runtime_functions.hpp"
 #include "tests/support/files.hpp"
 
 #include <gtest/gtest.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/static/check.hpp"
 
-#include "core/digest/digest.hpp"
-#include "core/elf/elf_file.hpp"
-#include "core/trust/minisign.hpp"
+#include "core/base/digest/digest.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/plugins/trust/minisign.hpp"
 #include "tests/support/changed_elf.hpp"
 #include "tests/support/minisign_signer.hpp"
 #include "tests/support/note_bytes.hpp"
-#include "tests/unit/plugin/world.hpp"
+#include "tests/unit/choice/world.hpp"
 
 #include <gmock/gmock.h>
 #include <algorithm>

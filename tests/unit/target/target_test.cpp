@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/target/target.hpp"
+#include "core/formats/target/target.hpp"
 
-#include "core/target/target_form.hpp"
+#include "core/formats/target/target_form.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/cpu_device.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
 
 #include <gtest/gtest.h>
 #include <gantry/abi_boundary.hpp>

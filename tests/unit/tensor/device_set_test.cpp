@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/device_set.hpp"
+#include "core/engine/tensor/device_set.hpp"
 
-#include "core/tensor/cpu_device.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

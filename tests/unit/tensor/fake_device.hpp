@@ -4,7 +4,7 @@
 // pointer of a tensor points to a Block and not to bytes.
 #pragma once
 
-#include "core/tensor/device_set.hpp"
+#include "core/engine/tensor/device_set.hpp"
 
 #include <gantry/result.hpp>
 

@@ -3,7 +3,7 @@
 // A builder of tensor descriptions.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/tensor.hpp"
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/object.hpp"
+#include "core/engine/tensor/object.hpp"
 
-#include "core/tensor/device_set.hpp"
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/device_set.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "tests/support/thread_stack.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/tensor.hpp"
 
-#include "core/tensor/cpu_device.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
 #include "tests/unit/tensor/fake_device.hpp"
 #include "tests/unit/tensor/like.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/toolchain/link.hpp"
+#include "core/base/toolchain/link.hpp"
 #include "core/base/process.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/elf/elf_host.hpp"
+#include "core/formats/elf/elf_host.hpp"
 #include "tests/support/files.hpp"
 
 #include <fcntl.h>

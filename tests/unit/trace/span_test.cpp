@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trace/span.hpp"
+#include "core/base/trace/span.hpp"
 
 #include <gtest/gtest.h>
 

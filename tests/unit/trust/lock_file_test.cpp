@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/lock_file.hpp"
+#include "core/plugins/trust/lock_file.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/minisign.hpp"
+#include "core/plugins/trust/minisign.hpp"
 
 #include "core/base/process.hpp"
 #include "core/base/text.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/trust_file.hpp"
+#include "core/plugins/trust/trust_file.hpp"
 
 #include "tests/support/files.hpp"
 #include "tests/support/minisign_signer.hpp"

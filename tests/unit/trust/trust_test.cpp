@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/trust/trust.hpp"
+#include "core/plugins/trust/trust.hpp"
 
-#include "core/digest/digest.hpp"
+#include "core/base/digest/digest.hpp"
 #include "tests/support/manifest_builder.hpp"
 #include "tests/support/minisign_signer.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/format/spirv_shader.hpp"
+#include "core/formats/spirv_shader.hpp"
 
 #include "tests/unit/vulkan/spirv.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/yaml/yaml_record.hpp"
+#include "core/base/yaml/yaml_record.hpp"
 
 #include <gmock/gmock.h>
 

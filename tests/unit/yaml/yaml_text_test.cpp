@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/yaml/yaml_text.hpp"
+#include "core/base/yaml/yaml_text.hpp"
 #include "tests/support/thread_stack.hpp"
 
 #include <gmock/gmock.h>

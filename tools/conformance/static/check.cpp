@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/static/check.hpp"
 
-#include "core/manifest/directory.hpp"
-#include "core/manifest/reason.hpp"
+#include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/reason.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/byte_count.hpp>

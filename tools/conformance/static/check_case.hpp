@@ -3,10 +3,10 @@
 // One static case of the conformance kit: a function from a plugin's parts to a result.
 #pragma once
 
-#include "core/manifest/manifest.hpp"
-#include "core/plugin/library_file.hpp"
-#include "core/plugin/linker.hpp"
-#include "core/plugin/plugin_note.hpp"
+#include "core/plugins/choice/library_file.hpp"
+#include "core/plugins/choice/linker.hpp"
+#include "core/plugins/choice/plugin_note.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/static/check.hpp"
 
 #include <gantry/concat.hpp>

@@ -3,9 +3,9 @@
 // Reads the files of a call script, and writes its text.
 #include "tools/gantry/common/call_script.hpp"
 
-#include "core/arrays/array_file.hpp"
 #include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/formats/arrays/array_file.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>

@@ -43,7 +43,7 @@ std::string inline_text(const Detail& detail) {
   return detail.kind == Detail::Kind::list ? "[" + text + "]" : text;
 }
 
-// The recursion is bounded by the nesting of payload layouts (core/format/limits.hpp), which does
+// The recursion is bounded by the nesting of payload layouts (core/formats/limits.hpp), which does
 // not depend on the file.
 void write_detail_text(const Detail& detail, std::size_t indent, const TextSink& sink) {
   const std::string name = detail.name.empty() ? std::string("-") : escaped(detail.name);

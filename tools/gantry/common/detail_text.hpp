@@ -5,7 +5,7 @@
 
 #include "tools/gantry/common/text_sink.hpp"
 
-#include "core/format/detail.hpp"
+#include "core/formats/detail.hpp"
 
 #include <cstddef>
 #include <span>

@@ -23,7 +23,7 @@ constexpr Entry exit_statuses[] = {
     {"3", "internal error of gantry"},
 };
 
-// Those that core/runtime/environment.cpp and the terminal's output read.
+// Those that core/engine/runtime/environment.cpp and the terminal's output read.
 constexpr Entry variables[] = {
     {"GANTRY_PLUGIN_FILES",
      "manifests and directories, separated by colons, in place of all directories of plugins but "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/model_metadata.hpp"
 
-#include "core/format/limits.hpp"
+#include "core/formats/limits.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/json_tree.hpp>

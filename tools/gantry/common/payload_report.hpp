@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/base/json_writer.hpp"
-#include "core/runtime/payload_check.hpp"
+#include "core/engine/runtime/payload_check.hpp"
 
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/trace/span.hpp"
+#include "core/base/trace/span.hpp"
 
 #include <map>
 #include <span>

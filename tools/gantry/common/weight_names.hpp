@@ -5,8 +5,8 @@
 
 #include "tools/gantry/common/model_metadata.hpp"
 
-#include "core/arrays/array_file.hpp"
-#include "core/format/weight_directory.hpp"
+#include "core/formats/arrays/array_file.hpp"
+#include "core/formats/weight_directory.hpp"
 
 #include <gantry/result.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/install/plugin_files.hpp"
 
-#include "core/archive/archive_members.hpp"
+#include "core/formats/archive/archive_members.hpp"
 
-#include "core/arrays/gunzip.hpp"
 #include "core/base/mapped_file.hpp"
-#include "core/manifest/directory.hpp"
+#include "core/formats/arrays/gunzip.hpp"
+#include "core/plugins/manifest/directory.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

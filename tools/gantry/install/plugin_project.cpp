@@ -5,8 +5,8 @@
 
 #include "core/base/replace_text.hpp"
 #include "core/base/text_file.hpp"
-#include "core/manifest/directory.hpp"
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

@@ -5,9 +5,9 @@
 #include "tools/gantry/install/staging_directory.hpp"
 
 #include "core/base/replace_file.hpp"
-#include "core/manifest/directory.hpp"
-#include "core/manifest/reason.hpp"
-#include "core/plugin/inspect.hpp"
+#include "core/plugins/choice/inspect.hpp"
+#include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -6,7 +6,7 @@
 
 #include "tools/gantry/install/staging_directory.hpp"
 
-#include "core/manifest/manifest.hpp"
+#include "core/plugins/manifest/manifest.hpp"
 
 #include <gantry/message.hpp>
 #include <gantry/ownership.hpp>

@@ -3,7 +3,7 @@
 
 #include "tools/gantry/script/script_values.hpp"
 
-#include "core/arrays/npz_write.hpp"
+#include "core/formats/arrays/npz_write.hpp"
 
 namespace gantry::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "tools/gantry/common/element_value.hpp"
 
-#include "core/format/model_signature.hpp"
-#include "core/tensor/tensor.hpp"
+#include "core/engine/tensor/tensor.hpp"
+#include "core/formats/model_signature.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The objects that only embedders have.
+#pragma once
+
+#include "core/engine/embed/instances.hpp"
+#include "core/engine/embed/signatures.hpp"
+#include "core/engine/tensor/object.hpp"
+
+#include <gantry/embed.h>
+#include <gantry/runtime.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace gantry {
+
+// GANTRY_RUNTIME
+struct RuntimeObject {
+  gantry_object header;
+  Runtime runtime;
+};
+
+// GANTRY_MODEL
+struct ModelObject {
+  ModelObject(Runtime owner, std::shared_ptr<ModelState> first, ModelInstances::Make make,
+              std::size_t max_instances)
+      : header{},
+        runtime(std::move(owner)),
+        model(first),
+        instances(std::move(first), std::move(make), max_instances) {}
+
+  gantry_object header;
+  Runtime runtime;
+  // that of the first instance, for what all have in common
+  const std::shared_ptr<const ModelState> model;
+  ModelInstances instances;
+  Signatures signatures;
+};
+
+// returns  exhausted
+Result<Ref<RuntimeObject>> new_runtime_object(Runtime runtime);
+Result<Ref<ModelObject>> new_model_object(Runtime owner, std::shared_ptr<ModelState> first,
+                                          ModelInstances::Make make, std::size_t max_instances);
+
+// Each returns NULL for an object of another kind, and for NULL.
+RuntimeObject* as_runtime(gantry_object* object);
+ModelObject* as_model(gantry_object* object);
+
+}  // namespace gantry

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/embed/reports.hpp"
+
+#include "core/base/trace/trace_json.hpp"
+#include "core/engine/embed/value_tree.hpp"
+#include "core/engine/module/module_graph.hpp"
+#include "core/engine/module/unbound.hpp"
+#include "core/engine/runtime/devices.hpp"
+
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+template <class Subject>
+struct Report {
+  std::string_view name;
+  Result<OwnedValue> (*make)(Subject&);
+};
+
+template <class Subject, std::size_t N>
+Result<OwnedValue> make_report(const Report<Subject> (&reports)[N], Subject& subject,
+                               std::string_view what, std::string_view title) {
+  for (const Report<Subject>& each : reports) {
+    if (each.name == what) return each.make(subject);
+  }
+  return not_found("report: ", title, " has no report ", quoted(what), "; reports: ",
+                   join(reports, ", ", [](const Report<Subject>& each) { return each.name; }))
+      .with_reason("REPORT");
+}
+
+std::vector<std::string> texts_of(const std::vector<Message>& messages) {
+  std::vector<std::string> texts;
+  for (const Message& message : messages) texts.push_back(message.text());
+  return texts;
+}
+
+Result<OwnedValue> devices(RuntimeState& runtime) {
+  std::vector<Message> problems;
+  ValueList all;
+  for (const DeviceInfo& info : list_devices(runtime, problems)) {
+    ValueList device, attributes;
+    for (const auto& [name, text] : info.attributes) GANTRY_CHECK(attributes.member(name, text));
+    GANTRY_TRY(OwnedValue map, attributes.map());
+    GANTRY_CHECK(device.member("name", info.name));
+    GANTRY_CHECK(device.member("type", std::int64_t{info.type}));
+    GANTRY_CHECK(device.member("index", std::int64_t{info.index}));
+    GANTRY_CHECK(device.member("plugin", info.plugin));
+    GANTRY_CHECK(device.member("attributes", std::move(map)));
+    GANTRY_TRY(OwnedValue made, device.map());
+    all.item(std::move(made));
+  }
+  GANTRY_TRY(OwnedValue list, all.array());
+  ValueList report;
+  GANTRY_CHECK(report.member("devices", std::move(list)));
+  GANTRY_CHECK(report.member("problems", texts_of(problems)));
+  return report.map();
+}
+
+Result<OwnedValue> plugins(RuntimeState& runtime) {
+  ValueList all;
+  for (const Candidate& candidate : runtime.plugins->candidates()) {
+    ValueList plugin;
+    if (candidate.manifest) {
+      GANTRY_CHECK(plugin.member("id", candidate.manifest->id));
+      GANTRY_CHECK(plugin.member("version", candidate.manifest->version.text));
+      GANTRY_CHECK(plugin.member("library", candidate.manifest->library_path));
+    }
+    GANTRY_CHECK(plugin.member("title", candidate.title()));
+    GANTRY_CHECK(plugin.member("state", name_of(candidate.state)));
+    GANTRY_TRY(OwnedValue made, plugin.map());
+    all.item(std::move(made));
+  }
+  GANTRY_TRY(OwnedValue list, all.array());
+  ValueList report;
+  GANTRY_CHECK(report.member("plugins", std::move(list)));
+  GANTRY_CHECK(report.member("warnings", texts_of(runtime.plugins->warnings())));
+  return report.map();
+}
+
+Result<OwnedValue> configuration(RuntimeState& runtime) {
+  ValueList report;
+  GANTRY_CHECK(report.member("files", runtime.config.files));
+  GANTRY_CHECK(report.member("threads", std::int64_t{runtime.pool->size()}));
+  GANTRY_CHECK(report.member("cache", runtime.cache_directory));
+  return report.map();
+}
+
+Result<OwnedValue> explanation(RuntimeState& runtime) {
+  ValueList report;
+  const Runtime handle = RuntimeAccess::handle(runtime.shared_from_this());
+  GANTRY_CHECK(report.member("text", handle.explain_plugins()));
+  return report.map();
+}
+
+Result<OwnedValue> trace(RuntimeState& runtime) {
+  ValueList report;
+  GANTRY_CHECK(report.member("chrome_trace", chrome_trace(runtime.trace.get())));
+  return report.map();
+}
+
+Result<OwnedValue> module(ModuleNode& node) {
+  ValueList imports, missing, report;
+  for (const Ref<ModuleNode>& import : node.imports)
+    imports.item(OwnedValue(Ref<ModuleNode>(import)));
+  for (ModuleNode* const each : reachable(node)) {
+    if (is_unbound(*each)) GANTRY_CHECK(missing.item(unbound_error(*each).error().message.text()));
+  }
+  GANTRY_TRY(const std::vector<std::string> functions, list_functions(node));
+  GANTRY_TRY(OwnedValue modules, imports.array());
+  GANTRY_TRY(OwnedValue reasons, missing.array());
+  GANTRY_CHECK(report.member("type_key", node.type_key));
+  GANTRY_CHECK(report.member("plugin", node.plugin));
+  GANTRY_CHECK(report.member("file", node.artifact->name));
+  GANTRY_CHECK(report.member("functions", functions));
+  GANTRY_CHECK(report.member("imports", std::move(modules)));
+  GANTRY_CHECK(report.member("missing", std::move(reasons)));
+  return report.map();
+}
+
+constexpr Report<RuntimeState> runtime_reports[] = {{"configuration", configuration},
+                                                    {"devices", devices},
+                                                    {"explanation", explanation},
+                                                    {"plugins", plugins},
+                                                    {"trace", trace}};
+constexpr Report<ModuleNode> module_reports[] = {{"module", module}};
+
+}  // namespace
+
+Result<OwnedValue> report(RuntimeState& runtime, std::string_view what) {
+  return make_report(runtime_reports, runtime, what, "a runtime");
+}
+
+Result<OwnedValue> report(ModuleNode& node, std::string_view what) {
+  return make_report(module_reports, node, what, "a module");
+}
+
+}  // namespace gantry

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reports as trees of maps, arrays, texts and numbers.
+#pragma once
+
+#include "core/engine/module/module.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/object.hpp"
+
+#include <gantry/result.hpp>
+
+#include <string_view>
+
+namespace gantry {
+
+// See gantry_embed::report, for a runtime and for a module.
+Result<OwnedValue> report(RuntimeState& runtime, std::string_view what);
+Result<OwnedValue> report(ModuleNode& module, std::string_view what);
+
+}  // namespace gantry

@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of gantry/embed.h. None of its functions throws.
+#include "core/base/call_destroy.hpp"
+#include "core/engine/embed/arguments.hpp"
+#include "core/engine/embed/dlpack.hpp"
+#include "core/engine/embed/foreign_tensor.hpp"
+#include "core/engine/embed/give.hpp"
+#include "core/engine/embed/loads.hpp"
+#include "core/engine/embed/models.hpp"
+#include "core/engine/embed/objects.hpp"
+#include "core/engine/embed/pool.hpp"
+#include "core/engine/embed/reports.hpp"
+#include "core/engine/embed/run.hpp"
+#include "core/engine/embed/stream.hpp"
+#include "core/engine/embed/task.hpp"
+#include "core/engine/embed/value_tree.hpp"
+#include "core/engine/module/function.hpp"
+#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/object.hpp"
+#include "core/formats/inspect/report.hpp"
+
+#include <gantry/call.h>
+#include <gantry/embed.h>
+#include <gantry/function.h>
+#include <gantry/abi_boundary.hpp>
+#include <gantry/json_tree.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
+#include <gantry/runtime.hpp>
+#include <gantry/value.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+constexpr std::uint32_t known_flags =
+    GANTRY_RUNTIME_ONLY_THESE_PLUGINS | GANTRY_RUNTIME_NO_PROBE | GANTRY_RUNTIME_TRACE;
+
+class LogSink {
+ public:
+  explicit LogSink(const gantry_log_sink& sink) : sink_(sink) {}
+  LogSink(LogSink&& other) noexcept : sink_(std::exchange(other.sink_, {})) {}
+  LogSink& operator=(LogSink&&) = delete;
+  ~LogSink() {
+    if (sink_.destroy != nullptr) call_destroy("a log sink", [&] { sink_.destroy(sink_.self); });
+  }
+
+  bool writes() const { return sink_.write != nullptr; }
+  void write(std::int32_t level, std::string_view line) const {
+    sink_.write(sink_.self, level, bytes_of(line));
+  }
+
+ private:
+  gantry_log_sink sink_;
+};
+
+// Converts the options of a runtime. Takes options->log over, also if it fails.
+//
+// given    [in]   may be NULL
+// returns  invalid or unsupported, see gantry_embed::runtime_new
+Result<RuntimeOptions> runtime_options(const gantry_runtime_options* given) {
+  constexpr std::string_view function = "runtime_new";
+  // Destroyed by every failure from here on.
+  LogSink sink(known_members(given).log);
+  GANTRY_TRY(const gantry_runtime_options known,
+             read_options(given, known_flags, "gantry_runtime_options"));
+  RuntimeOptions options;
+  GANTRY_TRY(options.config_file, path_argument(known.config_file, function));
+  if (known.plugin_path_count != 0)
+    GANTRY_CHECK(check_pointer(known.plugin_paths, function, "plugin_paths"));
+  for (std::uint32_t i = 0; i < known.plugin_path_count; ++i) {
+    GANTRY_TRY(std::string path, path_argument(known.plugin_paths[i], function));
+    std::error_code failed;
+    // A path that does not exist is reported as a manifest is.
+    const bool is_directory = std::filesystem::is_directory(path, failed);
+    (is_directory ? options.plugin_dirs : options.plugin_files).push_back(std::move(path));
+  }
+  options.only_these_plugins = (known.flags & GANTRY_RUNTIME_ONLY_THESE_PLUGINS) != 0;
+  options.probe = (known.flags & GANTRY_RUNTIME_NO_PROBE) == 0;
+  options.trace = (known.flags & GANTRY_RUNTIME_TRACE) != 0;
+  options.threads = known.threads;
+  if (known.pool != nullptr) {
+    GANTRY_TRY(const PoolObject* pool, pool_argument(known.pool, function));
+    if (known.threads != 0) {
+      return invalid(function, ": threads is ", known.threads,
+                     ", and a pool is given, whose threads the runtime uses")
+          .with_reason("ARGUMENT");
+    }
+    options.pool = pool->pool;
+  }
+  GANTRY_CHECK(check_text(known.log_level, function, "log_level"));
+  options.log_level = view_of(known.log_level);
+  if (sink.writes()) {
+    options.log_sink = [kept = std::make_shared<const LogSink>(std::move(sink))](
+                           std::int32_t level, std::string_view line) { kept->write(level, line); };
+  }
+  return options;
+}
+
+// Returns a JSON value as a value. The recursion is bounded by the depth that the parser permits.
+Result<OwnedValue> value_of_json(const JsonValue& json) {
+  gantry_value number{};
+  switch (json.kind()) {
+    case JsonKind::null:
+      return OwnedValue();
+    case JsonKind::boolean:
+      number.kind = GANTRY_BOOL;
+      number.i = json.truth() ? 1 : 0;
+      return OwnedValue::adopt(number);
+    case JsonKind::negative:
+      return OwnedValue::adopt(int_value(json.integer()));
+    case JsonKind::count:
+      if (json.count() > INT64_MAX) return new_text(GANTRY_STRING, concat(json.count()));
+      return OwnedValue::adopt(int_value(json.integer()));
+    case JsonKind::fraction:
+      number.kind = GANTRY_FLOAT;
+      number.f = json.fraction();
+      return OwnedValue::adopt(number);
+    case JsonKind::text:
+      return new_text(GANTRY_STRING, json.text());
+    case JsonKind::array:
+    case JsonKind::object:
+      break;
+  }
+  const bool is_map = json.is(JsonKind::object);
+  ValueList list;
+  for (const JsonValue item : json) {
+    GANTRY_TRY(OwnedValue value, value_of_json(item));
+    if (is_map) {
+      GANTRY_CHECK(list.member(item.key(), std::move(value)));
+    } else {
+      list.item(std::move(value));
+    }
+  }
+  return is_map ? list.map() : list.array();
+}
+
+// See gantry_embed::inspect.
+Result<OwnedValue> inspection(const Runtime& runtime, const std::string& path) {
+  InstalledPlugins plugins(runtime);
+  const InspectOptions options{
+      .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &plugins.layouts(); },
+      .served_by = [&](std::string_view type_key) { return plugins.serving(type_key); },
+      .verbose = true};
+  GANTRY_TRY(const InspectReport report, inspect_file(path, options));
+  std::string text;
+  write_inspect_json(report, options, [&](std::string_view piece) { text += piece; });
+  GANTRY_TRY(const JsonTree tree, JsonTree::parse(text, {.name = "report"}));
+  return value_of_json(tree.root());
+}
+
+// The beginning of a function object, which is compiled into programs.
+static_assert(offsetof(FunctionObject, target) == offsetof(gantry_function_cell, target));
+static_assert(offsetof(FunctionObject, env) == offsetof(gantry_function_cell, env));
+static_assert(offsetof(FunctionObject, process_phase) ==
+              offsetof(gantry_function_cell, process_phase));
+static_assert(sizeof(std::atomic<std::uint8_t>) == sizeof(std::uint8_t));
+
+// A function of the program until an object owns it.
+class GivenFunction {
+ public:
+  explicit GivenFunction(const gantry_function& function) : function_(function) {}
+  GivenFunction(const GivenFunction&) = delete;
+  GivenFunction& operator=(const GivenFunction&) = delete;
+  ~GivenFunction() { destroy_target(function_); }
+
+  const gantry_function& get() const { return function_; }
+  void release() { function_ = {}; }
+
+ private:
+  gantry_function function_;
+};
+
+// See gantry_embed::function_add.
+//
+// runtime  [in]   NULL: the function is destroyed
+// function [in]   taken over, also after a failure
+Status add_function(RuntimeState* runtime, std::string_view name, const gantry_function& function) {
+  GivenFunction given(function);
+  if (runtime == nullptr) return invalid("function_add: there is no runtime");
+  if (name.empty())
+    return invalid("function_add: the function has an empty name").with_reason("ARGUMENT");
+  if (function.table == nullptr) {
+    return invalid("function_add: the table of function ", quoted(name), " is NULL")
+        .with_reason("ARGUMENT_KIND");
+  }
+  // Without a pin: the runtime keeps the function, which must not keep the runtime.
+  GANTRY_TRY(Ref<FunctionObject> made, new_function(given.get(), {}, 0));
+  given.release();
+  return runtime->globals->add(std::string(name), std::move(made));
+}
+
+void retain(gantry_object* object) {
+  if (object != nullptr) gantry_retain(object);
+}
+
+void release(gantry_object* object) {
+  if (object != nullptr) gantry_release(object);
+}
+
+gantry_code runtime_new(const gantry_runtime_options* options, gantry_object** runtime,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeOptions known, runtime_options(options));
+    GANTRY_TRY(Runtime made, Runtime::create(std::move(known)));
+    return give(new_runtime_object(std::move(made)), runtime);
+  });
+}
+
+const gantry_host* host(gantry_object* object) {
+  const RuntimeObject* const runtime = as_runtime(object);
+  return runtime != nullptr ? &RuntimeAccess::state(runtime->runtime).program.table : nullptr;
+}
+
+gantry_code device_find(gantry_object* object, gantry_bytes name, gantry_device_id* device,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "device_find"));
+    GANTRY_TRY(*device, runtime->runtime.device(view_of(name)));
+    return {};
+  });
+}
+
+gantry_code tensor_foreign(gantry_object* object, const gantry_tensor* what, std::uint64_t size,
+                           std::uint32_t flags, void* self, void (*destroy)(void* self),
+                           gantry_value* tensor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensor_foreign"));
+    GANTRY_CHECK(check_flags(flags, 0, "tensor_foreign"));
+    return give(
+        foreign_tensor(RuntimeAccess::state(runtime->runtime), *what, {size, self, destroy}),
+        tensor);
+  });
+}
+
+gantry_code model_new(gantry_object* module, const gantry_model_options* options,
+                      gantry_object** model, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(ModuleNode * node, module_argument(module, "model_new"));
+    return give(new_model(*node, options), model);
+  });
+}
+
+gantry_code model_functions(gantry_object* object, gantry_value* names, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const ModelObject* model, model_argument(object, "model_functions"));
+    std::vector<OwnedValue> texts;
+    std::vector<gantry_value> items;
+    for (const std::string& name : model->model->functions) {
+      GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
+      items.push_back(text.get());
+      texts.push_back(std::move(text));
+    }
+    return give(new_items(GANTRY_ARRAY, items), names);
+  });
+}
+
+gantry_code model_signature(gantry_object* object, gantry_bytes function,
+                            const gantry_signature** signature, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(ModelObject * model, model_argument(object, "model_signature"));
+    GANTRY_TRY(*signature, signature_of(*model, view_of(function)));
+    return {};
+  });
+}
+
+gantry_code model_module(gantry_object* object, gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const ModelObject* model, model_argument(object, "model_module"));
+    return give(module_of(*model), module);
+  });
+}
+
+gantry_code run(gantry_object* object, gantry_run* run, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(ModelObject * model, model_argument(object, "run"));
+    GANTRY_CHECK(check_struct(run, sizeof *run, "gantry_run"));
+    const std::uint32_t size = run->struct_size;
+    gantry_run known = known_members(run);
+    GANTRY_CHECK(run_model(*model, known));
+    known.struct_size = size;
+    std::memcpy(run, &known, std::min<std::size_t>(size, sizeof known));
+    return {};
+  });
+}
+
+gantry_code task_new(const gantry_task_options* options, gantry_object** task,
+                     gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status { return give(new_task(options), task); });
+}
+
+void task_cancel(gantry_object* object) {
+  if (TaskObject* const task = as_task(object)) task->task.cancel();
+}
+
+const void* task_handle(gantry_object* object) {
+  const TaskObject* const task = as_task(object);
+  return task != nullptr ? static_cast<const Task*>(&task->task) : nullptr;
+}
+
+gantry_code function_add(gantry_object* object, gantry_bytes name, gantry_function function,
+                         gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    auto runtime = runtime_argument(object, "function_add");
+    // The function is taken over in every case.
+    RuntimeState* const state = runtime.ok() ? &RuntimeAccess::state((*runtime)->runtime) : nullptr;
+    Status named = check_text(name, "function_add", "name");
+    Status added = add_function(named.ok() ? state : nullptr,
+                                named.ok() ? view_of(name) : std::string_view(), function);
+    if (!named.ok()) return named;
+    return runtime.ok() ? std::move(added) : Status(std::move(runtime).failure());
+  });
+}
+
+gantry_code function_find(gantry_object* object, gantry_bytes name, gantry_object** function,
+                          gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "function_find"));
+    GANTRY_TRY(const Function found, runtime->runtime.function(view_of(name)));
+    gantry_retain(found.get());
+    *function = found.get();
+    return {};
+  });
+}
+
+gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
+                   gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    if (object != nullptr && object->kind == GANTRY_MODULE) {
+      GANTRY_TRY(ModuleNode * node, module_argument(object, "report"));
+      GANTRY_TRY(OwnedValue made, gantry::report(*node, view_of(what)));
+      *tree = made.take();
+      return {};
+    }
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "report"));
+    GANTRY_TRY(OwnedValue made,
+               gantry::report(RuntimeAccess::state(runtime->runtime), view_of(what)));
+    *tree = made.take();
+    return {};
+  });
+}
+
+gantry_code pool_new(const gantry_pool_options* options, gantry_object** pool,
+                     gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status { return give(new_pool(options), pool); });
+}
+
+gantry_code items_get(gantry_object* object, const gantry_value** items, std::uint64_t* count,
+                      gantry_status* status) {
+  return functions_without_host().items_get(nullptr, object, items, count, status);
+}
+
+gantry_code tensor_view(const gantry_tensor* what, gantry_object* owner, std::uint32_t flags,
+                        gantry_value* tensor, gantry_status* status) {
+  return functions_without_host().tensor_view(nullptr, what, owner, flags, tensor, status);
+}
+
+gantry_code find(gantry_object* module, std::uint32_t where, gantry_bytes name,
+                 gantry_object** function, gantry_status* status) {
+  return functions_without_host().find(nullptr, module, where, name, function, status);
+}
+
+gantry_code call(gantry_object* function, const gantry_env* env, const gantry_value* args,
+                 std::int32_t count, gantry_value* result, gantry_status* status) {
+  return functions_without_host().call(nullptr, function, env, args, count, result, status);
+}
+
+gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_load_options* options,
+                      gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
+    return give(runtime->runtime.load(file, how), module);
+  });
+}
+
+gantry_code tensors_read(gantry_object* object, gantry_bytes path, gantry_value* tensors,
+                         gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensors_read"));
+    GANTRY_TRY(const std::string file, path_argument(path, "tensors_read"));
+    GANTRY_TRY(const auto named, runtime->runtime.read_tensors(file));
+    std::vector<OwnedValue> names;
+    std::vector<gantry_value> items;
+    for (const auto& [name, tensor] : named) {
+      GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
+      items.push_back(text.get());
+      items.push_back(value_of(tensor.get()));
+      names.push_back(std::move(text));
+    }
+    return give(new_items(GANTRY_MAP, items), tensors);
+  });
+}
+
+gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t size,
+                        gantry_bytes name, const gantry_load_options* options,
+                        gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
+    return give(
+        load_bytes(runtime->runtime, {static_cast<const std::uint8_t*>(data), size}, title, how),
+        module);
+  });
+}
+
+gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gantry_bytes name,
+                        const gantry_load_options* options, gantry_object** module,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
+    GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
+    GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const std::string title, path_argument(name, "load_reader"));
+    return give(load_read(runtime->runtime, known, title, how), module);
+  });
+}
+
+gantry_code plugin_add(gantry_object* object,
+                       const gantry_plugin_table* (*query)(const gantry_host_info*, gantry_status*),
+                       gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "plugin_add"));
+    return runtime->runtime.add_plugin(query);
+  });
+}
+
+gantry_code module_bind_missing(gantry_object* module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(ModuleNode * node, module_argument(module, "module_bind_missing"));
+    return gantry::bind_missing(*node);
+  });
+}
+
+gantry_code load_graph(gantry_object* object, gantry_bytes library, gantry_bytes graph,
+                       gantry_bytes params, const gantry_load_options* options,
+                       gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_graph"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GraphFiles files;
+    GANTRY_TRY(files.library, path_argument(library, "load_graph"));
+    GANTRY_TRY(files.graph, path_argument(graph, "load_graph"));
+    GANTRY_TRY(files.params, path_argument(params, "load_graph"));
+    return give(runtime->runtime.load_graph(files, how), module);
+  });
+}
+
+gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symbols,
+                        gantry_bytes prefix, const gantry_load_options* options,
+                        gantry_object** module, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_linked"));
+    GANTRY_TRY(const LoadOptions how, load_options(options));
+    return give(runtime->runtime.load_linked(*symbols, view_of(prefix), how), module);
+  });
+}
+
+gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree,
+                    gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
+    GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
+    GANTRY_TRY(OwnedValue made, inspection(runtime->runtime, file));
+    *tree = made.take();
+    return {};
+  });
+}
+
+// Returns the handle of a stream; NULL, the default one, if there is none.
+Result<void*> handle_of(gantry_object* stream, const RuntimeState& runtime,
+                        std::string_view function) {
+  if (stream == nullptr) return static_cast<void*>(nullptr);
+  GANTRY_TRY(const StreamObject* given, stream_argument(stream, runtime, function));
+  return given->handle;
+}
+
+// streams  [in]   see dlpack::import_tensor()
+Status import_tensor(RuntimeState& state, const dlpack::Managed& managed,
+                     const dlpack::Streams* streams, std::string_view function,
+                     gantry_value* tensor) {
+  if ((managed.versioned == nullptr) == (managed.plain == nullptr)) {
+    return invalid(function, ": ", managed.versioned == nullptr ? "neither" : "each",
+                   " of versioned and plain is given, expected one")
+        .with_reason("ARGUMENT_KIND");
+  }
+  return give(dlpack::import_tensor(state, managed, streams), tensor);
+}
+
+gantry_code dlpack_import(gantry_object* object, DLManagedTensorVersioned* versioned,
+                          DLManagedTensor* plain, gantry_value* tensor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_import"));
+    return import_tensor(RuntimeAccess::state(runtime->runtime), {versioned, plain}, nullptr,
+                         "dlpack_import", tensor);
+  });
+}
+
+gantry_code dlpack_import_after(gantry_object* object, DLManagedTensorVersioned* versioned,
+                                DLManagedTensor* plain, void* produced, gantry_object* stream,
+                                gantry_value* tensor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    constexpr std::string_view name = "dlpack_import_after";
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, name));
+    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    dlpack::Streams streams{produced, nullptr};
+    if (stream != nullptr) {
+      GANTRY_TRY(streams.stream, stream_argument(stream, state, name));
+    }
+    return import_tensor(state, {versioned, plain}, &streams, name, tensor);
+  });
+}
+
+gantry_code dlpack_export(gantry_object* object, gantry_object* tensor, std::uint32_t max_version,
+                          gantry_object* stream, void** managed, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_export"));
+    GANTRY_TRY(TensorObject * exported, tensor_argument(tensor, "dlpack_export"));
+    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    GANTRY_TRY(void* const handle, handle_of(stream, state, "dlpack_export"));
+    const gantry_device_id device = exported->tensor.device;
+    if (device.type != kCpu) GANTRY_CHECK(gantry::synchronize(state, device, handle));
+    GANTRY_TRY(*managed, dlpack::export_tensor(*exported, max_version >> 16));
+    return {};
+  });
+}
+
+gantry_code stream_new(gantry_object* object, gantry_device_id device, gantry_object** stream,
+                       gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_new"));
+    return give(new_stream(RuntimeAccess::state(runtime->runtime), device), stream);
+  });
+}
+
+void* stream_handle(gantry_object* object) {
+  const StreamObject* const stream = as_stream(object);
+  return stream != nullptr ? stream->handle : nullptr;
+}
+
+gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_object* stream,
+                        gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "synchronize"));
+    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    GANTRY_TRY(void* const handle, handle_of(stream, state, "synchronize"));
+    return gantry::synchronize(state, device, handle);
+  });
+}
+
+constexpr gantry_embed table = {
+    .struct_size = sizeof(gantry_embed),
+    .zero = 0,
+    .version = GANTRY_CORE_VERSION,
+    .retain = retain,
+    .release = release,
+    .runtime_new = checked<runtime_new, "runtime_new", "options?", "runtime">,
+    .host = host,
+    .device_find = checked<device_find, "device_find", "object?", "name", "device">,
+    .load_file = checked<load_file, "load_file", "object?", "path", "options?", "module">,
+    .tensors_read = checked<tensors_read, "tensors_read", "object?", "path", "tensors">,
+    .tensor_foreign = checked<tensor_foreign, "tensor_foreign", "object?", "what", "size", "flags",
+                              "self?", "destroy?", "tensor">,
+    .model_new = checked<model_new, "model_new", "object?", "options?", "model">,
+    .model_functions = checked<model_functions, "model_functions", "object?", "names">,
+    .model_signature =
+        checked<model_signature, "model_signature", "object?", "function", "signature">,
+    .run = checked<run, "run", "object?", "run">,
+    .load_memory = checked<load_memory, "load_memory", "object?", "data[]", "size", "name",
+                           "options?", "module">,
+    .load_reader =
+        checked<load_reader, "load_reader", "object?", "reader", "name", "options?", "module">,
+    .dlpack_import =
+        checked<dlpack_import, "dlpack_import", "object?", "versioned?", "plain?", "tensor">,
+    .dlpack_export = checked<dlpack_export, "dlpack_export", "object?", "object?", "version",
+                             "stream?", "managed">,
+    .stream_new = checked<stream_new, "stream_new", "object?", "device", "stream">,
+    .stream_handle = stream_handle,
+    .synchronize = synchronize,
+    .task_new = checked<task_new, "task_new", "options?", "task">,
+    .task_cancel = task_cancel,
+    .task_handle = task_handle,
+    .function_add = function_add,
+    .function_find = checked<function_find, "function_find", "object?", "name", "function">,
+    .report = checked<report, "report", "object?", "what", "tree">,
+    .pool_new = checked<pool_new, "pool_new", "options?", "pool">,
+    .plugin_add = checked<plugin_add, "plugin_add", "object?", "query">,
+    .module_bind_missing = module_bind_missing,
+    .load_graph = checked<load_graph, "load_graph", "object?", "library", "graph", "params",
+                          "options?", "module">,
+    .load_linked =
+        checked<load_linked, "load_linked", "object?", "symbols", "prefix", "options?", "module">,
+    .items_get = items_get,
+    .tensor_view = tensor_view,
+    .find = find,
+    .call = call,
+    .dlpack_import_after = checked<dlpack_import_after, "dlpack_import_after", "object?",
+                                   "versioned?", "plain?", "produced?", "stream?", "tensor">,
+    .inspect = checked<inspect, "inspect", "object?", "path", "tree">,
+    .model_module = checked<model_module, "model_module", "object?", "module">,
+};
+
+}  // namespace
+
+}  // namespace gantry
+
+const gantry_embed* gantry_embed_query_v1(void) { return &gantry::table; }

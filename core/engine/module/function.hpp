@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Packed functions as objects.
+#pragma once
+
+#include "core/base/pin.hpp"
+#include "core/engine/tensor/object.hpp"
+
+#include <gantry/module.h>
+#include <gantry/result.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace gantry {
+
+class TraceRecorder;
+struct ModuleNode;
+
+// Calls packed host code with arguments in its own layout, see core/engine/native/packed.
+using PackedEntry = gantry_code (*)(void* self, const gantry_env* env, void* values, int* codes,
+                                    std::int32_t count, gantry_value* result,
+                                    gantry_status* status);
+
+// GANTRY_FUNCTION. The function cell of tvm-ffi directly follows the header, so that code of the
+// `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed host code
+// has a member of its own.
+//
+// The members up to process_phase are compiled into programs (gantry/runtime/function_layout.hpp).
+struct FunctionObject {
+  gantry_object header;
+  // for the ffi dialect; NULL if not provided
+  void* safe_call = nullptr;
+  void* cpp_call = nullptr;
+  // owned
+  gantry_function target{};
+  // for packed host code, whose `self` is that of target; else NULL
+  PackedEntry packed = nullptr;
+  // of a call without one: device 0 of the function's device type, default stream, no task
+  gantry_env env{};
+  const std::atomic<std::uint8_t>* process_phase = nullptr;
+  // device type on which it runs (the loader's `device`); 0: the host, env is passed unchanged
+  std::int32_t device_type = 0;
+  // NULL for globals
+  Ref<ModuleNode> parent;
+  // keeps the code of a global alive; empty for functions of a module
+  Pin pin;
+};
+
+// Creates a function object that owns `target` and keeps `parent` alive. After a failure the caller
+// still owns `target`.
+//
+// returns  bug, reason TABLE_INCOMPLETE: a table without `call`; exhausted
+Result<Ref<FunctionObject>> new_function(const gantry_function& target, Ref<ModuleNode> parent,
+                                         std::int32_t device_type, Pin pin = {});
+
+// Destroys a function that no object owns.
+void destroy_target(const gantry_function& target);
+
+// Converts the result of a look-up to an object: if `target` has no table, it is an existing
+// object; otherwise a new one is created. After a failure `target` is released.
+//
+// subject  [in]   returns the name of the look-up for messages: "get_function of entry 2 ..."
+// name     [in]   name of the function's spans, if calls are traced
+// trace    [in]   NULL: calls are not traced
+// returns  bug, reason RESULT_KIND: an object that is not a function; as new_function()
+Result<Ref<FunctionObject>> adopt_function(const gantry_function& target,
+                                           const std::function<std::string()>& subject,
+                                           std::string_view name, Ref<ModuleNode> parent,
+                                           std::int32_t device_type, TraceRecorder* trace,
+                                           Pin pin = {});
+
+// For messages: "a function of entry 2 "cuda" of model.so (plugin acme.npu)", "a global function".
+std::string described(const FunctionObject& function);
+
+}  // namespace gantry

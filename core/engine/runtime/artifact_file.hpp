@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a file of each kind becomes an artifact. The kind follows from the file's bytes.
+//
+//     shared library                      itself
+//     object, ar archive, tar archive     linked with the system's compiler (core/base/toolchain)
+//     bare container                      itself, without host code
+//     Model Library Format archive        not here: archived_model.hpp loads its models
+//     other kinds                         refused
+#pragma once
+
+#include "core/base/mapped_file.hpp"
+#include "core/engine/module/artifact.hpp"
+
+#include <gantry/result.hpp>
+
+#include <memory>
+
+namespace gantry {
+
+struct RuntimeState;
+
+// Opens the artifact of a file. Its container is not read yet, and no code of it runs; its compiler
+// may.
+//
+// returns  the failures of ElfFile::parse() and LinkCache::link(); unsupported, reason FILE_KIND
+// costs    that of a link if the file must be linked
+Result<std::shared_ptr<Artifact>> open_artifact_file(RuntimeState& state,
+                                                     std::shared_ptr<const MappedFile> file);
+
+// Finds the container of an artifact.
+Result<ContainerLocation> container_location(const Artifact& artifact);
+
+}  // namespace gantry

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/runtime/devices.hpp"
+
+#include "core/base/near_name.hpp"
+#include "core/base/process_end.hpp"
+#include "core/base/thread_end.hpp"
+#include "core/engine/runtime/state.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
+#include <gantry/kind_text.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
+
+#include <algorithm>
+
+namespace gantry {
+namespace {
+
+struct Attribute {
+  std::int32_t number;
+  const char* name;
+};
+
+// source   apache/tvm include/tvm/runtime/device_api.h; gantry/device.h from 1000 on
+constexpr Attribute kAttributes[] = {
+    {5, "name"},
+    {12, "driver_version"},
+    {11, "api_version"},
+    {4, "compute_version"},
+    {10, "gcn_arch"},
+    {7, "multiprocessors"},
+    {6, "max_clock_khz"},
+    {1, "max_threads_per_block"},
+    {8, "max_thread_dimensions"},
+    {2, "warp_size"},
+    {3, "max_shared_memory_per_block_bytes"},
+    {9, "max_registers_per_block"},
+    {13, "l2_cache_bytes"},
+    {14, "total_global_memory_bytes"},
+    {15, "available_global_memory_bytes"},
+    {16, "image_pitch_alignment"},
+    {1000, "allocated_bytes"},
+};
+
+// Converts an attribute to text. The object of a value that is neither a number nor a text is not
+// accessed, because it may be invalid.
+Result<std::string> text_of(gantry_value given) {
+  switch (given.kind) {
+    case GANTRY_INT:
+    case GANTRY_BOOL:
+      return concat(given.i);
+    case GANTRY_FLOAT:
+      return concat(given.f);
+    case GANTRY_STRING:
+      if (given.object == nullptr) return bug("a text at address 0").with_reason("RESULT_KIND");
+      [[fallthrough]];
+    case GANTRY_SMALL_STRING: {
+      const OwnedValue value = OwnedValue::adopt(given);
+      gantry_bytes text{};
+      gantry_value_bytes(&value.get(), &text);
+      const std::string_view shown(text.data, text.size);
+      if (is_utf8(shown)) return std::string(shown);
+      return invalid("a text that is not UTF-8, ", shown).with_reason("TEXT_UTF8");
+    }
+    default:
+      return bug("a value that is ", kind_text(given.kind), ", expected a number or a text")
+          .with_reason("RESULT_KIND");
+  }
+}
+
+// Returns the text of one attribute of a device; empty if it does not apply.
+Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
+  const std::string subject = concat("attribute ", asked.name, " of ", described(device));
+  if (!may_call(device)) return process_end_error(subject);
+  gantry_value value{};
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* said) {
+    return device.table->attribute(device.self, index, asked.number, &value, said);
+  });
+  if (code != GANTRY_OK) {
+    Error error = status.error(code, subject);
+    if (error.reason == "EXCEPTION" || error.reason == "STATUS_CODE") return error;
+    return std::string();
+  }
+  auto text = text_of(value);
+  if (text.ok()) return text;
+  Error error = std::move(text).error();
+  error.message = Message(subject, " returns ", error.message);
+  return error;
+}
+
+std::vector<DeviceInfo> devices_of(const Device& device, std::vector<Message>& problems) {
+  const auto count = device_count(device);
+  if (!count.ok()) {
+    problems.push_back(count.error().message);
+    return {};
+  }
+  std::vector<DeviceInfo> all;
+  for (std::int32_t index = 0; index < *count; ++index) {
+    DeviceInfo info{device.name, device.type, index, device.plugin, {}};
+    for (const Attribute& attribute : kAttributes) {
+      auto text = attribute_of(device, index, attribute);
+      if (!text.ok()) {
+        problems.push_back(text.error().message);
+        // One defect is reported for each device; its other attributes are not read.
+        break;
+      }
+      if (!text->empty()) info.attributes.emplace_back(attribute.name, std::move(*text));
+    }
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
+// Explains that no plugin serves the kind of a device.
+Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
+  const auto parsed = parse_device_name(name);
+  if (!parsed.ok()) return cause;
+  const std::string kind(parsed->kind);
+  std::vector<Message> problems;
+  std::vector<DeviceInfo> found = runtime.devices(problems);
+  // The kind exists: the cause states how many devices it has.
+  if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
+  std::vector<std::string_view> names;
+  for (const DeviceInfo& device : found) names.push_back(device.name);
+  const std::string near = did_you_mean(kind, names);
+  Error error =
+      fail(cause.code, "device ", quoted(name), " not found", near, "; ", devices_text(runtime))
+          .with_reason(cause.reason);
+  // The plugins for a kind that exists on other hosts.
+  return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
+}
+
+}  // namespace
+
+Result<gantry_device_id> given_device(Runtime& runtime, const std::string& name) {
+  auto found = runtime.device(name);
+  if (found.ok()) return found;
+  return unknown_device(runtime, name, std::move(found).error());
+}
+
+std::string devices_text(Runtime& runtime) {
+  std::vector<Message> problems;
+  return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
+           return device.type == cpu_device_type ? device.name
+                                                 : concat(device.name, ":", device.index);
+         });
+}
+
+Result<std::int32_t> device_count(const Device& device) {
+  if (!may_call(device)) return process_end_error(concat("count of ", described(device)));
+  std::int32_t count = 0;
+  StatusBuffer status;
+  const auto owner = [&] { return described(device); };
+  const gantry_code code = call_plugin(status, "count", owner, [&](gantry_status* said) {
+    return device.table->count(device.self, &count, said);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
+  if (count < 0)
+    return bug(described(device), " reports ", count, " devices").with_reason("DEVICE_COUNT");
+  return count;
+}
+
+Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name) {
+  GANTRY_TRY(const std::int32_t count, device_count(device));
+  if (index < 0 || index >= count) {
+    return not_found("device ", quoted(name), " not found; ", device.name, " has ", count,
+                     count == 1 ? " device" : " devices");
+  }
+  return gantry_device{device.self, device.table, {device.type, index}};
+}
+
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
+                                     std::vector<Message>& problems) {
+  const auto opened = state.device(kind);
+  if (opened.ok()) return devices_of(**opened, problems);
+  problems.push_back(opened.error().message);
+  return {};
+}
+
+std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& problems) {
+  for (const std::string& kind : state.plugins->served_devices()) {
+    const auto opened = state.device(kind);
+    if (!opened.ok()) problems.push_back(opened.error().message);
+  }
+  std::vector<DeviceInfo> all;
+  for (const auto& device : state.devices.all()) {
+    for (DeviceInfo& info : devices_of(*device, problems)) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+}  // namespace gantry

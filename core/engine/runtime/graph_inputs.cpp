@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/runtime/graph_inputs.hpp"
+
+#include "core/engine/runtime/model_state.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/tensor.hpp"
+
+#include <utility>
+
+namespace gantry {
+namespace {
+
+gantry_value name_value(const std::string& name) {
+  gantry_value value{};
+  value.kind = GANTRY_CSTRING;
+  value.cstring = name.c_str();
+  return value;
+}
+
+}  // namespace
+
+Result<GraphInputs> GraphInputs::find(Runtime runtime, const Executor& executor,
+                                      std::span<const InputInfo> inputs, bool in_place) {
+  GraphInputs found(std::move(runtime));
+  GANTRY_TRY(found.set_input_, executor.module().function("set_input"));
+  for (const InputInfo& input : inputs) found.inputs_.push_back({.name = input.name, .own = {}});
+  if (!in_place) return found;
+  GANTRY_TRY(found.set_input_zero_copy_, executor.module().function("set_input_zero_copy"));
+  GANTRY_TRY(const Function get_input, executor.module().function("get_input"));
+  for (Input& input : found.inputs_) {
+    const gantry_value name = name_value(input.name);
+    GANTRY_TRY(Any tensor, get_input.call({&name, 1}));
+    GANTRY_TRY(const Tensor memory, tensor.tensor());
+    GANTRY_TRY(const InputDevice device,
+               InputDevice::find(found.runtime_, memory.dlpack()->device));
+    input.own = Own{std::move(tensor), device};
+  }
+  return found;
+}
+
+Status GraphInputs::assign(const Function& function, const Input& input, const gantry_value& value,
+                           const gantry_env* env) {
+  const gantry_value args[] = {name_value(input.name), value};
+  GANTRY_CHECK(function.call(args, env));
+  return {};
+}
+
+Status GraphInputs::set(const FunctionState& function, std::size_t index, const gantry_value& value,
+                        const gantry_env* env, InputCopies& copies) {
+  Input& input = inputs_[index];
+  const gantry_tensor& tensor = *gantry_value_tensor(&value);
+  if (input.own && input.own->device.accepts(tensor, in_place_alignment)) {
+    Status bound = assign(set_input_zero_copy_, input, value, env);
+    // An input that is also an output has one memory, that of the executor.
+    if (bound.ok() || bound.error().reason != "ZERO_COPY") {
+      input.is_bound = bound.ok();
+      return bound;
+    }
+  }
+  GANTRY_CHECK(copies.add(function, index, value));
+  if (!input.own) return assign(set_input_, input, value, env);
+  // set_input would allocate memory for an input that was bound once.
+  return tensor_copy(RuntimeAccess::state(runtime_).devices, tensor,
+                     *gantry_value_tensor(&input.own->tensor.value()), env);
+}
+
+void GraphInputs::release() {
+  for (Input& input : inputs_) {
+    if (!std::exchange(input.is_bound, false)) continue;
+    // A failure, out of memory, leaves memory bound that no run reads: each sets all inputs first.
+    static_cast<void>(assign(set_input_zero_copy_, input, input.own->tensor.value(), nullptr).ok());
+  }
+}
+
+}  // namespace gantry

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The type keys of a file that is being loaded, and the plugin that serves each.
+//
+//     entries by type key -> candidates by their manifests -> opened plugins, or one error for all
+//                                                             keys without a usable plugin
+#pragma once
+
+#include "core/engine/runtime/payload.hpp"
+#include "core/plugins/choice/explain.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+struct RuntimeState;
+
+// The common data of all entries of one type key.
+struct ServedKey {
+  // from the container; empty: unknown, after a payload of unknown length
+  std::string_view name;
+  // indices
+  std::vector<std::size_t> entries;
+  // NULL: host code, or no plugin serves it
+  std::shared_ptr<const ActivePlugin> server;
+  // why no plugin serves it, full text; empty: one does
+  std::string missing;
+  // created for the first payload
+  std::optional<PayloadLoader> loader;
+};
+
+// Returns the modules of the file that require a key, for messages.
+Requirement requirement_of(const ServedKey& key, std::string_view file_name);
+
+class ServedKeys {
+ public:
+  // artifact   [in]   its container is read; must outlive this object
+  explicit ServedKeys(const Artifact& artifact);
+
+  // Opens the plugin of every type key.
+  //
+  // allow_missing  [in]   sets `missing` of each key that no usable plugin serves, instead of
+  //                       failing
+  // returns        unavailable, reason NO_PLUGIN, listing all such keys; the error of a plugin that
+  //                cannot be created
+  Status find_servers(const RuntimeState& state, bool allow_missing);
+
+  std::span<const ServedKey> all() const { return keys_; }
+  ServedKey& of(std::size_t entry) { return keys_[key_of_[entry]]; }
+
+ private:
+  Status check_served(const RuntimeState& state, const std::vector<ServedKey*>& wanted) const;
+
+  std::string_view file_name_;
+  std::vector<ServedKey> keys_;
+  // index into keys_ for each entry
+  std::vector<std::uint32_t> key_of_;
+};
+
+}  // namespace gantry

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/runtime/vm_model.hpp"
+
+#include "core/engine/module/module.hpp"
+#include "core/engine/runtime/input_device.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/tensor.hpp"
+#include "core/formats/annotation.hpp"
+#include "core/formats/details.hpp"
+#include "core/formats/type_key.hpp"
+#include "core/formats/vm_details.hpp"
+
+#include <gantry/compact_tensor.hpp>
+#include <gantry/device_name.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/tensor_text.hpp>
+#include <gantry/utf8.hpp>
+#include <gantry/zero_copy.hpp>
+
+#include <map>
+#include <optional>
+
+namespace gantry {
+namespace {
+
+// The description of the executable in the file; empty if there is none.
+Detail described_executable(const Module& module, const PayloadLayouts& layouts) {
+  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(module.get())->artifact;
+  for (const Entry& entry : artifact.container.entries) {
+    if (is_virtual_machine(entry.type_key))
+      return describe_payload(entry, artifact.container.facts, layouts).root;
+  }
+  return {};
+}
+
+InputInfo input_of(std::string name, const Detail* annotations) {
+  InputInfo input{.name = std::move(name), .type = {}, .type_text = {}};
+  const Detail* const annotation = annotations != nullptr ? annotations->find(input.name) : nullptr;
+  if (annotation == nullptr) return input;
+  input.type_text = annotation->value;
+  if (auto tensor = tensor_annotation(annotation->value)) {
+    input.type = std::move(tensor->type);
+    input.type_text = std::move(tensor->text);
+  }
+  input.is_tensor = accepts_tensor(annotation->value);
+  input.is_tuple = is_tuple(annotation->value);
+  return input;
+}
+
+// The results of a function, those of tuples one by one; nullopt if the file does not state the type of
+// each.
+std::optional<std::vector<InputInfo>> results_of(const Detail* described) {
+  const Detail* const annotation = described != nullptr ? described->find("returns") : nullptr;
+  if (annotation == nullptr) return std::nullopt;
+  const std::vector<std::string_view> all = flat_annotations(annotation->value);
+  std::vector<InputInfo> results;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto tensor = tensor_annotation(all[i]);
+    if (!tensor) return std::nullopt;
+    results.push_back({.name = all.size() == 1 ? std::string("output") : concat("output", i),
+                       .type = std::move(tensor->type),
+                       .type_text = std::move(tensor->text)});
+  }
+  return results;
+}
+
+class VmFunction final : public FunctionState {
+ public:
+  // results  [in]   as results_of() returns them
+  VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
+             std::optional<std::vector<InputInfo>> results, Module machine, Function call,
+             InputDevice device)
+      : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
+        runtime_(std::move(runtime)),
+        call_(std::move(call)),
+        device_(device),
+        stated_results_(std::move(results)),
+        args_(inputs.size()) {}
+
+  std::string subject() const override { return concat("function ", quoted(name)); }
+
+  Status set_tensor(std::size_t index, const Tensor& tensor) override {
+    // Compiled code accepts no tensor that begins within its memory, such as a row.
+    GANTRY_TRY(args_[index], copied(*tensor.dlpack(), nullptr));
+    return {};
+  }
+
+  Status set_value(std::size_t index, const Any& value) override {
+    args_[index] = value;
+    return {};
+  }
+
+  Status run() override {
+    values_.clear();
+    for (std::size_t i = 0; i < args_.size(); ++i) {
+      if (!args_[i])
+        return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
+      values_.push_back(args_[i]->value());
+    }
+    return call_machine(nullptr);
+  }
+
+  Result<std::vector<NamedValue>> outputs() const override {
+    return named_items(result_, "output");
+  }
+
+  Status call(std::span<const gantry_value> values, const gantry_env* env,
+              InputCopies& copies) override {
+    values_.assign(values.begin(), values.end());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
+      if (tensor == nullptr) continue;
+      // A machine may keep tensors, which are objects then.
+      if (values[i].kind == GANTRY_TENSOR &&
+          device_.accepts(*tensor, in_place_alignment_since_v0_10))
+        continue;
+      GANTRY_CHECK(copies.add(*this, i, values[i]));
+      GANTRY_TRY(args_[i], copied(*tensor, env));
+      values_[i] = args_[i]->value();
+    }
+    return call_machine(env);
+  }
+  void forget() override {
+    values_.clear();
+    args_.assign(inputs.size(), std::nullopt);
+    result_ = Any();
+  }
+  bool reuses_outputs() const override { return false; }
+  Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
+    return stated_results_;
+  }
+
+ private:
+  Result<Any> copied(const gantry_tensor& tensor, const gantry_env* env) {
+    const DeviceSet& devices = RuntimeAccess::state(runtime_).devices;
+    GANTRY_TRY(Ref<TensorObject> copy,
+               tensor_new(devices, compact_tensor(tensor.dtype, shape_of(tensor), device_.id)));
+    GANTRY_CHECK(tensor_copy(devices, tensor, copy->tensor, env));
+    return Any::adopt(OwnedValue(std::move(copy)).take());
+  }
+  Status call_machine(const gantry_env* env) {
+    auto result = call_.call(values_, env);
+    if (!result.ok()) return std::move(result).failure().at("in ", subject());
+    result_ = std::move(*result);
+    return {};
+  }
+
+  Runtime runtime_;
+  Function call_;
+  // of the inputs: the first one of the machine
+  InputDevice device_;
+  std::optional<std::vector<InputInfo>> stated_results_;
+  // nullopt: not set
+  std::vector<std::optional<Any>> args_;
+  // of args_, for the call
+  std::vector<gantry_value> values_;
+  Any result_;
+};
+
+struct MachineFunctions {
+  std::vector<std::string> names;
+  // of the function of a name
+  Function arity, parameter_name;
+
+  Result<std::vector<std::string>> parameters(const std::string& function) const {
+    GANTRY_TRY(const Any answer, arity(function));
+    GANTRY_TRY(const std::int64_t count, answer.integer());
+    std::vector<std::string> parameters;
+    for (std::int64_t i = 0; i < count; ++i) {
+      // Executables need not have the names.
+      std::string& name = parameters.emplace_back(concat(i));
+      if (const auto named = parameter_name(function, i); named.ok()) {
+        GANTRY_TRY(name, named->text());
+      }
+    }
+    return parameters;
+  }
+
+  static Result<MachineFunctions> of(const Module& machine) {
+    MachineFunctions functions;
+    GANTRY_TRY(functions.arity, machine.function("get_function_arity"));
+    GANTRY_TRY(functions.parameter_name, machine.function("get_function_param_name"));
+    GANTRY_TRY(functions.names, machine.functions());
+    // The machine's own ones, such as get_function_arity, have no arity.
+    std::erase_if(functions.names,
+                  [&](const std::string& name) { return !functions.arity(name).ok(); });
+    return functions;
+  }
+};
+
+class VmModel final : public ModelState {
+ public:
+  VmModel(Runtime runtime, Module machine, MachineFunctions own, const Module& executable,
+          const PayloadLayouts& layouts, InputDevice device)
+      : ModelState(std::move(machine), own.names, "main"),
+        runtime_(std::move(runtime)),
+        functions_(std::move(own)),
+        executable_(executable),
+        layouts_(layouts),
+        device_(device) {}
+
+  Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
+    GANTRY_TRY(std::vector<std::string> names, functions_.parameters(name));
+    GANTRY_TRY(Function call, module.function(name));
+    const Detail* const described = description_of(name);
+    const Detail* const annotations =
+        described != nullptr ? described->find("annotations") : nullptr;
+    std::vector<InputInfo> inputs;
+    for (std::string& input : names) inputs.push_back(input_of(std::move(input), annotations));
+    return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), results_of(described),
+                                        module, std::move(call), device_);
+  }
+
+  std::string text_of(const std::string& name) const override {
+    std::string text = ModelState::text_of(name);
+    const auto names = functions_.parameters(name);
+    if (names.ok()) append_escaped(text, concat("(", join(*names), ")"));
+    return text;
+  }
+
+ private:
+  const Detail* description_of(std::string_view name) {
+    if (!described_) described_ = described_executable(executable_, layouts_);
+    const Detail* const all = described_->find("functions");
+    return all != nullptr ? all->find(name) : nullptr;
+  }
+
+  Runtime runtime_;
+  MachineFunctions functions_;
+  Module executable_;
+  const PayloadLayouts& layouts_;
+  // of the inputs: the first one of the machine
+  InputDevice device_;
+  // nullopt: not read yet
+  std::optional<Detail> described_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<ModelState>> vm_model(Runtime runtime, const Module& module,
+                                             const Function& load, const PayloadLayouts& layouts,
+                                             std::span<const std::string> devices,
+                                             const ModelOptions& options) {
+  if (options.capture)
+    return unsupported("the model is a virtual machine, only graphs can be recorded (capture)");
+  auto machine = made_for(runtime, load, devices);
+  if (!machine.ok()) return std::move(machine).failure().at("while making a virtual machine");
+  GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(*machine));
+  GANTRY_TRY(const gantry_device_id first, runtime.device(devices.front()));
+  GANTRY_TRY(const InputDevice device, InputDevice::find(runtime, first));
+  return std::make_shared<VmModel>(std::move(runtime), std::move(*machine), std::move(functions),
+                                   module, layouts, device);
+}
+
+}  // namespace gantry

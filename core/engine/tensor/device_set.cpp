@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/tensor/device_set.hpp"
+
+#include "core/base/process_end.hpp"
+#include "core/base/text.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
+#include <gantry/join.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+std::string names_of(const DeviceSet& devices) {
+  return join(devices.all(), ", ",
+              [](const auto& device) { return std::string_view(device->name); });
+}
+
+}  // namespace
+
+Result<DeviceName> parse_device_name(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  DeviceName name{text.substr(0, colon), 0};
+  if (name.kind.empty()) {
+    return invalid("device ", quoted(text), " has no kind, expected a form like \"cpu:0\"");
+  }
+  if (colon == std::string_view::npos) return name;
+  const std::string_view digits = text.substr(colon + 1);
+  const auto index = parse_number<std::int32_t>(digits);
+  if (!index || digits.front() == '-') {
+    return invalid("device ", quoted(text), ": index ", quoted(digits),
+                   " is not a number from 0 to 2147483647");
+  }
+  name.index = *index;
+  return name;
+}
+
+DeviceSet::DeviceSet() {
+  slots_[kCpu] =
+      std::make_shared<const Device>(Device{"cpu", kCpu, nullptr, cpu_device_table(), {}});
+  present_[kCpu].store(true, std::memory_order_release);
+}
+
+std::string described(const Device& device) {
+  return device.plugin.empty() ? concat("device ", device.name)
+                               : concat("device ", device.name, " (plugin ", device.plugin, ")");
+}
+
+bool may_call(const Device& device) { return device.type == kCpu || plugins_may_run(); }
+
+namespace {
+
+// Adds to the memory in use; on failure nothing is added.
+Status take_memory(const Device& device, std::uint64_t bytes) {
+  MemoryLimit* const limit = device.limit.get();
+  if (limit == nullptr) return {};
+  const std::int64_t wanted = static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
+  std::int64_t used = limit->used.load(std::memory_order_relaxed);
+  do {
+    if (wanted <= limit->bytes - used) continue;
+    return exhausted(described(device), ": alloc of ", ByteCount(bytes), " with ",
+                     ByteCount(static_cast<std::uint64_t>(used)), " in use, limit is ",
+                     ByteCount(static_cast<std::uint64_t>(limit->bytes)), " (", limit->source, ")")
+        .with_reason("MEMORY_LIMIT");
+  } while (!limit->used.compare_exchange_weak(used, used + wanted, std::memory_order_relaxed));
+  return {};
+}
+
+void return_memory(const Device& device, std::uint64_t bytes) {
+  if (device.limit)
+    device.limit->used.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+}
+
+Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  void* data = nullptr;
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->alloc(device.self, index, &what, &data, out);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
+  if (data == nullptr) {
+    return bug(described(device), ": alloc of ", ByteCount(what.size), " succeeds but returns NULL")
+        .with_reason("DEVICE_ALLOC");
+  }
+  const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
+  if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
+    device.table->free(device.self, index, data);
+    return bug(described(device), ": alloc of ", ByteCount(what.size),
+               " returns an address that is not a multiple of ", what.alignment)
+        .with_reason("DEVICE_ALLOC");
+  }
+  return data;
+}
+
+}  // namespace
+
+Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
+  GANTRY_CHECK(take_memory(device, what.size));
+  Result<void*> data = alloc_unlimited(device, index, what);
+  if (!data.ok()) return_memory(device, what.size);
+  return data;
+}
+
+void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes) {
+  if (may_call(device)) device.table->free(device.self, index, data);
+  return_memory(device, bytes);
+}
+
+void DeviceSet::limit_memory(const std::string& name, std::int64_t bytes, std::string source) {
+  auto limit = std::make_shared<MemoryLimit>();
+  limit->bytes = bytes;
+  limit->source = std::move(source);
+  limits_[name] = limit;
+  for (auto& slot : slots_) {
+    if (!slot || slot->name != name) continue;
+    Device limited = *slot;
+    limited.limit = limit;
+    slot = std::make_shared<const Device>(std::move(limited));
+  }
+}
+
+Result<std::int32_t> DeviceSet::reserve(std::string name, const gantry_device_table* table,
+                                        std::string plugin) {
+  const std::lock_guard lock(mutex_);
+  if (name.empty() || name.find(':') != std::string::npos) {
+    return invalid("device name ", quoted(name), " is empty or contains a colon");
+  }
+  for (const auto& slot : slots_) {
+    if (!slot || slot->name != name) continue;
+    return invalid(
+        "device ", name, ": the name is already used by ",
+        slot->plugin.empty() ? "the core" : concat("plugin ", slot->plugin),
+        "; remove one of the plugins or rename one of the devices",
+        name == "ext_dev" ? "; code compiled for ext_dev, 12, also works with another name" : "");
+  }
+  std::int32_t type = table->type;
+  if (type == kExtDev && name != "ext_dev") type = 0;
+  if (type < 0 || type >= kFirstAssignedType) {
+    return invalid("device ", name, ": number is ", type, ", expected a DLPack number (1 to ",
+                   kFirstAssignedType - 1, ") or 0");
+  }
+  if (const std::int32_t known = dlpack_number(name); known != 0 && type != known) {
+    return invalid("device ", name, ": number is ", type, ", DLPack's is ", known);
+  }
+  // slot 0 is always empty
+  if (const auto& slot = slots_[static_cast<std::size_t>(type)]) {
+    return invalid("device ", name, ": number ", type, " is already used by device ", slot->name);
+  }
+  if (type == 0) {
+    if (next_assigned_ == kDeviceTypeCount) {
+      return exhausted("device ", name, ": all numbers from ", kFirstAssignedType, " to ",
+                       kDeviceTypeCount - 1, " are in use");
+    }
+    type = next_assigned_++;
+  }
+  const auto limit = limits_.find(name);
+  slots_[static_cast<std::size_t>(type)] = std::make_shared<const Device>(
+      Device{std::move(name), type, nullptr, table, std::move(plugin),
+             limit == limits_.end() ? nullptr : limit->second});
+  return type;
+}
+
+void DeviceSet::serve(std::int32_t type, void* self) {
+  const std::lock_guard lock(mutex_);
+  const auto at = static_cast<std::size_t>(type);
+  Device served = *slots_[at];
+  served.self = self;
+  slots_[at] = std::make_shared<const Device>(std::move(served));
+  // after this store find() returns the slot
+  present_[at].store(true, std::memory_order_release);
+}
+
+void DeviceSet::withdraw(std::int32_t type) {
+  const std::lock_guard lock(mutex_);
+  slots_[static_cast<std::size_t>(type)] = nullptr;
+  if (type == next_assigned_ - 1 && type >= kFirstAssignedType) --next_assigned_;
+}
+
+void DeviceSet::retire(std::int32_t type) {
+  present_[static_cast<std::size_t>(type)].store(false, std::memory_order_release);
+}
+
+Result<std::int32_t> DeviceSet::add(std::string name, void* self,
+                                    const gantry_device_table* table) {
+  GANTRY_TRY(const std::int32_t type, reserve(std::move(name), table));
+  serve(type, self);
+  return type;
+}
+
+Result<std::int32_t> DeviceSet::number_of(std::string_view name) const {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& slot : slots_) {
+      if (slot && slot->name == name) return slot->type;
+    }
+  }
+  if (const std::int32_t known = dlpack_number(name); known != 0) return known;
+  return not_found("device ", quoted(name), " not found; devices: ", names_of(*this));
+}
+
+const std::shared_ptr<const Device>* DeviceSet::find(std::int32_t type) const {
+  if (type < 0 || type >= kDeviceTypeCount) return nullptr;
+  const auto slot = static_cast<std::size_t>(type);
+  return present_[slot].load(std::memory_order_acquire) ? &slots_[slot] : nullptr;
+}
+
+const std::shared_ptr<const Device>* DeviceSet::find(std::string_view name) const {
+  for (std::int32_t type = 0; type < kDeviceTypeCount; ++type) {
+    const auto* device = find(type);
+    if (device != nullptr && (*device)->name == name) return device;
+  }
+  return nullptr;
+}
+
+Result<std::shared_ptr<const Device>> DeviceSet::get(std::int32_t type) const {
+  if (const auto* device = find(type)) return *device;
+  const std::string_view known = dlpack_name(type);
+  return not_found("device number ", type, known.empty() ? "" : concat(" (", known, ")"),
+                   " not found; devices: ", names_of(*this));
+}
+
+Result<std::shared_ptr<const Device>> DeviceSet::lend(std::int32_t type) const {
+  GANTRY_TRY(std::shared_ptr<const Device> device, get(type));
+  const std::shared_ptr<const void> owner = owner_.lock();
+  if (owner == nullptr) return device;
+  return std::shared_ptr<const Device>(owner, device.get());
+}
+
+std::vector<std::shared_ptr<const Device>> DeviceSet::all() const {
+  std::vector<std::shared_ptr<const Device>> devices;
+  for (std::int32_t type = 0; type < kDeviceTypeCount; ++type) {
+    if (const auto* device = find(type)) devices.push_back(*device);
+  }
+  return devices;
+}
+
+}  // namespace gantry

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The devices of one runtime: their names, device types and function tables.
+//
+//     "cpu" <-> 1            always present, part of the core
+//     "opencl" <-> 4         DLPack's number, from the plugin's table
+//     "acme" <-> 64..127     no DLPack number, or ext_dev's: assigned in order of registration
+#pragma once
+
+#include <gantry/device.h>
+#include <gantry/device_name.hpp>
+#include <gantry/result.hpp>
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gantry {
+
+constexpr std::int32_t kCpu = 1;
+// DLPack's number for all devices that have none of their own
+constexpr std::int32_t kExtDev = 12;
+constexpr std::int32_t kFirstAssignedType = 64;
+constexpr std::int32_t kDeviceTypeCount = 128;
+
+// The memory that a runtime may allocate on the devices of one kind together.
+struct MemoryLimit {
+  std::int64_t bytes = 0;
+  // for messages: "devices.opencl.memory_limit_mib of /etc/gantry/runtime.yaml"
+  std::string source;
+  std::atomic<std::int64_t> used{0};
+};
+
+// One kind of device.
+struct Device {
+  std::string name;
+  std::int32_t type = 0;
+  void* self = nullptr;
+  // without empty slots: functions that a plugin does not have are stubs
+  const gantry_device_table* table = nullptr;
+  // plugin id; empty for devices of the core
+  std::string plugin;
+  // NULL: none
+  std::shared_ptr<MemoryLimit> limit = {};
+};
+
+// "device npu (plugin acme.npu)", for errors about its table.
+std::string described(const Device& device);
+
+// Allocates memory of a device. The result is not NULL and has the requested alignment, unless the
+// device uses opaque handles.
+//
+// returns  the table's own error, exhausted with reason MEMORY_LIMIT, or bug with reason
+//          DEVICE_ALLOC, naming the device and its plugin
+Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
+// Frees memory from device_alloc(). While the process ends, memory of plugins is not freed.
+//
+// bytes    [in]   as allocated
+void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes);
+// True if functions of the device's table may be called: always for the CPU, for plugins until the
+// process ends.
+bool may_call(const Device& device);
+
+// A device as users write it: "cpu", "opencl:1".
+struct DeviceName {
+  std::string_view kind;
+  std::int32_t index = 0;
+};
+// Parses a device name; the default index is 0.
+//
+// returns  invalid for an empty kind or an index that is not a number without a sign
+Result<DeviceName> parse_device_name(std::string_view text);
+
+class DeviceSet {
+ public:
+  // Contains the CPU.
+  DeviceSet();
+
+  // Limits the memory of the devices with that name, also of a device that is added later.
+  //
+  // bytes    [in]   > 0
+  // source   [in]   for messages
+  // thread   before the set is shared
+  void limit_memory(const std::string& name, std::int64_t bytes, std::string source);
+
+  // Reserves a name and a device type. A device is added in two steps, since a plugin requires its
+  // number while it is created: reserve() assigns the number, serve() publishes the device.
+  //
+  // The number is the type in the table. If that is 0, or ext_dev's 12 for a device with another
+  // name, it is the next free one of 64..127: several devices may claim 12, and artifacts that
+  // contain 12 are translated (core/engine/native/device_numbers.hpp). Names are unique, since users
+  // choose devices by name; this includes "ext_dev".
+  //
+  // returns  invalid if the name or number is in use, exhausted if no number is left
+  // thread   any
+  Result<std::int32_t> reserve(std::string name, const gantry_device_table* table,
+                               std::string plugin = {});
+  // Publishes a device. Precondition: `type` is reserved and not published.
+  void serve(std::int32_t type, void* self);
+  // Cancels a reservation; the table may be freed afterwards. Same precondition as serve().
+  void withdraw(std::int32_t type);
+  // The plugin of a published device is destroyed: find() does not return it any more.
+  void retire(std::int32_t type);
+  // reserve() and serve().
+  Result<std::int32_t> add(std::string name, void* self, const gantry_device_table* table);
+
+  // Returns the number of a device that is published or reserved, else DLPack's number for the
+  // name; not_found, listing the devices, if there is neither.
+  Result<std::int32_t> number_of(std::string_view name) const;
+
+  // Sets the owner that lend() keeps alive: the runtime that contains this set. The reference is
+  // weak to avoid a cycle.
+  //
+  // thread   before the set is shared
+  void keep(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
+  // Finds a published device.
+  //
+  // returns  nullptr if there is no such device
+  // thread   any; lock-free
+  // lifetime that of the set
+  const std::shared_ptr<const Device>* find(std::int32_t type) const;
+  const std::shared_ptr<const Device>* find(std::string_view name) const;
+
+  // Finds a published device by its type.
+  //
+  // returns  not_found, listing the devices
+  Result<std::shared_ptr<const Device>> get(std::int32_t type) const;
+  // The same for objects that may outlive the runtime's handle: the pointer keeps the owner of
+  // keep() alive.
+  Result<std::shared_ptr<const Device>> lend(std::int32_t type) const;
+
+  std::vector<std::shared_ptr<const Device>> all() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<std::shared_ptr<const Device>, kDeviceTypeCount> slots_;
+  std::array<std::atomic<bool>, kDeviceTypeCount> present_{};
+  std::int32_t next_assigned_ = kFirstAssignedType;
+  // by device name
+  std::map<std::string, std::shared_ptr<MemoryLimit>, std::less<>> limits_;
+  std::weak_ptr<const void> owner_;
+};
+
+}  // namespace gantry

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/engine/tensor/tensor.hpp"
+
+#include "core/base/process_end.hpp"
+#include "core/engine/tensor/cpu_device.hpp"
+#include "core/engine/tensor/stream_order.hpp"
+
+#include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
+#include <gantry/dtype_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace gantry {
+namespace {
+
+static_assert(offsetof(TensorObject, tensor) == sizeof(gantry_object));
+
+// Size of the host buffer for copies between two device types.
+constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
+
+// Frees the data before it releases the device, which is required for that, or the owner.
+void destroy_tensor(void* self, std::int32_t flags) {
+  auto* const object = static_cast<TensorObject*>(self);
+  if ((flags & GANTRY_DELETE_CONTENT) != 0) {
+    const NoCancellation guard;
+    if (const Device* const device = object->device.get()) {
+      device_free(*device, object->tensor.device.index, object->tensor.data, object->bytes);
+    }
+    object->~TensorObject();
+  }
+  if ((flags & GANTRY_DELETE_MEMORY) != 0) std::free(self);
+}
+void delete_tensor(void* self, std::int32_t flags) { delete_nested(self, flags, destroy_tensor); }
+
+// Allocates the object followed by copies of shape and strides, in one block. Does not set `bytes`.
+//
+// what     [in]   checked by data_bytes()
+Result<Ref<TensorObject>> new_tensor_block(const gantry_tensor& what) {
+  const auto rank = static_cast<std::size_t>(what.ndim);
+  // does not overflow: rank < 2^31
+  const std::size_t words = what.strides != nullptr ? 2 * rank : rank;
+  void* const block = std::malloc(sizeof(TensorObject) + words * sizeof(std::int64_t));
+  if (block == nullptr) return exhausted("tensor: no memory for ", words, " extents and strides");
+  auto* const object = new (block) TensorObject{};
+  auto* const extents = reinterpret_cast<std::int64_t*>(object + 1);
+  object->header = fresh_header(GANTRY_TENSOR, delete_tensor);
+  object->tensor = what;
+  object->tensor.shape = std::copy_n(what.shape, rank, extents) - rank;
+  if (what.strides != nullptr) {
+    object->tensor.strides = std::copy_n(what.strides, rank, extents + rank) - rank;
+  }
+  return Ref<TensorObject>::adopt(object);
+}
+
+gantry_location location_of(const gantry_tensor& tensor) {
+  return {tensor.data, tensor.byte_offset, tensor.device};
+}
+
+// The stream for a device: the one in `env` if it belongs to this device, else NULL, the default
+// one.
+void* stream_for(gantry_device_id device, const gantry_env* env) {
+  const bool named =
+      env != nullptr && env->device.type == device.type && env->device.index == device.index;
+  return named ? env->stream : nullptr;
+}
+
+// Calls copy of a device table, on the stream of device `at`.
+Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
+                  const gantry_env* env) {
+  if (!may_call(device)) return process_end_error(concat("copy of ", described(device)));
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->copy(device.self, at.index, &what, stream_for(at, env), out);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("copy of ", described(device)));
+  return {};
+}
+
+// Copies through host memory, between devices of different types or of one type whose table does
+// not copy between its devices.
+Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
+                   const gantry_env* env) {
+  const std::uint64_t max = std::min(whole.size, kStagingBytes);
+  const std::unique_ptr<char[]> staging(new (std::nothrow) char[max]);
+  if (staging == nullptr)
+    return exhausted("tensor copy: no memory for ", ByteCount(max), " of staging");
+  const gantry_location host{staging.get(), 0, {kCpu, 0}};
+  for (std::uint64_t done = 0; done < whole.size; done += max) {
+    gantry_copy down = whole;
+    down.flags = GANTRY_COPY_BLOCKING;
+    down.size = std::min(max, whole.size - done);
+    down.from.byte_offset += done;
+    gantry_copy up = down;
+    up.to.byte_offset += done;
+    down.to = host;
+    up.from = host;
+    GANTRY_CHECK(table_copy(source, whole.from.device, down, env));
+    GANTRY_CHECK(table_copy(target, whole.to.device, up, env));
+  }
+  return {};
+}
+
+// Copies between devices of one table. Between two devices, the copy is on the stream of the
+// source, after work that is already on the stream of the target and before later work on it.
+Status copy_within(const Device& device, const gantry_copy& what, const gantry_env* env) {
+  const gantry_device_id from = what.from.device, to = what.to.device;
+  if (from.index == to.index) return table_copy(device, from, what, env);
+  const DeviceStream source{from.index, stream_for(from, env)},
+      target{to.index, stream_for(to, env)};
+  GANTRY_CHECK(order_streams(device, target, source));
+  Status copied = table_copy(device, from, what, env);
+  if (copied.ok()) return order_streams(device, source, target);
+  if (copied.error().code != Code::unsupported) return copied;
+  return copy_staged(device, device, what, env);
+}
+
+}  // namespace
+
+Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
+  if (tensor.ndim < 0) return invalid("tensor rank is ", tensor.ndim, ", minimum is 0");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    return invalid("tensor of rank ", tensor.ndim, " has no shape");
+  }
+  if (tensor.dtype.bits == 0 || tensor.dtype.lanes == 0) {
+    return invalid("tensor has elements of ", std::uint32_t{tensor.dtype.bits}, " bits and ",
+                   std::uint32_t{tensor.dtype.lanes}, " lanes, the minimum of each is 1");
+  }
+  Result<std::uint64_t> bytes = tensor_bytes(shape_of(tensor), tensor.dtype);
+  // invalid and not malformed: the shape is from the caller and not from a file
+  if (!bytes.ok()) return invalid("tensor ", bytes.error().message);
+  return bytes;
+}
+
+std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
+  std::string text = tensor_text(tensor) + " on ";
+  if (const auto* device = devices.find(tensor.device.type)) {
+    text.append((*device)->name);
+  } else if (const auto known = dlpack_name(tensor.device.type); !known.empty()) {
+    text.append(known);
+  } else {
+    text.append(concat("device ", tensor.device.type));
+  }
+  return text.append(concat(":", tensor.device.index));
+}
+
+Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tensor& like,
+                                     std::string_view scope) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(like));
+  GANTRY_TRY(std::shared_ptr<const Device> device, devices.lend(like.device.type));
+  gantry_tensor compact = like;
+  compact.strides = nullptr;
+  compact.byte_offset = 0;
+  GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(compact));
+
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.ndim = like.ndim;
+  what.size = bytes;
+  what.alignment = kTensorAlignment;
+  what.shape = like.shape;
+  what.dtype = like.dtype;
+  what.scope = {scope.data(), scope.size()};
+  auto data = device_alloc(*device, like.device.index, what);
+  if (!data.ok()) {
+    return std::move(data).failure().at("while making tensor ", describe(compact, devices));
+  }
+  object->tensor.data = *data;
+  // from here on destroy_tensor() frees the data
+  object->device = std::move(device);
+  object->bytes = bytes;
+  return object;
+}
+
+Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  if (bytes != 0 && what.data == nullptr) {
+    return invalid("tensor view of ", ByteCount(bytes), " is at address 0");
+  }
+  GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(what));
+  object->owner = ObjectPtr::share(owner);
+  object->bytes = bytes;
+  return object;
+}
+
+Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
+                   const gantry_env* env) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(from));
+  GANTRY_TRY(const std::uint64_t room, data_bytes(to));
+  if (!same_dtype(from.dtype, to.dtype) || bytes != room) {
+    return invalid("tensor copy: source is ", describe(from, devices), ", target is ",
+                   describe(to, devices), ", expected the same type and number of elements");
+  }
+  for (const bool source : {true, false}) {
+    const gantry_tensor& side = source ? from : to;
+    if (!is_compact(side)) {
+      return invalid("tensor copy: ", source ? "source " : "target ", describe(side, devices),
+                     " is not compact");
+    }
+    if (side.data == nullptr && bytes != 0) {
+      return invalid("tensor copy: ", source ? "source " : "target ", describe(side, devices),
+                     " is at address 0");
+    }
+  }
+  GANTRY_TRY(const std::shared_ptr<const Device> source, devices.get(from.device.type));
+  GANTRY_TRY(const std::shared_ptr<const Device> target, devices.get(to.device.type));
+  if (bytes == 0) return {};
+
+  gantry_copy what{};
+  what.struct_size = sizeof what;
+  what.from = location_of(from);
+  what.to = location_of(to);
+  what.size = bytes;
+  const bool from_host = from.device.type == kCpu;
+  if (from_host || to.device.type == kCpu) what.flags = GANTRY_COPY_BLOCKING;
+  if (source == target) return copy_within(*source, what, env);
+  if (to.device.type == kCpu) return table_copy(*source, from.device, what, env);
+  if (from_host) return table_copy(*target, to.device, what, env);
+  return copy_staged(*source, *target, what, env);
+}
+
+}  // namespace gantry

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names of functions in compiled host code, and their symbols.
+//
+//     dialect       function   symbol
+//     packed        add        add
+//     ffi, v0.21    add        add
+//     ffi           add        __tvm_ffi_add
+#pragma once
+
+#include "core/formats/exporter_facts.hpp"
+
+#include <string_view>
+
+namespace gantry {
+
+// Precedes the name in the symbol of a function.
+std::string_view function_symbol_prefix(const ExporterFacts& facts);
+
+// True for helpers that LLVM and the linker add to every file.
+bool is_compiler_helper(std::string_view symbol);
+
+// Returns the name under which a function can be called; empty for symbols that are reserved for
+// compilers, and for functions that describe another function.
+//
+// source   apache/tvm-ffi, for `_metadata_` and `_doc_`
+std::string_view function_of_symbol(std::string_view symbol, const ExporterFacts& facts);
+
+}  // namespace gantry

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/vm_details.hpp"
+
+#include "core/formats/dtype_codes.hpp"
+#include "core/formats/relax_code.hpp"
+#include "core/formats/relay_code.hpp"
+#include "core/formats/type_key.hpp"
+#include "core/formats/vm_constants.hpp"
+
+#include <gantry/dtype_text.hpp>
+#include <gantry/quoted.hpp>
+#include <gantry/utf8.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <charconv>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+using Numbering = ExporterFacts::Numbering;
+
+// A layout of fields in the grammar of payload_layout.hpp.
+PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
+  const std::vector<std::string> fields(words);
+  Result<PayloadLayout> layout = parse_payload_layout(fields);
+  assert(layout.ok() && "a layout in this file does not parse");
+  return std::move(layout).value();
+}
+
+Status walk_words(ByteReader& in, std::initializer_list<std::string> words, DetailSink& sink) {
+  return walk_payload(in, layout_of_words(words), false, &sink);
+}
+
+void add_extents(Detail& to, std::span<const std::int64_t> shape, DetailSink& sink) {
+  for (const std::int64_t extent : shape) sink.add_number(to, {}, extent);
+}
+
+// Describes one constant in `out`.
+struct ConstantDescription {
+  DetailSink& sink;
+  Detail& out;
+
+  std::string type(gantry_dtype dtype) const {
+    return dtype_text(dlpack_dtype(dtype, sink.has_private_float_codes));
+  }
+  void operator()(const ArrayRecord& array) const {
+    Detail shape{Detail::Kind::list, "shape", {}, {}};
+    add_extents(shape, array.shape, sink);
+    out.children.push_back({Detail::Kind::text, "dtype", type(array.dtype), {}});
+    out.children.push_back(std::move(shape));
+    out.children.push_back({Detail::Kind::size, "size", concat(array.data.size()), {}});
+  }
+  void operator()(gantry_dtype dtype) const { set_text(&out, type(dtype)); }
+  void operator()(const std::vector<std::int64_t>& shape) const {
+    out.kind = Detail::Kind::list;
+    add_extents(out, shape, sink);
+  }
+  void operator()(std::string_view text) const { set_text(&out, text); }
+  void operator()(std::int64_t integer) const {
+    out.kind = Detail::Kind::number;
+    out.value = concat(integer);
+  }
+  // The bits, which are exact.
+  void operator()(double number) const {
+    out.kind = Detail::Kind::number;
+    out.value = concat(std::bit_cast<std::uint64_t>(number));
+  }
+};
+
+// Adds the list `constants`.
+void add_constants(const VmConstants& constants, DetailSink& sink) {
+  Detail list{Detail::Kind::list, "constants", {}, {}};
+  for (const VmConstant& constant : constants.values) {
+    Detail* const out = sink.add(list);
+    if (out == nullptr) break;
+    std::visit(ConstantDescription{sink, *out}, constant);
+  }
+  sink.root.children.push_back(std::move(list));
+}
+
+// Reads a u64 count, then for each function vec<str>{name, register count, instruction count},
+// parameters, their devices, and code.
+Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(3 * 8, "functions"));
+  Detail functions{Detail::Kind::list, "functions", {}, {}};
+  const PayloadLayout layout = layout_of_words({"header:vec<str>", "params:vec<str>", "vec<i64>"});
+  const auto add_all = [&]() -> Status {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
+      const std::uint64_t at = in.offset();
+      GANTRY_CHECK(walk_payload(in, layout, false, &one));
+      sink.items = one.items;
+      sink.cut |= one.cut;
+      // further functions would not be added
+      if (sink.cut) return {};
+      std::vector<Detail>& header = one.root.children[0].children;
+      std::uint64_t instructions = 0;
+      if (header.size() >= 3) {
+        const std::string& text = header[2].value;
+        std::from_chars(text.data(), text.data() + text.size(), instructions);
+      }
+      if (header.size() < 3 || instructions > in.left() / 8) {
+        return malformed(at, "function ", i, " has no valid instruction count");
+      }
+      for (std::uint64_t step = 0; step < instructions; ++step) {
+        GANTRY_TRY(const std::uint64_t words, in.read_count(8, "instruction"));
+        GANTRY_CHECK(in.skip(words * 8, "instruction"));
+      }
+      Detail function{Detail::Kind::record, header[0].value, {}, {}};
+      function.children.push_back(std::move(one.root.children[1]));
+      function.children.push_back({Detail::Kind::number, "registers", header[1].value, {}});
+      function.children.push_back({Detail::Kind::number, "instructions", concat(instructions), {}});
+      functions.children.push_back(std::move(function));
+    }
+    return {};
+  };
+  Status walked = add_all();
+  sink.root.children.push_back(std::move(functions));
+  return walked;
+}
+
+// The Relay virtual machine, v0.8 to v0.19. Its code contains the release.
+//
+// whole    the code, whose form decides; that of the release for code that cannot be read
+Status describe_relay(const BytesAt& whole, ByteReader& in, DetailSink& sink) {
+  GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
+  const Detail* const version = sink.root.find("version");
+  const int minor = version != nullptr ? relay_minor_version(version->value) : 0;
+  if (minor < min_relay_minor_version || minor > max_relay_minor_version) {
+    return unsupported("virtual machine code is of TVM ",
+                       quoted(version != nullptr ? version->value : std::string_view()),
+                       ", expected TVM 0.8 to 0.19");
+  }
+  const auto read = read_relay_code(whole);
+  const RelayForm& form = read.ok() ? *read->form : relay_form_of(minor);
+  if (form.devices == RelayForm::Devices::scoped) {
+    GANTRY_CHECK(walk_words(in, {"devices:vec<{device:dev,scope:str}>", "host_device:i32"}, sink));
+  } else if (form.devices == RelayForm::Devices::plain) {
+    GANTRY_CHECK(walk_words(in, {"devices:vec<dev>", "host_device:i32"}, sink));
+  }
+  GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
+  if (form.has_tags) {
+    VmConstants constants;
+    const Status walked = read_vm_constants(in, relay_constant_form(true), constants);
+    add_constants(constants, sink);
+    GANTRY_CHECK(walked);
+  } else {
+    GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
+  }
+  GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>"}, sink));
+  if (form.has_attributes) GANTRY_CHECK(walk_words(in, {"map<u64,map<str,str>>"}, sink));
+  return walk_relay_functions(in, sink);
+}
+
+// The type of a parameter or a result, from a constant that checks of the code refer to:
+//
+//     ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((1, 64), dtype="float32"))
+//     ErrorContext(fn=main, loc=return, annotation=R.Tensor((1, 10), dtype="float32"))
+struct Annotation {
+  std::string_view function;
+  // empty: the result
+  std::string_view param;
+  std::string_view type;
+};
+
+// Removes `prefix` and the text up to `end` from the front of a text. Returns what is between them.
+std::optional<std::string_view> take_field(std::string_view& from, std::string_view prefix,
+                                           std::string_view end) {
+  if (!from.starts_with(prefix)) return std::nullopt;
+  const std::size_t at = from.find(end, prefix.size());
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view field = from.substr(prefix.size(), at - prefix.size());
+  from.remove_prefix(at + end.size());
+  return field;
+}
+
+std::optional<Annotation> annotation_in(std::string_view text) {
+  const auto function = take_field(text, "ErrorContext(fn=", ", loc=");
+  const auto place = function ? take_field(text, "", ", ") : std::nullopt;
+  if (!place) return std::nullopt;
+  std::string_view param;
+  if (*place != "return") {
+    const auto named = take_field(text, "param=", ", ");
+    if (!named) return std::nullopt;
+    param = *named;
+  }
+  constexpr std::string_view prefix = "annotation=";
+  const std::size_t end = text.rfind(')');
+  if (!text.starts_with(prefix) || end == std::string_view::npos) return std::nullopt;
+  return Annotation{*function, param, text.substr(prefix.size(), end - prefix.size())};
+}
+
+// Annotations of parameters that are tuples of all weights are long.
+constexpr std::size_t max_annotation_characters = 240;
+
+// Adds a record `annotations` of the parameters and a text `returns` to functions.
+//
+// costs    O(constants log functions)
+void add_annotations(const VmConstants& constants, DetailSink& sink) {
+  struct Target {
+    Detail* function;
+    // index in its children; 0: not added, because a function has other fields before
+    std::size_t annotations = 0;
+  };
+  std::map<std::string, Target, std::less<>> functions;
+  for (Detail& child : sink.root.children) {
+    if (child.name != "functions") continue;
+    for (Detail& function : child.children) functions.emplace(function.name, Target{&function});
+  }
+  for (const VmConstant& constant : constants.values) {
+    const auto* const text = std::get_if<std::string_view>(&constant);
+    if (text == nullptr) continue;
+    const std::optional<Annotation> annotation = annotation_in(*text);
+    const auto found = annotation ? functions.find(annotation->function) : functions.end();
+    if (found == functions.end()) continue;
+    Target& target = found->second;
+    const bool is_param = !annotation->param.empty();
+    if (is_param && target.annotations == 0) {
+      Detail* const list = sink.add(*target.function);
+      if (list == nullptr) return;
+      list->name = "annotations";
+      target.annotations = target.function->children.size() - 1;
+    }
+    Detail* const made =
+        sink.add(is_param ? target.function->children[target.annotations] : *target.function);
+    if (made == nullptr) return;
+    made->name = is_param ? annotation->param : "returns";
+    made->kind = Detail::Kind::text;
+    const std::string_view shown = first_characters(annotation->type, max_annotation_characters);
+    made->value = concat(shown, shown.size() == annotation->type.size() ? "" : "...");
+  }
+}
+
+// Adds the list `functions`.
+void add_functions(const RelaxCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "functions");
+  if (list == nullptr) return;
+  for (const RelaxFunction& function : code.functions) {
+    Detail* const out = sink.add(*list);
+    if (out == nullptr) return;
+    sink.add_number(*out, "kind", static_cast<int>(function.kind));
+    sink.add_text(*out, "name", function.name);
+    sink.add_number(*out, "start", function.begin);
+    sink.add_number(*out, "end", function.end);
+    sink.add_number(*out, "arguments", function.parameter_count);
+    sink.add_number(*out, "registers", function.register_count);
+    Detail* const params = sink.add_list(*out, "params");
+    for (const std::string_view name : function.parameter_names) {
+      if (params == nullptr || sink.cut) break;
+      sink.add_text(*params, {}, name);
+    }
+    take_name(*out);
+  }
+}
+
+// Adds the list `scopes`.
+void add_scopes(const RelaxCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "scopes");
+  if (list == nullptr) return;
+  for (const RelaxMemoryScope& scope : code.scopes) {
+    Detail* const out = sink.add(*list);
+    if (out == nullptr) return;
+    sink.add_number(*out, "constant", scope.constant);
+    sink.add_text(*out, "scope", scope.scope);
+  }
+}
+
+// The Relax virtual machine. Describes malformed code up to its first wrong field.
+Status describe_relax(const BytesAt& whole, Numbering numbering, DetailSink& sink,
+                      RelaxCode& code) {
+  Status read = read_relax_code(whole, numbering, code);
+  // Neither a magic nor a version.
+  if (code.version.data() == nullptr) return read;
+  sink.add_text(sink.root, "version", code.version);
+  add_functions(code, sink);
+  // The functions are not complete.
+  if (code.functions_end == 0) return read;
+  if (code.has_scopes) add_scopes(code, sink);
+  add_constants(code.constants, sink);
+  add_annotations(code.constants, sink);
+  return read;
+}
+
+bool may_be_filler_detail(const Detail& constant) {
+  const Detail* const dtype = constant.find("dtype");
+  const Detail* const shape = constant.find("shape");
+  return dtype != nullptr && shape != nullptr && dtype->value == "uint8" &&
+         shape->children.size() == 1;
+}
+
+// Adds the list `fillers`: the indices of constants that only align others.
+void add_fillers(const std::vector<bool>& is_filler, DetailSink& sink) {
+  if (std::ranges::find(is_filler, true) == is_filler.end()) return;
+  Detail fillers{Detail::Kind::list, "fillers", {}, {}};
+  for (std::size_t i = 0; i < is_filler.size(); ++i) {
+    if (is_filler[i]) sink.add_number(fillers, {}, i);
+    if (sink.cut) break;
+  }
+  sink.root.children.push_back(std::move(fillers));
+}
+
+// True if fillers are to be searched, which costs as much as reading the code of Relay again.
+bool may_have_fillers(const DetailSink& sink) {
+  const Detail* const constants = sink.root.find("constants");
+  return !sink.cut && constants != nullptr &&
+         std::ranges::any_of(constants->children, may_be_filler_detail);
+}
+
+}  // namespace
+
+Status describe_virtual_machine(std::string_view type_key, ByteReader code,
+                                ExporterFacts::Numbering numbering, DetailSink& sink) {
+  const BytesAt whole{code.rest(), code.offset()};
+  if (type_key != relay_executable_key) {
+    RelaxCode read;
+    GANTRY_CHECK(describe_relax(whole, numbering, sink, read));
+    if (!may_have_fillers(sink)) return {};
+    const auto uses = find_constant_uses(read);
+    if (uses.ok()) add_fillers(find_fillers(read.constants, uses->is_used), sink);
+    return {};
+  }
+  GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
+  if (magic != vm_magic_first && magic != vm_magic_second) {
+    return malformed(whole.at, "virtual machine code begins with ", Hex{magic}, ", expected ",
+                     Hex{vm_magic_first});
+  }
+  GANTRY_CHECK(describe_relay(whole, code, sink));
+  if (!code.at_end() && !sink.cut) {
+    return malformed(code.offset(), "virtual machine code has ", code.left(),
+                     " bytes after its last field");
+  }
+  if (!may_have_fillers(sink)) return {};
+  const auto read = read_relay_code(whole);
+  if (read.ok()) add_fillers(find_fillers(read->constants, read->is_constant_used), sink);
+  return {};
+}
+
+}  // namespace gantry

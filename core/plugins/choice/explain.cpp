@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugins/choice/explain.hpp"
+
+#include "core/base/text.hpp"
+#include "core/formats/type_key.hpp"
+#include "core/plugins/choice/compatible.hpp"
+#include "core/plugins/choice/replaced_manifests.hpp"
+#include "core/plugins/manifest/host_traits.hpp"
+
+#include <gantry/join.hpp>
+
+#include <unistd.h>
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace gantry {
+namespace {
+
+bool offers(const Manifest& manifest, const Requirement& requirement) {
+  if (!requirement.device) return manifest.key_for(requirement.what) != nullptr;
+  return std::any_of(manifest.devices.begin(), manifest.devices.end(),
+                     [&](const ManifestDevice& device) { return device.name == requirement.what; });
+}
+
+Verdict verdict_of(const Reason& why) {
+  using namespace reason;
+  if (why == masked || why == filtered || why == disabled) return Verdict::skipped;
+  if (why == replaced_by || why == shadowed_by || why == duplicate_of) return Verdict::shadowed;
+  return Verdict::refused;
+}
+
+// The reason of a candidate is not repeated, because it is always shown beside the advice.
+std::string advice_for_override(const ExplainedRequirement& entry,
+                                const std::vector<Candidate>& candidates) {
+  const std::string is_override = concat("its override is plugin ", entry.override_id);
+  std::string_view advice = ": install that plugin";
+  for (const Candidate& candidate : candidates) {
+    if (candidate.manifest && candidate.manifest->id == entry.override_id) {
+      advice = ", which does not offer it: install a version that does";
+    }
+  }
+  // in order of precedence
+  for (const ExplainedCandidate& one : entry.candidates) {
+    if (one.id != entry.override_id) continue;
+    if (one.verdict == Verdict::refused) {
+      advice = ", which cannot be used: repair that plugin";
+      break;
+    }
+    if (one.verdict == Verdict::skipped) {
+      advice = ", which is disabled: enable that plugin";
+      break;
+    }
+  }
+  return concat(is_override, advice, ", or change plugins.overrides");
+}
+
+std::string advice_for(const Requirement& requirement, const ExplainedRequirement& entry,
+                       const std::vector<Candidate>& candidates) {
+  if (!entry.override_id.empty()) return advice_for_override(entry, candidates);
+  // The reason of a candidate that cannot serve it is the advice.
+  const auto refused = [](const ExplainedCandidate& one) {
+    return one.verdict == Verdict::refused;
+  };
+  if (std::any_of(entry.candidates.begin(), entry.candidates.end(), refused)) return "";
+  if (!entry.candidates.empty()) {
+    const ExplainedCandidate& first = entry.candidates.front();
+    return concat(
+        "plugin ", first.title, " is installed: ",
+        first.verdict == Verdict::shadowed ? "remove the manifest that shadows it" : "enable it");
+  }
+  if (!entry.replaced.empty()) return "";
+  if (requirement.device) return "install a plugin for the device";
+  const TypeKey* const known = find_type_key(requirement.what);
+  for (const std::string& near : entry.near) {
+    if (known != nullptr && known->renamed == near) {
+      return concat("the artifact was built by an older compiler, newer ones use the key \"", near,
+                    "\"");
+    }
+  }
+  if (entry.is_vendors) return vendor_advice(*known);
+  if (known == nullptr || known->what.empty())
+    return "no known plugin serves it: obtain one from the producer of the artifact";
+  if (known->plugin.empty())
+    return concat("no plugin of this version serves it (", known->what, ")");
+  return concat("install plugin ", known->plugin, " (", known->what, ")");
+}
+
+// A plugin in use serves its keys from memory, whatever happens to its file.
+void add_stale_file(const PluginSet& plugins, const Candidate& candidate, ExplainedCandidate& one) {
+  const OpenedPlugins* const opened = plugins.options().opened;
+  if (opened == nullptr || candidate.state != CandidateState::active) return;
+  const Status same = opened->check_opened(*candidate.manifest);
+  if (same.ok()) return;
+  one.reason = reason_of(same.error());
+  one.text = same.error().message;
+}
+
+// Lists the chosen candidate first, then the next ones, then the others in order of precedence.
+ExplainedRequirement explain_requirement(const PluginSet& plugins,
+                                         const std::vector<Candidate>& candidates,
+                                         const std::vector<std::string>& served,
+                                         const Requirement& requirement,
+                                         ReplacedManifests& replaced) {
+  ExplainedRequirement out;
+  out.requirement = requirement;
+  out.override_id = plugins.override_of(requirement.what);
+  const std::vector<Choice> choices = requirement.device
+                                          ? plugins.choices_for_device(requirement.what)
+                                          : plugins.choices_for_key(requirement.what);
+  std::set<std::size_t> listed;
+  for (const Choice& choice : choices) {
+    // added after `candidates` was created
+    if (choice.candidate >= candidates.size()) continue;
+    const Candidate& candidate = candidates[choice.candidate];
+    ExplainedCandidate one = explain_candidate(candidate, choice.candidate);
+    if (!candidate.stopped()) {
+      one.verdict = out.served ? Verdict::next : Verdict::chosen;
+      out.served = true;
+      add_stale_file(plugins, candidate, one);
+    }
+    listed.insert(choice.candidate);
+    out.candidates.push_back(std::move(one));
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Candidate& candidate = candidates[i];
+    if (listed.contains(i) || !candidate.manifest || !offers(*candidate.manifest, requirement))
+      continue;
+    ExplainedCandidate one = explain_candidate(candidate, i);
+    if (!candidate.stopped()) {
+      one.reason = reason::not_chosen;
+      one.text = Message("the override is another plugin: ", out.override_id);
+      one.verdict = Verdict::skipped;
+    }
+    out.candidates.push_back(std::move(one));
+  }
+  out.tie = plugins.tie_for(choices);
+  if (out.served) return out;
+  if (!requirement.device) out.near = near_keys(requirement.what, served);
+  for (const Manifest& manifest : replaced.all()) {
+    if (offers(manifest, requirement))
+      out.replaced.push_back(concat(manifest.title(), " of ", manifest.file));
+  }
+  const TypeKey* const known = find_type_key(requirement.what);
+  out.is_vendors = !requirement.device && out.candidates.empty() && out.override_id.empty() &&
+                   out.replaced.empty() && known != nullptr && !known->vendor.empty() &&
+                   known->plugin.empty();
+  out.advice = advice_for(requirement, out, candidates);
+  return out;
+}
+
+std::string core_line(const gantry_host_info& core) {
+  const HostTraits host = host_traits();
+  return concat("core ", core.core_version ? core.core_version : "?", "  abi ", describe(core.abi),
+                "  schema ", kSchemaMajor, ".", kSchemaMinor, "  ", host.libc_name, " ",
+                host.libc_version, "  ", host.isa.empty() ? host.arch : host.isa.back(), "  uid ",
+                static_cast<std::uint32_t>(geteuid()));
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  constexpr std::string_view names[] = {"chosen", "next", "refused", "shadowed", "skipped"};
+  return names[static_cast<std::size_t>(verdict)];
+}
+
+bool Explanation::all_served() const {
+  return std::all_of(requirements.begin(), requirements.end(),
+                     [](const ExplainedRequirement& entry) {
+                       return entry.served || entry.requirement.required_by.empty();
+                     });
+}
+
+ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t index) {
+  ExplainedCandidate out;
+  out.index = index;
+  out.file = candidate.file;
+  out.tier = candidate.tier;
+  out.state = candidate.state;
+  out.probe = candidate.probe;
+  out.reason = candidate.reason;
+  out.text = candidate.text;
+  out.title = candidate.title();
+  out.verdict = verdict_of(candidate.reason);
+  if (candidate.manifest) {
+    out.id = candidate.manifest->id;
+    out.version = candidate.manifest->version.text;
+    out.support = candidate.manifest->support;
+    out.priority = candidate.manifest->priority;
+  }
+  return out;
+}
+
+Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& requirements) {
+  Explanation out;
+  out.core = core_line(plugins.options().core);
+  out.locations = plugins.found().locations;
+  out.served_keys = plugins.served_keys();
+  out.warnings = plugins.warnings();
+  const std::vector<Candidate> candidates = plugins.candidates();
+  ReplacedManifests replaced(out.locations);
+  for (const Requirement& requirement : requirements)
+    out.requirements.push_back(
+        explain_requirement(plugins, candidates, out.served_keys, requirement, replaced));
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].manifest) out.unreadable.push_back(explain_candidate(candidates[i], i));
+  }
+  return out;
+}
+
+std::vector<Requirement> all_requirements(const PluginSet& plugins,
+                                          std::vector<Requirement> wanted) {
+  std::map<std::pair<bool, std::string>, Requirement> all;
+  const auto add = [&](const std::string& what, bool device) {
+    all.emplace(std::pair(device, what), Requirement{what, device, {}});
+  };
+  for (const Candidate& candidate : plugins.candidates()) {
+    if (!candidate.manifest) continue;
+    for (const ManifestKey& key : candidate.manifest->keys) {
+      add(key.key, false);
+      for (const std::string& alias : key.aliases) add(alias, false);
+    }
+    for (const ManifestDevice& device : candidate.manifest->devices) add(device.name, true);
+  }
+  for (Requirement& requirement : wanted) {
+    Requirement& entry = all.emplace(std::pair(requirement.device, requirement.what),
+                                     Requirement{requirement.what, requirement.device, {}})
+                             .first->second;
+    entry.required_by.insert(entry.required_by.end(), requirement.required_by.begin(),
+                             requirement.required_by.end());
+  }
+  std::vector<Requirement> out;
+  for (auto& [what, requirement] : all) out.push_back(std::move(requirement));
+  return out;
+}
+
+}  // namespace gantry

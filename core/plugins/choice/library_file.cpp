@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugins/choice/library_file.hpp"
+
+#include "core/plugins/manifest/reason.hpp"
+
+#include <gantry/byte_count.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace gantry {
+namespace {
+
+// Smaller than any library that a linker writes with pages of 4 KiB; larger than any plugin.
+constexpr std::uint64_t kMinLibraryBytes = 4096, kMaxLibraryBytes = std::uint64_t{1} << 32;
+
+// Replaces the reason of an error of core/formats/elf or MappedFile by that of a candidate.
+Error library_error(Error error, const Manifest& manifest) {
+  constexpr std::pair<std::string_view, const Reason*> reasons[] = {
+      {"FILE_NOT_FOUND", &reason::library_missing},
+      {"FILE_KIND", &reason::not_a_file},
+      {"FILE_EMPTY", &reason::not_elf},
+      {"NOT_ELF", &reason::not_elf},
+      {"ELF_TRUNCATED", &reason::truncated},
+      {"ELF_CLASS", &reason::wrong_machine},
+      {"ELF_DATA", &reason::wrong_machine}};
+  const auto at = std::find_if(std::begin(reasons), std::end(reasons),
+                               [&](const auto& pair) { return pair.first == error.reason; });
+  if (at != std::end(reasons)) {
+    error.reason = at->second->tag;
+  } else if (error.code == Code::exhausted) {
+    error.reason = reason::exhausted.tag;
+  } else if (error.code == Code::unavailable || error.code == Code::invalid) {
+    // of MappedFile, without a reason
+    error.reason = reason::library_unreadable.tag;
+  } else {
+    error.reason = reason::elf_broken.tag;
+  }
+  error.at("library \"", manifest.library, "\" of ", manifest.file, ", resolved to ",
+           manifest.library_path);
+  if (error.reason == reason::library_missing.tag) {
+    error.at("in a container the library's directory may have to be mounted beside the manifest's");
+  }
+  return error;
+}
+
+// Also rejects the running program itself, which Boost.DLL would open successfully.
+Status check_kind(const ElfFile& elf, const MappedFile& file) {
+  struct stat self {};
+  const bool is_self = ::stat("/proc/self/exe", &self) == 0 && identity_of(self) == file.identity();
+  if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
+    return malformed(no_offset, file.path().native(), " is ",
+                     is_self ? "this program itself" : "a program", ", expected a shared library")
+        .with_reason(reason::executable.tag);
+  }
+  if (elf.type() != ElfType::shared) {
+    return malformed(no_offset, file.path().native(), " is ELF type ", static_cast<int>(elf.type()),
+                     ", expected a shared library")
+        .with_reason(reason::elf_broken.tag);
+  }
+  return {};
+}
+
+Status check_size(const MappedFile& file) {
+  const std::uint64_t size = file.bytes().size();
+  if (size >= kMinLibraryBytes && size <= kMaxLibraryBytes) return {};
+  return malformed(no_offset, file.path().native(), " has ", ByteCount(size), ", expected ",
+                   kMinLibraryBytes, " to ", kMaxLibraryBytes)
+      .with_reason(reason::library_size.tag);
+}
+
+}  // namespace
+
+Result<LibraryFile> open_library_file(const Manifest& manifest, const LibraryCheck& check) {
+  auto opened = MappedFile::open(manifest.library_path);
+  if (!opened.ok()) return library_error(std::move(opened).error(), manifest);
+  if (check) GANTRY_CHECK(check(**opened));
+  auto parsed = ElfFile::parse(*opened);
+  if (!parsed.ok()) return library_error(std::move(parsed).error(), manifest);
+  if (Status complete = parsed->check_complete(); !complete.ok()) {
+    return library_error(std::move(complete).error(), manifest);
+  }
+  GANTRY_CHECK(check_kind(*parsed, **opened));
+  GANTRY_CHECK(check_size(**opened));
+  return LibraryFile{std::move(*opened), std::move(*parsed)};
+}
+
+}  // namespace gantry

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugins/manifest/directory.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+namespace gantry {
+
+std::vector<std::string> names_in(const std::filesystem::path& directory, std::error_code& failed) {
+  failed.clear();
+  std::vector<std::string> names;
+  const auto close = [](DIR* open) { closedir(open); };
+  const std::unique_ptr<DIR, decltype(close)> open(opendir(directory.c_str()), close);
+  if (open == nullptr) {
+    failed.assign(errno, std::generic_category());
+    return names;
+  }
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = readdir(open.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) failed.assign(errno, std::generic_category());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace gantry

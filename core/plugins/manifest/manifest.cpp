@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugins/manifest/manifest.hpp"
+
+#include "core/base/text_file.hpp"
+#include "core/base/yaml/yaml_record.hpp"
+#include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/manifest/manifest_fields.hpp"
+#include "core/plugins/manifest/reason.hpp"
+#include "core/plugins/manifest/target_kinds.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+namespace gantry {
+namespace {
+
+struct Schema {
+  std::uint32_t major = 0, minor = 0;
+};
+
+bool parse_schema(std::string_view text, Schema& schema) {
+  const char* end = text.data() + text.size();
+  const auto major = std::from_chars(text.data(), end, schema.major);
+  if (major.ec != std::errc() || major.ptr == end || *major.ptr != '.') return false;
+  const auto minor = std::from_chars(major.ptr + 1, end, schema.minor);
+  return minor.ec == std::errc() && minor.ptr == end;
+}
+
+// Checks the schema version. This precedes all other checks: keys of a newer schema must not be
+// reported as unknown.
+//
+// unknown_is_warning  [out]  true if the file has a newer schema and its schema_min allows this
+//                            reader
+Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warning) {
+  constexpr Schema ours{kSchemaMajor, kSchemaMinor};
+  const YamlValue* const written = document.root.find("schema");
+  const YamlValue* const min_written = document.root.find("schema_min");
+  for (const YamlValue* value : {written, min_written}) {
+    const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
+    // read_record() reports the wrong type
+    if (!is_text) return ours;
+  }
+  const auto read = [&](std::string_view key, const YamlValue* value,
+                        const Schema& absent) -> Result<Schema> {
+    Schema schema;
+    if (!value) return absent;
+    if (parse_schema(value->text, schema)) return schema;
+    return yaml_error(document.file, value->location, key,
+                      yaml_expected("major.minor as in \"1.0\"", *value))
+        .with_reason("YAML_TYPE");
+  };
+  const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& required) {
+    return yaml_error(document.file, value.location, key, "manifest requires schema ",
+                      required.major, ".", required.minor, ", this core reads ", ours.major, ".",
+                      ours.minor, ": ",
+                      required.major < ours.major ? "update the plugin" : "update the core")
+        .with_reason(reason::schema_version.tag);
+  };
+  GANTRY_TRY(const Schema schema, read("schema", written, ours));
+  // `schema_min` does not allow another major version.
+  if (schema.major != ours.major) return refusal("schema", *written, schema);
+  GANTRY_TRY(const Schema min, read("schema_min", min_written, schema));
+  if (min.major != ours.major || min.minor > ours.minor) {
+    return min_written ? refusal("schema_min", *min_written, min)
+                       : refusal("schema", *written, schema);
+  }
+  unknown_is_warning = schema.minor > ours.minor;
+  return schema;
+}
+
+Failure value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
+  return record.error(key, what).with_reason(reason::manifest_value.tag);
+}
+
+Failure item_error(const YamlRecord& record, std::string_view key, std::size_t index,
+                   std::string_view what) {
+  return record.item_error(key, index, what).with_reason(reason::manifest_value.tag);
+}
+
+Status read_abi(const YamlRecord& root, Manifest& manifest) {
+  const YamlRecord abi = root.record("abi");
+  manifest.abi = {static_cast<std::uint32_t>(abi.integer("major")),
+                  static_cast<std::uint32_t>(abi.integer("min_minor")),
+                  static_cast<std::uint32_t>(abi.integer("max_minor"))};
+  if (manifest.abi.min_minor <= manifest.abi.max_minor) return {};
+  return value_error(
+      abi, "max_minor",
+      concat("max_minor is ", manifest.abi.max_minor, ", min_minor is ", manifest.abi.min_minor));
+}
+
+// Parses the layout and locates an error: the wrong field is the last one of the shortest prefix
+// that does not parse.
+Result<PayloadLayout> read_layout(const YamlRecord& record) {
+  const std::vector<std::string> fields = record.texts("payload");
+  Result<PayloadLayout> layout = parse_payload_layout(fields);
+  if (layout.ok()) return layout;
+  std::size_t at = 0;
+  while (parse_payload_layout(std::span(fields).first(at + 1)).ok()) ++at;
+  return item_error(record, "payload", at, layout.error().message);
+}
+
+Status read_keys(const YamlRecord& root, Manifest& manifest) {
+  std::set<std::string> seen;
+  for (const YamlRecord& record : root.records("keys")) {
+    ManifestKey key{record.text("key"), record.texts("aliases"), {}};
+    if (!seen.insert(key.key).second) {
+      return value_error(record, "key", concat("type key \"", key.key, "\" is declared twice"));
+    }
+    for (std::size_t i = 0; i < key.aliases.size(); ++i) {
+      if (!seen.insert(key.aliases[i]).second) {
+        return item_error(record, "aliases", i,
+                          concat("type key \"", key.aliases[i], "\" is declared twice"));
+      }
+    }
+    if (record.has("payload")) {
+      GANTRY_TRY(key.payload, read_layout(record));
+    }
+    manifest.keys.push_back(std::move(key));
+  }
+  return {};
+}
+
+Status read_devices(const YamlRecord& root, Manifest& manifest) {
+  std::set<std::string> seen;
+  for (const YamlRecord& record : root.records("devices")) {
+    ManifestDevice device;
+    device.name = record.text("name");
+    device.kind = record.text("kind");
+    device.vendor_ids = record.texts("vendor_ids");
+    device.pci_ids = record.texts("pci_ids");
+    if (record.text("dlpack", "ext") != "ext")
+      device.dlpack = static_cast<std::int32_t>(record.integer("dlpack"));
+    if (!seen.insert(device.name).second) {
+      return value_error(record, "name", concat("device \"", device.name, "\" is declared twice"));
+    }
+    manifest.devices.push_back(std::move(device));
+  }
+  return {};
+}
+
+void read_requires(const YamlRecord& root, Manifest& manifest) {
+  const YamlRecord needs = root.record("requires");
+  manifest.needs.files = needs.texts("files");
+  manifest.needs.device_nodes = needs.texts("device_nodes");
+  for (const YamlRecord& record : needs.records("libraries")) {
+    manifest.needs.libraries.push_back({record.text("soname"), record.text("min_version")});
+  }
+  if (const YamlRecord driver = needs.record("driver")) {
+    manifest.needs.driver =
+        ManifestDriver{driver.text("name"), driver.text("min"), driver.text("max")};
+  }
+}
+
+OptionType option_type(std::string_view name) {
+  constexpr std::pair<std::string_view, OptionType> types[] = {
+      {"bool", OptionType::boolean}, {"int", OptionType::integer}, {"float", OptionType::number},
+      {"string", OptionType::text},  {"path", OptionType::path},   {"enum", OptionType::choice}};
+  for (const auto& [text, type] : types) {
+    if (text == name) return type;
+  }
+  return OptionType::text;
+}
+
+Result<ConfigOption> read_option(const YamlDocument& document, const YamlEntry& entry) {
+  const YamlRecord record(document, entry.value, yaml_path("config_schema", entry.key));
+  ConfigOption option;
+  option.name = entry.key;
+  option.type = option_type(record.text("type"));
+  if (record.has("min")) option.min = record.number("min");
+  if (record.has("max")) option.max = record.number("max");
+  option.choices = record.texts("enum");
+  option.unit = record.text("unit");
+  option.doc = record.text("doc");
+  option.live = record.boolean("live");
+  option.secret = record.boolean("secret");
+  const bool numeric = option.type == OptionType::integer || option.type == OptionType::number;
+  if ((option.min || option.max) && !numeric) {
+    return value_error(record, option.min ? "min" : "max", "only int and float may have a range");
+  }
+  if (option.min && option.max && *option.min > *option.max) {
+    return value_error(record, "max", "max is less than min");
+  }
+  if ((option.type == OptionType::choice) == option.choices.empty()) {
+    return value_error(record, "enum",
+                       option.choices.empty() ? "type enum requires a list of values"
+                                              : "only type enum may have a list of values");
+  }
+  if (const YamlValue* fallback = record.find("default")) {
+    const ConfigText text = to_config_text(entry.key, *fallback);
+    Result<ConfigScalar> value = to_scalar(option, text);
+    if (!value.ok()) return value_error(record, "default", value.error().message);
+    option.fallback = std::move(*value);
+  }
+  return option;
+}
+
+Status read_config(const YamlDocument& document, const YamlRecord& root, Manifest& manifest) {
+  for (const YamlEntry& entry : root.entries("config_schema")) {
+    GANTRY_TRY(ConfigOption option, read_option(document, entry));
+    manifest.config_schema.push_back(std::move(option));
+  }
+  apply_config(root, document.file, manifest);
+  return {};
+}
+
+}  // namespace
+
+bool Manifest::offers_global(std::string_view name) const {
+  return std::any_of(globals.begin(), globals.end(), [&](std::string_view offered) {
+    if (!offered.ends_with('*')) return offered == name;
+    return name.starts_with(offered.substr(0, offered.size() - 1));
+  });
+}
+
+const ManifestKey* Manifest::key_for(std::string_view type_key) const {
+  for (const ManifestKey& key : keys) {
+    if (key.key == type_key ||
+        std::find(key.aliases.begin(), key.aliases.end(), type_key) != key.aliases.end()) {
+      return &key;
+    }
+  }
+  return nullptr;
+}
+
+std::string Manifest::title() const {
+  const std::string name = concat(id, " ", version.text);
+  return display_name.empty() ? name : concat(display_name, " (", name, ")");
+}
+
+std::string check_plugin_id(std::string_view id) {
+  const std::string_view expected =
+      "vendor.name in lower-case letters, digits, '.' and '-', at most 64 bytes";
+  const auto is_word = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  if (id.empty() || id.size() > 64 || !is_word(id.front()) || !is_word(id.back()))
+    return std::string(expected);
+  bool several = false;
+  for (std::size_t i = 1; i < id.size(); ++i) {
+    const bool joint = id[i] == '.' || id[i] == '-';
+    if (!joint && !is_word(id[i])) return std::string(expected);
+    if (joint && !is_word(id[i - 1])) return std::string(expected);
+    several = several || joint;
+  }
+  return several ? "" : std::string(expected);
+}
+
+bool is_device_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
+  };
+  return !name.empty() && name[0] >= 'a' && std::all_of(name.begin(), name.end(), allowed);
+}
+
+Result<std::string> resolve_library(std::string_view written, const std::string& directory) {
+  namespace fs = std::filesystem;
+  const fs::path path =
+      (written.starts_with('/') ? fs::path(written) : fs::path(directory) / written)
+          .lexically_normal();
+  const auto wrong = [&](std::string_view why) {
+    return malformed(no_offset, "library \"", written, "\" ", why, ", resolves to ", path.native(),
+                     ", expected an absolute path or one relative to the manifest's directory ",
+                     directory,
+                     ", without \"..\"; the working directory and search paths are not used")
+        .with_reason(reason::library_path.tag);
+  };
+  if (written.empty()) return wrong("is empty");
+  if (written.ends_with('/')) return wrong("is a directory");
+  for (const fs::path& part : fs::path(written)) {
+    if (part == "..") return wrong("contains \"..\"");
+  }
+  return path.string();
+}
+
+Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+  Manifest manifest;
+  manifest.file = file;
+  bool unknown_is_warning = false;
+  GANTRY_TRY(const Schema schema, read_schema(document, unknown_is_warning));
+  manifest.schema_minor = schema.minor;
+  const YamlUnknown unknown{.skip_x_keys = true,
+                            .warnings = unknown_is_warning ? &manifest.warnings : nullptr};
+  GANTRY_TRY(const YamlRecord root, read_record(document, manifest_fields(), unknown));
+
+  manifest.id = root.text("id");
+  GANTRY_TRY(manifest.version, Version::parse(root.text("version")));
+  manifest.display_name = root.text("display_name");
+  manifest.vendor = root.text("vendor");
+  manifest.license = root.text("license");
+  manifest.homepage = root.text("homepage");
+  manifest.support = root.text("support");
+  manifest.library = root.text("library");
+  manifest.sha256 = root.text("sha256");
+  manifest.signature = root.text("signature");
+  manifest.self_contained = root.boolean("self_contained");
+  GANTRY_CHECK(read_abi(root, manifest));
+  GANTRY_CHECK(read_keys(root, manifest));
+  GANTRY_CHECK(read_devices(root, manifest));
+  manifest.globals = root.texts("globals");
+  if (manifest.keys.empty() && manifest.devices.empty() && manifest.globals.empty()) {
+    return value_error(root, "keys", "plugin offers no type key, device or global");
+  }
+  const YamlRecord targets = root.record("targets");
+  manifest.targets = {targets.texts("arch"), targets.texts("os"), targets.texts("libc"),
+                      targets.text("isa")};
+  GANTRY_TRY(manifest.target_kinds, read_target_kinds(document, root, manifest));
+  read_requires(root, manifest);
+  // GPU drivers take seconds to start.
+  const auto is_gpu = [](const ManifestDevice& device) { return device.kind == "gpu"; };
+  const bool gpu = std::any_of(manifest.devices.begin(), manifest.devices.end(), is_gpu);
+  manifest.probe_timeout_ms =
+      static_cast<std::int32_t>(root.integer("probe_timeout_ms", gpu ? 30000 : 5000));
+  GANTRY_CHECK(read_config(document, root, manifest));
+  apply_switches(root, manifest);
+
+  std::error_code failed;
+  const auto real = std::filesystem::weakly_canonical(file, failed);
+  const std::string directory =
+      (failed ? std::filesystem::path(file) : real).parent_path().string();
+  Result<std::string> library = resolve_library(manifest.library, directory);
+  if (!library.ok())
+    return root.error("library", library.error().message).with_reason(library.error().reason);
+  manifest.library_path = std::move(*library);
+  return manifest;
+}
+
+Result<Manifest> open_manifest(const std::string& file) {
+  GANTRY_TRY(const std::string text, read_text_file(file));
+  return read_manifest(text, file);
+}
+
+}  // namespace gantry

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/plugins/manifest/search_path.hpp"
+
+#include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/host_traits.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// maximum number of manifests of a replaced location in a message
+constexpr std::size_t kMaxNames = 5;
+
+constexpr std::string_view kSuffix = ".yaml";
+constexpr std::string_view kFiles = "GANTRY_PLUGIN_FILES";
+// Architectures as `uname -m` names them. Other words before the suffix are a part of the name.
+constexpr std::string_view kArchitectures[] = {"x86_64",  "aarch64", "armv7l", "i686",
+                                               "riscv64", "ppc64le", "s390x",  "loongarch64"};
+
+// Returns the architecture in a manifest's name, `acme.npu.aarch64.yaml`; empty: none.
+std::string_view architecture_in(std::string_view name) {
+  name.remove_suffix(kSuffix.size());
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return {};
+  const auto* known =
+      std::find(std::begin(kArchitectures), std::end(kArchitectures), name.substr(dot + 1));
+  return known == std::end(kArchitectures) ? std::string_view() : *known;
+}
+
+bool is_manifest_name(std::string_view name) {
+  return name.ends_with(kSuffix) && !name.starts_with('.');
+}
+
+// Removes an architecture: `acme.npu.yaml`.
+std::string general_name(const std::string& name) {
+  if (!is_manifest_name(name)) return name;
+  const std::string_view architecture = architecture_in(name);
+  if (architecture.empty()) return name;
+  return name.substr(0, name.size() - kSuffix.size() - architecture.size() - 1).append(kSuffix);
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+  std::vector<std::string> entries;
+  while (!text.empty()) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string_view entry = text.substr(0, colon);
+    if (!entry.empty() && entry != "/dev/null") entries.emplace_back(entry);
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  return entries;
+}
+
+class Search {
+ public:
+  explicit Search(std::string architecture) : architecture_(std::move(architecture)) {}
+
+  SearchResult take() {
+    std::reverse(drop_in_groups_.begin(), drop_in_groups_.end());
+    for (auto& group : drop_in_groups_) {
+      result_.drop_ins.insert(result_.drop_ins.end(), group.begin(), group.end());
+    }
+    return std::move(result_);
+  }
+
+  void open_location(int tier, std::string name, LocationState state) {
+    result_.locations.push_back({tier, std::move(name), state, {}, {}, {}});
+    drop_in_groups_.emplace_back();
+  }
+  void mark_absent() {
+    SearchLocation& location = result_.locations.back();
+    location.state = LocationState::absent;
+    location.files.clear();
+  }
+  void mark_replaced(std::string_view variable) {
+    SearchLocation& location = result_.locations.back();
+    if (location.state == LocationState::replaced) location.replaced_by = variable;
+  }
+
+  // Adds a manifest or directory that the program, configuration or environment names. If it cannot
+  // be used, it becomes a candidate with the reason.
+  void add_entry(const std::string& entry) {
+    if (!entry.starts_with('/')) {
+      refuse(
+          entry, reason::library_path,
+          concat("\"", entry,
+                 "\" is relative, expected an absolute path: the working directory is not used"));
+      return;
+    }
+    std::error_code failed;
+    const fs::file_status status = fs::status(entry, failed);
+    if (!fs::exists(status)) {
+      refuse(entry, reason::not_found, concat("no such file or directory"));
+    } else if (fs::is_directory(status)) {
+      add_directory(entry);
+    } else {
+      add_manifest(entry);
+    }
+  }
+
+  void add_directory(const std::string& directory) {
+    std::error_code failed;
+    const std::vector<std::string> names = names_in(directory, failed);
+    if (failed) {
+      result_.warnings.push_back(Message(directory, ": cannot be read: ", failed.message()));
+      return;
+    }
+    result_.locations.back().directories.push_back(directory);
+    for (const std::string& name : names) {
+      const fs::path path = fs::path(directory) / name;
+      std::error_code ignored;
+      const bool is_directory = fs::is_directory(path, ignored);
+      if (is_directory && name.ends_with(".yaml.d")) {
+        add_drop_ins(path, name.substr(0, name.size() - 2));
+      } else if (is_directory && !name.starts_with('.')) {
+        add_directory(path);
+      } else if (is_for_this_host(name)) {
+        add_manifest(path.string());
+      }
+    }
+  }
+
+ private:
+  std::size_t location() const { return result_.locations.size() - 1; }
+  bool is_for_this_host(std::string_view name) const {
+    if (!is_manifest_name(name)) return false;
+    const std::string_view architecture = architecture_in(name);
+    return architecture.empty() || architecture == architecture_;
+  }
+  bool counts() const { return result_.locations.back().state == LocationState::searched; }
+
+  void add_manifest(const std::string& file) {
+    result_.locations.back().files.push_back(file);
+    if (counts()) result_.manifests.push_back({file, name_of_file(file), location(), {}, ""});
+  }
+
+  void refuse(const std::string& file, const Reason& why, std::string text) {
+    result_.locations.back().files.push_back(file);
+    if (!counts()) return;
+    result_.manifests.push_back({file, name_of_file(file), location(), why, std::move(text)});
+  }
+
+  // Adds the manifest of a plugin's own directory:
+  // plugins.d/opencl/{opencl.yaml,libgantry_opencl.so}.
+  void add_directory(const fs::path& directory) {
+    std::error_code failed;
+    std::vector<std::string> manifests;
+    for (const std::string& name : names_in(directory, failed)) {
+      std::error_code ignored;
+      const bool is_directory = fs::is_directory(directory / name, ignored);
+      if (is_directory && name.ends_with(".yaml.d"))
+        add_drop_ins(directory / name, name.substr(0, name.size() - 2));
+      if (!is_directory && is_for_this_host(name)) manifests.push_back(name);
+    }
+    if (failed) {
+      result_.warnings.push_back(
+          Message(directory.string(), ": cannot be read: ", failed.message()));
+    } else if (manifests.size() == 1) {
+      add_manifest((directory / manifests[0]).string());
+    } else if (manifests.size() > 1) {
+      refuse(directory.string(), reason::manifest_directory,
+             concat("directory contains ", manifests.size(), " manifests (", manifests[0], ", ",
+                    manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
+    }
+  }
+
+  void add_drop_ins(const fs::path& directory, const std::string& manifest_name) {
+    if (!counts()) return;
+    std::error_code failed;
+    for (const std::string& name : names_in(directory, failed)) {
+      if (is_manifest_name(name)) {
+        drop_in_groups_.back().push_back(
+            {(directory / name).string(), general_name(manifest_name), location()});
+      }
+    }
+    if (failed)
+      result_.warnings.push_back(
+          Message(directory.string(), ": cannot be read: ", failed.message()));
+  }
+
+  static std::string name_of_file(const std::string& file) {
+    return general_name(fs::path(file).filename().string());
+  }
+
+  std::string architecture_;
+  SearchResult result_;
+  // one group for each location
+  std::vector<std::vector<FoundDropIn>> drop_in_groups_;
+};
+
+bool is_directory(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+}  // namespace
+
+std::vector<SystemDirectory> system_plugin_directories() {
+  return {{4, "/etc/gantry/plugins.d"},
+          {5, "/run/gantry/plugins.d"},
+          {7, "/usr/local/share/gantry/plugins.d"},
+          {7, "/usr/share/gantry/plugins.d"}};
+}
+
+SearchResult search_plugins(const PluginLocations& locations) {
+  Search search(host_traits().arch);
+  const auto list = [&](int tier, const std::string& name, const std::vector<std::string>& entries,
+                        LocationState state) {
+    if (entries.empty()) return;
+    search.open_location(tier, name, state);
+    for (const std::string& entry : entries) search.add_entry(entry);
+  };
+  // Each directory is a separate location: files in the first replace those of the same name in the
+  // second.
+  const auto directories = [&](int tier, const std::string& prefix,
+                               const std::vector<std::string>& all, LocationState state) {
+    for (const std::string& directory : all) {
+      list(tier, prefix + directory, {directory}, state);
+      std::error_code ignored;
+      if (!fs::exists(directory, ignored)) search.mark_absent();
+    }
+  };
+  std::vector<std::string> fixed_directories;
+  const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
+    if (directory.empty()) return;
+    const bool exists = is_directory(directory);
+    search.open_location(tier, directory, exists ? state : LocationState::absent);
+    if (locations.plugin_files && !locations.exclusive) search.mark_replaced(kFiles);
+    if (exists && state != LocationState::privileged) search.add_directory(directory);
+    fixed_directories.push_back(directory);
+  };
+  const auto variable = [&](const std::string& name, const std::optional<std::string>& value,
+                            LocationState state) {
+    search.open_location(3, name, value ? state : LocationState::unset);
+    if (!value) return;
+    for (const std::string& entry : split_list(*value)) search.add_entry(entry);
+  };
+
+  list(1, "--plugin", locations.manifests, LocationState::searched);
+  directories(1, "--plugins ", locations.directories, LocationState::searched);
+  const LocationState after_program =
+      locations.exclusive ? LocationState::replaced : LocationState::searched;
+  list(2, concat("plugins.manifests of ", locations.config_file), locations.config_manifests,
+       after_program);
+  directories(2, "plugins.dirs ", locations.config_directories, after_program);
+  variable(std::string(kFiles), locations.plugin_files, after_program);
+  if (!locations.plugin_files)
+    variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files, after_program);
+  const LocationState after_files =
+      locations.plugin_files ? LocationState::replaced : after_program;
+  for (const SystemDirectory& directory : locations.system)
+    fixed(directory.tier, directory.path, after_files);
+  const LocationState own = locations.privileged ? LocationState::privileged : after_files;
+  if (!locations.core_directory.empty()) {
+    const fs::path share =
+        fs::path(locations.core_directory) / ".." / "share" / "gantry" / "plugins.d";
+    std::error_code failed;
+    const fs::path tidy = fs::weakly_canonical(share, failed);
+    const std::string path = (failed ? share : tidy).string();
+    const bool listed = std::find(fixed_directories.begin(), fixed_directories.end(), path) !=
+                        fixed_directories.end();
+    if (!listed) fixed(8, path, own);
+  }
+  fixed(9, locations.user_directory, own);
+  return search.take();
+}
+
+std::string describe(const SearchLocation& location) {
+  const std::size_t count = location.files.size();
+  const std::string files = concat(count, count == 1 ? " file" : " files");
+  switch (location.state) {
+    case LocationState::searched:
+      return concat(location.tier, " ", location.name, " (", files, ")");
+    case LocationState::absent:
+      return concat(location.tier, " ", location.name, " (absent)");
+    case LocationState::unset:
+      return concat(location.tier, " ", location.name, " (unset)");
+    case LocationState::privileged:
+      return concat(location.tier, " ", location.name, " (not used: privileged process)");
+    case LocationState::replaced: {
+      std::string names;
+      for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
+        names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
+      }
+      const std::string why =
+          location.replaced_by.empty() ? "not used" : concat("replaced by ", location.replaced_by);
+      return concat(location.tier, " ", location.name, " (", why, ", ", files, names,
+                    count > kMaxNames ? ", ..." : "", ")");
+    }
+  }
+  return location.name;
+}
+
+std::string no_manifest_text(const std::vector<SearchLocation>& locations) {
+  const bool has_any = std::any_of(locations.begin(), locations.end(),
+                                   [](const SearchLocation& one) { return !one.files.empty(); });
+  if (has_any) return "";
+  return concat("no manifest is found; packages install theirs in /usr/share/gantry/plugins.d, ",
+                "`gantry plugins install` in /usr/local/share/gantry/plugins.d or the user's ",
+                "directory, archives in share/gantry/plugins.d beside the directory of the core");
+}
+
+}  // namespace gantry

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/writing/moved_kernels.hpp"
+
+#include <gantry/launch_tags.hpp>
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace gantry {
+namespace {
+
+// Launch tags that not every generation has, by the begin of their names without "tir." or "tirx.".
+constexpr struct {
+  std::string_view begin;
+  Generation first;
+  std::string_view release;
+} new_tags[] = {
+    {"use_dyn_shared_memory", Generation::g3, "v0.8"},
+    {"use_programtic_dependent_launch", Generation::g5, "v0.23"},
+    {"use_cooperative_launch", Generation::g5, "v0.23"},
+    {"clusterCtaIdx.", Generation::g5, "v0.25"},
+    {"preferredClusterCtaIdx.", Generation::g5, "v0.25"},
+    {"paramWriteAccess:", Generation::g3, "v0.16"},
+};
+
+Result<std::string> moved_tag(const std::string& tag, const PayloadForm& to) {
+  const std::string_view flag = detail::launch_flag(tag);
+  const std::string_view name = flag.empty() ? std::string_view(tag) : flag;
+  for (const auto& row : new_tags) {
+    if (name.starts_with(row.begin) && to.generation < row.first) {
+      return unsupported("launch tag ", quoted(tag), " exists since ", row.release, ", ",
+                         name_of(to.generation), " is ", to.releases);
+    }
+  }
+  return flag.empty() ? tag : concat(to.flag_prefix, flag);
+}
+
+}  // namespace
+
+Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to) {
+  // WebGPU's records had names before the others had them.
+  const bool is_named =
+      to.has_kernel_names || (from.type_key == "webgpu" && to.generation >= Generation::g3);
+  if (is_named && kernel.stored_name.empty()) kernel.stored_name = kernel.name;
+  if (!is_named && kernel.stored_name == kernel.name) kernel.stored_name.clear();
+  for (gantry_dtype& parameter : kernel.parameters) {
+    GANTRY_TRY(parameter, moved_dtype(parameter, from.has_private_float_codes, to));
+  }
+  for (std::string& tag : kernel.launch_tags) {
+    GANTRY_TRY(tag, moved_tag(tag, to));
+  }
+  if (to.has_argument_tags) {
+    if (!kernel.argument_tags) kernel.argument_tags.emplace(kernel.parameters.size());
+    return {};
+  }
+  for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
+    if (!kernel.is_tensor_map(p)) continue;
+    return unsupported("parameter ", p, " is a tensor map, which ", name_of(to.generation), " (",
+                       to.releases, ") cannot express");
+  }
+  kernel.argument_tags.reset();
+  return {};
+}
+
+Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
+                           dmlc::Stream& out) {
+  GANTRY_TRY(const KernelTable table,
+             read_kernel_table(in, from.has_argument_tags ? ArgumentTags::yes : ArgumentTags::no,
+                               [](ByteReader&) { return Status(); }));
+  KernelTable moved;
+  for (KernelInfo kernel : table.kernels()) {
+    Status done = move_kernel(kernel, from, to);
+    if (!done.ok()) return std::move(done).error().at("in kernel ", quoted(kernel.name));
+    moved.add(std::move(kernel));
+  }
+  write_kernel_table(out, moved);
+  return {};
+}
+
+}  // namespace gantry

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes kernel tables in the form of another generation.
+#pragma once
+
+#include "core/writing/payload_form.hpp"
+
+#include <gantry/byte_reader.hpp>
+#include <gantry/kernel_table.hpp>
+#include <gantry/result.hpp>
+
+#include <dmlc/io.h>
+
+#include <string_view>
+
+namespace gantry {
+
+struct KernelTableForm {
+  std::string_view type_key;
+  bool has_argument_tags = false;
+  bool has_private_float_codes = false;
+};
+
+// returns  unsupported  a launch tag, an argument tag or an element type that the generation lacks
+Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
+
+// in       [in]   at the table; is_end after it
+// returns  malformed    the table
+//          unsupported  see move_kernel()
+Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
+                           dmlc::Stream& out);
+
+}  // namespace gantry

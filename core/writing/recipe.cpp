@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/writing/recipe.hpp"
+
+#include "core/base/absolute_path.hpp"
+#include "core/base/file_mark.hpp"
+#include "core/base/mapped_file.hpp"
+#include "core/base/text.hpp"
+#include "core/base/yaml/yaml_record.hpp"
+#include "core/writing/recipe_devices.hpp"
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Fields with a tensor type, "float32[1, 64]", are texts here; tensor_type() below parses them and
+// reports their location.
+constexpr YamlField operator_fields[] = {
+    {.name = "function", .type = YamlType::text, .required = true},
+    {.name = "inputs", .type = YamlType::list, .required = true, .items = YamlType::text},
+    {.name = "outputs", .type = YamlType::map, .required = true, .items = YamlType::text},
+};
+constexpr YamlField graph_fields[] = {
+    {.name = "file", .type = YamlType::text},
+    {.name = "inputs", .type = YamlType::map, .items = YamlType::text},
+    {.name = "operators",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .fields = operator_fields},
+    {.name = "outputs", .type = YamlType::list, .items = YamlType::text},
+};
+constexpr YamlField parameter_fields[] = {
+    {.name = "file", .type = YamlType::text, .required = true},
+    {.name = "member", .type = YamlType::text},
+    {.name = "transpose", .type = YamlType::boolean},
+    {.name = "type", .type = YamlType::text},
+};
+constexpr YamlField all_fields[] = {
+    {.name = "schema", .type = YamlType::quoted_text, .required = true},
+    {.name = "name", .type = YamlType::text},
+    {.name = "sources", .type = YamlType::list, .items = YamlType::text},
+    {.name = "flags", .type = YamlType::list, .items = YamlType::text},
+    {.name = "libraries", .type = YamlType::list, .items = YamlType::text},
+    {.name = "graph", .type = YamlType::record, .fields = graph_fields},
+    {.name = "parameters",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .fields = parameter_fields},
+    {.name = "parameter_files", .type = YamlType::list, .items = YamlType::text},
+    {.name = "device_modules",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .fields = device_module_fields},
+};
+
+// A recipe may contain the graph of a large model.
+constexpr YamlLimits recipe_limits{.bytes = std::size_t{16} << 20, .depth = 16};
+
+class RecipeReader {
+ public:
+  RecipeReader(const YamlDocument& document, fs::path directory)
+      : document_(document), directory_(std::move(directory)) {}
+
+  Result<Recipe> read() {
+    GANTRY_TRY(const YamlRecord root, read_record(document_, all_fields));
+    if (!root.text("schema").starts_with("1.")) {
+      return unsupported(recipe_location(document_, *root.find("schema"), "schema"), ": is ",
+                         quoted(root.text("schema")), ", this version reads 1.x");
+    }
+    Recipe recipe;
+    recipe.directory = directory_;
+    recipe.module_name = root.text("name", "default");
+    recipe.sources = root.texts("sources");
+    if (const YamlValue* sources = root.find("sources")) {
+      recipe.sources_location = recipe_location(document_, *sources, "sources");
+    }
+    recipe.flags = root.texts("flags");
+    recipe.libraries = root.texts("libraries");
+    GANTRY_TRY(recipe.graph, read_graph(root));
+    if (const YamlValue* graph = root.find("graph")) {
+      recipe.graph_location = recipe_location(document_, *graph, "graph");
+    }
+    GANTRY_CHECK(read_parameters(root, recipe));
+    GANTRY_TRY(recipe.device_modules, read_device_modules(root, document_, directory_));
+    for (const std::string_view key : {"parameters", "parameter_files"}) {
+      const bool has_any =
+          key == "parameters" ? !recipe.parameters.empty() : !recipe.parameter_files.empty();
+      if (has_any && std::holds_alternative<std::monostate>(recipe.graph)) {
+        return root.error(key, "parameters require a graph, and there is no graph");
+      }
+    }
+    if (recipe.sources.empty() && recipe.device_modules.empty() &&
+        std::holds_alternative<std::monostate>(recipe.graph)) {
+      return root.error("sources",
+                        "there is nothing to pack: no sources, no graph, no device modules");
+    }
+    return recipe;
+  }
+
+ private:
+  Result<TensorType> tensor_type(const YamlValue& value, const std::string& path) const {
+    Result<TensorType> type = parse_type(value.text);
+    if (type.ok()) return type;
+    const std::string_view dtype = std::string_view(value.text).substr(0, value.text.find('['));
+    return yaml_error(document_.file, value.location, path, type.error().message,
+                      parse_dtype(dtype).ok() ? "" : near_dtype(dtype));
+  }
+
+  // Reads a map of names to types.
+  Result<std::vector<GraphTensor>> tensors(const YamlRecord& record, std::string_view key) const {
+    std::vector<GraphTensor> all;
+    for (const YamlEntry& entry : record.entries(key)) {
+      GANTRY_TRY(TensorType type,
+                 tensor_type(entry.value, yaml_path(record.path_of(key), entry.key)));
+      all.push_back({entry.key, std::move(type)});
+    }
+    return all;
+  }
+
+  Result<GraphSource> read_graph(const YamlRecord& root) const {
+    const YamlRecord graph = root.record("graph");
+    if (!graph) return GraphSource();
+    const bool written = graph.has("inputs") || graph.has("operators") || graph.has("outputs");
+    if (graph.has("file") == written) {
+      return root.error("graph", "a graph requires either file, or inputs, operators and outputs");
+    }
+    if (!written) return GraphSource(directory_ / graph.text("file"));
+    GraphDescription description;
+    description.location = recipe_location(document_, *root.find("graph"), "graph");
+    GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
+    for (const YamlRecord& step : graph.records("operators")) {
+      GANTRY_TRY(std::vector<GraphTensor> outputs, tensors(step, "outputs"));
+      description.operators.push_back(
+          {step.text("function"), step.texts("inputs"), std::move(outputs),
+           recipe_location(document_, *step.find("function"), step.path_of("function"))});
+    }
+    description.outputs = graph.texts("outputs");
+    return GraphSource(std::move(description));
+  }
+
+  Status read_parameters(const YamlRecord& root, Recipe& recipe) const {
+    for (const YamlEntry& entry : root.entries("parameters")) {
+      const std::string path = yaml_path("parameters", entry.key);
+      const YamlRecord fields(document_, entry.value, path);
+      ParameterSource source;
+      source.name = entry.key;
+      source.file = directory_ / fields.text("file");
+      source.member = fields.text("member");
+      source.transpose = fields.boolean("transpose");
+      source.location = recipe_location(document_, entry, path);
+      if (const YamlValue* type = fields.find("type")) {
+        GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
+      }
+      recipe.parameters.push_back(std::move(source));
+    }
+    const std::vector<std::string> files = root.texts("parameter_files");
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      ParameterSource source;
+      source.file = directory_ / files[i];
+      const std::string path = yaml_path("parameter_files", i);
+      source.location = recipe_location(document_, root.find("parameter_files")->items[i], path);
+      recipe.parameter_files.push_back(std::move(source));
+    }
+    return {};
+  }
+
+  const YamlDocument& document_;
+  fs::path directory_;
+};
+
+}  // namespace
+
+Result<Recipe> parse_recipe(std::string_view text, std::string file_name,
+                            const fs::path& directory) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, std::move(file_name), recipe_limits));
+  return RecipeReader(document, directory).read();
+}
+
+std::span<const YamlField> recipe_fields() { return all_fields; }
+
+Result<Recipe> read_recipe(const fs::path& file) {
+  GANTRY_TRY(const auto mapped, MappedFile::open(file));
+  const auto mark = find_file_mark(mapped->bytes());
+  if (mark && mark->what != text_file_words) {
+    return malformed(0, file.native(), " is not a recipe", file_mark_text(mapped->bytes()));
+  }
+  GANTRY_TRY(Recipe recipe, parse_recipe(as_text(mapped->bytes()), file.native(),
+                                         absolute_path(file).parent_path()));
+  recipe.file = file;
+  return recipe;
+}
+
+}  // namespace gantry

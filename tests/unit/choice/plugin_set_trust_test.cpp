@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The checks of core/plugins/trust between a plugin's manifest and its code.
+#include "core/base/digest/digest.hpp"
+#include "core/plugins/choice/explain.hpp"
+#include "tests/unit/choice/set_fixture.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <atomic>
+#include <thread>
+
+namespace gantry {
+namespace {
+
+namespace fs = std::filesystem;
+
+using test::fake_library;
+using test::fake_manifest;
+using test::second;
+using test::SetFixture;
+using test::World;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string digest_of(const fs::path& file) { return hex_text(sha256(test::read_file(file))); }
+
+// trust_file  [in]  path; empty: none
+std::shared_ptr<const Trust> host_trust(const std::string& trust_file = "") {
+  TrustOptions options;
+  options.trust_file = trust_file;
+  options.lock_file = "";
+  options.now = 0;
+  return std::make_shared<const Trust>(Trust::open(options).value());
+}
+
+std::unique_ptr<SetFixture> trusting(const World& world,
+                                     std::shared_ptr<const Trust> trust = host_trust()) {
+  return std::make_unique<SetFixture>(world, std::vector<std::pair<std::string, std::string>>(),
+                                      std::vector<PluginFilter>(), std::move(trust));
+}
+
+TEST(PluginSetTrust, ReachesTrustedBeforeEligible) {
+  World world;
+  world.add("a", "", fake_manifest());
+  world.add("b", "", fake_manifest().version("0.9.0"));
+
+  const std::vector<Candidate> all = trusting(world)->plugins.candidates();
+
+  EXPECT_EQ(all[0].state, CandidateState::eligible);
+  EXPECT_EQ(all[1].state, CandidateState::trusted);
+  EXPECT_EQ(all[1].reason, reason::shadowed_by);
+  EXPECT_EQ(name_of(CandidateState::trusted), "trusted");
+}
+
+TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
+  World world;
+  world.add("a", "aborts_at_start");
+  ::chmod(world.library("a").c_str(), 0666);
+  const auto set = trusting(world);
+
+  const auto plugin = set->plugins.for_key("fake");
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "NO_PLUGIN");
+  EXPECT_EQ(set->plugins.candidates()[0].state, CandidateState::parsed);
+  EXPECT_EQ(set->plugins.candidates()[0].reason, reason::permissions);
+  EXPECT_THAT(set->plugins.served_keys(), IsEmpty());
+}
+
+TEST(PluginSetTrust, ExplainsTheReasonInDoctorAndErrors) {
+  World world;
+  world.add("a", "good");
+  ::chmod(world.library("a").c_str(), 0666);
+  const auto set = trusting(world);
+
+  const Explanation explanation =
+      explain(set->plugins, {Requirement{"fake", false, {"model.so[1]"}}});
+
+  const std::string sentence = "GANTRY-D252 PERMISSIONS";
+  EXPECT_EQ(explanation.requirements[0].candidates[0].verdict, Verdict::refused);
+  EXPECT_THAT(to_text(explanation), HasSubstr(sentence + "  file " + world.library("a").string()));
+  EXPECT_THAT(unserved_error(explanation, "model.so").message,
+              HasSubstr("test.fake 1.0.0 is refused, " + sentence + ": file " +
+                        world.library("a").string() + " has mode 0666"));
+}
+
+TEST(PluginSetTrust, DoesNotShadowByACandidateThatIsNotTrusted) {
+  World world;
+  world.add("a", "", fake_manifest().version("1.0.0"));
+  const std::string newer = world.add("b", "", fake_manifest().version("2.0.0"));
+  ::chmod(newer.c_str(), 0666);
+  const auto set = trusting(world);
+
+  const std::vector<Candidate> all = set->plugins.candidates();
+
+  EXPECT_EQ(all[0].state, CandidateState::eligible);
+  EXPECT_EQ(all[1].reason, reason::permissions);
+}
+
+TEST(PluginSetTrust, DoesNotMaskByAFileInADirectoryOfOthers) {
+  World trusted;
+  trusted.add("a", "good");
+  const test::TempDir writable;
+  test::write_file(writable / "a.yaml", std::string_view());
+  ::chmod(writable.path().c_str(), 0777);
+  PluginLocations locations;
+  locations.directories = {writable.path().string(), trusted.path().string()};
+  locations.exclusive = true;
+  PluginSetOptions options;
+  options.core = test::core_info();
+  options.trust = host_trust();
+
+  const PluginSet plugins(search_plugins(locations), {}, std::move(options));
+
+  const std::vector<Candidate> all = plugins.candidates();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].reason, reason::permissions);
+  EXPECT_EQ(all[1].state, CandidateState::eligible);
+}
+
+// Others can place the library that the plugin needs.
+TEST(PluginSetTrust, DoesNotOpenAPluginWhoseSearchPathOthersCanChange) {
+  World world;
+  world.add("a", "");
+  test::write_file(world.library("a"), test::plugin_elf(test::bytes_of(test::note_record()))
+                                           .needed("libdependency.so.1")
+                                           .runpath("$ORIGIN/../deps")
+                                           .build());
+  const fs::path deps = world.path() / "deps";
+  fs::create_directories(deps);
+  const auto refusal = [&] {
+    const auto set = trusting(world);
+    return set->plugins.inspect_file(*set->plugins.candidates()[0].manifest, Depth::library);
+  };
+  EXPECT_TRUE(refusal().ok()) << refusal().error().message;
+  ::chmod(deps.c_str(), 0777);
+
+  const auto inspection = refusal();
+
+  ASSERT_FALSE(inspection.ok());
+  EXPECT_EQ(inspection.error().reason, "PERMISSIONS");
+  EXPECT_THAT(inspection.error().message,
+              HasSubstr("directory " + deps.string() + ", on the path"));
+}
+
+// The condition under which a candidate would be chosen includes its trust.
+TEST(PluginSetTrust, IsAConditionForADisabledCandidate) {
+  World world;
+  const std::string manifest = world.add_noted("a", "good", fake_manifest().line("enabled: false"));
+  world.add_noted(
+      "b", "good",
+      second().line("enabled: false").set("sha256", "\"" + std::string(64, '0') + "\""));
+  ::chmod(manifest.c_str(), 0666);
+  const auto set = trusting(world);
+  Explanation explanation = explain(set->plugins, {{"fake", false, {}}});
+
+  add_changes(set->plugins, explanation);
+
+  const auto& candidates = explanation.requirements[0].candidates;
+  ASSERT_EQ(candidates.size(), 2u);
+  EXPECT_EQ(candidates[0].reason, reason::disabled);
+  EXPECT_THAT(candidates[0].changes, ElementsAre(HasSubstr("enabled: true"),
+                                                 HasSubstr("GANTRY-D252 PERMISSIONS is repaired")));
+  EXPECT_THAT(candidates[1].changes,
+              ElementsAre(HasSubstr("enabled: true"), HasSubstr("GANTRY-D251 DIGEST is repaired")));
+}
+
+// The warning of a policy is about plugins that are used.
+TEST(PluginSetTrust, DoesNotWarnAboutTheSignatureOfADisabledCandidate) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "good", second().line("enabled: false"));
+  const test::TempDir directory;
+  test::write_file(directory / "trust.yaml", "policies: {default: warn}\n");
+
+  const auto set = trusting(world, host_trust((directory / "trust.yaml").string()));
+
+  EXPECT_THAT(set->lines, ElementsAre(HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
+}
+
+TEST(PluginSetTrust, ChecksTheDigestBeforeTheFileIsParsed) {
+  World world;
+  world.add("a", "good", fake_manifest().set("sha256", "\"" + std::string(64, '0') + "\""));
+  test::write_file(world.library("a"), "no ELF file");
+  const auto set = trusting(world);
+  EXPECT_EQ(set->plugins.candidates()[0].state, CandidateState::eligible);
+
+  const auto plugin = set->plugins.for_key("fake");
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "DIGEST");
+  EXPECT_EQ(set->plugins.candidates()[0].reason, reason::digest);
+  set->plugins.inspect_all();
+  EXPECT_EQ(set->plugins.candidates()[0].reason, reason::digest);
+}
+
+TEST(PluginSetTrust, OpensALibraryWithItsDigest) {
+  World world;
+  const std::string digest = digest_of(fake_library("good"));
+  world.add("a", "good", fake_manifest().set("sha256", "\"" + digest + "\""));
+
+  const auto plugin = trusting(world)->plugins.for_key("fake");
+
+  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+}
+
+TEST(PluginSetTrust, ReportsARequiredPluginThatIsNotTrusted) {
+  World world;
+  world.add(
+      "a", "good",
+      fake_manifest().line("required: true").set("sha256", "\"" + std::string(64, '0') + "\""));
+
+  const Status status = trusting(world)->plugins.check_required();
+
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().reason, "DIGEST");
+}
+
+TEST(PluginSetTrust, LogsTheWarningsOfAPolicyOnce) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "second", second());
+  test::TempDir etc;
+  test::write_file(etc / "trust.yaml", "policies: {default: warn}\n");
+  const auto set = trusting(world, host_trust((etc / "trust.yaml").string()));
+
+  ASSERT_TRUE(set->plugins.open("test.fake").ok());
+
+  EXPECT_THAT(set->lines,
+              ElementsAre(HasSubstr("plugin test.fake 1.0.0: GANTRY-D254 SIGNATURE_MISSING: "),
+                          HasSubstr("plugin test.second 2.0.0: GANTRY-D254 SIGNATURE_MISSING: ")));
+  EXPECT_EQ(set->plugins.warnings().size(), 2u);
+}
+
+// Between inspection and dlopen(): the code of the other file does not run.
+TEST(OpenPlugin, RefusesALibraryThatIsReplacedAfterItsInspection) {
+  World world;
+  world.add("a", "good");
+  const Manifest manifest = world.manifest("a");
+  const auto inspection = inspect_plugin(manifest, test::core_info().abi, Depth::library).value();
+  fs::copy_file(fake_library("aborts_at_start"), world.path() / "new.so");
+  fs::rename(world.path() / "new.so", world.library("a"));
+
+  const auto plugin = open_plugin(manifest, inspection, test::core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().code, Code::unavailable);
+  EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
+  EXPECT_EQ(plugin.error().message,
+            world.library("a").string() +
+                " is another file than the inspected one: it was replaced after it was inspected; "
+                "start the program again when the installation has ended");
+}
+
+TEST(OpenPlugin, RefusesALibraryWhoseDirectoryIsReplaced) {
+  World world;
+  world.add("a", "good");
+  world.add("evil", "aborts_at_start");
+  const Manifest manifest = world.manifest("a");
+  const auto inspection = inspect_plugin(manifest, test::core_info().abi, Depth::library).value();
+  fs::rename(world.path() / "a", world.path() / "old");
+  fs::rename(world.path() / "evil", world.path() / "a");
+
+  const auto plugin = open_plugin(manifest, inspection, test::core_info());
+
+  ASSERT_FALSE(plugin.ok());
+  EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
+}
+
+// The directory of the library is a link that another thread exchanges all the time. A library that
+// is not the one of the digest would abort this program.
+TEST(OpenPlugin, NeverRunsALibraryThatIsExchangedDuringTheLoad) {
+  World world;
+  world.add("good", "good");
+  world.add("evil", "aborts_at_start");
+  const fs::path link = world.path() / "link";
+  fs::create_directory_symlink("good", link);
+  world.add("plugin", "",
+            fake_manifest()
+                .library((link / "libfake.so").string())
+                .set("sha256", "\"" + digest_of(fake_library("good")) + "\""));
+  const Manifest manifest = world.manifest("plugin");
+  const auto trust = host_trust();
+  const auto check = [&](const MappedFile& library) {
+    return trust->check_library(manifest, library);
+  };
+  std::atomic<bool> stop = false;
+  std::thread exchange([&] {
+    for (bool evil = true; !stop; evil = !evil) {
+      std::error_code ignored;
+      fs::create_directory_symlink(evil ? "evil" : "good", world.path() / "next", ignored);
+      fs::rename(world.path() / "next", link, ignored);
+    }
+  });
+
+  for (int i = 0; i < 200; ++i) {
+    const auto inspection = inspect_plugin(manifest, test::core_info().abi, Depth::library, check);
+    if (!inspection.ok()) {
+      EXPECT_EQ(inspection.error().reason, "DIGEST");
+      continue;
+    }
+    const auto plugin = open_plugin(manifest, *inspection, test::core_info());
+    if (plugin.ok()) continue;
+    EXPECT_EQ(plugin.error().reason, "REPLACED_DURING_LOAD");
+  }
+  stop = true;
+  exchange.join();
+}
+
+// $ORIGIN of a library that was opened through /proc/self/fd is its directory.
+TEST(OpenPlugin, FindsDependenciesBesideTheLibrary) {
+  World world;
+  world.add("a", "missing_dependency");
+  fs::copy_file(fake_library("good").parent_path() / "not_searched/libfake_dependency.so.4",
+                world.path() / "a/libfake_dependency.so.4");
+
+  // In a child process: other tests need that the dependency is not in the process.
+  EXPECT_EXIT(_exit(open_plugin(world.manifest("a"), test::core_info()).ok() ? 0 : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace gantry

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/formats/annotation.hpp"
+
+#include <gantry/dtype_text.hpp>
+
+#include <gmock/gmock.h>
+
+namespace gantry {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Annotation, HasExtentsAndTheirSymbols) {
+  const auto tensor =
+      tensor_annotation(R"x(R.Tensor((n, 1, T.int64(8), T.min(n, 3) - 1), dtype="float32"))x");
+
+  ASSERT_TRUE(tensor);
+  EXPECT_TRUE(same_dtype(tensor->type.dtype, dtypes::float32));
+  EXPECT_THAT(tensor->type.shape, ElementsAre(-1, 1, 8, -1));
+  EXPECT_EQ(tensor->text, "float32[n, 1, 8, T.min(n, 3) - 1]");
+}
+
+TEST(Annotation, MayBeOfOneAxisOrOfNone) {
+  const auto one = tensor_annotation(R"x(R.Tensor((32,), dtype="bfloat16"))x");
+  const auto none = tensor_annotation(R"x(R.Tensor((), dtype="int64"))x");
+
+  ASSERT_TRUE(one && none);
+  EXPECT_THAT(one->type.shape, ElementsAre(32));
+  EXPECT_EQ(one->text, "bfloat16[32]");
+  EXPECT_THAT(none->type.shape, IsEmpty());
+  EXPECT_EQ(none->text, "int64[]");
+}
+
+TEST(Annotation, OfABooleanHasOneByte) {
+  const auto tensor = tensor_annotation(R"x(R.Tensor((2,), dtype="bool"))x");
+
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ(element_bytes(tensor->type.dtype), 1u);
+  EXPECT_EQ(dtype_text(tensor->type.dtype), "bool8");
+  EXPECT_EQ(tensor->text, "bool[2]");
+}
+
+TEST(Annotation, OfAnythingElseIsNoTensorAnnotation) {
+  for (const std::string_view text :
+       {"", "R.Tensor", "R.Tensor((", R"x(R.Tensor((1,), dtype="))x", R"x(R.Tensor((), dtype=")x",
+        R"x(R.Tensor((1,), dtype="posit32"))x", R"x(R.Tensor(dtype="float32", ndim=2))x",
+        R"x(T.Tuple(R.Tensor((1,), dtype="float32")))x", "R.Shape([n])", "T.int64"}) {
+    EXPECT_FALSE(tensor_annotation(text)) << text;
+  }
+}
+
+TEST(Annotation, ShowsWhetherAValueIsATuple) {
+  for (const std::string_view text : {"T.Tuple(R.Any)", "R.Tuple()"})
+    EXPECT_TRUE(is_tuple(text)) << text;
+  for (const std::string_view text : {"", "R.Any", "Tuple()", R"x(R.Tensor((1,), dtype="int8"))x"})
+    EXPECT_FALSE(is_tuple(text)) << text;
+}
+
+TEST(Annotation, OfATupleHasItemsAlsoThoseOfNestedTuples) {
+  const std::string nested =
+      R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any), R.Tuple()))x";
+  const std::string much = concat("R.Tuple(", std::string(16384, 'x'), ")");
+
+  EXPECT_THAT(flat_annotations(nested),
+              ::testing::ElementsAre(R"x(R.Tensor((n, 2), dtype="int8"))x", "R.Any"));
+  EXPECT_THAT(flat_annotations("R.Any"), ::testing::ElementsAre("R.Any"));
+  EXPECT_THAT(flat_annotations("R.Tuple(R.Any"), ::testing::ElementsAre("R.Tuple(R.Any"));
+  EXPECT_THAT(flat_annotations("R.Tuple()"), ::testing::IsEmpty());
+  EXPECT_THAT(flat_annotations(much), ::testing::ElementsAre(much));
+}
+
+TEST(Annotation, ShowsWhetherATensorIsAccepted) {
+  for (const std::string_view text : {"", "R.Any", "R.Object", R"x(R.Tensor(dtype="float32"))x"})
+    EXPECT_TRUE(accepts_tensor(text)) << text;
+  for (const std::string_view text : {"R.Shape([n])", "T.int64", "T.Tuple(R.Any)", "R.Tuple()"})
+    EXPECT_FALSE(accepts_tensor(text)) << text;
+}
+
+}  // namespace
+}  // namespace gantry
