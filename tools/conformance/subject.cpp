@@ -107,7 +107,7 @@ Result<std::shared_ptr<const LoadedPlugin>> Subject::plugin() const {
 }
 
 Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
-  RuntimeOptions options;
+  EngineOptions options;
   // Without the configuration of the vendor's host.
   options.config_file = "/dev/null";
   options.plugin_files = {manifest_.file};

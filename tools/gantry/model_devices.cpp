@@ -22,7 +22,7 @@ Result<Module> load_model(Runtime& runtime, const std::string& path, const LoadO
   const DefaultDevices defaults = default_devices(**artifact, plugins.set());
   for (const std::string& kind : defaults.kinds) {
     if (!runtime.device(kind).ok()) {
-      return std::move(model).error().at(made_for_text(runtime, **artifact, defaults));
+      return std::move(model).error().at(made_for_text(*runtime.state(), **artifact, defaults));
     }
   }
   return model;
@@ -32,7 +32,7 @@ Result<std::vector<std::string>> reported_devices(Runtime& runtime, const Module
                                                   std::span<const std::string> given, bool quiet) {
   const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(model.get())->artifact;
   GANTRY_TRY(std::vector<std::string> devices,
-             model_devices(runtime, artifact, {given, "--device"}));
+             model_devices(*runtime.state(), artifact, {given, "--device"}));
   if (given.empty() && devices.front() != "cpu" && !quiet) {
     print_error(text_line("gantry: runs on ", join(devices), ", for which ", quoted(artifact.name),
                           " is made"));

@@ -104,7 +104,7 @@ Result<Manifest> manifest_of(const ProbeCommand& command, const Trust& trust) {
 }
 
 Status run(const ProbeCommand& command) {
-  RuntimeOptions options;
+  EngineOptions options;
   options.config_file = command.config_file;
   options.only_these_plugins = true;
   options.threads = 1;

@@ -29,14 +29,14 @@ Failure wrong_object(const gantry_object* object, std::string_view function,
 Result<RuntimeObject*> runtime_argument(gantry_object* object, std::string_view function) {
   RuntimeObject* const runtime = as_runtime(object);
   if (runtime == nullptr) return wrong_object(object, function, "a runtime");
-  GANTRY_CHECK(RuntimeAccess::state(runtime->runtime).check_process());
+  GANTRY_CHECK(runtime->state->check_process());
   return runtime;
 }
 
 Result<ModelObject*> model_argument(gantry_object* object, std::string_view function) {
   ModelObject* const model = as_model(object);
   if (model == nullptr) return wrong_object(object, function, "a model");
-  GANTRY_CHECK(RuntimeAccess::state(model->runtime).check_process());
+  GANTRY_CHECK(model->runtime->check_process());
   return model;
 }
 

@@ -6,7 +6,6 @@
 #include "core/engine/tensor/object.hpp"
 
 #include <gantry/result.hpp>
-#include <gantry/runtime/module.hpp>
 
 #include <utility>
 
@@ -23,13 +22,6 @@ template <class T>
 Status give(Result<Ref<T>> made, gantry_value* out) {
   if (!made.ok()) return std::move(made).failure();
   *out = OwnedValue(std::move(*made)).take();
-  return {};
-}
-
-inline Status give(Result<Module> loaded, gantry_object** out) {
-  if (!loaded.ok()) return std::move(loaded).failure();
-  gantry_retain(loaded->get());
-  *out = loaded->get();
   return {};
 }
 

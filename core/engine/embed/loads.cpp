@@ -2,6 +2,7 @@
 #include "core/engine/embed/loads.hpp"
 
 #include "core/engine/embed/arguments.hpp"
+#include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -77,33 +78,27 @@ Status read_all(const gantry_reader& reader, std::span<std::uint8_t> to) {
 
 }  // namespace
 
-Result<LoadOptions> load_options(const gantry_load_options* given) {
+Result<LoadPermissions> load_options(const gantry_load_options* given) {
   GANTRY_TRY(const gantry_load_options known,
              read_options(given, GANTRY_LOAD_ALLOW_MISSING | GANTRY_LOAD_ALLOW_EXECUTABLE_STACK,
                           "gantry_load_options"));
   const auto allows = [&](std::uint32_t flag) { return (known.flags & flag) != 0; };
-  return LoadOptions{.allow_missing = allows(GANTRY_LOAD_ALLOW_MISSING),
-                     .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
+  return LoadPermissions{.allow_missing = allows(GANTRY_LOAD_ALLOW_MISSING),
+                         .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
 }
 
-Status bind_missing(ModuleNode& node) {
-  Runtime runtime = RuntimeAccess::handle(state_of(*node.artifact));
-  gantry_retain(&node.header);
-  return runtime.bind_missing(Module(Object::adopt(&node.header)));
+Result<Ref<ModuleNode>> load_memory(RuntimeState& runtime, std::span<const std::uint8_t> bytes,
+                                    const std::string& name, const LoadPermissions& allowed) {
+  return load_bytes(runtime, bytes, shown(name), allowed);
 }
 
-Result<Module> load_bytes(Runtime& runtime, std::span<const std::uint8_t> bytes,
-                          const std::string& name, const LoadOptions& options) {
-  return runtime.load_bytes(bytes, shown(name), options);
-}
-
-Result<Module> load_read(Runtime& runtime, const gantry_reader& reader, const std::string& name,
-                         const LoadOptions& options) {
+Result<Ref<ModuleNode>> load_read(RuntimeState& runtime, const gantry_reader& reader,
+                                  const std::string& name, const LoadPermissions& allowed) {
   const std::string title = shown(name);
   GANTRY_TRY(const Scratch scratch, Scratch::create(reader.size, title));
   Status read = read_all(reader, scratch.bytes());
   if (!read.ok()) return std::move(read).failure().at("while loading ", title);
-  return runtime.load_bytes(scratch.bytes(), title, options);
+  return load_bytes(runtime, scratch.bytes(), title, allowed);
 }
 
 }  // namespace gantry

@@ -35,25 +35,24 @@ Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
 Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options* given) {
   GANTRY_TRY(const gantry_model_options known,
              read_options(given, GANTRY_MODEL_CAPTURE, "gantry_model_options"));
-  Runtime runtime = RuntimeAccess::handle(state_of(*node.artifact));
-  gantry_retain(&node.header);
-  const Module module(Object::adopt(&node.header));
-  GANTRY_TRY(std::vector<std::string> devices, names_of(known));
+  ModelSource source{.runtime = state_of(*node.artifact),
+                     .module = Ref<ModuleNode>::share(&node),
+                     .devices = {},
+                     .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
+  GANTRY_TRY(source.devices, names_of(known));
   // Each model of an archive has devices of its own.
-  if (!devices.empty() || archived_models(node).empty()) {
-    GANTRY_TRY(devices, model_devices(runtime, *node.artifact, {devices, "model_new"}));
+  if (!source.devices.empty() || archived_models(node).empty()) {
+    GANTRY_TRY(source.devices,
+               model_devices(*source.runtime, *node.artifact, {source.devices, "model_new"}));
   }
-  const ModelOptions options{.capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
-  ModelInstances::Make make = [runtime, module, devices, options] {
-    return model_state(runtime, module, RuntimeAccess::state(runtime).layouts, devices, options);
-  };
-  GANTRY_TRY(std::shared_ptr<ModelState> first, make());
-  const auto threads = static_cast<std::uint32_t>(std::max(1, runtime.threads()));
-  return new_model_object(std::move(runtime), std::move(first), std::move(make),
+  GANTRY_TRY(std::shared_ptr<ModelState> first, model_state(source));
+  const auto threads = static_cast<std::uint32_t>(std::max(1, source.runtime->pool->size()));
+  ModelInstances::Make make = [source] { return model_state(source); };
+  return new_model_object(source.runtime, std::move(first), std::move(make),
                           known.executors != 0 ? known.executors : threads);
 }
 
-Result<Module> module_of(const ModelObject& model) {
+Result<Ref<ModuleNode>> module_of(const ModelObject& model) {
   GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.another());
   return apart->module;
 }

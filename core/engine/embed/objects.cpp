@@ -28,14 +28,15 @@ T* embedded(gantry_object* object) {
 
 }  // namespace
 
-Result<Ref<RuntimeObject>> new_runtime_object(Runtime runtime) {
-  auto* const object = new (std::nothrow) RuntimeObject{{}, std::move(runtime)};
+Result<Ref<RuntimeObject>> new_runtime_object(std::shared_ptr<RuntimeState> state) {
+  auto* const object = new (std::nothrow) RuntimeObject{{}, std::move(state)};
   if (object == nullptr) return exhausted("no memory for a runtime object");
   object->header = fresh_header(GANTRY_RUNTIME, delete_embedded<RuntimeObject>);
   return Ref<RuntimeObject>::adopt(object);
 }
 
-Result<Ref<ModelObject>> new_model_object(Runtime owner, std::shared_ptr<ModelState> first,
+Result<Ref<ModelObject>> new_model_object(std::shared_ptr<RuntimeState> owner,
+                                          std::shared_ptr<ModelState> first,
                                           ModelInstances::Make make, std::size_t max_instances) {
   auto* const object =
       new ModelObject(std::move(owner), std::move(first), std::move(make), max_instances);

@@ -5,10 +5,11 @@
 
 #include "core/engine/embed/instances.hpp"
 #include "core/engine/embed/signatures.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 
 #include <gantry/embed.h>
-#include <gantry/runtime.hpp>
+#include <gantry/result.hpp>
 
 #include <memory>
 #include <utility>
@@ -18,20 +19,20 @@ namespace gantry {
 // GANTRY_RUNTIME
 struct RuntimeObject {
   gantry_object header;
-  Runtime runtime;
+  std::shared_ptr<RuntimeState> state;
 };
 
 // GANTRY_MODEL
 struct ModelObject {
-  ModelObject(Runtime owner, std::shared_ptr<ModelState> first, ModelInstances::Make make,
-              std::size_t max_instances)
+  ModelObject(std::shared_ptr<RuntimeState> owner, std::shared_ptr<ModelState> first,
+              ModelInstances::Make make, std::size_t max_instances)
       : header{},
         runtime(std::move(owner)),
         model(first),
         instances(std::move(first), std::move(make), max_instances) {}
 
   gantry_object header;
-  Runtime runtime;
+  const std::shared_ptr<RuntimeState> runtime;
   // that of the first instance, for what all have in common
   const std::shared_ptr<const ModelState> model;
   ModelInstances instances;
@@ -39,12 +40,20 @@ struct ModelObject {
 };
 
 // returns  exhausted
-Result<Ref<RuntimeObject>> new_runtime_object(Runtime runtime);
-Result<Ref<ModelObject>> new_model_object(Runtime owner, std::shared_ptr<ModelState> first,
+Result<Ref<RuntimeObject>> new_runtime_object(std::shared_ptr<RuntimeState> state);
+Result<Ref<ModelObject>> new_model_object(std::shared_ptr<RuntimeState> owner,
+                                          std::shared_ptr<ModelState> first,
                                           ModelInstances::Make make, std::size_t max_instances);
 
 // Each returns NULL for an object of another kind, and for NULL.
 RuntimeObject* as_runtime(gantry_object* object);
 ModelObject* as_model(gantry_object* object);
+
+// Returns the runtime of an object of the C API, for tools that are built with the core.
+//
+// runtime  [in]   a runtime
+inline const std::shared_ptr<RuntimeState>& state_of(gantry_object* runtime) {
+  return as_runtime(runtime)->state;
+}
 
 }  // namespace gantry

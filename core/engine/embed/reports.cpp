@@ -6,6 +6,7 @@
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/module/unbound.hpp"
 #include "core/engine/runtime/devices.hpp"
+#include "core/plugins/choice/explain.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -42,7 +43,7 @@ std::vector<std::string> texts_of(const std::vector<Message>& messages) {
 Result<OwnedValue> devices(RuntimeState& runtime) {
   std::vector<Message> problems;
   ValueList all;
-  for (const DeviceInfo& info : list_devices(runtime, problems)) {
+  for (const ListedDevice& info : list_devices(runtime, problems)) {
     ValueList device, attributes;
     for (const auto& [name, text] : info.attributes) GANTRY_CHECK(attributes.member(name, text));
     GANTRY_TRY(OwnedValue map, attributes.map());
@@ -91,9 +92,12 @@ Result<OwnedValue> configuration(RuntimeState& runtime) {
 }
 
 Result<OwnedValue> explanation(RuntimeState& runtime) {
+  PluginSet& plugins = *runtime.plugins;
+  plugins.inspect_all();
+  Explanation explanation = explain(plugins, all_requirements(plugins, {}));
+  add_changes(plugins, explanation);
   ValueList report;
-  const Runtime handle = RuntimeAccess::handle(runtime.shared_from_this());
-  GANTRY_CHECK(report.member("text", handle.explain_plugins()));
+  GANTRY_CHECK(report.member("text", to_text(explanation)));
   return report.map();
 }
 

@@ -46,7 +46,7 @@ struct RunContext {
       context.stream = Ref<StreamObject>::share(stream);
     }
     if (context.task == nullptr && !context.stream) return context;
-    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const Task*>(context.task)};
+    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const CallTask*>(context.task)};
     if (context.stream) {
       context.env->device = context.stream->device;
       context.env->stream = context.stream->handle;
@@ -71,7 +71,7 @@ Status run_model(ModelObject& model, gantry_run& run) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");
   }
-  RuntimeState& runtime = RuntimeAccess::state(model.runtime);
+  RuntimeState& runtime = *model.runtime;
   GANTRY_TRY(const RunContext context, RunContext::of(run, runtime));
   const EmbeddedTask::Run running(context.task);
   GANTRY_CHECK(check_not_cancelled(context.task));

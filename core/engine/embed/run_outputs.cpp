@@ -46,12 +46,9 @@ class OutputPasser {
       : runtime_(runtime), function_(function), inputs_(inputs), env_(env) {}
 
   // Returns an output as an object of the caller.
-  Result<OwnedValue> as_object(const Any& output) const {
-    const gantry_value& value = output.value();
-    if (!must_copy(value)) {
-      if (holds_object(value)) gantry_retain(value.object);
-      return OwnedValue::adopt(value);
-    }
+  Result<OwnedValue> as_object(const OwnedValue& output) const {
+    const gantry_value& value = output.get();
+    if (!must_copy(value)) return output;
     const gantry_tensor& from = *gantry_value_tensor(&value);
     GANTRY_TRY(
         Ref<TensorObject> made,
@@ -61,8 +58,8 @@ class OutputPasser {
   }
 
   // Copies an output to a tensor of the caller.
-  Status fill(const gantry_tensor& to, const NamedValue& output) const {
-    const gantry_value& value = output.value.value();
+  Status fill(const gantry_tensor& to, const NamedOutput& output) const {
+    const gantry_value& value = output.value.get();
     const std::string title = concat("output ", quoted(output.name), " of ", function_.subject());
     const gantry_tensor* const from = gantry_value_tensor(&value);
     if (from == nullptr) {
@@ -115,7 +112,7 @@ Status check_target(const gantry_value& given, std::uint32_t index) {
 
 Status pass_outputs(RuntimeState& runtime, FunctionState& function,
                     std::span<const gantry_value> inputs, const gantry_env* env, gantry_run& run) {
-  GANTRY_TRY(const std::vector<NamedValue> outputs, function.outputs());
+  GANTRY_TRY(const std::vector<NamedOutput> outputs, function.outputs());
   // Results that only the function kept have one reference from here on.
   if (!function.reuses_outputs()) function.forget();
   const OutputPasser passer(runtime, function, inputs, env);

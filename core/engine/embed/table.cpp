@@ -16,7 +16,13 @@
 #include "core/engine/embed/task.hpp"
 #include "core/engine/embed/value_tree.hpp"
 #include "core/engine/module/function.hpp"
+#include "core/engine/module/global_functions.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/load.hpp"
+#include "core/engine/runtime/payload.hpp"
+#include "core/engine/runtime/read_tensors.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 #include "core/formats/inspect/report.hpp"
@@ -28,7 +34,6 @@
 #include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
-#include <gantry/runtime.hpp>
 #include <gantry/value.hpp>
 
 #include <atomic>
@@ -71,13 +76,13 @@ class LogSink {
 //
 // given    [in]   may be NULL
 // returns  invalid or unsupported, see gantry_embed::runtime_new
-Result<RuntimeOptions> runtime_options(const gantry_runtime_options* given) {
+Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   constexpr std::string_view function = "runtime_new";
   // Destroyed by every failure from here on.
   LogSink sink(known_members(given).log);
   GANTRY_TRY(const gantry_runtime_options known,
              read_options(given, known_flags, "gantry_runtime_options"));
-  RuntimeOptions options;
+  EngineOptions options;
   GANTRY_TRY(options.config_file, path_argument(known.config_file, function));
   if (known.plugin_path_count != 0)
     GANTRY_CHECK(check_pointer(known.plugin_paths, function, "plugin_paths"));
@@ -149,7 +154,8 @@ Result<OwnedValue> value_of_json(const JsonValue& json) {
 }
 
 // See gantry_embed::inspect.
-Result<OwnedValue> inspection(const Runtime& runtime, const std::string& path) {
+Result<OwnedValue> inspection(const std::shared_ptr<RuntimeState>& runtime,
+                              const std::string& path) {
   InstalledPlugins plugins(runtime);
   const InspectOptions options{
       .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &plugins.layouts(); },
@@ -214,22 +220,22 @@ void release(gantry_object* object) {
 gantry_code runtime_new(const gantry_runtime_options* options, gantry_object** runtime,
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(RuntimeOptions known, runtime_options(options));
-    GANTRY_TRY(Runtime made, Runtime::create(std::move(known)));
+    GANTRY_TRY(EngineOptions known, runtime_options(options));
+    GANTRY_TRY(auto made, RuntimeState::create(std::move(known)));
     return give(new_runtime_object(std::move(made)), runtime);
   });
 }
 
 const gantry_host* host(gantry_object* object) {
   const RuntimeObject* const runtime = as_runtime(object);
-  return runtime != nullptr ? &RuntimeAccess::state(runtime->runtime).program.table : nullptr;
+  return runtime != nullptr ? &runtime->state->program.table : nullptr;
 }
 
 gantry_code device_find(gantry_object* object, gantry_bytes name, gantry_device_id* device,
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "device_find"));
-    GANTRY_TRY(*device, runtime->runtime.device(view_of(name)));
+    GANTRY_TRY(*device, find_device(*runtime->state, view_of(name)));
     return {};
   });
 }
@@ -240,9 +246,7 @@ gantry_code tensor_foreign(gantry_object* object, const gantry_tensor* what, std
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensor_foreign"));
     GANTRY_CHECK(check_flags(flags, 0, "tensor_foreign"));
-    return give(
-        foreign_tensor(RuntimeAccess::state(runtime->runtime), *what, {size, self, destroy}),
-        tensor);
+    return give(foreign_tensor(*runtime->state, *what, {size, self, destroy}), tensor);
   });
 }
 
@@ -308,7 +312,7 @@ void task_cancel(gantry_object* object) {
 
 const void* task_handle(gantry_object* object) {
   const TaskObject* const task = as_task(object);
-  return task != nullptr ? static_cast<const Task*>(&task->task) : nullptr;
+  return task != nullptr ? static_cast<const CallTask*>(&task->task) : nullptr;
 }
 
 gantry_code function_add(gantry_object* object, gantry_bytes name, gantry_function function,
@@ -316,7 +320,7 @@ gantry_code function_add(gantry_object* object, gantry_bytes name, gantry_functi
   return abi_boundary(status, [&]() -> Status {
     auto runtime = runtime_argument(object, "function_add");
     // The function is taken over in every case.
-    RuntimeState* const state = runtime.ok() ? &RuntimeAccess::state((*runtime)->runtime) : nullptr;
+    RuntimeState* const state = runtime.ok() ? (*runtime)->state.get() : nullptr;
     Status named = check_text(name, "function_add", "name");
     Status added = add_function(named.ok() ? state : nullptr,
                                 named.ok() ? view_of(name) : std::string_view(), function);
@@ -329,10 +333,7 @@ gantry_code function_find(gantry_object* object, gantry_bytes name, gantry_objec
                           gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "function_find"));
-    GANTRY_TRY(const Function found, runtime->runtime.function(view_of(name)));
-    gantry_retain(found.get());
-    *function = found.get();
-    return {};
+    return give(runtime->state->globals->get(view_of(name)), function);
   });
 }
 
@@ -346,8 +347,7 @@ gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
       return {};
     }
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "report"));
-    GANTRY_TRY(OwnedValue made,
-               gantry::report(RuntimeAccess::state(runtime->runtime), view_of(what)));
+    GANTRY_TRY(OwnedValue made, gantry::report(*runtime->state, view_of(what)));
     *tree = made.take();
     return {};
   });
@@ -382,9 +382,9 @@ gantry_code load_file(gantry_object* object, gantry_bytes path, const gantry_loa
                       gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_file"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(options));
     GANTRY_TRY(const std::string file, path_argument(path, "load_file"));
-    return give(runtime->runtime.load(file, how), module);
+    return give(gantry::load_file(*runtime->state, file, how), module);
   });
 }
 
@@ -393,13 +393,13 @@ gantry_code tensors_read(gantry_object* object, gantry_bytes path, gantry_value*
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensors_read"));
     GANTRY_TRY(const std::string file, path_argument(path, "tensors_read"));
-    GANTRY_TRY(const auto named, runtime->runtime.read_tensors(file));
+    GANTRY_TRY(const auto named, read_tensors(*runtime->state, file));
     std::vector<OwnedValue> names;
     std::vector<gantry_value> items;
     for (const auto& [name, tensor] : named) {
       GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
       items.push_back(text.get());
-      items.push_back(value_of(tensor.get()));
+      items.push_back(value_of(tensor.base()));
       names.push_back(std::move(text));
     }
     return give(new_items(GANTRY_MAP, items), tensors);
@@ -411,11 +411,11 @@ gantry_code load_memory(gantry_object* object, const void* data, std::uint64_t s
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_memory"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(options));
     GANTRY_TRY(const std::string title, path_argument(name, "load_memory"));
-    return give(
-        load_bytes(runtime->runtime, {static_cast<const std::uint8_t*>(data), size}, title, how),
-        module);
+    return give(gantry::load_memory(*runtime->state, {static_cast<const std::uint8_t*>(data), size},
+                                    title, how),
+                module);
   });
 }
 
@@ -426,9 +426,9 @@ gantry_code load_reader(gantry_object* object, const gantry_reader* reader, gant
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_reader"));
     GANTRY_TRY(const gantry_reader known, read_options(reader, 0, "gantry_reader"));
     GANTRY_CHECK(check_pointer(reinterpret_cast<const void*>(known.read), "load_reader", "read"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
+    GANTRY_TRY(const LoadPermissions how, load_options(options));
     GANTRY_TRY(const std::string title, path_argument(name, "load_reader"));
-    return give(load_read(runtime->runtime, known, title, how), module);
+    return give(load_read(*runtime->state, known, title, how), module);
   });
 }
 
@@ -437,14 +437,14 @@ gantry_code plugin_add(gantry_object* object,
                        gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "plugin_add"));
-    return runtime->runtime.add_plugin(query);
+    return runtime->state->plugins->add_program_plugin(query);
   });
 }
 
 gantry_code module_bind_missing(gantry_object* module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModuleNode * node, module_argument(module, "module_bind_missing"));
-    return gantry::bind_missing(*node);
+    return bind_missing(*state_of(*node->artifact), *node);
   });
 }
 
@@ -453,12 +453,12 @@ gantry_code load_graph(gantry_object* object, gantry_bytes library, gantry_bytes
                        gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_graph"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
-    GraphFiles files;
+    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    ModelFiles files;
     GANTRY_TRY(files.library, path_argument(library, "load_graph"));
     GANTRY_TRY(files.graph, path_argument(graph, "load_graph"));
     GANTRY_TRY(files.params, path_argument(params, "load_graph"));
-    return give(runtime->runtime.load_graph(files, how), module);
+    return give(load_graph_files(*runtime->state, files, how), module);
   });
 }
 
@@ -467,8 +467,8 @@ gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symb
                         gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_linked"));
-    GANTRY_TRY(const LoadOptions how, load_options(options));
-    return give(runtime->runtime.load_linked(*symbols, view_of(prefix), how), module);
+    GANTRY_TRY(const LoadPermissions how, load_options(options));
+    return give(load_linked_code(*runtime->state, *symbols, view_of(prefix), how), module);
   });
 }
 
@@ -477,7 +477,7 @@ gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
     GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
-    GANTRY_TRY(OwnedValue made, inspection(runtime->runtime, file));
+    GANTRY_TRY(OwnedValue made, inspection(runtime->state, file));
     *tree = made.take();
     return {};
   });
@@ -507,8 +507,7 @@ gantry_code dlpack_import(gantry_object* object, DLManagedTensorVersioned* versi
                           DLManagedTensor* plain, gantry_value* tensor, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_import"));
-    return import_tensor(RuntimeAccess::state(runtime->runtime), {versioned, plain}, nullptr,
-                         "dlpack_import", tensor);
+    return import_tensor(*runtime->state, {versioned, plain}, nullptr, "dlpack_import", tensor);
   });
 }
 
@@ -518,7 +517,7 @@ gantry_code dlpack_import_after(gantry_object* object, DLManagedTensorVersioned*
   return abi_boundary(status, [&]() -> Status {
     constexpr std::string_view name = "dlpack_import_after";
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, name));
-    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    RuntimeState& state = *runtime->state;
     dlpack::Streams streams{produced, nullptr};
     if (stream != nullptr) {
       GANTRY_TRY(streams.stream, stream_argument(stream, state, name));
@@ -532,7 +531,7 @@ gantry_code dlpack_export(gantry_object* object, gantry_object* tensor, std::uin
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "dlpack_export"));
     GANTRY_TRY(TensorObject * exported, tensor_argument(tensor, "dlpack_export"));
-    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    RuntimeState& state = *runtime->state;
     GANTRY_TRY(void* const handle, handle_of(stream, state, "dlpack_export"));
     const gantry_device_id device = exported->tensor.device;
     if (device.type != kCpu) GANTRY_CHECK(gantry::synchronize(state, device, handle));
@@ -545,7 +544,7 @@ gantry_code stream_new(gantry_object* object, gantry_device_id device, gantry_ob
                        gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_new"));
-    return give(new_stream(RuntimeAccess::state(runtime->runtime), device), stream);
+    return give(new_stream(*runtime->state, device), stream);
   });
 }
 
@@ -558,7 +557,7 @@ gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_o
                         gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "synchronize"));
-    RuntimeState& state = RuntimeAccess::state(runtime->runtime);
+    RuntimeState& state = *runtime->state;
     GANTRY_TRY(void* const handle, handle_of(stream, state, "synchronize"));
     return gantry::synchronize(state, device, handle);
   });

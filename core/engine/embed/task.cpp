@@ -29,13 +29,13 @@ std::int64_t deadline_in(std::int64_t ns) {
 }  // namespace
 
 EmbeddedTask::EmbeddedTask(const gantry_task_options& options)
-    : Task(options.deadline_ns != 0 || options.poll != nullptr ? is_over : nullptr),
+    : CallTask(options.deadline_ns != 0 || options.poll != nullptr ? is_over : nullptr),
       deadline_(deadline_in(options.deadline_ns)),
       poll_(options.poll),
       self_(options.self),
       next_poll_(options.poll != nullptr ? now_ns() + poll_interval_ns : INT64_MAX) {}
 
-bool EmbeddedTask::is_over(const Task& base) {
+bool EmbeddedTask::is_over(const CallTask& base) {
   const auto& task = static_cast<const EmbeddedTask&>(base);
   const std::int64_t now = now_ns();
   if (now >= task.deadline_) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/engine/runtime/call_task.hpp"
 #include "core/engine/tensor/object.hpp"
 
 #include <gantry/embed.h>
 #include <gantry/result.hpp>
-#include <gantry/runtime/task.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace gantry {
 
 // A task with a deadline, and a function that is called while a run is in progress.
-class EmbeddedTask final : public Task {
+class EmbeddedTask final : public CallTask {
  public:
   // options  [in]   checked
   explicit EmbeddedTask(const gantry_task_options& options);
@@ -35,7 +35,7 @@ class EmbeddedTask final : public Task {
   };
 
  private:
-  static bool is_over(const Task& task);
+  static bool is_over(const CallTask& task);
   bool poll(std::int64_t now) const;
 
   // nanoseconds of the monotonic clock; INT64_MAX: none

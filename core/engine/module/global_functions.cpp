@@ -4,6 +4,7 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <gantry/join.hpp>
 
 namespace gantry {
 
@@ -33,6 +34,17 @@ std::vector<std::string> GlobalFunctions::names() const {
 
 Result<Ref<FunctionObject>> GlobalFunctions::find_offered(std::string_view name) const {
   return offered_ ? offered_(name) : Ref<FunctionObject>();
+}
+
+Result<Ref<FunctionObject>> GlobalFunctions::get(std::string_view name) const {
+  Ref<FunctionObject> found = find(name);
+  if (!found) {
+    GANTRY_TRY(found, find_offered(name));
+  }
+  if (found) return found;
+  return not_found("global function ", quoted(name), " not found, and no plugin offers it; ",
+                   "global functions: ", join(names()))
+      .with_reason("GLOBAL_MISSING");
 }
 
 }  // namespace gantry

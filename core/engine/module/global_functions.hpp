@@ -38,6 +38,10 @@ class GlobalFunctions {
   // returns  NULL if no plugin provides it; the error of a plugin that provides it and fails
   // costs    may open plugins
   Result<Ref<FunctionObject>> find_offered(std::string_view name) const;
+  // Returns a function that was added, else one of a plugin.
+  //
+  // returns  not_found, reason GLOBAL_MISSING: lists those that were added; as find_offered()
+  Result<Ref<FunctionObject>> get(std::string_view name) const;
 
  private:
   const Offered offered_;

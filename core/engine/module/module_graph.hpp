@@ -11,6 +11,7 @@
 
 #include <cxxabi.h>
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ namespace gantry {
 //
 // costs    O(modules + edges), no recursion
 std::vector<ModuleNode*> reachable(ModuleNode& root);
+
+// Where most look-ups search.
+constexpr std::uint32_t own_or_imported = GANTRY_FIND_SELF | GANTRY_FIND_IMPORTS;
 
 // Looks up a function: in SELF, then in IMPORTS (depth first, in import order, each node once),
 // then in GLOBALS, as far as `where` contains them. Returns the first match. The imports of unbound

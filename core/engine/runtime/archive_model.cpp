@@ -9,49 +9,34 @@
 namespace gantry {
 namespace {
 
-const ModuleNode& node_of(const Module& module) {
-  return *reinterpret_cast<const ModuleNode*>(module.get());
-}
-
 class ArchiveModel final : public ModelState {
  public:
-  ArchiveModel(Runtime runtime, const Module& archive, const PayloadLayouts& layouts,
-               std::span<const std::string> devices, const ModelOptions& options)
-      : ModelState(archive, archived_models(node_of(archive)), {}),
-        runtime_(std::move(runtime)),
-        layouts_(layouts),
-        devices_(devices.begin(), devices.end()),
-        options_(options) {}
+  explicit ArchiveModel(const ModelSource& source)
+      : ModelState(source.module, archived_models(*source.module), {}), source_(source) {}
 
   Result<std::shared_ptr<FunctionState>> chosen(std::string_view name) override {
     return function(std::string(name));
   }
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
-    GANTRY_TRY(Ref<ModuleNode> root, archived_model(node_of(module), name));
-    GANTRY_TRY(const auto devices,
-               model_devices(runtime_, *root->artifact, {devices_, "model_new"}));
-    const Module own(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
-    GANTRY_TRY(const auto model, model_state(runtime_, own, layouts_, devices, options_));
+    ModelSource own = source_;
+    GANTRY_TRY(own.module, archived_model(*module, name));
+    GANTRY_TRY(own.devices,
+               model_devices(*own.runtime, *own.module->artifact, {source_.devices, "model_new"}));
+    GANTRY_TRY(const auto model, model_state(own));
     GANTRY_TRY(auto function, model->chosen({}));
     function->name = name;
     return function;
   }
 
  private:
-  Runtime runtime_;
-  const PayloadLayouts& layouts_;
-  std::vector<std::string> devices_;
-  ModelOptions options_;
+  const ModelSource source_;
 };
 
 }  // namespace
 
-std::shared_ptr<ModelState> archive_model(Runtime runtime, const Module& module,
-                                          const PayloadLayouts& layouts,
-                                          std::span<const std::string> devices,
-                                          const ModelOptions& options) {
-  return std::make_shared<ArchiveModel>(std::move(runtime), module, layouts, devices, options);
+std::shared_ptr<ModelState> archive_model(const ModelSource& source) {
+  return std::make_shared<ArchiveModel>(source);
 }
 
 }  // namespace gantry

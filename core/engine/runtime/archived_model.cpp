@@ -123,7 +123,7 @@ Opened open_model(RuntimeState& state, const File& file, const ModelLibrary& arc
 }  // namespace
 
 Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file,
-                                           const File& origin, const LoadOptions& options) {
+                                           const File& origin, const LoadPermissions& options) {
   GANTRY_TRY(const ModelLibrary archive, open_model_library(file->bytes()));
   const std::vector<MlfModel>& models = archive.metadata.models;
   const std::string name = file->path().filename().native();

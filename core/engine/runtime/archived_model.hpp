@@ -10,9 +10,9 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/engine/module/module.hpp"
+#include "core/engine/runtime/options.hpp"
 
 #include <gantry/result.hpp>
-#include <gantry/runtime/options.hpp>
 
 #include <memory>
 
@@ -31,6 +31,6 @@ struct RuntimeState;
 Result<Ref<ModuleNode>> load_model_library(RuntimeState& state,
                                            const std::shared_ptr<const MappedFile>& file,
                                            const std::shared_ptr<const MappedFile>& origin,
-                                           const LoadOptions& options);
+                                           const LoadPermissions& options);
 
 }  // namespace gantry

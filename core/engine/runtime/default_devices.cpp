@@ -59,18 +59,18 @@ std::vector<std::int64_t> stated_numbers(const Entry& entry) {
 }
 
 // Checks that named devices exist and include those that the artifact states.
-Status check_named(Runtime& runtime, const Artifact& artifact, const DefaultDevices& defaults,
+Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultDevices& defaults,
                    const NamedDevices& named) {
   std::vector<std::int32_t> types;
   for (const std::string& name : named.names) {
-    GANTRY_TRY(const gantry_device_id id, given_device(runtime, name));
+    GANTRY_TRY(const gantry_device_id id, given_device(state, name));
     types.push_back(id.type);
   }
   if (!defaults.are_stated) return {};
   for (const std::string& kind : defaults.kinds) {
     if (std::ranges::find(types, dlpack_number(kind)) != types.end()) continue;
     return invalid(quoted(artifact.name), " is made for ", join(defaults.kinds), ", ", named.source,
-                   " names ", join(named.names), "; ", devices_text(runtime))
+                   " names ", join(named.names), "; ", devices_text(state))
         .with_reason("DEVICE");
   }
   return {};
@@ -105,24 +105,24 @@ DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugin
   return defaults;
 }
 
-std::string made_for_text(Runtime& runtime, const Artifact& artifact,
+std::string made_for_text(RuntimeState& state, const Artifact& artifact,
                           const DefaultDevices& defaults) {
   return concat(quoted(artifact.name), " is made for ", join(defaults.kinds), "; ",
-                devices_text(runtime));
+                devices_text(state));
 }
 
-Result<std::vector<std::string>> model_devices(Runtime& runtime, const Artifact& artifact,
+Result<std::vector<std::string>> model_devices(RuntimeState& state, const Artifact& artifact,
                                                const NamedDevices& named) {
-  DefaultDevices defaults = default_devices(artifact, *RuntimeAccess::state(runtime).plugins);
+  DefaultDevices defaults = default_devices(artifact, *state.plugins);
   if (!named.names.empty()) {
-    GANTRY_CHECK(check_named(runtime, artifact, defaults, named));
+    GANTRY_CHECK(check_named(state, artifact, defaults, named));
     return std::vector<std::string>(named.names.begin(), named.names.end());
   }
   for (const std::string& kind : defaults.kinds) {
-    const auto device = runtime.device(kind);
+    const auto device = find_device(state, kind);
     if (device.ok()) continue;
     const Error& cause = device.error();
-    return fail(cause.code, made_for_text(runtime, artifact, defaults))
+    return fail(cause.code, made_for_text(state, artifact, defaults))
         .with_reason(cause.reason)
         .at(cause.message);
   }

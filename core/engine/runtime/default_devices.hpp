@@ -7,7 +7,7 @@
 #include "core/engine/module/artifact.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/result.hpp>
 
 #include <span>
 #include <string>
@@ -15,6 +15,8 @@
 #include <vector>
 
 namespace gantry {
+
+struct RuntimeState;
 
 // The devices of an artifact if the caller names none.
 struct DefaultDevices {
@@ -31,7 +33,7 @@ DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugin
 
 // Returns the line for an artifact whose default devices this host lacks: "model.so" is made for cuda;
 // this host has: cpu.
-std::string made_for_text(Runtime& runtime, const Artifact& artifact,
+std::string made_for_text(RuntimeState& state, const Artifact& artifact,
                           const DefaultDevices& defaults);
 
 // The devices that a caller names.
@@ -48,7 +50,7 @@ struct NamedDevices {
 // returns  not_found, unavailable  the host lacks a device; the error lists those that it has
 //          invalid      the caller does not name a device that the artifact states (DEVICE)
 // costs    opens the plugins of the devices
-Result<std::vector<std::string>> model_devices(Runtime& runtime, const Artifact& artifact,
+Result<std::vector<std::string>> model_devices(RuntimeState& state, const Artifact& artifact,
                                                const NamedDevices& named);
 
 }  // namespace gantry

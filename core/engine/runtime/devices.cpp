@@ -91,15 +91,15 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
   return error;
 }
 
-std::vector<DeviceInfo> devices_of(const Device& device, std::vector<Message>& problems) {
+std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>& problems) {
   const auto count = device_count(device);
   if (!count.ok()) {
     problems.push_back(count.error().message);
     return {};
   }
-  std::vector<DeviceInfo> all;
+  std::vector<ListedDevice> all;
   for (std::int32_t index = 0; index < *count; ++index) {
-    DeviceInfo info{device.name, device.type, index, device.plugin, {}};
+    ListedDevice info{device.name, device.type, index, device.plugin, {}};
     for (const Attribute& attribute : kAttributes) {
       auto text = attribute_of(device, index, attribute);
       if (!text.ok()) {
@@ -115,19 +115,19 @@ std::vector<DeviceInfo> devices_of(const Device& device, std::vector<Message>& p
 }
 
 // Explains that no plugin serves the kind of a device.
-Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
+Error unknown_device(RuntimeState& state, const std::string& name, Error cause) {
   const auto parsed = parse_device_name(name);
   if (!parsed.ok()) return cause;
   const std::string kind(parsed->kind);
   std::vector<Message> problems;
-  std::vector<DeviceInfo> found = runtime.devices(problems);
+  std::vector<ListedDevice> found = list_devices(state, problems);
   // The kind exists: the cause states how many devices it has.
-  if (std::ranges::find(found, kind, &DeviceInfo::name) != found.end()) return cause;
+  if (std::ranges::find(found, kind, &ListedDevice::name) != found.end()) return cause;
   std::vector<std::string_view> names;
-  for (const DeviceInfo& device : found) names.push_back(device.name);
+  for (const ListedDevice& device : found) names.push_back(device.name);
   const std::string near = did_you_mean(kind, names);
   Error error =
-      fail(cause.code, "device ", quoted(name), " not found", near, "; ", devices_text(runtime))
+      fail(cause.code, "device ", quoted(name), " not found", near, "; ", devices_text(state))
           .with_reason(cause.reason);
   // The plugins for a kind that exists on other hosts.
   return dlpack_number(kind) != 0 ? std::move(error).at(cause.message) : error;
@@ -135,15 +135,28 @@ Error unknown_device(Runtime& runtime, const std::string& name, Error cause) {
 
 }  // namespace
 
-Result<gantry_device_id> given_device(Runtime& runtime, const std::string& name) {
-  auto found = runtime.device(name);
-  if (found.ok()) return found;
-  return unknown_device(runtime, name, std::move(found).error());
+Result<gantry_device_id> find_device(RuntimeState& state, std::string_view name) {
+  GANTRY_TRY(const DeviceName asked, parse_device_name(name));
+  GANTRY_TRY(const auto device, state.device(asked.kind));
+  GANTRY_TRY(const gantry_device found, device_at(*device, asked.index, name));
+  return found.id;
 }
 
-std::string devices_text(Runtime& runtime) {
+Result<gantry_device> device_of(RuntimeState& state, gantry_device_id id) {
+  GANTRY_TRY(const auto found, state.device(id.type));
+  return device_at(*found, id.index, concat(found->name, ":", id.index));
+}
+
+Result<gantry_device_id> given_device(RuntimeState& state, const std::string& name) {
+  auto found = find_device(state, name);
+  if (found.ok()) return found;
+  return unknown_device(state, name, std::move(found).error());
+}
+
+std::string devices_text(RuntimeState& state) {
   std::vector<Message> problems;
-  return "this host has: " + join(runtime.devices(problems), ", ", [](const DeviceInfo& device) {
+  return "this host has: " +
+         join(list_devices(state, problems), ", ", [](const ListedDevice& device) {
            return device.type == cpu_device_type ? device.name
                                                  : concat(device.name, ":", device.index);
          });
@@ -172,22 +185,22 @@ Result<gantry_device> device_at(const Device& device, std::int32_t index, std::s
   return gantry_device{device.self, device.table, {device.type, index}};
 }
 
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
-                                     std::vector<Message>& problems) {
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kind,
+                                       std::vector<Message>& problems) {
   const auto opened = state.device(kind);
   if (opened.ok()) return devices_of(**opened, problems);
   problems.push_back(opened.error().message);
   return {};
 }
 
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& problems) {
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems) {
   for (const std::string& kind : state.plugins->served_devices()) {
     const auto opened = state.device(kind);
     if (!opened.ok()) problems.push_back(opened.error().message);
   }
-  std::vector<DeviceInfo> all;
+  std::vector<ListedDevice> all;
   for (const auto& device : state.devices.all()) {
-    for (DeviceInfo& info : devices_of(*device, problems)) all.push_back(std::move(info));
+    for (ListedDevice& info : devices_of(*device, problems)) all.push_back(std::move(info));
   }
   return all;
 }

@@ -3,14 +3,32 @@
 // Lists devices and their attributes.
 #pragma once
 
-#include <gantry/runtime.hpp>
 #include "core/engine/tensor/device_set.hpp"
 
+#include <gantry/message.hpp>
+#include <gantry/result.hpp>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry {
+
+struct RuntimeState;
+
+// One device of an installed plugin.
+struct ListedDevice {
+  // "cpu"
+  std::string name;
+  // device type
+  std::int32_t type;
+  std::int32_t index;
+  // id of the plugin; empty: the core
+  std::string plugin;
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
 
 // Returns the number of devices of a kind.
 //
@@ -24,19 +42,30 @@ Result<std::int32_t> device_count(const Device& device);
 // returns  not_found: the index is not below the count; the plugin's own error
 Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name);
 
+// Returns the device id of a name: "cpu", "opencl:1". Opens the plugin that serves the device.
+//
+// returns  not_found, unavailable: no such device; invalid: no name of a device
+Result<gantry_device_id> find_device(RuntimeState& state, std::string_view name);
+
+// Returns a device with its function table, valid as long as the runtime. Opens the plugin.
+//
+// returns  not_found, unavailable: no such device
+Result<gantry_device> device_of(RuntimeState& state, gantry_device_id id);
+
 // Returns a device that a user names.
 //
-// returns  as Runtime::device; an unknown kind's error has the nearest name and devices_text()
-Result<gantry_device_id> given_device(Runtime& runtime, const std::string& name);
+// returns  as find_device(); an unknown kind's error has the nearest name and devices_text()
+Result<gantry_device_id> given_device(RuntimeState& state, const std::string& name);
 
 // Returns the devices for messages: "this host has: cpu, opencl:0". Opens all plugins.
-std::string devices_text(Runtime& runtime);
+std::string devices_text(RuntimeState& state);
 
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::string_view kind,
-                                     std::vector<Message>& problems);
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kind,
+                                       std::vector<Message>& problems);
 
-// See Runtime::devices.
-std::vector<DeviceInfo> list_devices(RuntimeState& state, std::vector<Message>& problems);
+// Returns every device of every installed plugin, the CPU first. Appends errors of plugins to
+// `problems`.
+std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems);
 
 }  // namespace gantry

@@ -2,6 +2,7 @@
 #include "core/engine/runtime/extensions.hpp"
 
 #include "core/engine/native/batch.hpp"
+#include "core/engine/runtime/call_task.hpp"
 #include "core/engine/runtime/host_table.hpp"
 #include "core/engine/runtime/state.hpp"
 
@@ -90,7 +91,7 @@ constexpr gantry_batch kBatch = {
               std::uint64_t* failed, gantry_status* status) -> gantry_code {
       const gantry_env none{};
       const auto is_cancelled = [](const gantry_env& outer) {
-        return static_cast<const Task*>(outer.task)->cancelled();
+        return static_cast<const CallTask*>(outer.task)->cancelled();
       };
       return run_batch(batch, env != nullptr ? *env : none, is_cancelled, failed, status);
     },

@@ -64,8 +64,8 @@ Result<ParamRecords> read_records(std::span<const std::uint8_t> params) {
   return records;
 }
 
-Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const GraphFiles& files,
-                                   const LoadOptions& options, Ref<ModuleNode> library) {
+Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const ModelFiles& files,
+                                   const LoadPermissions& options, Ref<ModuleNode> library) {
   GANTRY_TRY(const auto graph, MappedFile::open(files.graph));
   std::shared_ptr<const MappedFile> params;
   if (!files.params.empty()) {
@@ -137,8 +137,8 @@ Result<std::shared_ptr<const MappedFile>> model_container(const fs::path& path,
   return MappedFile::joined(path, whole.bytes(), *parts.file, data, after.bytes());
 }
 
-Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& files,
-                                         const LoadOptions& options) {
+Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const ModelFiles& files,
+                                         const LoadPermissions& options) {
   GANTRY_TRY(Ref<ModuleNode> library, load_file(state, files.library, options));
   auto root = load_graph(state, files, options, std::move(library));
   if (root.ok() || root.error().reason == "NO_PLUGIN") return root;
@@ -151,13 +151,13 @@ bool is_graph_json(std::span<const std::uint8_t> bytes) {
   return first != text.npos && text[first] == '{' && read_graph_json(text, 0).ok();
 }
 
-Result<GraphFiles> graph_files_beside(const fs::path& file, bool is_graph) {
+Result<ModelFiles> graph_files_beside(const fs::path& file, bool is_graph) {
   const auto beside = [&](std::string_view suffix) {
     return fs::path(file).replace_extension(suffix);
   };
   std::error_code failed;
   std::vector<std::string> missing;
-  GraphFiles files{{}, is_graph ? file : beside(".json"), is_graph ? beside(".params") : file};
+  ModelFiles files{{}, is_graph ? file : beside(".json"), is_graph ? beside(".params") : file};
   for (const std::string_view suffix : {".so", ".o", ".tar"}) {
     if (files.library.empty() && fs::is_regular_file(beside(suffix), failed))
       files.library = beside(suffix);

@@ -13,9 +13,9 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/engine/module/module.hpp"
+#include "core/engine/runtime/options.hpp"
 
 #include <gantry/result.hpp>
-#include <gantry/runtime/options.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -28,9 +28,12 @@ namespace gantry {
 
 struct RuntimeState;
 
-// See Runtime::load_graph.
-Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const GraphFiles& files,
-                                         const LoadOptions& options);
+// Loads a graph whose library and parameters are in files of their own. Its module is a
+// GraphExecutorFactory, as in an artifact in one file. The parameters are not copied.
+//
+// returns  as load_file(), for each of the files
+Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const ModelFiles& files,
+                                         const LoadPermissions& options);
 
 // A module that a container contains with its payload.
 struct ModelPayload {
@@ -74,6 +77,6 @@ bool is_graph_json(std::span<const std::uint8_t> bytes);
 //
 // is_graph  [in]   `file` is a graph; else it is a parameter file
 // returns   not_found, with the names that do not exist
-Result<GraphFiles> graph_files_beside(const std::filesystem::path& file, bool is_graph);
+Result<ModelFiles> graph_files_beside(const std::filesystem::path& file, bool is_graph);
 
 }  // namespace gantry

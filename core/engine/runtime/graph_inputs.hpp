@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gantry/runtime.hpp>
-
 #include "core/engine/runtime/input_device.hpp"
 #include "core/engine/runtime/model_state.hpp"
 
@@ -10,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,13 +22,13 @@ class GraphInputs {
  public:
   // in_place [in]   false: tensors are always copied, as recorded runs require
   // returns  codes of the executor
-  static Result<GraphInputs> find(Runtime runtime, const Executor& executor,
+  static Result<GraphInputs> find(std::shared_ptr<RuntimeState> runtime, ModuleNode& executor,
                                   std::span<const InputInfo> inputs, bool in_place);
 
   // Sets an input for one run.
   //
   // value    [in]   a tensor, valid until release(); compact, with the dtype and shape of the input
-  // env      [in]   see Function::call
+  // env      [in]   device, stream and task; may be NULL
   // function [in]   whose input it is, for errors
   // copies   [in,out] counts a tensor that is copied
   // returns  also COPY_REQUIRED
@@ -42,7 +41,7 @@ class GraphInputs {
  private:
   // Memory of the executor for one input.
   struct Own {
-    Any tensor;
+    OwnedValue tensor;
     InputDevice device;
   };
   struct Input {
@@ -52,12 +51,12 @@ class GraphInputs {
     bool is_bound = false;
   };
 
-  explicit GraphInputs(Runtime runtime) : runtime_(std::move(runtime)) {}
-  static Status assign(const Function& function, const Input& input, const gantry_value& value,
+  explicit GraphInputs(std::shared_ptr<RuntimeState> runtime) : runtime_(std::move(runtime)) {}
+  static Status assign(FunctionObject& function, const Input& input, const gantry_value& value,
                        const gantry_env* env);
 
-  Runtime runtime_;
-  Function set_input_, set_input_zero_copy_;
+  std::shared_ptr<RuntimeState> runtime_;
+  Ref<FunctionObject> set_input_, set_input_zero_copy_;
   std::vector<Input> inputs_;
 };
 

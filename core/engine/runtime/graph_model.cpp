@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/graph_model.hpp"
 
-#include "core/engine/module/module.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "core/engine/runtime/graph_inputs.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/value_content.hpp"
 #include "core/formats/aot_metadata.hpp"
 #include "core/formats/details.hpp"
 #include "core/formats/model_signature.hpp"
@@ -24,9 +26,7 @@ constexpr char usual_factory[] = "default";
 // mentions CUDA; it is used for every device.
 constexpr char capture_factory[] = "cuda_graph_create";
 
-const Container& container_of(const Module& module) {
-  return reinterpret_cast<const ModuleNode*>(module.get())->artifact->container;
-}
+const Container& container_of(const ModuleNode& module) { return module.artifact->container; }
 
 // The name of a graph or of a model that is compiled ahead of time, which is also that of its
 // factory; empty if the module is neither.
@@ -76,23 +76,58 @@ bool is_compiled(const Container& container, const PayloadLayouts& layouts,
   });
 }
 
+// The functions of a graph's executor.
+struct GraphExecutor {
+  Ref<ModuleNode> module;
+  Ref<FunctionObject> set_input, run, get_output, get_num_outputs;
+
+  static Result<GraphExecutor> of(Ref<ModuleNode> made) {
+    GraphExecutor executor;
+    const std::pair<const char*, Ref<FunctionObject>*> wanted[] = {
+        {"set_input", &executor.set_input},
+        {"run", &executor.run},
+        {"get_output", &executor.get_output},
+        {"get_num_outputs", &executor.get_num_outputs}};
+    for (const auto& [name, function] : wanted) {
+      auto found = find_function(*made, own_or_imported, name);
+      if (!found.ok())
+        return std::move(found).failure().at("while looking for an executor's functions in ",
+                                             made->type_key);
+      *function = std::move(*found);
+    }
+    executor.module = std::move(made);
+    return executor;
+  }
+
+  Result<std::int64_t> output_count() const {
+    GANTRY_TRY(const OwnedValue count, call(*get_num_outputs, nullptr, {}));
+    return integer_of(count.get());
+  }
+  // The executor's own memory, which the next run writes.
+  Result<OwnedValue> output(std::int64_t index) const {
+    const gantry_value args[] = {int_value(index)};
+    GANTRY_TRY(OwnedValue made, call(*get_output, nullptr, args));
+    if (made.get().kind != GANTRY_TENSOR) return wrong_kind(made.get(), "a tensor");
+    return made;
+  }
+};
+
 // The items of the list or map that `map` contains under `key`.
-Result<std::vector<Any>> entries_of(const std::vector<Any>& map, std::string_view function,
-                                    std::string_view key) {
+Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> map,
+                                                 std::string_view function, std::string_view key) {
   for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
-    const auto name = map[i].text();
-    if (name.ok() && name.value() == key) return map[i + 1].items();
+    if (value_text(map[i]) == key) return items_of(map[i + 1]);
   }
   return malformed(no_offset, function, " returns no ", quoted(key));
 }
 
 // function  "get_input_info" or "get_output_info"
-Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* function) {
-  GANTRY_TRY(const Function info, executor.module().function(function));
-  GANTRY_TRY(const Any answer, info());
-  GANTRY_TRY(const std::vector<Any> map, answer.items());
-  GANTRY_TRY(const std::vector<Any> shapes, entries_of(map, function, "shape"));
-  GANTRY_TRY(const std::vector<Any> dtypes, entries_of(map, function, "dtype"));
+Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* function) {
+  GANTRY_TRY(const Ref<FunctionObject> info, find_function(executor, own_or_imported, function));
+  GANTRY_TRY(const OwnedValue answer, call(*info, nullptr, {}));
+  GANTRY_TRY(const auto map, items_of(answer.get()));
+  GANTRY_TRY(const auto shapes, entries_of(map, function, "shape"));
+  GANTRY_TRY(const auto dtypes, entries_of(map, function, "dtype"));
   if (shapes.size() != dtypes.size()) {
     return malformed(no_offset, function, " returns ", shapes.size() / 2, " shapes and ",
                      dtypes.size() / 2, " types");
@@ -101,9 +136,9 @@ Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* 
   for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
     InputInfo input;
     TensorType type;
-    GANTRY_TRY(input.name, shapes[i].text());
-    GANTRY_TRY(type.shape, shapes[i + 1].shape());
-    GANTRY_TRY(const std::string dtype, dtypes[i + 1].text());
+    GANTRY_TRY(input.name, text_of(shapes[i]));
+    GANTRY_TRY(type.shape, extents_of(shapes[i + 1]));
+    GANTRY_TRY(const std::string dtype, text_of(dtypes[i + 1]));
     GANTRY_TRY(type.dtype, parse_dtype(dtype));
     input.type_text = type_text(type.dtype, type.shape);
     input.type = std::move(type);
@@ -115,33 +150,38 @@ Result<std::vector<InputInfo>> tensors_of(const Executor& executor, const char* 
 class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
-  // memory, run  [in]  of the executor
-  GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
-                GraphInputs memory, Function run, std::vector<std::string> results)
-      : FunctionState(std::move(function), std::move(parameters), executor.module()),
+  // memory   [in]   of the executor
+  GraphFunction(std::string function, std::vector<InputInfo> parameters, GraphExecutor executor,
+                GraphInputs memory, std::vector<std::string> results)
+      : FunctionState(std::move(function), std::move(parameters), executor.module),
         executor_(std::move(executor)),
         memory_(std::move(memory)),
-        run_(std::move(run)),
         outputs_(std::move(results)) {}
 
   std::string subject() const override { return "the model"; }
-  Status set_tensor(std::size_t index, const Tensor& tensor) override {
-    return executor_.set_input(inputs[index].name, tensor);
+  Status set_tensor(std::size_t index, const gantry_tensor& tensor) override {
+    const gantry_value args[] = {cstring_value(inputs[index].name.c_str()),
+                                 tensor_ref_value(const_cast<gantry_tensor*>(&tensor))};
+    GANTRY_CHECK(gantry::call(*executor_.set_input, nullptr, args));
+    return {};
   }
-  Status set_value(std::size_t index, const Any& value) override {
-    GANTRY_TRY(const Tensor tensor, value.tensor());
-    return set_tensor(index, tensor);
+  Status set_value(std::size_t index, const OwnedValue& value) override {
+    if (value.get().kind != GANTRY_TENSOR) return wrong_kind(value.get(), "a tensor");
+    return set_tensor(index, *gantry_value_tensor(&value.get()));
   }
-  Status run() override { return executor_.run(); }
+  Status run() override {
+    GANTRY_CHECK(gantry::call(*executor_.run, nullptr, {}));
+    return {};
+  }
 
-  Result<std::vector<NamedValue>> outputs() const override {
+  Result<std::vector<NamedOutput>> outputs() const override {
     GANTRY_TRY(const std::int64_t count, executor_.output_count());
     const auto size = static_cast<std::size_t>(count);
-    std::vector<NamedValue> outputs;
+    std::vector<NamedOutput> outputs;
     for (std::size_t i = 0; i < size; ++i) {
-      GANTRY_TRY(const Tensor output, executor_.output(static_cast<std::int64_t>(i)));
+      GANTRY_TRY(OwnedValue output, executor_.output(static_cast<std::int64_t>(i)));
       outputs.push_back(
-          {outputs_.size() == size ? outputs_[i] : output_name(i, size), Any::share(output)});
+          {outputs_.size() == size ? outputs_[i] : output_name(i, size), std::move(output)});
     }
     return outputs;
   }
@@ -150,15 +190,15 @@ class GraphFunction final : public FunctionState {
               InputCopies& copies) override {
     for (std::size_t i = 0; i < values.size(); ++i)
       GANTRY_CHECK(memory_.set(*this, i, values[i], env, copies));
-    GANTRY_CHECK(run_.call({}, env));
+    GANTRY_CHECK(gantry::call(*executor_.run, env, {}));
     return {};
   }
   void forget() override { memory_.release(); }
   bool reuses_outputs() const override { return true; }
 
   Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
-    GANTRY_TRY(std::vector<InputInfo> stated, tensors_of(executor_, "get_output_info"));
-    GANTRY_TRY(const std::vector<NamedValue> named, outputs());
+    GANTRY_TRY(std::vector<InputInfo> stated, tensors_of(*executor_.module, "get_output_info"));
+    GANTRY_TRY(const std::vector<NamedOutput> named, outputs());
     // An output that the graph lists twice is stated once.
     if (stated.size() != named.size()) return std::optional<std::vector<InputInfo>>();
     for (std::size_t i = 0; i < named.size(); ++i) stated[i].name = named[i].name;
@@ -166,47 +206,53 @@ class GraphFunction final : public FunctionState {
   }
 
  private:
-  Executor executor_;
+  GraphExecutor executor_;
   GraphInputs memory_;
-  Function run_;
   std::vector<std::string> outputs_;
 };
 
 class GraphModel final : public ModelState {
  public:
-  GraphModel(Runtime runtime, const Module& root, std::vector<std::string> graphs,
-             const PayloadLayouts& layouts, std::span<const std::string> devices, bool capture)
-      : ModelState(root, std::move(graphs), usual_factory),
-        runtime_(std::move(runtime)),
-        layouts_(layouts),
-        devices_(devices.begin(), devices.end()),
-        capture_(capture) {}
+  GraphModel(const ModelSource& source, std::vector<std::string> graphs)
+      : ModelState(source.module, std::move(graphs), usual_factory), source_(source) {}
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
-    GANTRY_TRY(Executor executor,
-               runtime_.executor(module, devices_, capture_ ? capture_factory : name));
-    GANTRY_TRY(std::vector<InputInfo> inputs, tensors_of(executor, "get_input_info"));
-    std::vector<std::string> names = output_names(container_of(module), layouts_, name);
-    if (is_compiled(container_of(module), layouts_, name)) {
-      GANTRY_TRY(const std::vector<InputInfo> outputs, tensors_of(executor, "get_output_info"));
+    const Container& container = container_of(*module);
+    const PayloadLayouts& layouts = source_.runtime->layouts;
+    const bool capture = source_.capture;
+    GANTRY_TRY(Ref<ModuleNode> made, new_executor(source_, capture ? capture_factory : name));
+    GANTRY_TRY(GraphExecutor executor, GraphExecutor::of(std::move(made)));
+    GANTRY_TRY(std::vector<InputInfo> inputs, tensors_of(*executor.module, "get_input_info"));
+    std::vector<std::string> names = output_names(container, layouts, name);
+    if (is_compiled(container, layouts, name)) {
+      GANTRY_TRY(const std::vector<InputInfo> outputs,
+                 tensors_of(*executor.module, "get_output_info"));
       names.clear();
       for (std::size_t i = 0; i < outputs.size(); ++i)
         names.push_back(compiled_output_name(outputs[i].name, i, outputs.size()));
     }
-    GANTRY_TRY(GraphInputs memory, GraphInputs::find(runtime_, executor, inputs, !capture_));
-    GANTRY_TRY(Function run, executor.module().function("run"));
+    GANTRY_TRY(GraphInputs memory,
+               GraphInputs::find(source_.runtime, *executor.module, inputs, !capture));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(memory), std::move(run), std::move(names));
+                                           std::move(memory), std::move(names));
   }
 
  private:
-  Runtime runtime_;
-  const PayloadLayouts& layouts_;
-  std::vector<std::string> devices_;
-  bool capture_;
+  const ModelSource source_;
 };
 
 }  // namespace
+
+Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory) {
+  ModuleNode& module = *source.module;
+  auto make = find_function(module, own_or_imported, factory);
+  if (!make.ok())
+    return std::move(make).failure().at("while making an executor of ", module.type_key);
+  auto made = made_for(*source.runtime, **make, source.devices);
+  if (!made.ok())
+    return std::move(made).failure().at("while making an executor with ", quoted(factory));
+  return made;
+}
 
 std::string usual_graph(const Container& container, const PayloadLayouts& layouts) {
   const std::vector<std::string> names = graph_names(container, layouts);
@@ -214,19 +260,15 @@ std::string usual_graph(const Container& container, const PayloadLayouts& layout
   return is_usual ? std::string(usual_factory) : names.front();
 }
 
-Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& module,
-                                                const PayloadLayouts& layouts,
-                                                std::span<const std::string> devices,
-                                                const ModelOptions& options) {
+Result<std::shared_ptr<ModelState>> graph_model(const ModelSource& source) {
   std::vector<std::string> graphs;
-  const auto usual = module.function(usual_factory);
+  const auto usual = find_function(*source.module, own_or_imported, usual_factory);
   if (usual.ok()) graphs.emplace_back(usual_factory);
-  for (std::string& name : graph_names(container_of(module), layouts)) {
+  for (std::string& name : graph_names(container_of(*source.module), source.runtime->layouts)) {
     if (name != usual_factory) graphs.push_back(std::move(name));
   }
   if (graphs.empty()) return usual.error();
-  return std::make_shared<GraphModel>(std::move(runtime), module, std::move(graphs), layouts,
-                                      devices, options.capture);
+  return std::make_shared<GraphModel>(source, std::move(graphs));
 }
 
 }  // namespace gantry

@@ -7,6 +7,7 @@
 #include "core/formats/payload_layout.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace gantry {
 
@@ -14,13 +15,13 @@ namespace gantry {
 // one, else the first.
 std::string usual_graph(const Container& container, const PayloadLayouts& layouts);
 
+// Creates an executor with a factory function.
+Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory);
+
 // Returns a model whose functions are the graphs of the file, by the names of their factory
 // functions.
 //
 // returns  the error of looking "default" up, if the file has no graph
-Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& module,
-                                                const PayloadLayouts& layouts,
-                                                std::span<const std::string> devices,
-                                                const ModelOptions& options);
+Result<std::shared_ptr<ModelState>> graph_model(const ModelSource& source);
 
 }  // namespace gantry

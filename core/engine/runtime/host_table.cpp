@@ -5,6 +5,7 @@
 
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/device_numbers.hpp"
+#include "core/engine/runtime/call_task.hpp"
 #include "core/engine/runtime/checked.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/extensions.hpp"
@@ -78,7 +79,8 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
 }
 
 std::int32_t host_is_cancelled(const gantry_host*, const gantry_env* env) {
-  return env != nullptr && env->task != nullptr && static_cast<const Task*>(env->task)->cancelled()
+  return env != nullptr && env->task != nullptr &&
+                 static_cast<const CallTask*>(env->task)->cancelled()
              ? 1
              : 0;
 }

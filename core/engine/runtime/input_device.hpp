@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gantry/runtime.hpp>
+#include "core/engine/runtime/devices.hpp"
 
 #include <gantry/device.h>
 #include <gantry/device_name.hpp>
@@ -19,8 +19,8 @@ struct InputDevice {
   // its addresses are handles
   bool is_opaque = false;
 
-  static Result<InputDevice> find(Runtime& runtime, gantry_device_id id) {
-    GANTRY_TRY(const gantry_device found, runtime.device_table(id));
+  static Result<InputDevice> find(RuntimeState& runtime, gantry_device_id id) {
+    GANTRY_TRY(const gantry_device found, device_of(runtime, id));
     return InputDevice{id, (found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0};
   }
 

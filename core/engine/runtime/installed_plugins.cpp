@@ -77,8 +77,8 @@ Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
   return std::shared_ptr<const Artifact>(std::move(artifact));
 }
 
-std::vector<DeviceInfo> InstalledPlugins::devices(std::string_view kind,
-                                                  std::vector<Message>& problems) const {
+std::vector<ListedDevice> InstalledPlugins::devices(std::string_view kind,
+                                                    std::vector<Message>& problems) const {
   return list_devices(*state_, kind, problems);
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/trace/span.hpp"
 #include "core/engine/module/artifact.hpp"
+#include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/formats/payload_layout.hpp"
 #include "core/formats/target/generator.hpp"
@@ -10,23 +11,27 @@
 #include "core/plugins/choice/plugin_set.hpp"
 #include "core/plugins/manifest/config_values.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/result.hpp>
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry {
 
 class Prober;
+struct RuntimeState;
 
 // The plugins on this host as a runtime sees them, for tools that are built with the core.
 class InstalledPlugins {
  public:
-  explicit InstalledPlugins(const Runtime& runtime) : state_(runtime.state_) {}
+  explicit InstalledPlugins(std::shared_ptr<RuntimeState> state) : state_(std::move(state)) {}
+  template <class Handle>
+  explicit InstalledPlugins(const Handle& runtime) : state_(runtime.state()) {}
 
   PluginSet& set() const;
   // The built-in layouts and those that manifests declare.
@@ -54,12 +59,12 @@ class InstalledPlugins {
   // Probes plugins in child processes, and keeps the verdicts.
   Prober& prober() const;
   // See devices.hpp.
-  std::vector<DeviceInfo> devices(std::string_view kind, std::vector<Message>& problems) const;
+  std::vector<ListedDevice> devices(std::string_view kind, std::vector<Message>& problems) const;
   // See payload_check.hpp.
   std::vector<std::size_t> served_payloads(const Artifact& artifact) const;
   std::vector<PayloadCheck> check_payload(const Artifact& artifact, std::size_t entry) const;
   std::vector<PayloadCheck> check_payloads(const Artifact& artifact) const;
-  // The spans recorded so far; empty unless RuntimeOptions::trace.
+  // The spans recorded so far; empty unless EngineOptions::trace.
   std::vector<TraceEvent> trace_events() const;
   // See payload_text.hpp.
   Result<std::string> payload_text(std::shared_ptr<const Artifact> artifact,

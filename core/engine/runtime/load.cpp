@@ -42,7 +42,7 @@ class Loading {
  public:
   // facts    [in]   see load_artifact()
   // linked   [in]   the artifact's code; NULL: it is in the artifact's file
-  Loading(RuntimeState& state, std::shared_ptr<Artifact> artifact, const LoadOptions& options,
+  Loading(RuntimeState& state, std::shared_ptr<Artifact> artifact, const LoadPermissions& options,
           const ExporterFacts* facts, const Linked* linked = nullptr)
       : state_(state),
         options_(options),
@@ -231,7 +231,7 @@ class Loading {
   }
 
   RuntimeState& state_;
-  const LoadOptions options_;
+  const LoadPermissions options_;
   const ExporterFacts* const facts_;
   const Linked* const linked_;
   const std::shared_ptr<Artifact> artifact_;
@@ -248,7 +248,7 @@ class Loading {
 //
 // name     [in]   for messages: the path of a file
 Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& key,
-                                  std::string_view name, const LoadOptions& options,
+                                  std::string_view name, const LoadPermissions& options,
                                   const std::function<Result<Ref<ModuleNode>>()>& load) {
   bool is_new = false;
   auto root = state.files.get(key, [&] {
@@ -272,7 +272,7 @@ Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& k
 
 Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
                                     const std::shared_ptr<const MappedFile>& file,
-                                    std::string_view name, const LoadOptions& options) {
+                                    std::string_view name, const LoadPermissions& options) {
   return load_once(state, {file->identity(), {}}, name, options, [&]() -> Result<Ref<ModuleNode>> {
     GANTRY_TRY(auto content, unpacked(file));
     if (kind_of(content->bytes()) == FileKind::model_library)
@@ -287,12 +287,12 @@ Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
 }  // namespace
 
 Result<Ref<ModuleNode>> load_artifact(RuntimeState& state, std::shared_ptr<Artifact> artifact,
-                                      const LoadOptions& options, const ExporterFacts* facts) {
+                                      const LoadPermissions& options, const ExporterFacts* facts) {
   return Loading(state, std::move(artifact), options, facts).run();
 }
 
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
-                                  const LoadOptions& options) {
+                                  const LoadPermissions& options) {
   const Span span(state.trace.get(), "load file", "load");
   if (path.empty()) return invalid("path is empty, expected a file");
   auto file = MappedFile::open(absolute_path(path));
@@ -320,7 +320,7 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
 }
 
 Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uint8_t> bytes,
-                                   std::string_view name, const LoadOptions& options) {
+                                   std::string_view name, const LoadPermissions& options) {
   const Span span(state.trace.get(), "load bytes", "load");
   auto file = MappedFile::copy(std::filesystem::path(name), bytes);
   if (!file.ok()) return std::move(file).failure().at("while loading ", name);
@@ -328,7 +328,7 @@ Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uin
 }
 
 Result<Ref<ModuleNode>> load_linked_code(RuntimeState& state, const gantry_linked_symbols& symbols,
-                                         std::string_view prefix, const LoadOptions& options) {
+                                         std::string_view prefix, const LoadPermissions& options) {
   const Span span(state.trace.get(), "load linked code", "load");
   if (symbols.count == 0) {
     return not_found(

@@ -2,15 +2,17 @@
 #include "core/base/escape.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "core/engine/runtime/archive_model.hpp"
 #include "core/engine/runtime/archive_module.hpp"
+#include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_model.hpp"
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/runtime/vm_model.hpp"
 #include "core/engine/tensor/tensor.hpp"
+#include "core/engine/tensor/value_content.hpp"
 
-#include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
@@ -18,6 +20,7 @@
 #include <gantry/value.hpp>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace gantry {
@@ -65,7 +68,7 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 
 }  // namespace
 
-ModelState::ModelState(Module made, std::vector<std::string> names, std::string unnamed)
+ModelState::ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed)
     : module(std::move(made)), functions(sorted(std::move(names))), usual(std::move(unnamed)) {}
 
 std::string ModelState::text_of(const std::string& name) const {
@@ -82,15 +85,11 @@ Result<std::shared_ptr<FunctionState>> ModelState::chosen(std::string_view name)
   return function(*found);
 }
 
-Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& module,
-                                                const PayloadLayouts& layouts,
-                                                std::span<const std::string> devices,
-                                                const ModelOptions& options) {
-  if (!archived_models(*reinterpret_cast<const ModuleNode*>(module.get())).empty())
-    return archive_model(std::move(runtime), module, layouts, devices, options);
-  const auto load = module.function("vm_load_executable");
-  if (!load.ok()) return graph_model(std::move(runtime), module, layouts, devices, options);
-  return vm_model(std::move(runtime), module, *load, layouts, devices, options);
+Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source) {
+  if (!archived_models(*source.module).empty()) return archive_model(source);
+  const auto load = find_function(*source.module, own_or_imported, "vm_load_executable");
+  if (!load.ok()) return graph_model(source);
+  return vm_model(source, **load);
 }
 
 Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
@@ -130,127 +129,41 @@ std::uint64_t tensor_size(const gantry_value& value) {
   return size.ok() ? *size : 0;
 }
 
-Result<Module> made_for(Runtime& runtime, const Function& make,
-                        std::span<const std::string> names) {
+Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
+                                 std::span<const std::string> names) {
   std::vector<gantry_value> args;
   for (const std::string& name : names) {
-    GANTRY_TRY(const gantry_device_id id, runtime.device(name));
+    GANTRY_TRY(const gantry_device_id id, find_device(runtime, name));
     args.push_back(device_value(id));
   }
-  GANTRY_TRY(const Any made, make.call(args));
-  return made.module();
+  GANTRY_TRY(OwnedValue made, call(make, nullptr, args));
+  if (made.get().kind != GANTRY_MODULE) return wrong_kind(made.get(), "a module");
+  return Ref<ModuleNode>::adopt(reinterpret_cast<ModuleNode*>(made.take().object));
 }
 
-Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
-  return guard([&]() -> Result<std::vector<NamedValue>> {
-    std::vector<Any> items;
-    // in reverse order
-    std::vector<Any> waiting{value};
-    for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-      Any next = std::move(waiting.back());
-      waiting.pop_back();
-      if (next.value().kind != GANTRY_ARRAY) {
-        items.push_back(std::move(next));
-        continue;
-      }
-      GANTRY_TRY(const std::vector<Any> parts, next.items());
-      if (visited + waiting.size() + parts.size() > max_items)
-        return exhausted("the result has more than ", max_items, " items, the limit");
-      waiting.insert(waiting.end(), parts.rbegin(), parts.rend());
+Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base) {
+  std::vector<OwnedValue> items;
+  // in reverse order
+  std::vector<OwnedValue> waiting{value};
+  for (std::size_t visited = 0; !waiting.empty(); ++visited) {
+    OwnedValue next = std::move(waiting.back());
+    waiting.pop_back();
+    if (next.get().kind != GANTRY_ARRAY) {
+      items.push_back(std::move(next));
+      continue;
     }
-    std::vector<NamedValue> named;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      named.push_back(
-          {items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
+    GANTRY_TRY(const std::span<const gantry_value> parts, items_of(next.get()));
+    if (visited + waiting.size() + parts.size() > max_items)
+      return exhausted("the result has more than ", max_items, " items, the limit");
+    for (const gantry_value& part : std::views::reverse(parts)) {
+      waiting.push_back(OwnedValue::share(part));
     }
-    return named;
-  });
-}
-
-const std::string& ModelFunction::name() const { return state_->name; }
-std::string ModelFunction::subject() const { return state_->subject(); }
-std::span<const InputInfo> ModelFunction::inputs() const { return state_->inputs; }
-const Module& ModelFunction::module() const { return state_->module; }
-
-Result<std::size_t> ModelFunction::input(std::string_view name) const {
-  return guard([&] { return input_index(*state_, name); });
-}
-
-Status ModelFunction::set_input(std::size_t index, const Tensor& tensor) {
-  return guard([&]() -> Status {
-    if (!tensor) return invalid("input ", index, " of ", subject(), ": the tensor handle is empty");
-    GANTRY_CHECK(check_index(index));
-    return state_->set_tensor(index, tensor);
-  });
-}
-
-Status ModelFunction::set_input(std::string_view name, const Tensor& tensor) {
-  GANTRY_TRY(const std::size_t index, input(name));
-  return set_input(index, tensor);
-}
-
-Status ModelFunction::set_value(std::size_t index, const Any& value) {
-  return guard([&]() -> Status {
-    GANTRY_CHECK(check_index(index));
-    return state_->set_value(index, value);
-  });
-}
-
-Status ModelFunction::set_value(std::string_view name, const Any& value) {
-  GANTRY_TRY(const std::size_t index, input(name));
-  return set_value(index, value);
-}
-
-Status ModelFunction::check_index(std::size_t index) const {
-  if (index < inputs().size()) return {};
-  return invalid(subject(), " has no input ", index, ", input count is ", inputs().size());
-}
-
-Status ModelFunction::run() {
-  return guard([&] { return state_->run(); });
-}
-
-Result<std::vector<NamedValue>> ModelFunction::run(
-    std::span<const std::pair<std::string, Tensor>> inputs) {
-  for (const auto& [name, tensor] : inputs) GANTRY_CHECK(set_input(name, tensor));
-  GANTRY_CHECK(run());
-  return outputs();
-}
-
-Result<std::vector<NamedValue>> ModelFunction::outputs() const {
-  return guard([&] { return state_->outputs(); });
-}
-
-Result<Any> ModelFunction::output(std::string_view name) const {
-  return guard([&]() -> Result<Any> {
-    GANTRY_TRY(std::vector<NamedValue> values, outputs());
-    const auto found = std::ranges::find(values, name, &NamedValue::name);
-    if (found != values.end()) return std::move(found->value);
-    return not_found(subject(), " has no output ", quoted(name),
-                     "; outputs: ", join(values, ", ", [](const NamedValue& value) {
-                       return quoted(value.name);
-                     }));
-  });
-}
-
-const std::vector<std::string>& Model::functions() const { return state_->functions; }
-const Module& Model::module() const { return state_->module; }
-
-Result<ModelFunction> Model::function(std::string_view name) const {
-  return guard([&]() -> Result<ModelFunction> {
-    GANTRY_TRY(auto function, state_->chosen(name));
-    return ModelFunction(std::move(function));
-  });
-}
-
-Result<Model> Runtime::model(const Module& module, std::span<const std::string> devices,
-                             const ModelOptions& options) {
-  return guard([&]() -> Result<Model> {
-    if (!module) return invalid("module handle is empty, expected a model");
-    if (devices.empty()) return invalid("model has 0 devices, minimum is 1");
-    GANTRY_TRY(auto state, model_state(*this, module, state_->layouts, devices, options));
-    return Model(std::move(state));
-  });
+  }
+  std::vector<NamedOutput> named;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    named.push_back({items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
+  }
+  return named;
 }
 
 }  // namespace gantry

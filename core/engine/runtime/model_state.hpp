@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the handles of gantry/runtime/model.hpp refer to: one implementation for graphs and one for
-// virtual machines.
+// A model: functions with inputs and outputs by name. A graph is a model of one function; the code
+// of a virtual machine has any number. The functions of an archive of several models are the models.
 #pragma once
 
-#include <gantry/runtime.hpp>
-
+#include "core/engine/module/module.hpp"
 #include "core/formats/payload_layout.hpp"
 
+#include <gantry/function.h>
 #include <gantry/result.hpp>
+#include <gantry/tensor_type.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,26 @@
 #include <vector>
 
 namespace gantry {
+
+struct RuntimeState;
+
+// An input or output, as the file states it.
+struct InputInfo {
+  // The position, "0", if the file contains no names.
+  std::string name;
+  // nullopt: no tensor, or the file does not contain its shape and dtype
+  std::optional<TensorType> type;
+  // "float32[n, 64]", "R.Shape([n])", as the file has it; empty: unknown
+  std::string type_text;
+  // false: a tuple, a shape or a number
+  bool is_tensor = true;
+  bool is_tuple = false;
+};
+
+struct NamedOutput {
+  std::string name;
+  OwnedValue value;
+};
 
 class FunctionState;
 
@@ -37,25 +58,30 @@ struct InputCopies {
   Status add(const FunctionState& function, std::size_t index, const gantry_value& value);
 };
 
-// See ModelFunction.
+// A function of a model, on the devices of the model.
+//
+// thread   one at a time for all functions of a model
 class FunctionState {
  public:
-  FunctionState(std::string function, std::vector<InputInfo> parameters, Module runner)
+  FunctionState(std::string function, std::vector<InputInfo> parameters, Ref<ModuleNode> runner)
       : name(std::move(function)), inputs(std::move(parameters)), module(std::move(runner)) {}
   virtual ~FunctionState() = default;
 
+  // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
   virtual std::string subject() const = 0;
-  // Precondition of both: index < inputs.size().
-  virtual Status set_tensor(std::size_t index, const Tensor& tensor) = 0;
-  virtual Status set_value(std::size_t index, const Any& value) = 0;
+  // Precondition: index < inputs.size().
+  virtual Status set_tensor(std::size_t index, const gantry_tensor& tensor) = 0;
+  virtual Status set_value(std::size_t index, const OwnedValue& value) = 0;
   virtual Status run() = 0;
-  virtual Result<std::vector<NamedValue>> outputs() const = 0;
+  // Returns the outputs of the last run in order, those of tuples one by one: with the names that
+  // the file contains, otherwise "output", or "output0", "output1" and so on.
+  virtual Result<std::vector<NamedOutput>> outputs() const = 0;
 
   // Runs the function with a value for each input. Keeps none of them beyond forget().
   //
   // values   [in]   inputs.size(), valid until forget(); tensors are compact and have the dtypes and
   //                 shapes of the inputs
-  // env      [in]   see Function::call
+  // env      [in]   device, stream and task; may be NULL
   // copies   [in,out] counts the tensors that the function does not use in place
   virtual Status call(std::span<const gantry_value> values, const gantry_env* env,
                       InputCopies& copies) = 0;
@@ -67,42 +93,66 @@ class FunctionState {
   virtual Result<std::optional<std::vector<InputInfo>>> stated_outputs() const = 0;
 
   std::string name;
+  // in order, without the parameters that a graph contains
   const std::vector<InputInfo> inputs;
-  const Module module;
+  // the virtual machine or the executor that runs it
+  const Ref<ModuleNode> module;
 };
 
-// See Model.
+// An executor or a virtual machine on some devices.
+//
+// thread   one at a time for each model
 class ModelState {
  public:
   // names    [in]   of the functions, in any order
   // unnamed  [in]   see `usual`
-  ModelState(Module made, std::vector<std::string> names, std::string unnamed);
+  ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed);
   virtual ~ModelState() = default;
 
-  // See Model::function.
+  // Returns a function. For a graph it creates an executor.
+  //
+  // name     [in]   empty: "main" of a virtual machine, "default" of graphs, or the only function
+  //                 whose name does not begin with "_", as "_metadata" does; none of several models
+  // returns  not_found, reason FUNCTION, listing the functions, or ARCHIVE_MODEL, listing the models;
+  //          the error of creating the executor
+  // costs    reads the types of the inputs from the file: the first time for each model
   virtual Result<std::shared_ptr<FunctionState>> chosen(std::string_view name);
   // name     [in]   one of `functions`
   virtual Result<std::shared_ptr<FunctionState>> function(const std::string& name) = 0;
   // Returns how errors list a function: its name, or "prefill(x, kv)".
   virtual std::string text_of(const std::string& name) const;
 
-  // See Model::module.
-  const Module module;
-  // sorted
+  // the virtual machine, whose functions take arguments by position; for a graph, the module that was
+  // given
+  const Ref<ModuleNode> module;
+  // Sorted. That of a graph is the name of the model in the file, "default"; of an archive of several
+  // models, the names of the models.
   const std::vector<std::string> functions;
   // the function that an empty name selects, if there is one of this name
   const std::string usual;
 };
 
+// What a model is made of.
+struct ModelSource {
+  std::shared_ptr<RuntimeState> runtime;
+  // has the executable or the graph, itself or in its imports
+  Ref<ModuleNode> module;
+  // "cpu", "opencl:1"; at least one. Code of virtual machines runs on the first; the CPU, where the
+  // code requires it as well, is added
+  std::vector<std::string> devices;
+  // the device records the second run and replays it in later runs (CUDA graphs); of graphs only
+  bool capture = false;
+};
+
 // Returns the virtual machine or the graphs of a module, or the models of an archive.
 //
-// layouts  [in]   of the runtime
-Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& module,
-                                                const PayloadLayouts& layouts,
-                                                std::span<const std::string> devices,
-                                                const ModelOptions& options);
+// returns  not_found: the module has neither; unsupported: the model cannot be recorded; the errors
+//          of the plugin
+Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source);
 
-// See ModelFunction::input. An error has the reason INPUT.
+// Returns the index of the input with a name, or at the position that is its name.
+//
+// returns  invalid, reason INPUT  no such input; suggests near names
 Result<std::size_t> input_index(const FunctionState& function, std::string_view name);
 
 // Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
@@ -111,9 +161,16 @@ std::string inputs_text(std::span<const InputInfo> inputs);
 // Returns the size of a tensor in bytes; 0 for other values.
 std::uint64_t tensor_size(const gantry_value& value);
 
+// Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
+// are several.
+//
+// returns  exhausted  too many items
+Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base);
+
 // Calls a function that creates an executor or a virtual machine from devices.
 //
-// names    [in]   of the devices, at least one; see Runtime::executor
-Result<Module> made_for(Runtime& runtime, const Function& make, std::span<const std::string> names);
+// names    [in]   of the devices, at least one
+Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
+                                 std::span<const std::string> names);
 
 }  // namespace gantry

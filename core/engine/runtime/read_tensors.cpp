@@ -2,23 +2,25 @@
 //
 // Reads the arrays of a file as tensors on the CPU. The first bytes determine the format, not the
 // suffix.
-#include <gantry/runtime.hpp>
+#include "core/engine/runtime/read_tensors.hpp"
+
 #include "core/base/mapped_file.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/formats/arrays/array_file.hpp"
 
-#include <gantry/abi_boundary.hpp>
+#include <gantry/compact_tensor.hpp>
 
 namespace gantry {
 namespace {
 
-using Named = std::vector<std::pair<std::string, Tensor>>;
+using Named = std::vector<std::pair<std::string, Ref<TensorObject>>>;
 
 // Limits for the decompressed size of a file, because deflate compresses a megabyte of zeros to a
 // kilobyte.
 constexpr std::uint64_t unpacked_minimum = std::uint64_t{64} << 20;
 constexpr std::uint64_t unpacked_per_byte = 64;
 
-Result<Named> read_all(Runtime& runtime, std::span<const std::uint8_t> bytes) {
+Result<Named> read_all(const RuntimeState& state, std::span<const std::uint8_t> bytes) {
   NpzLimits limits;
   limits.bytes = unpacked_minimum + unpacked_per_byte * bytes.size();
   Result<ArrayFile> file = ArrayFile::parse(bytes, limits);
@@ -30,9 +32,11 @@ Result<Named> read_all(Runtime& runtime, std::span<const std::uint8_t> bytes) {
   Named all;
   for (std::size_t i = 0; i < file->names().size(); ++i) {
     GANTRY_TRY(const ArrayHeader header, file->header(i));
-    GANTRY_TRY(Tensor tensor, runtime.tensor(header.shape, header.dtype));
+    GANTRY_TRY(Ref<TensorObject> tensor,
+               tensor_new(state.devices,
+                          compact_tensor(header.dtype, header.shape, gantry_device_id{kCpu, 0})));
     GANTRY_CHECK(file->read_data(i, header,
-                                 {static_cast<std::uint8_t*>(tensor.data()), tensor.byte_size()}));
+                                 {static_cast<std::uint8_t*>(tensor->tensor.data), tensor->bytes}));
     all.emplace_back(file->names()[i], std::move(tensor));
   }
   return all;
@@ -40,14 +44,12 @@ Result<Named> read_all(Runtime& runtime, std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-Result<Named> Runtime::read_tensors(const std::string& path) {
-  return guard([&]() -> Result<Named> {
-    auto file = MappedFile::open(path);
-    if (!file.ok()) return std::move(file).failure().at("while reading tensors of ", path);
-    auto read = read_all(*this, (*file)->bytes());
-    if (!read.ok()) return std::move(read).failure().at("while reading tensors of ", path);
-    return read;
-  });
+Result<Named> read_tensors(RuntimeState& state, const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file.ok()) return std::move(file).failure().at("while reading tensors of ", path);
+  auto read = read_all(state, (*file)->bytes());
+  if (!read.ok()) return std::move(read).failure().at("while reading tensors of ", path);
+  return read;
 }
 
 }  // namespace gantry

@@ -24,20 +24,20 @@
 namespace gantry {
 namespace {
 
-Log::Sink sink_of(const RuntimeOptions& options) {
+Log::Sink sink_of(const EngineOptions& options) {
   if (!options.log_sink) return {};
   return [sink = options.log_sink](LogLevel level, std::string_view line) {
     sink(static_cast<std::int32_t>(level), line);
   };
 }
 
-LogLevel level_of(const RuntimeOptions& options, const Config& config) {
+LogLevel level_of(const EngineOptions& options, const Config& config) {
   LogLevel level = config.log;
   parse_log_level(options.log_level, level);
   return level;
 }
 
-std::shared_ptr<ThreadPool> pool_of(const RuntimeOptions& options, const Config& config,
+std::shared_ptr<ThreadPool> pool_of(const EngineOptions& options, const Config& config,
                                     const Environment& environment, const Log& log) {
   if (options.pool != nullptr) return options.pool;
   int threads = options.threads != 0 ? options.threads : config.threads;
@@ -73,7 +73,7 @@ LinkCacheOptions link_options(const std::string& cache_directory, const Environm
   return options;
 }
 
-PluginLocations locations_of(const RuntimeOptions& options, const Config& config,
+PluginLocations locations_of(const EngineOptions& options, const Config& config,
                              const Environment& environment) {
   PluginLocations locations;
   const auto absolute = [](const std::vector<std::string>& paths) {
@@ -116,7 +116,7 @@ std::vector<PluginFilter> filters_of(const Config& config, const Environment& en
 static_assert(std::string_view(GANTRY_SDK_VERSION) == GANTRY_CORE_VERSION);
 
 // In an elevated process only the system's configuration names other files.
-TrustOptions trust_of(const RuntimeOptions& options, const Config& config,
+TrustOptions trust_of(const EngineOptions& options, const Config& config,
                       const Environment& environment) {
   TrustOptions trust;
   trust.elevated = environment.elevated;
@@ -166,7 +166,7 @@ const gantry_host_info& core_info() {
 
 std::string_view core_version() { return GANTRY_CORE_VERSION; }
 
-RuntimeState::RuntimeState(RuntimeOptions given, Config read, Environment found)
+RuntimeState::RuntimeState(EngineOptions given, Config read, Environment found)
     : forks(watch_forks()),
       options(std::move(given)),
       config(std::move(read)),
@@ -200,7 +200,7 @@ Status RuntimeState::check_process() const {
       .with_reason("PROCESS_FORKED");
 }
 
-Result<std::shared_ptr<RuntimeState>> RuntimeState::create(RuntimeOptions options) {
+Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options) {
   if (LogLevel level{}; !options.log_level.empty() && !parse_log_level(options.log_level, level)) {
     return invalid("log level is ", quoted(options.log_level),
                    ", expected error, warning, info or debug");

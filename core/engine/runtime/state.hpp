@@ -6,7 +6,6 @@
 //     pool, workspaces, globals  -> used by compiled host code
 #pragma once
 
-#include <gantry/runtime.hpp>
 #include "core/base/log.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/module/artifact.hpp"
@@ -19,6 +18,7 @@
 #include "core/engine/runtime/host_table.hpp"
 #include "core/engine/runtime/link_cache.hpp"
 #include "core/engine/runtime/loaded_file.hpp"
+#include "core/engine/runtime/options.hpp"
 #include "core/engine/runtime/plugin_instance.hpp"
 #include "core/engine/tensor/device_set.hpp"
 #include "core/formats/payload_layout.hpp"
@@ -41,8 +41,8 @@ const gantry_host_info& core_info();
 
 struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   // Finds and parses the manifests; opens no plugin.
-  static Result<std::shared_ptr<RuntimeState>> create(RuntimeOptions options);
-  RuntimeState(RuntimeOptions given, Config read, Environment found);
+  static Result<std::shared_ptr<RuntimeState>> create(EngineOptions options);
+  RuntimeState(EngineOptions given, Config read, Environment found);
   ~RuntimeState();
   RuntimeState(const RuntimeState&) = delete;
   RuntimeState& operator=(const RuntimeState&) = delete;
@@ -65,7 +65,7 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
 
   // fork_count() when it was created
   const unsigned forks;
-  const RuntimeOptions options;
+  const EngineOptions options;
   const Config config;
   const Environment environment;
   // empty: no cache
@@ -100,11 +100,5 @@ inline std::shared_ptr<RuntimeState> state_of(const Artifact& artifact) {
   // RuntimeState::life()
   return std::static_pointer_cast<RuntimeState>(std::const_pointer_cast<void>(artifact.runtime));
 }
-
-// The state of a handle, and a handle of a state.
-struct RuntimeAccess {
-  static RuntimeState& state(const Runtime& runtime) { return *runtime.state_; }
-  static Runtime handle(std::shared_ptr<RuntimeState> state) { return Runtime(std::move(state)); }
-};
 
 }  // namespace gantry

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/vm_model.hpp"
 
-#include "core/engine/module/module.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "core/engine/runtime/input_device.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/tensor.hpp"
+#include "core/engine/tensor/value_content.hpp"
 #include "core/formats/annotation.hpp"
 #include "core/formats/details.hpp"
 #include "core/formats/type_key.hpp"
@@ -16,6 +17,7 @@
 #include <gantry/quoted.hpp>
 #include <gantry/tensor_text.hpp>
 #include <gantry/utf8.hpp>
+#include <gantry/value.hpp>
 #include <gantry/zero_copy.hpp>
 
 #include <map>
@@ -25,8 +27,8 @@ namespace gantry {
 namespace {
 
 // The description of the executable in the file; empty if there is none.
-Detail described_executable(const Module& module, const PayloadLayouts& layouts) {
-  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(module.get())->artifact;
+Detail described_executable(const ModuleNode& module, const PayloadLayouts& layouts) {
+  const Artifact& artifact = *module.artifact;
   for (const Entry& entry : artifact.container.entries) {
     if (is_virtual_machine(entry.type_key))
       return describe_payload(entry, artifact.container.facts, layouts).root;
@@ -68,9 +70,9 @@ std::optional<std::vector<InputInfo>> results_of(const Detail* described) {
 class VmFunction final : public FunctionState {
  public:
   // results  [in]   as results_of() returns them
-  VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
-             std::optional<std::vector<InputInfo>> results, Module machine, Function call,
-             InputDevice device)
+  VmFunction(std::shared_ptr<RuntimeState> runtime, std::string function,
+             std::vector<InputInfo> parameters, std::optional<std::vector<InputInfo>> results,
+             Ref<ModuleNode> machine, Ref<FunctionObject> call, InputDevice device)
       : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
@@ -80,13 +82,13 @@ class VmFunction final : public FunctionState {
 
   std::string subject() const override { return concat("function ", quoted(name)); }
 
-  Status set_tensor(std::size_t index, const Tensor& tensor) override {
+  Status set_tensor(std::size_t index, const gantry_tensor& tensor) override {
     // Compiled code accepts no tensor that begins within its memory, such as a row.
-    GANTRY_TRY(args_[index], copied(*tensor.dlpack(), nullptr));
+    GANTRY_TRY(args_[index], copied(tensor, nullptr));
     return {};
   }
 
-  Status set_value(std::size_t index, const Any& value) override {
+  Status set_value(std::size_t index, const OwnedValue& value) override {
     args_[index] = value;
     return {};
   }
@@ -96,12 +98,12 @@ class VmFunction final : public FunctionState {
     for (std::size_t i = 0; i < args_.size(); ++i) {
       if (!args_[i])
         return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
-      values_.push_back(args_[i]->value());
+      values_.push_back(args_[i]->get());
     }
     return call_machine(nullptr);
   }
 
-  Result<std::vector<NamedValue>> outputs() const override {
+  Result<std::vector<NamedOutput>> outputs() const override {
     return named_items(result_, "output");
   }
 
@@ -117,14 +119,14 @@ class VmFunction final : public FunctionState {
         continue;
       GANTRY_CHECK(copies.add(*this, i, values[i]));
       GANTRY_TRY(args_[i], copied(*tensor, env));
-      values_[i] = args_[i]->value();
+      values_[i] = args_[i]->get();
     }
     return call_machine(env);
   }
   void forget() override {
     values_.clear();
     args_.assign(inputs.size(), std::nullopt);
-    result_ = Any();
+    result_ = OwnedValue();
   }
   bool reuses_outputs() const override { return false; }
   Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
@@ -132,77 +134,85 @@ class VmFunction final : public FunctionState {
   }
 
  private:
-  Result<Any> copied(const gantry_tensor& tensor, const gantry_env* env) {
-    const DeviceSet& devices = RuntimeAccess::state(runtime_).devices;
+  Result<OwnedValue> copied(const gantry_tensor& tensor, const gantry_env* env) {
+    const DeviceSet& devices = runtime_->devices;
     GANTRY_TRY(Ref<TensorObject> copy,
                tensor_new(devices, compact_tensor(tensor.dtype, shape_of(tensor), device_.id)));
     GANTRY_CHECK(tensor_copy(devices, tensor, copy->tensor, env));
-    return Any::adopt(OwnedValue(std::move(copy)).take());
+    return OwnedValue(std::move(copy));
   }
   Status call_machine(const gantry_env* env) {
-    auto result = call_.call(values_, env);
+    auto result = gantry::call(*call_, env, values_);
     if (!result.ok()) return std::move(result).failure().at("in ", subject());
     result_ = std::move(*result);
     return {};
   }
 
-  Runtime runtime_;
-  Function call_;
+  std::shared_ptr<RuntimeState> runtime_;
+  Ref<FunctionObject> call_;
   // of the inputs: the first one of the machine
   InputDevice device_;
   std::optional<std::vector<InputInfo>> stated_results_;
   // nullopt: not set
-  std::vector<std::optional<Any>> args_;
+  std::vector<std::optional<OwnedValue>> args_;
   // of args_, for the call
   std::vector<gantry_value> values_;
-  Any result_;
+  OwnedValue result_;
 };
 
 struct MachineFunctions {
   std::vector<std::string> names;
   // of the function of a name
-  Function arity, parameter_name;
+  Ref<FunctionObject> arity, parameter_name;
+
+  Result<std::int64_t> arity_of(const std::string& function) const {
+    const gantry_value args[] = {cstring_value(function.c_str())};
+    GANTRY_TRY(const OwnedValue answer, call(*arity, nullptr, args));
+    return integer_of(answer.get());
+  }
 
   Result<std::vector<std::string>> parameters(const std::string& function) const {
-    GANTRY_TRY(const Any answer, arity(function));
-    GANTRY_TRY(const std::int64_t count, answer.integer());
+    GANTRY_TRY(const std::int64_t count, arity_of(function));
     std::vector<std::string> parameters;
     for (std::int64_t i = 0; i < count; ++i) {
       // Executables need not have the names.
       std::string& name = parameters.emplace_back(concat(i));
-      if (const auto named = parameter_name(function, i); named.ok()) {
-        GANTRY_TRY(name, named->text());
+      const gantry_value args[] = {cstring_value(function.c_str()), int_value(i)};
+      if (const auto named = call(*parameter_name, nullptr, args); named.ok()) {
+        GANTRY_TRY(name, text_of(named->get()));
       }
     }
     return parameters;
   }
 
-  static Result<MachineFunctions> of(const Module& machine) {
+  static Result<MachineFunctions> of(ModuleNode& machine) {
     MachineFunctions functions;
-    GANTRY_TRY(functions.arity, machine.function("get_function_arity"));
-    GANTRY_TRY(functions.parameter_name, machine.function("get_function_param_name"));
-    GANTRY_TRY(functions.names, machine.functions());
+    GANTRY_TRY(functions.arity, find_function(machine, own_or_imported, "get_function_arity"));
+    GANTRY_TRY(functions.parameter_name,
+               find_function(machine, own_or_imported, "get_function_param_name"));
+    GANTRY_TRY(functions.names, list_functions(machine));
     // The machine's own ones, such as get_function_arity, have no arity.
-    std::erase_if(functions.names,
-                  [&](const std::string& name) { return !functions.arity(name).ok(); });
+    std::erase_if(functions.names, [&](const std::string& name) {
+      const gantry_value args[] = {cstring_value(name.c_str())};
+      return !call(*functions.arity, nullptr, args).ok();
+    });
     return functions;
   }
 };
 
 class VmModel final : public ModelState {
  public:
-  VmModel(Runtime runtime, Module machine, MachineFunctions own, const Module& executable,
-          const PayloadLayouts& layouts, InputDevice device)
+  VmModel(const ModelSource& source, Ref<ModuleNode> machine, MachineFunctions own,
+          InputDevice device)
       : ModelState(std::move(machine), own.names, "main"),
-        runtime_(std::move(runtime)),
+        runtime_(source.runtime),
         functions_(std::move(own)),
-        executable_(executable),
-        layouts_(layouts),
+        executable_(source.module),
         device_(device) {}
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     GANTRY_TRY(std::vector<std::string> names, functions_.parameters(name));
-    GANTRY_TRY(Function call, module.function(name));
+    GANTRY_TRY(Ref<FunctionObject> call, find_function(*module, own_or_imported, name));
     const Detail* const described = description_of(name);
     const Detail* const annotations =
         described != nullptr ? described->find("annotations") : nullptr;
@@ -221,15 +231,14 @@ class VmModel final : public ModelState {
 
  private:
   const Detail* description_of(std::string_view name) {
-    if (!described_) described_ = described_executable(executable_, layouts_);
+    if (!described_) described_ = described_executable(*executable_, runtime_->layouts);
     const Detail* const all = described_->find("functions");
     return all != nullptr ? all->find(name) : nullptr;
   }
 
-  Runtime runtime_;
+  std::shared_ptr<RuntimeState> runtime_;
   MachineFunctions functions_;
-  Module executable_;
-  const PayloadLayouts& layouts_;
+  Ref<ModuleNode> executable_;
   // of the inputs: the first one of the machine
   InputDevice device_;
   // nullopt: not read yet
@@ -238,19 +247,16 @@ class VmModel final : public ModelState {
 
 }  // namespace
 
-Result<std::shared_ptr<ModelState>> vm_model(Runtime runtime, const Module& module,
-                                             const Function& load, const PayloadLayouts& layouts,
-                                             std::span<const std::string> devices,
-                                             const ModelOptions& options) {
-  if (options.capture)
+Result<std::shared_ptr<ModelState>> vm_model(const ModelSource& source, FunctionObject& load) {
+  if (source.capture)
     return unsupported("the model is a virtual machine, only graphs can be recorded (capture)");
-  auto machine = made_for(runtime, load, devices);
+  RuntimeState& runtime = *source.runtime;
+  auto machine = made_for(runtime, load, source.devices);
   if (!machine.ok()) return std::move(machine).failure().at("while making a virtual machine");
-  GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(*machine));
-  GANTRY_TRY(const gantry_device_id first, runtime.device(devices.front()));
+  GANTRY_TRY(MachineFunctions functions, MachineFunctions::of(**machine));
+  GANTRY_TRY(const gantry_device_id first, find_device(runtime, source.devices.front()));
   GANTRY_TRY(const InputDevice device, InputDevice::find(runtime, first));
-  return std::make_shared<VmModel>(std::move(runtime), std::move(*machine), std::move(functions),
-                                   module, layouts, device);
+  return std::make_shared<VmModel>(source, std::move(*machine), std::move(functions), device);
 }
 
 }  // namespace gantry

@@ -151,6 +151,11 @@ class OwnedValue {
     owned.value_ = value;
     return owned;
   }
+  // Adds a reference.
+  static OwnedValue share(const gantry_value& value) {
+    if (holds_object(value)) gantry_retain(value.object);
+    return adopt(value);
+  }
   template <class T>
   explicit OwnedValue(Ref<T> ref) : value_(value_of(ref.base())) {
     ref.take();

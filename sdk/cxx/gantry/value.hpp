@@ -50,6 +50,9 @@ inline gantry_value dtype_value(gantry_dtype dtype) {
 inline gantry_value tensor_ref_value(gantry_tensor* tensor) {
   return detail::value_of<&gantry_value::tensor>(GANTRY_TENSOR_REF, tensor);
 }
+inline gantry_value cstring_value(const char* text) {
+  return detail::value_of<&gantry_value::cstring>(GANTRY_CSTRING, text);
+}
 inline gantry_value bytes_ref_value(const gantry_bytes* bytes) {
   return detail::value_of<&gantry_value::bytes>(GANTRY_BYTES_REF, bytes);
 }

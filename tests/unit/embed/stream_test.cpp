@@ -268,7 +268,7 @@ TEST_F(ProducedTensor, HasOneOfTheTwoForms) {
 // The executor of a run follows the last run in another stream.
 TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInAnotherStream) {
   const ObjectRef first = stream(device).value(), second = stream(device).value();
-  RuntimeState& state = RuntimeAccess::state(as_runtime(runtime.get())->runtime);
+  RuntimeState& state = *state_of(runtime.get());
   const auto shared = [](const ObjectRef& object) {
     return Ref<StreamObject>::share(as_stream(object.get()));
   };
@@ -285,7 +285,7 @@ TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInAnotherStream) {
 
 TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInTheDefaultStream) {
   const ObjectRef first = stream(device).value();
-  RuntimeState& state = RuntimeAccess::state(as_runtime(runtime.get())->runtime);
+  RuntimeState& state = *state_of(runtime.get());
   ModelInstance instance{nullptr};
   expect_ok(instance.follow(state, Ref<StreamObject>::share(as_stream(first.get()))));
   produce(first, 6.5f);

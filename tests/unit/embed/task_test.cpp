@@ -23,8 +23,8 @@ Result<ObjectRef> new_task(const gantry_task_options* options = nullptr) {
   return ObjectRef::adopt(made);
 }
 
-const Task& task_of(const ObjectRef& object) {
-  return *static_cast<const Task*>(embed().task_handle(object.get()));
+const CallTask& task_of(const ObjectRef& object) {
+  return *static_cast<const CallTask*>(embed().task_handle(object.get()));
 }
 
 gantry_task_options deadline(std::int64_t ns) {
@@ -93,7 +93,7 @@ TEST(EmbedTask, IsPolledOnTheThreadThatRunsEveryTenMilliseconds) {
   Polls polls;
   const gantry_task_options options = polls.options();
   const ObjectRef object = new_task(&options).value();
-  const Task& task = task_of(object);
+  const CallTask& task = task_of(object);
   const EmbeddedTask::Run run(static_cast<const EmbeddedTask*>(&task));
   EXPECT_FALSE(task.cancelled());
   EXPECT_EQ(polls.count, 0) << "before the first interval";

@@ -40,7 +40,7 @@ class ModelDevices : public ::testing::Test {
     Artifact artifact;
     artifact.container = read_container_bytes(file->bytes(), PayloadLayouts::built_in()).value();
     artifact.device_numbers = std::move(moved);
-    return default_devices(artifact, *RuntimeAccess::state(runtime_).plugins);
+    return default_devices(artifact, *runtime_.state()->plugins);
   }
   Runtime runtime_ = test::make_runtime();
 };

@@ -207,11 +207,9 @@ class Runtime {
   // instead; each was logged as a warning.
   std::uint64_t fallbacks() const;
 
+  const std::shared_ptr<RuntimeState>& state() const { return state_; }
+
  private:
-  // core/engine/runtime/installed_plugins.hpp
-  friend class InstalledPlugins;
-  // core/engine/runtime/state.hpp
-  friend struct RuntimeAccess;
   explicit Runtime(std::shared_ptr<RuntimeState> state) : state_(std::move(state)) {}
   std::shared_ptr<RuntimeState> state_;
 };

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
+#include "core/engine/runtime/devices.hpp"
 
 namespace gantry {
 
-// One device of an installed plugin.
-struct DeviceInfo {
-  // "cpu"
-  std::string name;
-  // device type
-  std::int32_t type;
-  std::int32_t index;
-  // id of the plugin; empty: the core
-  std::string plugin;
-  std::vector<std::pair<std::string, std::string>> attributes;
-};
+using DeviceInfo = ListedDevice;
 
 }  // namespace gantry

@@ -15,6 +15,7 @@
 #include <gantry/runtime/module.hpp>
 #include <gantry/runtime/tensor.hpp>
 #include <gantry/tensor_type.hpp>
+#include "core/engine/runtime/model_state.hpp"
 
 #include <cstddef>
 #include <initializer_list>
@@ -27,18 +28,6 @@
 #include <vector>
 
 namespace gantry {
-
-struct InputInfo {
-  // The position, "0", if the file contains no names.
-  std::string name;
-  // nullopt: no tensor, or the file does not contain its shape and dtype
-  std::optional<TensorType> type;
-  // "float32[n, 64]", "R.Shape([n])", as the file has it; empty: unknown
-  std::string type_text;
-  // false: a tuple, a shape or a number
-  bool is_tensor = true;
-  bool is_tuple = false;
-};
 
 struct NamedValue {
   std::string name;
@@ -56,10 +45,6 @@ struct ModelOptions {
   bool capture = false;
 };
 
-// core/engine/runtime/model_state.hpp
-class FunctionState;
-class ModelState;
-
 // A function of a model, with values for its inputs. A handle: copies share the values.
 //
 // thread   one at a time for all functions of a model
@@ -71,7 +56,7 @@ class ModelFunction {
   // Returns the inputs in order, without the parameters that a graph contains.
   std::span<const InputInfo> inputs() const;
   // Returns the virtual machine or the executor that runs it.
-  const Module& module() const;
+  Module module() const;
   // Returns the index of the input with a name, or at the position that is its name.
   //
   // returns  invalid  no such input; suggests near names
@@ -138,7 +123,7 @@ class Model {
   Result<ModelFunction> function(std::string_view name = {}) const;
   // Returns the virtual machine, whose functions take arguments by position; for a graph, the
   // module that was given.
-  const Module& module() const;
+  Module module() const;
 
  private:
   friend class Runtime;
