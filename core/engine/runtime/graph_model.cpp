@@ -116,9 +116,11 @@ class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
   // memory, run  [in]  of the executor
+  // first    [in]   the first device of the model
   GraphFunction(std::string function, std::vector<InputInfo> parameters, Executor executor,
-                GraphInputs memory, Function run, std::vector<std::string> results)
-      : FunctionState(std::move(function), std::move(parameters), executor.module()),
+                GraphInputs memory, Function run, std::vector<std::string> results,
+                gantry_device_id first)
+      : FunctionState(std::move(function), std::move(parameters), executor.module(), first),
         executor_(std::move(executor)),
         memory_(std::move(memory)),
         run_(std::move(run)),
@@ -195,8 +197,10 @@ class GraphModel final : public ModelState {
     }
     GANTRY_TRY(GraphInputs memory, GraphInputs::find(runtime_, executor, inputs, !capture_));
     GANTRY_TRY(Function run, executor.module().function("run"));
+    GANTRY_TRY(const gantry_device_id first, runtime_.device(devices_.front()));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(memory), std::move(run), std::move(names));
+                                           std::move(memory), std::move(run), std::move(names),
+                                           first);
   }
 
  private:

@@ -40,8 +40,12 @@ struct InputCopies {
 // See ModelFunction.
 class FunctionState {
  public:
-  FunctionState(std::string function, std::vector<InputInfo> parameters, Module runner)
-      : name(std::move(function)), inputs(std::move(parameters)), module(std::move(runner)) {}
+  FunctionState(std::string function, std::vector<InputInfo> parameters, Module runner,
+                gantry_device_id first)
+      : name(std::move(function)),
+        inputs(std::move(parameters)),
+        module(std::move(runner)),
+        device(first) {}
   virtual ~FunctionState() = default;
 
   virtual std::string subject() const = 0;
@@ -69,6 +73,8 @@ class FunctionState {
   std::string name;
   const std::vector<InputInfo> inputs;
   const Module module;
+  // the first one of the model
+  const gantry_device_id device;
 };
 
 // See Model.
@@ -102,8 +108,15 @@ Result<std::shared_ptr<ModelState>> model_state(Runtime runtime, const Module& m
                                                 std::span<const std::string> devices,
                                                 const ModelOptions& options);
 
-// See ModelFunction::input. An error has the reason INPUT.
-Result<std::size_t> input_index(const FunctionState& function, std::string_view name);
+// Returns the index of the input with a name, or at the position that is its name.
+//
+// subject  [in]   of the function
+// returns  invalid, reason INPUT; suggests near names
+Result<std::size_t> input_index(std::string_view subject, std::span<const InputInfo> inputs,
+                                std::string_view name);
+inline Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
+  return input_index(function.subject(), function.inputs, name);
+}
 
 // Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
 std::string inputs_text(std::span<const InputInfo> inputs);

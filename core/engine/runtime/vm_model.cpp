@@ -71,7 +71,7 @@ class VmFunction final : public FunctionState {
   VmFunction(Runtime runtime, std::string function, std::vector<InputInfo> parameters,
              std::optional<std::vector<InputInfo>> results, Module machine, Function call,
              InputDevice device)
-      : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
+      : FunctionState(std::move(function), std::move(parameters), std::move(machine), device.id),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
         device_(device),
