@@ -40,7 +40,12 @@ AT(gantry_pool_options, struct_size, 0);
 AT(gantry_pool_options, flags, 4);
 AT(gantry_pool_options, threads, 8);
 
-SIZE(gantry_runtime_options, 88);
+SIZE(gantry_work_sink, 24);
+AT(gantry_work_sink, self, 0);
+AT(gantry_work_sink, write, 8);
+AT(gantry_work_sink, destroy, 16);
+
+SIZE(gantry_runtime_options, 120);
 AT(gantry_runtime_options, struct_size, 0);
 AT(gantry_runtime_options, flags, 4);
 AT(gantry_runtime_options, config_file, 8);
@@ -50,6 +55,9 @@ AT(gantry_runtime_options, threads, 36);
 AT(gantry_runtime_options, log_level, 40);
 AT(gantry_runtime_options, log, 56);
 AT(gantry_runtime_options, pool, 80);
+AT(gantry_runtime_options, work, 88);
+AT(gantry_runtime_options, spin_us, 112);
+AT(gantry_runtime_options, zero, 116);
 
 SIZE(gantry_load_options, 8);
 AT(gantry_load_options, struct_size, 0);
@@ -78,13 +86,16 @@ AT(gantry_parameter, shape, 40);
 AT(gantry_parameter, ndim, 48);
 AT(gantry_parameter, dtype, 52);
 
-SIZE(gantry_signature, 32);
+SIZE(gantry_signature, 72);
 AT(gantry_signature, struct_size, 0);
 AT(gantry_signature, flags, 4);
 AT(gantry_signature, input_count, 8);
 AT(gantry_signature, output_count, 12);
 AT(gantry_signature, inputs, 16);
 AT(gantry_signature, outputs, 24);
+AT(gantry_signature, name, 32);
+AT(gantry_signature, subject, 48);
+AT(gantry_signature, device, 64);
 
 SIZE(gantry_task_options, 32);
 AT(gantry_task_options, struct_size, 0);
@@ -107,7 +118,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 312);
+SIZE(gantry_embed, 320);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -148,11 +159,13 @@ AT(gantry_embed, call, 280);
 AT(gantry_embed, dlpack_import_after, 288);
 AT(gantry_embed, inspect, 296);
 AT(gantry_embed, model_module, 304);
+AT(gantry_embed, model_input, 312);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);
 TYPE_IS(((gantry_runtime_options*)0)->threads, int32_t);
 TYPE_IS(((gantry_runtime_options*)0)->plugin_path_count, uint32_t);
+TYPE_IS(((gantry_runtime_options*)0)->spin_us, int32_t);
 TYPE_IS(((gantry_model_options*)0)->executors, uint32_t);
 TYPE_IS(((gantry_reader*)0)->size, uint64_t);
 TYPE_IS(((gantry_task_options*)0)->deadline_ns, int64_t);

@@ -7,6 +7,7 @@
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
@@ -50,6 +51,24 @@ void linked(const gantry::Result<gantry::Runtime>& runtime) {
 void language_model(const gantry::Model& model, const gantry::Tensor& ids) {
   auto embed = model.function("embed");
   auto outputs = embed->run({{"ids", ids}});
+}
+
+Status kept_inputs(const gantry::ModelFunction& function, const gantry::Any& cache,
+                   const std::vector<gantry::Tensor>& images) {
+  GANTRY_TRY(gantry::Session session, gantry::Session::create(function));
+  GANTRY_CHECK(session.bind("cache", cache));
+  for (const gantry::Tensor& x : images) {
+    GANTRY_CHECK(session.set_input("x", x));
+    GANTRY_CHECK(session.run());
+    GANTRY_TRY(const gantry::Any y, session.output("y"));
+  }
+  return {};
+}
+
+void explicit_executor(const gantry::Runtime& runtime, const gantry::Module& module,
+                       const gantry::Tensor& x) {
+  auto executor = gantry::Executor::create(runtime, module, {"cpu"});
+  auto outputs = executor->run({{"x", x}});
 }
 
 Status levels(StackRoom& room) {

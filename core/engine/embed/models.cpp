@@ -57,8 +57,8 @@ Result<Ref<ModuleNode>> module_of(const ModelObject& model) {
   return apart->module;
 }
 
-Result<const gantry_signature*> signature_of(ModelObject& model, std::string_view function) {
-  if (const gantry_signature* const known = model.signatures.find(function)) return known;
+Result<const Signature*> signature_of(ModelObject& model, std::string_view function) {
+  if (const Signature* const known = model.signatures.find(function)) return known;
   ModelInstances::Use use(model.instances);
   GANTRY_CHECK(use.begin());
   GANTRY_TRY(const FunctionState* const state, use->function(function));

@@ -18,6 +18,6 @@ Result<Ref<ModelObject>> new_model(ModuleNode& module, const gantry_model_option
 Result<Ref<ModuleNode>> module_of(const ModelObject& model);
 
 // See gantry_embed::model_signature.
-Result<const gantry_signature*> signature_of(ModelObject& model, std::string_view function);
+Result<const Signature*> signature_of(ModelObject& model, std::string_view function);
 
 }  // namespace gantry

@@ -11,6 +11,7 @@
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -77,8 +78,13 @@ Result<OwnedValue> plugins(RuntimeState& runtime) {
     all.item(std::move(made));
   }
   GANTRY_TRY(OwnedValue list, all.array());
+  std::vector<std::string> in_use;
+  for (const Candidate& candidate : runtime.plugins->in_use()) in_use.push_back(candidate.title());
+  const auto fallbacks = static_cast<std::int64_t>(runtime.plugins->fallbacks());
   ValueList report;
   GANTRY_CHECK(report.member("plugins", std::move(list)));
+  GANTRY_CHECK(report.member("in_use", in_use));
+  GANTRY_CHECK(report.member("fallbacks", fallbacks));
   GANTRY_CHECK(report.member("warnings", texts_of(runtime.plugins->warnings())));
   return report.map();
 }

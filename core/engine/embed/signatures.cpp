@@ -31,9 +31,15 @@ gantry_parameter parameter_of(const InputInfo& info) {
 
 }  // namespace
 
-Signature::Signature(std::vector<InputInfo> inputs, std::optional<std::vector<InputInfo>> outputs)
-    : inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
+Signature::Signature(const FunctionState& function, std::optional<std::vector<InputInfo>> outputs)
+    : name_(function.name),
+      subject_(function.subject()),
+      inputs_(function.inputs),
+      outputs_(std::move(outputs)) {
   table_.struct_size = sizeof table_;
+  table_.name = bytes_of(name_);
+  table_.subject = bytes_of(subject_);
+  table_.device = function.device;
   add(inputs_, input_parameters_, input_addresses_);
   table_.inputs = input_addresses_.data();
   table_.input_count = static_cast<std::uint32_t>(input_addresses_.size());
@@ -54,18 +60,17 @@ void Signature::add(std::span<const InputInfo> infos, std::vector<gantry_paramet
   }
 }
 
-const gantry_signature* Signatures::find(std::string_view function) const {
+const Signature* Signatures::find(std::string_view function) const {
   const std::lock_guard lock(mutex_);
   const auto known = all_.find(function);
-  return known != all_.end() ? &known->second->table() : nullptr;
+  return known != all_.end() ? known->second.get() : nullptr;
 }
 
-Result<const gantry_signature*> Signatures::add(std::string_view name,
-                                                const FunctionState& function) {
+Result<const Signature*> Signatures::add(std::string_view name, const FunctionState& function) {
   GANTRY_TRY(auto outputs, function.stated_outputs());
-  auto made = std::make_unique<const Signature>(function.inputs, std::move(outputs));
+  auto made = std::make_unique<const Signature>(function, std::move(outputs));
   const std::lock_guard lock(mutex_);
-  return &all_.emplace(name, std::move(made)).first->second->table();
+  return all_.emplace(name, std::move(made)).first->second.get();
 }
 
 }  // namespace gantry

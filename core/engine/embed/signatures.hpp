@@ -22,16 +22,21 @@ namespace gantry {
 class Signature {
  public:
   // outputs  [in]   nullopt: not stated
-  Signature(std::vector<InputInfo> inputs, std::optional<std::vector<InputInfo>> outputs);
+  Signature(const FunctionState& function, std::optional<std::vector<InputInfo>> outputs);
   Signature(const Signature&) = delete;
   Signature& operator=(const Signature&) = delete;
 
   const gantry_signature& table() const { return table_; }
+  // See input_index().
+  Result<std::size_t> input(std::string_view name) const {
+    return input_index(subject_, inputs_, name);
+  }
 
  private:
   void add(std::span<const InputInfo> infos, std::vector<gantry_parameter>& parameters,
            std::vector<const gantry_parameter*>& addresses);
 
+  const std::string name_, subject_;
   // the texts and shapes of the tables
   const std::vector<InputInfo> inputs_;
   const std::optional<std::vector<InputInfo>> outputs_;
@@ -48,9 +53,9 @@ class Signatures {
   // Returns NULL if the signature of the function was not read yet.
   //
   // lifetime as long as this object
-  const gantry_signature* find(std::string_view function) const;
+  const Signature* find(std::string_view function) const;
   // Reads and keeps the signature of a function, unless it was kept before.
-  Result<const gantry_signature*> add(std::string_view name, const FunctionState& function);
+  Result<const Signature*> add(std::string_view name, const FunctionState& function);
 
  private:
   mutable std::mutex mutex_;

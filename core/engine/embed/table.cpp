@@ -36,6 +36,7 @@
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -54,32 +55,40 @@ namespace {
 constexpr std::uint32_t known_flags =
     GANTRY_RUNTIME_ONLY_THESE_PLUGINS | GANTRY_RUNTIME_NO_PROBE | GANTRY_RUNTIME_TRACE;
 
-class LogSink {
+// A gantry_log_sink or a gantry_work_sink, which is destroyed with the object.
+template <class Table>
+class Sink {
  public:
-  explicit LogSink(const gantry_log_sink& sink) : sink_(sink) {}
-  LogSink(LogSink&& other) noexcept : sink_(std::exchange(other.sink_, {})) {}
-  LogSink& operator=(LogSink&&) = delete;
-  ~LogSink() {
-    if (sink_.destroy != nullptr) call_destroy("a log sink", [&] { sink_.destroy(sink_.self); });
+  // title    [in]   for messages: "a log sink"
+  Sink(const Table& sink, std::string_view title) : sink_(sink), title_(title) {}
+  Sink(Sink&& other) noexcept : sink_(std::exchange(other.sink_, {})), title_(other.title_) {}
+  Sink& operator=(Sink&&) = delete;
+  ~Sink() {
+    if (sink_.destroy != nullptr) call_destroy(title_, [&] { sink_.destroy(sink_.self); });
   }
 
   bool writes() const { return sink_.write != nullptr; }
-  void write(std::int32_t level, std::string_view line) const {
-    sink_.write(sink_.self, level, bytes_of(line));
+  // number   [in]   the level of a line, or the number of the work
+  template <class Number>
+  void write(Number number, std::string_view text) const {
+    sink_.write(sink_.self, number, bytes_of(text));
   }
 
  private:
-  gantry_log_sink sink_;
+  Table sink_;
+  std::string_view title_;
 };
 
-// Converts the options of a runtime. Takes options->log over, also if it fails.
+// Converts the options of a runtime. Takes options->log and options->work over, also if it fails.
 //
 // given    [in]   may be NULL
 // returns  invalid or unsupported, see gantry_embed::runtime_new
 Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   constexpr std::string_view function = "runtime_new";
   // Destroyed by every failure from here on.
-  LogSink sink(known_members(given).log);
+  const gantry_runtime_options unread = known_members(given);
+  Sink log(unread.log, "a log sink");
+  Sink work(unread.work, "a work sink");
   GANTRY_TRY(const gantry_runtime_options known,
              read_options(given, known_flags, "gantry_runtime_options"));
   EngineOptions options;
@@ -97,6 +106,11 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   options.probe = (known.flags & GANTRY_RUNTIME_NO_PROBE) == 0;
   options.trace = (known.flags & GANTRY_RUNTIME_TRACE) != 0;
   options.threads = known.threads;
+  if (known.spin_us < -1 || known.spin_us > kMaxSpinUs) {
+    return invalid(function, ": spin_us is ", known.spin_us, ", expected -1 to ", kMaxSpinUs)
+        .with_reason("ARGUMENT_RANGE");
+  }
+  if (known.spin_us != 0) options.spin_us = std::max(0, known.spin_us);
   if (known.pool != nullptr) {
     GANTRY_TRY(const PoolObject* pool, pool_argument(known.pool, function));
     if (known.threads != 0) {
@@ -108,9 +122,15 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
   }
   GANTRY_CHECK(check_text(known.log_level, function, "log_level"));
   options.log_level = view_of(known.log_level);
-  if (sink.writes()) {
-    options.log_sink = [kept = std::make_shared<const LogSink>(std::move(sink))](
+  if (log.writes()) {
+    options.log_sink = [kept = std::make_shared<const decltype(log)>(std::move(log))](
                            std::int32_t level, std::string_view line) { kept->write(level, line); };
+  }
+  if (work.writes()) {
+    options.work_sink = [kept = std::make_shared<const decltype(work)>(std::move(work))](
+                            std::uint64_t number, std::string_view text) {
+      kept->write(number, text);
+    };
   }
   return options;
 }
@@ -276,7 +296,8 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
                             const gantry_signature** signature, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "model_signature"));
-    GANTRY_TRY(*signature, signature_of(*model, view_of(function)));
+    GANTRY_TRY(const Signature* known, signature_of(*model, view_of(function)));
+    *signature = &known->table();
     return {};
   });
 }
@@ -563,6 +584,17 @@ gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_o
   });
 }
 
+gantry_code model_input(gantry_object* object, gantry_bytes function, gantry_bytes name,
+                        std::uint32_t* index, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(ModelObject * model, model_argument(object, "model_input"));
+    GANTRY_TRY(const Signature* known, signature_of(*model, view_of(function)));
+    GANTRY_TRY(const std::size_t found, known->input(view_of(name)));
+    *index = static_cast<std::uint32_t>(found);
+    return {};
+  });
+}
+
 constexpr gantry_embed table = {
     .struct_size = sizeof(gantry_embed),
     .zero = 0,
@@ -613,6 +645,7 @@ constexpr gantry_embed table = {
                                    "versioned?", "plain?", "produced?", "stream?", "tensor">,
     .inspect = checked<inspect, "inspect", "object?", "path", "tree">,
     .model_module = checked<model_module, "model_module", "object?", "module">,
+    .model_input = checked<model_input, "model_input", "object?", "function", "name", "index">,
 };
 
 }  // namespace

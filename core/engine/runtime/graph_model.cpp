@@ -151,9 +151,10 @@ class GraphFunction final : public FunctionState {
  public:
   // results  [in]   the names of the outputs; empty: the file does not contain them
   // memory   [in]   of the executor
+  // first    [in]   the first device of the model
   GraphFunction(std::string function, std::vector<InputInfo> parameters, GraphExecutor executor,
-                GraphInputs memory, std::vector<std::string> results)
-      : FunctionState(std::move(function), std::move(parameters), executor.module),
+                GraphInputs memory, std::vector<std::string> results, gantry_device_id first)
+      : FunctionState(std::move(function), std::move(parameters), executor.module, first),
         executor_(std::move(executor)),
         memory_(std::move(memory)),
         outputs_(std::move(results)) {}
@@ -233,8 +234,10 @@ class GraphModel final : public ModelState {
     }
     GANTRY_TRY(GraphInputs memory,
                GraphInputs::find(source_.runtime, *executor.module, inputs, !capture));
+    GANTRY_TRY(const gantry_device_id first,
+               find_device(*source_.runtime, source_.devices.front()));
     return std::make_shared<GraphFunction>(name, std::move(inputs), std::move(executor),
-                                           std::move(memory), std::move(names));
+                                           std::move(memory), std::move(names), first);
   }
 
  private:

@@ -92,15 +92,15 @@ Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source) {
   return vm_model(source, **load);
 }
 
-Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
-  const std::vector<InputInfo>& inputs = function.inputs;
+Result<std::size_t> input_index(std::string_view subject, std::span<const InputInfo> inputs,
+                                std::string_view name) {
   const auto found = std::ranges::find(inputs, name, &InputInfo::name);
   if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
   const auto position = parse_number<std::size_t>(name);
   if (position && *position < inputs.size()) return *position;
   std::vector<std::string_view> names;
   for (const InputInfo& input : inputs) names.push_back(input.name);
-  return invalid(function.subject(), " has no input ", quoted(name), did_you_mean(name, names))
+  return invalid(subject, " has no input ", quoted(name), did_you_mean(name, names))
       .with_reason("INPUT");
 }
 

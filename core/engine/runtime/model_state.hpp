@@ -63,8 +63,12 @@ struct InputCopies {
 // thread   one at a time for all functions of a model
 class FunctionState {
  public:
-  FunctionState(std::string function, std::vector<InputInfo> parameters, Ref<ModuleNode> runner)
-      : name(std::move(function)), inputs(std::move(parameters)), module(std::move(runner)) {}
+  FunctionState(std::string function, std::vector<InputInfo> parameters, Ref<ModuleNode> runner,
+                gantry_device_id first)
+      : name(std::move(function)),
+        inputs(std::move(parameters)),
+        module(std::move(runner)),
+        device(first) {}
   virtual ~FunctionState() = default;
 
   // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
@@ -97,6 +101,8 @@ class FunctionState {
   const std::vector<InputInfo> inputs;
   // the virtual machine or the executor that runs it
   const Ref<ModuleNode> module;
+  // the first one of the model
+  const gantry_device_id device;
 };
 
 // An executor or a virtual machine on some devices.
@@ -152,8 +158,13 @@ Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source);
 
 // Returns the index of the input with a name, or at the position that is its name.
 //
-// returns  invalid, reason INPUT  no such input; suggests near names
-Result<std::size_t> input_index(const FunctionState& function, std::string_view name);
+// subject  [in]   of the function
+// returns  invalid, reason INPUT; suggests near names
+Result<std::size_t> input_index(std::string_view subject, std::span<const InputInfo> inputs,
+                                std::string_view name);
+inline Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
+  return input_index(function.subject(), function.inputs, name);
+}
 
 // Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
 std::string inputs_text(std::span<const InputInfo> inputs);

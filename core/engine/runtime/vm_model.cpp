@@ -73,7 +73,7 @@ class VmFunction final : public FunctionState {
   VmFunction(std::shared_ptr<RuntimeState> runtime, std::string function,
              std::vector<InputInfo> parameters, std::optional<std::vector<InputInfo>> results,
              Ref<ModuleNode> machine, Ref<FunctionObject> call, InputDevice device)
-      : FunctionState(std::move(function), std::move(parameters), std::move(machine)),
+      : FunctionState(std::move(function), std::move(parameters), std::move(machine), device.id),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
         device_(device),

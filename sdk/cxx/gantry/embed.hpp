@@ -25,7 +25,10 @@
 #include <gantry/embed/options.hpp>
 #include <gantry/embed/pool.hpp>
 #include <gantry/embed/runtime.hpp>
+#include <gantry/embed/session.hpp>
 #include <gantry/embed/stream.hpp>
 #include <gantry/embed/table.hpp>
 #include <gantry/embed/task.hpp>
 #include <gantry/embed/tensor.hpp>
+#include <gantry/embed/timer.hpp>
+#include <gantry/raised_error.hpp>

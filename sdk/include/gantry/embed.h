@@ -44,8 +44,8 @@ typedef struct gantry_embed {
 
   // Creates a runtime. Reads the configuration and the manifests of plugins, opens no plugin.
   //
-  // options  [in]   NULL: defaults. options->log belongs to the runtime from now on, also after a
-  //                 failure, which calls its destroy before it returns
+  // options  [in]   NULL: defaults. options->log and options->work belong to the runtime from now on,
+  //                 also after a failure, which calls their destroy before it returns
   // returns  MALFORMED  the configuration
   //          INVALID    a value of the options
   gantry_code (*runtime_new)(const gantry_runtime_options* options, gantry_object** runtime,
@@ -248,7 +248,8 @@ typedef struct gantry_embed {
   // object   [in]   a runtime or a module
   // what     [in]   of a runtime: "configuration": the files, the number of threads, the cache;
   //                 "devices": all devices, with their attributes; opens their plugins;
-  //                 "plugins": all manifests that were found, and how far each was used;
+  //                 "plugins": all manifests that were found, and how far each was used; the titles
+  //                 of those that are in use, and how often one failed and the next one was tried;
   //                 "explanation": the text of `gantry plugins doctor` for this runtime;
   //                 "trace": the spans of GANTRY_RUNTIME_TRACE so far, as the text of a Chrome trace
   //                 of a module: "module": type key, plugin, functions, imports as modules, and the
@@ -350,6 +351,14 @@ typedef struct gantry_embed {
   // returns  as model_new
   // thread   the functions of a virtual machine: one at a time for each machine
   gantry_code (*model_module)(gantry_object* model, gantry_object** module, gantry_status* status);
+
+  // Returns the position of an input in the signature of a function.
+  //
+  // name     [in]   of the input, or its position as a number
+  // returns  INVALID  no such input; suggests a near name (INPUT)
+  //          others   as model_signature
+  gantry_code (*model_input)(gantry_object* model, gantry_bytes function, gantry_bytes name,
+                             uint32_t* index, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

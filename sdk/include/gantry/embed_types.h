@@ -56,6 +56,19 @@ typedef struct gantry_log_sink {
   void (*destroy)(void* self);
 } gantry_log_sink;
 
+// Receives the work of plugins that can take seconds, such as compiling a kernel.
+typedef struct gantry_work_sink {
+  void* self;
+  // Called when work begins and when it ends. Several works may run at the same time.
+  //
+  // work     [in]   number of the work
+  // text     [in]   "gantry.opencl: compiling kernel \"add\""; empty: the work has ended
+  // thread   any, also several at the same time
+  void (*write)(void* self, uint64_t work, gantry_bytes text);
+  // Frees self. Called once, after the last call of write. May be NULL.
+  void (*destroy)(void* self);
+} gantry_work_sink;
+
 enum {
   // Waiting threads sleep at once instead of spinning for a while first. For hosts where more threads
   // are ready than there are CPUs.
@@ -99,6 +112,13 @@ typedef struct gantry_runtime_options {
   // Shared with other runtimes, which keep it. NULL: the runtime has a pool of its own, of `threads`;
   // else threads must be 0.
   gantry_object* pool;
+  // write NULL: nobody is notified.
+  gantry_work_sink work;
+  // How long a waiting thread of the runtime's own pool spins before it sleeps, in microseconds. 0: as
+  // configured; -1: not at all.
+  int32_t spin_us;
+  // 0.
+  uint32_t zero;
 } gantry_runtime_options;
 
 enum {
@@ -183,6 +203,12 @@ typedef struct gantry_signature {
   uint32_t output_count;
   const gantry_parameter* const* inputs;
   const gantry_parameter* const* outputs;
+  // Of the function, also if an empty name was given.
+  gantry_bytes name;
+  // For messages: "the model" for a graph, "function \"prefill\"" for a virtual machine.
+  gantry_bytes subject;
+  // The first device of the model. Tensors on it are used where they are, if their address is aligned.
+  gantry_device_id device;
 } gantry_signature;
 
 // A group of runs and calls that are cancelled together. They fail, CANCELLED, before their next

@@ -182,6 +182,50 @@ TEST_F(EmbedModel, HasTheModuleThatWasGivenOrAMachineOfItsOwn) {
                "model_module: module is NULL");
 }
 
+TEST_F(EmbedModel, StatesTheNameAndTheDeviceOfAFunction) {
+  const ObjectRef machine = model_of("relax/cnn_llvm.so");
+  const ObjectRef graph = model_of("tvm-0.12/digits_mlp_llvm.so");
+
+  const gantry_signature& main = *signature(machine).value();
+  const gantry_signature& usual = *signature(graph).value();
+
+  EXPECT_EQ(view_of(main.name), "main");
+  EXPECT_EQ(view_of(main.subject), "function \"main\"");
+  EXPECT_EQ(main.device.type, 1);
+  EXPECT_EQ(view_of(usual.name), "default");
+  EXPECT_EQ(view_of(usual.subject), "the model");
+  EXPECT_EQ(usual.device.type, 1);
+}
+
+TEST_F(EmbedModel, FindsInputsByNameAndByPosition) {
+  const ObjectRef model = model_of("relax/prims_llvm.so");
+  std::uint32_t index = 9;
+  const auto find = [&](std::string_view function, std::string_view name) {
+    return done([&](gantry_status* status) {
+      return embed().model_input(model.get(), bytes_of(function), bytes_of(name), &index, status);
+    });
+  };
+
+  expect_ok(find("prims", "b"));
+  EXPECT_EQ(index, 2u);
+  expect_ok(find("prims", "1"));
+  EXPECT_EQ(index, 1u);
+  expect_error(find("prims", "bb"), Code::invalid, "INPUT",
+               "function \"prims\" has no input \"bb\", did you mean \"b\"");
+  expect_error(find("prims", "3"), Code::invalid, "INPUT", "function \"prims\" has no input \"3\"");
+  EXPECT_EQ(index, 1u);
+  EXPECT_EQ(find("absent", "b").error().reason, "FUNCTION");
+  expect_error(done([&](gantry_status* status) {
+                 return embed().model_input(runtime.get(), {}, {}, &index, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND",
+               "model_input: the object is of kind 96, expected a model");
+  expect_error(done([&](gantry_status* status) {
+                 return embed().model_input(model.get(), {}, {}, nullptr, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND", "model_input: index is NULL");
+}
+
 // An executor of a graph is only created when the model is used.
 TEST_F(EmbedModelOfGraph, RefusesADeviceThatTheHostLacksAtOnce) {
   const auto module = test::load(runtime, test::golden("tvm-0.12/digits_mlp_llvm.so").string());

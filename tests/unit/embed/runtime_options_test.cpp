@@ -5,7 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include <gantry/progress.h>
+
 #include <cstddef>
+#include <cstdint>
 
 namespace gantry {
 namespace {
@@ -56,6 +59,62 @@ TEST(EmbedRuntimeOptions, SendTheLogToASinkThatTheRuntimeDestroys) {
 
   EXPECT_THAT(lines.all, Contains("1 program: text"));
   EXPECT_EQ(lines.destroyed, 1);
+}
+
+// What a work sink receives: "1 text".
+struct Works {
+  std::vector<std::string> all;
+  int destroyed = 0;
+
+  gantry_work_sink sink() {
+    return {this,
+            [](void* self, std::uint64_t work, gantry_bytes text) {
+              static_cast<Works*>(self)->all.push_back(concat(work, ' ', view_of(text)));
+            },
+            [](void* self) { ++static_cast<Works*>(self)->destroyed; }};
+  }
+};
+
+TEST(EmbedRuntimeOptions, SendWorkToASinkThatTheRuntimeDestroys) {
+  Works works;
+  BuiltPlugins built;
+  built.options.work = works.sink();
+  {
+    const auto runtime = test::new_runtime(&built.options);
+    ASSERT_TRUE(runtime.ok()) << runtime.error().message;
+    const gantry_host* const host = embed().host(runtime->get());
+    const auto* const progress =
+        static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1));
+    progress->work_end(host, progress->work_begin(host, gantry_text("compiling")));
+    EXPECT_EQ(works.destroyed, 0);
+  }
+
+  EXPECT_THAT(works.all, ::testing::ElementsAre("1 program: compiling", "1 "));
+  EXPECT_EQ(works.destroyed, 1);
+}
+
+TEST(EmbedRuntimeOptions, DestroyTheWorkSinkAfterAFailure) {
+  Works works;
+  BuiltPlugins built;
+  built.options.work = works.sink();
+  built.options.flags = 1u << 31;
+
+  EXPECT_FALSE(test::new_runtime(&built.options).ok());
+
+  EXPECT_EQ(works.destroyed, 1);
+}
+
+TEST(EmbedRuntimeOptions, LimitTheTimeForWhichThreadsSpin) {
+  BuiltPlugins built;
+  for (const std::int32_t spin_us : {-1, 0, 50, 1'000'000}) {
+    built.options.spin_us = spin_us;
+    expect_ok(created(&built.options));
+  }
+  for (const std::int32_t spin_us : {-2, 1'000'001}) {
+    built.options.spin_us = spin_us;
+    expect_error(created(&built.options), Code::invalid, "ARGUMENT_RANGE",
+                 concat("runtime_new: spin_us is ", spin_us, ", expected -1 to 1000000"));
+  }
 }
 
 TEST(EmbedRuntimeOptions, DestroyTheSinkAfterAFailure) {

@@ -103,5 +103,18 @@ class Any {
   Value value_;
 };
 
+namespace embed_detail {
+// Returns the items of an array of texts.
+inline Result<std::vector<std::string>> texts_in(const Any& list) {
+  GANTRY_TRY(const std::vector<Any> items, list.items());
+  std::vector<std::string> all;
+  for (const Any& item : items) {
+    GANTRY_TRY(std::string text, item.text());
+    all.push_back(std::move(text));
+  }
+  return all;
+}
+}  // namespace embed_detail
+
 }  // namespace embed_api
 }  // namespace gantry

@@ -12,6 +12,7 @@
 #include <gantry/embed/module.hpp>
 #include <gantry/embed/stream.hpp>
 #include <gantry/embed/task.hpp>
+#include <gantry/handle.hpp>
 #include <gantry/tensor_type.hpp>
 
 #include <cstddef>
@@ -37,12 +38,57 @@ struct ParameterInfo {
   std::string type_text;
   // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated
   std::int32_t kind = GANTRY_NONE;
+
+  bool is_tuple() const { return kind == GANTRY_ARRAY; }
+  // False for a tuple, a shape or a number.
+  bool accepts_tensor() const {
+    return kind == GANTRY_TENSOR || (kind == GANTRY_NONE && type_text.empty());
+  }
 };
 
 struct NamedValue {
   std::string name;
   Any value;
 };
+
+// Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
+// are several.
+//
+// returns  EXHAUSTED  too many items
+inline Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
+  // A tuple may contain itself several times, so a few bytes of code can make any number of items.
+  constexpr std::size_t max_items = 65536;
+  std::vector<Any> items;
+  // in reverse order
+  std::vector<Any> waiting{value};
+  for (std::size_t visited = 0; !waiting.empty(); ++visited) {
+    Any next = std::move(waiting.back());
+    waiting.pop_back();
+    if (next.value().kind != GANTRY_ARRAY) {
+      items.push_back(std::move(next));
+      continue;
+    }
+    GANTRY_TRY(const std::vector<Any> parts, next.items());
+    if (visited + waiting.size() + parts.size() > max_items)
+      return exhausted("the result has more than ", max_items, " items, the limit");
+    waiting.insert(waiting.end(), parts.rbegin(), parts.rend());
+  }
+  std::vector<NamedValue> named;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    named.push_back({items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
+  }
+  return named;
+}
+
+namespace embed_detail {
+inline Result<Module> module_of(const Object& model) {
+  GANTRY_TRY(ObjectRef made,
+             made_object("model_module", [&](gantry_object** out, gantry_status* status) {
+               return embed_table().model_module(model.get(), out, status);
+             }));
+  return Module(std::move(made));
+}
+}  // namespace embed_detail
 
 struct RunOptions {
   // empty: the run cannot be cancelled
@@ -53,24 +99,39 @@ struct RunOptions {
   std::uint64_t* copied_bytes = nullptr;
 };
 
-// A function of a model.
+// A function of a model. Runs have no state; a Session (session.hpp) keeps inputs.
 //
 // thread   any; see Runtime::model()
 class ModelFunction {
  public:
   const std::string& name() const { return name_; }
+  // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
+  std::string_view subject() const { return view_of(signature_->subject); }
+  // The first device of the model. Tensors on it are used where they are, if their address is aligned.
+  gantry_device_id device() const { return signature_->device; }
+  // See Model::module().
+  Result<Module> module() const { return embed_detail::module_of(model_); }
+  // Returns the position of the input with a name, or at the position that is its name.
+  //
+  // returns  INVALID  no such input; suggests a near name (INPUT)
+  Result<std::size_t> input(std::string_view name) const {
+    std::uint32_t index = 0;
+    GANTRY_CHECK(embed_detail::checked("model_input", [&](gantry_status* status) {
+      return embed_table().model_input(model_.get(), bytes_of(name_), bytes_of(name), &index,
+                                       status);
+    }));
+    return index;
+  }
 
   // Returns what the file states, without the parameters that a graph contains. Outputs are nullopt
   // if it does not state them.
   Result<std::vector<ParameterInfo>> inputs() const {
-    GANTRY_TRY(const gantry_signature* const all, signature());
-    return list(all->inputs, all->input_count);
+    return list(signature_->inputs, signature_->input_count);
   }
   Result<std::optional<std::vector<ParameterInfo>>> outputs() const {
-    GANTRY_TRY(const gantry_signature* const all, signature());
-    if ((all->flags & GANTRY_SIGNATURE_OUTPUTS) == 0)
+    if ((signature_->flags & GANTRY_SIGNATURE_OUTPUTS) == 0)
       return std::optional<std::vector<ParameterInfo>>();
-    return std::optional(list(all->outputs, all->output_count));
+    return std::optional(list(signature_->outputs, signature_->output_count));
   }
 
   // Runs the function with a value for each input, and returns its outputs, which no later run
@@ -117,15 +178,20 @@ class ModelFunction {
 
  private:
   friend class Model;
-  ModelFunction(Object model, std::string name)
-      : model_(std::move(model)), name_(std::move(name)) {}
+  friend class Session;
+  // signature [in]  of the model
+  ModelFunction(Object model, Object runtime, const gantry_signature& signature)
+      : model_(std::move(model)),
+        runtime_(std::move(runtime)),
+        name_(view_of(signature.name)),
+        signature_(&signature) {}
 
-  Result<const gantry_signature*> signature() const {
-    const gantry_signature* all = nullptr;
-    GANTRY_CHECK(embed_detail::checked("model_signature", [&](gantry_status* status) {
-      return embed_table().model_signature(model_.get(), bytes_of(name_), &all, status);
-    }));
-    return all;
+  Host host() const { return Host(embed_table().host(runtime_.get())); }
+  // Runs the function with inputs in order, and returns an array of its outputs.
+  Result<Any> outputs_of(std::span<const gantry_value> inputs, const RunOptions& options) const {
+    gantry_run run = new_run(inputs, options);
+    GANTRY_CHECK(start(run, options));
+    return Any(Value::adopt(run.result));
   }
   static std::vector<ParameterInfo> list(const gantry_parameter* const* parameters,
                                          std::uint32_t count) {
@@ -172,15 +238,18 @@ class ModelFunction {
     return all;
   }
 
-  Object model_;
+  Object model_, runtime_;
   std::string name_;
+  // valid as long as the model
+  const gantry_signature* signature_;
 };
 
 class Model : public Object {
  public:
   Model() = default;
-  // Precondition: `object` is a model.
-  explicit Model(ObjectRef object) : Object(std::move(object)) {}
+  // Precondition: `object` is a model of `runtime`.
+  Model(ObjectRef object, Object runtime)
+      : Object(std::move(object)), runtime_(std::move(runtime)) {}
 
   // Returns the names of its functions, sorted.
   Result<std::vector<std::string>> functions() const {
@@ -188,13 +257,7 @@ class Model : public Object {
                                "model_functions", [&](gantry_value* out, gantry_status* status) {
                                  return embed_table().model_functions(get(), out, status);
                                }));
-    GANTRY_TRY(const std::vector<Any> items, Any(std::move(made)).items());
-    std::vector<std::string> names;
-    for (const Any& item : items) {
-      GANTRY_TRY(std::string name, item.text());
-      names.push_back(std::move(name));
-    }
-    return names;
+    return embed_detail::texts_in(Any(std::move(made)));
   }
 
   // Returns a function.
@@ -204,22 +267,21 @@ class Model : public Object {
   // returns  NOT_FOUND  listing the functions (FUNCTION)
   // costs    creates an executor, the first time
   Result<ModelFunction> function(std::string_view name = {}) const {
-    ModelFunction found(*this, std::string(name));
-    GANTRY_CHECK(found.signature());
-    return found;
+    const gantry_signature* found = nullptr;
+    GANTRY_CHECK(embed_detail::checked("model_signature", [&](gantry_status* status) {
+      return embed_table().model_signature(get(), bytes_of(name), &found, status);
+    }));
+    return ModelFunction(*this, runtime_, *found);
   }
 
   // Returns a new virtual machine on the devices of the model, whose functions take arguments by
   // position; of other models, the module that was given.
   //
   // thread   the functions of a virtual machine: one at a time for each machine
-  Result<Module> module() const {
-    GANTRY_TRY(ObjectRef made, embed_detail::made_object(
-                                   "model_module", [&](gantry_object** out, gantry_status* status) {
-                                     return embed_table().model_module(get(), out, status);
-                                   }));
-    return Module(std::move(made));
-  }
+  Result<Module> module() const { return embed_detail::module_of(*this); }
+
+ private:
+  Object runtime_;
 };
 
 }  // namespace embed_api

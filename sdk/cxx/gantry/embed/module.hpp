@@ -73,13 +73,7 @@ class Module : public Object {
   Result<std::vector<std::string>> texts(std::string_view name) const {
     GANTRY_TRY(const Any tree, report());
     GANTRY_TRY(const Any list, tree.member(name));
-    GANTRY_TRY(const std::vector<Any> items, list.items());
-    std::vector<std::string> all;
-    for (const Any& item : items) {
-      GANTRY_TRY(std::string text, item.text());
-      all.push_back(std::move(text));
-    }
-    return all;
+    return embed_detail::texts_in(list);
   }
 };
 

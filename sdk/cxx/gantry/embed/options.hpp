@@ -42,18 +42,25 @@ struct ModelOptions {
 struct RuntimeOptions {
   // empty: the configuration of the system, see configs/README.md; "/dev/null": none
   std::string config_file;
-  // directories and manifests of plugins, searched before all others
+  // directories and manifests of plugins, searched before all others; manifests come first
   std::vector<std::string> plugin_paths;
   // do not search elsewhere
   bool only_these_plugins = false;
   // including the caller; 0: as configured, else one for each allowed CPU
   int threads = 0;
-  // of several runtimes; then `threads` is 0
+  // how long a waiting thread spins before it sleeps, in microseconds; 0: not at all; -1: as
+  // configured, else 400
+  int spin_us = -1;
+  // of several runtimes; then `threads` is 0, and `spin_us` has no effect
   Pool pool;
   // "error", "warning", "info" or "debug"; empty: as configured
   std::string log_level;
   // called on any thread, also on several at the same time; empty: stderr
   std::function<void(std::int32_t level, std::string_view text)> log_sink;
+  // Called when work of a plugin begins that can take seconds, such as compiling a kernel, with its
+  // number and a text ("gantry.opencl: compiling kernel ..."), and when it ends, with an empty text.
+  // Several works may run at the same time, in any threads. Empty: no calls.
+  std::function<void(std::uint64_t work, std::string_view text)> work_sink;
   // false: no child process is started to open a plugin there first
   bool probe = true;
   // record spans for Runtime::trace_json()

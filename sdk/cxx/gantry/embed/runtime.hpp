@@ -9,7 +9,9 @@
 #include <gantry/embed/options.hpp>
 #include <gantry/handle.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -24,6 +26,22 @@ struct DLManagedTensorVersioned;
 
 namespace gantry {
 inline namespace embed_api {
+
+// One device of an installed plugin.
+struct DeviceInfo {
+  // of the kind: "cpu"
+  std::string name;
+  gantry_device_id id{};
+  // id of the plugin; empty: the core
+  std::string plugin;
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+
+struct DeviceList {
+  std::vector<DeviceInfo> devices;
+  // errors of plugins whose devices are therefore not listed
+  std::vector<std::string> problems;
+};
 
 // thread   any, for all functions
 class Runtime : public Object {
@@ -44,14 +62,9 @@ class Runtime : public Object {
     given.threads = options.threads;
     given.pool = options.pool.get();
     given.log_level = bytes_of(options.log_level);
-    if (options.log_sink) {
-      using Sink = std::function<void(std::int32_t, std::string_view)>;
-      given.log.self = new Sink(options.log_sink);
-      given.log.write = [](void* self, std::int32_t level, gantry_bytes line) {
-        (*static_cast<Sink*>(self))(level, view_of(line));
-      };
-      given.log.destroy = [](void* self) { delete static_cast<Sink*>(self); };
-    }
+    if (options.spin_us >= 0) given.spin_us = options.spin_us == 0 ? -1 : options.spin_us;
+    set_sink(given.log, options.log_sink);
+    set_sink(given.work, options.work_sink);
     GANTRY_TRY(ObjectRef made, embed_detail::made_object(
                                    "runtime_new", [&](gantry_object** out, gantry_status* status) {
                                      return embed_table().runtime_new(&given, out, status);
@@ -124,7 +137,7 @@ class Runtime : public Object {
                                                                           gantry_status* status) {
                  return embed_table().model_new(module.get(), &given, out, status);
                }));
-    return Model(std::move(made));
+    return Model(std::move(made), *this);
   }
   Result<Model> model(const Module& module, std::initializer_list<std::string> devices = {},
                       const ModelOptions& options = {}) const {
@@ -159,6 +172,9 @@ class Runtime : public Object {
   }
 
   // Each returns a value for functions, and copies its argument.
+  Result<Any> text(std::string_view text) const {
+    return made_by_host("text", [&](const Host& host) { return host.text(text); });
+  }
   Result<Any> shape(std::span<const std::int64_t> extents) const {
     return made_by_host("shape", [&](const Host& host) { return host.shape(extents); });
   }
@@ -206,6 +222,26 @@ class Runtime : public Object {
     return embed_detail::checked("synchronize", [&](gantry_status* status) {
       return embed_table().synchronize(get(), device, stream.get(), status);
     });
+  }
+
+  // Returns the function table of a device, which is called directly. Valid as long as the runtime.
+  // Opens the plugin.
+  //
+  // returns  NOT_FOUND, UNAVAILABLE  no such device
+  Result<gantry_device> device_table(gantry_device_id device) const {
+    return host().device(device);
+  }
+  // Returns all devices, the CPU first. Opens all plugins of devices.
+  Result<DeviceList> devices() const {
+    GANTRY_TRY(const Any tree, report("devices"));
+    DeviceList found;
+    GANTRY_TRY(found.problems, texts_of(tree, "problems"));
+    GANTRY_TRY(const Any list, tree.member("devices"));
+    GANTRY_TRY(const std::vector<Any> items, list.items());
+    for (const Any& item : items) {
+      GANTRY_TRY(found.devices.emplace_back(), device_info(item));
+    }
+    return found;
   }
 
   // Creates a tensor. Its content is undefined.
@@ -301,11 +337,35 @@ class Runtime : public Object {
   }
   // Returns the spans recorded so far as a Chrome trace.
   Result<std::string> trace_json() const { return text_of("trace", "chrome_trace"); }
+  // Returns the plugins that were opened so far: "gantry.graph 0.1.0".
+  Result<std::vector<std::string>> plugins_in_use() const {
+    GANTRY_TRY(const Any tree, report("plugins"));
+    return texts_of(tree, "in_use");
+  }
+  // Returns how often a plugin failed and the next one that offers the type key or device was tried
+  // instead; each was logged as a warning.
+  Result<std::int64_t> fallbacks() const {
+    GANTRY_TRY(const Any tree, report("plugins"));
+    GANTRY_TRY(const Any count, tree.member("fallbacks"));
+    return count.integer();
+  }
   // Returns the text of `gantry plugins doctor` for this runtime.
   Result<std::string> explain_plugins() const { return text_of("explanation", "text"); }
 
  private:
   explicit Runtime(ObjectRef object) : Object(std::move(object)) {}
+
+  // sink     [in]   empty: the table's sink stays empty
+  template <class Sink, class Number>
+  static void set_sink(Sink& given, const std::function<void(Number, std::string_view)>& sink) {
+    using Kept = std::function<void(Number, std::string_view)>;
+    if (!sink) return;
+    given.self = new Kept(sink);
+    given.write = [](void* self, Number number, gantry_bytes text) {
+      (*static_cast<Kept*>(self))(number, view_of(text));
+    };
+    given.destroy = [](void* self) { delete static_cast<Kept*>(self); };
+  }
 
   static std::vector<gantry_bytes> bytes_of_all(std::span<const std::string> texts) {
     std::vector<gantry_bytes> all;
@@ -336,6 +396,30 @@ class Runtime : public Object {
   static Result<Tensor> made_tensor(std::string_view name, Make&& make) {
     GANTRY_TRY(const Value made, embed_detail::made_value(name, std::forward<Make>(make)));
     return Tensor(ObjectRef::share(made.object()));
+  }
+  static Result<std::vector<std::string>> texts_of(const Any& tree, std::string_view key) {
+    GANTRY_TRY(const Any list, tree.member(key));
+    return embed_detail::texts_in(list);
+  }
+  static Result<DeviceInfo> device_info(const Any& item) {
+    DeviceInfo info;
+    GANTRY_TRY(const Any name, item.member("name"));
+    GANTRY_TRY(info.name, name.text());
+    GANTRY_TRY(const Any type, item.member("type"));
+    GANTRY_TRY(const std::int64_t type_number, type.integer());
+    GANTRY_TRY(const Any index, item.member("index"));
+    GANTRY_TRY(const std::int64_t index_number, index.integer());
+    info.id = {static_cast<std::int32_t>(type_number), static_cast<std::int32_t>(index_number)};
+    GANTRY_TRY(const Any plugin, item.member("plugin"));
+    GANTRY_TRY(info.plugin, plugin.text());
+    GANTRY_TRY(const Any attributes, item.member("attributes"));
+    GANTRY_TRY(const std::vector<Any> named, attributes.items());
+    for (std::size_t i = 0; i + 1 < named.size(); i += 2) {
+      GANTRY_TRY(std::string key, named[i].text());
+      GANTRY_TRY(std::string text, named[i + 1].text());
+      info.attributes.emplace_back(std::move(key), std::move(text));
+    }
+    return info;
   }
   Result<std::string> text_of(std::string_view what, std::string_view key) const {
     GANTRY_TRY(const Any tree, report(what));
