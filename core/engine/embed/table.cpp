@@ -19,13 +19,13 @@
 #include "core/engine/module/global_functions.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_files.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/engine/runtime/read_tensors.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 #include "core/formats/inspect/report.hpp"
+#include "core/plugins/choice/serving_plugins.hpp"
 
 #include <gantry/call.h>
 #include <gantry/embed.h>
@@ -174,12 +174,11 @@ Result<OwnedValue> value_of_json(const JsonValue& json) {
 }
 
 // See gantry_embed::inspect.
-Result<OwnedValue> inspection(const std::shared_ptr<RuntimeState>& runtime,
-                              const std::string& path) {
-  InstalledPlugins plugins(runtime);
+Result<OwnedValue> inspection(const RuntimeState& runtime, const std::string& path) {
+  ServingPlugins serving(*runtime.plugins);
   const InspectOptions options{
-      .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &plugins.layouts(); },
-      .served_by = [&](std::string_view type_key) { return plugins.serving(type_key); },
+      .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &runtime.layouts; },
+      .served_by = [&](std::string_view type_key) { return serving.id_for(type_key); },
       .verbose = true};
   GANTRY_TRY(const InspectReport report, inspect_file(path, options));
   std::string text;
@@ -498,7 +497,7 @@ gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
     GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
-    GANTRY_TRY(OwnedValue made, inspection(runtime->state, file));
+    GANTRY_TRY(OwnedValue made, inspection(*runtime->state, file));
     *tree = made.take();
     return {};
   });

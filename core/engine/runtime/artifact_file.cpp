@@ -106,4 +106,15 @@ Result<ContainerLocation> container_location(const Artifact& artifact) {
   return beside;
 }
 
+Result<std::shared_ptr<const Artifact>> read_artifact(RuntimeState& state,
+                                                      const std::string& path) {
+  GANTRY_TRY(File file, MappedFile::open(path));
+  const bool is_bare = kind_of(file->bytes()) == FileKind::container;
+  GANTRY_TRY(auto artifact, is_bare ? open_container(state, std::move(file))
+                                    : open_library(state, std::move(file)));
+  GANTRY_TRY(const ContainerLocation location, container_location(*artifact));
+  GANTRY_TRY(artifact->container, read_container(location, state.layouts));
+  return std::shared_ptr<const Artifact>(std::move(artifact));
+}
+
 }  // namespace gantry

@@ -15,6 +15,7 @@
 #include <gantry/result.hpp>
 
 #include <memory>
+#include <string>
 
 namespace gantry {
 
@@ -30,5 +31,11 @@ Result<std::shared_ptr<Artifact>> open_artifact_file(RuntimeState& state,
 
 // Finds the container of an artifact.
 Result<ContainerLocation> container_location(const Artifact& artifact);
+
+// Reads a library or a bare container, and its container with the layouts of the runtime. Loads
+// nothing.
+//
+// returns  errors of opening the file; malformed or unsupported from the ELF and container readers
+Result<std::shared_ptr<const Artifact>> read_artifact(RuntimeState& state, const std::string& path);
 
 }  // namespace gantry

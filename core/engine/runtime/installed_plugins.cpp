@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/installed_plugins.hpp"
 
-#include "core/base/process_end.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/config_check.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/payload_text.hpp"
+#include "core/engine/runtime/plugin_generators.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/formats/kind/file_kind.hpp"
-#include "core/plugins/choice/table_copy.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace gantry {
+
+InstalledPlugins::InstalledPlugins(std::shared_ptr<RuntimeState> state)
+    : state_(std::move(state)), serving_(*state_->plugins) {}
 
 PluginSet& InstalledPlugins::set() const { return *state_->plugins; }
 
@@ -23,13 +23,7 @@ Prober& InstalledPlugins::prober() const { return *state_->prober; }
 const PayloadLayouts& InstalledPlugins::layouts() const { return state_->layouts; }
 
 std::optional<std::string> InstalledPlugins::serving(std::string_view type_key) {
-  const auto known = serving_.find(type_key);
-  if (known != serving_.end()) return known->second;
-  const auto choice = set().usable_for_key(type_key, Depth::library);
-  // Not cached, because a file can contain any number of unknown keys.
-  if (!choice) return std::nullopt;
-  const std::string id = set().candidate(choice->candidate).manifest->id;
-  return serving_.emplace(type_key, id).first->second;
+  return serving_.id_for(type_key);
 }
 
 Result<std::vector<ConfigValue>> InstalledPlugins::options_of(
@@ -38,43 +32,14 @@ Result<std::vector<ConfigValue>> InstalledPlugins::options_of(
 }
 
 Result<Generator> InstalledPlugins::generator(std::string_view plugin) const {
-  GANTRY_TRY(const auto active, set().open(plugin));
-  const std::string subject = concat("plugin ", active->plugin->id);
-  if (!plugins_may_run()) return process_end_error(subject);
-  void* const self = instance_of(*active).self();
-  GANTRY_TRY(const gantry_generator table,
-             copy_table(static_cast<const gantry_generator*>(
-                            active->plugin->table.get_extension(self, GANTRY_GENERATOR_1)),
-                        subject));
-  // The plugin is released before the runtime.
-  using Life = std::pair<std::shared_ptr<RuntimeState>, std::shared_ptr<const ActivePlugin>>;
-  return Generator{active->plugin->id, table, self, std::make_shared<const Life>(state_, active)};
+  return plugin_generator(*state_, plugin);
 }
 
-TargetKinds InstalledPlugins::target_kinds() const {
-  std::vector<Manifest> manifests;
-  for (Candidate& candidate : set().candidates()) {
-    if (candidate.manifest && !candidate.stopped()) {
-      manifests.push_back(std::move(*candidate.manifest));
-    }
-  }
-  std::stable_sort(manifests.begin(), manifests.end(), comes_first);
-  TargetKinds kinds;
-  for (Manifest& manifest : manifests) {
-    for (TargetKind& kind : manifest.target_kinds) kinds.add(std::move(kind), manifest.id);
-  }
-  return kinds;
-}
+TargetKinds InstalledPlugins::target_kinds() const { return gantry::target_kinds(set()); }
 
 Result<std::shared_ptr<const Artifact>> InstalledPlugins::read_artifact(
     const std::string& path) const {
-  GANTRY_TRY(auto file, MappedFile::open(path));
-  const bool is_bare = kind_of(file->bytes()) == FileKind::container;
-  GANTRY_TRY(auto artifact, is_bare ? open_bare_artifact(state_->new_artifact(), std::move(file))
-                                    : open_artifact(state_->new_artifact(), std::move(file)));
-  GANTRY_TRY(const ContainerLocation location, container_location(*artifact));
-  GANTRY_TRY(artifact->container, read_container(location, layouts()));
-  return std::shared_ptr<const Artifact>(std::move(artifact));
+  return gantry::read_artifact(*state_, path);
 }
 
 std::vector<ListedDevice> InstalledPlugins::devices(std::string_view kind,

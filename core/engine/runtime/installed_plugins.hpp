@@ -9,11 +9,11 @@
 #include "core/formats/target/generator.hpp"
 #include "core/formats/target/target_kinds.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
+#include "core/plugins/choice/serving_plugins.hpp"
 #include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/result.hpp>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,9 +29,9 @@ struct RuntimeState;
 // The plugins on this host as a runtime sees them, for tools that are built with the core.
 class InstalledPlugins {
  public:
-  explicit InstalledPlugins(std::shared_ptr<RuntimeState> state) : state_(std::move(state)) {}
+  explicit InstalledPlugins(std::shared_ptr<RuntimeState> state);
   template <class Handle>
-  explicit InstalledPlugins(const Handle& runtime) : state_(runtime.state()) {}
+  explicit InstalledPlugins(const Handle& runtime) : InstalledPlugins(runtime.state()) {}
 
   PluginSet& set() const;
   // The built-in layouts and those that manifests declare.
@@ -76,8 +76,7 @@ class InstalledPlugins {
 
  private:
   std::shared_ptr<RuntimeState> state_;
-  // id by type key, of earlier calls
-  std::map<std::string, std::string, std::less<>> serving_;
+  ServingPlugins serving_;
 };
 
 }  // namespace gantry
