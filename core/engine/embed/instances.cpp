@@ -3,6 +3,7 @@
 
 #include <gantry/abi_boundary.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -39,6 +40,21 @@ ModelInstances::ModelInstances(std::shared_ptr<ModelState> first, Make make, std
     : make_(std::move(make)), max_(max) {
   unused_.reserve(1);
   unused_.push_back(std::make_unique<ModelInstance>(std::move(first)));
+}
+
+Result<std::shared_ptr<ModelState>> ModelInstances::apart() {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find_if(
+        unused_, [](const std::unique_ptr<ModelInstance>& each) { return each->is_new(); });
+    if (found != unused_.end()) {
+      std::shared_ptr<ModelState> model = (*found)->model();
+      unused_.erase(found);
+      --count_;
+      return model;
+    }
+  }
+  return make_();
 }
 
 Status ModelInstances::Use::begin() {

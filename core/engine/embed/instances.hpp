@@ -37,6 +37,10 @@ class ModelInstance {
   // lifetime as long as the instance
   Result<FunctionState*> function(std::string_view name);
 
+  // True until function() has succeeded.
+  bool is_new() const { return functions_.empty(); }
+  const std::shared_ptr<ModelState>& model() const { return model_; }
+
   // Orders the next run after the last one, if that was in another stream.
   //
   // stream   [in]   of the next run; empty: the default streams
@@ -61,8 +65,9 @@ class ModelInstances {
   ModelInstances(const ModelInstances&) = delete;
   ModelInstances& operator=(const ModelInstances&) = delete;
 
-  // Creates an instance that is none of the set: no run uses it.
-  Result<std::shared_ptr<ModelState>> another() const { return make_(); }
+  // Returns an instance that is none of the set: no run uses it. It is created unless the set has one
+  // without functions, which leaves the set.
+  Result<std::shared_ptr<ModelState>> apart();
 
   // The use of one instance by one thread, in a scope.
   class Use {

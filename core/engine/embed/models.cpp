@@ -52,8 +52,8 @@ Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options*
                           known.executors != 0 ? known.executors : threads);
 }
 
-Result<Ref<ModuleNode>> module_of(const ModelObject& model) {
-  GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.another());
+Result<Ref<ModuleNode>> module_of(ModelObject& model) {
+  GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.apart());
   return apart->module;
 }
 

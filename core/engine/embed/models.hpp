@@ -15,7 +15,7 @@ namespace gantry {
 Result<Ref<ModelObject>> new_model(ModuleNode& module, const gantry_model_options* given);
 
 // See gantry_embed::model_module.
-Result<Ref<ModuleNode>> module_of(const ModelObject& model);
+Result<Ref<ModuleNode>> module_of(ModelObject& model);
 
 // See gantry_embed::model_signature.
 Result<const Signature*> signature_of(ModelObject& model, std::string_view function);

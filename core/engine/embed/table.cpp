@@ -303,7 +303,7 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
 
 gantry_code model_module(gantry_object* object, gantry_object** module, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
-    GANTRY_TRY(const ModelObject* model, model_argument(object, "model_module"));
+    GANTRY_TRY(ModelObject * model, model_argument(object, "model_module"));
     return give(module_of(*model), module);
   });
 }

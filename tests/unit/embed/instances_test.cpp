@@ -111,5 +111,18 @@ TEST_F(ModelInstancesOf, AFailureToCreateOneIsNotCounted) {
   EXPECT_TRUE(second.begin().ok());
 }
 
+TEST_F(ModelInstancesOf, AnInstanceApartIsOneThatNoRunHasUsed) {
+  const auto all = instances(1);
+
+  const auto first = all->apart(), second = all->apart();
+  ModelInstances::Use use(*all);
+
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(*first, *second);
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(use.begin().ok());
+  EXPECT_EQ(made, 2);
+}
+
 }  // namespace
 }  // namespace gantry
