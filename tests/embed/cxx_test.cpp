@@ -430,6 +430,31 @@ TEST_F(EmbedSession, HasOutputsThatNoLaterRunWrites) {
   EXPECT_EQ(best_of(session), 6);
 }
 
+TEST_F(EmbedSession, FillsATensorOfTheProgram) {
+  Session session = session_of("tvm-0.12/digits_mlp_llvm.so");
+  const Tensor scores = runtime.tensor({1, 10}, dtypes::float32).value();
+  gantry_value output = tensor_ref_value(scores.dlpack());
+  const auto too_early = session.run_into({&output, 1});
+  ASSERT_TRUE(session.run({{"x", image(0)}}).ok());
+  ASSERT_TRUE(session.set_input("x", image(1)).ok());
+
+  const auto count = session.run_into({&output, 1});
+
+  EXPECT_EQ(too_early.error().message, "input \"x\" of the model is not set");
+  ASSERT_TRUE(count.ok()) << count.error().message;
+  EXPECT_EQ(*count, 1u);
+  EXPECT_EQ(best(scores), 6);
+  EXPECT_FALSE(session.outputs().ok());
+}
+
+TEST_F(EmbedSession, HasTheModelOfItsFunction) {
+  const Session session = session_of("relax/tuples_llvm.so", "swap");
+
+  const Model model = session.function().model();
+
+  EXPECT_THAT(model.functions().value(), ::testing::Contains("split3"));
+}
+
 TEST_F(EmbedSession, BindsTuplesAndNumbers) {
   Session swap = session_of("relax/tuples_llvm.so", "swap");
   Session addn = session_of("relax/prims_llvm.so", "addn");

@@ -99,6 +99,8 @@ struct RunOptions {
   std::uint64_t* copied_bytes = nullptr;
 };
 
+class Model;
+
 // A function of a model. Runs have no state; a Session (session.hpp) keeps inputs.
 //
 // thread   any; see Runtime::model()
@@ -109,6 +111,8 @@ class ModelFunction {
   std::string_view subject() const { return view_of(signature_->subject); }
   // The first device of the model. Tensors on it are used where they are, if their address is aligned.
   gantry_device_id device() const { return signature_->device; }
+  // Returns the model that it belongs to.
+  Model model() const;
   // See Model::module().
   Result<Module> module() const { return embed_detail::module_of(model_); }
   // Returns the position of the input with a name, or at the position that is its name.
@@ -283,6 +287,8 @@ class Model : public Object {
  private:
   Object runtime_;
 };
+
+inline Model ModelFunction::model() const { return Model(model_.ref(), runtime_); }
 
 }  // namespace embed_api
 }  // namespace gantry

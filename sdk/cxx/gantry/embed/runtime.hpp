@@ -47,6 +47,8 @@ struct DeviceList {
 class Runtime : public Object {
  public:
   Runtime() = default;
+  // Precondition: `object` is a runtime.
+  explicit Runtime(ObjectRef object) : Object(std::move(object)) {}
 
   // Reads the configuration and the manifests of plugins; opens no plugin.
   static Result<Runtime> create(const RuntimeOptions& options = {}) {
@@ -353,8 +355,6 @@ class Runtime : public Object {
   Result<std::string> explain_plugins() const { return text_of("explanation", "text"); }
 
  private:
-  explicit Runtime(ObjectRef object) : Object(std::move(object)) {}
-
   // sink     [in]   empty: the table's sink stays empty
   template <class Sink, class Number>
   static void set_sink(Sink& given, const std::function<void(Number, std::string_view)>& sink) {

@@ -103,13 +103,16 @@ class Session {
   // returns  INVALID  an input is not set (INPUT); else as gantry_embed::run
   Status run(const RunOptions& options = {}) {
     outputs_ = Any();
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      if (is_set_[i]) continue;
-      return invalid("input ", quoted(inputs_[i].name), " of ", subject(), " is not set")
-          .with_reason("INPUT");
-    }
+    GANTRY_CHECK(check_inputs());
     GANTRY_TRY(outputs_, function_.outputs_of(values_, options));
     return {};
+  }
+  // Runs the function and fills tensors of the caller with its outputs, see
+  // ModelFunction::run_into(). The session has no outputs then.
+  Result<std::uint32_t> run_into(std::span<gantry_value> outputs, const RunOptions& options = {}) {
+    outputs_ = Any();
+    GANTRY_CHECK(check_inputs());
+    return function_.run_into(values_, outputs, options);
   }
   // Sets these inputs, runs, and returns the outputs.
   using Input = std::pair<std::string, Tensor>;
@@ -151,6 +154,13 @@ class Session {
         is_set_(inputs_.size()),
         values_(inputs_.size()) {}
 
+  Status check_inputs() const {
+    const auto missing = std::ranges::find(is_set_, false);
+    if (missing == is_set_.end()) return {};
+    const auto index = static_cast<std::size_t>(missing - is_set_.begin());
+    return invalid("input ", quoted(inputs_[index].name), " of ", subject(), " is not set")
+        .with_reason("INPUT");
+  }
   Status check_index(std::size_t index) const {
     if (index < inputs_.size()) return {};
     return invalid(subject(), " has no input ", index, ", input count is ", inputs_.size())
