@@ -8,7 +8,6 @@
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
-#include "tools/gantry/device_timer.hpp"
 #include "tools/gantry/model.hpp"
 #include "tools/gantry/model_devices.hpp"
 #include "tools/gantry/model_input.hpp"
@@ -16,12 +15,14 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/trace/span.hpp"
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/native/thread_pool.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/engine/tensor/device_set.hpp"
 #include "core/formats/aot_metadata.hpp"
 #include "core/formats/type_key.hpp"
 
+#include <gantry/embed/executor.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
@@ -57,6 +58,32 @@ struct BenchOptions {
   bool json = false;
 };
 
+// A model whose inputs are set.
+class MeasuredModel {
+ public:
+  explicit MeasuredModel(Session session) : session_(std::move(session)) {}
+
+  Session& session() { return session_; }
+  Status run() {
+    if (outputs_.empty()) return session_.run();
+    GANTRY_CHECK(session_.run_into(outputs_));
+    return {};
+  }
+  // Further runs fill the outputs of the last one. Each run of a virtual machine creates its outputs
+  // in any case.
+  Status reuse_outputs() {
+    GANTRY_TRY(kept_, session_.outputs());
+    for (const NamedValue& output : kept_) outputs_.push_back(output.value.value());
+    return {};
+  }
+
+ private:
+  Session session_;
+  std::vector<NamedValue> kept_;
+  // of kept_; empty: each run creates its outputs
+  std::vector<gantry_value> outputs_;
+};
+
 // The operators of a total of `profiles` runs, the slowest first.
 std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
   std::vector<NamedTime> operators;
@@ -70,7 +97,7 @@ bool is_operator(const NamedTime& one) {
   return one.name != "run" && !one.name.ends_with("__tvm_main__");
 }
 
-Result<std::vector<NamedTime>> profile_graph(const Module& graph, const ModelFunction& model,
+Result<std::vector<NamedTime>> profile_graph(const Module& graph, const Session& model,
                                              const InputValues& values,
                                              std::span<const ModelInput> inputs,
                                              std::span<const gantry_device_id> devices) {
@@ -105,8 +132,8 @@ Result<std::vector<NamedTime>> profile_graph(const Module& graph, const ModelFun
 }
 
 // Times the calls of a function of a virtual machine, or of code that is compiled ahead of time, in a
-// runtime that records them. Recording
-// takes as long as a small kernel, so functions that make calls share what these leave of a run.
+// runtime that records them. Recording takes as long as a small kernel, so functions that make calls
+// share what these leave of a run.
 //
 // weights  [in]   NULL: none
 // run_ns   [in]   of a run that is not recorded
@@ -114,13 +141,13 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
                                                 std::span<const std::string> devices,
                                                 const ModelWeights* weights,
                                                 std::span<const ModelInput> inputs, double run_ns) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals, true));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals, true));
   GANTRY_TRY(const Module loaded, runtime.load(options.file));
   std::string function = options.function;
   GANTRY_TRY(const Module module, selected_model(loaded, function));
-  GANTRY_TRY(ModelFunction model,
-             model_function(runtime, module,
-                            {.devices = {devices.begin(), devices.end()}, .function = function}));
+  GANTRY_TRY(Session model,
+             model_session(runtime, module,
+                           {.devices = {devices.begin(), devices.end()}, .function = function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
   if (weights != nullptr) {
     GANTRY_TRY(const InputValues values, weights->load(runtime, model, devices.front()));
@@ -129,13 +156,13 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
   GANTRY_CHECK(set_inputs(model, inputs));
   GANTRY_CHECK(model.run());
   GANTRY_CHECK(synchronize(runtime, ids));
-  const InstalledPlugins plugins(runtime);
-  const std::size_t before = plugins.trace_events().size();
+  const TraceRecorder& trace = *state_of(runtime.get())->trace;
+  const std::size_t before = trace.events().size();
   for (int i = 0; i < profiles; ++i) {
     GANTRY_CHECK(model.run());
     GANTRY_CHECK(synchronize(runtime, ids));
   }
-  const std::vector<TraceEvent> events = plugins.trace_events();
+  const std::vector<TraceEvent> events = trace.events();
   double callers = 0, others = 0;
   const auto times = self_times(std::span(events).subspan(before));
   for (const auto& [name, time] : times) (time.has_calls ? callers : others) += time.ns;
@@ -172,12 +199,12 @@ std::vector<DeviceBytes> memory_of(const Runtime& runtime, std::span<const gantr
 }
 
 // Times the work of further runs on each device's own clock; devices without events are left out.
-Result<std::vector<NamedTime>> device_times(const Runtime& runtime, ModelFunction& model,
+Result<std::vector<NamedTime>> device_times(const Runtime& runtime, MeasuredModel& model,
                                             std::span<const gantry_device_id> ids) {
   std::vector<NamedTime> times;
   for (const gantry_device_id id : ids) {
     GANTRY_TRY(const gantry_device device, runtime.device_table(id));
-    GANTRY_TRY(auto timer, DeviceTimer::create(device));
+    GANTRY_TRY(auto timer, DeviceTimer::create(runtime, id));
     if (!timer) continue;
     std::vector<double> runs;
     for (int i = 0; i < timed_runs; ++i) {
@@ -192,7 +219,7 @@ Result<std::vector<NamedTime>> device_times(const Runtime& runtime, ModelFunctio
   return times;
 }
 
-Status run_steadily(const Runtime& runtime, ModelFunction& model, const BenchOptions& options,
+Status run_steadily(const Runtime& runtime, MeasuredModel& model, const BenchOptions& options,
                     bool quiet, std::span<const gantry_device_id> devices, BenchReport& report) {
   std::size_t count = options.repeat;
   if (count == 0) {
@@ -222,12 +249,13 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   if (!options.weights.empty()) {
     GANTRY_TRY(weights, ModelWeights::open(options.weights));
   }
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
   BenchReport report{.file = options.file,
                      .function = options.function,
                      .weights = options.weights,
                      .capture = options.capture};
-  report.threads = runtime.threads();
+  GANTRY_TRY(const std::int64_t threads, runtime.threads());
+  report.threads = static_cast<int>(threads);
   report.cpus = usable_cpus();
   report.before = process_memory();
   const Stopwatch load;
@@ -240,37 +268,40 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(const Module module, selected_model(loaded, function));
   GANTRY_TRY(report.devices, reported_devices(runtime, module, options.devices, globals.quiet));
   const Stopwatch create;
-  GANTRY_TRY(std::optional<ModelFunction> model,
-             model_function(
-                 runtime, module,
-                 {.devices = report.devices, .function = function, .capture = options.capture}));
+  GANTRY_TRY(
+      Session session,
+      model_session(runtime, module,
+                    {.devices = report.devices, .function = function, .capture = options.capture}));
   report.create_ns = create.nanoseconds();
+  std::optional<MeasuredModel> model(std::move(session));
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   InputValues values;
   if (weights) {
-    GANTRY_TRY(values, weights->load(runtime, *model, report.devices.front()));
-    GANTRY_CHECK(set_values(*model, values));
+    GANTRY_TRY(values, weights->load(runtime, model->session(), report.devices.front()));
+    GANTRY_CHECK(set_values(model->session(), values));
   }
   GANTRY_TRY(const std::vector<ModelInput> inputs,
-             options.inputs.empty() ? zero_inputs(runtime, *model, values)
-                                    : read_inputs(runtime, *model, options.inputs, false, values));
-  GANTRY_CHECK(set_inputs(*model, inputs));
+             options.inputs.empty()
+                 ? zero_inputs(runtime, model->session(), values)
+                 : read_inputs(runtime, model->session(), options.inputs, false, values));
+  GANTRY_CHECK(set_inputs(model->session(), inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
   const Stopwatch first;
   GANTRY_CHECK(model->run());
   GANTRY_CHECK(synchronize(runtime, devices));
   report.first_ns = first.nanoseconds();
+  if (!has_virtual_machine(module)) GANTRY_CHECK(model->reuse_outputs());
   // the second run is recorded, later runs replay it
   if (options.capture) GANTRY_CHECK(model->run());
   GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));
   GANTRY_TRY(report.device_times, device_times(runtime, *model, devices));
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
-  report.plugins = runtime.plugins_in_use();
+  GANTRY_TRY(report.plugins, runtime.plugins_in_use());
   // Only graphs have an executor that times its operators.
   if (module.function("debug_create").ok()) {
-    GANTRY_TRY(report.operators, profile_graph(module, *model, values, inputs, devices));
+    GANTRY_TRY(report.operators, profile_graph(module, model->session(), values, inputs, devices));
     return report;
   }
   // Frees the weights, which the other runtime loads again.
@@ -279,7 +310,7 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_TRY(report.operators,
              profile_function(options, globals, report.devices, weights ? &*weights : nullptr,
                               inputs, report.steady_ns.statistics().median));
-  const std::string key = module.type_key();
+  GANTRY_TRY(const std::string key, module.type_key());
   report.has_hidden_operators = (key == aot_factory_key || key == aot_metadata_key) &&
                                 std::ranges::none_of(report.operators, is_operator);
   return report;

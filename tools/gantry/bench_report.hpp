@@ -39,6 +39,7 @@ struct BenchReport {
   // CPUs that other processes used during the steady runs; nullopt: unknown
   std::optional<double> other_cpus;
 
+  // A run includes passing inputs that are on the model's device, and its outputs to the caller.
   double load_ns = 0, create_ns = 0, first_ns = 0;
   RunTimes steady_ns;
   // the mean of each, the slowest first

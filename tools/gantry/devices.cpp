@@ -8,16 +8,17 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/text.hpp"
+#include "core/engine/runtime/devices.hpp"
 
 #include <unistd.h>
 
 namespace gantry::cli {
 namespace {
 
-std::string devices_text(const std::vector<DeviceInfo>& devices) {
+std::string devices_text(const std::vector<ListedDevice>& devices) {
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   std::string text;
-  for (const DeviceInfo& device : devices) {
+  for (const ListedDevice& device : devices) {
     text += terminal.paint({escaped(device.name), ":", device.index}, Tone::heading);
     text += text_line("  ", device.plugin.empty() ? "built in" : escaped(device.plugin));
     for (const auto& [name, value] : device.attributes) {
@@ -27,7 +28,7 @@ std::string devices_text(const std::vector<DeviceInfo>& devices) {
   return text;
 }
 
-void write_device(const DeviceInfo& device, JsonWriter& json) {
+void write_device(const ListedDevice& device, JsonWriter& json) {
   json.field("name", json_text(device.name));
   json.field("type", device.type);
   json.field("index", device.index);
@@ -37,7 +38,7 @@ void write_device(const DeviceInfo& device, JsonWriter& json) {
   json.end();
 }
 
-std::string devices_json(const std::vector<DeviceInfo>& devices,
+std::string devices_json(const std::vector<ListedDevice>& devices,
                          const std::vector<Message>& problems) {
   return json_document([&](JsonWriter& json) {
     write_objects("devices", devices, json, write_device);
@@ -51,11 +52,11 @@ struct DevicesOptions {
 };
 
 Result<ExitStatus> devices(const DevicesOptions& options, const Globals& globals) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const auto runtime, open_state(globals));
   GANTRY_TRY(std::vector<Message> problems,
-             exclude_failing_drivers(InstalledPlugins(runtime), globals,
+             exclude_failing_drivers(*runtime->plugins, globals,
                                      std::chrono::seconds(options.timeout_seconds)));
-  const std::vector<DeviceInfo> found = runtime.devices(problems);
+  const std::vector<ListedDevice> found = list_devices(*runtime, problems);
   print(options.json ? devices_json(found, problems) : devices_text(found));
   for (const Message& problem : problems) {
     if (!globals.quiet) warn(problem);

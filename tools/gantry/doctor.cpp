@@ -12,8 +12,10 @@
 
 #include "core/base/text.hpp"
 #include "core/engine/native/library.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/served_keys.hpp"
 #include "core/plugins/choice/unclaimed.hpp"
 #include "core/plugins/probe/prober.hpp"
@@ -115,10 +117,10 @@ std::string summary_text(const Diagnosis& diagnosis) {
                           is_open ? "; --probe opens them and checks the payloads" : "");
 }
 
-Probe probe_devices(Runtime& runtime, std::vector<Message> excluded) {
+Probe probe_devices(RuntimeState& runtime, std::vector<Message> excluded) {
   Probe probe;
   probe.problems = std::move(excluded);
-  for (const DeviceInfo& device : runtime.devices(probe.problems))
+  for (const ListedDevice& device : list_devices(runtime, probe.problems))
     probe.devices.push_back(concat(device.name, ":", device.index));
   return probe;
 }
@@ -199,24 +201,24 @@ std::string doctor_json(const Diagnosis& diagnosis) {
 }
 
 // Stores the verdicts that loading would use.
-void note_cached_probes(const InstalledPlugins& installed) {
-  PluginSet& plugins = installed.set();
+void note_cached_probes(RuntimeState& runtime) {
+  PluginSet& plugins = *runtime.plugins;
   const std::vector<Candidate> all = plugins.candidates();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!can_be_probed(all[i]) || !Prober::is_subject(*all[i].manifest)) continue;
-    if (const auto verdict = installed.prober().cached(all[i])) plugins.set_probe(i, *verdict);
+    if (const auto verdict = runtime.prober->cached(all[i])) plugins.set_probe(i, *verdict);
   }
 }
 
 // Of every id that a manifest has. A library that is not trusted is not read.
-Result<std::vector<DiagnosedPlugin>> examine_all(const InstalledPlugins& installed) {
+Result<std::vector<DiagnosedPlugin>> examine_all(const RuntimeState& runtime) {
   std::set<std::string> ids;
-  for (const Candidate& candidate : installed.set().candidates())
+  for (const Candidate& candidate : runtime.plugins->candidates())
     if (candidate.manifest) ids.insert(candidate.manifest->id);
   std::vector<DiagnosedPlugin> all;
   for (const std::string& id : ids) {
     DiagnosedPlugin one;
-    GANTRY_TRY(one.report, examine_plugin(installed, id));
+    GANTRY_TRY(one.report, examine_plugin(runtime, id));
     const ExplainedPlugin& plugin = one.report.plugin;
     if (plugin.manifest && plugin.manifests[plugin.used].candidate.state >= CandidateState::trusted)
       one.check = check_plugin(plugin.manifest->file);
@@ -228,12 +230,12 @@ Result<std::vector<DiagnosedPlugin>> examine_all(const InstalledPlugins& install
 // Examines the type keys and the artifact of the options; without these, everything that plugins
 // offer.
 Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
-  const InstalledPlugins installed(runtime);
+  GANTRY_TRY(const auto state, open_state(globals));
+  RuntimeState& runtime = *state;
   Diagnosis diagnosis;
   std::vector<Requirement> required;
   if (!options.artifact.empty()) {
-    auto read = installed.read_artifact(options.artifact);
+    auto read = read_artifact(runtime, options.artifact);
     if (!read.ok()) return std::move(read).error().at("in ", quoted(options.artifact));
     diagnosis.artifact = *std::move(read);
     const Artifact& artifact = *diagnosis.artifact;
@@ -242,22 +244,22 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     if (artifact.elf != nullptr) diagnosis.unmet = unmet_cpu_requirement(*artifact.elf);
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
-  PluginSet& plugins = installed.set();
+  PluginSet& plugins = *runtime.plugins;
   plugins.inspect_all();
-  if (!options.probe) note_cached_probes(installed);
+  if (!options.probe) note_cached_probes(runtime);
   if (options.probe) {
     const auto limit = std::chrono::seconds(options.timeout_seconds);
-    GANTRY_TRY(std::vector<Message> excluded, probe_all(installed));
+    GANTRY_TRY(std::vector<Message> excluded, probe_all(runtime));
     if (diagnosis.artifact) {
       GANTRY_TRY(
           const std::vector<Message> more,
-          exclude_failing_checks(installed, globals, options.artifact, *diagnosis.artifact, limit));
+          exclude_failing_checks(runtime, globals, options.artifact, *diagnosis.artifact, limit));
       excluded.insert(excluded.end(), more.begin(), more.end());
     }
     diagnosis.probe = probe_devices(runtime, std::move(excluded));
   }
   if (options.probe && diagnosis.artifact) {
-    diagnosis.payloads = installed.check_payloads(*diagnosis.artifact);
+    diagnosis.payloads = check_payloads(runtime, *diagnosis.artifact);
   }
   const bool all = options.keys.empty() && !diagnosis.artifact;
   diagnosis.unclaimed = unclaimed_libraries(plugins.found().locations, plugins.candidates(),
@@ -265,7 +267,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   diagnosis.plugins = explain(plugins, all ? all_requirements(plugins, {}) : required);
   add_changes(plugins, diagnosis.plugins);
   if (options.json) {
-    GANTRY_TRY(diagnosis.details, examine_all(installed));
+    GANTRY_TRY(diagnosis.details, examine_all(runtime));
   }
   return diagnosis;
 }

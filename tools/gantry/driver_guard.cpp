@@ -5,6 +5,10 @@
 #include "tools/gantry/pack_programs.hpp"
 
 #include "core/base/text.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/payload_check.hpp"
+#include "core/engine/runtime/plugin_generators.hpp"
 #include "core/plugins/manifest/reason.hpp"
 #include "core/plugins/probe/prober.hpp"
 
@@ -62,16 +66,17 @@ bool can_be_probed(const Candidate& candidate) {
   return !candidate.stopped() && candidate.manifest && !candidate.manifest->library_path.empty();
 }
 
-Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
-  PluginSet& plugins = installed.set();
+Result<std::vector<Message>> probe_all(RuntimeState& runtime) {
+  PluginSet& plugins = *runtime.plugins;
+  Prober& prober = *runtime.prober;
   const std::vector<Candidate> all = plugins.candidates();
   std::vector<Message> excluded;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!can_be_probed(all[i])) continue;
-    const Result<ProbeNote> verdict = installed.prober().probe(all[i]);
+    const Result<ProbeNote> verdict = prober.probe(all[i]);
     if (verdict.ok()) {
       plugins.set_probe(i, verdict);
-    } else if (installed.prober().options().program.path.empty()) {
+    } else if (prober.options().program.path.empty()) {
       return verdict.error();
     } else if (is_probe_error(verdict.error())) {
       excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
@@ -83,10 +88,8 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed) {
   return excluded;
 }
 
-Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
-                                                     const Globals& globals,
+Result<std::vector<Message>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
                                                      std::chrono::milliseconds limit) {
-  PluginSet& plugins = installed.set();
   IsolatedCommand command{.work = "devices", .globals = globals};
   for (const Candidate& candidate : plugins.candidates()) {
     if (!candidate.stopped() && candidate.manifest && !candidate.manifest->devices.empty())
@@ -104,34 +107,33 @@ Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& ins
   return excluded;
 }
 
-Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime) {
-  return [&command, installed = InstalledPlugins(runtime)](std::size_t item) {
-    PluginSet& plugins = installed.set();
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command,
+                                           const std::shared_ptr<RuntimeState>& runtime) {
+  return [&command, runtime](std::size_t item) {
+    PluginSet& plugins = *runtime->plugins;
     const auto candidate = candidate_of(plugins, command.items[item]);
     // Errors are reported when the command opens the plugin.
     std::vector<Message> problems;
     if (!candidate || !plugins.open(Choice{*candidate}).ok()) return std::string();
     const Candidate opened = plugins.candidate(*candidate);
     for (const ManifestDevice& device : opened.manifest->devices)
-      installed.devices(device.name, problems);
+      list_devices(*runtime, device.name, problems);
     return std::string();
   };
 }
 
-HostGenerators::HostGenerators(const Runtime& runtime)
-    : installed_(runtime), kinds_(installed_.target_kinds()) {
+HostGenerators::HostGenerators(std::shared_ptr<RuntimeState> runtime)
+    : runtime_(std::move(runtime)), kinds_(target_kinds(*runtime_->plugins)) {
   generators_.tools.programs = options_of_environment().programs;
   generators_.kinds = &kinds_;
   generators_.open_plugin = [this](std::string_view plugin) {
-    return installed_.generator(plugin);
+    return plugin_generator(*runtime_, plugin);
   };
 }
 
-Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
-                                                        const Globals& globals,
+Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
                                                         std::chrono::milliseconds limit) {
-  PluginSet& plugins = installed.set();
-  const TargetKinds kinds = installed.target_kinds();
+  const TargetKinds kinds = target_kinds(plugins);
   IsolatedCommand command{.work = "generators", .globals = globals};
   for (const KnownTargetKind& known : kinds.all()) {
     if (!plugin_generators(known).empty()) command.items.push_back(known.kind.name);
@@ -157,7 +159,7 @@ Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& 
 }
 
 Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
-                                               const Runtime& runtime) {
+                                               const std::shared_ptr<RuntimeState>& runtime) {
   return [&command, host = std::make_shared<HostGenerators>(runtime)](std::size_t item) {
     const KnownTargetKind* const kind = host->kinds().find(command.items[item]);
     if (kind == nullptr) return std::string();
@@ -169,11 +171,11 @@ Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
   };
 }
 
-Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
-                                                    const Globals& globals, const std::string& path,
+Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
+                                                    const std::string& path,
                                                     const Artifact& artifact,
                                                     std::chrono::milliseconds limit) {
-  PluginSet& plugins = installed.set();
+  PluginSet& plugins = *runtime.plugins;
   // A name of a descriptor of this process names another file in the child.
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::canonical(path, failed);
@@ -181,7 +183,7 @@ Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& inst
       .work = "payloads", .globals = globals, .file = failed ? path : file.string()};
   const auto served = [&] {
     std::vector<std::string> entries;
-    for (const std::size_t entry : installed.served_payloads(artifact))
+    for (const std::size_t entry : served_payloads(runtime, artifact))
       entries.push_back(concat(entry));
     return entries;
   };
@@ -200,13 +202,12 @@ Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& inst
 }
 
 Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
-                                             const Runtime& runtime) {
-  const InstalledPlugins installed(runtime);
-  GANTRY_TRY(auto artifact, installed.read_artifact(command.file));
-  return [&command, installed, artifact = std::move(artifact)](std::size_t item) {
+                                             const std::shared_ptr<RuntimeState>& runtime) {
+  GANTRY_TRY(auto artifact, read_artifact(*runtime, command.file));
+  return [&command, runtime, artifact = std::move(artifact)](std::size_t item) {
     const auto entry = parse_number<std::size_t>(command.items[item]);
     if (entry && *entry < artifact->container.entries.size())
-      installed.check_payload(*artifact, *entry);
+      check_payload(*runtime, *artifact, *entry);
     return std::string();
   };
 }

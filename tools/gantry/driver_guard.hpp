@@ -6,12 +6,13 @@
 
 #include "tools/gantry/isolated_command.hpp"
 
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/writing/generator/generators.hpp"
 
 #include <gantry/result.hpp>
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 namespace gantry::cli {
@@ -28,7 +29,7 @@ bool can_be_probed(const Candidate& candidate);
 //
 // returns  a text for each excluded plugin; unavailable, reason PROBE_MISSING
 // costs    for each plugin without a verdict the start of its driver
-Result<std::vector<Message>> probe_all(const InstalledPlugins& installed);
+Result<std::vector<Message>> probe_all(RuntimeState& runtime);
 
 // Excludes the plugins that cannot list their devices.
 //
@@ -36,8 +37,7 @@ Result<std::vector<Message>> probe_all(const InstalledPlugins& installed);
 // limit    [in]   time for each plugin
 // returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver: up to seconds
-Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& installed,
-                                                     const Globals& globals,
+Result<std::vector<Message>> exclude_failing_drivers(PluginSet& plugins, const Globals& globals,
                                                      std::chrono::milliseconds limit);
 
 // Excludes the plugins whose code generators cannot check this host.
@@ -46,8 +46,7 @@ Result<std::vector<Message>> exclude_failing_drivers(const InstalledPlugins& ins
 // limit    [in]   time for each plugin
 // returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    the start of every driver that a generator requires: up to seconds
-Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& installed,
-                                                        const Globals& globals,
+Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, const Globals& globals,
                                                         std::chrono::milliseconds limit);
 
 // Excludes the plugins that cannot check the payloads of a file.
@@ -57,22 +56,23 @@ Result<std::vector<Message>> exclude_failing_generators(const InstalledPlugins& 
 // limit    [in]   time for each payload
 // returns  a text for each excluded plugin; the failures of run_isolated()
 // costs    those of check_payloads(), once more for each excluded plugin
-Result<std::vector<Message>> exclude_failing_checks(const InstalledPlugins& installed,
-                                                    const Globals& globals, const std::string& path,
+Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const Globals& globals,
+                                                    const std::string& path,
                                                     const Artifact& artifact,
                                                     std::chrono::milliseconds limit);
 
 // Prepare the calls in the child processes, see IsolatedWork.
-Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime);
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command,
+                                           const std::shared_ptr<RuntimeState>& runtime);
 Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
-                                               const Runtime& runtime);
+                                               const std::shared_ptr<RuntimeState>& runtime);
 Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
-                                             const Runtime& runtime);
+                                             const std::shared_ptr<RuntimeState>& runtime);
 
 // Reads the generators of a runtime, for check_generator().
 class HostGenerators {
  public:
-  explicit HostGenerators(const Runtime& runtime);
+  explicit HostGenerators(std::shared_ptr<RuntimeState> runtime);
   HostGenerators(const HostGenerators&) = delete;
   HostGenerators& operator=(const HostGenerators&) = delete;
 
@@ -80,7 +80,7 @@ class HostGenerators {
   const Generators& generators() const { return generators_; }
 
  private:
-  InstalledPlugins installed_;
+  std::shared_ptr<RuntimeState> runtime_;
   TargetKinds kinds_;
   Generators generators_;
 };

@@ -8,7 +8,6 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/base/replace_file.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
 #include <cerrno>
@@ -30,9 +29,8 @@ Result<std::vector<std::string>> installed_names(const Completion& completion) {
     if (name == "--plugins") globals.plugins.push_back(value);
     if (name == "--config") globals.config = value;
   }
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const InstalledPlugins installed(runtime);
-  const PluginSet& plugins = installed.set();
+  GANTRY_TRY(const auto runtime, open_state(globals));
+  const PluginSet& plugins = *runtime->plugins;
   if (completion.value == CompletedValue::type_key) return plugins.served_keys();
   if (completion.value == CompletedValue::device) {
     std::vector<std::string> devices = plugins.served_devices();

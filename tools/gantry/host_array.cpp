@@ -30,13 +30,14 @@ gantry_dtype numpy_dtype(gantry_dtype dtype) {
                  : stored_dtype(dtype);
 }
 
-Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype) {
+Result<Tensor> zeros(const Runtime& runtime, std::span<const std::int64_t> shape,
+                     gantry_dtype dtype) {
   GANTRY_TRY(Tensor made, runtime.tensor(shape, dtype));
   std::fill_n(static_cast<std::uint8_t*>(made.data()), made.byte_size(), std::uint8_t{0});
   return made;
 }
 
-Result<Tensor> copied_to(Runtime& runtime, const Tensor& tensor, const std::string& device) {
+Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std::string& device) {
   GANTRY_TRY(Tensor copy, runtime.tensor(tensor.shape(), tensor.dtype(), device));
   GANTRY_CHECK(runtime.copy(tensor, copy));
   return copy;
@@ -83,7 +84,7 @@ Status write_arrays(OutputFile& file, std::span<const HostArray> arrays) {
   return file.commit();
 }
 
-Result<ExpectedArrays> ExpectedArrays::read(Runtime& runtime, const std::string& path) {
+Result<ExpectedArrays> ExpectedArrays::read(const Runtime& runtime, const std::string& path) {
   GANTRY_TRY(auto members, runtime.read_tensors(path));
   ExpectedArrays expected;
   expected.path_ = path;

@@ -8,8 +8,7 @@
 
 #include "core/base/output_file.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <span>
@@ -29,9 +28,10 @@ struct HostArray {
 gantry_dtype numpy_dtype(gantry_dtype dtype);
 
 // Creates a tensor of zeros on the CPU.
-Result<Tensor> zeros(Runtime& runtime, std::span<const std::int64_t> shape, gantry_dtype dtype);
+Result<Tensor> zeros(const Runtime& runtime, std::span<const std::int64_t> shape,
+                     gantry_dtype dtype);
 // Copies a tensor to a device.
-Result<Tensor> copied_to(Runtime& runtime, const Tensor& tensor, const std::string& device);
+Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std::string& device);
 
 ArrayView view_of(const HostArray& array);
 // Writes the array's name, dtype and shape.
@@ -48,7 +48,7 @@ Status write_arrays(OutputFile& file, std::span<const HostArray> arrays);
 // The arrays of a file that the outputs of a run are compared with.
 class ExpectedArrays {
  public:
-  static Result<ExpectedArrays> read(Runtime& runtime, const std::string& path);
+  static Result<ExpectedArrays> read(const Runtime& runtime, const std::string& path);
 
   // Compares arrays with those of the types of numpy_dtype(), by name, or by position if all arrays of the file have names of output_name(),
   // as the outputs of an artifact that does not name them.

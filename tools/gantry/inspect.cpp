@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/payload_text.hpp"
+#include "core/plugins/choice/serving_plugins.hpp"
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/output_directory.hpp"
@@ -13,6 +15,7 @@
 
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 
 namespace gantry::cli {
@@ -46,13 +49,14 @@ Status extract(const InspectReport& report, const std::string& directory, const 
 }
 
 Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals) {
-  std::optional<InstalledPlugins> plugins;
+  std::shared_ptr<RuntimeState> runtime;
+  std::optional<ServingPlugins> serving;
   const auto find_layouts = [&]() -> Result<const PayloadLayouts*> {
-    if (!plugins) {
-      GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-      plugins.emplace(runtime);
+    if (runtime == nullptr) {
+      GANTRY_TRY(runtime, open_state(globals));
+      serving.emplace(*runtime->plugins);
     }
-    return &plugins->layouts();
+    return &runtime->layouts;
   };
   // What the caller names is checked even if the file needs no plugin.
   if (!globals.config.empty() || !globals.plugins.empty()) {
@@ -60,7 +64,7 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
   }
   std::optional<Progress> progress;
   InspectOptions how{.find_layouts = find_layouts,
-                     .served_by = [&](std::string_view key) { return plugins->serving(key); },
+                     .served_by = [&](std::string_view key) { return serving->id_for(key); },
                      .digested =
                          [&](std::uint64_t done, std::uint64_t total) {
                            if (!progress)
@@ -71,8 +75,8 @@ Result<ExitStatus> inspect(const ReportOptions& options, const Globals& globals)
                      .verify = options.verify};
   if (options.code) {
     how.code_of = [&](std::size_t module) -> Result<std::string> {
-      GANTRY_TRY(auto artifact, plugins->read_artifact(options.file));
-      return plugins->payload_text(std::move(artifact), module);
+      GANTRY_TRY(auto artifact, read_artifact(*runtime, options.file));
+      return payload_text(*runtime, std::move(artifact), module);
     };
   }
   GANTRY_TRY(const InspectReport report, inspect_file(options.file, how));

@@ -9,13 +9,14 @@
 #include "tools/gantry/command.hpp"
 
 #include "core/base/process.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
 
 #include <gantry/result.hpp>
-#include <gantry/runtime.hpp>
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,7 +47,8 @@ using IsolatedCall = std::function<std::string(std::size_t item)>;
 // which is valid until the process ends.
 struct IsolatedWork {
   std::string_view name;
-  Result<IsolatedCall> (*prepare)(const IsolatedCommand& command, const Runtime& runtime);
+  Result<IsolatedCall> (*prepare)(const IsolatedCommand& command,
+                                  const std::shared_ptr<RuntimeState>& runtime);
 };
 
 // Returns the program that executes the hidden command, for run_isolated().

@@ -2,7 +2,6 @@
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/runtime/environment.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/formats/archive/archive_members.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
@@ -66,14 +65,13 @@ Failure wrong_kind(const MappedFile& file, std::string_view expected) {
 // files    [in]   shared libraries
 Result<Pieces> export_artifacts(const std::vector<std::shared_ptr<const MappedFile>>& files,
                                 const MlfExportCommand& command, const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const InstalledPlugins plugins(runtime);
+  GANTRY_TRY(const auto runtime, open_state(globals));
   std::vector<MlfArtifact> artifacts;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const auto read = [&]() -> Result<Container> {
       GANTRY_TRY(const ElfFile elf, ElfFile::parse(files[i]));
       GANTRY_CHECK(elf.check_complete());
-      return read_container(elf, plugins.layouts());
+      return read_container(elf, runtime->layouts);
     };
     auto container = read();
     if (!container.ok()) return std::move(container).error().at("in ", command.files[i]);

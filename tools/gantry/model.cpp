@@ -17,11 +17,11 @@ Result<Module> selected_model(const Module& module, std::string& function) {
   auto root = archived_model(node, function);
   if (!root.ok()) return std::move(root).error().at("--function NAME selects one");
   function.clear();
-  return Module(Object::adopt(reinterpret_cast<gantry_object*>(root->take())));
+  return Module(ObjectRef::adopt(reinterpret_cast<gantry_object*>(root->take())));
 }
 
-Result<ModelFunction> model_function(Runtime& runtime, const Module& module,
-                                     const FunctionOptions& options) {
+Result<Session> model_session(const Runtime& runtime, const Module& module,
+                              const FunctionOptions& options) {
   const bool is_vm = has_virtual_machine(module);
   if (is_vm && options.capture) {
     return invalid("--capture records graphs; functions of a virtual machine cannot be recorded");
@@ -39,7 +39,7 @@ Result<ModelFunction> model_function(Runtime& runtime, const Module& module,
     return error;
   }
   auto function = model->function(options.function);
-  if (function.ok()) return function;
+  if (function.ok()) return Session::create(std::move(*function));
   Error error = std::move(function).error();
   if (options.capture && error.code == Code::unsupported) {
     error.at("required by --capture; without it the model runs on this device");

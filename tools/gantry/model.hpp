@@ -3,8 +3,7 @@
 // The model of a sub-command: the graph of a file, or a function of its virtual machine.
 #pragma once
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <span>
@@ -32,7 +31,7 @@ struct FunctionOptions {
 };
 
 // returns  as Runtime::model and Model::function, with the options of the command line that apply
-Result<ModelFunction> model_function(Runtime& runtime, const Module& module,
-                                     const FunctionOptions& options);
+Result<Session> model_session(const Runtime& runtime, const Module& module,
+                              const FunctionOptions& options);
 
 }  // namespace gantry::cli

@@ -33,8 +33,8 @@ Result<Tensor> select(Members members, const InputSpec& input) {
 }
 
 // The arrays of one --input by input name.
-Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const ModelFunction& model) {
-  const std::span<const InputInfo> infos = model.inputs();
+Result<Members> read_arrays(const Runtime& runtime, const InputSpec& input, const Session& model) {
+  const std::span<const ParameterInfo> infos = model.inputs();
   GANTRY_TRY(Members members, runtime.read_tensors(input.path));
   if (!input.name.empty()) {
     GANTRY_TRY(Tensor tensor, select(std::move(members), input));
@@ -50,7 +50,7 @@ Result<Members> read_arrays(Runtime& runtime, const InputSpec& input, const Mode
 }
 
 // Returns the tensor with the type of its input, if the file has the type in which NumPy stores it.
-Result<Tensor> typed(Runtime& runtime, Tensor tensor, const InputInfo& info) {
+Result<Tensor> typed(const Runtime& runtime, Tensor tensor, const ParameterInfo& info) {
   const bool is_stored = info.type && !same_dtype(tensor.dtype(), info.type->dtype) &&
                          same_dtype(tensor.dtype(), numpy_dtype(info.type->dtype));
   if (!is_stored) return tensor;
@@ -61,8 +61,8 @@ Result<Tensor> typed(Runtime& runtime, Tensor tensor, const InputInfo& info) {
 
 // Compares a file's type with that of the input, if it is known; an extent of -1 matches any
 // extent.
-Status check_type(const InputInfo& info, const Tensor& tensor, bool each) {
-  if (!info.is_tensor) {
+Status check_type(const ParameterInfo& info, const Tensor& tensor, bool each) {
+  if (!info.accepts_tensor()) {
     return invalid("input ", quoted(info.name), " is ", info.type_text,
                    ", files contain tensors; --arg passes values by position");
   }
@@ -85,10 +85,9 @@ bool has_value(const InputValues& values, std::size_t input) {
   return !values.empty() && !values[input].is_none();
 }
 
-Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::string> files,
-                                      const ModelFunction& model, bool each,
-                                      const InputValues& values) {
-  const std::span<const InputInfo> infos = model.inputs();
+Result<std::vector<ModelInput>> match(const Runtime& runtime, std::span<const std::string> files,
+                                      const Session& model, bool each, const InputValues& values) {
+  const std::span<const ParameterInfo> infos = model.inputs();
   std::vector<ModelInput> inputs(infos.size());
   for (const std::string& text : files) {
     GANTRY_TRY(const InputSpec spec, parse_input(text));
@@ -128,7 +127,14 @@ Result<std::vector<ModelInput>> match(Runtime& runtime, std::span<const std::str
 
 }  // namespace
 
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
+std::string inputs_text(std::span<const ParameterInfo> inputs) {
+  std::vector<InputInfo> infos;
+  for (const ParameterInfo& input : inputs)
+    infos.push_back({.name = input.name, .type = input.type, .type_text = input.type_text});
+  return gantry::inputs_text(infos);
+}
+
+Result<std::vector<ModelInput>> read_inputs(const Runtime& runtime, const Session& model,
                                             std::span<const std::string> files, bool each,
                                             const InputValues& values) {
   auto inputs = match(runtime, files, model, each, values);
@@ -139,11 +145,11 @@ Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunctio
   return inputs;
 }
 
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model,
+Result<std::vector<ModelInput>> zero_inputs(const Runtime& runtime, const Session& model,
                                             const InputValues& values) {
   std::vector<ModelInput> inputs;
   for (std::size_t i = 0; i < model.inputs().size(); ++i) {
-    const InputInfo& info = model.inputs()[i];
+    const ParameterInfo& info = model.inputs()[i];
     if (has_value(values, i)) continue;
     if (!info.type ||
         std::ranges::any_of(info.type->shape, [](auto extent) { return extent < 0; })) {
@@ -158,14 +164,14 @@ Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunctio
   return inputs;
 }
 
-Status set_values(ModelFunction& model, const InputValues& values) {
+Status set_values(Session& model, const InputValues& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].is_none()) GANTRY_CHECK(model.set_value(i, values[i]));
+    if (!values[i].is_none()) GANTRY_CHECK(model.bind(i, values[i]));
   }
   return {};
 }
 
-Status set_inputs(ModelFunction& model, std::span<const ModelInput> inputs,
+Status set_inputs(Session& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row) {
   for (const ModelInput& input : inputs) {
     Tensor tensor = input.tensor;

@@ -5,8 +5,7 @@
 
 #include "tools/gantry/model.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <optional>
@@ -18,7 +17,7 @@ namespace gantry::cli {
 
 // An input that is not a parameter.
 struct ModelInput {
-  // in ModelFunction::inputs()
+  // in Session::inputs()
   std::size_t index = 0;
   std::string name;
   // on the CPU; with `each`, it has an additional first axis
@@ -37,23 +36,26 @@ using InputValues = std::vector<Any>;
 // returns  the inputs that files set, in the model's order; invalid, listing the inputs with their
 //          types, if an input is missing, duplicate, unknown, no tensor, or has another type or
 //          shape; errors of reading a file
-Result<std::vector<ModelInput>> read_inputs(Runtime& runtime, const ModelFunction& model,
+Result<std::vector<ModelInput>> read_inputs(const Runtime& runtime, const Session& model,
                                             std::span<const std::string> files, bool each,
                                             const InputValues& values = {});
 
 // Creates zeros for the inputs that have no value.
 //
 // returns  invalid, listing the inputs, if the type of one is unknown or has symbolic extents
-Result<std::vector<ModelInput>> zero_inputs(Runtime& runtime, const ModelFunction& model,
+Result<std::vector<ModelInput>> zero_inputs(const Runtime& runtime, const Session& model,
                                             const InputValues& values = {});
 
+// The inputs for messages: "x float32[1, 64], y int32[4]", or "none".
+std::string inputs_text(std::span<const ParameterInfo> inputs);
+
 // Sets the inputs of a model that have a value.
-Status set_values(ModelFunction& model, const InputValues& values);
+Status set_values(Session& model, const InputValues& values);
 
 // Sets the inputs of a model.
 //
 // row      [in]   index on the additional first axis; nullopt: there is none
-Status set_inputs(ModelFunction& model, std::span<const ModelInput> inputs,
+Status set_inputs(Session& model, std::span<const ModelInput> inputs,
                   std::optional<std::int64_t> row = {});
 
 }  // namespace gantry::cli

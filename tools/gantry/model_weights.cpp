@@ -4,11 +4,10 @@
 #include "core/base/mapped_file.hpp"
 #include "tools/gantry/common/model_metadata.hpp"
 
-#include "core/engine/runtime/model_state.hpp"
-
 #include <gantry/device_name.hpp>
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <system_error>
@@ -22,15 +21,15 @@ constexpr char metadata_function[] = "_metadata";
 
 // The text that describes the model's weights, see common/model_metadata.hpp; nullopt if the model
 // has none.
-Result<std::optional<std::string>> metadata_of(const ModelFunction& model) {
-  const Module& machine = model.module();
-  const auto arity_of = machine.function("get_function_arity");
-  if (!arity_of.ok()) return std::optional<std::string>();
-  const auto arity = (*arity_of)(metadata_function);
-  if (!arity.ok() || arity->value().i != 0) return std::optional<std::string>();
-  GANTRY_TRY(const Function metadata, machine.function(metadata_function));
-  const auto result = metadata();
-  auto text = result.ok() ? result->text() : result.error();
+Result<std::optional<std::string>> metadata_of(const Model& model) {
+  GANTRY_TRY(const std::vector<std::string> functions, model.functions());
+  if (!std::ranges::binary_search(functions, metadata_function))
+    return std::optional<std::string>();
+  GANTRY_TRY(const ModelFunction metadata, model.function(metadata_function));
+  GANTRY_TRY(const std::vector<ParameterInfo> inputs, metadata.inputs());
+  if (!inputs.empty()) return std::optional<std::string>();
+  GANTRY_TRY(const std::vector<NamedValue> results, metadata.run({}));
+  auto text = results.size() == 1 ? results.front().value.text() : Any().text();
   if (!text.ok()) return std::move(text).failure().at("in function ", quoted(metadata_function));
   return std::optional(std::move(*text));
 }
@@ -42,10 +41,9 @@ struct InputWeights {
   bool is_tuple = false;
 };
 
-Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model,
-                                                  const InputInfo& input,
+Result<std::vector<std::string>> weights_of_tuple(const Session& model, const ParameterInfo& input,
                                                   const WeightNames& names) {
-  GANTRY_TRY(const std::optional<std::string> metadata, metadata_of(model));
+  GANTRY_TRY(const std::optional<std::string> metadata, metadata_of(model.function().model()));
   if (metadata) {
     GANTRY_TRY(const std::vector<ModelParam> params, parse_model_metadata(*metadata));
     if (!params.empty()) return names.of_params(params);
@@ -58,12 +56,12 @@ Result<std::vector<std::string>> weights_of_tuple(const ModelFunction& model,
                  ", none of them param_0; --script passes them by name");
 }
 
-Result<std::vector<InputWeights>> weights_of(const ModelFunction& model, const WeightNames& names) {
+Result<std::vector<InputWeights>> weights_of(const Session& model, const WeightNames& names) {
   std::vector<InputWeights> all;
   bool has_weights = false;
-  for (const InputInfo& input : model.inputs()) {
-    InputWeights weights{.names = {}, .is_tuple = input.is_tuple};
-    if (input.is_tuple) {
+  for (const ParameterInfo& input : model.inputs()) {
+    InputWeights weights{.names = {}, .is_tuple = input.is_tuple()};
+    if (input.is_tuple()) {
       GANTRY_TRY(weights.names, weights_of_tuple(model, input, names));
     } else {
       GANTRY_TRY(std::string name, names.of_input(input.name, input.type, input.type_text));
@@ -79,7 +77,8 @@ Result<std::vector<InputWeights>> weights_of(const ModelFunction& model, const W
 
 using WeightOf = std::function<Result<Any>(const std::string& name)>;
 
-Result<InputValues> values_of(std::span<const InputWeights> weights, const WeightOf& weight_of) {
+Result<InputValues> values_of(const Runtime& runtime, std::span<const InputWeights> weights,
+                              const WeightOf& weight_of) {
   InputValues values;
   for (const InputWeights& one : weights) {
     std::vector<Any> items;
@@ -89,7 +88,7 @@ Result<InputValues> values_of(std::span<const InputWeights> weights, const Weigh
     }
     Any value;
     if (one.is_tuple) {
-      GANTRY_TRY(value, Any::of_items(items));
+      GANTRY_TRY(value, runtime.array(items));
     } else if (!items.empty()) {
       value = std::move(items.front());
     }
@@ -104,27 +103,28 @@ Result<InputValues> load_directory(const Runtime& runtime, const std::string& pa
   auto loaded = load(path, device.type, device.index);
   if (!loaded.ok()) return std::move(loaded).failure().at("while loading ", quoted(path));
   GANTRY_TRY(const Function get, runtime.function("vm.builtin.tensor_cache.get"));
-  auto values = values_of(weights, [&](const std::string& name) { return get(name); });
+  auto values = values_of(runtime, weights, [&](const std::string& name) { return get(name); });
   // The values hold the weights that are used. Tensors in the cache may keep the runtime alive.
   GANTRY_TRY(const Function clear, runtime.function("vm.builtin.tensor_cache.clear"));
   GANTRY_CHECK(clear());
   return values;
 }
 
-Result<InputValues> load_file(Runtime& runtime, const std::string& path, const std::string& device,
-                              gantry_device_id id, std::span<const InputWeights> weights) {
+Result<InputValues> load_file(const Runtime& runtime, const std::string& path,
+                              const std::string& device, gantry_device_id id,
+                              std::span<const InputWeights> weights) {
   GANTRY_TRY(auto arrays, runtime.read_tensors(path));
   std::map<std::string, Tensor, std::less<>> tensors;
   for (auto& [name, tensor] : arrays) tensors.insert_or_assign(std::move(name), std::move(tensor));
-  return values_of(weights, [&](const std::string& name) -> Result<Any> {
+  return values_of(runtime, weights, [&](const std::string& name) -> Result<Any> {
     const auto found = tensors.find(name);
     if (found == tensors.end())
       return not_found(quoted(path), " has been replaced and has no weight ", quoted(name));
     const Tensor& on_cpu = found->second;
-    if (id.type == cpu_device_type) return Any::share(on_cpu);
+    if (id.type == cpu_device_type) return Any(on_cpu);
     GANTRY_TRY(const Tensor moved, runtime.tensor(on_cpu.shape(), on_cpu.dtype(), device));
     GANTRY_CHECK(runtime.copy(on_cpu, moved));
-    return Any::share(moved);
+    return Any(moved);
   });
 }
 
@@ -147,7 +147,7 @@ Result<ModelWeights> ModelWeights::open(const std::string& path) {
   return ModelWeights(path, std::move(*names), std::nullopt);
 }
 
-Result<InputValues> ModelWeights::load(Runtime& runtime, const ModelFunction& model,
+Result<InputValues> ModelWeights::load(const Runtime& runtime, const Session& model,
                                        const std::string& device) const {
   // before the data are read
   auto weights = weights_of(model, names_);

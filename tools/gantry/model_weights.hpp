@@ -3,8 +3,8 @@
 // Weights as inputs of a model: --weights.
 //
 //     GANTRY_TRY(const ModelWeights weights, ModelWeights::open("model.weights"));
-//     GANTRY_TRY(const InputValues values, weights.load(runtime, *model, "cpu"));
-//     GANTRY_CHECK(set_values(*model, values));
+//     GANTRY_TRY(const InputValues values, weights.load(runtime, model, "cpu"));
+//     GANTRY_CHECK(set_values(model, values));
 #pragma once
 
 #include "tools/gantry/common/weight_names.hpp"
@@ -12,8 +12,7 @@
 
 #include "core/formats/weight_directory.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <filesystem>
@@ -43,7 +42,7 @@ class ModelWeights {
   //          weights of one are not determined, or if one is not as the metadata state; as
   //          parse_model_metadata(), or the error of the function that returns the metadata; errors
   //          of the directory or file
-  Result<InputValues> load(Runtime& runtime, const ModelFunction& model,
+  Result<InputValues> load(const Runtime& runtime, const Session& model,
                            const std::string& device) const;
 
   // The file, or the index of a directory and the shards that it lists.

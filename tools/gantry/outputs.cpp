@@ -15,7 +15,7 @@ namespace {
 
 // Returns the tensor of an output, or a new one that contains its number; an empty one for other
 // values.
-Result<Tensor> tensor_of(Runtime& runtime, const Any& output) {
+Result<Tensor> tensor_of(const Runtime& runtime, const Any& output) {
   const gantry_value& value = output.value();
   const auto scalar = [&](gantry_dtype dtype, const void* number) -> Result<Tensor> {
     GANTRY_TRY(Tensor tensor, runtime.tensor({}, dtype));

@@ -5,8 +5,7 @@
 
 #include "tools/gantry/host_array.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -28,7 +27,7 @@ struct NamedText {
 // of run i; without it, the array is the output. Numbers become arrays without axes.
 class Outputs {
  public:
-  explicit Outputs(Runtime& runtime, bool each = false, std::int64_t count = 1)
+  explicit Outputs(const Runtime& runtime, bool each = false, std::int64_t count = 1)
       : runtime_(runtime), each_(each), count_(count) {}
 
   // run      [in]   ascending from 0
@@ -43,7 +42,7 @@ class Outputs {
   Status add_tensor(std::int64_t run, std::size_t index, const std::string& name,
                     const Tensor& tensor);
 
-  Runtime& runtime_;
+  const Runtime& runtime_;
   bool each_;
   std::int64_t count_;
   std::vector<HostArray> arrays_;

@@ -10,10 +10,10 @@
 #include "tools/gantry/pack_programs.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/plugin_generators.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,15 +63,15 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
   if (options.system_library) how.system_library = options.prefix;
   how.inputs = input_files(globals, {});
   // Only kernels with sources require plugins, which may compile them.
-  std::optional<Runtime> runtime;
+  std::shared_ptr<RuntimeState> runtime;
   TargetKinds kinds;
   const auto is_built = [](const DeviceModuleSource& module) { return module.data.empty(); };
   if (std::ranges::any_of(recipe.device_modules, is_built)) {
-    GANTRY_TRY(runtime, open_runtime(globals));
-    kinds = InstalledPlugins(*runtime).target_kinds();
+    GANTRY_TRY(runtime, open_state(globals));
+    kinds = target_kinds(*runtime->plugins);
     how.kinds = &kinds;
     how.open_generator = [&runtime](std::string_view plugin) {
-      return InstalledPlugins(*runtime).generator(plugin);
+      return plugin_generator(*runtime, plugin);
     };
   }
   StatusLine line(globals.quiet);

@@ -4,6 +4,7 @@
 #include "core/base/json_document.hpp"
 #include "tools/gantry/explanation_json.hpp"
 
+#include "core/engine/runtime/plugin_options.hpp"
 #include "core/plugins/choice/compatible.hpp"
 
 namespace gantry::cli {
@@ -43,11 +44,11 @@ void write_option(const ConfigValue& value, JsonWriter& json) {
 
 }  // namespace
 
-Result<PluginReport> examine_plugin(const InstalledPlugins& installed, const std::string& id) {
+Result<PluginReport> examine_plugin(const RuntimeState& runtime, const std::string& id) {
   PluginReport report;
-  GANTRY_TRY(report.plugin, explain_plugin(installed.set(), id));
+  GANTRY_TRY(report.plugin, explain_plugin(*runtime.plugins, id));
   if (report.plugin.manifest)
-    report.options = installed.options_of(*report.plugin.manifest, report.warnings);
+    report.options = plugin_options(runtime, *report.plugin.manifest, report.warnings);
   return report;
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "core/base/json_writer.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/plugins/choice/explain_plugin.hpp"
 #include "core/plugins/manifest/config_values.hpp"
 
@@ -26,7 +26,7 @@ struct PluginReport {
 // The set must have been inspected: PluginSet::inspect_all().
 //
 // returns  the errors of explain_plugin()
-Result<PluginReport> examine_plugin(const InstalledPlugins& installed, const std::string& id);
+Result<PluginReport> examine_plugin(const RuntimeState& runtime, const std::string& id);
 
 std::string abi_text(const ManifestAbi& abi);
 

@@ -6,8 +6,6 @@
 #include "tools/gantry/common/text_table.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/engine/runtime/installed_plugins.hpp"
-
 #include <gantry/join.hpp>
 
 #include <unistd.h>
@@ -73,8 +71,8 @@ std::string list_json(const std::vector<Candidate>& candidates) {
 }
 
 Result<ExitStatus> list(const bool& json, const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
+  GANTRY_TRY(const auto runtime, open_state(globals));
+  const std::vector<Candidate> candidates = runtime->plugins->candidates();
   if (json) {
     print(list_json(candidates));
   } else {

@@ -6,7 +6,6 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/plugins/probe/prober.hpp"
 
 #include <gantry/join.hpp>
@@ -23,16 +22,15 @@ Failure unknown_id(const std::string& id, const std::vector<std::string>& known)
 }
 
 Result<ExitStatus> clear(const std::string& id, const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const InstalledPlugins installed(runtime);
+  GANTRY_TRY(const auto runtime, open_state(globals));
   std::vector<std::string> known;
   bool found = false;
-  for (const Candidate& candidate : installed.set().candidates()) {
+  for (const Candidate& candidate : runtime->plugins->candidates()) {
     if (!candidate.manifest || candidate.manifest->library_path.empty()) continue;
     known.push_back(candidate.manifest->id);
     if (candidate.manifest->id != id) continue;
     found = true;
-    const bool removed = installed.prober().forget(candidate);
+    const bool removed = runtime->prober->forget(candidate);
     print(text_line(candidate.title(),
                     removed ? ": the verdict of its probe is removed, " : ": it has no verdict, ",
                     candidate.manifest->library_path));

@@ -9,7 +9,6 @@
 #include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/runtime/environment.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/engine/runtime/state.hpp"
 
 #include <gantry/join.hpp>
@@ -53,8 +52,8 @@ Result<PluginStore> store_of(const StoreOptions& options) {
 
 // Prints whether a new runtime uses the plugin, and the other manifests with its id.
 Status print_use(const StoredPlugin& plugin, const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const std::vector<Candidate> candidates = InstalledPlugins(runtime).set().candidates();
+  GANTRY_TRY(const auto runtime, open_state(globals));
+  const std::vector<Candidate> candidates = runtime->plugins->candidates();
   const auto installed =
       std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
         return fs::path(candidate.file).parent_path() == plugin.path;
@@ -91,9 +90,9 @@ Result<ExitStatus> install(const StoreOptions& options, const Globals& globals) 
 // The error for an id that is not in the store: lists where it is.
 Result<ExitStatus> not_installed(const PluginStore& store, const std::string& id,
                                  const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const auto runtime, open_state(globals));
   std::vector<std::string> elsewhere, stored;
-  for (const Candidate& candidate : InstalledPlugins(runtime).set().candidates())
+  for (const Candidate& candidate : runtime->plugins->candidates())
     if (candidate.manifest && candidate.manifest->id == id) elsewhere.push_back(candidate.file);
   for (const StoredPlugin& plugin : store.versions(""))
     stored.push_back(concat(plugin.id, "@", plugin.version));

@@ -12,7 +12,6 @@
 #include "core/base/output_file.hpp"
 #include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -80,9 +79,9 @@ Result<ExitStatus> lock(const LockOptions& options, const Globals& globals) {
       return invalid("standard output is used twice, by --output and --json");
     output.emplace(std::move(opened));
   }
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const auto runtime, open_state(globals));
   std::vector<LockEntry> entries;
-  for (const Candidate& candidate : InstalledPlugins(runtime).set().candidates()) {
+  for (const Candidate& candidate : runtime->plugins->candidates()) {
     if (!is_lockable(candidate)) continue;
     auto entry = entry_of(candidate);
     if (!entry.ok()) {
@@ -143,13 +142,13 @@ void write_difference(const LockDifference& difference, JsonWriter& json) {
 }
 
 Result<ExitStatus> verify(const VerifyOptions& options, const Globals& globals) {
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const InstalledPlugins plugins(runtime);
+  GANTRY_TRY(const auto runtime, open_state(globals));
+  const PluginSet& plugins = *runtime->plugins;
   const std::string file =
-      options.file.empty() ? plugins.set().options().trust->lock_file() : options.file;
+      options.file.empty() ? plugins.options().trust->lock_file() : options.file;
   GANTRY_TRY(const std::string text, read_text_file(file, kMaxLockFile));
   GANTRY_TRY(const std::vector<LockEntry> locked, parse_lock_file(text, file));
-  const std::vector<LockEntry> found = installed(plugins.set().candidates(), locked);
+  const std::vector<LockEntry> found = installed(plugins.candidates(), locked);
   const std::vector<LockDifference> all = differences(locked, found);
   if (options.json) {
     print(json_document([&](JsonWriter& json) {

@@ -13,7 +13,6 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/engine/runtime/environment.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/quoted.hpp>
 
@@ -131,10 +130,9 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   if (is_printed && command.json)
     return invalid("standard output is used twice, by --output and --json");
 
-  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
-  const InstalledPlugins plugins(runtime);
+  GANTRY_TRY(const auto runtime, open_state(globals));
   GANTRY_TRY(const ContainerFile source,
-             ContainerFile::open(command.file, plugins.layouts(), command.prefix));
+             ContainerFile::open(command.file, runtime->layouts, command.prefix));
   how.generation = value_of(generations, command.generation);
   how.is_aligned = command.is_aligned;
   how.form =
@@ -146,14 +144,13 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
   if (!command.no_load) {
     how.verify = [&](const std::filesystem::path& path) -> Status {
       line.erase();
-      GANTRY_TRY(LoadCheck check,
-                 check_loading(globals, plugins.layouts(), source, how.form, path));
+      GANTRY_TRY(LoadCheck check, check_loading(globals, runtime->layouts, source, how.form, path));
       is_loaded = check.is_loaded;
       for (Message& text : check.warnings) warnings.add(std::move(text));
       return {};
     };
   }
-  GANTRY_TRY(const RepackReport report, repack(source, plugins.layouts(), output, how));
+  GANTRY_TRY(const RepackReport report, repack(source, runtime->layouts, output, how));
   line.erase();
   for (const Message& text : report.warnings) warnings.add(text);
   if (command.json) {

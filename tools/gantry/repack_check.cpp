@@ -3,8 +3,8 @@
 
 #include "tools/gantry/common/isolated_calls.hpp"
 #include "tools/gantry/common/isolated_outcome.hpp"
+#include "tools/gantry/session.hpp"
 
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "core/formats/container_symbols.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -43,16 +43,19 @@ Result<std::vector<std::string>> other_prefixes(const std::filesystem::path& pat
 }
 
 // Adds a warning for each module that no plugin loads.
-void add_missing(const Module& module, std::vector<Message>& warnings) {
-  for (const std::string& reason : module.missing())
+Status add_missing(const Module& module, std::vector<Message>& warnings) {
+  GANTRY_TRY(const std::vector<std::string> missing, module.missing());
+  for (const std::string& reason : missing)
     warnings.push_back(
         Message("not loaded: ", std::string_view(reason).substr(0, reason.find('\n'))));
+  return {};
 }
 
 // As add_missing(), without host code, which is not with the bytes of a container.
-void add_missing_of(const Container& container, const Module& module,
-                    std::vector<Message>& warnings) {
-  for (const std::string& reason : module.missing()) {
+Status add_missing_of(const Container& container, const Module& module,
+                      std::vector<Message>& warnings) {
+  GANTRY_TRY(const std::vector<std::string> missing, module.missing());
+  for (const std::string& reason : missing) {
     const auto is_host_code = [&](const Entry& entry) {
       const auto index = static_cast<std::size_t>(&entry - container.entries.data());
       return entry.is_library() && reason.starts_with(concat("entry ", index, " "));
@@ -61,31 +64,33 @@ void add_missing_of(const Container& container, const Module& module,
     warnings.push_back(
         Message("not loaded: ", std::string_view(reason).substr(0, reason.find('\n'))));
   }
+  return {};
 }
 
 // others   [in]   containers of the file besides the one that is read
-Status load_all(Runtime& runtime, const std::string& path, const std::vector<ContainerFile>& others,
-                std::vector<Message>& warnings) {
+Status load_all(const Runtime& runtime, const std::string& path,
+                const std::vector<ContainerFile>& others, std::vector<Message>& warnings) {
   GANTRY_TRY(const Module root, runtime.load(path, {.allow_missing = true}));
-  add_missing(root, warnings);
+  GANTRY_CHECK(add_missing(root, warnings));
   for (const ContainerFile& other : others) {
     const std::string name = concat("container at symbol ", other.container.blob_symbol);
     GANTRY_TRY(const Module module,
                runtime.load_bytes(other.container.bytes, name, {.allow_missing = true}));
-    add_missing_of(other.container, module, warnings);
+    GANTRY_CHECK(add_missing_of(other.container, module, warnings));
   }
   return {};
 }
 
 }  // namespace
 
-Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime) {
-  const InstalledPlugins plugins(runtime);
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command,
+                                   const std::shared_ptr<RuntimeState>& runtime) {
   std::vector<ContainerFile> others;
   for (const std::string& prefix : command.prefixes) {
-    GANTRY_TRY(others.emplace_back(), ContainerFile::open(command.file, plugins.layouts(), prefix));
+    GANTRY_TRY(others.emplace_back(), ContainerFile::open(command.file, runtime->layouts, prefix));
   }
-  return [&command, own = runtime, others = std::move(others)](std::size_t) mutable {
+  GANTRY_TRY(Runtime own, runtime_of(runtime));
+  return [&command, own = std::move(own), others = std::move(others)](std::size_t) {
     IsolatedOutcome outcome;
     outcome.status = guard([&] { return load_all(own, command.file, others, outcome.warnings); });
     return text_of(outcome);

@@ -10,9 +10,9 @@
 
 #include <gantry/message.hpp>
 #include <gantry/result.hpp>
-#include <gantry/runtime.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 namespace gantry::cli {
@@ -38,6 +38,7 @@ Result<LoadCheck> check_loading(const Globals& globals, const PayloadLayouts& la
                                 const std::filesystem::path& path);
 
 // Prepares the call in the child process, see IsolatedWork. Its answer is a text of IsolatedOutcome.
-Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime);
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command,
+                                   const std::shared_ptr<RuntimeState>& runtime);
 
 }  // namespace gantry::cli

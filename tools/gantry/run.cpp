@@ -28,7 +28,7 @@ struct Finished {
   RunOutcome outcome;
   double load_ns = 0;
   std::vector<std::string> plugins;
-  std::uint64_t fallbacks = 0;
+  std::int64_t fallbacks = 0;
   std::vector<std::string> missing;
   // result of the comparison with --expect
   Status expected;
@@ -142,29 +142,34 @@ struct RunFiles {
 
 // Runs the graph, or the function of --function: one of a virtual machine if it has it, otherwise
 // one of a library.
-Result<RunOutcome> run_chosen(Runtime& runtime, const Module& module, const RunOptions& options,
-                              const ModelWeights* weights, bool quiet) {
+Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
+                              const RunOptions& options, const ModelWeights* weights, bool quiet) {
   const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
   const Stopwatch create;
   if (options.function.empty() || is_by_name) {
-    GANTRY_TRY(ModelFunction function, model_function(runtime, module,
-                                                      {.devices = options.devices,
-                                                       .function = options.function,
-                                                       .capture = options.capture}));
-    return run_model(runtime, function, create.nanoseconds(), options, weights, quiet);
+    GANTRY_TRY(Session session, model_session(runtime, module,
+                                              {.devices = options.devices,
+                                               .function = options.function,
+                                               .capture = options.capture}));
+    return run_model(runtime, session, create.nanoseconds(), options, weights, quiet);
   }
   if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
   GANTRY_TRY(const Model model, runtime.model(module, options.devices));
-  if (!std::ranges::binary_search(model.functions(), options.function) &&
-      module.function(options.function).ok())
+  GANTRY_TRY(const std::vector<std::string> functions, model.functions());
+  const bool is_of_machine = std::ranges::binary_search(functions, options.function);
+  if (!is_of_machine && module.function(options.function).ok())
     return run_function(runtime, module, options, quiet);
+  if (is_of_machine && !options.args.empty()) {
+    GANTRY_TRY(const Module machine, model.module());
+    return run_function(runtime, machine, options, quiet);
+  }
   GANTRY_TRY(ModelFunction function, model.function(options.function));
-  if (!options.args.empty()) return run_function(runtime, model.module(), options, quiet);
-  return run_model(runtime, function, create.nanoseconds(), options, weights, quiet);
+  GANTRY_TRY(Session session, Session::create(std::move(function)));
+  return run_model(runtime, session, create.nanoseconds(), options, weights, quiet);
 }
 
 Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
   std::optional<ExpectedArrays> expected;
   if (!options.expect.empty()) {
@@ -179,7 +184,7 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
                  ? load_model(runtime, options.file, options.load)
                  : runtime.load_graph({options.file, options.graph, options.params}, options.load));
   done.load_ns = load.nanoseconds();
-  done.missing = loaded.missing();
+  GANTRY_TRY(done.missing, loaded.missing());
   for (const std::string& reason : done.missing) {
     if (!globals.quiet) warn(reason);
   }
@@ -190,11 +195,14 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
 
   auto outcome =
       run_chosen(runtime, model, chosen, files.weights ? &*files.weights : nullptr, globals.quiet);
-  if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
+  if (files.trace) {
+    GANTRY_TRY(const std::string events, runtime.trace_json());
+    GANTRY_CHECK(files.trace->finish(events));
+  }
   if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
   done.outcome = std::move(outcome).value();
-  done.plugins = runtime.plugins_in_use();
-  done.fallbacks = runtime.fallbacks();
+  GANTRY_TRY(done.plugins, runtime.plugins_in_use());
+  GANTRY_TRY(done.fallbacks, runtime.fallbacks());
   if (files.output) GANTRY_CHECK(write_arrays(*files.output, done.outcome.arrays));
   if (expected) {
     done.expected =

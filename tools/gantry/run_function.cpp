@@ -5,7 +5,8 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/embed/objects.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/writing/pack.hpp"
 
@@ -29,7 +30,7 @@ struct Arguments {
 
 // Creates the value of one argument; arrays are created on `device`.
 struct MakeValue {
-  Runtime& runtime;
+  const Runtime& runtime;
   const std::string& device;
   // [out]  set for array arguments only
   Tensor& array;
@@ -64,7 +65,7 @@ struct MakeValue {
     return of_array(std::move(members.front().second));
   }
   Result<gantry_value> operator()(const ShapeArg& arg) const {
-    GANTRY_TRY(Any shape, Any::of_shape(arg.extents));
+    GANTRY_TRY(Any shape, runtime.shape(arg.extents));
     return shapes.emplace_back(std::move(shape)).value();
   }
   Result<gantry_value> operator()(const ZerosArg& arg) const {
@@ -72,7 +73,7 @@ struct MakeValue {
   }
 };
 
-Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
+Result<Arguments> make_arguments(const Runtime& runtime, const RunOptions& options) {
   Arguments arguments;
   for (const std::string& text : options.args) {
     GANTRY_TRY(ArgSpec spec, parse_arg(text));
@@ -93,7 +94,7 @@ Result<Arguments> make_arguments(Runtime& runtime, const RunOptions& options) {
 
 Status check_called_library(const Runtime& runtime, const std::string& file,
                             std::string_view function) {
-  const auto artifact = InstalledPlugins(runtime).read_artifact(file);
+  const auto artifact = read_artifact(*state_of(runtime.get()), file);
   if (!artifact.ok() || (*artifact)->elf == nullptr) return {};
   const auto is_mark = [](const ElfSymbol& symbol) {
     return symbol.name.starts_with("__tvm") || symbol.name.starts_with("__TVM") ||
@@ -107,8 +108,8 @@ Status check_called_library(const Runtime& runtime, const std::string& file,
       .with_reason("NOT_TVM");
 }
 
-Result<RunOutcome> run_function(Runtime& runtime, const Module& module, const RunOptions& options,
-                                bool quiet) {
+Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
+                                const RunOptions& options, bool quiet) {
   GANTRY_TRY(const Function function, module.function(options.function));
   GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
   GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));

@@ -12,7 +12,7 @@
 
 namespace gantry::cli {
 
-Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
+Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double create_ns,
                              const RunOptions& options, const ModelWeights* weights, bool quiet) {
   RunOutcome outcome;
   outcome.create_ns = create_ns;

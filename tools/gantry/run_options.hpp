@@ -9,7 +9,7 @@
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/outputs.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <string>
 #include <string_view>
@@ -66,7 +66,7 @@ struct RunOutcome {
 //
 // create_ns  [in]   how long the creation of the model took, in nanoseconds
 // weights    [in]   those of --weights; NULL: not given
-Result<RunOutcome> run_model(Runtime& runtime, ModelFunction& model, double create_ns,
+Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double create_ns,
                              const RunOptions& options, const ModelWeights* weights, bool quiet);
 
 // Plays a call script and reports the differences.
@@ -82,7 +82,7 @@ Status check_called_library(const Runtime& runtime, const std::string& file,
 
 // Calls one function of the module or its imports, with arguments by position. Array arguments are
 // on the first device.
-Result<RunOutcome> run_function(Runtime& runtime, const Module& module, const RunOptions& options,
-                                bool quiet);
+Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
+                                const RunOptions& options, bool quiet);
 
 }  // namespace gantry::cli

@@ -84,7 +84,7 @@ struct ScriptFiles {
   }
 };
 
-Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& globals,
+Result<Report> play(const Runtime& runtime, const RunOptions& options, const Globals& globals,
                     const CallScript& script, ScriptFiles& files) {
   GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load));
   std::string function = options.function;
@@ -125,12 +125,15 @@ Result<Report> play(Runtime& runtime, const RunOptions& options, const Globals& 
 Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals) {
   GANTRY_TRY(const CallScript script, read_call_script(options.script));
   GANTRY_TRY(ScriptFiles files, ScriptFiles::open(options, globals, script));
-  GANTRY_TRY(Runtime runtime, open_runtime(globals, files.trace.has_value()));
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals, files.trace.has_value()));
   if (script.kind == CallScript::Kind::tir && !options.force) {
     GANTRY_CHECK(check_called_library(runtime, options.file, script.calls.front().function));
   }
   auto report = play(runtime, options, globals, script, files);
-  if (files.trace) GANTRY_CHECK(files.trace->finish(runtime.trace_json()));
+  if (files.trace) {
+    GANTRY_TRY(const std::string events, runtime.trace_json());
+    GANTRY_CHECK(files.trace->finish(events));
+  }
   if (!report.ok())
     return std::move(report).error().at("while playing ", quoted(options.script), " on ",
                                         quoted(options.file));

@@ -5,14 +5,15 @@
 #include "tools/gantry/common/work_line.hpp"
 
 #include "core/base/log.hpp"
+#include "core/engine/embed/objects.hpp"
+#include "core/engine/runtime/config_check.hpp"
 #include "core/engine/runtime/config_files.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
+#include <utility>
 
 namespace gantry::cli {
 
@@ -34,7 +35,7 @@ void warn_of_empty_directories(const std::vector<std::string>& directories,
 }
 
 // Displays the work of plugins on a terminal. Lines of the log erase it.
-void display_work(RuntimeOptions& options) {
+void display_work(EngineOptions& options) {
   const auto line = std::make_shared<WorkLine>();
   options.work_sink = [line](std::uint64_t work, std::string_view text) { line->show(work, text); };
   options.log_sink = [line](std::int32_t level, std::string_view text) {
@@ -44,8 +45,8 @@ void display_work(RuntimeOptions& options) {
 
 }  // namespace
 
-Result<Runtime> open_runtime(const Globals& globals, bool trace) {
-  RuntimeOptions options;
+Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals, bool trace) {
+  EngineOptions options;
   options.config_file = globals.config;
   options.plugin_dirs = globals.plugins;
   options.threads = globals.threads;
@@ -53,23 +54,33 @@ Result<Runtime> open_runtime(const Globals& globals, bool trace) {
   options.log_level = globals.quiet ? "error" : globals.log;
   options.trace = trace;
   if (!globals.quiet && terminal_of(STDERR_FILENO).present) display_work(options);
-  GANTRY_TRY(Runtime runtime, Runtime::create(std::move(options)));
-  InstalledPlugins plugins(runtime);
-  plugins.warn_of_unknown_names();
-  if (!globals.quiet) warn_of_empty_directories(globals.plugins, plugins.set());
-  return runtime;
+  GANTRY_TRY(auto state, RuntimeState::create(std::move(options)));
+  for (const std::string& line : unknown_names(state->config, *state->plugins))
+    state->log.warning(line);
+  if (!globals.quiet) warn_of_empty_directories(globals.plugins, *state->plugins);
+  return state;
+}
+
+Result<Runtime> open_runtime(const Globals& globals, bool trace) {
+  GANTRY_TRY(auto state, open_state(globals, trace));
+  return runtime_of(std::move(state));
+}
+
+Result<Runtime> runtime_of(std::shared_ptr<RuntimeState> state) {
+  GANTRY_TRY(Ref<RuntimeObject> made, new_runtime_object(std::move(state)));
+  return Runtime(ObjectRef::adopt(reinterpret_cast<gantry_object*>(made.take())));
 }
 
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files) {
   InputFiles inputs;
-  // open_runtime() reports a directory that cannot be read.
+  // open_state() reports a directory that cannot be read.
   if (const auto configuration = config_files({.file = globals.config}); configuration.ok())
     for (const std::string& file : *configuration) inputs.add(file);
   for (const std::string_view file : files) inputs.add(file);
   return inputs;
 }
 
-Result<std::vector<gantry_device_id>> device_ids(Runtime& runtime,
+Result<std::vector<gantry_device_id>> device_ids(const Runtime& runtime,
                                                  std::span<const std::string> names) {
   std::vector<gantry_device_id> ids;
   for (const std::string& name : names) {

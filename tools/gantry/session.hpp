@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Creates the runtime of a sub-command with the global options.
+// Creates the runtime of a sub-command with the global options. Commands that load no artifact use its
+// state alone.
 #pragma once
 
 #include "tools/gantry/command.hpp"
 
 #include "core/base/input_files.hpp"
+#include "core/engine/runtime/state.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,16 +21,19 @@
 
 namespace gantry::cli {
 
-// Creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
+// Each creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
+Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals, bool trace = false);
 Result<Runtime> open_runtime(const Globals& globals, bool trace = false);
+// Returns the handle of a runtime.
+Result<Runtime> runtime_of(std::shared_ptr<RuntimeState> state);
 
-// The configuration that open_runtime() reads, and further files that a command reads.
+// The configuration that open_state() reads, and further files that a command reads.
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files);
 
 // The numbers of devices by name.
 //
 // returns  those of Runtime::device
-Result<std::vector<gantry_device_id>> device_ids(Runtime& runtime,
+Result<std::vector<gantry_device_id>> device_ids(const Runtime& runtime,
                                                  std::span<const std::string> names);
 
 // Waits until the default streams of these devices are idle.

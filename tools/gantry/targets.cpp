@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/json_document.hpp"
 #include "core/base/text.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/plugin_generators.hpp"
 #include "core/formats/target/target.hpp"
 #include "core/writing/generator/generators.hpp"
 #include "tools/gantry/command.hpp"
@@ -13,11 +14,11 @@
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/runtime.hpp>
 
 #include <unistd.h>
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,12 +31,13 @@ class TargetDevices {
  public:
   // globals  [in]   of the runtime
   // limit    [in]   time for each driver
-  TargetDevices(Runtime runtime, Globals globals, std::chrono::milliseconds limit)
+  TargetDevices(std::shared_ptr<RuntimeState> runtime, Globals globals,
+                std::chrono::milliseconds limit)
       : runtime_(std::move(runtime)), globals_(std::move(globals)), limit_(limit) {}
 
   // returns  the failures of exclude_failing_drivers()
   // costs    the first call starts every driver: up to seconds
-  Result<std::vector<DeviceInfo>> all();
+  Result<std::vector<ListedDevice>> all();
   // The function for parse_target(). Borrows this object.
   //
   // returns  not_found: no such device, with the number of devices and the errors of plugins
@@ -44,17 +46,17 @@ class TargetDevices {
   const std::vector<Message>& problems() const { return problems_; }
 
  private:
-  Runtime runtime_;
+  std::shared_ptr<RuntimeState> runtime_;
   Globals globals_;
   std::chrono::milliseconds limit_;
-  std::optional<std::vector<DeviceInfo>> devices_;
+  std::optional<std::vector<ListedDevice>> devices_;
   std::vector<Message> problems_;
 };
 
-Result<std::vector<DeviceInfo>> TargetDevices::all() {
+Result<std::vector<ListedDevice>> TargetDevices::all() {
   if (!devices_) {
-    GANTRY_TRY(problems_, exclude_failing_drivers(InstalledPlugins(runtime_), globals_, limit_));
-    devices_ = runtime_.devices(problems_);
+    GANTRY_TRY(problems_, exclude_failing_drivers(*runtime_->plugins, globals_, limit_));
+    devices_ = list_devices(*runtime_, problems_);
   }
   return *devices_;
 }
@@ -62,12 +64,12 @@ Result<std::vector<DeviceInfo>> TargetDevices::all() {
 DeviceAttributes TargetDevices::attributes() {
   return [this](std::string_view device, std::int64_t index,
                 std::string_view attribute) -> Result<std::optional<std::string>> {
-    GANTRY_TRY(const std::vector<DeviceInfo> devices, all());
-    const auto found = std::ranges::find_if(devices, [&](const DeviceInfo& info) {
+    GANTRY_TRY(const std::vector<ListedDevice> devices, all());
+    const auto found = std::ranges::find_if(devices, [&](const ListedDevice& info) {
       return info.name == device && info.index == index;
     });
     if (found == devices.end()) {
-      const auto count = std::ranges::count(devices, device, &DeviceInfo::name);
+      const auto count = std::ranges::count(devices, device, &ListedDevice::name);
       Error error =
           not_found("device ", device, ':', index, " of from_device not found; this host has ",
                     count, count == 1 ? " device " : " devices ", quoted(device));
@@ -245,19 +247,19 @@ struct TargetsOptions {
   bool json = false;
 };
 
-Result<ExitStatus> list_kinds(const Runtime& runtime, const TargetsOptions& options,
-                              const Globals& globals) {
-  const InstalledPlugins installed(runtime);
+Result<ExitStatus> list_kinds(const std::shared_ptr<RuntimeState>& runtime,
+                              const TargetsOptions& options, const Globals& globals) {
   const std::chrono::seconds limit(options.timeout_seconds);
   const HostGenerators host(runtime);
-  GANTRY_TRY(std::vector<Message> problems, exclude_failing_generators(installed, globals, limit));
+  GANTRY_TRY(std::vector<Message> problems,
+             exclude_failing_generators(*runtime->plugins, globals, limit));
   TargetDevices devices(runtime, globals, limit);
-  GANTRY_TRY(const std::vector<DeviceInfo> found, devices.all());
+  GANTRY_TRY(const std::vector<ListedDevice> found, devices.all());
   problems.insert(problems.end(), devices.problems().begin(), devices.problems().end());
   std::vector<ListedKind> listed;
   for (const KnownTargetKind& known : host.kinds().all()) {
     listed.push_back({known, {}, listed_generators(known, host.generators())});
-    for (const DeviceInfo& device : found) {
+    for (const ListedDevice& device : found) {
       if (device.name != known.kind.device) continue;
       listed.back().devices.push_back(concat(device.name, ':', device.index));
     }
@@ -270,10 +272,10 @@ Result<ExitStatus> list_kinds(const Runtime& runtime, const TargetsOptions& opti
 }
 
 Result<ExitStatus> targets(const TargetsOptions& options, const Globals& globals) {
-  GANTRY_TRY(Runtime runtime, open_runtime(globals));
+  GANTRY_TRY(const auto runtime, open_state(globals));
   if (options.target.empty()) return list_kinds(runtime, options, globals);
   TargetDevices devices(runtime, globals, std::chrono::seconds(options.timeout_seconds));
-  const TargetKinds kinds = InstalledPlugins(runtime).target_kinds();
+  const TargetKinds kinds = target_kinds(*runtime->plugins);
   GANTRY_TRY(const CompileTarget target, parse_target(options.target, kinds, devices.attributes()));
   print(options.text ? text_line(target_text(target)) : target_json(target, json_style));
   return kDone;

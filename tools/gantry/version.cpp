@@ -3,7 +3,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/terminal.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 #include "core/formats/elf/elf_types.hpp"
 
 #include <gantry/abi.h>

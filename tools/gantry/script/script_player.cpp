@@ -35,27 +35,27 @@ struct ScriptPlayer::MakeArgument {
   ScriptPlayer& player;
 
   Result<Any> operator()(NoneScriptValue) const { return Any(); }
-  Result<Any> operator()(std::int64_t number) const { return Any::adopt(int_value(number)); }
-  Result<Any> operator()(double number) const { return Any::adopt(float_value(number)); }
-  Result<Any> operator()(bool truth) const { return Any::adopt(bool_value(truth)); }
-  Result<Any> operator()(const std::string& text) const { return Any::of_text(text); }
+  Result<Any> operator()(std::int64_t number) const { return Any(Value::adopt(int_value(number))); }
+  Result<Any> operator()(double number) const { return Any(Value::adopt(float_value(number))); }
+  Result<Any> operator()(bool truth) const { return Any(Value::adopt(bool_value(truth))); }
+  Result<Any> operator()(const std::string& text) const { return player.runtime_.text(text); }
   Result<Any> operator()(const DirectoryScriptValue& directory) const {
-    return Any::of_text((player.script_.path.parent_path() / directory.name).string());
+    return player.runtime_.text((player.script_.path.parent_path() / directory.name).string());
   }
   Result<Any> operator()(const ShapeScriptValue& shape) const {
-    return Any::of_shape(shape.extents);
+    return player.runtime_.shape(shape.extents);
   }
   Result<Any> operator()(const TensorScriptValue& tensor) const {
     GANTRY_TRY(const Tensor made, tensor_of(player.runtime_, player.script_.arrays.at(tensor.key),
                                             tensor.dtype, player.device_));
-    return Any::share(made);
+    return Any(made);
   }
   Result<Any> operator()(const TupleScriptValue& tuple) const {
     std::vector<Any> items;
     for (const ScriptValue& item : tuple.items) {
       GANTRY_TRY(items.emplace_back(), std::visit(*this, item.content));
     }
-    return Any::of_items(items);
+    return player.runtime_.array(items);
   }
   Result<Any> operator()(const RefScriptValue& ref) const {
     const PlayedCall& earlier = player.played_.at(ref.call);
@@ -82,13 +82,15 @@ Result<ScriptPlayer> ScriptPlayer::create(Runtime runtime, const Module& model,
     return ScriptPlayer(std::move(runtime), model, script, devices.front());
   const auto load = model.function("vm_load_executable");
   if (!load.ok()) {
-    if (load.error().code != Code::not_found || !model.missing().empty()) return load.error();
-    return unsupported("call script: its kind is \"relax\", and ", model.type_key(),
-                       " has no virtual machine")
+    GANTRY_TRY(const std::vector<std::string> missing, model.missing());
+    if (load.error().code != Code::not_found || !missing.empty()) return load.error();
+    GANTRY_TRY(const std::string key, model.type_key());
+    return unsupported("call script: its kind is \"relax\", and ", key, " has no virtual machine")
         .with_reason("CALL_SCRIPT");
   }
-  GANTRY_TRY(const Model machine, runtime.model(model, devices));
-  return ScriptPlayer(std::move(runtime), machine.module(), script, devices.front());
+  GANTRY_TRY(const Model own, runtime.model(model, devices));
+  GANTRY_TRY(Module machine, own.module());
+  return ScriptPlayer(std::move(runtime), std::move(machine), script, devices.front());
 }
 
 Result<Any> ScriptPlayer::params() {
@@ -97,9 +99,9 @@ Result<Any> ScriptPlayer::params() {
   for (const std::string& name : script_.params) {
     const ScriptArray& array = script_.arrays.at(param_key(name));
     GANTRY_TRY(const Tensor made, tensor_of(runtime_, array, array.dtype, device_));
-    items.push_back(Any::share(made));
+    items.push_back(Any(made));
   }
-  GANTRY_TRY(params_, Any::of_items(items));
+  GANTRY_TRY(params_, runtime_.array(items));
   return *params_;
 }
 

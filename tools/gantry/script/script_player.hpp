@@ -13,8 +13,7 @@
 #include "tools/gantry/common/call_script.hpp"
 #include "tools/gantry/common/compare.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <optional>
@@ -68,7 +67,7 @@ class ScriptPlayer {
   Status call(const ScriptCall& call, PlayedCall& played);
   Status compare(const ScriptCall& call, Tolerance tolerance, PlayedCall& played) const;
 
-  mutable Runtime runtime_;
+  Runtime runtime_;
   // the virtual machine, or the library
   Module callee_;
   const CallScript& script_;

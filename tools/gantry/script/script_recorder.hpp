@@ -8,8 +8,7 @@
 
 #include "core/base/output_file.hpp"
 
-#include <gantry/runtime.hpp>
-
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 namespace gantry::cli {

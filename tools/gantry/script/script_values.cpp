@@ -19,7 +19,7 @@ namespace gantry::cli {
 namespace {
 
 Tensor handle_of(Ref<TensorObject> object) {
-  return Tensor(Object::adopt(reinterpret_cast<gantry_object*>(object.take())));
+  return Tensor(ObjectRef::adopt(reinterpret_cast<gantry_object*>(object.take())));
 }
 
 // The same tensor with the strides of its shape: compiled code compares each with the product of the extents after it, also
@@ -46,7 +46,7 @@ struct HostCopy {
   ArrayView view;
 };
 
-Result<HostCopy> host_copy(Runtime& runtime, const Any& value, const std::string& name) {
+Result<HostCopy> host_copy(const Runtime& runtime, const Any& value, const std::string& name) {
   GANTRY_TRY(const Tensor tensor, value.tensor());
   HostCopy copy;
   GANTRY_TRY(copy.tensor, runtime.tensor(tensor.shape(), tensor.dtype()));
@@ -71,7 +71,7 @@ std::string described(const Any& value) {
     case GANTRY_SHAPE:
       return concat("shape [", join(*value_shape(value.value())), "]");
     case GANTRY_TENSOR:
-      return value.tensor()->describe();
+      return describe(*value.tensor()->dlpack(), DeviceSet());
     case GANTRY_ARRAY: {
       const auto items = value.items();
       return concat("a tuple of ", items.ok() ? items->size() : 0);
@@ -85,7 +85,7 @@ std::string described(const Any& value) {
 
 // Compares one value; collects the differences.
 struct Compare {
-  Runtime& runtime;
+  const Runtime& runtime;
   const Any& found;
   const CallScript& script;
   Tolerance tolerance;
@@ -165,7 +165,7 @@ struct Compare {
 
 }  // namespace
 
-Result<Tensor> tensor_of(Runtime& runtime, const ScriptArray& array, gantry_dtype dtype,
+Result<Tensor> tensor_of(const Runtime& runtime, const ScriptArray& array, gantry_dtype dtype,
                          const std::string& device) {
   GANTRY_TRY(Tensor made, runtime.tensor(array.shape, dtype));
   std::copy(array.bytes.begin(), array.bytes.end(), static_cast<std::uint8_t*>(made.data()));
@@ -177,7 +177,7 @@ Result<Tensor> tensor_of(Runtime& runtime, const ScriptArray& array, gantry_dtyp
   return with_strides(made);
 }
 
-Result<std::vector<std::string>> differences(Runtime& runtime, const Any& found,
+Result<std::vector<std::string>> differences(const Runtime& runtime, const Any& found,
                                              const ScriptValue& expected, const CallScript& script,
                                              Tolerance tolerance, const std::string& name) {
   std::vector<std::string> all;
@@ -185,7 +185,7 @@ Result<std::vector<std::string>> differences(Runtime& runtime, const Any& found,
   return all;
 }
 
-Result<ScriptValue> recorded(Runtime& runtime, const Any& value, const std::string& key,
+Result<ScriptValue> recorded(const Runtime& runtime, const Any& value, const std::string& key,
                              CallScript& script) {
   const gantry_value& raw = value.value();
   switch (raw.kind) {
@@ -233,7 +233,7 @@ Result<ScriptValue> recorded(Runtime& runtime, const Any& value, const std::stri
   }
 }
 
-Result<std::string> value_line(Runtime& runtime, const Any& value) {
+Result<std::string> value_line(const Runtime& runtime, const Any& value) {
   if (value.value().kind == GANTRY_ARRAY) {
     GANTRY_TRY(const std::vector<Any> items, value.items());
     std::vector<std::string> texts;
