@@ -101,7 +101,7 @@ struct GraphExecutor {
 
   Result<std::int64_t> output_count() const {
     GANTRY_TRY(const OwnedValue count, call(*get_num_outputs, nullptr, {}));
-    return integer_of(count.get());
+    return integer_in(count.get());
   }
   // The executor's own memory, which the next run writes.
   Result<OwnedValue> output(std::int64_t index) const {
@@ -116,7 +116,7 @@ struct GraphExecutor {
 Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> map,
                                                  std::string_view function, std::string_view key) {
   for (std::size_t i = 0; i + 1 < map.size(); i += 2) {
-    if (value_text(map[i]) == key) return items_of(map[i + 1]);
+    if (value_text(map[i]) == key) return items_in(map[i + 1]);
   }
   return malformed(no_offset, function, " returns no ", quoted(key));
 }
@@ -125,7 +125,7 @@ Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> m
 Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* function) {
   GANTRY_TRY(const Ref<FunctionObject> info, find_function(executor, own_or_imported, function));
   GANTRY_TRY(const OwnedValue answer, call(*info, nullptr, {}));
-  GANTRY_TRY(const auto map, items_of(answer.get()));
+  GANTRY_TRY(const auto map, items_in(answer.get()));
   GANTRY_TRY(const auto shapes, entries_of(map, function, "shape"));
   GANTRY_TRY(const auto dtypes, entries_of(map, function, "dtype"));
   if (shapes.size() != dtypes.size()) {
@@ -136,9 +136,9 @@ Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* func
   for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
     InputInfo input;
     TensorType type;
-    GANTRY_TRY(input.name, text_of(shapes[i]));
-    GANTRY_TRY(type.shape, extents_of(shapes[i + 1]));
-    GANTRY_TRY(const std::string dtype, text_of(dtypes[i + 1]));
+    GANTRY_TRY(input.name, text_in(shapes[i]));
+    GANTRY_TRY(type.shape, extents_in(shapes[i + 1]));
+    GANTRY_TRY(const std::string dtype, text_in(dtypes[i + 1]));
     GANTRY_TRY(type.dtype, parse_dtype(dtype));
     input.type_text = type_text(type.dtype, type.shape);
     input.type = std::move(type);

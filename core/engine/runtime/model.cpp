@@ -152,7 +152,7 @@ Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::strin
       items.push_back(std::move(next));
       continue;
     }
-    GANTRY_TRY(const std::span<const gantry_value> parts, items_of(next.get()));
+    GANTRY_TRY(const std::span<const gantry_value> parts, items_in(next.get()));
     if (visited + waiting.size() + parts.size() > max_items)
       return exhausted("the result has more than ", max_items, " items, the limit");
     for (const gantry_value& part : std::views::reverse(parts)) {

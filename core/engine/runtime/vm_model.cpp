@@ -168,7 +168,7 @@ struct MachineFunctions {
   Result<std::int64_t> arity_of(const std::string& function) const {
     const gantry_value args[] = {cstring_value(function.c_str())};
     GANTRY_TRY(const OwnedValue answer, call(*arity, nullptr, args));
-    return integer_of(answer.get());
+    return integer_in(answer.get());
   }
 
   Result<std::vector<std::string>> parameters(const std::string& function) const {
@@ -179,7 +179,7 @@ struct MachineFunctions {
       std::string& name = parameters.emplace_back(concat(i));
       const gantry_value args[] = {cstring_value(function.c_str()), int_value(i)};
       if (const auto named = call(*parameter_name, nullptr, args); named.ok()) {
-        GANTRY_TRY(name, text_of(named->get()));
+        GANTRY_TRY(name, text_in(named->get()));
       }
     }
     return parameters;
