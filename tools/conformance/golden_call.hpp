@@ -46,7 +46,7 @@ struct CallOutcome {
   // of a failure
   Error error;
   // released by the destructor
-  OwnedValue result;
+  Value result;
 };
 // Where a call runs.
 struct CallContext {

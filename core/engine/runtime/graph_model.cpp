@@ -100,13 +100,13 @@ struct GraphExecutor {
   }
 
   Result<std::int64_t> output_count() const {
-    GANTRY_TRY(const OwnedValue count, call(*get_num_outputs, nullptr, {}));
+    GANTRY_TRY(const Value count, call(*get_num_outputs, nullptr, {}));
     return integer_in(count.get());
   }
   // The executor's own memory, which the next run writes.
-  Result<OwnedValue> output(std::int64_t index) const {
+  Result<Value> output(std::int64_t index) const {
     const gantry_value args[] = {int_value(index)};
-    GANTRY_TRY(OwnedValue made, call(*get_output, nullptr, args));
+    GANTRY_TRY(Value made, call(*get_output, nullptr, args));
     if (made.get().kind != GANTRY_TENSOR) return wrong_kind(made.get(), "a tensor");
     return made;
   }
@@ -124,7 +124,7 @@ Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> m
 // function  "get_input_info" or "get_output_info"
 Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* function) {
   GANTRY_TRY(const Ref<FunctionObject> info, find_function(executor, own_or_imported, function));
-  GANTRY_TRY(const OwnedValue answer, call(*info, nullptr, {}));
+  GANTRY_TRY(const Value answer, call(*info, nullptr, {}));
   GANTRY_TRY(const auto map, items_in(answer.get()));
   GANTRY_TRY(const auto shapes, entries_of(map, function, "shape"));
   GANTRY_TRY(const auto dtypes, entries_of(map, function, "dtype"));
@@ -166,7 +166,7 @@ class GraphFunction final : public FunctionState {
     GANTRY_CHECK(gantry::call(*executor_.set_input, nullptr, args));
     return {};
   }
-  Status set_value(std::size_t index, const OwnedValue& value) override {
+  Status set_value(std::size_t index, const Value& value) override {
     if (value.get().kind != GANTRY_TENSOR) return wrong_kind(value.get(), "a tensor");
     return set_tensor(index, *gantry_value_tensor(&value.get()));
   }
@@ -180,7 +180,7 @@ class GraphFunction final : public FunctionState {
     const auto size = static_cast<std::size_t>(count);
     std::vector<NamedOutput> outputs;
     for (std::size_t i = 0; i < size; ++i) {
-      GANTRY_TRY(OwnedValue output, executor_.output(static_cast<std::int64_t>(i)));
+      GANTRY_TRY(Value output, executor_.output(static_cast<std::int64_t>(i)));
       outputs.push_back(
           {outputs_.size() == size ? outputs_[i] : output_name(i, size), std::move(output)});
     }

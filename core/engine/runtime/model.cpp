@@ -136,17 +136,17 @@ Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
     GANTRY_TRY(const gantry_device_id id, find_device(runtime, name));
     args.push_back(device_value(id));
   }
-  GANTRY_TRY(OwnedValue made, call(make, nullptr, args));
+  GANTRY_TRY(Value made, call(make, nullptr, args));
   if (made.get().kind != GANTRY_MODULE) return wrong_kind(made.get(), "a module");
   return Ref<ModuleNode>::adopt(reinterpret_cast<ModuleNode*>(made.take().object));
 }
 
-Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base) {
-  std::vector<OwnedValue> items;
+Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base) {
+  std::vector<Value> items;
   // in reverse order
-  std::vector<OwnedValue> waiting{value};
+  std::vector<Value> waiting{value};
   for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-    OwnedValue next = std::move(waiting.back());
+    Value next = std::move(waiting.back());
     waiting.pop_back();
     if (next.get().kind != GANTRY_ARRAY) {
       items.push_back(std::move(next));
@@ -156,7 +156,7 @@ Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::strin
     if (visited + waiting.size() + parts.size() > max_items)
       return exhausted("the result has more than ", max_items, " items, the limit");
     for (const gantry_value& part : std::views::reverse(parts)) {
-      waiting.push_back(OwnedValue::share(part));
+      waiting.push_back(Value::share(part));
     }
   }
   std::vector<NamedOutput> named;

@@ -39,7 +39,7 @@ struct InputInfo {
 
 struct NamedOutput {
   std::string name;
-  OwnedValue value;
+  Value value;
 };
 
 class FunctionState;
@@ -75,7 +75,7 @@ class FunctionState {
   virtual std::string subject() const = 0;
   // Precondition: index < inputs.size().
   virtual Status set_tensor(std::size_t index, const gantry_tensor& tensor) = 0;
-  virtual Status set_value(std::size_t index, const OwnedValue& value) = 0;
+  virtual Status set_value(std::size_t index, const Value& value) = 0;
   virtual Status run() = 0;
   // Returns the outputs of the last run in order, those of tuples one by one: with the names that
   // the file contains, otherwise "output", or "output0", "output1" and so on.
@@ -176,7 +176,7 @@ std::uint64_t tensor_size(const gantry_value& value);
 // are several.
 //
 // returns  exhausted  too many items
-Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base);
+Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base);
 
 // Calls a function that creates an executor or a virtual machine from devices.
 //
