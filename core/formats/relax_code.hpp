@@ -38,7 +38,7 @@ constexpr std::string_view relax_code_version = "0.14";
 
 // Has the values in the file.
 enum class RelaxFunctionKind : std::int32_t {
-  // a function of an imported module or of the host, looked up by name
+  // a function of an imported module or of the runtime, looked up by name
   packed = 0,
   bytecode = 1,
   // `__vmtir__<name>` of the library, which works on a list of registers

@@ -63,10 +63,10 @@ bool have_same_payloads(Generation a, Generation b) {
                     x.has_kernel_names == y.has_kernel_names);
 }
 
-Result<std::string> moved_type_key(std::string_view type_key, Generation to) {
+Result<std::string> converted_type_key(std::string_view type_key, Generation to) {
   const PayloadForm& form = payload_form(to);
-  const std::string_view moved = type_key_in(form.generation, type_key);
-  if (!moved.empty()) return std::string(moved);
+  const std::string_view converted = type_key_in(form.generation, type_key);
+  if (!converted.empty()) return std::string(converted);
   const TypeKey& key = *find_type_key(type_key);
   return unsupported("modules of type key ", quoted(type_key), " do not exist in ",
                      name_of(form.generation), " (", form.releases, "), only in ",
@@ -74,7 +74,7 @@ Result<std::string> moved_type_key(std::string_view type_key, Generation to) {
                      key.first == key.last ? std::string() : concat(" to ", name_of(key.last)));
 }
 
-Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
+Result<gantry_dtype> converted_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
   if (is_private == to.has_private_float_codes) return dtype;
   if (is_private) return dlpack_dtype(dtype, true);
   for (const PrivateFloatCode& each : private_float_codes) {
@@ -90,15 +90,16 @@ Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const Payl
                      name_of(to.generation), " (", to.releases, ")");
 }
 
-Status write_moved_dtype(ByteReader in, bool is_private, const PayloadForm& to, dmlc::Stream& out) {
+Status write_converted_dtype(ByteReader in, bool is_private, const PayloadForm& to,
+                             dmlc::Stream& out) {
   gantry_dtype dtype{};
   GANTRY_TRY(dtype.code, in.read_u8("dtype"));
   GANTRY_TRY(dtype.bits, in.read_u8("dtype"));
   GANTRY_TRY(dtype.lanes, in.read_u16("dtype"));
-  GANTRY_TRY(const gantry_dtype moved, moved_dtype(dtype, is_private, to));
-  out.Write(moved.code);
-  out.Write(moved.bits);
-  out.Write(moved.lanes);
+  GANTRY_TRY(const gantry_dtype converted, converted_dtype(dtype, is_private, to));
+  out.Write(converted.code);
+  out.Write(converted.bits);
+  out.Write(converted.lanes);
   return {};
 }
 

@@ -22,12 +22,12 @@ struct KernelTableForm {
 };
 
 // returns  unsupported  a launch tag, an argument tag or an element type that the generation lacks
-Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
+Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
 
 // in       [in]   at the table; is_end after it
 // returns  malformed    the table
-//          unsupported  see move_kernel()
-Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
-                           dmlc::Stream& out);
+//          unsupported  see convert_kernel()
+Status write_converted_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
+                               dmlc::Stream& out);
 
 }  // namespace gantry

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/moved_payload.hpp"
+#include "core/writing/converted_payload.hpp"
 
 #include "core/formats/elf/elf_types.hpp"
 #include "core/formats/opencl_text.hpp"
 #include "core/formats/payload_parts.hpp"
-#include "core/writing/moved_kernels.hpp"
-#include "core/writing/moved_relax.hpp"
+#include "core/writing/converted_kernels.hpp"
+#include "core/writing/converted_relax.hpp"
 
 #include <gantry/array_record.hpp>
 #include <gantry/byte_count.hpp>
@@ -23,10 +23,10 @@ using Kind = PayloadField::Kind;
 // Of the copies of an OpenCL text, one for each kernel.
 constexpr std::uint64_t max_marked_bytes = std::uint64_t{256} << 20;
 
-class Moving {
+class Conversion {
  public:
-  Moving(std::string_view type_key, std::span<const std::uint8_t> payload,
-         const ExporterFacts& facts, Generation to, dmlc::Stream& out)
+  Conversion(std::string_view type_key, std::span<const std::uint8_t> payload,
+             const ExporterFacts& facts, Generation to, dmlc::Stream& out)
       : type_key_(type_key), payload_(payload), facts_(facts), to_(payload_form(to)), out_(out) {}
 
   Status run(const PayloadLayouts& layouts) {
@@ -52,7 +52,7 @@ class Moving {
     if (begin != end) out_.Write(payload_.data() + begin, end - begin);
   }
 
-  // Writes the bytes from `begin` to `end` and moves the parts in them.
+  // Writes the bytes from `begin` to `end` and converts the parts in them.
   Status write(std::uint64_t begin, std::uint64_t end) {
     for (const PayloadPart& part : parts_.parts) {
       if (part.at < begin || part.at >= end) continue;
@@ -85,7 +85,7 @@ class Moving {
       }
       case PayloadPart::Kind::kernel_table:
         if (part.is_sized) break;
-        return write_moved_kernels(
+        return write_converted_kernels(
             ByteReader(payload_.subspan(part.at, part.size), part.at),
             {type_key_, measured_.has_argument_tags, facts_.has_private_float_codes}, to_, out_);
       case PayloadPart::Kind::kernel:
@@ -97,8 +97,8 @@ class Moving {
   }
 
   Status write_dtype(std::uint64_t at) {
-    return write_moved_dtype(ByteReader(payload_.subspan(at), at), facts_.has_private_float_codes,
-                             to_, out_);
+    return write_converted_dtype(ByteReader(payload_.subspan(at), at),
+                                 facts_.has_private_float_codes, to_, out_);
   }
 
   // Before v0.24 the data are the path of a library on the exporting machine, then its bytes.
@@ -208,13 +208,13 @@ class Moving {
 
 }  // namespace
 
-Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
-                           dmlc::Stream& out) {
+Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
+                               const ExporterFacts& facts, const PayloadLayouts& layouts,
+                               Generation to, dmlc::Stream& out) {
   if (type_key.starts_with("relax.")) {
-    return write_moved_relax(payload, facts, payload_form(to), out);
+    return write_converted_relax(payload, facts, payload_form(to), out);
   }
-  return Moving(type_key, payload, facts, to, out).run(layouts);
+  return Conversion(type_key, payload, facts, to, out).run(layouts);
 }
 
 }  // namespace gantry

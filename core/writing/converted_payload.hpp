@@ -9,9 +9,9 @@
 //     Relax                tags of constants, the length before the code
 //     all                  numbers of element types
 //
-// All other bytes are the same in every generation. A payload that was moved there and back is the
-// original one, unless it had argument tags that are only optional, or an OpenCL text without names
-// of kernels.
+// All other bytes are the same in every generation. A payload that was converted there and back is
+// the original one, unless it had argument tags that are only optional, or an OpenCL text without
+// names of kernels.
 #pragma once
 
 #include "core/formats/exporter_facts.hpp"
@@ -36,8 +36,8 @@ namespace gantry {
 //                        named. Something may have been written then
 //           malformed    the payload matches no layout of its key
 // costs     O(bytes); memory O(items)
-Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
-                           dmlc::Stream& out);
+Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
+                               const ExporterFacts& facts, const PayloadLayouts& layouts,
+                               Generation to, dmlc::Stream& out);
 
 }  // namespace gantry
