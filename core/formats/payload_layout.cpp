@@ -87,8 +87,8 @@ std::vector<std::string_view> PayloadLayouts::keys() const {
 Result<Measured> PayloadLayouts::measure(std::string_view key,
                                          std::span<const PayloadLayout> alternatives,
                                          const ByteReader& in, PayloadEnd end,
-                                         ExporterFacts::ArgumentTags tags) const {
-  using Tags = ExporterFacts::ArgumentTags;
+                                         ArgumentTags tags) const {
+  using Tags = ArgumentTags;
   std::optional<Measured> best;
   Confidence best_confidence = Confidence::none;
   std::optional<Error> furthest;

@@ -26,8 +26,6 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
-
 // A layout of fields in the grammar of payload_layout.hpp.
 PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
   const std::vector<std::string> fields(words);
@@ -317,8 +315,8 @@ bool may_have_fillers(const DetailSink& sink) {
 
 }  // namespace
 
-Status describe_virtual_machine(std::string_view type_key, ByteReader code,
-                                ExporterFacts::Numbering numbering, DetailSink& sink) {
+Status describe_virtual_machine(std::string_view type_key, ByteReader code, Numbering numbering,
+                                DetailSink& sink) {
   const BytesAt whole{code.rest(), code.offset()};
   if (type_key != relay_executable_key) {
     RelaxCode read;

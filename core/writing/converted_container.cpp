@@ -127,8 +127,8 @@ Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> mo
                        " (", form.releases, ") requires ", words_for(form.dialect));
   }
   // A bare container of layout one may be that of G4.
-  const bool is_proven = facts.argument_tags != ExporterFacts::ArgumentTags::unknown ||
-                         facts.generation == Generation::g4;
+  const bool is_proven =
+      facts.argument_tags != ArgumentTags::unknown || facts.generation == Generation::g4;
   const bool is_same = is_proven && have_same_payloads(from, to);
   for (EditedModule& each : modules) {
     if (is_host_module(each) || !each.entry) continue;

@@ -84,7 +84,7 @@ Status write_built(const DeviceModuleSource& module, std::string_view bytes,
     return {};
   }
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
+  facts.argument_tags = ArgumentTags::yes;
   Pieces converted;
   Status done = write_converted_payload(module.type_key, as_bytes(bytes), facts, layouts,
                                         form.generation, converted);

@@ -13,8 +13,6 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
-
 constexpr PayloadForm forms[] = {
     {.generation = Generation::g1,
      .releases = "v0.2 to v0.6",

@@ -32,7 +32,7 @@ struct PayloadForm {
   // shaders of Vulkan follow their length
   bool has_sized_shaders = false;
   // of constants in Relax code
-  ExporterFacts::Numbering numbering = ExporterFacts::Numbering::packed;
+  Numbering numbering = Numbering::packed;
   // Relax code follows its length
   bool has_code_length = false;
   // dtype codes 6 to 8 are float8 and float4 types

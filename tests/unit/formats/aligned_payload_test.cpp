@@ -17,7 +17,7 @@ using test::refused_alignment;
 using test::Words;
 using ::testing::ElementsAre;
 
-constexpr auto no_numbering = ExporterFacts::Numbering::unknown;
+constexpr auto no_numbering = Numbering::unknown;
 
 // An array of bytes that differ from those of other arrays.
 Words bytes_array(std::vector<std::int64_t> shape, std::uint8_t first) {

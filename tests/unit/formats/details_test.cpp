@@ -560,8 +560,8 @@ TEST(RelayDetails, AcceptAsManyInstructionsAsThereAreWords) {
 DetailSink described_code(std::string_view key, const Words& code, std::uint64_t max) {
   DetailSink sink;
   sink.max = max;
-  const Status status = describe_virtual_machine(key, ByteReader(code.bytes()),
-                                                 ExporterFacts::Numbering::packed, sink);
+  const Status status =
+      describe_virtual_machine(key, ByteReader(code.bytes()), Numbering::packed, sink);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return sink;
 }

@@ -71,27 +71,26 @@ inline HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
 // The facts on which payloads depend, for files of v0.20, of v0.21, and of v0.22 and later.
 inline ExporterFacts legacy() {
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::no;
-  facts.numbering = ExporterFacts::Numbering::packed;
+  facts.argument_tags = ArgumentTags::no;
+  facts.numbering = Numbering::packed;
   facts.has_private_float_codes = true;
   return facts;
 }
 inline ExporterFacts first_ffi() {
   ExporterFacts facts;
-  facts.numbering = ExporterFacts::Numbering::ffi_0_21;
+  facts.numbering = Numbering::ffi_0_21;
   return facts;
 }
 inline ExporterFacts ffi() {
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
-  facts.numbering = ExporterFacts::Numbering::ffi;
+  facts.argument_tags = ArgumentTags::yes;
+  facts.numbering = Numbering::ffi;
   return facts;
 }
 
 // Reads all entries, and recovers those of unknown length as far as possible.
 inline Result<Modules> read_entries(ByteReader in, ContainerLayout layout,
-                                    const PayloadLayouts& layouts,
-                                    ExporterFacts::ArgumentTags tags) {
+                                    const PayloadLayouts& layouts, ArgumentTags tags) {
   return EntryCursor(in, layout, layouts, tags).finish();
 }
 

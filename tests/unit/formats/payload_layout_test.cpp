@@ -13,7 +13,7 @@ namespace gantry {
 namespace {
 
 using test::Words;
-using Tags = ExporterFacts::ArgumentTags;
+using Tags = ArgumentTags;
 
 // Facts that are known before a payload is read.
 struct Known {

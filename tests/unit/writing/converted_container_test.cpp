@@ -26,8 +26,8 @@ class ConvertedContainer : public ::testing::Test {
     container_ = read_container_bytes(file_->bytes(), layouts_).value();
     container_.facts.dialect = dialect;
     if (container_.layout == ContainerLayout::one) {
-      container_.facts.argument_tags = ExporterFacts::ArgumentTags::no;
-      container_.facts.numbering = ExporterFacts::Numbering::packed;
+      container_.facts.argument_tags = ArgumentTags::no;
+      container_.facts.numbering = Numbering::packed;
       container_.facts.has_private_float_codes = true;
     }
   }

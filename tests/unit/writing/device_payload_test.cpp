@@ -111,7 +111,7 @@ TEST_F(DevicePayload, OfGeneration5IsAsRepackWritesIt) {
     ASSERT_TRUE(write_device_payload(what, tools(), older, Generation::g3).ok());
     const std::vector<std::uint8_t> bytes = test::bytes_of(older);
     ExporterFacts facts;
-    facts.argument_tags = ExporterFacts::ArgumentTags::no;
+    facts.argument_tags = ArgumentTags::no;
     const Status done = write_converted_payload(key, bytes, facts, PayloadLayouts::built_in(),
                                                 Generation::g5, converted);
     ASSERT_TRUE(done.ok()) << done.error().message;

@@ -89,7 +89,7 @@ TEST(ConvertedPayload, OfOpenclHasTheWholeTextForEachKernel) {
   std::string bytes;
   dmlc::MemoryStringStream out(&bytes);
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::no;
+  facts.argument_tags = ArgumentTags::no;
 
   const Status converted = write_converted_payload("opencl", table.bytes(), facts,
                                                    PayloadLayouts::built_in(), Generation::g3, out);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gantry/blob_facts.hpp - what the host states about the exporter of a payload.
+#pragma once
+
+#include <gantry/loader.h>
+
+#include <cstdint>
+
+namespace gantry {
+
+// Whether kernel records contain the field of argument tags.
+enum class ArgumentTags : std::uint32_t {
+  unknown = GANTRY_ARGUMENT_TAGS_UNKNOWN,
+  no = GANTRY_ARGUMENT_TAGS_NO,
+  yes = GANTRY_ARGUMENT_TAGS_YES,
+};
+
+// The numbering of value kinds in stored constants.
+enum class Numbering : std::uint32_t {
+  unknown = GANTRY_NUMBERING_UNKNOWN,
+  packed = GANTRY_NUMBERING_PACKED,
+  ffi_0_21 = GANTRY_NUMBERING_FFI_0_21,
+  ffi = GANTRY_NUMBERING_FFI,
+};
+
+// Numbers of later versions are `unknown`.
+constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
+  return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
+                                                       : ArgumentTags{blob.argument_tags};
+}
+constexpr Numbering numbering_of(const gantry_blob& blob) {
+  return blob.numbering > GANTRY_NUMBERING_FFI ? Numbering::unknown : Numbering{blob.numbering};
+}
+
+}  // namespace gantry
