@@ -22,6 +22,7 @@ using test::relax_constant;
 using test::relax_register;
 using test::RelaxAssembler;
 using test::RelaxRelease;
+using test::relay_instruction;
 using test::Words;
 
 constexpr gantry_dtype uint8_dtype{1, 8, 1};
@@ -374,13 +375,6 @@ struct Relay {
     return has_tags() ? 4 : 5;
   }
 };
-
-Words relay_instruction(std::vector<std::int64_t> words, std::int64_t hash_change = 0) {
-  Words made;
-  made.u64(words.size() + 1).i64(relay_instruction_hash(words) + hash_change);
-  for (const std::int64_t word : words) made.i64(word);
-  return made;
-}
 
 // at       [out]  offsets of the data of the arrays, in the payload
 Words assembled(const Relay& relay, std::vector<std::uint64_t>& at) {

@@ -5,6 +5,7 @@
 
 #include "core/formats/container_symbols.hpp"
 #include "core/formats/entry_cursor.hpp"
+#include "core/formats/relay_code.hpp"
 #include "tests/support/words.hpp"
 
 #include <cstdint>
@@ -22,6 +23,15 @@ inline std::vector<std::uint8_t> from_hex(std::string_view text) {
     bytes.push_back(static_cast<std::uint8_t>(digit(text[i]) * 16 + digit(text[i + 1])));
   }
   return bytes;
+}
+
+// An instruction of Relay code: opcode and operands after their hash.
+inline Words relay_instruction(const std::vector<std::int64_t>& words,
+                               std::int64_t hash_change = 0) {
+  Words made;
+  made.u64(words.size() + 1).i64(relay_instruction_hash(words) + hash_change);
+  for (const std::int64_t word : words) made.i64(word);
+  return made;
 }
 
 // FORMAT.md, "First example": host code imports one CUDA kernel; G3.
