@@ -102,8 +102,8 @@ struct Measured {
   std::uint64_t size = 0;
   // points into the PayloadLayouts that returned it
   const PayloadLayout* layout = nullptr;
-  // kernel records contain argument tags
-  bool has_argument_tags = false;
+  // the form of kernel records
+  ArgumentTags argument_tags = ArgumentTags::no;
 };
 
 // Payload layouts by type key. A runtime copies the built-in ones and adds those of its manifests.

@@ -51,24 +51,19 @@ Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const Pay
   for (std::string& tag : kernel.launch_tags) {
     GANTRY_TRY(tag, converted_tag(tag, to));
   }
-  if (to.has_argument_tags) {
-    if (!kernel.argument_tags) kernel.argument_tags.emplace(kernel.parameters.size());
-    return {};
-  }
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
-    if (!kernel.is_tensor_map(p)) continue;
+    if (to.argument_tags >= ArgumentTags::yes || !kernel.is_tensor_map(p)) continue;
     return unsupported("parameter ", p, " is a tensor map, which ", name_of(to.generation), " (",
                        to.releases, ") cannot express");
   }
-  kernel.argument_tags.reset();
+  set_kernel_form(kernel, to.argument_tags);
   return {};
 }
 
 Status write_converted_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
                                dmlc::Stream& out) {
   GANTRY_TRY(const KernelTable table,
-             read_kernel_table(in, from.has_argument_tags ? ArgumentTags::yes : ArgumentTags::no,
-                               [](ByteReader&) { return Status(); }));
+             read_kernel_table(in, from.argument_tags, [](ByteReader&) { return Status(); }));
   KernelTable converted;
   for (KernelInfo kernel : table.kernels()) {
     Status done = convert_kernel(kernel, from, to);

@@ -17,7 +17,7 @@ namespace gantry {
 
 struct KernelTableForm {
   std::string_view type_key;
-  bool has_argument_tags = false;
+  ArgumentTags argument_tags = ArgumentTags::no;
   bool has_private_float_codes = false;
 };
 

@@ -87,7 +87,7 @@ class Conversion {
         if (part.is_sized) break;
         return write_converted_kernels(
             ByteReader(payload_.subspan(part.at, part.size), part.at),
-            {type_key_, measured_.has_argument_tags, facts_.has_private_float_codes}, to_, out_);
+            {type_key_, measured_.argument_tags, facts_.has_private_float_codes}, to_, out_);
       case PayloadPart::Kind::kernel:
         break;
     }
@@ -123,9 +123,8 @@ class Conversion {
     ByteReader code(payload_.subspan(field_begin(2)), field_begin(2));
     GANTRY_TRY(const std::string_view text, code.read_string("data"));
     if (format != "cl" || text.find(opencl_marker) != text.npos) return write(0, payload_.size());
-    const auto tags = measured_.has_argument_tags ? ArgumentTags::yes : ArgumentTags::no;
-    GANTRY_TRY(const KernelTable table,
-               read_kernel_table(in, tags, [](ByteReader&) { return Status(); }));
+    GANTRY_TRY(const KernelTable table, read_kernel_table(in, measured_.argument_tags,
+                                                          [](ByteReader&) { return Status(); }));
     if (table.size() == 0) return write(0, payload_.size());
     if (text.size() > max_marked_bytes / table.size()) {
       return unsupported("text of ", ByteCount(text.size()), " is the program of ", table.size(),

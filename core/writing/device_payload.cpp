@@ -84,7 +84,7 @@ Status write_built(const DeviceModuleSource& module, std::string_view bytes,
     return {};
   }
   ExporterFacts facts;
-  facts.argument_tags = ArgumentTags::yes;
+  facts.argument_tags = form.argument_tags;
   Pieces converted;
   Status done = write_converted_payload(module.type_key, as_bytes(bytes), facts, layouts,
                                         form.generation, converted);
@@ -110,7 +110,7 @@ Status write_sources(const DeviceModuleSource& module, const KernelTable& kernel
   }
   job.kernels = kernels.kernels();
   job.source_of = files.of_kernel;
-  job.has_argument_tags = form.has_argument_tags;
+  job.argument_tags = form.argument_tags;
   job.location = module.location;
   job.target_location = module.target_location;
   for (const KernelSource& kernel : module.kernels) {

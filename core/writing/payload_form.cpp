@@ -32,14 +32,14 @@ constexpr PayloadForm forms[] = {
     {.generation = Generation::g4,
      .releases = "v0.21",
      .dialect = Dialect::ffi_0_21,
-     .has_argument_tags = true,
+     .argument_tags = ArgumentTags::yes,
      .flag_prefix = "tir.",
      .numbering = Numbering::ffi_0_21,
      .has_code_length = true},
     {.generation = Generation::g5,
      .releases = "v0.22 and later",
      .dialect = Dialect::ffi,
-     .has_argument_tags = true,
+     .argument_tags = ArgumentTags::yes,
      .has_kernel_names = true,
      .flag_prefix = "tirx.",
      .has_sized_shaders = true,
@@ -57,7 +57,7 @@ const PayloadForm& payload_form(Generation generation) {
 bool have_same_payloads(Generation a, Generation b) {
   const PayloadForm& x = payload_form(a);
   const PayloadForm& y = payload_form(b);
-  return a == b || (x.has_argument_tags == y.has_argument_tags && x.numbering == y.numbering &&
+  return a == b || (x.argument_tags == y.argument_tags && x.numbering == y.numbering &&
                     x.has_kernel_names == y.has_kernel_names);
 }
 

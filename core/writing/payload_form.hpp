@@ -23,8 +23,8 @@ struct PayloadForm {
   std::string_view releases;
   // of CPU code
   Dialect dialect = Dialect::packed;
-  // kernel records end with argument tags
-  bool has_argument_tags = false;
+  // the form of kernel records
+  ArgumentTags argument_tags = ArgumentTags::no;
   // kernel records repeat the kernel's name
   bool has_kernel_names = false;
   // of launch tags that are flags

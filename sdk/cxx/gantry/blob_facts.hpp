@@ -6,10 +6,12 @@
 #include <gantry/loader.h>
 
 #include <cstdint>
+#include <iterator>
 
 namespace gantry {
 
-// Whether kernel records contain the field of argument tags.
+// The form of kernel records: whether they have the field of argument tags. A later form has all
+// fields of the earlier ones; kernel_table.hpp has the table.
 enum class ArgumentTags : std::uint32_t {
   unknown = GANTRY_ARGUMENT_TAGS_UNKNOWN,
   no = GANTRY_ARGUMENT_TAGS_NO,
@@ -24,10 +26,14 @@ enum class Numbering : std::uint32_t {
   ffi = GANTRY_NUMBERING_FFI,
 };
 
+// The forms, in the order of their releases.
+inline constexpr ArgumentTags kernel_forms[] = {ArgumentTags::no, ArgumentTags::yes};
+
 // Numbers of later versions are `unknown`.
 constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
-  return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
-                                                       : ArgumentTags{blob.argument_tags};
+  return blob.argument_tags > static_cast<std::uint32_t>(*std::rbegin(kernel_forms))
+             ? ArgumentTags::unknown
+             : ArgumentTags{blob.argument_tags};
 }
 constexpr Numbering numbering_of(const gantry_blob& blob) {
   return blob.numbering > GANTRY_NUMBERING_FFI ? Numbering::unknown : Numbering{blob.numbering};
