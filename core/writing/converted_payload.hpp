@@ -33,7 +33,8 @@ namespace gantry {
 // out       [in]   receives large data as spans of `payload`
 // returns   unsupported  the key has no layout, so that its form in another generation is unknown;
 //                        the payload has something that the generation cannot express, which is
-//                        named. Something may have been written then
+//                        named. Something may have been written then. Of Relax: memory scopes, if
+//                        the generation has none; a version of code that is not supported
 //           malformed    the payload matches no layout of its key
 // costs     O(bytes); memory O(items)
 Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
