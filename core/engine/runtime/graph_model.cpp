@@ -19,7 +19,7 @@ namespace gantry {
 namespace {
 
 // The name that TVM's exporter uses.
-constexpr char usual_factory[] = "default";
+constexpr char default_factory[] = "default";
 // Creates an executor that records a run on the device and replays the recording. TVM's name for it
 // mentions CUDA; it is used for every device.
 constexpr char capture_factory[] = "cuda_graph_create";
@@ -176,7 +176,7 @@ class GraphModel final : public ModelState {
  public:
   GraphModel(Runtime runtime, const Module& root, std::vector<std::string> graphs,
              const PayloadLayouts& layouts, std::span<const std::string> devices, bool capture)
-      : ModelState(root, std::move(graphs), usual_factory),
+      : ModelState(root, std::move(graphs), default_factory),
         runtime_(std::move(runtime)),
         layouts_(layouts),
         devices_(devices.begin(), devices.end()),
@@ -208,10 +208,11 @@ class GraphModel final : public ModelState {
 
 }  // namespace
 
-std::string usual_graph(const Container& container, const PayloadLayouts& layouts) {
+std::string default_graph(const Container& container, const PayloadLayouts& layouts) {
   const std::vector<std::string> names = graph_names(container, layouts);
-  const bool is_usual = names.empty() || std::ranges::find(names, usual_factory) != names.end();
-  return is_usual ? std::string(usual_factory) : names.front();
+  const bool has_default =
+      names.empty() || std::ranges::find(names, default_factory) != names.end();
+  return has_default ? std::string(default_factory) : names.front();
 }
 
 Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& module,
@@ -219,12 +220,12 @@ Result<std::shared_ptr<ModelState>> graph_model(Runtime runtime, const Module& m
                                                 std::span<const std::string> devices,
                                                 const ModelOptions& options) {
   std::vector<std::string> graphs;
-  const auto usual = module.function(usual_factory);
-  if (usual.ok()) graphs.emplace_back(usual_factory);
+  const auto found = module.function(default_factory);
+  if (found.ok()) graphs.emplace_back(default_factory);
   for (std::string& name : graph_names(container_of(module), layouts)) {
-    if (name != usual_factory) graphs.push_back(std::move(name));
+    if (name != default_factory) graphs.push_back(std::move(name));
   }
-  if (graphs.empty()) return usual.error();
+  if (graphs.empty()) return found.error();
   return std::make_shared<GraphModel>(std::move(runtime), module, std::move(graphs), layouts,
                                       devices, options.capture);
 }

@@ -12,7 +12,7 @@ namespace gantry {
 
 // Returns the name of the factory function of a file's graph: "default" if the file has it or no other
 // one, else the first.
-std::string usual_graph(const Container& container, const PayloadLayouts& layouts);
+std::string default_graph(const Container& container, const PayloadLayouts& layouts);
 
 // Returns a model whose functions are the graphs of the file, by the names of their factory
 // functions.

@@ -75,7 +75,7 @@ class FunctionState {
 class ModelState {
  public:
   // names    [in]   of the functions, in any order
-  // unnamed  [in]   see `usual`
+  // unnamed  [in]   see `default_function`
   ModelState(Module made, std::vector<std::string> names, std::string unnamed);
   virtual ~ModelState() = default;
 
@@ -91,7 +91,7 @@ class ModelState {
   // sorted
   const std::vector<std::string> functions;
   // the function that an empty name selects, if there is one of this name
-  const std::string usual;
+  const std::string default_function;
 };
 
 // Returns the virtual machine or the graphs of a module, or the models of an archive.
