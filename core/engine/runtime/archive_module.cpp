@@ -60,7 +60,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     ModuleNode& model =
         *archive.node->imports[static_cast<std::size_t>(found - archive.names.begin())];
     auto factory = find_function(model, own_or_imported,
-                                 usual_graph(model.artifact->container, *archive.layouts));
+                                 default_graph(model.artifact->container, *archive.layouts));
     if (!factory.ok()) return to_status(factory.error(), status);
     *out = {factory->take(), nullptr};
     return GANTRY_OK;

@@ -21,7 +21,7 @@ namespace gantry {
 namespace {
 
 // The name that TVM's exporter uses.
-constexpr char usual_factory[] = "default";
+constexpr char default_factory[] = "default";
 // Creates an executor that records a run on the device and replays the recording. TVM's name for it
 // mentions CUDA; it is used for every device.
 constexpr char capture_factory[] = "cuda_graph_create";
@@ -215,7 +215,7 @@ class GraphFunction final : public FunctionState {
 class GraphModel final : public ModelState {
  public:
   GraphModel(const ModelSource& source, std::vector<std::string> graphs)
-      : ModelState(source.module, std::move(graphs), usual_factory), source_(source) {}
+      : ModelState(source.module, std::move(graphs), default_factory), source_(source) {}
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     const Container& container = container_of(*module);
@@ -257,20 +257,21 @@ Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view
   return made;
 }
 
-std::string usual_graph(const Container& container, const PayloadLayouts& layouts) {
+std::string default_graph(const Container& container, const PayloadLayouts& layouts) {
   const std::vector<std::string> names = graph_names(container, layouts);
-  const bool is_usual = names.empty() || std::ranges::find(names, usual_factory) != names.end();
-  return is_usual ? std::string(usual_factory) : names.front();
+  const bool has_default =
+      names.empty() || std::ranges::find(names, default_factory) != names.end();
+  return has_default ? std::string(default_factory) : names.front();
 }
 
 Result<std::shared_ptr<ModelState>> graph_model(const ModelSource& source) {
   std::vector<std::string> graphs;
-  const auto usual = find_function(*source.module, own_or_imported, usual_factory);
-  if (usual.ok()) graphs.emplace_back(usual_factory);
+  const auto found = find_function(*source.module, own_or_imported, default_factory);
+  if (found.ok()) graphs.emplace_back(default_factory);
   for (std::string& name : graph_names(container_of(*source.module), source.runtime->layouts)) {
-    if (name != usual_factory) graphs.push_back(std::move(name));
+    if (name != default_factory) graphs.push_back(std::move(name));
   }
-  if (graphs.empty()) return usual.error();
+  if (graphs.empty()) return found.error();
   return std::make_shared<GraphModel>(source, std::move(graphs));
 }
 

@@ -40,11 +40,11 @@ std::string input_text(const InputInfo& input) {
 
 Error no_function(const ModelState& model, std::string_view name) {
   const std::vector<std::string>& functions = model.functions;
-  Error error = name.empty()
-                    ? fail(Code::not_found, "the model has ", functions.size(),
-                           " functions and no ", quoted(model.usual), "; one must be named")
-                    : fail(Code::not_found, "the model has no function ", quoted(name),
-                           did_you_mean(name, {functions.begin(), functions.end()}));
+  Error error =
+      name.empty() ? fail(Code::not_found, "the model has ", functions.size(), " functions and no ",
+                          quoted(model.default_function), "; one must be named")
+                   : fail(Code::not_found, "the model has no function ", quoted(name),
+                          did_you_mean(name, {functions.begin(), functions.end()}));
   error.reason = "FUNCTION";
   const std::size_t listed = std::min(functions.size(), max_listed_names);
   for (std::size_t i = 0; i < listed; ++i) error.at(model.text_of(functions[i]));
@@ -69,7 +69,9 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 }  // namespace
 
 ModelState::ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed)
-    : module(std::move(made)), functions(sorted(std::move(names))), usual(std::move(unnamed)) {}
+    : module(std::move(made)),
+      functions(sorted(std::move(names))),
+      default_function(std::move(unnamed)) {}
 
 std::string ModelState::text_of(const std::string& name) const {
   std::string text;
@@ -78,7 +80,7 @@ std::string ModelState::text_of(const std::string& name) const {
 }
 
 Result<std::shared_ptr<FunctionState>> ModelState::chosen(std::string_view name) {
-  const std::string_view wanted = name.empty() ? std::string_view(usual) : name;
+  const std::string_view wanted = name.empty() ? std::string_view(default_function) : name;
   auto found = std::ranges::find(functions, wanted);
   if (found == functions.end() && name.empty()) found = only_model_function(functions);
   if (found == functions.end()) return no_function(*this, name);

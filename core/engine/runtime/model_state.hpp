@@ -111,7 +111,7 @@ class FunctionState {
 class ModelState {
  public:
   // names    [in]   of the functions, in any order
-  // unnamed  [in]   see `usual`
+  // unnamed  [in]   see `default_function`
   ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed);
   virtual ~ModelState() = default;
 
@@ -135,7 +135,7 @@ class ModelState {
   // models, the names of the models.
   const std::vector<std::string> functions;
   // the function that an empty name selects, if there is one of this name
-  const std::string usual;
+  const std::string default_function;
 };
 
 // What a model is made of.
