@@ -52,7 +52,7 @@ struct CallOutcome {
 struct CallContext {
   // of the device; NULL: its default stream
   void* stream = nullptr;
-  // a Task; NULL: none
+  // of gantry_env; NULL: none
   const void* task = nullptr;
 };
 // Calls a function and waits for its work.
