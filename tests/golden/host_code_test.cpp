@@ -76,6 +76,75 @@ TEST(CpuRequirement, IsNoneOfLibrariesForAnyCpu) {
   EXPECT_GT(count, 20);
 }
 
+// Returns what a CPU lacks that a C function needs, which is compiled with options.
+std::optional<CpuRequirement> unmet_of(const std::string& source, const std::string& options,
+                                       const HasFeature& has) {
+  const test::TempDir directory;
+  test::write_file(directory / "f.c", source);
+  const std::string file = (directory / "f.so").string();
+  const std::string command = concat("cc -shared -fPIC -O2 ", options, " -o ", file, " ",
+                                     file.substr(0, file.size() - 2), "c");
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  const auto elf = ElfFile::parse(MappedFile::open(file).value());
+  EXPECT_TRUE(elf.ok());
+  return unmet_cpu_requirement(*elf, has);
+}
+
+constexpr const char* sums =
+    "void f(float* y, const float* x, int* z) {\n"
+    "  for (int i = 0; i < 1024; ++i) { y[i] += x[i] * 2; z[i] += 3; }\n"
+    "}\n";
+
+#if defined(__x86_64__)
+TEST(CpuRequirement, IsThatOfInstructions) {
+  const std::string loops = "-ftree-vectorize -ffp-contract=fast ";
+  const auto avx2 = unmet_of(sums, loops + "-mavx2 -mfma", baseline);
+  const auto avx512 = unmet_of(sums, loops + "-mavx512f -mprefer-vector-width=512", baseline);
+  const auto had = unmet_of(sums, loops + "-mavx2 -mfma", [](auto) { return true; });
+
+  ASSERT_TRUE(avx2 && avx512);
+  EXPECT_THAT(avx2->missing, IsSupersetOf({"avx", "avx2", "fma"}));
+  EXPECT_THAT(avx2->missing, ::testing::Not(::testing::Contains("avx512f")));
+  EXPECT_THAT(to_text(*avx2), ::testing::HasSubstr(" (instruction at 0x"));
+  EXPECT_THAT(avx512->missing, ::testing::Contains("avx512f"));
+  EXPECT_FALSE(had);
+  EXPECT_FALSE(unmet_of(sums, loops, baseline));
+}
+
+// Code that asks for the CPU's instruction sets uses those that it has.
+TEST(CpuRequirement, IsNoneOfCodeForSeveralCpus) {
+  const std::string source =
+      concat("__attribute__((target(\"avx2\")))\n", sums,
+             "int g(float* y, const float* x, int* z) {\n"
+             "  int a = 7, b, c = 0, d;\n"
+             "  __asm__(\"cpuid\" : \"+a\"(a), \"=b\"(b), \"+c\"(c), \"=d\"(d));\n"
+             "  if (b & 32) f(y, x, z);\n"
+             "  return b;\n"
+             "}\n");
+
+  EXPECT_FALSE(unmet_of(source, "-ftree-vectorize", baseline));
+}
+
+// Constants between functions, as in assembly code. The first byte is no instruction.
+TEST(CpuRequirement, IsNoneOfASectionWithData) {
+  const std::string source = concat("__asm__(\".text\\n.byte 6, 0xc5, 0xfd, 0x58, 0xc0\\n\");\n",
+                                    "__attribute__((target(\"avx2\")))\n", sums);
+
+  EXPECT_FALSE(unmet_of(source, "-ftree-vectorize", baseline));
+}
+
+TEST(CpuRequirement, IsNotOfInstructionsWhenALateCpuLoadsALibrary) {
+  const test::TempDir directory;
+  const auto elf = ElfFile::parse(MappedFile::open(test::golden("tvm-0.25/axpy2_llvm.so")).value());
+  ASSERT_TRUE(elf.ok());
+  int asked = 0;
+  const HasFeature has = [&](std::string_view) { return ++asked != 0; };
+
+  EXPECT_FALSE(unmet_cpu_requirement(*elf, has, CodeCheck::on_usual_cpu));
+  EXPECT_EQ(asked, static_cast<int>(features_of_cpu("x86-64-v4").size()));
+}
+#endif
+
 // The system refuses absolute paths of more than PATH_MAX bytes.
 TEST(HostCode, LoadsByARelativeNameBelowADeepDirectory) {
   const test::TempDir directory;
