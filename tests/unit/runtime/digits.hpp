@@ -3,7 +3,7 @@
 // The digit classifier that TVM 0.12 exported, its inputs, and the outputs that TVM computed.
 #pragma once
 
-#include "tests/support/built_runtime.hpp"
+#include "tests/support/core_runtime.hpp"
 
 #include <gtest/gtest.h>
 
