@@ -489,7 +489,7 @@ gantry_code load_linked(gantry_object* object, const gantry_linked_symbols* symb
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "load_linked"));
     GANTRY_TRY(const LoadPermissions how, load_options(options));
-    return give(load_linked_code(*runtime->state, *symbols, view_of(prefix), how), module);
+    return give(gantry::load_linked(*runtime->state, *symbols, view_of(prefix), how), module);
   });
 }
 

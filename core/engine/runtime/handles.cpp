@@ -469,7 +469,7 @@ Result<Module> Runtime::load(const std::string& path, const LoadOptions& options
 Result<Module> Runtime::load_bytes(std::span<const std::uint8_t> bytes, std::string_view name,
                                    const LoadOptions& options) {
   return guard([&]() -> Result<Module> {
-    GANTRY_TRY(Ref<ModuleNode> root, gantry::load_bytes(*state_, bytes, name, options));
+    GANTRY_TRY(Ref<ModuleNode> root, load_memory(*state_, bytes, name, options));
     return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
   });
 }
@@ -484,7 +484,7 @@ Result<Module> Runtime::load_graph(const GraphFiles& files, const LoadOptions& o
 Result<Module> Runtime::load_linked(const gantry_linked_symbols& symbols, std::string_view prefix,
                                     const LoadOptions& options) {
   return guard([&]() -> Result<Module> {
-    GANTRY_TRY(Ref<ModuleNode> root, load_linked_code(*state_, symbols, prefix, options));
+    GANTRY_TRY(Ref<ModuleNode> root, gantry::load_linked(*state_, symbols, prefix, options));
     return Module(Object::adopt(reinterpret_cast<gantry_object*>(root.take())));
   });
 }
