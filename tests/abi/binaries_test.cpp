@@ -88,7 +88,7 @@ class OldBinariesInThisCore : public OldBinaries {
     options.plugin_paths = {(set() / plugin).string()};
     options.only_these_plugins = true;
     options.threads = 1;
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
 };
 

@@ -31,7 +31,7 @@ std::int64_t bytes_to_first_output(bool is_aligned) {
   const std::int64_t before = test::anonymous_bytes_in_use();
   EXPECT_GT(before, 0) << "/proc/self/smaps_rollup has no line Anonymous";
   const Module model = runtime.load(file).value();
-  auto executor = runtime.executor(model, {"cpu"});
+  auto executor = Executor::create(runtime, model, {"cpu"});
   EXPECT_TRUE(executor.ok()) << executor.error().message;
   EXPECT_TRUE(executor->run().ok());
   const Tensor output = executor->output(0).value();

@@ -292,6 +292,7 @@ TEST_F(HostTable, DescribesAModuleWithoutAPlugin) {
       runtime->load(file_of({{"test.block", "x"}, {"acme.npu", "x"}}), {.allow_missing = true})
           .value()
           .imports()
+          .value()
           .front();
   gantry_module_info info{};
   info.struct_size = sizeof info;

@@ -222,7 +222,7 @@ TEST_F(PluginInUse, CreatesModulesThatShareTheirParentsImports) {
     made = root.function("call").value()(root)->module().value();
   }
 
-  EXPECT_EQ(made->type_key(), "made");
+  EXPECT_EQ(made->type_key().value(), "made");
   EXPECT_EQ(made->function("text").value()()->text().value(), "import");
   made.reset();
   EXPECT_EQ(program_plugin().modules, 0);
