@@ -4,7 +4,6 @@
 #include "core/base/text.hpp"
 #include "core/formats/elf/elf_sections.hpp"
 #include "core/formats/target/target.hpp"
-#include "core/formats/target/x86_instruction.hpp"
 
 #include <gantry/concat.hpp>
 #include <gantry/join.hpp>
@@ -18,8 +17,6 @@ namespace {
 constexpr std::uint64_t max_section_bytes = std::uint64_t{1} << 20;
 // Of all sections: any number of them may have the same bytes.
 constexpr std::uint64_t max_text_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t max_code_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t executable_section = 4;
 
 // Instruction sets of one text, which options remove, too.
 class Required {
@@ -55,54 +52,6 @@ std::optional<CpuRequirement> unmet(const Required& required, const HasFeature& 
   auto missing = required.missing(has);
   if (missing.empty()) return std::nullopt;
   return CpuRequirement{std::move(text), std::move(missing)};
-}
-
-// The instructions of one section.
-struct SectionCode {
-  std::set<std::string_view> missing;
-  // of the first one that is missing
-  std::uint64_t address = 0;
-  bool has_cpuid = false;
-};
-
-// Returns nullopt for a section that contains something else, such as constants of assembly code: what looks like an instruction
-// there may be none.
-std::optional<SectionCode> code_of(std::span<const std::uint8_t> bytes, std::uint64_t address,
-                                   const HasFeature& has) {
-  SectionCode code;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto instruction = decode_x86(bytes.subspan(at));
-    if (!instruction) return std::nullopt;
-    if (instruction->is_cpuid) code.has_cpuid = true;
-    const std::string_view feature = instruction->feature;
-    if (!feature.empty() && !code.missing.contains(feature) && !has(feature)) {
-      if (code.missing.empty()) code.address = address + at;
-      code.missing.insert(feature);
-    }
-    at += instruction->size;
-  }
-  return code;
-}
-
-std::optional<CpuRequirement> unmet_in_code(const ElfImage& image, const HasFeature& has) {
-  std::optional<CpuRequirement> found;
-  std::uint64_t left = max_code_bytes;
-  for (std::size_t i = 0; i < image.sections().size(); ++i) {
-    const ElfSection& section = image.sections()[i];
-    if (section.type != section_type::program_data || (section.flags & executable_section) == 0)
-      continue;
-    const auto bytes = image.bytes_of_section(i);
-    if (!bytes.ok()) continue;
-    if (bytes->size() > left) return std::nullopt;
-    left -= bytes->size();
-    const auto code = code_of(*bytes, section.address, has);
-    if (!code) continue;
-    if (code->has_cpuid) return std::nullopt;
-    if (found || code->missing.empty()) continue;
-    found = CpuRequirement{concat("instruction at ", Hex{code->address}),
-                           {code->missing.begin(), code->missing.end()}};
-  }
-  return found;
 }
 
 }  // namespace
@@ -149,8 +98,7 @@ std::optional<CpuRequirement> unmet_in_options(std::string_view text, const HasF
   return unmet(required, has, std::move(shown));
 }
 
-std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const HasFeature& has,
-                                                    CodeCheck check) {
+std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const HasFeature& has) {
   if (elf.machine() != ElfMachine::x86_64) return std::nullopt;
   const ElfImage& image = elf.image();
   auto names = SectionNames::of(image);
@@ -182,9 +130,7 @@ std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const Ha
       if (found) return found;
     }
   }
-  const bool is_late_cpu = std::ranges::all_of(features_of_cpu("x86-64-v4"), has);
-  if (check == CodeCheck::on_usual_cpu && is_late_cpu) return std::nullopt;
-  return unmet_in_code(image, has);
+  return std::nullopt;
 }
 
 std::string to_text(const CpuRequirement& unmet) {

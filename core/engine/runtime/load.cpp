@@ -165,8 +165,7 @@ class Loading {
     }
     if (!options_.allow_executable_stack)
       GANTRY_CHECK(check_stack(*artifact_->elf, artifact_->file->path().native()));
-    if (const auto unmet =
-            unmet_cpu_requirement(*artifact_->elf, host_has_feature, CodeCheck::on_usual_cpu))
+    if (const auto unmet = unmet_cpu_requirement(*artifact_->elf))
       state_.log.warning(Message(artifact_->name, ": ", to_text(*unmet)));
     const Span span(state_.trace.get(), "dlopen", "load");
     GANTRY_TRY(std::shared_ptr<HostCode> library,
