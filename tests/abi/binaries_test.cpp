@@ -4,7 +4,7 @@
 #include "core/base/digest/digest.hpp"
 
 #include <gantry/note.h>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,10 +85,10 @@ class OldBinariesInThisCore : public OldBinaries {
   }
   Runtime runtime(const char* plugin) const {
     RuntimeOptions options;
-    options.plugin_dirs = {(set() / plugin).string()};
+    options.plugin_paths = {(set() / plugin).string()};
     options.only_these_plugins = true;
     options.threads = 1;
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
 };
 

@@ -3,7 +3,7 @@
 // pthread_cancel() inside host code, and at every cancellation point of libc that a load, a call
 // and the destruction of a runtime reach. The process must not end, and no lock may remain held:
 // after each, another thread does the same work.
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 #include "tests/faults/cancelled.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -164,10 +164,10 @@ class CancellationPoint : public ::testing::Test {
 
   Runtime runtime() const {
     RuntimeOptions options;
-    options.plugin_dirs = {(dir_ / "plugins").string()};
+    options.plugin_paths = {(dir_ / "plugins").string()};
     options.only_these_plugins = true;
     options.threads = 2;
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
 
   Result<Module> load_model(const Runtime& runtime) const {

@@ -6,6 +6,8 @@
 #include "tests/faults/outcome.hpp"
 #include "tests/support/built_runtime.hpp"
 
+#include <gantry/embed/executor.hpp>
+
 #include <gmock/gmock.h>
 
 #include <sys/time.h>
@@ -240,7 +242,7 @@ TEST_F(Interrupted, LoadingAndRunningSucceed) {
     ASSERT_TRUE(runtime.ok()) << runtime.error().message;
     const auto model = runtime->load(test::golden("tvm-0.12/digits_mlp_llvm.so").string());
     ASSERT_TRUE(model.ok()) << model.error().message;
-    auto executor = runtime->executor(*model, {"cpu"});
+    auto executor = Executor::create(*runtime, *model, {"cpu"});
     ASSERT_TRUE(executor.ok()) << executor.error().message;
     const auto ran = executor->run();
     EXPECT_TRUE(ran.ok()) << ran.error().message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program that embeds the runtime and catches no exception: it shows how a fault affects an
-// application.
+// A program that embeds the runtime and catches no exception but std::bad_alloc of its own
+// allocations: it shows how a fault affects an application.
 //
 //     faults_embed once  <artifact> <inputs> <plugins>          loads, runs, exits
 //     faults_embed every <artifact> <inputs> <plugins> <step>   repeats this in one warm process
@@ -17,7 +17,8 @@
 //     72  an error without code or text
 #include "tests/faults/fail_nth.h"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <dirent.h>
 
@@ -37,19 +38,19 @@ struct Paths {
 
 Paths paths_of(char** argv) {
   Paths paths{argv[2], argv[3], {}};
-  paths.options.plugin_dirs = {argv[4]};
+  paths.options.plugin_paths = {argv[4]};
   paths.options.only_these_plugins = true;
   paths.options.threads = 2;
   paths.options.log_level = "error";
   return paths;
 }
 
-// Loads a file and runs it to its outputs through runtime.hpp, on two threads.
+// Loads a file and runs it to its outputs through gantry/embed.hpp, on two threads.
 Status turn(Paths paths) {
-  GANTRY_TRY(Runtime runtime, Runtime::create(std::move(paths.options)));
+  GANTRY_TRY(Runtime runtime, Runtime::create(paths.options));
   GANTRY_TRY(const Module model, runtime.load(paths.artifact));
   GANTRY_CHECK(model.functions());
-  GANTRY_TRY(Executor executor, runtime.executor(model, {"cpu"}));
+  GANTRY_TRY(Executor executor, Executor::create(runtime, model, {"cpu"}));
   GANTRY_TRY(const auto inputs, runtime.read_tensors(paths.inputs));
   GANTRY_TRY(const Tensor row, inputs.front().second.row(0));
   GANTRY_TRY(const Tensor mine, runtime.tensor({1, 64}, {2, 32, 1}));
@@ -77,23 +78,33 @@ struct Alive {
   bool operator==(const Alive&) const = default;
 };
 
-int judge(const Status& status) {
+// For the program's own allocations, those of the classes among them. An exception of the library
+// is an error of the code bug instead.
+int report_exhausted(const char* what) {
+  std::fprintf(stderr, "exhausted: out of memory for %s\n", what);
+  return 1;
+}
+
+int judged_turn(Paths paths) try {
+  const Status status = turn(std::move(paths));
   if (status.ok()) return 0;
   const Error& error = status.error();
   std::fprintf(stderr, "%s: %s\n", std::string(name_of(error.code)).c_str(), error.message.c_str());
   return error.message.empty() || error.code == Code::bug || error.code == Code::ok ? 72 : 1;
+} catch (const std::bad_alloc&) {
+  return report_exhausted("a turn");
 }
 
 // Runs one turn in which an allocation fails.
 //
-// status   [out]  0 or 1, from judge()
+// status   [out]  0 or 1, from judged_turn()
 // returns  true if as many blocks, descriptors and threads are alive afterwards as before
 bool is_free_of_leaks(const Paths& paths, unsigned long nth, int& status) {
   const Alive before;
   {
     Paths mine = paths;
     fail_nth_arm(nth);
-    status = judge(turn(std::move(mine)));
+    status = judged_turn(std::move(mine));
     fail_nth_disarm();
   }
   const Alive after;
@@ -110,13 +121,13 @@ int disturbed(const Paths& paths, unsigned long nth, bool& fired) {
   fired = fail_nth_fired() != 0;
   if (status > 1) return status;
   if (!no_leak && !is_free_of_leaks(paths, nth, status)) return 70;
-  return judge(turn(paths)) == 0 ? status : 71;
+  return judged_turn(paths) == 0 ? status : 71;
 }
 
 int every(const Paths& paths, unsigned long step) {
   // Create everything that is created once per process.
   for (int i = 0; i < 3; ++i) {
-    if (const int status = judge(turn(paths)); status != 0) return status;
+    if (const int status = judged_turn(paths); status != 0) return status;
   }
   unsigned long refused = 0, survived = 0;
   for (unsigned long nth = 1;; nth += step) {
@@ -140,10 +151,8 @@ int main(int argc, char** argv) {
   try {
     paths = paths_of(argv);
   } catch (const std::bad_alloc&) {
-    // the program's own allocation, before it calls the library
-    std::fputs("exhausted: out of memory for the arguments\n", stderr);
-    return 1;
+    return report_exhausted("the arguments");
   }
-  if (std::strcmp(argv[1], "once") == 0) return judge(turn(std::move(paths)));
+  if (std::strcmp(argv[1], "once") == 0) return judged_turn(std::move(paths));
   return every(paths, argc > 5 ? std::strtoul(argv[5], nullptr, 10) : 1);
 }

@@ -224,9 +224,8 @@ class PluginWithAWrongAttribute : public Plugin,
 TEST_P(PluginWithAWrongAttribute, IsNamedAmongTheProblems) {
   breaker().attribute = GetParam().attribute;
   Runtime made = runtime();
-  std::vector<Message> problems;
 
-  const auto devices = made.devices(problems);
+  const auto [devices, problems] = made.devices().value();
 
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(devices[1].name, "breaker");
@@ -268,9 +267,8 @@ TEST_F(Plugin, HasAttributesThatAreTexts) {
     return host->text_new(host, GANTRY_STRING, gantry_text("a unit of 2026"), value, status);
   };
   Runtime made = runtime();
-  std::vector<Message> problems;
 
-  const auto devices = made.devices(problems);
+  const auto [devices, problems] = made.devices().value();
 
   EXPECT_TRUE(problems.empty());
   ASSERT_EQ(devices.size(), 2u);

@@ -3,7 +3,7 @@
 // Fixture: a runtime with the plugin of breaker.hpp, and files for it to load.
 #pragma once
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 #include "tests/faults/breaker.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -29,7 +29,7 @@ class PluginAtWork : public testing::Test {
       const std::lock_guard lock(log_mutex_);
       log_.append(line).append("\n");
     };
-    auto made = Runtime::create(std::move(options));
+    auto made = Runtime::create(options);
     EXPECT_TRUE(made.ok()) << made.error().message;
     const Status added = made->add_plugin(query_breaker);
     EXPECT_TRUE(added.ok()) << added.error().message;
@@ -57,21 +57,22 @@ class PluginAtWork : public testing::Test {
     return path.string();
   }
 
-  // Loads a file, lists and calls its function, copies from the device and lists the devices.
+  // Loads a file, lists and calls its function, copies from the device and lists the devices. The
+  // host makes the call, so that it also checks what the function returns (gantry/call.h).
   Status work() {
     Runtime made = runtime();
     GANTRY_TRY(const Module module, made.load(file()));
     GANTRY_CHECK(module.functions());
     GANTRY_TRY(const Function function, module.function("call"));
-    GANTRY_TRY(const Any result, function());
+    GANTRY_TRY(Value made_by_call, made.host().call(function.get(), nullptr, {}));
+    const Any result(std::move(made_by_call));
     if (!breaker().text.empty()) GANTRY_CHECK(result.text());
     const std::int64_t shape[] = {4};
     GANTRY_TRY(const Tensor there, made.tensor(shape, {0, 32, 1}, "breaker"));
     GANTRY_TRY(const Tensor here, made.tensor(shape, {0, 32, 1}));
     GANTRY_CHECK(made.copy(there, here));
-    std::vector<Message> problems;
-    made.devices(problems);
-    if (!problems.empty()) return bug(problems.front());
+    GANTRY_TRY(const DeviceList devices, made.devices());
+    if (!devices.problems.empty()) return bug(Message::lines(devices.problems.front()));
     return {};
   }
 

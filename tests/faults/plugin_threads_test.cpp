@@ -6,6 +6,8 @@
 #include "tests/faults/plugin_at_work.hpp"
 #include "tests/support/built_runtime.hpp"
 
+#include <gantry/embed/executor.hpp>
+
 #include <gmock/gmock.h>
 
 #include <dlfcn.h>
@@ -71,8 +73,7 @@ TEST_P(PluginInParallel, IsCalledFromTwoThreadsAtOnce) {
     EXPECT_TRUE(function().ok());
     EXPECT_TRUE(made.tensor(shape, int32, "breaker").ok());
     EXPECT_TRUE(made.copy(there, here).ok());
-    std::vector<Message> problems;
-    made.devices(problems);
+    EXPECT_TRUE(made.devices().ok());
   });
 
   breaker().inside = {};
@@ -177,7 +178,7 @@ TEST_F(Plugin, WithASerialModuleIsCalledOnlyByTheExecutorsThread) {
   Runtime made = runtime();
   const Module module = made.load(file()).value();
 
-  auto executor = made.executor(module, {"cpu"}, "call");
+  auto executor = Executor::create(made, module, {"cpu"}, "call");
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   const std::int64_t shape[] = {4};
   const Tensor input = made.tensor(shape, int32).value();

@@ -2,7 +2,7 @@
 //
 // exit(), fork() and pthread_cancel() around plugins. Each process that ends is a child: the
 // statement of a death test in "threadsafe" style runs in a new one.
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 #include "core/base/thread_end.hpp"
 #include "tests/faults/cancelled.hpp"
 #include "tests/support/elf_builder.hpp"
@@ -45,10 +45,10 @@ class Lifetime {
 
   Runtime runtime() const {
     RuntimeOptions options;
-    options.plugin_dirs = {(dir_ / "plugins").string()};
+    options.plugin_paths = {(dir_ / "plugins").string()};
     options.only_these_plugins = true;
     options.threads = 2;
-    auto made = Runtime::create(std::move(options));
+    auto made = Runtime::create(options);
     if (!made.ok()) fail(made.error());
     return std::move(*made);
   }

@@ -2,7 +2,7 @@
 //
 // Loads Relax executables and plays their call scripts while allocations fail, one in each run.
 #include "tests/faults/fail_nth.h"
-#include "tests/support/built_runtime.hpp"
+#include "tests/support/core_runtime.hpp"
 #include "tests/support/files.hpp"
 #include "tools/gantry/script/script_player.hpp"
 

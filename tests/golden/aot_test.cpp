@@ -5,6 +5,7 @@
 #include "tests/golden/golden_array.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +30,7 @@ class AotRun : public ::testing::Test {
   Module digits() { return load(golden("tvm-0.12/digits_mlp_aot_llvm.so")); }
   Module usmp() { return load(test::build_tree() / "tests/aot/usmp.so"); }
   Executor executor_of(const Module& module) {
-    auto made = runtime.executor(module, {"cpu"});
+    auto made = Executor::create(runtime, module, {"cpu"});
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
@@ -86,16 +87,19 @@ TEST_F(AotRun, HasItsOutputsByTheirNames) {
   ASSERT_TRUE(model.ok()) << model.error().message;
   auto function = model->function("");
   ASSERT_TRUE(function.ok()) << function.error().message;
-  ASSERT_EQ(function->inputs().size(), 1u);
-  EXPECT_EQ(function->inputs()[0].name, "x");
-  EXPECT_EQ(function->inputs()[0].type_text, "float32[1, 64]");
-  const auto outputs = function->outputs();
-  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const std::vector<ParameterInfo> inputs = function->inputs().value();
+  ASSERT_EQ(inputs.size(), 1u);
+  EXPECT_EQ(inputs[0].name, "x");
+  EXPECT_EQ(inputs[0].type_text, "float32[1, 64]");
+  const auto outputs = function->outputs().value();
+  ASSERT_TRUE(outputs);
   EXPECT_EQ(outputs->front().name, "output");
 
   auto pools = runtime.model(usmp(), {"cpu"})->function("");
   ASSERT_TRUE(pools.ok()) << pools.error().message;
-  EXPECT_EQ(pools->outputs()->front().name, "y");
+  const auto outputs_of_pools = pools->outputs().value();
+  ASSERT_TRUE(outputs_of_pools);
+  EXPECT_EQ(outputs_of_pools->front().name, "y");
 }
 
 TEST_F(AotRun, PlacesPoolsOnceForEachExecutor) {

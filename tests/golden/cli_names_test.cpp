@@ -10,7 +10,8 @@
 #include "tests/support/npz_file.hpp"
 #include "tests/support/params_file.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 #include <gantry/utf8.hpp>
 
 #include <gmock/gmock.h>
@@ -310,7 +311,7 @@ class NameInTheApi : public ::testing::Test {
   NameInTheApi() : runtime_(Runtime::create(options())), model_(runtime_->load(path())) {}
 
   static RuntimeOptions options() {
-    return {.plugin_dirs = {graph_plugin}, .only_these_plugins = true};
+    return {.plugin_paths = {graph_plugin}, .only_these_plugins = true};
   }
   static std::string path() { return golden(model).string(); }
 
@@ -320,7 +321,7 @@ class NameInTheApi : public ::testing::Test {
 
 TEST_F(NameInTheApi, IsEscapedInErrors) {
   ASSERT_TRUE(model_.ok()) << model_.error().message;
-  Result<Executor> executor = runtime_->executor(*model_, {"cpu"});
+  Result<Executor> executor = Executor::create(*runtime_, *model_, {"cpu"});
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   const Result<Tensor> tensor = runtime_->tensor({1}, {2, 32, 1});
 
@@ -328,8 +329,8 @@ TEST_F(NameInTheApi, IsEscapedInErrors) {
   expect_escaped(runtime_->read_tensors(name).error().message);
   expect_escaped(runtime_->device(name).error().message);
   expect_escaped(runtime_->device("cpu:" + name).error().message);
-  expect_escaped(runtime_->executor(*model_, {name}).error().message);
-  expect_escaped(runtime_->executor(*model_, {"cpu"}, name).error().message);
+  expect_escaped(Executor::create(*runtime_, *model_, {name}).error().message);
+  expect_escaped(Executor::create(*runtime_, *model_, {"cpu"}, name).error().message);
   expect_escaped(model_->function(name).error().message);
   expect_escaped(executor->set_input(name, *tensor).error().message);
   expect_escaped(Runtime::create({.config_file = name}).error().message);
@@ -346,7 +347,7 @@ TEST_F(NameInTheApi, IsEscapedInTheLog) {
 
   const Result<Runtime> runtime = Runtime::create(with_log);
   ASSERT_TRUE(runtime.ok()) << runtime.error().message;
-  ASSERT_TRUE(const_cast<Runtime&>(*runtime).load((temp / (name + ".so")).string()).ok());
+  ASSERT_TRUE(runtime->load((temp / (name + ".so")).string()).ok());
 
   expect_escaped(log);
 }

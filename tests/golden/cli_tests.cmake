@@ -5,7 +5,7 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_inspect LABELS golden SOURCES cli_inspect_test.cpp LIBRARIES gantry_cli_command)
   add_dependencies(cli_inspect golden_aot_usmp golden_aot_usmp_two)
   gantry_add_test(golden_const_loader LABELS golden SOURCES const_loader_test.cpp
-    LIBRARIES gantry_cli_command gantry_runtime)
+    LIBRARIES gantry_cli_command gantry_embed)
   add_dependencies(golden_const_loader gantry_cli gantry_plugin_const_loader gantry_plugin_relax)
   gantry_add_test(golden_call_script LABELS golden SOURCES call_script_test.cpp
     LIBRARIES gantry_cli_script)
@@ -40,7 +40,7 @@ if(TARGET gantry_cli)
   # Sanitizers have memory of their own.
   if(NOT GANTRY_SANITIZE)
     gantry_add_test(golden_repacked_memory LABELS golden UNSANITIZED repacked_memory_test.cpp
-      LIBRARIES gantry_cli_command gantry_runtime gantry_writing)
+      LIBRARIES gantry_cli_command gantry_embed gantry_writing)
     target_compile_definitions(golden_repacked_memory PRIVATE GANTRY_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     add_dependencies(golden_repacked_memory gantry_cli gantry_plugin_graph)
   endif()
@@ -63,7 +63,7 @@ if(TARGET gantry_cli)
     LIBRARIES gantry_cli_command gantry_base nlohmann_json::nlohmann_json)
   add_dependencies(cli_mlf gantry_plugin_aot)
   gantry_add_test(cli_names LABELS cli SOURCES cli_names_test.cpp
-    LIBRARIES gantry_cli_command gantry_runtime gantry_arrays)
+    LIBRARIES gantry_cli_command gantry_embed gantry_arrays)
   gantry_add_test(cli_options LABELS cli SOURCES cli_options_test.cpp
     LIBRARIES gantry_cli_command gantry_elf)
   gantry_add_test(cli_output LABELS cli SOURCES cli_output_test.cpp cli_pack_test.cpp

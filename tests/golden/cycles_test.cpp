@@ -5,7 +5,8 @@
 #include "tests/support/built_plugins.hpp"
 #include "tests/support/files.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <gtest/gtest.h>
 
@@ -65,9 +66,9 @@ void expect_flat(const Cycle& cycle) {
 
 Runtime make_runtime() {
   RuntimeOptions options;
-  options.plugin_dirs = {test::built_plugins()};
+  options.plugin_paths = {test::built_plugins()};
   options.only_these_plugins = true;
-  return Runtime::create(std::move(options)).value();
+  return Runtime::create(options).value();
 }
 
 TEST(LoadCycles, OfAGraphKeepMemoryDescriptorsAndThreads) {
@@ -80,7 +81,7 @@ TEST(LoadCycles, OfAGraphKeepMemoryDescriptorsAndThreads) {
   expect_flat([&] {
     auto module = runtime.load(file);
     if (!module.ok()) return false;
-    auto executor = runtime.executor(*module, {"cpu"});
+    auto executor = Executor::create(runtime, *module, {"cpu"});
     return executor.ok() && executor->set_input("x", input).ok() && executor->run().ok();
   });
 }
@@ -95,10 +96,11 @@ TEST(LoadCycles, OfAVirtualMachineKeepMemoryDescriptorsAndThreads) {
       GANTRY_TRY(const Module module, runtime.load(file));
       GANTRY_TRY(Model model, runtime.model(module, {"cpu"}));
       GANTRY_TRY(ModelFunction function, model.function());
-      std::vector<std::pair<std::string, Tensor>> inputs;
-      for (const InputInfo& input : function.inputs()) {
-        GANTRY_TRY(Tensor tensor, runtime.tensor(input.type->shape, input.type->dtype));
-        inputs.emplace_back(input.name, std::move(tensor));
+      GANTRY_TRY(const std::vector<ParameterInfo> parameters, function.inputs());
+      std::vector<ModelFunction::Input> inputs;
+      for (const ParameterInfo& each : parameters) {
+        GANTRY_TRY(const Tensor tensor, runtime.tensor(each.type->shape, each.type->dtype));
+        inputs.emplace_back(each.name, tensor);
       }
       return function.run(inputs).ok() ? Status() : invalid("run");
     }();

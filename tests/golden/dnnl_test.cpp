@@ -3,6 +3,8 @@
 // Sub-graphs of artifacts that Apache TVM exported for oneDNN and for TensorRT, on the CPU.
 #include "tests/golden/golden_array.hpp"
 
+#include <gantry/embed/executor.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +28,7 @@ TEST_P(SubgraphGolden, DigitsMatchTvm) {
   Runtime runtime = test::new_runtime();
   const auto module = runtime.load(golden(concat("tvm-0.12/", GetParam().name, ".so")).string());
   ASSERT_TRUE(module.ok()) << module.error().message;
-  Executor executor = runtime.executor(*module, {"cpu"}).value();
+  Executor executor = Executor::create(runtime, *module, {"cpu"}).value();
   const Tensor inputs = test::golden_array(runtime, "tvm-0.12/digits_mlp.input.npz", "x");
   const Tensor expected = test::golden_array(
       runtime, concat("tvm-0.12/", GetParam().expected, ".expected.npz"), "output");
@@ -67,7 +69,7 @@ TEST(Subgraphs, RunInExecutorsOfSeveralThreads) {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < largest.size(); ++t) {
     threads.emplace_back([&, t] {
-      Executor executor = runtime.executor(*module, {"cpu"}).value();
+      Executor executor = Executor::create(runtime, *module, {"cpu"}).value();
       for (std::int64_t i = static_cast<std::int64_t>(t); i < 80; i += 4) {
         if (!executor.set_input("x", *inputs.row(i)).ok() || !executor.run().ok()) {
           largest[t] = INFINITY;

@@ -4,6 +4,8 @@
 // computed.
 #include "tests/golden/golden_array.hpp"
 
+#include <gantry/embed/executor.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +25,7 @@ class GraphRun : public ::testing::Test {
   Executor load(const std::string& file) {
     module = runtime.load(golden(file).string());
     EXPECT_TRUE(module.ok()) << module.error().message;
-    Result<Executor> made = runtime.executor(*module, {"cpu"});
+    Result<Executor> made = Executor::create(runtime, *module, {"cpu"});
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
@@ -103,7 +105,7 @@ TEST_F(GraphRun, BindsInputAndOutputWithoutCopies) {
 
 TEST_F(GraphRun, SharesParametersBetweenExecutorsOfOneModule) {
   Executor first = load("tvm-0.12/digits_mlp_llvm.so");
-  Executor second = runtime.executor(*module, {"cpu"}).value();
+  Executor second = Executor::create(runtime, *module, {"cpu"}).value();
   const Function get_first = first.module().function("get_input").value();
   const Function get_second = second.module().function("get_input").value();
   const Tensor p0 = get_first("p0")->tensor().value();
@@ -125,7 +127,7 @@ TEST_F(GraphRun, SharesParametersBetweenExecutorsOfOneModule) {
   by_reference.kind = GANTRY_BYTES_REF;
   by_reference.bytes = &bytes;
   const Result<Any> shared =
-      second.module().function("share_params").value()(first.module(), Any::share(by_reference));
+      second.module().function("share_params").value()(first.module(), by_reference);
 
   ASSERT_TRUE(shared.ok()) << shared.error().message;
   EXPECT_EQ(p0.data(), get_second("p0")->tensor()->data());

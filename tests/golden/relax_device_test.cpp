@@ -2,7 +2,7 @@
 //
 // Runs Relax executables that Apache TVM exported for devices, and compares with what TVM computed
 // on the CPU.
-#include "tests/golden/golden_array.hpp"
+#include "tests/golden/core_golden_array.hpp"
 #include "tests/golden/played_script.hpp"
 
 #ifdef GANTRY_FAKE_CUDA

@@ -109,7 +109,7 @@ TEST_F(RelaxRun, LimitsTheMemoryOfIntermediateResults) {
                    "backends: {gantry.relax: {config: {memory_limit_mib: 1}}}\n");
   RuntimeOptions limited = test::built_plugins_only();
   limited.config_file = (directory / "runtime.yaml").string();
-  runtime = test::new_runtime(std::move(limited));
+  runtime = test::new_runtime(limited);
   const Module vm = machine(load("relax/cnn_dyn_llvm.so"), {1, 0});
   const Function main = vm.function("main").value();
 
@@ -176,7 +176,7 @@ TEST_F(Weights, AreTheResultOfAModule) {
 
   ASSERT_TRUE(made.ok()) << made.error().message;
   const Module module = made->module().value();
-  EXPECT_EQ(module.type_key(), "param_module");
+  EXPECT_EQ(module.type_key().value(), "param_module");
   EXPECT_EQ((*module.function("get_params"))()->items()->size(), 3u);
 }
 

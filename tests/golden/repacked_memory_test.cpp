@@ -11,7 +11,8 @@
 #include "core/formats/elf/elf_file.hpp"
 
 #include <gantry/array_record.hpp>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <gtest/gtest.h>
 
@@ -59,7 +60,7 @@ std::vector<RepackedArray> arrays_of(const std::string& path) {
 std::int64_t bytes_to_first_output(Runtime& runtime, const std::string& path) {
   const std::int64_t before = anonymous_bytes_in_use();
   const Module model = runtime.load(path).value();
-  Executor executor = runtime.executor(model, {"cpu"}).value();
+  Executor executor = Executor::create(runtime, model, {"cpu"}).value();
   EXPECT_TRUE(executor.run().ok());
   return anonymous_bytes_in_use() - before;
 }
@@ -67,7 +68,7 @@ std::int64_t bytes_to_first_output(Runtime& runtime, const std::string& path) {
 Runtime runtime_of_graphs() {
   RuntimeOptions options;
   options.threads = 1;
-  options.plugin_dirs = {built_plugins("graph")};
+  options.plugin_paths = {built_plugins("graph")};
   options.only_these_plugins = true;
   return Runtime::create(options).value();
 }
@@ -141,7 +142,7 @@ TEST(AlignedLargeModel, HasNoCopyOfItsParametersInMemory) {
   RecordProperty("copied", static_cast<int>(copied));
   RecordProperty("in_place", static_cast<int>(in_place));
   const Module model = runtime.load(path).value();
-  Executor executor = runtime.executor(model, {"cpu"}).value();
+  Executor executor = Executor::create(runtime, model, {"cpu"}).value();
   ASSERT_TRUE(executor.run().ok());
   EXPECT_EQ(*static_cast<const float*>(executor.output(0)->data()), 0.25f * large_model_bytes / 4);
 }

@@ -4,7 +4,7 @@
 // every machine.
 #pragma once
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include "tests/support/built_plugins.hpp"
 
@@ -18,13 +18,13 @@ namespace gantry::test {
 // Returns `options` with the directory of one plugin, or of all of them.
 inline RuntimeOptions built_plugins_only(std::string_view plugin = {},
                                          RuntimeOptions options = {}) {
-  options.plugin_dirs = {built_plugins(plugin)};
+  options.plugin_paths = {built_plugins(plugin)};
   options.only_these_plugins = true;
   return options;
 }
 
-inline Runtime new_runtime(RuntimeOptions options = built_plugins_only()) {
-  auto runtime = Runtime::create(std::move(options));
+inline Runtime new_runtime(const RuntimeOptions& options = built_plugins_only()) {
+  auto runtime = Runtime::create(options);
   if (!runtime.ok()) ADD_FAILURE() << runtime.error().message;
   return std::move(runtime).value();
 }

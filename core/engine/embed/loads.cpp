@@ -12,17 +12,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 namespace gantry {
 namespace {
-
-// For messages. It has no directory, so that it is not taken for a path.
-std::string shown(const std::string& name) {
-  const std::string file = std::filesystem::path(name).filename().string();
-  return file.empty() ? std::string("artifact in memory") : file;
-}
 
 // Memory for the content until it is in sealed memory; wiped afterwards.
 class Scratch {
@@ -87,18 +80,13 @@ Result<LoadPermissions> load_options(const gantry_load_options* given) {
                          .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
 }
 
-Result<Ref<ModuleNode>> load_memory(RuntimeState& runtime, std::span<const std::uint8_t> bytes,
-                                    const std::string& name, const LoadPermissions& allowed) {
-  return load_bytes(runtime, bytes, shown(name), allowed);
-}
-
 Result<Ref<ModuleNode>> load_read(RuntimeState& runtime, const gantry_reader& reader,
                                   const std::string& name, const LoadPermissions& allowed) {
-  const std::string title = shown(name);
+  const std::string title = memory_title(name);
   GANTRY_TRY(const Scratch scratch, Scratch::create(reader.size, title));
   Status read = read_all(reader, scratch.bytes());
   if (!read.ok()) return std::move(read).failure().at("while loading ", title);
-  return load_bytes(runtime, scratch.bytes(), title, allowed);
+  return load_memory(runtime, scratch.bytes(), title, allowed);
 }
 
 }  // namespace gantry

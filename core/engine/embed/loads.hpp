@@ -20,11 +20,9 @@ struct RuntimeState;
 // given    [in]   may be NULL
 Result<LoadPermissions> load_options(const gantry_load_options* given);
 
-// See gantry_embed::load_memory and load_reader.
+// See gantry_embed::load_reader.
 //
-// name     [in]   for messages; empty: one that says where the artifact is
-Result<Ref<ModuleNode>> load_memory(RuntimeState& runtime, std::span<const std::uint8_t> bytes,
-                                    const std::string& name, const LoadPermissions& allowed);
+// name     [in]   see memory_title()
 Result<Ref<ModuleNode>> load_read(RuntimeState& runtime, const gantry_reader& reader,
                                   const std::string& name, const LoadPermissions& allowed);
 

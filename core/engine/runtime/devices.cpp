@@ -46,7 +46,7 @@ constexpr Attribute kAttributes[] = {
 
 // Converts an attribute to text. The object of a value that is neither a number nor a text is not
 // accessed, because it may be invalid.
-Result<std::string> text_of(gantry_value given) {
+Result<std::string> attribute_text(gantry_value given) {
   switch (given.kind) {
     case GANTRY_INT:
     case GANTRY_BOOL:
@@ -57,7 +57,7 @@ Result<std::string> text_of(gantry_value given) {
       if (given.object == nullptr) return bug("a text at address 0").with_reason("RESULT_KIND");
       [[fallthrough]];
     case GANTRY_SMALL_STRING: {
-      const OwnedValue value = OwnedValue::adopt(given);
+      const Value value = Value::adopt(given);
       gantry_bytes text{};
       gantry_value_bytes(&value.get(), &text);
       const std::string_view shown(text.data, text.size);
@@ -84,7 +84,7 @@ Result<std::string> attribute_of(const Device& device, std::int32_t index, const
     if (error.reason == "EXCEPTION" || error.reason == "STATUS_CODE") return error;
     return std::string();
   }
-  auto text = text_of(value);
+  auto text = attribute_text(value);
   if (text.ok()) return text;
   Error error = std::move(text).error();
   error.message = Message(subject, " returns ", error.message);

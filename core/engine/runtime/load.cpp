@@ -278,13 +278,18 @@ Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
     if (kind_of(content->bytes()) == FileKind::model_library)
       return load_model_library(state, content, file, options);
     const bool is_unpacked = content != file;
-    GANTRY_TRY(auto artifact, open_artifact_file(state, std::move(content)));
+    GANTRY_TRY(auto artifact, open_artifact_file(state, std::move(content), name));
     if (is_unpacked) artifact->origin = file;
     return load_artifact(state, std::move(artifact), options);
   });
 }
 
 }  // namespace
+
+std::string memory_title(std::string_view name) {
+  const std::string file = std::filesystem::path(name).filename().string();
+  return file.empty() ? std::string("artifact in memory") : file;
+}
 
 Result<Ref<ModuleNode>> load_artifact(RuntimeState& state, std::shared_ptr<Artifact> artifact,
                                       const LoadPermissions& options, const ExporterFacts* facts) {
@@ -319,16 +324,17 @@ Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
   return load_mapped(state, *file, path, options);
 }
 
-Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uint8_t> bytes,
-                                   std::string_view name, const LoadPermissions& options) {
+Result<Ref<ModuleNode>> load_memory(RuntimeState& state, std::span<const std::uint8_t> bytes,
+                                    std::string_view name, const LoadPermissions& options) {
   const Span span(state.trace.get(), "load bytes", "load");
-  auto file = MappedFile::copy(std::filesystem::path(name), bytes);
-  if (!file.ok()) return std::move(file).failure().at("while loading ", name);
-  return load_mapped(state, *file, name, options);
+  const std::string title = memory_title(name);
+  auto file = MappedFile::copy(std::filesystem::path(title), bytes);
+  if (!file.ok()) return std::move(file).failure().at("while loading ", title);
+  return load_mapped(state, *file, title, options);
 }
 
-Result<Ref<ModuleNode>> load_linked_code(RuntimeState& state, const gantry_linked_symbols& symbols,
-                                         std::string_view prefix, const LoadPermissions& options) {
+Result<Ref<ModuleNode>> load_linked(RuntimeState& state, const gantry_linked_symbols& symbols,
+                                    std::string_view prefix, const LoadPermissions& options) {
   const Span span(state.trace.get(), "load linked code", "load");
   if (symbols.count == 0) {
     return not_found(

@@ -45,13 +45,19 @@ struct RuntimeState;
 Result<Ref<ModuleNode>> load_file(RuntimeState& state, const std::string& path,
                                   const LoadPermissions& options);
 
+// Returns the name of an artifact in memory for messages. It has no directory, so that it is not taken
+// for a path.
+//
+// name     [in]   "dir/model.so"; empty: none is known
+std::string memory_title(std::string_view name);
+
 // Loads an artifact that is in memory. Each call returns another module with its own variables.
 //
 // bytes    [in]   as the file of load_file(), no parameters or graph; copied once, into sealed memory
-// name     [in]   for messages: "model.so"
+// name     [in]   see memory_title()
 // returns  as load_file(); exhausted; unavailable: the system permits no files in memory
-Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uint8_t> bytes,
-                                   std::string_view name, const LoadPermissions& options);
+Result<Ref<ModuleNode>> load_memory(RuntimeState& state, std::span<const std::uint8_t> bytes,
+                                    std::string_view name, const LoadPermissions& options);
 
 // Loads code that is linked into the program. The same module is returned while it is alive.
 //
@@ -59,8 +65,8 @@ Result<Ref<ModuleNode>> load_bytes(RuntimeState& state, std::span<const std::uin
 // prefix   [in]   of the system library
 // returns  not_found: no symbol is registered; invalid, reason LINKED_TWICE: the code belongs to a
 //          module of another runtime, or to one that has ended; else as load_file()
-Result<Ref<ModuleNode>> load_linked_code(RuntimeState& state, const gantry_linked_symbols& symbols,
-                                         std::string_view prefix, const LoadPermissions& options);
+Result<Ref<ModuleNode>> load_linked(RuntimeState& state, const gantry_linked_symbols& symbols,
+                                    std::string_view prefix, const LoadPermissions& options);
 
 // Loads an artifact whose container is not read yet.
 //

@@ -26,22 +26,22 @@ inline Failure wrong_kind(const gantry_value& value, std::string_view expected) 
 // Each returns the content of a value.
 //
 // returns  invalid  the value is of another kind: "value is a tensor, expected an integer" (VALUE_KIND)
-inline Result<std::int64_t> integer_of(const gantry_value& value) {
+inline Result<std::int64_t> integer_in(const gantry_value& value) {
   if (const auto number = value_int(value)) return *number;
   return wrong_kind(value, "an integer");
 }
-inline Result<std::string> text_of(const gantry_value& value) {
+inline Result<std::string> text_in(const gantry_value& value) {
   if (const auto text = value_text(value)) return std::string(*text);
   return wrong_kind(value, "a string");
 }
-inline Result<std::vector<std::int64_t>> extents_of(const gantry_value& value) {
+inline Result<std::vector<std::int64_t>> extents_in(const gantry_value& value) {
   if (const auto extents = value_shape(value)) return std::vector(extents->begin(), extents->end());
   return wrong_kind(value, "a shape");
 }
 // Returns the items of an array, or the keys and values of a map (key, value, key, value).
 //
 // lifetime as long as the value
-inline Result<std::span<const gantry_value>> items_of(const gantry_value& value) {
+inline Result<std::span<const gantry_value>> items_in(const gantry_value& value) {
   if (value.kind != GANTRY_ARRAY && value.kind != GANTRY_MAP)
     return wrong_kind(value, "an array or a map");
   const auto& list = *reinterpret_cast<const ItemsObject*>(value.object);

@@ -196,7 +196,7 @@ TEST(Module, RefusesATableThatIsTooShortForCall) {
   EXPECT_EQ(function.error().reason, "TABLE_INCOMPLETE");
 }
 
-// Programs read the phase through this member, see gantry/runtime/function_layout.hpp.
+// Programs read the phase through this member, see gantry/call.h.
 TEST(Module, FunctionRefersToThePhaseOfTheProcess) {
   const auto function =
       new_function({new test::FakeFunction{1, "g", nullptr}, test::fake_function_table()}, {}, 0);

@@ -30,7 +30,7 @@ class AddedFunction : public ::testing::Test {
     return model->function(name).value();
   }
   // Adds test.boom, and returns the error of the compiled code that calls it.
-  Error error_through_compiled_code(Runtime::AddedFunction boom) {
+  Error error_through_compiled_code(gantry::AddedFunction boom) {
     EXPECT_TRUE(runtime.add_function("test.boom", std::move(boom)).ok());
     const auto called = compiled("boom")(9);
     EXPECT_FALSE(called.ok());
@@ -43,7 +43,7 @@ class AddedFunction : public ::testing::Test {
 Result<Any> sum(std::span<const gantry_value> args) {
   std::int64_t total = 0;
   for (const gantry_value& arg : args) total += value_int(arg).value_or(0);
-  return Any::adopt(int_value(total));
+  return Any(Value::adopt(int_value(total)));
 }
 
 TEST_F(AddedFunction, IsCalledByItsName) {
@@ -85,8 +85,9 @@ TEST_F(AddedFunction, IsFoundByCodeThatWasLoadedBefore) {
 }
 
 TEST_F(AddedFunction, RaisesAnErrorThroughCompiledCode) {
-  const Error error = error_through_compiled_code(
-      [](auto) -> Result<Any> { return raised_error("ValueError", "boom\n\nfrom host"); });
+  const Error error = error_through_compiled_code([this](auto) -> Result<Any> {
+    return raised_error(runtime.host(), "ValueError", "boom\n\nfrom host");
+  });
 
   EXPECT_EQ(error.code, Code::invalid);
   EXPECT_EQ(error.reason, "HOST_CODE");
@@ -152,11 +153,12 @@ TEST(AddedFunctionState, EndsWithTheRuntime) {
   const auto state = std::make_shared<int>(7);
   {
     Runtime runtime = test::make_runtime();
-    ASSERT_TRUE(
-        runtime
-            .add_function("test.state",
-                          [state](auto) -> Result<Any> { return Any::adopt(int_value(*state)); })
-            .ok());
+    ASSERT_TRUE(runtime
+                    .add_function("test.state",
+                                  [state](auto) -> Result<Any> {
+                                    return Any(Value::adopt(int_value(*state)));
+                                  })
+                    .ok());
     ASSERT_FALSE(runtime.add_function("test.state", [state](auto) { return Any(); }).ok());
     EXPECT_EQ(state.use_count(), 2);
   }
@@ -168,11 +170,12 @@ TEST(AddedFunctionState, IsKeptByAHandleOfTheFunction) {
   Function function;
   {
     Runtime runtime = test::make_runtime();
-    ASSERT_TRUE(
-        runtime
-            .add_function("test.state",
-                          [state](auto) -> Result<Any> { return Any::adopt(int_value(*state)); })
-            .ok());
+    ASSERT_TRUE(runtime
+                    .add_function("test.state",
+                                  [state](auto) -> Result<Any> {
+                                    return Any(Value::adopt(int_value(*state)));
+                                  })
+                    .ok());
     function = runtime.function("test.state").value();
   }
 

@@ -61,7 +61,7 @@ TEST_F(ArchivedModel, ComputesWithItsParameters) {
   for (const char* const name : {"digits_crt_graph_llvm.tar", "digits_cpp_graph_c.tar"}) {
     const auto module = runtime_.load(write(golden_archive(name)));
     ASSERT_TRUE(module.ok()) << module.error().message;
-    auto executor = runtime_.executor(*module, {"cpu"}, "digits");
+    auto executor = Executor::create(runtime_, *module, {"cpu"}, "digits");
     ASSERT_TRUE(executor.ok()) << name << ": " << executor.error().message;
     const test::Digits digits(runtime_);
 
@@ -179,12 +179,12 @@ TEST_F(ArchivedPayload, IsAModuleThatTheLibraryOfTheGraphImports) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "NO_PLUGIN");
   ASSERT_TRUE(module.ok()) << module.error().message;
-  const Module library = module->imports().at(0);
-  EXPECT_EQ(library.type_key(), "_lib");
-  ASSERT_EQ(library.imports().size(), 1u);
-  EXPECT_EQ(library.imports()[0].type_key(), "opencl");
-  EXPECT_THAT(module->missing().front(), HasSubstr("opencl"));
-  auto executor = runtime_.executor(*module, {"cpu"}, "digits");
+  const Module library = module->imports().value().at(0);
+  EXPECT_EQ(library.type_key().value(), "_lib");
+  ASSERT_EQ(library.imports().value().size(), 1u);
+  EXPECT_EQ(library.imports().value()[0].type_key().value(), "opencl");
+  EXPECT_THAT(module->missing().value().front(), HasSubstr("opencl"));
+  auto executor = Executor::create(runtime_, *module, {"cpu"}, "digits");
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   EXPECT_TRUE(test::Digits(runtime_).run(*executor, 7));
 }
@@ -196,10 +196,10 @@ TEST_F(ArchivedPayload, IsAModuleThatTheLibraryOfOperatorsImports) {
   const auto module = runtime_.load(write(archive), {.allow_missing = true});
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "_lib");
+  EXPECT_EQ(module->type_key().value(), "_lib");
   EXPECT_TRUE(module->function("f").ok());
-  ASSERT_EQ(module->imports().size(), 1u);
-  EXPECT_EQ(module->imports()[0].type_key(), "opencl");
+  ASSERT_EQ(module->imports().value().size(), 1u);
+  EXPECT_EQ(module->imports().value()[0].type_key().value(), "opencl");
 }
 
 TEST_F(ArchivedPayload, MustExistAndHaveItsDigest) {
@@ -242,7 +242,7 @@ TEST_F(SeveralModels, AreAModuleThatHasAFactoryForEach) {
   const auto module = runtime_.load(write(archive_));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "ModelLibrary");
+  EXPECT_EQ(module->type_key().value(), "ModelLibrary");
   EXPECT_EQ(module->functions().value(),
             (std::vector<std::string>{"list_module_names", "other", "digits"}));
   const std::vector<Any> names =
@@ -251,7 +251,7 @@ TEST_F(SeveralModels, AreAModuleThatHasAFactoryForEach) {
   EXPECT_EQ(names[0].text().value(), "other");
   EXPECT_EQ(names[1].text().value(), "digits");
   for (const char* const name : {"digits", "other"}) {
-    auto executor = runtime_.executor(*module, {"cpu"}, name);
+    auto executor = Executor::create(runtime_, *module, {"cpu"}, name);
     ASSERT_TRUE(executor.ok()) << name << ": " << executor.error().message;
     EXPECT_TRUE(test::Digits(runtime_).run(*executor, 7)) << name;
   }
@@ -261,13 +261,13 @@ TEST_F(SeveralModels, AreLibrariesOfTheirOwn) {
   const auto module = runtime_.load(write(archive_));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  const std::vector<Module> models = module->imports();
+  const std::vector<Module> models = module->imports().value();
   ASSERT_EQ(models.size(), 2u);
   EXPECT_FALSE(models[0].function("tvmgen_digits_fused_nn_softmax").ok());
   EXPECT_TRUE(models[1].function("tvmgen_digits_fused_nn_softmax").ok());
   EXPECT_THAT(models[1].function("absent").error().message,
               HasSubstr("of model \"digits\" of model.tar"));
-  EXPECT_EQ(runtime_.load(write(archive_))->imports().size(), 2u);
+  EXPECT_EQ(runtime_.load(write(archive_))->imports().value().size(), 2u);
 }
 
 TEST_F(SeveralModels, AreFunctionsOfAModel) {
@@ -277,11 +277,11 @@ TEST_F(SeveralModels, AreFunctionsOfAModel) {
   const auto model = runtime_.model(*module, {"cpu"});
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->functions(), (std::vector<std::string>{"digits", "other"}));
+  EXPECT_EQ(model->functions().value(), (std::vector<std::string>{"digits", "other"}));
   const auto other = model->function("other");
   ASSERT_TRUE(other.ok()) << other.error().message;
   EXPECT_EQ(other->name(), "other");
-  EXPECT_EQ(other->inputs().front().name, "x");
+  EXPECT_EQ(other->inputs()->front().name, "x");
 }
 
 TEST_F(SeveralModels, MustBeChosenByName) {
@@ -328,13 +328,13 @@ TEST_F(ArchivedModel, UsesTheLibraryWhereItIs) {
   for (int i = 0; i < 2; ++i) {
     const auto module = runtime_.load(path);
     ASSERT_TRUE(module.ok()) << module.error().message;
-    auto executor = runtime_.executor(*module, {"cpu"});
+    auto executor = Executor::create(runtime_, *module, {"cpu"});
     ASSERT_TRUE(executor.ok()) << executor.error().message;
     EXPECT_TRUE(test::Digits(runtime_).run(*executor, 7));
   }
   const auto from_memory = runtime_.load_bytes(test::read_file(path), "model.tar");
   ASSERT_TRUE(from_memory.ok()) << from_memory.error().message;
-  EXPECT_TRUE(runtime_.executor(*from_memory, {"cpu"}).ok());
+  EXPECT_TRUE(Executor::create(runtime_, *from_memory, {"cpu"}).ok());
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path() / "cache"));
 }
 

@@ -6,6 +6,7 @@
 #include "tests/unit/runtime/program_plugin.hpp"
 #include "tests/unit/runtime/variable.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 #include "core/engine/runtime/state.hpp"
 
@@ -46,14 +47,14 @@ class RuntimeYaml : public ::testing::Test {
     std::filesystem::copy(test::built_plugins("graph"), to / "graph");
   }
   // Returns the manifest of the plugin that serves graphs.
-  static std::string server_of_graphs(Runtime& runtime) {
-    const InstalledPlugins installed(runtime);
+  static std::string server_of_graphs(const Runtime& runtime) {
+    const InstalledPlugins installed(state_of(runtime.get()));
     const PluginSet& plugins = installed.set();
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
     return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
   }
   // Returns an option that all plugins have.
-  static gantry_value option_of(Runtime& runtime, const char* key) {
+  static gantry_value option_of(const Runtime& runtime, const char* key) {
     EXPECT_TRUE(runtime.add_plugin(test::query_program_plugin).ok());
     EXPECT_TRUE(runtime.device("test_npu").ok());
     gantry_value value{};
@@ -165,7 +166,7 @@ TEST_F(RuntimeYaml, DoesNotSearchTheUsersDirectory) {
   copy_graph_plugin(directory / "data/gantry/plugins.d");
   const auto searched = [&](std::string_view text) {
     Runtime runtime = runtime_with(text);
-    const InstalledPlugins installed(runtime);
+    const InstalledPlugins installed(state_of(runtime.get()));
     const auto& locations = installed.set().found().locations;
     return std::any_of(locations.begin(), locations.end(), [&](const SearchLocation& location) {
       return location.name == (directory / "data/gantry/plugins.d").native();
@@ -189,14 +190,14 @@ TEST_F(RuntimeYaml, CountsOrForbidsFallbacks) {
 
   Runtime tolerant = runtime_with("plugins: {dirs: [mine]}");
   EXPECT_TRUE(tolerant.load(digits_file()).ok());
-  EXPECT_EQ(tolerant.fallbacks(), 1u);
+  EXPECT_EQ(tolerant.fallbacks().value(), 1);
   EXPECT_THAT(lines, Contains(HasSubstr("plugin acme.graph 0.1.0 cannot serve type key "
                                         "\"GraphExecutorFactory\", trying gantry.graph 0.1.0")));
 
   Runtime strict = runtime_with("plugins: {dirs: [mine], fallback: false}");
   const auto model = strict.load(digits_file());
   ASSERT_FALSE(model.ok());
-  EXPECT_EQ(strict.fallbacks(), 0u);
+  EXPECT_EQ(strict.fallbacks().value(), 0);
   EXPECT_THAT(model.error().message, HasSubstr(concat("plugins.fallback is false in ",
                                                       (directory / "runtime.yaml").native(),
                                                       ": gantry.graph 0.1.0 is not tried")));
@@ -209,7 +210,7 @@ TEST_F(RuntimeYaml, PlacesTheThreadsOfThePool) {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &allowed)) last = cpu;
   test::write_file(directory / "runtime.yaml", concat("threads: 2\ncpus: ", last, "\n"));
-  RuntimeOptions options;
+  EngineOptions options;
   options.config_file = (directory / "runtime.yaml").string();
   const auto state = RuntimeState::create(options).value();
   int counts[2] = {};
@@ -230,7 +231,7 @@ TEST_F(RuntimeYaml, PlacesTheThreadsOfThePool) {
 
 TEST_F(RuntimeYaml, CountsTheConfiguredCpus) {
   test::write_file(directory / "runtime.yaml", "cpus: 0\n");
-  RuntimeOptions options;
+  EngineOptions options;
   options.config_file = (directory / "runtime.yaml").string();
 
   EXPECT_EQ(RuntimeState::create(options).value()->pool->size(), 1);
@@ -244,9 +245,9 @@ TEST_F(RuntimeYaml, SetsTheSizeOfThePool) {
 
 TEST_F(RuntimeYaml, SetsHowLongThreadsSpin) {
   test::write_file(directory / "runtime.yaml", "spin_us: 0");
-  RuntimeOptions options;
+  EngineOptions options;
   options.config_file = (directory / "runtime.yaml").string();
-  RuntimeOptions overridden = options;
+  EngineOptions overridden = options;
   overridden.spin_us = 70;
 
   EXPECT_EQ(RuntimeState::create(options).value()->pool->limits().window.count(), 0);
@@ -255,7 +256,7 @@ TEST_F(RuntimeYaml, SetsHowLongThreadsSpin) {
 
 TEST_F(RuntimeYaml, DoesNotOverrideThatThreadsDoNotSpin) {
   test::write_file(directory / "runtime.yaml", "spin_us: 70");
-  RuntimeOptions options;
+  EngineOptions options;
   options.config_file = (directory / "runtime.yaml").string();
   options.spin_us = 0;
 
@@ -307,7 +308,7 @@ TEST_F(RuntimeYaml, ReportsUnknownNames) {
       "  overrides: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
       "backends: {acme.npu: {config: {}}}\n");
 
-  const std::vector<std::string> names = InstalledPlugins(runtime).unknown_names();
+  const std::vector<std::string> names = InstalledPlugins(state_of(runtime.get())).unknown_names();
 
   const std::string file = (directory / "runtime.yaml").string();
   EXPECT_THAT(
@@ -331,7 +332,7 @@ TEST_F(RuntimeYaml, ReportsUnknownNamesOfDevices) {
       runtime_with(concat("plugins: {dirs: [", world.path().string(),
                           "], overrides: {fake_device: test.fake, fake_devcie: test.fake}}"));
 
-  const std::vector<std::string> names = InstalledPlugins(runtime).unknown_names();
+  const std::vector<std::string> names = InstalledPlugins(state_of(runtime.get())).unknown_names();
 
   EXPECT_THAT(names,
               ::testing::ElementsAre((directory / "runtime.yaml").string() +
@@ -345,7 +346,7 @@ TEST_F(RuntimeYaml, ReportsNoKnownNames) {
       "plugins: {dirs: [mine], overrides: {GraphExecutorFactory: gantry.graph}}\n"
       "backends: {gantry.graph: {config: {}}}\n");
 
-  EXPECT_THAT(InstalledPlugins(runtime).unknown_names(), ::testing::IsEmpty());
+  EXPECT_THAT(InstalledPlugins(state_of(runtime.get())).unknown_names(), ::testing::IsEmpty());
 }
 
 }  // namespace

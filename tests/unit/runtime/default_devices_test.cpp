@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/default_devices.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/formats/container.hpp"
@@ -40,7 +41,7 @@ class ModelDevices : public ::testing::Test {
     Artifact artifact;
     artifact.container = read_container_bytes(file->bytes(), PayloadLayouts::built_in()).value();
     artifact.device_numbers = std::move(moved);
-    return default_devices(artifact, *runtime_.state()->plugins);
+    return default_devices(artifact, *state_of(runtime_.get())->plugins);
   }
   Runtime runtime_ = test::make_runtime();
 };

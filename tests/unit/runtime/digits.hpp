@@ -5,6 +5,8 @@
 
 #include "tests/support/built_runtime.hpp"
 
+#include <gantry/embed/executor.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,10 +18,9 @@ namespace gantry::test {
 // Returns options for a runtime that finds the graph executor of this build and, by default, no
 // other plugin, so that the same plugins are missing in every build and on every machine.
 inline Runtime make_runtime(RuntimeOptions options = {}) {
-  if (options.plugin_dirs.empty() && options.plugin_files.empty() && options.config_file.empty()) {
+  if (options.plugin_paths.empty() && options.config_file.empty())
     options = built_plugins_only("graph", std::move(options));
-  }
-  return new_runtime(std::move(options));
+  return new_runtime(options);
 }
 
 inline std::string digits_file(const char* target = "llvm") {
@@ -32,12 +33,12 @@ struct Digits {
   // float32[360, 1, 10]
   Tensor expected;
 
-  explicit Digits(Runtime& runtime, const char* target = "llvm") {
+  explicit Digits(const Runtime& runtime, const char* target = "llvm") {
     inputs = read(runtime, golden("tvm-0.12/digits_mlp.input.npz").string());
     expected = read(
         runtime, golden(std::string("tvm-0.12/digits_mlp_") + target + ".expected.npz").string());
   }
-  static Tensor read(Runtime& runtime, const std::string& path) {
+  static Tensor read(const Runtime& runtime, const std::string& path) {
     auto all = runtime.read_tensors(path);
     if (!all.ok()) ADD_FAILURE() << all.error().message;
     return all->front().second;

@@ -4,7 +4,7 @@
 #include "tests/unit/runtime/variable.hpp"
 
 #include <gantry/concat.hpp>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <gmock/gmock.h>
 
@@ -78,9 +78,9 @@ TEST(Environment, HasThreadsIfNothingElseStatesThem) {
   std::vector<std::string> warnings;
   RuntimeOptions options;
   options.log_sink = [&](std::int32_t, std::string_view line) { warnings.emplace_back(line); };
-  EXPECT_EQ(Runtime::create(options)->threads(), 3);
+  EXPECT_EQ(Runtime::create(options)->threads().value(), 3);
   options.threads = 2;
-  EXPECT_EQ(Runtime::create(options)->threads(), 2);
+  EXPECT_EQ(Runtime::create(options)->threads().value(), 2);
   EXPECT_TRUE(warnings.empty());
 
   options.threads = 0;

@@ -59,8 +59,8 @@ TEST_P(FfiRelease, TakesTextsInEveryForm) {
   const Function text_size = function("text_size");
 
   EXPECT_EQ(text_size("a text by address")->integer().value(), 17);
-  EXPECT_EQ(text_size(Any::of_text("small").value())->integer().value(), 5);
-  EXPECT_EQ(text_size(Any::of_text("a text in an object").value())->integer().value(), 19);
+  EXPECT_EQ(text_size(runtime.text("small").value())->integer().value(), 5);
+  EXPECT_EQ(text_size(runtime.text("a text in an object").value())->integer().value(), 19);
 }
 
 TEST_P(FfiRelease, TakesTensors) {
@@ -86,8 +86,8 @@ TEST_P(FfiRelease, CallsFunctionsByName) {
   ASSERT_TRUE(runtime
                   .add_function("test.add",
                                 [](std::span<const gantry_value> args) -> Result<Any> {
-                                  return Any::adopt(int_value(value_int(args[0]).value() +
-                                                              value_int(args[1]).value()));
+                                  return Any(Value::adopt(int_value(value_int(args[0]).value() +
+                                                                    value_int(args[1]).value())));
                                 })
                   .ok());
 
@@ -109,7 +109,7 @@ TEST_P(FfiRelease, PassesTensorsAndTextsToFunctions) {
                   .ok());
 
   ASSERT_TRUE(function("call_by_name")("test.look", numbers(), "a text by address",
-                                       Any::of_text("small").value())
+                                       runtime.text("small").value())
                   .ok());
 
   EXPECT_THAT(seen, ElementsAre("tensor 2", "a text by address", "small"));
@@ -118,10 +118,7 @@ TEST_P(FfiRelease, PassesTensorsAndTextsToFunctions) {
 TEST_P(FfiRelease, ReadsAndReturnsTheTextsOfFunctions) {
   for (const std::string_view text : {"small", "a text in an object"}) {
     const std::string name = concat("test.", text);
-    ASSERT_TRUE(runtime
-                    .add_function(
-                        name, [text](std::span<const gantry_value>) { return Any::of_text(text); })
-                    .ok());
+    ASSERT_TRUE(runtime.add_function(name, [this, text](auto) { return runtime.text(text); }).ok());
 
     EXPECT_EQ(function("size_of_result")(name)->integer().value(),
               static_cast<std::int64_t>(text.size()));
@@ -133,8 +130,9 @@ TEST_P(FfiRelease, ReadsAndReturnsTheTextsOfFunctions) {
 TEST_P(FfiRelease, ReportsTheErrorOfAFunctionThatItCalls) {
   ASSERT_TRUE(runtime
                   .add_function("test.boom",
-                                [](std::span<const gantry_value>) -> Result<Any> {
-                                  return raised_error("ValueError", "boom from host");
+                                [this](std::span<const gantry_value>) -> Result<Any> {
+                                  return raised_error(runtime.host(), "ValueError",
+                                                      "boom from host");
                                 })
                   .ok());
 
@@ -160,7 +158,7 @@ TEST_P(FfiRelease, ListsItsFunctions) {
 }
 
 TEST_P(FfiRelease, TakesOtherObjectsIfItsLayoutIsThatOfTheRuntime) {
-  const Any shape = Any::of_shape(std::vector<std::int64_t>{1}).value();
+  const Any shape = runtime.shape({1}).value();
 
   const auto called = function("nothing")(shape);
 

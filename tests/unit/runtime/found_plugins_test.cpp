@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which plugins a runtime finds and uses by its options and its environment, and what it logs.
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"
@@ -28,11 +29,12 @@ class FoundPlugins : public ::testing::Test {
     options.log_sink = [this](std::int32_t level, std::string_view line) {
       lines.push_back(concat(level, ' ', line));
     };
-    return InstalledPlugins(Runtime::create(std::move(options)).value()).serving("fake");
+    const Runtime runtime = Runtime::create(options).value();
+    return InstalledPlugins(state_of(runtime.get())).serving("fake");
   }
   RuntimeOptions in_directory() const {
     RuntimeOptions options;
-    options.plugin_dirs = {world.path().string()};
+    options.plugin_paths = {world.path().string()};
     options.only_these_plugins = true;
     return options;
   }
@@ -55,7 +57,7 @@ TEST_F(FoundPlugins, AreNamedByVariables) {
 TEST_F(FoundPlugins, AreNamedByTheProgram) {
   RuntimeOptions options;
   options.only_these_plugins = true;
-  options.plugin_files = {std::filesystem::relative(manifest).string()};
+  options.plugin_paths = {std::filesystem::relative(manifest).string()};
 
   EXPECT_EQ(server(options), "test.fake");
 }
@@ -83,7 +85,8 @@ TEST_F(FoundPlugins, OfAConfigurationAreReportedWithItsFile) {
   options.config_file = (world.path() / "runtime.yaml").string();
   const Runtime runtime = Runtime::create(options).value();
 
-  const std::vector<SearchLocation> all = InstalledPlugins(runtime).set().found().locations;
+  const std::vector<SearchLocation> all =
+      InstalledPlugins(state_of(runtime.get())).set().found().locations;
 
   EXPECT_THAT(all, Contains(::testing::Field(
                        &SearchLocation::name,
@@ -96,7 +99,7 @@ TEST_F(FoundPlugins, LogWhichOneIsInUse) {
   options.log_sink = [this](std::int32_t level, std::string_view line) {
     lines.push_back(concat(level, ' ', line));
   };
-  Runtime runtime = Runtime::create(std::move(options)).value();
+  Runtime runtime = Runtime::create(options).value();
   lines.clear();
 
   ASSERT_TRUE(runtime.device("fake_device").ok());
@@ -112,7 +115,7 @@ TEST_F(FoundPlugins, LogThatOneIsReplacedByTheNext) {
   options.log_sink = [this](std::int32_t level, std::string_view line) {
     lines.push_back(concat(level, ' ', line));
   };
-  Runtime runtime = Runtime::create(std::move(options)).value();
+  Runtime runtime = Runtime::create(options).value();
   lines.clear();
 
   ASSERT_TRUE(runtime.device("fake_device").ok());
@@ -126,10 +129,9 @@ TEST_F(FoundPlugins, AreNamedBesideTheirDevices) {
             test::fake_manifest().id("test.second").version("2.0.0").line("priority: 5"));
   RuntimeOptions options = in_directory();
   options.log_level = "error";
-  Runtime runtime = Runtime::create(std::move(options)).value();
-  std::vector<Message> problems;
+  Runtime runtime = Runtime::create(options).value();
 
-  const std::vector<DeviceInfo> devices = runtime.devices(problems);
+  const std::vector<DeviceInfo> devices = runtime.devices()->devices;
 
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(devices[0].plugin, "");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls through the public handle, which are compiled into the caller.
+// Calls through gantry::Function, which are compiled into the program. unit/module/call_test.cpp has
+// those of the core.
 #include "core/engine/module/function.hpp"
-#include "core/engine/native/packed/tvm_abi.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/value.hpp>
 
 #include <gmock/gmock.h>
 
@@ -18,134 +19,109 @@ namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-// A function that records its calls: "target 2" through the table, "packed 2" with arguments in the
-// layout of host code.
+// A function that records its arguments.
 class FunctionHandle : public testing::Test {
  protected:
   using Body = std::function<gantry_code(gantry_value*, gantry_status*)>;
 
   FunctionHandle() {
     auto made = *new_function({this, &table_}, {}, 0);
-    object_ = made.get();
-    function = Function(Object::adopt(reinterpret_cast<gantry_object*>(made.take())));
+    function = Function(ObjectRef::adopt(reinterpret_cast<gantry_object*>(made.take())));
   }
-  void accept_packed() { object_->packed = packed; }
 
   Function function;
   Body body = [](gantry_value*, gantry_status*) { return gantry_code{GANTRY_OK}; };
-  std::vector<std::string> calls;
-  std::vector<PackedValue> values;
-  std::vector<int> codes;
+  std::vector<gantry_value> values;
+  std::vector<std::int32_t> kinds;
   gantry_device_id device{};
 
  private:
-  static gantry_code packed(void* self, const gantry_env* env, void* values, int* codes,
-                            std::int32_t count, gantry_value* result, gantry_status* status) {
-    auto& test = *static_cast<FunctionHandle*>(self);
-    test.calls.push_back(concat("packed ", count));
-    test.device = env->device;
-    test.values.assign(static_cast<PackedValue*>(values),
-                       static_cast<PackedValue*>(values) + count);
-    test.codes.assign(codes, codes + count);
-    return test.body(result, status);
-  }
   static constexpr gantry_function_table table_{
       sizeof(gantry_function_table), 0, nullptr,
-      [](void* self, const gantry_env* env, const gantry_value*, std::int32_t count,
+      [](void* self, const gantry_env* env, const gantry_value* args, std::int32_t count,
          gantry_value* result, gantry_status* status) {
         auto& test = *static_cast<FunctionHandle*>(self);
-        test.calls.push_back(concat("target ", count));
         test.device = env->device;
+        test.values.assign(args, args + count);
+        test.kinds.clear();
+        for (const gantry_value& value : test.values) test.kinds.push_back(value.kind);
         return test.body(result, status);
       }};
-
-  FunctionObject* object_ = nullptr;
 };
 
-TEST_F(FunctionHandle, LaysNumbersAndTensorsOutForHostCode) {
-  accept_packed();
-  Runtime runtime = test::make_runtime();
+TEST_F(FunctionHandle, PassesNumbersAndTensors) {
+  const Runtime runtime = test::make_runtime();
   const Tensor tensor = runtime.tensor({2}, {2, 32, 1}).value();
 
   ASSERT_TRUE(function(std::int32_t{-3}, true, 2.5f, 0.25, tensor, std::uint8_t{200}).ok());
 
-  EXPECT_THAT(calls, ElementsAre("packed 6"));
-  EXPECT_THAT(codes, ElementsAre(kPackedInt, kPackedInt, kPackedFloat, kPackedFloat, kPackedTensor,
-                                 kPackedInt));
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_INT, GANTRY_BOOL, GANTRY_FLOAT, GANTRY_FLOAT, GANTRY_TENSOR,
+                                 GANTRY_INT));
   EXPECT_EQ(values[0].i, -3);
   EXPECT_EQ(values[1].i, 1);
   EXPECT_EQ(values[2].f, 2.5);
   EXPECT_EQ(values[3].f, 0.25);
-  EXPECT_EQ(values[4].p, tensor.dlpack());
+  EXPECT_EQ(values[4].object, tensor.get());
   EXPECT_EQ(values[5].i, 200);
-  EXPECT_EQ(device.type, 1);
+  EXPECT_EQ(device.type, cpu_device_type);
 }
 
-TEST_F(FunctionHandle, PassesOtherArgumentsThroughTheTable) {
-  accept_packed();
-
+TEST_F(FunctionHandle, PassesOtherArguments) {
   ASSERT_TRUE(function().ok());
-  ASSERT_TRUE(function("text").ok());
-  ASSERT_TRUE(function(1, Tensor()).ok());
-  ASSERT_TRUE(function(1, Any()).ok());
-  const gantry_value one{GANTRY_INT, 0, {1}};
-  ASSERT_TRUE(function.call({&one, 1}).ok());
+  EXPECT_THAT(kinds, IsEmpty());
 
-  EXPECT_THAT(calls, ElementsAre("target 0", "target 1", "target 2", "target 2", "target 1"));
+  ASSERT_TRUE(function("text", std::string("other text")).ok());
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_CSTRING, GANTRY_CSTRING));
+
+  ASSERT_TRUE(function(1, Tensor()).ok());
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_INT, GANTRY_NONE));
+
+  ASSERT_TRUE(function(Any(), gantry_device_id{4, 1}).ok());
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_NONE, GANTRY_DEVICE));
+
+  const gantry_value one = int_value(1);
+  ASSERT_TRUE(function.call({&one, 1}).ok());
+  EXPECT_THAT(kinds, ElementsAre(GANTRY_INT));
 }
 
-TEST_F(FunctionHandle, CallsAFunctionThatIsNotHostCodeThroughTheTable) {
-  ASSERT_TRUE(function(1, 2.0).ok());
+TEST_F(FunctionHandle, PassesTheEnvOfACall) {
+  const gantry_env env{{4, 3}, nullptr, nullptr};
 
-  EXPECT_THAT(calls, ElementsAre("target 2"));
+  ASSERT_TRUE(function.call({}, &env).ok());
+
+  EXPECT_EQ(device.type, 4);
+  EXPECT_EQ(device.index, 3);
 }
 
 TEST_F(FunctionHandle, ThatIsEmptyIsRefused) {
   const auto called = Function()(1);
 
   EXPECT_EQ(called.error().code, Code::invalid);
-  EXPECT_EQ(called.error().message, "function handle is empty");
+  EXPECT_EQ(called.error().reason, "ARGUMENT_KIND");
+  EXPECT_EQ(called.error().message, "call: the object is not a function");
 }
 
-// Each ends a call both through the table and with the layout of host code.
-TEST_F(FunctionHandle, ReportsFailuresOfBothKindsOfCalls) {
-  for (const bool with_packed : {false, true}) {
-    if (with_packed) accept_packed();
+TEST_F(FunctionHandle, ReportsFailures) {
+  body = [](gantry_value*, gantry_status* status) {
+    return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
+  };
+  auto called = function(1);
+  EXPECT_EQ(called.error().code, Code::unavailable);
+  EXPECT_EQ(called.error().reason, "DRIVER");
+  EXPECT_EQ(called.error().message, "the driver is gone");
 
-    body = [](gantry_value*, gantry_status* status) {
-      return gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", "the driver is gone");
-    };
-    auto called = function(1);
-    EXPECT_EQ(called.error().code, Code::unavailable);
-    EXPECT_EQ(called.error().reason, "DRIVER");
-    EXPECT_EQ(called.error().message, "the driver is gone");
+  body = [](gantry_value*, gantry_status*) { return gantry_code{GANTRY_INVALID}; };
+  called = function(1);
+  EXPECT_EQ(called.error().code, Code::invalid);
+  EXPECT_EQ(called.error().message, "function fails as invalid without a reason");
 
-    body = [](gantry_value*, gantry_status*) { return gantry_code{GANTRY_INVALID}; };
-    called = function(1);
-    EXPECT_EQ(called.error().message, "a global function fails with code 5 and without a text");
-
-    body = [](gantry_value*, gantry_status*) -> gantry_code { throw std::runtime_error("oops"); };
-    called = function(1);
-    EXPECT_EQ(called.error().reason, "EXCEPTION");
-    EXPECT_EQ(called.error().message, "a global function throws: oops");
-
-    body = [](gantry_value* result, gantry_status*) {
-      result->kind = GANTRY_CSTRING;
-      result->cstring = "borrowed";
-      return gantry_code{GANTRY_OK};
-    };
-    called = function(1);
-    EXPECT_EQ(called.error().reason, "RESULT_KIND");
-
-    body = [](gantry_value* result, gantry_status*) {
-      result->kind = GANTRY_TENSOR;
-      return gantry_code{GANTRY_OK};
-    };
-    called = function(1);
-    EXPECT_THAT(called.error().message, HasSubstr("returns an object of kind 70 at address 0"));
-  }
+  body = [](gantry_value*, gantry_status*) -> gantry_code { throw std::runtime_error("oops"); };
+  called = function(1);
+  EXPECT_EQ(called.error().code, Code::bug);
+  EXPECT_EQ(called.error().reason, "EXCEPTION");
+  EXPECT_EQ(called.error().message, "function throws: oops");
 }
 
 TEST_F(FunctionHandle, ReturnsASmallText) {

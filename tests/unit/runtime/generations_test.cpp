@@ -67,7 +67,7 @@ TEST_F(Generations, OneRunsHostCodeWithoutItsDeviceModules) {
   EXPECT_THAT(strict.error().message, ::testing::AllOf(::testing::HasSubstr("\"cuda\""),
                                                        ::testing::HasSubstr("\"opencl\"")));
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->missing().size(), 2u);
+  EXPECT_EQ(model->missing().value().size(), 2u);
   EXPECT_EQ(model->function("seven").value()()->integer().value(), 7);
 }
 
@@ -80,7 +80,7 @@ TEST_F(Generations, ZeroIsReadWithItsSizeSymbol) {
   const auto model = runtime.load(file, {.allow_missing = true});
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(model->missing().size(), 2u);
+  EXPECT_EQ(model->missing().value().size(), 2u);
   EXPECT_EQ(model->function("seven").value()()->integer().value(), 7);
 }
 
@@ -108,8 +108,9 @@ TEST_F(Generations, TwoRunsAGraphRuntimeFactoryAndSeveralLibraries) {
   job.flags = recipe.flags;
   job.libraries = recipe.libraries;
   const Module model = runtime.load(linked(older.bytes(), std::move(job))).value();
-  Executor executor = runtime.executor(model, {"cpu"}).value();
-  Executor wanted = runtime.executor(runtime.load(packed.native()).value(), {"cpu"}).value();
+  Executor executor = Executor::create(runtime, model, {"cpu"}).value();
+  Executor wanted =
+      Executor::create(runtime, runtime.load(packed.native()).value(), {"cpu"}).value();
   const test::Digits digits(runtime);
 
   for (std::int64_t i = 0; i < 20; ++i) {

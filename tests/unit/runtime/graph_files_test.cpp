@@ -28,7 +28,7 @@ class ThreeFiles : public ::testing::Test {
     return {path("deploy.so"), path("deploy.json"), path("deploy.params")};
   }
   void expect_digits(const Module& module) {
-    Executor executor = runtime_.executor(module, {"cpu"}).value();
+    Executor executor = Executor::create(runtime_, module, {"cpu"}).value();
     const Digits digits(runtime_);
     for (const std::int64_t i : {0, 7, 359}) EXPECT_TRUE(digits.run(executor, i));
   }
@@ -41,9 +41,9 @@ TEST_F(ThreeFiles, AreOneModel) {
   const auto module = runtime_.load_graph(files());
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
-  ASSERT_EQ(module->imports().size(), 1u);
-  EXPECT_EQ(module->imports().front().type_key(), "_lib");
+  EXPECT_EQ(module->type_key().value(), "GraphExecutorFactory");
+  ASSERT_EQ(module->imports().value().size(), 1u);
+  EXPECT_EQ(module->imports().value().front().type_key().value(), "_lib");
   expect_digits(*module);
 }
 
@@ -85,8 +85,8 @@ TEST_F(ThreeFiles, AreFoundBesideTheGraph) {
   const auto other = runtime_.load(path("other.json"));
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
-  EXPECT_TRUE(runtime_.executor(*module, {"cpu"}).ok());
+  EXPECT_EQ(module->type_key().value(), "GraphExecutorFactory");
+  EXPECT_TRUE(Executor::create(runtime_, *module, {"cpu"}).ok());
   ASSERT_FALSE(alone.ok());
   EXPECT_EQ(alone.error().code, Code::unsupported);
   EXPECT_EQ(alone.error().reason, "FILE_KIND");
@@ -153,7 +153,7 @@ TEST_F(ThreeFiles, AreThoseOfTheSharedObjectAmongSeveralLibraries) {
 TEST_F(ThreeFiles, NeedTheirPlugin) {
   const test::TempDir none;
   RuntimeOptions options;
-  options.plugin_dirs = {none.path()};
+  options.plugin_paths = {none.path()};
   options.only_these_plugins = true;
   Runtime runtime = Runtime::create(options).value();
 

@@ -23,8 +23,7 @@ std::int64_t bytes_to_first_output(bool is_aligned) {
     // After the length of the container, the count of entries and the key.
     const std::uint64_t at = 8 + 8 + 8 + graph_factory_key.size();
     payload = Words().bytes(
-        test::aligned(graph_factory_key, payload.bytes(), ExporterFacts::Numbering::packed, at)
-            .value());
+        test::aligned(graph_factory_key, payload.bytes(), Numbering::packed, at).value());
   }
   const std::string file = test::link_large_graph(payload);
   Runtime runtime = test::new_runtime(test::built_plugins_only("graph"));
@@ -32,7 +31,7 @@ std::int64_t bytes_to_first_output(bool is_aligned) {
   const std::int64_t before = test::anonymous_bytes_in_use();
   EXPECT_GT(before, 0) << "/proc/self/smaps_rollup has no line Anonymous";
   const Module model = runtime.load(file).value();
-  auto executor = runtime.executor(model, {"cpu"});
+  auto executor = Executor::create(runtime, model, {"cpu"});
   EXPECT_TRUE(executor.ok()) << executor.error().message;
   EXPECT_TRUE(executor->run().ok());
   const Tensor output = executor->output(0).value();

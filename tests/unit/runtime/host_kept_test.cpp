@@ -33,7 +33,7 @@ TEST(HostThreads, KeepNoModuleAndNoRuntimeAlive) {
       const Module model =
           runtime.load((test::build_tree() / "tests/host_fixtures/packed.so").string()).value();
       Ref<FunctionObject> give = std::move(new_function({model.get(), &kGive}, {}, 0)).value();
-      const Function function(Object::adopt(reinterpret_cast<gantry_object*>(give.take())));
+      const Function function(ObjectRef::adopt(reinterpret_cast<gantry_object*>(give.take())));
 
       const auto called =
           model.function(caller).value()(function, std::int64_t{0}, std::int64_t{0});

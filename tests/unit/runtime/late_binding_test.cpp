@@ -61,7 +61,7 @@ TEST_F(LateBinding, ReportsAPayloadThatThePluginRejects) {
   const Module model = runtime.load(file("test.broken"), {.allow_missing = true}).value();
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
 
-  const Status bound = runtime.bind_missing(model);
+  const Status bound = model.bind_missing();
 
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().code, Code::unavailable);
@@ -77,11 +77,11 @@ TEST_F(LateBinding, RefusesAPluginThatRequestsItself) {
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
   std::vector<std::string> errors;
   program_plugin().creating = [&] {
-    errors.push_back(runtime.bind_missing(model).error().message);
+    errors.push_back(model.bind_missing().error().message);
     errors.push_back(runtime.load(file("test.block", "other.so")).error().message);
   };
 
-  EXPECT_TRUE(runtime.bind_missing(model).ok());
+  EXPECT_TRUE(model.bind_missing().ok());
 
   EXPECT_THAT(errors,
               ::testing::ElementsAre(HasSubstr("requests itself while it is being created"),
@@ -89,8 +89,8 @@ TEST_F(LateBinding, RefusesAPluginThatRequestsItself) {
 }
 
 TEST_F(LateBinding, IsRefusedWithoutAModel) {
-  EXPECT_EQ(make_runtime().bind_missing(Module()).error().message,
-            "module handle is empty, expected a model");
+  EXPECT_EQ(Module().bind_missing().error().message,
+            "module_bind_missing: the object is NULL, expected a module (kind 73)");
 }
 
 TEST_F(LateBinding, DestroysNoPluginThatCouldNotBeCreated) {
@@ -124,7 +124,7 @@ TEST_F(LateBinding, IsAtomicForLookUpsOnOtherThreads) {
       });
     }
     ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
-    const Status bound = runtime.bind_missing(model);
+    const Status bound = model.bind_missing();
     stop = true;
     for (std::thread& reader : readers) reader.join();
 

@@ -55,7 +55,7 @@ TEST(Lifetime, TensorMayOutliveItsExecutorModuleAndRuntime) {
     Runtime runtime = make_runtime();
     const Digits digits(runtime);
     Module model = runtime.load(digits_file()).value();
-    Executor executor = runtime.executor(model, {"cpu"}).value();
+    Executor executor = Executor::create(runtime, model, {"cpu"}).value();
     ASSERT_TRUE(digits.run(executor, 7));
     output = executor.output(0).value();
     before.assign(output.elements<float>().begin(), output.elements<float>().end());
@@ -70,7 +70,7 @@ TEST(Lifetime, ExecutorMayOutliveItsModuleAndRuntime) {
   {
     Runtime runtime = make_runtime();
     digits.emplace(runtime);
-    executor = runtime.executor(runtime.load(digits_file()).value(), {"cpu"}).value();
+    executor = Executor::create(runtime, runtime.load(digits_file()).value(), {"cpu"}).value();
   }
 
   EXPECT_TRUE(digits->run(*executor, 3));
@@ -100,8 +100,8 @@ TEST(Lifetime, SecondRuntimeRunsTheSameFileAfterTheFirstIsClosed) {
   std::optional<Executor> ours;
   {
     Runtime first = make_runtime();
-    Executor theirs = first.executor(first.load(digits_file()).value(), {"cpu"}).value();
-    ours = second.executor(second.load(digits_file()).value(), {"cpu"}).value();
+    Executor theirs = Executor::create(first, first.load(digits_file()).value(), {"cpu"}).value();
+    ours = Executor::create(second, second.load(digits_file()).value(), {"cpu"}).value();
     ASSERT_TRUE(digits.run(theirs, 0));
     ASSERT_TRUE(digits.run(*ours, 0));
   }
@@ -123,7 +123,8 @@ TEST(Load, ReturnsANewModuleAfterEverythingWasReleased) {
   const Digits digits(runtime);
   { const Module dropped = runtime.load(digits_file()).value(); }
 
-  Executor executor = runtime.executor(runtime.load(digits_file()).value(), {"cpu"}).value();
+  Executor executor =
+      Executor::create(runtime, runtime.load(digits_file()).value(), {"cpu"}).value();
 
   EXPECT_TRUE(digits.run(executor, 5));
 }
@@ -200,7 +201,7 @@ TEST(Lifetime, TenThousandLoadsLeakNothing) {
 
   expect_flat(kSanitized ? 300 : 10'000, [&](std::int64_t i) {
     Module model = runtime.load(digits_file()).value();
-    Executor executor = runtime.executor(model, {"cpu"}).value();
+    Executor executor = Executor::create(runtime, model, {"cpu"}).value();
     ASSERT_TRUE(digits.run(executor, i % 360));
   });
 }
@@ -210,7 +211,7 @@ TEST(Lifetime, ThousandRuntimesLeakNothing) {
     Runtime runtime = make_runtime();
     const Digits digits(runtime);
     Module model = runtime.load(digits_file()).value();
-    Executor executor = runtime.executor(model, {"cpu"}).value();
+    Executor executor = Executor::create(runtime, model, {"cpu"}).value();
     ASSERT_TRUE(digits.run(executor, i % 360));
   });
 }
@@ -225,7 +226,7 @@ TEST(LifetimeDeathTest, ProcessExitsCleanlyWithAllObjectsAlive) {
         {
           auto* runtime = new Runtime(make_runtime());
           auto* executor = new Executor(
-              runtime->executor(runtime->load(digits_file()).value(), {"cpu"}).value());
+              Executor::create(*runtime, runtime->load(digits_file()).value(), {"cpu"}).value());
           const Digits digits(*runtime);
           if (!digits.run(*executor, 0)) std::exit(9);
           // destroyed during exit

@@ -79,11 +79,11 @@ TEST_F(LoadKind, NamesTheObjectInErrors) {
 TEST_F(LoadKind, FindsTheModulesOfABareContainer) {
   const Module module = runtime_.load(bare_container("tvm-0.12/digits_mlp_llvm.so")).value();
 
-  EXPECT_EQ(module.type_key(), "GraphExecutorFactory");
+  EXPECT_EQ(module.type_key().value(), "GraphExecutorFactory");
   const auto json = module.function("get_graph_json").value()();
   ASSERT_TRUE(json.ok()) << json.error().message;
   EXPECT_THAT(json->text().value(), HasSubstr("nodes"));
-  EXPECT_THAT(module.missing(),
+  EXPECT_THAT(module.missing().value(),
               ElementsAre("entry 1 \"_lib\" of bare.bin is not bound: the file is a container "
                           "without it"));
 }
@@ -101,7 +101,7 @@ TEST_F(LoadKind, LoadsABareContainerAgain) {
 TEST_F(LoadKind, ReportsHostCodeThatABareContainerLacks) {
   const Module module = runtime_.load(bare_container("tvm-0.12/digits_mlp_llvm.so")).value();
 
-  const auto executor = runtime_.executor(module, {"cpu"});
+  const auto executor = Executor::create(runtime_, module, {"cpu"});
 
   ASSERT_FALSE(executor.ok());
   EXPECT_THAT(executor.error().message,

@@ -33,7 +33,7 @@ TEST(LoadBytes, RunsAModelAfterTheBytesAreGone) {
   std::fill(bytes.begin(), bytes.end(), 0);
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  Executor executor = runtime.executor(*module, {"cpu"}).value();
+  Executor executor = Executor::create(runtime, *module, {"cpu"}).value();
   const Digits digits(runtime);
   for (const std::int64_t i : {0, 7, 359}) EXPECT_TRUE(digits.run(executor, i));
 }
@@ -48,7 +48,7 @@ TEST(LoadBytes, ReturnsAnotherModuleEachTime) {
   EXPECT_NE(first.get(), second.get());
   const Digits digits(runtime);
   for (const Module& module : {first, second}) {
-    Executor executor = runtime.executor(module, {"cpu"}).value();
+    Executor executor = Executor::create(runtime, module, {"cpu"}).value();
     EXPECT_TRUE(digits.run(executor, 3));
   }
 }
@@ -61,8 +61,10 @@ TEST(LoadBytes, NamesTheArtifactInErrors) {
       {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "from the network");
 
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(module.error().message,
-              AllOf(StartsWith("not an ELF file"), HasSubstr("while loading from the network")));
+  EXPECT_THAT(
+      module.error().message,
+      AllOf(StartsWith("\"from the network\" is text that begins with \"hello, this is text\"; "),
+            HasSubstr("while loading from the network")));
 }
 
 TEST(LoadBytes, RefusesNothing) {
@@ -122,7 +124,7 @@ class LinkedModel : public ::testing::Test {
   }
   gantry_linked_symbols symbols() const { return {table_.data(), table_.size(), &table_}; }
   void expect_digits(Runtime& runtime, const Module& module) {
-    Executor executor = runtime.executor(module, {"cpu"}).value();
+    Executor executor = Executor::create(runtime, module, {"cpu"}).value();
     const Digits digits(runtime);
     for (const std::int64_t i : {0, 7, 359}) EXPECT_TRUE(digits.run(executor, i));
   }
@@ -146,7 +148,7 @@ TEST_F(LinkedModel, RunsWithTheContainerInMemory) {
   const auto module = runtime.load_linked(symbols());
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
+  EXPECT_EQ(module->type_key().value(), "GraphExecutorFactory");
   expect_digits(runtime, *module);
   EXPECT_EQ(runtime.load_linked(symbols())->get(), module->get());
 }
@@ -158,7 +160,7 @@ TEST_F(LinkedModel, RunsWithAPrefix) {
   const auto module = runtime.load_linked(symbols(), "my_");
 
   ASSERT_TRUE(module.ok()) << module.error().message;
-  EXPECT_EQ(module->type_key(), "GraphExecutorFactory");
+  EXPECT_EQ(module->type_key().value(), "GraphExecutorFactory");
   expect_digits(runtime, *module);
 }
 
@@ -168,7 +170,7 @@ TEST_F(LinkedModel, SeesNoContainerOfAnotherPrefix) {
 
   const Module module = runtime.load_linked(symbols(), "other_").value();
 
-  EXPECT_EQ(module.type_key(), "_lib");
+  EXPECT_EQ(module.type_key().value(), "_lib");
   EXPECT_THAT(module.functions().value(), Contains("my_tvmgen_default_fused_nn_softmax"));
 }
 

@@ -27,7 +27,7 @@ class MissingPlugins : public testing::Test {
 
   Runtime runtime(std::string config = "") const {
     RuntimeOptions options;
-    options.plugin_dirs = {(dir_ / "plugins.d").string()};
+    options.plugin_paths = {(dir_ / "plugins.d").string()};
     options.only_these_plugins = true;
     if (!config.empty()) {
       options.config_file = (dir_ / "runtime.yaml").string();
@@ -151,7 +151,7 @@ TEST_F(MissingPlugins, ThatLackALibraryAreReportedForAPayloadWithoutALayout) {
                     HasSubstr("GANTRY-D330 LIB_NEEDED_MISSING: libfake_dependency.so.4 is not "
                               "found, needed by libfake.so; searched ")));
   ASSERT_TRUE(partial.ok()) << partial.error().message;
-  EXPECT_EQ(partial->missing().size(), 1u);
+  EXPECT_EQ(partial->missing().value().size(), 1u);
 }
 
 // One sentence for each candidate, since every failed look-up repeats it.
@@ -169,7 +169,7 @@ TEST_F(MissingPlugins, AreStoredWithTheReasonOfEachCandidate) {
   const auto model = made.load(file({"acme.npu", "foo.bar"}), {.allow_missing = true});
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(model->missing().front(),
+  EXPECT_THAT(model->missing().value().front(),
               testing::AllOf(HasSubstr(concat("acme.npu 1.0.0: ", library, " does not exist; ")),
                              HasSubstr("foo.off 1.0.0: "), Not(HasSubstr("\n"))));
 }
@@ -183,14 +183,14 @@ TEST_F(MissingPlugins, ThatCannotBeCreatedAreStoredWithTheirError) {
   std::string inner_reason, inner_error;
   program_plugin().creating = [&] {
     inner_error = made.load(inner_file).error().message;
-    inner_reason = made.load(inner_file, {.allow_missing = true})->missing().front();
+    inner_reason = made.load(inner_file, {.allow_missing = true})->missing().value().front();
   };
 
   const Module outer = made.load(outer_file, {.allow_missing = true}).value();
 
   EXPECT_THAT(inner_error, HasSubstr("requests itself while it is being created"));
   EXPECT_THAT(inner_reason, HasSubstr("requests itself while it is being created"));
-  EXPECT_THAT(outer.missing().front(), HasSubstr("test.program 1.0.0: the unit is busy"));
+  EXPECT_THAT(outer.missing().value().front(), HasSubstr("test.program 1.0.0: the unit is busy"));
 }
 
 TEST_F(MissingPlugins, WithoutACandidateAreStoredAsOfferedByNone) {
@@ -204,7 +204,7 @@ TEST_F(MissingPlugins, WithoutACandidateAreStoredAsOfferedByNone) {
   const auto model = made.load((dir_ / "two.so").string(), {.allow_missing = true});
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(model->missing().front(), HasSubstr(" is not bound: no plugin offers it"));
+  EXPECT_THAT(model->missing().value().front(), HasSubstr(" is not bound: no plugin offers it"));
 }
 
 TEST_F(MissingPlugins, OfEntriesAfterAnUnknownPayloadAreStoredAsThat) {
@@ -218,7 +218,7 @@ TEST_F(MissingPlugins, OfEntriesAfterAnUnknownPayloadAreStoredAsThat) {
   const auto model = made.load((dir_ / "model.so").string(), {.allow_missing = true});
 
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const std::vector<std::string> missing = model->missing();
+  const std::vector<std::string> missing = model->missing().value();
   ASSERT_EQ(missing.size(), 3u);
   EXPECT_THAT(missing[0], HasSubstr("\"acme.one\" of model.so is not bound: no plugin offers it"));
   EXPECT_THAT(missing[2], HasSubstr(" is not bound: it follows a payload of unknown length"));

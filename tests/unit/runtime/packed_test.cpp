@@ -52,7 +52,7 @@ class Packed : public testing::Test {
 TEST_F(Packed, ParametersAreUsedInPlace) {
   Runtime runtime = make_runtime();
   const Executor executor =
-      runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+      Executor::create(runtime, runtime.load(file().string()).value(), {"cpu"}).value();
 
   for (const char* name : {"w0", "b0", "w1", "b1", "w2", "b2"}) {
     const Tensor parameter = input(executor, name);
@@ -65,8 +65,8 @@ TEST_F(Packed, ParametersAreUsedInPlace) {
 TEST_F(Packed, ParameterThatIsSetHasSeparateMemory) {
   Runtime runtime = make_runtime();
   const Module model = runtime.load(file().string()).value();
-  Executor one = runtime.executor(model, {"cpu"}).value();
-  const Executor other = runtime.executor(model, {"cpu"}).value();
+  Executor one = Executor::create(runtime, model, {"cpu"}).value();
+  const Executor other = Executor::create(runtime, model, {"cpu"}).value();
   const Tensor zeros = runtime.tensor({10}, {2, 32, 1}).value();
   for (float& x : zeros.elements<float>()) x = 0;
 
@@ -80,7 +80,8 @@ TEST_F(Packed, ParameterThatIsSetHasSeparateMemory) {
 TEST_F(Packed, ExecutorSetsInputsAndReturnsOutputsInOneCall) {
   Runtime runtime = make_runtime();
   const test::Digits digits(runtime);
-  Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+  Executor executor =
+      Executor::create(runtime, runtime.load(file().string()).value(), {"cpu"}).value();
   const Tensor image = digits.inputs.row(0).value();
 
   const auto outputs = executor.run({{"x", image}});
@@ -101,7 +102,8 @@ TEST_F(Packed, ClassifierHasTheExpectedAccuracy) {
   const test::Digits digits(runtime);
   const Tensor labels =
       test::Digits::read(runtime, GANTRY_SOURCE_DIR "/tools/demo/data/labels.npy");
-  Executor executor = runtime.executor(runtime.load(file().string()).value(), {"cpu"}).value();
+  Executor executor =
+      Executor::create(runtime, runtime.load(file().string()).value(), {"cpu"}).value();
 
   int right = 0;
   for (std::int64_t i = 0; i < 360; ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/payload_check.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/choice/world.hpp"
@@ -34,9 +35,9 @@ class CheckPayloads : public ::testing::Test {
   }
   Result<std::vector<PayloadCheck>> check(const std::string& path) {
     RuntimeOptions options;
-    options.plugin_dirs = {world.path().string()};
+    options.plugin_paths = {world.path().string()};
     options.only_these_plugins = true;
-    const InstalledPlugins plugins(test::make_runtime(std::move(options)));
+    const InstalledPlugins plugins(state_of(test::make_runtime(std::move(options)).get()));
     GANTRY_TRY(const auto artifact, plugins.read_artifact(path));
     return plugins.check_payloads(*artifact);
   }

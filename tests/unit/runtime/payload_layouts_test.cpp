@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The payload layouts that manifests declare, as used by inspect and load.
-#include "core/engine/runtime/state.hpp"
+#include "core/engine/embed/objects.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "tests/support/elf_builder.hpp"
@@ -30,7 +30,7 @@ class DeclaredLayouts : public testing::Test {
       all.config_file = (dir_ / "runtime.yaml").string();
       test::write_file(all.config_file, config);
     }
-    all.plugin_dirs = {(dir_ / "plugins.d").string()};
+    all.plugin_paths = {(dir_ / "plugins.d").string()};
     all.only_these_plugins = true;
     return all;
   }
@@ -50,10 +50,10 @@ class DeclaredLayouts : public testing::Test {
 
   // Returns what inspect reads: "acme.npu 11", or the error.
   std::vector<std::string> sizes(const std::string& path, std::string_view config = "") const {
-    const auto state = RuntimeState::create(options(config));
-    if (!state.ok()) return {state.error().message};
+    const auto runtime = Runtime::create(options(config));
+    if (!runtime.ok()) return {runtime.error().message};
     const ElfFile elf = ElfFile::parse(MappedFile::open(path).value()).value();
-    const auto container = read_container(elf, (*state)->layouts);
+    const auto container = read_container(elf, state_of(runtime->get())->layouts);
     if (!container.ok()) return {container.error().message};
     std::vector<std::string> all;
     for (const Entry& entry : container->entries) {

@@ -3,6 +3,7 @@
 // What a plugin receives with a payload, and the module that it creates from it.
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/support/manifest_builder.hpp"
@@ -33,7 +34,7 @@ class PayloadOfAPlugin : public test::PluginInUse {
         .set("keys", keys)
         .write_to(directory_ / "declared.yaml");
     RuntimeOptions options;
-    options.plugin_dirs = {directory_.path().string()};
+    options.plugin_paths = {directory_.path().string()};
     options.only_these_plugins = true;
     // not the warning that the declared plugin has no library
     options.log_level = "error";
@@ -54,7 +55,8 @@ class PayloadOfAPlugin : public test::PluginInUse {
   }
   static std::vector<std::uint64_t> ext_devs_of(const Module& root) {
     std::vector<std::uint64_t> all{node_of(root).ext_devs};
-    for (const Module& import : root.imports()) all.push_back(node_of(import).ext_devs);
+    const std::vector<Module> imports = root.imports().value();
+    for (const Module& import : imports) all.push_back(node_of(import).ext_devs);
     return all;
   }
 
@@ -140,8 +142,8 @@ TEST_F(PayloadOfAPlugin, OfAnOldExporterAddsItsDeviceToTheLibrary) {
   const Module root = runtime.load(file_with(content)).value();
 
   const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
-  const Module library = root.imports().front().imports().front();
-  EXPECT_EQ(library.type_key(), "_lib");
+  const Module library = root.imports().value().front().imports().value().front();
+  EXPECT_EQ(library.type_key().value(), "_lib");
   EXPECT_EQ(node_of(library).ext_devs, npu);
 }
 
@@ -153,7 +155,7 @@ TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
   EXPECT_THAT(ext_devs_of(root), ElementsAre(0, 0, 0));
 
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
-  ASSERT_TRUE(runtime.bind_missing(root).ok());
+  ASSERT_TRUE(root.bind_missing().ok());
 
   const std::uint64_t npu = ext_dev_bit(runtime.device("test_npu")->type);
   EXPECT_THAT(ext_devs_of(root), ElementsAre(npu, 0, npu));
@@ -164,7 +166,7 @@ TEST_F(PayloadOfAPlugin, OfAMovedDeviceHasItsNumbersTranslated) {
   test::World world;
   world.add("fake", "moved_device", test::ManifestBuilder().key("aocl").device("aocl"));
   RuntimeOptions options;
-  options.plugin_dirs = {world.path().string()};
+  options.plugin_paths = {world.path().string()};
   options.only_these_plugins = true;
   Runtime runtime = test::make_runtime(std::move(options));
 
@@ -182,7 +184,7 @@ TEST_F(PayloadOfAPlugin, OfASecondDeviceIsRefusedForOneLibrary) {
   world.add("fake", "unusable",
             test::fake_manifest().set("keys", "[{key: fake, payload: [bytes]}]"));
   RuntimeOptions options;
-  options.plugin_dirs = {world.path().string()};
+  options.plugin_paths = {world.path().string()};
   options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
 
@@ -204,10 +206,10 @@ TEST_F(PayloadOfAPlugin, MayBeBoundByAnotherThreadMeanwhile) {
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
   program_plugin().loading = [&] {
     program_plugin().loading = {};
-    EXPECT_TRUE(runtime.bind_missing(model).ok());
+    EXPECT_TRUE(model.bind_missing().ok());
   };
 
-  const Status bound = runtime.bind_missing(model);
+  const Status bound = model.bind_missing();
 
   EXPECT_TRUE(bound.ok()) << bound.error().message;
   EXPECT_EQ(program_plugin().loads, 2);
@@ -219,7 +221,7 @@ class VerdictOfAPlugin : public PayloadOfAPlugin {
   Result<std::int32_t> verdict(std::int32_t given) {
     Runtime runtime = with_plugin();
     program_plugin().verdict = given;
-    const InstalledPlugins plugins(runtime);
+    const InstalledPlugins plugins(state_of(runtime.get()));
     const auto artifact = plugins.read_artifact(file_of({{"test.block", "x"}})).value();
     return plugins.check_payload(*artifact, 0).front().verdict;
   }
@@ -233,7 +235,7 @@ TEST_F(VerdictOfAPlugin, IsReturnedFromTheWorstToTheBest) {
 }
 
 TEST_F(VerdictOfAPlugin, IsRequestedForEachDevice) {
-  const InstalledPlugins plugins(with_plugin());
+  const InstalledPlugins plugins(state_of(with_plugin().get()));
   const auto artifact = plugins.read_artifact(file_of({{"test.unit", "x"}})).value();
 
   const std::vector<PayloadCheck> checks = plugins.check_payload(*artifact, 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 
 #include <gantry/value.hpp>
@@ -17,7 +18,7 @@ class TextOfAPayload : public test::PluginInUse {
  protected:
   // The text of module 0, whose function `as_text` returns a value.
   Result<std::string> text(gantry_value value, const char* key = "test.block") {
-    const InstalledPlugins plugins(with_plugin());
+    const InstalledPlugins plugins(state_of(with_plugin().get()));
     program_plugin().call_name = "as_text";
     program_plugin().call = [value](const gantry_env*, const gantry_value*, std::int32_t count,
                                     gantry_value* result, gantry_status*) -> gantry_code {
@@ -47,7 +48,7 @@ TEST_F(TextOfAPayload, IsABugIfItIsNoString) {
 }
 
 TEST_F(TextOfAPayload, RequiresTheFunction) {
-  const InstalledPlugins plugins(with_plugin());
+  const InstalledPlugins plugins(state_of(with_plugin().get()));
 
   const auto none =
       plugins.payload_text(plugins.read_artifact(file_of({{"test.block", "x"}})).value(), 0);

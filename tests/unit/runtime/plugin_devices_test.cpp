@@ -4,6 +4,7 @@
 #include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 
@@ -78,7 +79,7 @@ TEST_F(PluginInUse, ReceivesDevicesOfOlderPluginsOnlyWhileItIsDestroyed) {
     program_plugin().destroying = [&] { reason = reason_of_device_get(type); };
     {
       RuntimeOptions options;
-      options.plugin_dirs = {world.path().string()};
+      options.plugin_paths = {world.path().string()};
       options.only_these_plugins = true;
       Runtime runtime = with_plugin(std::move(options));
       if (!other_is_older) {
@@ -148,22 +149,21 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
   // not of a driver
   options.only_these_plugins = true;
   Runtime runtime = with_plugin(std::move(options));
-  std::vector<Message> problems;
 
-  const std::vector<DeviceInfo> devices = runtime.devices(problems);
+  const auto [devices, problems] = runtime.devices().value();
 
   EXPECT_TRUE(problems.empty());
   ASSERT_EQ(devices.size(), 3u);
   EXPECT_EQ(devices[0].name, "cpu");
   EXPECT_EQ(devices[2].name, "test_npu");
-  EXPECT_EQ(devices[2].index, 1);
+  EXPECT_EQ(devices[2].id.index, 1);
   EXPECT_EQ(devices[2].plugin, "test.program");
   EXPECT_FALSE(devices[0].attributes.empty());
   EXPECT_TRUE(devices[2].attributes.empty()) << "it has no function that returns them";
 }
 
 TEST_F(PluginInUse, IsListedByTheNameOfItsDevice) {
-  const InstalledPlugins plugins(with_plugin());
+  const InstalledPlugins plugins(state_of(with_plugin().get()));
   std::vector<Message> problems;
 
   EXPECT_EQ(plugins.devices("test_npu", problems).size(), 2u);
@@ -175,31 +175,32 @@ TEST_F(PluginInUse, IsListedByTheNameOfItsDevice) {
 TEST_F(PluginInUse, IsAmongTheProblemsIfItCannotBeCreated) {
   program_plugin().refusals = 1;
   Runtime runtime = with_plugin();
-  std::vector<Message> problems;
 
-  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+  const auto [devices, problems] = runtime.devices().value();
 
+  EXPECT_EQ(devices.size(), 1u) << "the CPU";
   ASSERT_EQ(problems.size(), 1u);
-  EXPECT_THAT(problems.front().text(), HasSubstr("the unit is busy"));
+  EXPECT_THAT(problems.front(), HasSubstr("the unit is busy"));
 }
 
 TEST_F(PluginInUse, IsAmongTheProblemsIfItCannotCountItsDevices) {
   program_plugin().count = -1;
   Runtime runtime = with_plugin();
-  std::vector<Message> problems;
 
-  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+  const auto [devices, problems] = runtime.devices().value();
 
+  EXPECT_EQ(devices.size(), 1u) << "the CPU";
   ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems.front().text(), "device test_npu (plugin test.program) reports -1 devices");
+  EXPECT_EQ(problems.front(), "device test_npu (plugin test.program) reports -1 devices");
 }
 
 TEST_F(PluginInUse, MayHaveNoDevice) {
   program_plugin().count = 0;
   Runtime runtime = with_plugin();
-  std::vector<Message> problems;
 
-  EXPECT_EQ(runtime.devices(problems).size(), 1u) << "the CPU";
+  const auto [devices, problems] = runtime.devices().value();
+
+  EXPECT_EQ(devices.size(), 1u) << "the CPU";
   EXPECT_TRUE(problems.empty());
   EXPECT_EQ(runtime.device("test_npu").error().message,
             "device \"test_npu\" not found; test_npu has 0 devices");

@@ -31,7 +31,7 @@ class PluginGlobals : public ::testing::Test {
   // Compiled code that calls the function of this name.
   Result<Any> call(std::string_view name) {
     RuntimeOptions options;
-    options.plugin_dirs = {world.path().string()};
+    options.plugin_paths = {world.path().string()};
     options.only_these_plugins = true;
     runtime = test::make_runtime(std::move(options));
     const auto model =
@@ -77,7 +77,7 @@ TEST_F(PluginGlobals, DoNotOpenAPluginThatDoesNotOfferTheName) {
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::not_found);
   EXPECT_NE(result.error().reason, "GLOBAL_MISSING");
-  EXPECT_EQ(runtime->plugins_in_use(), std::vector<std::string>());
+  EXPECT_EQ(runtime->plugins_in_use().value(), std::vector<std::string>());
 }
 
 TEST_F(PluginGlobals, ComeFromThePreferredPlugin) {

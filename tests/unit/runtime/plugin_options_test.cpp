@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options that a plugin reads: from its manifest, the configuration and the environment.
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
@@ -31,7 +32,7 @@ class PluginOption : public ::testing::Test {
     RuntimeOptions options;
     options.log_sink = [this](std::int32_t, std::string_view line) { lines_.emplace_back(line); };
     options.config_file = (directory_ / "runtime.yaml").string();
-    options.plugin_dirs = {world_.path().string()};
+    options.plugin_paths = {world_.path().string()};
     options.only_these_plugins = true;
     return test::make_runtime(std::move(options));
   }
@@ -102,7 +103,7 @@ class PluginVariable : public PluginOption {
   }
   Result<std::vector<ConfigValue>> options(std::string_view config) {
     const Runtime runtime = new_runtime(config);
-    const InstalledPlugins plugins(runtime);
+    const InstalledPlugins plugins(state_of(runtime.get()));
     std::vector<Message> warnings;
     warnings_ = plugins.set().warnings();
     return plugins.options_of(*plugins.set().candidates().at(0).manifest, warnings);

@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 TEST_F(PluginInUse, CanReadWhetherACallIsCancelled) {
   Runtime runtime = with_plugin();
-  Task task;
+  const Task task = Task::create().value();
   std::vector<int> seen;
   const gantry_env env = task.env();
 
@@ -76,7 +76,7 @@ TEST_F(PluginInUse, CanUseThePoolAndTheTrace) {
 
   ASSERT_TRUE(done.ok()) << done.error().message;
   EXPECT_EQ(pieces, 10);
-  EXPECT_THAT(runtime.trace_json(), HasSubstr("ten pieces"));
+  EXPECT_THAT(runtime.trace_json().value(), HasSubstr("ten pieces"));
 }
 
 // Spans that a plugin ends with the time of their beginning.
@@ -104,7 +104,7 @@ TEST_F(EndedSpans, AreRecordedFromTheBeginning) {
 
   end(0);
 
-  EXPECT_THAT(runtime.trace_json(), HasSubstr("\"ended\""));
+  EXPECT_THAT(runtime.trace_json().value(), HasSubstr("\"ended\""));
 }
 
 TEST_F(EndedSpans, AreNotRecordedIfTheyWereNotBegun) {
@@ -112,7 +112,7 @@ TEST_F(EndedSpans, AreNotRecordedIfTheyWereNotBegun) {
 
   end(-1);
 
-  EXPECT_THAT(runtime.trace_json(), ::testing::Not(HasSubstr("\"ended\"")));
+  EXPECT_THAT(runtime.trace_json().value(), ::testing::Not(HasSubstr("\"ended\"")));
 }
 
 TEST_F(EndedSpans, AreNotRecordedWithoutATrace) {
@@ -121,7 +121,7 @@ TEST_F(EndedSpans, AreNotRecordedWithoutATrace) {
 
   end(5);
 
-  EXPECT_THAT(runtime.trace_json(), ::testing::Not(HasSubstr("\"ended\"")));
+  EXPECT_THAT(runtime.trace_json().value(), ::testing::Not(HasSubstr("\"ended\"")));
 }
 
 class AnnouncedWorks : public PluginInUse {
@@ -207,7 +207,7 @@ TEST_F(AnnouncedWorks, AreLoggedWithoutASink) {
 TEST_F(PluginInUse, CanRunBatches) {
   Runtime runtime = with_plugin();
   const Function text = runtime.load(file_of({{"test.block", "hello"}}))->function("text").value();
-  Task task;
+  const Task task = Task::create().value();
   const gantry_env env = task.env();
   std::uint64_t failed_before = 0, failed_after = 0;
   gantry_code refused = GANTRY_OK, cancelled = GANTRY_OK;

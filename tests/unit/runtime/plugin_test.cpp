@@ -28,7 +28,7 @@ TEST_F(PluginInUse, ReportsWherePayloadsOfAnUndeclaredLayoutEnd) {
       file_of({{"test.block", "one"}, {"test.block", "two"}, {"test.block", "three"}}));
 
   ASSERT_TRUE(root.ok()) << root.error().message;
-  const std::vector<Module> imports = root->imports();
+  const std::vector<Module> imports = root->imports().value();
   ASSERT_EQ(imports.size(), 2u);
   EXPECT_EQ(imports[0].function("text").value()()->text().value(), "two");
   EXPECT_EQ(imports[1].function("text").value()()->text().value(), "three");
@@ -87,7 +87,7 @@ TEST_F(PluginInUse, MeasuresAThousandPayloadsOfOneFile) {
   ASSERT_TRUE(root.ok()) << root.error().message;
   EXPECT_EQ(program_plugin().loads, 1000);
   EXPECT_EQ(program_plugin().modules, 1000);
-  const std::vector<Module> imports = root->imports();
+  const std::vector<Module> imports = root->imports().value();
   ASSERT_EQ(imports.size(), 999u);
   for (std::size_t i = 0; i < imports.size(); ++i) {
     ASSERT_EQ(imports[i].function("text").value()()->text().value(), concat("text ", i + 1));
@@ -138,14 +138,14 @@ TEST_F(PluginInUse, BindsModulesThatWereMissingDuringLoad) {
   Runtime runtime = make_runtime();
   const Module model =
       runtime.load(file_of({{"test.block", "root"}}), {.allow_missing = true}).value();
-  EXPECT_EQ(model.missing().size(), 1u);
-  EXPECT_EQ(runtime.bind_missing(model).error().reason, "NO_PLUGIN");
+  EXPECT_EQ(model.missing().value().size(), 1u);
+  EXPECT_EQ(model.bind_missing().error().reason, "NO_PLUGIN");
 
   ASSERT_TRUE(runtime.add_plugin(query_program_plugin).ok());
-  const Status bound = runtime.bind_missing(model);
+  const Status bound = model.bind_missing();
 
   ASSERT_TRUE(bound.ok()) << bound.error().message;
-  EXPECT_TRUE(model.missing().empty());
+  EXPECT_TRUE(model.missing().value().empty());
   EXPECT_EQ(model.function("text").value()()->text().value(), "root");
 }
 
@@ -157,7 +157,7 @@ TEST_F(PluginInUse, WhoseFactoryFailsIsNamedWithIt) {
   };
   const Module module = runtime.load(file_of({{"test.block", "x"}})).value();
 
-  const auto executor = runtime.executor(module, {"cpu"}, "call");
+  const auto executor = Executor::create(runtime, module, {"cpu"}, "call");
 
   ASSERT_FALSE(executor.ok());
   EXPECT_EQ(executor.error().reason, "BUSY");
@@ -188,7 +188,7 @@ TEST_F(PluginInUse, BindsMissingModulesWhenTheFileIsLoadedAgain) {
 
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   EXPECT_EQ(whole->get(), partial.get());
-  EXPECT_TRUE(partial.missing().empty());
+  EXPECT_TRUE(partial.missing().value().empty());
 }
 
 // `required: true` in a manifest makes the creation of a runtime fail with the plugin's error.
@@ -199,9 +199,9 @@ TEST(Runtime, DoesNotStartWithoutARequiredPlugin) {
       "schema: \"1.0\"\nid: acme.npu\nversion: \"1.0.0\"\nlibrary: libabsent.so\n"
       "abi: {major: 1, min_minor: 0, max_minor: 0}\nkeys: [{key: acme.npu}]\nrequired: true\n");
   RuntimeOptions options;
-  options.plugin_dirs = {dir.path().string()};
+  options.plugin_paths = {dir.path().string()};
 
-  const auto runtime = Runtime::create(std::move(options));
+  const auto runtime = Runtime::create(options);
 
   ASSERT_FALSE(runtime.ok());
   EXPECT_EQ(runtime.error().code, Code::unavailable);

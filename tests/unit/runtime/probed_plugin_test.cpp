@@ -4,7 +4,7 @@
 // of this build, which the runtime finds beside its own directory.
 #include "tests/unit/choice/world.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <gmock/gmock.h>
 
@@ -26,12 +26,12 @@ class ProbedPlugin : public ::testing::Test {
   Runtime runtime() {
     RuntimeOptions options;
     options.config_file = config_file;
-    options.plugin_dirs = {world.path().string()};
+    options.plugin_paths = {world.path().string()};
     options.probe = probe;
     options.only_these_plugins = true;
     options.log_level = "info";
     options.log_sink = [this](std::int32_t, std::string_view line) { lines.emplace_back(line); };
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
 
   test::World world;
@@ -83,7 +83,7 @@ TEST_P(ProbedPluginBesideAGoodOne, IsReplacedByItWithALineAndACount) {
   const auto device = host.device("fake_device");
 
   ASSERT_TRUE(device.ok()) << device.error().message;
-  EXPECT_EQ(host.fallbacks(), 1u);
+  EXPECT_EQ(host.fallbacks().value(), 1);
   EXPECT_THAT(lines, ::testing::Contains(::testing::AllOf(
                          HasSubstr("plugin test.fake 1.0.0 cannot serve device \"fake_device\", "
                                    "trying test.second 2.0.0: plugin test.fake 1.0.0 crashes by "

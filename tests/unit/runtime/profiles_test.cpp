@@ -6,9 +6,9 @@
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/config_files.hpp"
 #include "core/engine/runtime/installed_plugins.hpp"
-#include "core/engine/runtime/state.hpp"
 
 #include <gmock/gmock.h>
 
@@ -50,8 +50,8 @@ class Profile : public ::testing::Test {
     if (!variant.empty()) fs::copy_file(test::fake_library(variant), directory / "libfake.so");
     manifest.write_to(directory / "fake.yaml");
   }
-  static Candidate candidate(Runtime& runtime, std::string_view id) {
-    const auto all = InstalledPlugins(runtime).set().candidates();
+  static Candidate candidate(const Runtime& runtime, std::string_view id) {
+    const auto all = InstalledPlugins(state_of(runtime.get())).set().candidates();
     const auto at = std::find_if(all.begin(), all.end(), [&](const Candidate& each) {
       return each.manifest && each.manifest->id == id;
     });
@@ -73,7 +73,7 @@ TEST_F(EdgeBox, RunsWithTheSelectedPluginsOnly) {
   EXPECT_TRUE(box.load(digits_file()).ok());
   EXPECT_EQ(candidate(box, "gantry.relax").reason, reason::filtered);
   EXPECT_NE(candidate(box, "gantry.opencl").reason, reason::filtered);
-  EXPECT_EQ(box.threads(), 2);
+  EXPECT_EQ(box.threads().value(), 2);
 }
 
 TEST_F(EdgeBox, IgnoresVariablesAndTheUsersPlugins) {
@@ -92,9 +92,8 @@ TEST_F(EdgeBox, IgnoresVariablesAndTheUsersPlugins) {
 
 TEST_F(EdgeBox, LimitsMemoryAndKeepsTheCacheOutOfTheHome) {
   copy("edge-box");
-  const auto state = RuntimeState::create(options()).value();
-  EXPECT_EQ(state->cache_directory, "/var/cache/gantry");
   Runtime box = runtime();
+  EXPECT_EQ(state_of(box.get())->cache_directory, "/var/cache/gantry");
   const std::int64_t bytes = std::int64_t{257} << 20;
 
   const auto tensor = box.tensor(std::span(&bytes, 1), {1, 8, 1});
@@ -110,7 +109,7 @@ TEST_F(GpuServer, UsesTheNamedPluginOfTwoVendors) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").key("cuda"));
   Runtime server = runtime();
 
-  const InstalledPlugins installed(server);
+  const InstalledPlugins installed(state_of(server.get()));
   const PluginSet& plugins = installed.set();
   const auto choices = plugins.choices_for_key("cuda");
 
@@ -127,7 +126,7 @@ TEST_F(GpuServer, FailsIfTheNamedPluginFails) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").version("99.0.0").key("cuda"),
       "");
   Runtime server = runtime();
-  const InstalledPlugins installed(server);
+  const InstalledPlugins installed(state_of(server.get()));
   PluginSet& plugins = installed.set();
 
   const auto served = plugins.for_key("cuda");
@@ -136,13 +135,14 @@ TEST_F(GpuServer, FailsIfTheNamedPluginFails) {
   EXPECT_EQ(served.error().reason, "LIBRARY_MISSING");
   EXPECT_THAT(served.error().message,
               HasSubstr("type key \"cuda\" is overridden to this plugin, no other is tried"));
-  EXPECT_EQ(server.fallbacks(), 0u);
+  EXPECT_EQ(server.fallbacks().value(), 0);
 }
 
 TEST_F(GpuServer, MergesTheVendorsDropIn) {
   copy("gpu-server");
-  const auto state = RuntimeState::create(options()).value();
+  const Runtime server = runtime();
 
+  const RuntimeState* const state = state_of(server.get()).get();
   ASSERT_EQ(state->config.devices.size(), 2u);
   EXPECT_EQ(state->config.devices[1].name, "acme_npu");
   EXPECT_EQ(state->config.dirs, std::vector{(etc() / "vendors/acme").string()});
@@ -155,7 +155,7 @@ TEST_F(Laptop, UsesThePluginsOfTheUser) {
   const Variable data("XDG_DATA_HOME", home().c_str());
   Runtime laptop = runtime();
 
-  EXPECT_TRUE(InstalledPlugins(laptop).set().for_key("fake").ok());
+  EXPECT_TRUE(InstalledPlugins(state_of(laptop.get())).set().for_key("fake").ok());
 }
 
 TEST_F(Laptop, TriesTheNextPluginAndReportsIt) {
@@ -168,9 +168,9 @@ TEST_F(Laptop, TriesTheNextPluginAndReportsIt) {
   const Variable data("XDG_DATA_HOME", home().c_str());
   Runtime laptop = runtime();
 
-  EXPECT_TRUE(InstalledPlugins(laptop).set().for_key("fake").ok());
+  EXPECT_TRUE(InstalledPlugins(state_of(laptop.get())).set().for_key("fake").ok());
 
-  EXPECT_EQ(laptop.fallbacks(), 1u);
+  EXPECT_EQ(laptop.fallbacks().value(), 1);
   EXPECT_THAT(lines_, Contains(AllOf(HasSubstr("plugin test.broken 1.0.0 cannot serve"),
                                      HasSubstr("trying test.fake 1.0.0"))));
 }

@@ -154,7 +154,7 @@ TEST_P(RelaxBytecode, PassesTheNumbersOfAShapeToAKernel) {
   code.function("fill_with", {"x", "shape"}, 2);
   code.call(relax_void, dynamic, {relax_function(fill), relax_register(0), relax_register(1)});
   code.ret(0);
-  const Any shape = Any::of_shape(std::vector<std::int64_t>{5, 7}).value();
+  const Any shape = runtime.shape({5, 7}).value();
 
   const auto result = (*machine().function("fill_with"))(ones(1), shape);
 

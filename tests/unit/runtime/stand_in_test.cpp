@@ -42,7 +42,7 @@ void use_functions(Runtime& runtime, const Module& model) {
       << model.function("call_by_name").error().message;
   const std::string name = concat("test.add", reinterpret_cast<std::uintptr_t>(model.get()));
   (void)runtime.add_function(name, [](std::span<const gantry_value> args) -> Result<Any> {
-    return Any::adopt(int_value(args[0].i + args[1].i));
+    return Any(Value::adopt(int_value(args[0].i + args[1].i)));
   });
 
   EXPECT_EQ((*model.function("call_by_name"))(name, 30, 12)->integer().value(), 42);

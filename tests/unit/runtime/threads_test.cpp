@@ -22,7 +22,7 @@ TEST(Threads, RunTwoExecutorsOfOneModuleAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 2; ++t) {
     threads.emplace_back([&, t] {
-      Executor executor = runtime.executor(model, {"cpu"}).value();
+      Executor executor = Executor::create(runtime, model, {"cpu"}).value();
       for (std::int64_t i = 0; i < 50; ++i)
         right += static_cast<bool>(digits.run(executor, (i * 7 + t) % 360));
     });
@@ -80,7 +80,7 @@ TEST(Threads, LoadRunAndReleaseOneFileRepeatedly) {
     threads.emplace_back([&, t] {
       for (std::int64_t i = 0; i < 20; ++i) {
         const Module model = runtime.load(digits_file()).value();
-        Executor executor = runtime.executor(model, {"cpu"}).value();
+        Executor executor = Executor::create(runtime, model, {"cpu"}).value();
         right += static_cast<bool>(digits.run(executor, i + t));
       }
     });

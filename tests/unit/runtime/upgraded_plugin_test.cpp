@@ -5,7 +5,7 @@
 // end, so each test is a process of its own that prints what it uses.
 #include "tests/unit/choice/world.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <gmock/gmock.h>
 
@@ -35,20 +35,20 @@ class UpgradedPlugin : public testing::Test {
 
   Runtime runtime() const {
     RuntimeOptions options;
-    options.plugin_dirs = {world.path().string()};
+    options.plugin_paths = {world.path().string()};
     options.only_these_plugins = true;
     options.threads = 1;
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
   // Opens the plugin of the device, and prints its version or the reason why there is none.
   static void print_use(const char* name, Runtime& of) {
     const auto device = of.device("fake_device");
     std::fprintf(stderr, "%s: %s\n", name,
-                 device.ok() ? of.plugins_in_use().at(0).c_str() : device.error().reason.c_str());
+                 device.ok() ? of.plugins_in_use()->at(0).c_str() : device.error().reason.c_str());
   }
   // Prints the different lines of an explanation that contain `word`, without directories.
   void print_lines(const Runtime& of, std::string_view word) const {
-    std::string text = of.explain_plugins();
+    std::string text = of.explain_plugins().value();
     for (std::size_t at; (at = text.find(world.path().string() + "/")) != std::string::npos;)
       text.erase(at, world.path().string().size() + 1);
     std::set<std::string> printed;

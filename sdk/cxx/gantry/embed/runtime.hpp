@@ -64,7 +64,8 @@ class Runtime : public Object {
     given.threads = options.threads;
     given.pool = options.pool.get();
     given.log_level = bytes_of(options.log_level);
-    if (options.spin_us >= 0) given.spin_us = options.spin_us == 0 ? -1 : options.spin_us;
+    // The table's 0 is "as configured".
+    given.spin_us = options.spin_us == -1 ? 0 : options.spin_us == 0 ? -1 : options.spin_us;
     set_sink(given.log, options.log_sink);
     set_sink(given.work, options.work_sink);
     GANTRY_TRY(ObjectRef made, embed_detail::made_object(
