@@ -4,12 +4,26 @@
 #include "core/formats/aligned_output.hpp"
 
 #include <gantry/byte_reader.hpp>
+#include <gantry/quoted.hpp>
 
 #include <string_view>
 #include <vector>
 
 namespace gantry {
 namespace {
+
+// Fillers are written anew.
+Status check_users(const ArrayList& list) {
+  for (std::size_t i = 0; i < list.users.size(); ++i) {
+    for (const ArrayList::Name& name : list.users[i].uses) {
+      if (!is_filler(name.text)) continue;
+      return malformed(name.at, "symbol ", i, " uses constant ", quoted(name.text),
+                       ", but names with ", quoted(filler_prefix), " are those of fillers")
+          .with_reason("BLOB_FORMAT");
+    }
+  }
+  return {};
+}
 
 Result<ArrayList> read_whole_list(std::span<const std::uint8_t> payload,
                                   const ArrayListForm& form) {
@@ -19,6 +33,7 @@ Result<ArrayList> read_whole_list(std::span<const std::uint8_t> payload,
     return malformed(in.offset(), "payload has ", in.left(), " bytes after its last field")
         .with_reason("BLOB_TRAILING");
   }
+  GANTRY_CHECK(check_users(list));
   return list;
 }
 

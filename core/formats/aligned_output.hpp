@@ -46,8 +46,8 @@ class AlignedOutput final : public OutputStream {
 Status write_aligned_list(const ArrayListForm& form, std::span<const std::uint8_t> payload,
                           AlignedOutput& out);
 
-Status write_aligned_relax(std::span<const std::uint8_t> payload,
-                           ExporterFacts::Numbering numbering, AlignedOutput& out);
+Status write_aligned_relax(std::span<const std::uint8_t> payload, Numbering numbering,
+                           AlignedOutput& out);
 Status write_aligned_relay(std::span<const std::uint8_t> payload, AlignedOutput& out);
 
 }  // namespace gantry

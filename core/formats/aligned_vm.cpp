@@ -130,8 +130,8 @@ void write_sized(AlignedOutput& out, const WriteCode& write_code) {
 
 }  // namespace
 
-Status write_aligned_relax(std::span<const std::uint8_t> payload,
-                           ExporterFacts::Numbering numbering, AlignedOutput& out) {
+Status write_aligned_relax(std::span<const std::uint8_t> payload, Numbering numbering,
+                           AlignedOutput& out) {
   GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, numbering));
   GANTRY_TRY(const RelaxConstantUses uses, find_constant_uses(code));
   const auto is_array = [](const VmConstant& each) {

@@ -12,52 +12,91 @@
 namespace gantry {
 namespace {
 
-constexpr ArrayListForm graph_arrays{true, true, false};
-constexpr ArrayListForm aot_arrays{false, true, false};
-constexpr ArrayListForm constant_arrays{false, false, true};
+constexpr ArrayListForm graph_arrays{.has_graph = true,
+                                     .has_count_first = true,
+                                     .names = "names",
+                                     .name = "name",
+                                     .count = "array count",
+                                     .counted = "array count",
+                                     .array = "array"};
+constexpr ArrayListForm aot_arrays{.has_count_first = true,
+                                   .names = "parameter names",
+                                   .name = "parameter name",
+                                   .count = "parameter count",
+                                   .counted = "count",
+                                   .array = "parameter"};
+constexpr ArrayListForm constant_arrays{.has_users = true,
+                                        .names = "constant names",
+                                        .name = "constant name",
+                                        .count = "count",
+                                        .counted = "constants",
+                                        .array = "constant"};
+
+// Bytes of an empty text or list: its length.
+constexpr std::uint64_t length_bytes = sizeof(std::uint64_t);
 
 template <class... Parts>
 Failure refuse_list(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("BLOB_FORMAT");
 }
 
-Status read_names(ByteReader& in, const ArrayListForm& form, std::vector<NamedArray>& arrays) {
+// Reads the number of items of a list, which must be that of an earlier one.
+Status read_same_count(ByteReader& in, const char* field, std::string_view what,
+                       std::size_t expected, std::string_view earlier) {
+  const std::uint64_t at = in.offset();
+  GANTRY_TRY(const std::uint64_t count, in.read_u64(field));
+  if (count == expected) return {};
+  return refuse_list(at, what, " are ", count, ", the ", earlier, " are ", expected);
+}
+
+Status read_array_names(ByteReader& in, const ArrayListForm& form, ArrayList& list) {
   std::uint64_t count = 0;
   const std::uint64_t count_at = in.offset();
   if (form.has_count_first) {
-    GANTRY_TRY(count, in.read_u64("array count"));
+    GANTRY_TRY(count, in.read_u64(form.count));
   }
   const std::uint64_t names_at = in.offset();
-  GANTRY_TRY(const std::uint64_t names, in.read_count(sizeof(std::uint64_t), "names"));
+  GANTRY_TRY(const std::uint64_t names, in.read_count(length_bytes, form.names));
   if (form.has_count_first && names != count) {
-    return refuse_list(names_at, "names are ", names, ", the array count at ", Hex{count_at},
-                       " is ", count);
+    return refuse_list(names_at, form.names, " are ", names, ", the ", form.counted, " at ",
+                       Hex{count_at}, " is ", count);
   }
-  arrays.resize(names);
-  for (NamedArray& each : arrays) {
-    GANTRY_TRY(each.name, in.read_string("name"));
+  list.names_at = in.offset();
+  list.arrays.resize(names);
+  for (NamedArray& each : list.arrays) {
+    GANTRY_TRY(each.name, in.read_string(form.name));
   }
   if (form.has_count_first) return {};
-  const std::uint64_t arrays_at = in.offset();
-  GANTRY_TRY(count, in.read_u64("array count"));
-  if (names == count) return {};
-  return refuse_list(arrays_at, "array count is ", count, ", the names at ", Hex{names_at}, " are ",
-                     names);
+  return read_same_count(in, form.count, form.counted, names, form.names);
 }
 
-Status check_users(ByteReader& in) {
-  GANTRY_TRY(const std::uint64_t symbols, in.read_count(sizeof(std::uint64_t), "symbols"));
-  for (std::uint64_t i = 0; i < symbols; ++i) GANTRY_CHECK(in.read_string("symbol"));
-  GANTRY_TRY(const std::uint64_t lists, in.read_count(sizeof(std::uint64_t), "wanted names"));
-  for (std::uint64_t i = 0; i < lists; ++i) {
-    GANTRY_TRY(const std::uint64_t names, in.read_count(sizeof(std::uint64_t), "wanted names"));
-    for (std::uint64_t name = 0; name < names; ++name) {
-      const std::uint64_t at = in.offset();
-      GANTRY_TRY(const std::string_view wanted, in.read_string("wanted name"));
-      if (is_filler(wanted)) {
-        return refuse_list(at, "symbol ", i, " uses constant ", quoted(wanted), ", but names with ",
-                           quoted(filler_prefix), " are those of fillers");
-      }
+Error in_array(Error error, const ArrayListForm& form, std::size_t i, std::string_view name) {
+  if (form.has_users) {
+    error.message = Message(form.array, ' ', i, error.message);
+    return error;
+  }
+  error.message = Message(form.array, error.message);
+  return error.at("in ", form.has_graph ? concat("array ", i, ' ') : std::string(), quoted(name));
+}
+
+Result<ArrayList::Name> read_name(ByteReader& in, const char* field) {
+  ArrayList::Name name{{}, in.offset()};
+  GANTRY_TRY(name.text, in.read_string(field));
+  return name;
+}
+
+Status read_users(ByteReader& in, std::vector<ArrayList::User>& users) {
+  GANTRY_TRY(const std::uint64_t symbols, in.read_count(length_bytes, "symbols"));
+  users.resize(symbols);
+  for (ArrayList::User& user : users) {
+    GANTRY_TRY(user.symbol, read_name(in, "symbol"));
+  }
+  GANTRY_CHECK(read_same_count(in, "count", "lists of constants", symbols, "symbols"));
+  for (ArrayList::User& user : users) {
+    GANTRY_TRY(const std::uint64_t names, in.read_count(length_bytes, "constants of a symbol"));
+    user.uses.resize(names);
+    for (ArrayList::Name& name : user.uses) {
+      GANTRY_TRY(name, read_name(in, "constant of a symbol"));
     }
   }
   return {};
@@ -83,20 +122,18 @@ Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form) {
   if (form.has_graph) {
     GANTRY_TRY(list.graph_json, in.read_string("graph_json"));
   }
-  GANTRY_CHECK(read_names(in, form, list.arrays));
+  GANTRY_CHECK(read_array_names(in, form, list));
   for (std::size_t i = 0; i < list.arrays.size(); ++i) {
     NamedArray& each = list.arrays[i];
-    auto array = read_array_record(in, "array");
-    if (!array.ok()) return std::move(array).error().at("in array ", i, " ", quoted(each.name));
+    auto array = read_array_record(in, "");
+    if (!array.ok()) return in_array(std::move(array).error(), form, i, each.name);
     each.array = std::move(*array);
   }
-  if (!form.has_users) {
+  if (form.has_users) {
+    GANTRY_CHECK(read_users(in, list.users));
+  } else {
     GANTRY_TRY(list.module_name, in.read_string("module_name"));
-    return list;
   }
-  ByteReader users = in;
-  GANTRY_CHECK(check_users(in));
-  GANTRY_TRY(list.users, users.read_bytes(in.offset() - users.offset(), "users"));
   return list;
 }
 

@@ -144,8 +144,7 @@ ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string
 }
 
 ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) {
-  using Tags = ExporterFacts::ArgumentTags;
-  using Numbering = ExporterFacts::Numbering;
+  using Tags = ArgumentTags;
   ExporterFacts facts;
   facts.dialect = symbols.dialect;
   facts.dialect_symbol = symbols.dialect_symbol;

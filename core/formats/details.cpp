@@ -153,7 +153,7 @@ PayloadDetails describe_payload(const Entry& entry, const ExporterFacts& facts,
         describe_virtual_machine(entry.type_key, code_of(entry, *measured), facts.numbering, sink));
   } else {
     ByteReader in(entry.payload, entry.at);
-    keep(walk_payload(in, *measured->layout, measured->has_argument_tags, &sink));
+    keep(walk_payload(in, *measured->layout, measured->argument_tags, &sink));
     if (has_subgraph(sink.root)) {
       keep(describe_subgraph(ByteReader(entry.payload, entry.at), sink));
     }

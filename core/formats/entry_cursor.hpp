@@ -52,7 +52,7 @@ class EntryCursor {
   // layouts  borrowed
   // tags     see ExporterFacts
   EntryCursor(ByteReader in, ContainerLayout layout, const PayloadLayouts& layouts,
-              ExporterFacts::ArgumentTags tags)
+              ArgumentTags tags)
       : in_(in), begin_(in.offset()), layout_(layout), layouts_(&layouts), tags_(tags) {}
 
   // Reads up to the next payload without a known length, or all entries and the tree.
@@ -103,7 +103,7 @@ class EntryCursor {
   std::uint64_t begin_;
   ContainerLayout layout_;
   const PayloadLayouts* layouts_;
-  ExporterFacts::ArgumentTags tags_;
+  ArgumentTags tags_;
 
   // number of entries; in layout one including the tree
   std::optional<std::uint64_t> count_;

@@ -4,6 +4,8 @@
 // tree. Only the container's reader derives them; other components use this struct.
 #pragma once
 
+#include <gantry/blob_facts.hpp>
+
 #include <cstdint>
 #include <string_view>
 
@@ -48,11 +50,6 @@ enum class DeviceNumbering : std::uint8_t {
 };
 
 struct ExporterFacts {
-  // Whether kernel records contain argument tags. Has the values of gantry_blob.argument_tags.
-  enum class ArgumentTags : std::uint32_t { unknown = 0, no = 1, yes = 2 };
-  // The run-time type numbers in serialized constants. Has the values of gantry_blob.numbering.
-  enum class Numbering : std::uint32_t { unknown = 0, packed = 1, ffi_0_21 = 2, ffi = 3 };
-
   // For messages; code must use the facts below.
   Generation generation = Generation::none;
   Dialect dialect = Dialect::unknown;
@@ -61,6 +58,7 @@ struct ExporterFacts {
   std::string_view dialect_symbol;
   std::string_view writer;
   ArgumentTags argument_tags = ArgumentTags::unknown;
+  // of constants in Relax code
   Numbering numbering = Numbering::unknown;
   // dtype codes 6 to 8 are the float8 and float4 types of v0.14 to v0.20
   bool has_private_float_codes = false;

@@ -17,7 +17,7 @@ class EntrySearch {
   // in       from the first byte of the payload to the end of the entries
   // missing  number of entries; at least 1
   EntrySearch(const ByteReader& in, std::uint64_t missing, const PayloadLayouts& layouts,
-              ExporterFacts::ArgumentTags tags)
+              ArgumentTags tags)
       : in_(in), missing_(missing), layouts_(layouts), tags_(tags) {}
 
   struct Found {
@@ -77,7 +77,7 @@ class EntrySearch {
   const ByteReader& in_;
   const std::uint64_t missing_;
   const PayloadLayouts& layouts_;
-  const ExporterFacts::ArgumentTags tags_;
+  const ArgumentTags tags_;
   std::uint64_t trials_left_ = limits::recovery_trials;
 };
 
@@ -109,7 +109,7 @@ std::optional<TreeAtEnd> find_tree(const ByteReader& in, std::uint64_t modules) 
 
 RecoveredEntries recover_entries(const ByteReader& in, std::string_view key, std::uint64_t index,
                                  std::uint64_t missing, const PayloadLayouts& layouts,
-                                 ExporterFacts::ArgumentTags tags) {
+                                 ArgumentTags tags) {
   const std::uint64_t at = in.offset();
   const std::string what =
       concat("entry ", index, " ", quoted(key), " has no declared payload layout: ");

@@ -55,6 +55,6 @@ struct RecoveredEntries {
 // tags     see ExporterFacts
 RecoveredEntries recover_entries(const ByteReader& in, std::string_view key, std::uint64_t index,
                                  std::uint64_t missing, const PayloadLayouts& layouts,
-                                 ExporterFacts::ArgumentTags tags);
+                                 ArgumentTags tags);
 
 }  // namespace gantry

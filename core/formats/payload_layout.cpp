@@ -87,8 +87,7 @@ std::vector<std::string_view> PayloadLayouts::keys() const {
 Result<Measured> PayloadLayouts::measure(std::string_view key,
                                          std::span<const PayloadLayout> alternatives,
                                          const ByteReader& in, PayloadEnd end,
-                                         ExporterFacts::ArgumentTags tags) const {
-  using Tags = ExporterFacts::ArgumentTags;
+                                         ArgumentTags tags) const {
   std::optional<Measured> best;
   Confidence best_confidence = Confidence::none;
   std::optional<Error> furthest;
@@ -98,15 +97,15 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   for (const PayloadLayout& layout : alternatives) {
     // Such a layout requires a known end.
     if (end == PayloadEnd::unknown && ends_in_rest(layout)) continue;
-    for (const bool has_tags : {false, true}) {
-      if (tags == (has_tags ? Tags::no : Tags::yes)) continue;
+    for (const ArgumentTags form : kernel_forms) {
+      if (tags != ArgumentTags::unknown && tags != form) continue;
       ByteReader at = in;
-      Status walked = walk_payload(at, layout, has_tags);
+      Status walked = walk_payload(at, layout, form);
       if (!walked.ok()) {
         fails(std::move(walked).error());
         continue;
       }
-      const Measured measured{at.offset() - in.offset(), &layout, has_tags};
+      const Measured measured{at.offset() - in.offset(), &layout, form};
       if (end == PayloadEnd::known) {
         if (at.at_end()) return measured;
         fails(malformed(at.offset(), "payload has ", at.left(), " bytes after its last field")

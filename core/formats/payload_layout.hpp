@@ -102,8 +102,8 @@ struct Measured {
   std::uint64_t size = 0;
   // points into the PayloadLayouts that returned it
   const PayloadLayout* layout = nullptr;
-  // kernel records contain argument tags
-  bool has_argument_tags = false;
+  // the form of kernel records
+  ArgumentTags argument_tags = ArgumentTags::no;
 };
 
 // Payload layouts by type key. A runtime copies the built-in ones and adds those of its manifests.
@@ -130,14 +130,13 @@ class PayloadLayouts {
   //          malformed  no alternative matches; the error with the highest offset
   // costs    O(items of the payload); the content of arrays and texts is skipped
   Result<Measured> measure(std::string_view key, const ByteReader& in, PayloadEnd end,
-                           ExporterFacts::ArgumentTags tags) const {
+                           ArgumentTags tags) const {
     return measure(key, alternatives(key), in, end, tags);
   }
   // The same with the result of alternatives(key), for a caller that reads many payloads of one
   // key.
   Result<Measured> measure(std::string_view key, std::span<const PayloadLayout> alternatives,
-                           const ByteReader& in, PayloadEnd end,
-                           ExporterFacts::ArgumentTags tags) const;
+                           const ByteReader& in, PayloadEnd end, ArgumentTags tags) const;
 
  private:
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;

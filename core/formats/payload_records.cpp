@@ -6,12 +6,35 @@
 
 #include <gantry/array_record.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/kernel_table.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 
 #include <utility>
 
 namespace gantry {
+namespace {
+
+// Adds a list that is shown, unless it is empty.
+Status walk_kernel_list(PayloadWalk& walk, const KernelList& list, std::uint64_t arguments,
+                        Detail* out) {
+  const std::uint64_t at = walk.in.offset();
+  GANTRY_TRY(const std::uint64_t count, walk.in.read_count(4, list.name));
+  const std::uint64_t expected = list.count_for(arguments);
+  if (count != 0 && count != expected) {
+    return malformed(at, "kernel has ", count, " ", list.name, ", expected none or ", expected);
+  }
+  if (out == nullptr || *list.label == '\0' || count == 0)
+    return walk.in.skip(count * 4, list.name);
+  Detail* const shown = walk.sink->add_list(*out, list.label);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    GANTRY_TRY(const std::int32_t number, walk.in.read_i32(list.name));
+    if (shown != nullptr) walk.sink->add_number(*shown, {}, number);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::string> walk_dtype(PayloadWalk& walk, const char* name) {
   GANTRY_TRY(const std::uint8_t code, walk.in.read_u8(name));
@@ -94,17 +117,12 @@ Status walk_kernel(PayloadWalk& walk, Detail* out) {
     GANTRY_TRY(const auto tag, in.read_string("launch tag"));
     if (out != nullptr) set_text(walk.sink->add(tags), tag);
   }
-  if (walk.has_argument_tags) {
-    const std::uint64_t at = in.offset();
-    GANTRY_TRY(const std::uint64_t extra, in.read_count(4, "argument tags"));
-    if (extra != 0 && extra != arguments) {
-      return malformed(at, "kernel has ", extra, " argument tags, expected none or ", arguments);
-    }
-    GANTRY_CHECK(in.skip(extra * 4, "argument tags"));
-  }
   if (out != nullptr) {
     out->children.push_back(std::move(types));
     out->children.push_back(std::move(tags));
+  }
+  for (const KernelList& list : kernel_lists) {
+    if (list.is_in(walk.form)) GANTRY_CHECK(walk_kernel_list(walk, list, arguments, out));
   }
   return {};
 }

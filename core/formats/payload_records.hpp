@@ -6,6 +6,7 @@
 
 #include "core/formats/detail_sink.hpp"
 
+#include <gantry/blob_facts.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
 
@@ -17,8 +18,8 @@ namespace gantry {
 // The input and output of a walk over a payload.
 struct PayloadWalk {
   ByteReader& in;
-  // kernel records end with argument tags
-  bool has_argument_tags = false;
+  // of kernel records
+  ArgumentTags form = ArgumentTags::no;
   // NULL: no details are added
   DetailSink* sink = nullptr;
 };

@@ -44,8 +44,8 @@ bool has_dtype(const PayloadField& field) {
 
 class Walk {
  public:
-  Walk(ByteReader& in, bool has_argument_tags, DetailSink* sink, PayloadParts* parts)
-      : in_(in), walk_{in, has_argument_tags, sink}, parts_(parts) {}
+  Walk(ByteReader& in, ArgumentTags form, DetailSink* sink, PayloadParts* parts)
+      : in_(in), walk_{in, form, sink}, parts_(parts) {}
 
   // Walks over the fields of a layout.
   Status all(std::span<const PayloadField> fields, Detail* out) {
@@ -273,16 +273,15 @@ class Walk {
 
 }  // namespace
 
-Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
+Status walk_payload(ByteReader& in, const PayloadLayout& layout, ArgumentTags form,
                     DetailSink* sink, PayloadParts* parts) {
-  return Walk(in, has_argument_tags, sink, parts)
-      .all(layout.fields(), sink == nullptr ? nullptr : &sink->root);
+  return Walk(in, form, sink, parts).all(layout.fields(), sink == nullptr ? nullptr : &sink->root);
 }
 
 Result<PayloadParts> find_parts(std::span<const std::uint8_t> payload, const Measured& measured) {
   PayloadParts parts;
   ByteReader in(payload);
-  GANTRY_CHECK(walk_payload(in, *measured.layout, measured.has_argument_tags, nullptr, &parts));
+  GANTRY_CHECK(walk_payload(in, *measured.layout, measured.argument_tags, nullptr, &parts));
   return parts;
 }
 

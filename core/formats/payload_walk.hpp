@@ -16,13 +16,13 @@ namespace gantry {
 
 // Moves `in` over one payload.
 //
-// has_argument_tags  kernel records end with argument tags
+// form     of kernel records
 // sink     labelled fields are added to it; may be NULL
 // parts    see payload_parts.hpp; may be NULL
 // returns  malformed at the first invalid field; the offset of `in` is unspecified then
 // costs    O(items); the content of texts and arrays of numbers is skipped. The recursion depth is
 //          that of the layout and does not depend on the payload
-Status walk_payload(ByteReader& in, const PayloadLayout& layout, bool has_argument_tags,
+Status walk_payload(ByteReader& in, const PayloadLayout& layout, ArgumentTags form,
                     DetailSink* sink = nullptr, PayloadParts* parts = nullptr);
 
 // The minimum size of a field, and its exact size if that is fixed, else 0.

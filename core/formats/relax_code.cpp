@@ -9,8 +9,6 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
-
 // Code that is displayed may be of any version, with kinds of functions that are not known.
 enum class Purpose { use, display };
 enum class End { known, unknown };

@@ -38,7 +38,7 @@ constexpr std::string_view relax_code_version = "0.14";
 
 // Has the values in the file.
 enum class RelaxFunctionKind : std::int32_t {
-  // a function of an imported module or of the host, looked up by name
+  // a function of an imported module or of the runtime, looked up by name
   packed = 0,
   bytecode = 1,
   // `__vmtir__<name>` of the library, which works on a list of registers
@@ -100,7 +100,7 @@ struct RelaxCode {
   std::uint64_t functions_end = 0;
   std::vector<RelaxMemoryScope> scopes;
   // Of the tags of constants.
-  ExporterFacts::Numbering numbering = ExporterFacts::Numbering::unknown;
+  Numbering numbering = Numbering::unknown;
   VmConstants constants;
   // Index of the first word of each instruction; not verified.
   NumbersAt instruction_offsets;
@@ -125,18 +125,17 @@ struct RelaxCode {
 // costs    O(functions + constants); neither array data nor instructions are read
 // source   apache/tvm src/runtime/relax_vm/executable.cc (v0.16 to v0.20),
 //          src/runtime/vm/executable.cc
-Result<RelaxCode> read_relax_payload(ByteReader& in, ExporterFacts::Numbering numbering);
+Result<RelaxCode> read_relax_payload(ByteReader& in, Numbering numbering);
 
 // The same for a payload that ends with these bytes.
-Result<RelaxCode> read_relax_payload(std::span<const std::uint8_t> payload,
-                                     ExporterFacts::Numbering numbering);
+Result<RelaxCode> read_relax_payload(std::span<const std::uint8_t> payload, Numbering numbering);
 
 // Reads code without its length for display: of any version, whose fields may be those of
 // relax_code_version, and with any kinds of functions.
 //
 // numbering  [in]  unknown: the one with which the code ends at its last field
 // read       [out] after a failure, what precedes the wrong field
-Status read_relax_code(BytesAt code, ExporterFacts::Numbering numbering, RelaxCode& read);
+Status read_relax_code(BytesAt code, Numbering numbering, RelaxCode& read);
 
 // Checks that constants of memory scopes exist.
 Status check_relax_scopes(const RelaxCode& code);

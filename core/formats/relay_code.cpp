@@ -60,7 +60,10 @@ class RelayReader {
     code_.form = &form;
   }
 
-  Result<RelayCode> read() {
+  // What is read: after a failure, what is before the first wrong field.
+  RelayCode take() { return std::move(code_); }
+
+  Status read() {
     if (code_.form->devices != FormDevices::none) GANTRY_CHECK(read_virtual_devices());
     code_.globals_at = in_.offset();
     GANTRY_CHECK(read_texts(code_.globals, "globals", "global"));
@@ -81,7 +84,7 @@ class RelayReader {
       return refuse_code(in_.offset(), "code has ", in_.left(),
                          " bytes after its last field, expected none");
     }
-    return std::move(code_);
+    return {};
   }
 
  private:
@@ -200,6 +203,13 @@ class RelayReader {
   RelayCode code_;
 };
 
+// The form of a release. Precondition: the version is supported.
+const RelayForm& form_of_release(int minor_version) {
+  return *std::ranges::find_if(form_table, [&](const RelayForm& form) {
+    return minor_version >= form.first && minor_version <= form.last;
+  });
+}
+
 // True for "0.12.0", false for "0.12.dev5+gabc".
 bool is_release_version(std::string_view version) {
   return version.find_first_not_of("0123456789.") == std::string_view::npos;
@@ -233,12 +243,6 @@ std::int64_t relay_instruction_hash(std::span<const std::int64_t> words) {
 
 std::span<const RelayForm> relay_forms() { return form_table; }
 
-const RelayForm& relay_form_of(int minor_version) {
-  return *std::ranges::find_if(form_table, [&](const RelayForm& form) {
-    return minor_version >= form.first && minor_version <= form.last;
-  });
-}
-
 Result<RelayCode> select_relay_reading(Result<RelayCode> own, std::vector<RelayCode> others,
                                        bool is_release) {
   if (own.ok() && is_release) return own;
@@ -252,20 +256,35 @@ Result<RelayCode> select_relay_reading(Result<RelayCode> own, std::vector<RelayC
   return own;
 }
 
-Result<RelayCode> read_relay_code(BytesAt code) {
+Status read_relay_code(BytesAt code, RelayCode& read) {
   ByteReader in = code.reader(code.at);
-  std::string_view version;
-  GANTRY_TRY(const int minor, read_head(in, version));
-  const RelayForm& own = relay_form_of(minor);
-  Result<RelayCode> reading = RelayReader(code, in, version, own).read();
-  if (reading.ok() && is_release_version(version)) return reading;
+  GANTRY_TRY(const int minor, read_head(in, read.version));
+  const std::string_view version = read.version;
+  const bool is_release = is_release_version(version);
+  const RelayForm& own = form_of_release(minor);
+  RelayReader reader(code, in, version, own);
+  Status reading = reader.read();
+  read = reader.take();
+  if (reading.ok() && is_release) return {};
   std::vector<RelayCode> others;
   for (const RelayForm& form : form_table) {
     if (&form == &own) continue;
-    if (auto other = RelayReader(code, in, version, form).read(); other.ok())
-      others.push_back(std::move(*other));
+    RelayReader other(code, in, version, form);
+    if (other.read().ok()) others.push_back(other.take());
   }
-  return select_relay_reading(std::move(reading), std::move(others), is_release_version(version));
+  if (others.empty()) return reading;
+  auto selected =
+      select_relay_reading(reading.ok() ? Result<RelayCode>(read) : std::move(reading).error(),
+                           std::move(others), is_release);
+  if (!selected.ok()) return std::move(selected).error();
+  read = std::move(*selected);
+  return {};
+}
+
+Result<RelayCode> read_relay_code(BytesAt code) {
+  RelayCode read;
+  GANTRY_CHECK(read_relay_code(code, read));
+  return read;
 }
 
 Result<RelayCode> read_relay_payload(std::span<const std::uint8_t> payload) {

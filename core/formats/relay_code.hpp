@@ -36,8 +36,6 @@ struct RelayForm {
   bool has_attributes;
 };
 std::span<const RelayForm> relay_forms();
-// The form of a release. Precondition: the version is supported.
-const RelayForm& relay_form_of(int minor_version);
 
 struct RelayDevice {
   std::int32_t type = 0;
@@ -129,6 +127,12 @@ Result<RelayCode> read_relay_payload(std::span<const std::uint8_t> payload);
 
 // The same for code without its length.
 Result<RelayCode> read_relay_code(BytesAt code);
+// The same.
+//
+// read     [out]  after a failure, what is before the first wrong field, in the form of the version;
+//                 `version` has no data if it could not be read, and `form` is NULL for that of
+//                 another release
+Status read_relay_code(BytesAt code, RelayCode& read);
 
 // The device types that the code names, ascending, each once: those of virtual devices, or of
 // parameters and constants (v0.8).

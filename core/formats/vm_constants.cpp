@@ -12,8 +12,6 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
-
 Result<VmConstant> read_array_constant(ByteReader& in) {
   GANTRY_TRY(ArrayRecord array, read_array_record(in, "array"));
   return VmConstant(std::move(array));

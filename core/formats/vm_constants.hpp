@@ -69,7 +69,7 @@ constexpr std::uint64_t max_relax_constants = std::uint64_t{1} << 20;
 //     number: f64                         5       3             3
 //
 // numbering  unknown: as ffi
-const VmConstantForm& relax_constant_form(ExporterFacts::Numbering numbering);
+const VmConstantForm& relax_constant_form(Numbering numbering);
 // Those of Relay since v0.9, an array or the name of a late-bound one; and of v0.8, arrays without
 // tags.
 const VmConstantForm& relay_constant_form(bool has_tags);

@@ -13,9 +13,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
-#include <charconv>
-#include <initializer_list>
 #include <map>
 #include <optional>
 #include <span>
@@ -25,20 +22,6 @@
 
 namespace gantry {
 namespace {
-
-using Numbering = ExporterFacts::Numbering;
-
-// A layout of fields in the grammar of payload_layout.hpp.
-PayloadLayout layout_of_words(std::initializer_list<std::string> words) {
-  const std::vector<std::string> fields(words);
-  Result<PayloadLayout> layout = parse_payload_layout(fields);
-  assert(layout.ok() && "a layout in this file does not parse");
-  return std::move(layout).value();
-}
-
-Status walk_words(ByteReader& in, std::initializer_list<std::string> words, DetailSink& sink) {
-  return walk_payload(in, layout_of_words(words), false, &sink);
-}
 
 void add_extents(Detail& to, std::span<const std::int64_t> shape, DetailSink& sink) {
   for (const std::int64_t extent : shape) sink.add_number(to, {}, extent);
@@ -87,78 +70,67 @@ void add_constants(const VmConstants& constants, DetailSink& sink) {
   sink.root.children.push_back(std::move(list));
 }
 
-// Reads a u64 count, then for each function vec<str>{name, register count, instruction count},
-// parameters, their devices, and code.
-Status walk_relay_functions(ByteReader& in, DetailSink& sink) {
-  GANTRY_TRY(const std::uint64_t count, in.read_count(3 * 8, "functions"));
-  Detail functions{Detail::Kind::list, "functions", {}, {}};
-  const PayloadLayout layout = layout_of_words({"header:vec<str>", "params:vec<str>", "vec<i64>"});
-  const auto add_all = [&]() -> Status {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      DetailSink one = {{}, sink.max, sink.items, false, sink.has_private_float_codes};
-      const std::uint64_t at = in.offset();
-      GANTRY_CHECK(walk_payload(in, layout, false, &one));
-      sink.items = one.items;
-      sink.cut |= one.cut;
-      // further functions would not be added
-      if (sink.cut) return {};
-      std::vector<Detail>& header = one.root.children[0].children;
-      std::uint64_t instructions = 0;
-      if (header.size() >= 3) {
-        const std::string& text = header[2].value;
-        std::from_chars(text.data(), text.data() + text.size(), instructions);
-      }
-      if (header.size() < 3 || instructions > in.left() / 8) {
-        return malformed(at, "function ", i, " has no valid instruction count");
-      }
-      for (std::uint64_t step = 0; step < instructions; ++step) {
-        GANTRY_TRY(const std::uint64_t words, in.read_count(8, "instruction"));
-        GANTRY_CHECK(in.skip(words * 8, "instruction"));
-      }
-      Detail function{Detail::Kind::record, header[0].value, {}, {}};
-      function.children.push_back(std::move(one.root.children[1]));
-      function.children.push_back({Detail::Kind::number, "registers", header[1].value, {}});
-      function.children.push_back({Detail::Kind::number, "instructions", concat(instructions), {}});
-      functions.children.push_back(std::move(function));
-    }
-    return {};
-  };
-  Status walked = add_all();
-  sink.root.children.push_back(std::move(functions));
-  return walked;
+void add_texts(Detail& to, std::string_view name, const std::vector<std::string_view>& texts,
+               DetailSink& sink) {
+  Detail* const list = sink.add_list(to, name);
+  if (list == nullptr) return;
+  for (const std::string_view text : texts) {
+    if (sink.cut) return;
+    sink.add_text(*list, {}, text);
+  }
 }
 
-// The Relay virtual machine, v0.8 to v0.19. Its code contains the release.
-//
-// whole    the code, whose form decides; that of the release for code that cannot be read
-Status describe_relay(const BytesAt& whole, ByteReader& in, DetailSink& sink) {
-  GANTRY_CHECK(walk_words(in, {"version:str"}, sink));
-  const Detail* const version = sink.root.find("version");
-  const int minor = version != nullptr ? relay_minor_version(version->value) : 0;
-  if (minor < min_relay_minor_version || minor > max_relay_minor_version) {
-    return unsupported("virtual machine code is of TVM ",
-                       quoted(version != nullptr ? version->value : std::string_view()),
-                       ", expected TVM 0.8 to 0.19");
+// Adds the list `devices`.
+void add_devices(const RelayCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "devices");
+  if (list == nullptr) return;
+  for (const RelayDevice& device : code.virtual_devices) {
+    const std::string text = concat(device.type, ':', device.index);
+    if (code.form->devices == RelayForm::Devices::plain) {
+      sink.add_text(*list, {}, text);
+    } else if (Detail* const out = sink.add(*list); out != nullptr) {
+      sink.add_text(*out, "device", text);
+      sink.add_text(*out, "scope", device.scope);
+    }
+    if (sink.cut) return;
   }
-  const auto read = read_relay_code(whole);
-  const RelayForm& form = read.ok() ? *read->form : relay_form_of(minor);
-  if (form.devices == RelayForm::Devices::scoped) {
-    GANTRY_CHECK(walk_words(in, {"devices:vec<{device:dev,scope:str}>", "host_device:i32"}, sink));
-  } else if (form.devices == RelayForm::Devices::plain) {
-    GANTRY_CHECK(walk_words(in, {"devices:vec<dev>", "host_device:i32"}, sink));
+}
+
+// Adds the list `functions`.
+void add_functions(const RelayCode& code, DetailSink& sink) {
+  Detail* const list = sink.add_list(sink.root, "functions");
+  if (list == nullptr) return;
+  for (const RelayFunction& function : code.functions) {
+    Detail* const out = sink.add(*list);
+    if (out == nullptr) return;
+    sink.add_text(*out, "name", function.name);
+    add_texts(*out, "params", function.params, sink);
+    sink.add_number(*out, "registers", function.register_count);
+    sink.add_number(*out, "instructions", function.instruction_count);
+    take_name(*out);
   }
-  GANTRY_CHECK(walk_words(in, {"globals:vec<str>"}, sink));
-  if (form.has_tags) {
-    VmConstants constants;
-    const Status walked = read_vm_constants(in, relay_constant_form(true), constants);
-    add_constants(constants, sink);
-    GANTRY_CHECK(walked);
-  } else {
-    GANTRY_CHECK(walk_words(in, {"constants:vec<ndarray>"}, sink));
+}
+
+// The Relay virtual machine, v0.8 to v0.19. Describes malformed code up to its first wrong field.
+Status describe_relay(const BytesAt& whole, DetailSink& sink, RelayCode& code) {
+  Status read = read_relay_code(whole, code);
+  // Neither a magic nor a version.
+  if (code.version.data() == nullptr) return read;
+  sink.add_text(sink.root, "version", code.version);
+  if (code.form == nullptr) return read;
+  if (code.form->devices != RelayForm::Devices::none) {
+    add_devices(code, sink);
+    if (code.globals_at == 0) return read;
+    sink.add_number(sink.root, "host_device", code.host_device);
   }
-  GANTRY_CHECK(walk_words(in, {"vec<i64>", "primitives:vec<str>"}, sink));
-  if (form.has_attributes) GANTRY_CHECK(walk_words(in, {"map<u64,map<str,str>>"}, sink));
-  return walk_relay_functions(in, sink);
+  add_texts(sink.root, "globals", code.globals, sink);
+  if (code.constants_at == 0) return read;
+  add_constants(code.constants, sink);
+  if (code.devices_end == 0) return read;
+  add_texts(sink.root, "primitives", code.packed_functions, sink);
+  if (code.functions_at == 0) return read;
+  add_functions(code, sink);
+  return read;
 }
 
 // The type of a parameter or a result, from a constant that checks of the code refer to:
@@ -253,11 +225,7 @@ void add_functions(const RelaxCode& code, DetailSink& sink) {
     sink.add_number(*out, "end", function.end);
     sink.add_number(*out, "arguments", function.parameter_count);
     sink.add_number(*out, "registers", function.register_count);
-    Detail* const params = sink.add_list(*out, "params");
-    for (const std::string_view name : function.parameter_names) {
-      if (params == nullptr || sink.cut) break;
-      sink.add_text(*params, {}, name);
-    }
+    add_texts(*out, "params", function.parameter_names, sink);
     take_name(*out);
   }
 }
@@ -308,7 +276,7 @@ void add_fillers(const std::vector<bool>& is_filler, DetailSink& sink) {
   sink.root.children.push_back(std::move(fillers));
 }
 
-// True if fillers are to be searched, which costs as much as reading the code of Relay again.
+// True if fillers are to be searched.
 bool may_have_fillers(const DetailSink& sink) {
   const Detail* const constants = sink.root.find("constants");
   return !sink.cut && constants != nullptr &&
@@ -317,8 +285,8 @@ bool may_have_fillers(const DetailSink& sink) {
 
 }  // namespace
 
-Status describe_virtual_machine(std::string_view type_key, ByteReader code,
-                                ExporterFacts::Numbering numbering, DetailSink& sink) {
+Status describe_virtual_machine(std::string_view type_key, ByteReader code, Numbering numbering,
+                                DetailSink& sink) {
   const BytesAt whole{code.rest(), code.offset()};
   if (type_key != relay_executable_key) {
     RelaxCode read;
@@ -328,19 +296,10 @@ Status describe_virtual_machine(std::string_view type_key, ByteReader code,
     if (uses.ok()) add_fillers(find_fillers(read.constants, uses->is_used), sink);
     return {};
   }
-  GANTRY_TRY(const std::uint64_t magic, code.read_u64("virtual machine magic"));
-  if (magic != vm_magic_first && magic != vm_magic_second) {
-    return malformed(whole.at, "virtual machine code begins with ", Hex{magic}, ", expected ",
-                     Hex{vm_magic_first});
-  }
-  GANTRY_CHECK(describe_relay(whole, code, sink));
-  if (!code.at_end() && !sink.cut) {
-    return malformed(code.offset(), "virtual machine code has ", code.left(),
-                     " bytes after its last field");
-  }
-  if (!may_have_fillers(sink)) return {};
-  const auto read = read_relay_code(whole);
-  if (read.ok()) add_fillers(find_fillers(read->constants, read->is_constant_used), sink);
+  RelayCode read;
+  GANTRY_CHECK(describe_relay(whole, sink, read));
+  if (may_have_fillers(sink))
+    add_fillers(find_fillers(read.constants, read.is_constant_used), sink);
   return {};
 }
 

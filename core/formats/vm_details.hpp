@@ -21,7 +21,7 @@ namespace gantry {
 //            field
 // returns    an error for the first field that cannot be decoded; previous fields remain in the
 //            sink
-Status describe_virtual_machine(std::string_view type_key, ByteReader code,
-                                ExporterFacts::Numbering numbering, DetailSink& sink);
+Status describe_virtual_machine(std::string_view type_key, ByteReader code, Numbering numbering,
+                                DetailSink& sink);
 
 }  // namespace gantry

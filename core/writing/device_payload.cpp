@@ -3,10 +3,10 @@
 
 #include "core/base/mapped_file.hpp"
 #include "core/base/text.hpp"
+#include "core/writing/converted_kernels.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "core/writing/generator/build_payload.hpp"
 #include "core/writing/generator/source_language.hpp"
-#include "core/writing/moved_kernels.hpp"
-#include "core/writing/moved_payload.hpp"
 #include "core/writing/payload_form.hpp"
 #include "core/writing/recipe.hpp"
 
@@ -68,8 +68,8 @@ Result<KernelTable> kernels_of(const DeviceModuleSource& module, const PayloadFo
   for (const KernelSource& source : module.kernels) {
     // The element types are those of DLPack.
     KernelInfo kernel{source.name, "", source.arguments, source.launch, {}};
-    Status moved = move_kernel(kernel, {.type_key = module.type_key}, form);
-    if (!moved.ok()) return std::move(moved).error().at(source.location);
+    Status converted = convert_kernel(kernel, {.type_key = module.type_key}, form);
+    if (!converted.ok()) return std::move(converted).error().at(source.location);
     kernels.add(std::move(kernel));
   }
   return kernels;
@@ -84,17 +84,17 @@ Status write_built(const DeviceModuleSource& module, std::string_view bytes,
     return {};
   }
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
-  Pieces moved;
-  Status done =
-      write_moved_payload(module.type_key, as_bytes(bytes), facts, layouts, form.generation, moved);
+  facts.argument_tags = form.argument_tags;
+  Pieces converted;
+  Status done = write_converted_payload(module.type_key, as_bytes(bytes), facts, layouts,
+                                        form.generation, converted);
   if (!done.ok()) {
     return std::move(done)
         .error()
         .at("in what generator ", generator, " builds")
         .at(module.location);
   }
-  out.append(std::move(moved));
+  out.append(std::move(converted));
   return {};
 }
 
@@ -110,7 +110,7 @@ Status write_sources(const DeviceModuleSource& module, const KernelTable& kernel
   }
   job.kernels = kernels.kernels();
   job.source_of = files.of_kernel;
-  job.has_argument_tags = form.has_argument_tags;
+  job.argument_tags = form.argument_tags;
   job.location = module.location;
   job.target_location = module.target_location;
   for (const KernelSource& kernel : module.kernels) {

@@ -57,7 +57,7 @@ class Editor {
       return invalid("module ", name(m), " is ",
                      dropped_[m] ? "dropped and replaced" : "replaced twice");
     }
-    return give(edited, edit.payload);
+    return set_payload(edited, edit.payload);
   }
 
   Status add(const ModuleEdits::Addition& edit) {
@@ -68,7 +68,7 @@ class Editor {
     }
     EditedModule added;
     added.module.type_key = edit.type_key;
-    GANTRY_CHECK(give(added, edit.payload));
+    GANTRY_CHECK(set_payload(added, edit.payload));
     modules_[parent].module.imports.push_back(modules_.size());
     modules_.push_back(std::move(added));
     dropped_.push_back(false);
@@ -153,7 +153,7 @@ class Editor {
     return 0;
   }
 
-  static Status give(EditedModule& edited, const std::filesystem::path& path) {
+  static Status set_payload(EditedModule& edited, const std::filesystem::path& path) {
     GANTRY_TRY(edited.given, MappedFile::open(path));
     edited.module.write_payload = [file = edited.given](Pieces& out) -> Status {
       out.append(FileRange{file, 0, file->bytes().size()});

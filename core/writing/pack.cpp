@@ -177,8 +177,8 @@ void record_payloads(std::vector<ContainerModule>& modules, PackReport& report) 
 // Checks that releases of the generation know the modules, as repack does.
 Status check_type_keys(const Recipe& recipe, Generation generation) {
   const auto check = [&](std::string_view type_key, const std::string& location) -> Status {
-    const Result<std::string> moved = moved_type_key(type_key, generation);
-    return moved.ok() ? Status() : Status(Error(moved.error()).at("for ", location));
+    const Result<std::string> converted = converted_type_key(type_key, generation);
+    return converted.ok() ? Status() : Status(Error(converted.error()).at("for ", location));
   };
   if (!std::holds_alternative<std::monostate>(recipe.graph)) {
     GANTRY_CHECK(check(graph_factory_key, recipe.graph_location));

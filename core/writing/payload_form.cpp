@@ -13,8 +13,6 @@
 namespace gantry {
 namespace {
 
-using Numbering = ExporterFacts::Numbering;
-
 constexpr PayloadForm forms[] = {
     {.generation = Generation::g1,
      .releases = "v0.2 to v0.6",
@@ -34,14 +32,14 @@ constexpr PayloadForm forms[] = {
     {.generation = Generation::g4,
      .releases = "v0.21",
      .dialect = Dialect::ffi_0_21,
-     .has_argument_tags = true,
+     .argument_tags = ArgumentTags::yes,
      .flag_prefix = "tir.",
      .numbering = Numbering::ffi_0_21,
      .has_code_length = true},
     {.generation = Generation::g5,
      .releases = "v0.22 and later",
      .dialect = Dialect::ffi,
-     .has_argument_tags = true,
+     .argument_tags = ArgumentTags::yes,
      .has_kernel_names = true,
      .flag_prefix = "tirx.",
      .has_sized_shaders = true,
@@ -59,14 +57,14 @@ const PayloadForm& payload_form(Generation generation) {
 bool have_same_payloads(Generation a, Generation b) {
   const PayloadForm& x = payload_form(a);
   const PayloadForm& y = payload_form(b);
-  return a == b || (x.has_argument_tags == y.has_argument_tags && x.numbering == y.numbering &&
+  return a == b || (x.argument_tags == y.argument_tags && x.numbering == y.numbering &&
                     x.has_kernel_names == y.has_kernel_names);
 }
 
-Result<std::string> moved_type_key(std::string_view type_key, Generation to) {
+Result<std::string> converted_type_key(std::string_view type_key, Generation to) {
   const PayloadForm& form = payload_form(to);
-  const std::string_view moved = type_key_in(form.generation, type_key);
-  if (!moved.empty()) return std::string(moved);
+  const std::string_view converted = type_key_in(form.generation, type_key);
+  if (!converted.empty()) return std::string(converted);
   const TypeKey& key = *find_type_key(type_key);
   return unsupported("modules of type key ", quoted(type_key), " do not exist in ",
                      name_of(form.generation), " (", form.releases, "), only in ",
@@ -74,7 +72,7 @@ Result<std::string> moved_type_key(std::string_view type_key, Generation to) {
                      key.first == key.last ? std::string() : concat(" to ", name_of(key.last)));
 }
 
-Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
+Result<gantry_dtype> converted_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to) {
   if (is_private == to.has_private_float_codes) return dtype;
   if (is_private) return dlpack_dtype(dtype, true);
   for (const PrivateFloatCode& each : private_float_codes) {
@@ -90,15 +88,16 @@ Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const Payl
                      name_of(to.generation), " (", to.releases, ")");
 }
 
-Status write_moved_dtype(ByteReader in, bool is_private, const PayloadForm& to, dmlc::Stream& out) {
+Status write_converted_dtype(ByteReader in, bool is_private, const PayloadForm& to,
+                             dmlc::Stream& out) {
   gantry_dtype dtype{};
   GANTRY_TRY(dtype.code, in.read_u8("dtype"));
   GANTRY_TRY(dtype.bits, in.read_u8("dtype"));
   GANTRY_TRY(dtype.lanes, in.read_u16("dtype"));
-  GANTRY_TRY(const gantry_dtype moved, moved_dtype(dtype, is_private, to));
-  out.Write(moved.code);
-  out.Write(moved.bits);
-  out.Write(moved.lanes);
+  GANTRY_TRY(const gantry_dtype converted, converted_dtype(dtype, is_private, to));
+  out.Write(converted.code);
+  out.Write(converted.bits);
+  out.Write(converted.lanes);
   return {};
 }
 

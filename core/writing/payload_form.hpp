@@ -23,8 +23,8 @@ struct PayloadForm {
   std::string_view releases;
   // of CPU code
   Dialect dialect = Dialect::packed;
-  // kernel records end with argument tags
-  bool has_argument_tags = false;
+  // the form of kernel records
+  ArgumentTags argument_tags = ArgumentTags::no;
   // kernel records repeat the kernel's name
   bool has_kernel_names = false;
   // of launch tags that are flags
@@ -32,7 +32,7 @@ struct PayloadForm {
   // shaders of Vulkan follow their length
   bool has_sized_shaders = false;
   // of constants in Relax code
-  ExporterFacts::Numbering numbering = ExporterFacts::Numbering::packed;
+  Numbering numbering = Numbering::packed;
   // Relax code follows its length
   bool has_code_length = false;
   // dtype codes 6 to 8 are float8 and float4 types
@@ -50,7 +50,7 @@ bool have_same_payloads(Generation a, Generation b);
 // Returns the type key that modules of a key have in another generation: mostly the same.
 //
 // returns  unsupported: no release of the generation has such modules
-Result<std::string> moved_type_key(std::string_view type_key, Generation to);
+Result<std::string> converted_type_key(std::string_view type_key, Generation to);
 
 // Offset of the dtype in an array record; see gantry/array_record.hpp.
 constexpr std::uint64_t record_dtype_at = 28;
@@ -59,8 +59,9 @@ constexpr std::uint64_t record_dtype_at = 28;
 //
 // is_private  codes 6 to 8 of `dtype` are float8 and float4 types
 // returns     unsupported: the other generation has no number for it
-Result<gantry_dtype> moved_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to);
+Result<gantry_dtype> converted_dtype(gantry_dtype dtype, bool is_private, const PayloadForm& to);
 // Reads one and writes it.
-Status write_moved_dtype(ByteReader in, bool is_private, const PayloadForm& to, dmlc::Stream& out);
+Status write_converted_dtype(ByteReader in, bool is_private, const PayloadForm& to,
+                             dmlc::Stream& out);
 
 }  // namespace gantry

@@ -12,9 +12,9 @@
 #include "core/writing/carrying_stream.hpp"
 #include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
+#include "core/writing/converted_container.hpp"
 #include "core/writing/elf_object.hpp"
 #include "core/writing/index.hpp"
-#include "core/writing/moved_container.hpp"
 #include "core/writing/saved_container.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -114,8 +114,8 @@ class Repacking {
     GANTRY_CHECK(check_host_code(edited));
     for (const EditedModule& each : edited) GANTRY_CHECK(check_given(each));
     if (options_.generation) {
-      GANTRY_TRY(edited, moved_modules(std::move(edited), source_.container, source_.file, layouts_,
-                                       report_.to, report_.warnings));
+      GANTRY_TRY(edited, converted_modules(std::move(edited), source_.container, source_.file,
+                                           layouts_, report_.to, report_.warnings));
     }
     GANTRY_CHECK(check_output_form());
     for (EditedModule& each : edited) {
@@ -215,7 +215,7 @@ class Repacking {
   }
 
   void align(EditedModule& edited) const {
-    // Kernels have no arrays, and their payload may already be a moved one.
+    // Kernels have no arrays, and their payload may already be a converted one.
     if (edited.module.type_key.empty() ||
         content_of(edited.module.type_key) == PayloadContent::kernels) {
       return;

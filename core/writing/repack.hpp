@@ -80,7 +80,7 @@ struct RepackReport {
   // of the container
   std::uint64_t bytes = 0;
   std::vector<RepackedModule> modules;
-  // those of reading the source, and of moving its modules
+  // those of reading the source, and of converting its modules
   std::vector<Message> warnings;
 };
 
@@ -95,7 +95,7 @@ struct RepackReport {
 //                       names its container as another generation
 //          malformed    a given payload does not match the layout of its type key
 //          unavailable  the output cannot be written
-//          the failures of edit_modules(), moved_modules(), write_aligned_payload(),
+//          the failures of edit_modules(), converted_modules(), write_aligned_payload(),
 //          append_container() and `verify`
 // costs    O(bytes); memory O(modules) and 1 MiB
 Result<RepackReport> repack(const ContainerFile& source, const PayloadLayouts& layouts,

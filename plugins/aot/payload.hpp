@@ -17,11 +17,8 @@
 
 namespace gantry::aot {
 
-struct Parameter {
-  std::string_view name;
-  // Its data are in the payload.
-  ArrayRecord array;
-};
+// Its data are in the payload.
+using Parameter = NamedArray;
 
 struct Payload {
   // As in the file, without fillers.

@@ -2,10 +2,10 @@
 #include "payload.hpp"
 
 #include "core/formats/aligned_payload.hpp"
+#include "core/formats/array_list.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/byte_count.hpp>
-#include <gantry/byte_reader.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
@@ -19,37 +19,14 @@
 namespace gantry::const_loader {
 namespace {
 
-// Bytes of an empty text or list: its length.
-constexpr std::uint64_t length_bytes = sizeof(std::uint64_t);
+using Name = ArrayList::Name;
+
+// Both keys have the same payload.
+constexpr std::string_view const_loader_key = "const_loader";
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
   return malformed(at, parts...).with_reason("BLOB_FORMAT");
-}
-
-// A name in the file.
-struct Name {
-  std::string_view text;
-  std::uint64_t at = 0;
-};
-
-Result<std::vector<Name>> read_names(ByteReader& in, const char* list, const char* item) {
-  GANTRY_TRY(const std::uint64_t count, in.read_count(length_bytes, list));
-  std::vector<Name> names(count);
-  for (Name& name : names) {
-    name.at = in.offset();
-    GANTRY_TRY(name.text, in.read_string(item));
-  }
-  return names;
-}
-
-// Reads a count that must be that of an earlier list.
-Status read_same_count(ByteReader& in, std::string_view what, std::size_t expected,
-                       std::string_view earlier) {
-  const std::uint64_t at = in.offset();
-  GANTRY_TRY(const std::uint64_t count, in.read_u64("count"));
-  if (count == expected) return {};
-  return refuse(at, what, " are ", count, ", the ", earlier, " are ", expected);
 }
 
 // Returns the indices of names, sorted by name.
@@ -72,44 +49,36 @@ const std::uint32_t* find_name(const std::vector<std::uint32_t>& order, std::str
   return found != order.end() && name_of(*found) == name ? &*found : nullptr;
 }
 
-// The constants with their fillers, as they are in the file.
-struct ConstantList {
-  std::vector<Name> names;
-  std::vector<ArrayRecord> arrays;
-  std::vector<std::uint32_t> by_name;
-};
+// Some writers omit the lanes of a vector type, and so most of its data.
+Status check_data(const ArrayRecord& array, std::size_t i) {
+  GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(array.shape, array.dtype));
+  if (array.data.size() == bytes) return {};
+  return refuse(array.data_at, "constant ", i, " is ", type_text(array.dtype, array.shape),
+                ", which takes ", ByteCount(bytes), ", and has ", ByteCount(array.data.size()));
+}
 
-Result<ConstantList> read_constants(ByteReader& in) {
-  ConstantList list;
-  GANTRY_TRY(list.names, read_names(in, "constant names", "constant name"));
-  GANTRY_CHECK(read_same_count(in, "constants", list.names.size(), "constant names"));
-  for (std::size_t i = 0; i < list.names.size(); ++i) {
-    auto array = read_array_record(in, "");
-    if (!array.ok()) {
-      Error error = std::move(array).error();
-      error.message = Message("constant ", i, error.message);
-      return error;
-    }
-    // Some writers omit the lanes of a vector type, and so most of its data.
-    GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(array->shape, array->dtype));
-    if (array->data.size() != bytes) {
-      return refuse(array->data_at, "constant ", i, " is ", type_text(array->dtype, array->shape),
-                    ", which takes ", ByteCount(bytes), ", and has ",
-                    ByteCount(array->data.size()));
-    }
-    list.arrays.push_back(std::move(*array));
+std::vector<Name> names_of_constants(const ArrayList& list) {
+  std::vector<Name> names;
+  std::uint64_t at = list.names_at;
+  for (const NamedArray& each : list.arrays) {
+    names.push_back({each.name, at});
+    at += sizeof(std::uint64_t) + each.name.size();
   }
-  GANTRY_TRY(list.by_name, sorted(list.names, "constant"));
-  return list;
+  return names;
+}
+
+std::vector<Name> symbols_of(const ArrayList& list) {
+  std::vector<Name> symbols;
+  for (const ArrayList::User& user : list.users) symbols.push_back(user.symbol);
+  return symbols;
 }
 
 // The constants without fillers, and the index of each in `payload` by its index in the file.
-std::vector<std::uint32_t> keep_constants(ConstantList& list, Payload& payload) {
-  std::vector<std::uint32_t> kept(list.names.size());
-  for (std::size_t i = 0; i < list.names.size(); ++i) {
-    kept[i] = static_cast<std::uint32_t>(payload.constants.size());
-    if (is_filler(list.names[i].text)) continue;
-    payload.constants.push_back({list.names[i].text, std::move(list.arrays[i])});
+std::vector<std::uint32_t> keep_constants(ArrayList& list, Payload& payload) {
+  std::vector<std::uint32_t> kept;
+  for (NamedArray& each : list.arrays) {
+    kept.push_back(static_cast<std::uint32_t>(payload.constants.size()));
+    if (!is_filler(each.name)) payload.constants.push_back(std::move(each));
   }
   return kept;
 }
@@ -123,25 +92,23 @@ std::size_t Payload::find(std::string_view symbol) const {
 }
 
 Result<Payload> read_payload(Blob& blob) {
-  ByteReader& in = blob.reader();
+  GANTRY_TRY(ArrayList list, read_array_list(blob.reader(), *array_list_form(const_loader_key)));
+  for (std::size_t i = 0; i < list.arrays.size(); ++i)
+    GANTRY_CHECK(check_data(list.arrays[i].array, i));
+  const std::vector<Name> names = names_of_constants(list);
+  GANTRY_TRY(const std::vector<std::uint32_t> by_name, sorted(names, "constant"));
   Payload payload;
-  GANTRY_TRY(ConstantList list, read_constants(in));
   const std::vector<std::uint32_t> kept = keep_constants(list, payload);
-
-  GANTRY_TRY(const std::vector<Name> symbols, read_names(in, "symbols", "symbol"));
-  GANTRY_CHECK(read_same_count(in, "lists of constants", symbols.size(), "symbols"));
-  GANTRY_TRY(payload.by_name_, sorted(symbols, "symbol"));
-  for (const Name& symbol : symbols) {
-    GANTRY_TRY(const std::vector<Name> used,
-               read_names(in, "constants of a symbol", "constant of a symbol"));
-    Symbol& added = payload.symbols.emplace_back(Symbol{symbol.text, {}});
-    for (const Name& name : used) {
+  GANTRY_TRY(payload.by_name_, sorted(symbols_of(list), "symbol"));
+  for (const ArrayList::User& user : list.users) {
+    Symbol& added = payload.symbols.emplace_back(Symbol{user.symbol.text, {}});
+    for (const Name& name : user.uses) {
       const std::uint32_t* const found =
-          find_name(list.by_name, name.text, [&](std::uint32_t i) { return list.names[i].text; });
+          find_name(by_name, name.text, [&](std::uint32_t i) { return names[i].text; });
       if (found == nullptr || is_filler(name.text)) {
         constexpr std::size_t max_listed = 16;
         return refuse(
-            name.at, "symbol ", quoted(symbol.text), " uses the constant ", quoted(name.text),
+            name.at, "symbol ", quoted(user.symbol.text), " uses the constant ", quoted(name.text),
             ", constants are ",
             payload.constants.empty()
                 ? std::string("none")
@@ -160,8 +127,8 @@ Status write_payload(const Payload& payload, const Sink& sink) {
   const std::span<const std::uint8_t> read = payload.kept.bytes;
   if (sink.alignment() == 0) return sink.write(read);
   SinkStream out(&sink.raw());
-  // Both keys have the same payload, without numbered constants.
-  return write_aligned_payload("const_loader", read, {}, {out, out.position(), sink.alignment()});
+  // Without numbered constants.
+  return write_aligned_payload(const_loader_key, read, {}, {out, out.position(), sink.alignment()});
 }
 
 }  // namespace gantry::const_loader

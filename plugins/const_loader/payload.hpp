@@ -21,11 +21,8 @@
 
 namespace gantry::const_loader {
 
-struct Constant {
-  std::string_view name;
-  // Its data are in the payload.
-  ArrayRecord array;
-};
+// Its data are in the payload.
+using Constant = NamedArray;
 
 struct Symbol {
   std::string_view name;

@@ -91,7 +91,7 @@ Result<std::unique_ptr<Frame>> FramePool::take() {
   return made;
 }
 
-void FramePool::give(std::unique_ptr<Frame> frame) {
+void FramePool::return_frame(std::unique_ptr<Frame> frame) {
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(frame));
 }

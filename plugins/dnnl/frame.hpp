@@ -56,12 +56,12 @@ class FramePool {
 
   // Returns a free frame, or a new one.
   Result<std::unique_ptr<Frame>> take();
-  void give(std::unique_ptr<Frame> frame);
+  void return_frame(std::unique_ptr<Frame> frame);
 
  private:
   const Plan& plan_;
   std::mutex mutex_;
-  // Has room for all frames, so that give() never allocates.
+  // Has room for all frames, so that return_frame() never allocates.
   std::vector<std::unique_ptr<Frame>> free_;
   std::size_t count_ = 0;
 };

@@ -18,7 +18,7 @@ class FrameLoan {
  public:
   FrameLoan(FramePool& pool, std::unique_ptr<Frame> frame)
       : pool_(pool), frame_(std::move(frame)) {}
-  ~FrameLoan() { pool_.give(std::move(frame_)); }
+  ~FrameLoan() { pool_.return_frame(std::move(frame_)); }
   FrameLoan(const FrameLoan&) = delete;
   FrameLoan& operator=(const FrameLoan&) = delete;
   Frame* operator->() const { return frame_.get(); }
@@ -52,7 +52,7 @@ Result<std::unique_ptr<Program>> Program::build(Plugin& plugin, const SubgraphCo
   auto program = std::make_unique<Program>(plugin, count, std::move(plan));
   // The first call finds its frame.
   GANTRY_TRY(auto frame, program->frames_.take());
-  program->frames_.give(std::move(frame));
+  program->frames_.return_frame(std::move(frame));
   return program;
 }
 

@@ -12,7 +12,7 @@ namespace gantry::graph {
 Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
                                                    std::span<const gantry_device_id> devices,
                                                    const gantry_env* env) {
-  GANTRY_CHECK(source.payload->prove());
+  GANTRY_CHECK(source.payload->parse_graph());
   std::unique_ptr<Executor> executor(new Executor(source));
   GANTRY_CHECK(executor->memory_.create(source, devices, env));
   GANTRY_CHECK(executor->make_ops(source));

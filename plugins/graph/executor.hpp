@@ -36,7 +36,7 @@ class Executor {
   //
   // devices  [in]   at least one
   // env      [in]   device and stream in which parameters are uploaded
-  // returns  MALFORMED, UNSUPPORTED  see Payload::prove
+  // returns  MALFORMED, UNSUPPORTED  see Payload::parse_graph
   //          INVALID, EXHAUSTED  see Memory::create
   //          NOT_FOUND           functions that no import has: the first ones, and their number
   static Result<std::unique_ptr<Executor>> create(const Source& source,

@@ -72,13 +72,13 @@ Status write_payload(const Payload& payload, bool with_parameters, const Sink& s
                                {out, out.position(), sink.alignment()});
 }
 
-Status Payload::prove() const {
+Status Payload::parse_graph() const {
   const std::lock_guard lock(mutex_);
-  if (proven_) return {};
+  if (is_parsed_) return {};
   GANTRY_TRY(Graph read, read_graph_json(list.graph_json, sizeof(std::uint64_t)));
   for (const Parameter* parameter : parameters) GANTRY_CHECK(check_parameter(read, *parameter));
   graph = std::move(read);
-  proven_ = true;
+  is_parsed_ = true;
   return {};
 }
 

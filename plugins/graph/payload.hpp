@@ -26,7 +26,7 @@ struct Payload {
   ArrayList list;
   // Of `list`, without fillers.
   std::vector<const Parameter*> parameters;
-  // Empty until prove().
+  // Empty until parse_graph().
   mutable Graph graph;
   // Of all views above.
   PayloadBytes kept;
@@ -38,11 +38,11 @@ struct Payload {
   //          UNSUPPORTED see read_graph_json
   // thread   any; the first call reads it, others wait
   // costs    O(bytes of the graph), the first time
-  Status prove() const;
+  Status parse_graph() const;
 
  private:
   mutable std::mutex mutex_;
-  mutable bool proven_ = false;
+  mutable bool is_parsed_ = false;
 };
 
 // Compares a parameter with the input of its name: dtype and number of bytes.
@@ -50,7 +50,7 @@ struct Payload {
 // returns  MALFORMED with both; OK if there is no such input
 Status check_parameter(const Graph& graph, const Parameter& parameter);
 
-// Reads a payload, but for its graph: see Payload::prove().
+// Reads a payload, but for its graph: see Payload::parse_graph().
 //
 // returns  MALFORMED at the first wrong field, with its offset
 // costs    O(parameters); neither the graph nor parameter data are read

@@ -3,6 +3,8 @@
 // Functions for CUDA graphs.
 #include "vm.hpp"
 
+#include <algorithm>
+
 namespace gantry::relax {
 namespace {
 
@@ -26,15 +28,18 @@ Result<Value> run_or_capture(const Host& host, const Call& call) {
   GANTRY_TRY(gantry_object* const function, function_at(call, 1));
   GANTRY_TRY(gantry_object* const tuple, call.object(2, GANTRY_ARRAY));
   GANTRY_TRY(const auto items, host.items(tuple));
-  Captures::Key key;
-  GANTRY_TRY(key.first, call.integer(3));
-  std::vector<gantry_value> args(items.begin(), items.end());
+  GANTRY_TRY(const std::int64_t entry, call.integer(3));
+  std::span<const std::int64_t> shape;
   if (call.args.size() == 5) {
-    GANTRY_TRY(const auto shape, call.shape(4));
-    key.second.assign(shape.begin(), shape.end());
-    args.push_back(call.args[4]);
+    GANTRY_TRY(shape, call.shape(4));
   }
-  return vm->captures().run(*vm, call.env, function, args, key);
+  const auto last = call.args.subspan(4);
+  // The function may call this one, in which case there are many lists.
+  GANTRY_CHECK(vm->stack().reserve(items.size() + last.size()));
+  const ArgumentList args(vm->stack(), items.size() + last.size());
+  const auto after = std::ranges::copy(items, args.data()).out;
+  std::ranges::copy(last, after);
+  return vm->captures().run(*vm, call.env, function, args.values(), {entry, shape});
 }
 
 constexpr Builtin capture_rows[] = {

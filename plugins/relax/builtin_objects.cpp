@@ -59,9 +59,10 @@ Result<Value> read_if_cond(const Host& host, const Call& call) {
   return Value::adopt(bool_value(number != 0));
 }
 
-Result<Value> new_closure(const Host& host, const Call& call) {
+Result<Value> new_closure(const Host& host, const Call& call,
+                          const std::shared_ptr<StorageMemory>& memory) {
   if (call.args.empty()) return call.wrong(0, "a function");
-  return make_closure(host, call.args[0], call.args.subspan(1), call.env);
+  return make_closure(host, memory, call.args[0], call.args.subspan(1), call.env);
 }
 
 Result<Value> invoke_closure(const Host&, const Call& call) {
@@ -85,7 +86,7 @@ constexpr Builtin object_rows[] = {
     {"vm.builtin.tuple_getitem", "tuple_getitem(tuple, index)", tuple_getitem},
     {"vm.builtin.tuple_reset_item", "tuple_reset_item(tuple, index)", tuple_reset_item},
     {"vm.builtin.read_if_cond", "read_if_cond(x)", read_if_cond},
-    {"vm.builtin.make_closure", "make_closure(function, ...)", new_closure},
+    {"vm.builtin.make_closure", "make_closure(function, ...)", nullptr, new_closure},
     {"vm.builtin.invoke_closure", "invoke_closure(vm, closure, ...)", invoke_closure},
     {"vm.builtin.call_tir_dyn", "call_tir_dyn(function, ..., shape)", call_tir_dyn},
 };

@@ -106,13 +106,45 @@ Status check_output(const Call& call, std::size_t i, const gantry_tensor& input,
 // Between two looks at the task, which take a millisecond.
 constexpr std::uint32_t comparisons_per_look = 1 << 16;
 
+// Sorts a part of a list by insertion. Keeps the order of equal elements.
+template <class Less>
+void sort_part(std::span<std::int64_t> part, const Less& less) {
+  for (std::size_t i = 1; i < part.size(); ++i) {
+    const std::int64_t moved = part[i];
+    std::size_t at = i;
+    for (; at != 0 && less(moved, part[at - 1]); --at) part[at] = part[at - 1];
+    part[at] = moved;
+  }
+}
+
+// As std::stable_sort, whose buffer nothing counts.
+//
+// buffer   [in]   of as many elements
+template <class Less>
+void stable_sort(std::span<std::int64_t> order, std::span<std::int64_t> buffer, const Less& less) {
+  constexpr std::size_t part = 16;
+  const std::size_t count = order.size();
+  for (std::size_t i = 0; i < count; i += part)
+    sort_part(order.subspan(i, std::min(part, count - i)), less);
+  std::span<std::int64_t> from = order, to = buffer;
+  for (std::size_t sorted = part; sorted < count; sorted *= 2, std::swap(from, to)) {
+    for (std::size_t i = 0; i < count; i += 2 * sorted) {
+      const std::size_t middle = std::min(i + sorted, count);
+      const std::size_t end = std::min(i + 2 * sorted, count);
+      std::ranges::merge(from.subspan(i, middle - i), from.subspan(middle, end - middle),
+                         to.begin() + static_cast<std::ptrdiff_t>(i), less);
+    }
+  }
+  if (from.data() != order.data()) std::ranges::copy(from, order.begin());
+}
+
 // Sorts numbers of elements, as long as the task is not cancelled. `less` compares two of them.
 template <class Less>
 Status sort_order(const Host& host, const gantry_env* env, std::span<std::int64_t> order,
-                  const Less& less) {
+                  std::span<std::int64_t> buffer, const Less& less) {
   std::uint32_t left = comparisons_per_look;
   try {
-    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    stable_sort(order, buffer, [&](std::int64_t a, std::int64_t b) {
       if (--left == 0) {
         left = comparisons_per_look;
         if (Status task = host.check_task(env); !task.ok())
@@ -140,7 +172,8 @@ Status sort_lists(const Host& host, const std::shared_ptr<StorageMemory>& counte
   return with_type(host, input.dtype, [&]<class T>(T) -> Status {
     if (axis.outer == 0) return {};
     const T* const from = data_of<const T>(input);
-    std::pmr::vector<std::int64_t> order(static_cast<std::size_t>(axis.size), &memory);
+    const auto count = static_cast<std::size_t>(axis.size);
+    std::pmr::vector<std::int64_t> order(count, &memory), buffer(count, &memory);
     for (std::int64_t list = 0; list < axis.outer * axis.inner; ++list) {
       GANTRY_CHECK(host.check_task(env));
       const std::int64_t outer = list / axis.inner, inner = list % axis.inner;
@@ -148,7 +181,7 @@ Status sort_lists(const Host& host, const std::shared_ptr<StorageMemory>& counte
         return (outer * size + i) * axis.inner + inner;
       };
       std::iota(order.begin(), order.end(), std::int64_t{0});
-      GANTRY_CHECK(sort_order(host, env, order, [&](std::int64_t a, std::int64_t b) {
+      GANTRY_CHECK(sort_order(host, env, order, buffer, [&](std::int64_t a, std::int64_t b) {
         const T x = from[at(a, axis.size)], y = from[at(b, axis.size)];
         return is_ascending ? is_less(x, y) : is_less(y, x);
       }));

@@ -123,18 +123,26 @@ Status Captures::record(Vm& vm, const gantry_env& env, gantry_object* function,
   return {};
 }
 
+Captures::Entry* Captures::entry_of(const Key& key) {
+  const auto known = entries_.find(key);
+  if (known != entries_.end()) return &known->second;
+  if (entries_.size() == max_entries) return nullptr;
+  return &entries_[OwnKey{key.entry, {key.shape.begin(), key.shape.end()}}];
+}
+
 Result<Value> Captures::run(Vm& vm, const gantry_env* env, gantry_object* function,
                             std::span<const gantry_value> args, const Key& key) {
   GANTRY_CHECK(find_recorder(vm));
   if (recorder_ == nullptr || recorded_ != nullptr) return vm.invoke_closure(function, env, args);
   gantry_env outer = env != nullptr ? *env : gantry_env{};
   if (!same_device(outer.device, recorder_->device())) outer.stream = nullptr;
-  Entry& entry = entries_[key];
-  if (!entry.is_warm) return run_first(vm, outer, function, args, entry);
-  GANTRY_TRY(const bool recorded, is_recorded(entry, function, args));
-  if (!recorded) GANTRY_CHECK(record(vm, outer, function, args, entry));
-  GANTRY_CHECK(entry.recording.launch(outer.stream));
-  return entry.result;
+  Entry* const entry = entry_of(key);
+  if (entry == nullptr) return vm.invoke_closure(function, env, args);
+  if (!entry->is_warm) return run_first(vm, outer, function, args, *entry);
+  GANTRY_TRY(const bool recorded, is_recorded(*entry, function, args));
+  if (!recorded) GANTRY_CHECK(record(vm, outer, function, args, *entry));
+  GANTRY_CHECK(entry->recording.launch(outer.stream));
+  return entry->result;
 }
 
 }  // namespace gantry::relax

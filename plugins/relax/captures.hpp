@@ -11,6 +11,8 @@
 
 #include <gantry/recorder.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +35,12 @@ class Captures {
                            std::int64_t entry);
 
   // A function that is recorded: its number in the code, and numbers on which its work depends.
-  using Key = std::pair<std::int64_t, std::vector<std::int64_t>>;
+  struct Key {
+    std::int64_t entry;
+    std::span<const std::int64_t> shape;
+  };
+  // Functions that one machine records. Others are called.
+  static constexpr std::size_t max_entries = 4096;
   // Runs a function, or launches its recording.
   //
   // returns  the failures of the function and of the device
@@ -59,7 +66,21 @@ class Captures {
     std::vector<Value> kept;
   };
 
+  struct OwnKey {
+    std::int64_t entry;
+    std::vector<std::int64_t> shape;
+  };
+  struct Less {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      if (a.entry != b.entry) return a.entry < b.entry;
+      return std::ranges::lexicographical_compare(a.shape, b.shape);
+    }
+  };
+
   class Recorded;
+  // Returns NULL if there are max_entries others.
+  Entry* entry_of(const Key& key);
   Status find_recorder(const Vm& vm);
   Result<bool> is_same(const gantry_value& a, const gantry_value& b) const;
   Result<bool> is_recorded(const Entry& entry, const gantry_object* function,
@@ -74,7 +95,7 @@ class Captures {
   bool has_looked_for_recorder_ = false;
   // NULL: the device does not record.
   std::unique_ptr<Recorder> recorder_;
-  std::map<Key, Entry> entries_;
+  std::map<OwnKey, Entry, Less> entries_;
   // that is being made; NULL: none
   Entry* recorded_ = nullptr;
 };

@@ -14,19 +14,15 @@
 namespace gantry::relax {
 namespace {
 
-ExporterFacts::Numbering facts_numbering(Numbering numbering) {
-  return static_cast<ExporterFacts::Numbering>(numbering);
-}
-
 // Returns DLPack's type for the one of a constant.
 gantry_dtype dlpack_type(const RelaxCode& code, gantry_dtype dtype) {
-  return dlpack_dtype(dtype, code.numbering == ExporterFacts::Numbering::packed);
+  return dlpack_dtype(dtype, code.numbering == Numbering::packed);
 }
 
 }  // namespace
 
 Result<RelaxCode> read_code(Blob& blob) {
-  return read_relax_payload(blob.reader(), facts_numbering(blob.numbering()));
+  return read_relax_payload(blob.reader(), blob.numbering());
 }
 
 Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
@@ -44,7 +40,7 @@ Status Loaded::save(const Sink& sink) const {
     return {};
   }
   ExporterFacts facts;
-  facts.numbering = facts_numbering(numbering_);
+  facts.numbering = numbering_;
   return write_aligned_payload("relax.VMExecutable", kept_.bytes, facts,
                                {out, out.position(), sink.alignment()});
 }

@@ -18,7 +18,7 @@ struct Storage {
 
   Storage(std::shared_ptr<StoragePool> owner, StoragePool::Key kind)
       : pool(std::move(owner)), key(std::move(kind)) {}
-  ~Storage() { pool->give_back(key, std::move(block)); }
+  ~Storage() { pool->return_block(key, std::move(block)); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -74,7 +74,7 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
 }
 
 // Without memory for the list, the block is freed.
-void StoragePool::give_back(const Key& key, StorageMemory::Block block) noexcept {
+void StoragePool::return_block(const Key& key, StorageMemory::Block block) noexcept {
   if (block.tensor() == nullptr) return;
   try {
     const std::lock_guard lock(mutex_);

@@ -55,7 +55,7 @@ class StoragePool : public StorageMemory::Pool, public std::enable_shared_from_t
 
   StoragePool(Host host, std::shared_ptr<StorageMemory> memory)
       : host_(host), memory_(std::move(memory)) {}
-  void give_back(const Key& key, StorageMemory::Block block) noexcept;
+  void return_block(const Key& key, StorageMemory::Block block) noexcept;
 
   const Host host_;
   const std::shared_ptr<StorageMemory> memory_;

@@ -55,6 +55,7 @@ class Vm::Entered {
 Result<Value> Vm::call_with(const Host& host, gantry_object* function, const gantry_env* env,
                             std::span<const gantry_value> args,
                             std::span<const std::int64_t> numbers) {
+  if (numbers.empty()) return host.call(function, env, args);
   if (running == nullptr) {
     std::vector<gantry_value> all(args.begin(), args.end());
     for (const std::int64_t number : numbers) all.push_back(int_value(number));
@@ -116,7 +117,8 @@ Result<std::vector<Value>> Vm::make_functions(const std::vector<Callee>& callees
     if (!is_argument[i] && !is_compiled) continue;
     const FunctionCode& function = all[i];
     if (function.kind != FunctionKind::packed) {
-      GANTRY_TRY(functions[i], new_opaque(host_, std::make_unique<Closure>(Closure{i, {}, {}})));
+      GANTRY_TRY(functions[i],
+                 new_opaque(host_, std::make_unique<Closure>(host_, code_->pool->memory(), i)));
       continue;
     }
     ObjectRef object = callees[i].function;

@@ -57,6 +57,8 @@ class Vm {
   // index    [in]   in the list of devices; -1: the last one, the CPU
   Result<gantry_device_id> device(std::int64_t index) const;
   Captures& captures() { return captures_; }
+  // For argument lists of functions that may call each other.
+  RegisterStack& stack() { return stack_; }
 
   // Returns the machine that an argument addresses.
   //

@@ -147,8 +147,9 @@ Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
   }
   AnyRef result;
   const Instruction* at = code_->program.instructions.data() + own.begin;
-  if (Status done = run_instructions(at, result); !done.ok())
-    return with_location(std::move(done).failure(), *at);
+  // A limit of memory that objects reach has a location, too.
+  Status done = guard([&] { return run_instructions(at, result); });
+  if (!done.ok()) return with_location(std::move(done).failure(), *at);
   auto exported = export_value(result.get(), 0);
   if (!exported.ok())
     return std::move(exported).failure().at("in the result of ", quoted(own.name));
@@ -659,7 +660,7 @@ Result<std::int64_t> Machine::integer_in(const AnyRef* registers, std::uint32_t 
 }
 
 // A list of extents, or a scalar for no extents.
-Status Machine::read_extents(TensorObject& from, std::vector<std::int64_t>& extents) {
+Status Machine::read_extents(TensorObject& from, std::pmr::vector<std::int64_t>& extents) {
   const gantry_tensor& view = from.view;
   extents.clear();
   if (view.ndim == 0) return {};
@@ -830,7 +831,7 @@ Result<Value> Machine::export_value(Object* object, std::uint32_t depth) {
     return exhausted("tuples are nested more than ", max_nesting, " times, the limit")
         .with_reason("VM_DEPTH");
   }
-  const std::vector<AnyRef>& fields = static_cast<TupleObject*>(object)->fields;
+  const auto& fields = static_cast<TupleObject*>(object)->fields;
   std::vector<Value> items;
   items.reserve(fields.size());
   for (const AnyRef& field : fields) {

@@ -41,9 +41,11 @@ class Machine {
         code_(std::move(code)),
         limits_(limits),
         blocks_(BlockPool::create(host, code_->memory)),
+        object_memory_(host, code_->memory, "objects of a virtual machine", max_object_bytes),
         frame_memory_(host, code_->memory, "registers of a virtual machine", max_frame_bytes),
         registers_(&frame_memory_),
-        frames_(&frame_memory_) {}
+        frames_(&frame_memory_),
+        arguments_(&frame_memory_) {}
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
@@ -145,7 +147,7 @@ class Machine {
   Result<TupleObject*> tuple_in(const AnyRef* registers, std::uint32_t reg, ObjectKind kind) const;
   Result<std::int64_t> integer_in(const AnyRef* registers, std::uint32_t reg);
   // extents  [out]  those that the elements of a tensor state
-  Status read_extents(TensorObject& from, std::vector<std::int64_t>& extents);
+  Status read_extents(TensorObject& from, std::pmr::vector<std::int64_t>& extents);
   // Returns the elements in host memory.
   //
   // copy     [out]  keeps them, if they are copied
@@ -182,10 +184,13 @@ class Machine {
   std::vector<ObjectRef> packed_;
 
   const std::shared_ptr<BlockPool> blocks_;
-  Heap heap_;
+  // Of tensors, storages, tuples and closures, without the memory of storages.
+  static constexpr std::uint64_t max_object_bytes = std::uint64_t{1} << 28;
+  HostMemory object_memory_;
+  Heap heap_{&object_memory_};
   // by constant; none for those that no code loads
   std::vector<AnyRef> constants_;
-  // Of registers and frames, also while they grow.
+  // Of registers, frames and arguments, also while they grow.
   static constexpr std::uint64_t max_frame_bytes = std::uint64_t{1} << 28;
   HostMemory frame_memory_;
   std::pmr::vector<AnyRef> registers_;
@@ -193,7 +198,7 @@ class Machine {
   // of the active frames
   std::uint32_t registers_used_ = 0;
   // Of the call that is made. The list has room for max_arguments_, those of any invoke_packed.
-  std::vector<gantry_value> arguments_;
+  std::pmr::vector<gantry_value> arguments_;
   std::size_t argument_count_ = 0;
   std::uint32_t max_arguments_ = 0;
   // of the last call: the device of its output

@@ -21,20 +21,20 @@ void Heap::empty(Object& object) noexcept {
       tensor.input = 0;
       tensor.copy = {};
       tensor.host_data = nullptr;
-      keep(tensors_, tensor);
+      keep(unused_tensors_, tensor);
       break;
     }
     case ObjectKind::storage: {
       auto& storage = static_cast<StorageObject&>(object);
       storage.block.reset();
-      keep(storages_, storage);
+      keep(unused_storages_, storage);
       break;
     }
     case ObjectKind::tuple:
     case ObjectKind::closure: {
       auto& tuple = static_cast<TupleObject&>(object);
       tuple.fields.clear();
-      keep(tuples_of(tuple.fields.capacity()), tuple);
+      keep(unused_tuples_of(tuple.fields.capacity()), tuple);
       break;
     }
   }

@@ -2,7 +2,8 @@
 //
 // What registers contain: tensors, storages, tuples and closures. They belong to one machine, so
 // counting references is not atomic, and unused objects are kept for later ones that require as much
-// memory: a program that allocates the same in every run allocates no memory after the first one.
+// memory: a program that allocates the same in every run allocates no memory after the first one. A
+// program makes any number of them, of any size, so that their memory is counted and limited.
 #pragma once
 
 #include "storage.hpp"
@@ -15,7 +16,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <forward_list>
+#include <memory_resource>
 #include <span>
 #include <utility>
 #include <vector>
@@ -64,15 +66,19 @@ class Ref {
 using AnyRef = Ref<Object>;
 
 struct StorageObject : Object {
+  explicit StorageObject(std::pmr::memory_resource*) {}
+
   TakenBlock block;
 };
 
 struct TensorObject : Object {
-  TensorObject() { extents.reserve(max_array_dimensions); }
+  explicit TensorObject(std::pmr::memory_resource* memory) : extents(memory) {
+    extents.reserve(max_array_dimensions);
+  }
 
   // Dense; `shape` refers to `extents`, or to the shape of `owner`.
   gantry_tensor view{};
-  std::vector<std::int64_t> extents;
+  std::pmr::vector<std::int64_t> extents;
   // One of them has the memory.
   Ref<StorageObject> storage;
   Value owner;
@@ -88,29 +94,34 @@ struct TensorObject : Object {
 
 // Fields of a tuple or algebraic data type, or what a closure captures.
 struct TupleObject : Object {
+  explicit TupleObject(std::pmr::memory_resource* memory) : fields(memory) {}
+
   // tuple: tag of the constructor, 0 for tuples; closure: index of the function
   std::int64_t tag = 0;
-  std::vector<AnyRef> fields;
+  std::pmr::vector<AnyRef> fields;
 };
 
 // Precondition of destruction: there are no references.
 class Heap {
  public:
-  Heap() = default;
+  // memory   [in]   borrowed for the lifetime of this object; what it throws, so do all functions but recycle()
+  explicit Heap(std::pmr::memory_resource* memory)
+      : memory_(memory), tensors_(&memory_), storages_(&memory_), tuples_(&memory_) {}
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  Ref<TensorObject> tensor() { return Ref(make(tensors_)); }
+  Ref<TensorObject> tensor() { return Ref(make(tensors_, unused_tensors_)); }
   Ref<StorageObject> storage(TakenBlock block) {
-    Ref made(make(storages_));
+    Ref made(make(storages_, unused_storages_));
+    made->kind = ObjectKind::storage;
     made->block = std::move(block);
     return made;
   }
   // count    [in]   number of fields that the caller adds
   Ref<TupleObject> tuple(ObjectKind kind, std::int64_t tag, std::size_t count) {
-    Ref made(make(tuples_of(count)));
-    made->fields.reserve(std::bit_ceil(count));
+    Ref made(make(tuples_, unused_tuples_of(count)));
     made->kind = kind;
+    made->fields.reserve(std::bit_ceil(count));
     made->tag = tag;
     return made;
   }
@@ -121,35 +132,30 @@ class Heap {
 
  private:
   template <class T>
-  struct Kept {
-    ObjectKind kind = ObjectKind::tuple;
-    std::vector<std::unique_ptr<T>> all;
-    Object* unused = nullptr;
-  };
-  template <class T>
-  T* make(Kept<T>& kept) {
-    if (kept.unused != nullptr)
-      return static_cast<T*>(std::exchange(kept.unused, kept.unused->next));
-    kept.all.push_back(std::make_unique<T>());
-    T* const made = kept.all.back().get();
-    made->heap = this;
-    made->kind = kept.kind;
-    return made;
+  T* make(std::pmr::forward_list<T>& all, Object*& unused) {
+    if (unused != nullptr) return static_cast<T*>(std::exchange(unused, unused->next));
+    T& made = all.emplace_front(&memory_);
+    made.heap = this;
+    return &made;
   }
-  template <class T>
-  static void keep(Kept<T>& kept, T& object) {
-    object.next = std::exchange(kept.unused, &object);
+  static void keep(Object*& unused, Object& object) {
+    object.next = std::exchange(unused, &object);
   }
   void empty(Object& object) noexcept;
 
   // Those with room for this number of fields, rounded up to a power of two.
-  Kept<TupleObject>& tuples_of(std::size_t count) {
-    return tuples_[static_cast<std::size_t>(std::bit_width(std::bit_ceil(count)))];
+  Object*& unused_tuples_of(std::size_t count) {
+    return unused_tuples_[static_cast<std::size_t>(std::bit_width(std::bit_ceil(count)))];
   }
 
-  Kept<TensorObject> tensors_{ObjectKind::tensor, {}};
-  Kept<StorageObject> storages_{ObjectKind::storage, {}};
-  std::array<Kept<TupleObject>, 8 * sizeof(std::size_t) + 1> tuples_;
+  // Of small blocks.
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::pmr::forward_list<TensorObject> tensors_;
+  std::pmr::forward_list<StorageObject> storages_;
+  std::pmr::forward_list<TupleObject> tuples_;
+  Object* unused_tensors_ = nullptr;
+  Object* unused_storages_ = nullptr;
+  std::array<Object*, 8 * sizeof(std::size_t) + 1> unused_tuples_{};
   // Objects that wait to be emptied.
   Object* waiting_ = nullptr;
   bool is_emptying_ = false;

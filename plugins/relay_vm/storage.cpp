@@ -84,7 +84,7 @@ std::strong_ordering BlockKind::operator<=>(const BlockKind& other) const {
                                                 other.shape.end());
 }
 
-void GiveBack::operator()(Block* block) const noexcept { BlockPool::give_back(*block); }
+void ReturnToPool::operator()(Block* block) const noexcept { BlockPool::return_block(*block); }
 
 std::shared_ptr<BlockPool> BlockPool::create(Host host, std::shared_ptr<StorageMemory> memory) {
   std::shared_ptr<BlockPool> pool(new BlockPool(host, memory));
@@ -198,7 +198,7 @@ Result<TakenBlock> BlockPool::take_scoped(gantry_device_id device, std::string_v
   return take({device, dtype, size, stream, scope, shape});
 }
 
-void BlockPool::give_back(Block& block) noexcept {
+void BlockPool::return_block(Block& block) noexcept {
   if (!block.is_in_use_outside()) return put(block, Block::State::free);
   if (block.list->outside.size() < max_outside) return put(block, Block::State::outside);
   drop(block);

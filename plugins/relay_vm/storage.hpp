@@ -62,10 +62,10 @@ struct BlockList {
 };
 
 // A block of a storage; returns to its pool.
-struct GiveBack {
+struct ReturnToPool {
   void operator()(Block* block) const noexcept;
 };
-using TakenBlock = std::unique_ptr<Block, GiveBack>;
+using TakenBlock = std::unique_ptr<Block, ReturnToPool>;
 
 // What a storage requires.
 struct BlockKind {
@@ -114,7 +114,7 @@ class BlockPool : public StorageMemory::Pool {
   void free_unused_if_idle() noexcept override;
 
  private:
-  friend struct GiveBack;
+  friend struct ReturnToPool;
   // Owns the texts and numbers of a kind.
   struct Key {
     explicit Key(const BlockKind& from)
@@ -148,7 +148,7 @@ class BlockPool : public StorageMemory::Pool {
   static Block* reuse(BlockList& list, Block* last);
   Result<Block*> allocate(BlockList& list, const BlockKind& kind);
   Result<TakenBlock> take(const BlockKind& kind);
-  static void give_back(Block& block) noexcept;
+  static void return_block(Block& block) noexcept;
 
   const Host host_;
   const std::shared_ptr<StorageMemory> memory_;

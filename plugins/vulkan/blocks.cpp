@@ -46,7 +46,7 @@ std::optional<std::uint64_t> FreeRanges::take(std::uint64_t size, std::uint64_t 
   return std::nullopt;
 }
 
-void FreeRanges::give_back(std::uint64_t offset, std::uint64_t size) {
+void FreeRanges::release(std::uint64_t offset, std::uint64_t size) {
   std::uint64_t begin = offset;
   std::uint64_t end = offset + std::max(rounded(size), granule_);
   const auto after = by_offset_.lower_bound(offset);
@@ -80,7 +80,7 @@ struct Block {
 };
 
 Part::~Part() {
-  if (owner_ != nullptr) owner_->give_back(*this);
+  if (owner_ != nullptr) owner_->release(*this);
 }
 
 VkDeviceMemory Part::memory() const { return block_ == nullptr ? VK_NULL_HANDLE : block_->memory; }
@@ -130,7 +130,7 @@ Result<Part> Blocks::part_of(Block& block, std::uint64_t offset, const PartReque
   if (what.is_mapped && block.mapped == nullptr) {
     Result<std::uint8_t*> mapped = source_.map(block.memory);
     if (!mapped.ok()) {
-      if (!block.is_alone) block.free.give_back(offset, what.size);
+      if (!block.is_alone) block.free.release(offset, what.size);
       if (block.is_alone || block.free.all_free()) drop(&block);
       return std::move(mapped).failure();
     }
@@ -162,7 +162,7 @@ Result<Block*> Blocks::block_for(const PartRequest& what) {
 Result<Block*> Blocks::new_block(std::uint32_t type, std::uint64_t size, bool is_alone) {
   Result<VkDeviceMemory> memory = source_.allocate(type, size);
   if (!memory.ok() && memory.error().code == Code::exhausted) {
-    give_empty_back();
+    release_empty();
     memory = source_.allocate(type, size);
   }
   if (!memory.ok()) return std::move(memory).failure();
@@ -171,11 +171,11 @@ Result<Block*> Blocks::new_block(std::uint32_t type, std::uint64_t size, bool is
   return blocks_[type].back().get();
 }
 
-void Blocks::give_back(const Part& part) {
+void Blocks::release(const Part& part) {
   const std::lock_guard lock(mutex_);
   Block& block = *part.block_;
   if (block.is_alone) return drop(&block);
-  block.free.give_back(part.offset_, part.size_);
+  block.free.release(part.offset_, part.size_);
   if (!block.free.all_free()) return;
   const auto is_empty = [&](const auto& other) {
     return other.get() != &block && !other->is_alone && other->free.all_free();
@@ -183,7 +183,7 @@ void Blocks::give_back(const Part& part) {
   if (std::ranges::any_of(blocks_[block.type], is_empty)) drop(&block);
 }
 
-void Blocks::give_empty_back() {
+void Blocks::release_empty() {
   for (auto& of_type : blocks_) {
     std::erase_if(of_type, [&](const auto& block) {
       if (block->is_alone || !block->free.all_free()) return false;

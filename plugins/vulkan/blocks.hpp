@@ -44,7 +44,7 @@ class FreeRanges {
   //
   // offset   [in]   from take()
   // size     [in]   the size that was passed to take()
-  void give_back(std::uint64_t offset, std::uint64_t size);
+  void release(std::uint64_t offset, std::uint64_t size);
 
   bool all_free() const { return by_offset_.size() == 1 && by_offset_.begin()->second == size_; }
   std::uint64_t rounded(std::uint64_t size) const {
@@ -141,13 +141,13 @@ class Blocks {
 
  private:
   friend class Part;
-  void give_back(const Part& part);
+  void release(const Part& part);
 
   // The functions below require the mutex.
   Result<Block*> new_block(std::uint32_t type, std::uint64_t size, bool is_alone);
   Result<Block*> block_for(const PartRequest& what);
   Result<Part> part_of(Block& block, std::uint64_t offset, const PartRequest& what);
-  void give_empty_back();
+  void release_empty();
   void drop(const Block* block);
 
   BlockSource& source_;

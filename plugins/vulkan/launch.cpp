@@ -15,21 +15,21 @@ namespace gantry::vulkan {
 namespace {
 
 // Kernels up to these sizes keep their arguments on the stack.
-constexpr std::size_t usual_buffers = 16;
-constexpr std::size_t usual_scalar_bytes = 256;
+constexpr std::size_t inline_buffers = 16;
+constexpr std::size_t inline_scalar_bytes = 256;
 
-template <class T, std::size_t usual>
+template <class T, std::size_t inline_count>
 class Few {
  public:
   explicit Few(std::size_t count) : count_(count) {
-    if (count > usual) many_.resize(count);
+    if (count > inline_count) many_.resize(count);
   }
-  T* data() { return count_ > usual ? many_.data() : few_.data(); }
+  T* data() { return count_ > inline_count ? many_.data() : few_.data(); }
   std::span<T> all() { return {data(), count_}; }
 
  private:
   std::size_t count_;
-  std::array<T, usual> few_{};
+  std::array<T, inline_count> few_{};
   std::vector<T> many_;
 };
 
@@ -92,8 +92,8 @@ Status LoadedKernel::call(const Call& call) {
   GANTRY_CHECK(self.call.check_count(args.size()));
   GANTRY_TRY(Device* const device, module->plugin().device(env.device.index));
 
-  Few<Bound, usual_buffers> buffers(self.buffer_count);
-  Few<std::uint8_t, usual_scalar_bytes> scalars(self.scalar_bytes);
+  Few<Bound, inline_buffers> buffers(self.buffer_count);
+  Few<std::uint8_t, inline_scalar_bytes> scalars(self.scalar_bytes);
   std::size_t buffer_count = 0;
   std::size_t scalar_count = 0;
   for (std::size_t i = 0; i < self.call.parameter_count(); ++i) {

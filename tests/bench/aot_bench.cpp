@@ -95,14 +95,14 @@ void add_runs(const std::string& name, Executor executor) {
 void add_resnet(Suite& suite, Runtime& runtime, const Function& call_all) {
   const std::filesystem::path file =
       suite.copy_of(suite.golden / "tvm-0.12/resnet20_llvm.so", "aot_resnet.so");
-  const Module graph = or_fail(runtime.load(file));
-  const auto bare =
-      std::make_shared<const BareGraph>(graph, file, or_fail(runtime.executor(graph, {"cpu"})));
+  const Module graph = or_fail(runtime.load(file.c_str()));
+  const auto bare = std::make_shared<const BareGraph>(
+      graph, file, or_fail(Executor::create(runtime, graph, {"cpu"})));
   const std::filesystem::path loop = suite.build_tree / "tests/bench/aot_loop.so";
-  const Module model = or_fail(runtime.load(loop));
+  const Module model = or_fail(runtime.load(loop.c_str()));
   *static_cast<const void**>(symbol_of(loop, "aot_loop_calls")) = bare->calls();
   *static_cast<std::int64_t*>(symbol_of(loop, "aot_loop_count")) = bare->call_count();
-  add_runs("aot_resnet20/gantry", or_fail(runtime.executor(model, {"cpu"})));
+  add_runs("aot_resnet20/gantry", or_fail(Executor::create(runtime, model, {"cpu"})));
   add_raw("aot_resnet20/raw", call_all, bare, bare->calls(), bare->call_count());
   suite.figure("ahead-of-time executor, resnet20 steady run, 2 threads", [](const Times& times) {
     const double raw = times.median("aot_resnet20/raw");
@@ -116,13 +116,13 @@ void add_resnet(Suite& suite, Runtime& runtime, const Function& call_all) {
 void add_aot(Suite& suite) {
   Runtime runtime = make_runtime(suite);
   const std::filesystem::path loop = suite.copy_of(suite.fixtures / "calls.so", "aot_calls.so");
-  const Function call_all = or_fail(or_fail(runtime.load(loop)).function("call_all"));
+  const Function call_all = or_fail(or_fail(runtime.load(loop.c_str())).function("call_all"));
   const std::filesystem::path file =
       suite.copy_of(suite.golden / "tvm-0.12/digits_mlp_aot_llvm.so", "aot.so");
-  const Module model = or_fail(runtime.load(file));
-  const auto raw =
-      std::make_shared<const RawModel>(with_input(or_fail(runtime.executor(model, {"cpu"}))), file);
-  add_runs("aot/gantry", with_input(or_fail(runtime.executor(model, {"cpu"}))));
+  const Module model = or_fail(runtime.load(file.c_str()));
+  const auto raw = std::make_shared<const RawModel>(
+      with_input(or_fail(Executor::create(runtime, model, {"cpu"}))), file);
+  add_runs("aot/gantry", with_input(or_fail(Executor::create(runtime, model, {"cpu"}))));
   add_raw("aot/raw", call_all, raw, raw->calls(), raw_calls);
   suite.figure("ahead-of-time executor, a run above its raw call", [](const Times& times) {
     const double each = times.median("aot/raw") / raw_calls;

@@ -4,8 +4,9 @@
 // memory shared as planned by the graph, and arguments prepared once.
 #pragma once
 
-#include <gantry/runtime.hpp>
 #include "core/engine/native/packed/tvm_abi.hpp"
+
+#include <gantry/embed/executor.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -6,7 +6,6 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
-#include "core/engine/module/module.hpp"
 #include "core/engine/native/ffi/ffi_call.hpp"
 #include "core/engine/native/packed/tvm_abi.hpp"
 
@@ -92,17 +91,17 @@ std::function<Row(const Times&)> above_raw(const std::string& name, double limit
 void add_calls(Suite& suite) {
   Runtime runtime = make_runtime(suite);
   const std::filesystem::path calls = suite.fixtures / "calls.so";
-  add_ours("call/packed/gantry", or_fail(or_fail(runtime.load(calls)).function("sum4")));
+  add_ours("call/packed/gantry", or_fail(or_fail(runtime.load(calls.c_str())).function("sum4")));
   add_raw_packed(reinterpret_cast<PackedCall>(symbol_of(calls, "sum4")));
   suite.figure("call into packed host code, 4 scalars, above the raw call",
                above_raw("call/packed", 7));
-  add_tensors(runtime, or_fail(or_fail(runtime.load(calls)).function("add_first")),
+  add_tensors(runtime, or_fail(or_fail(runtime.load(calls.c_str())).function("add_first")),
               reinterpret_cast<PackedCall>(symbol_of(calls, "add_first")));
   suite.figure("call into packed host code, 3 tensors, above the raw call",
                above_raw("call/tensors", 9));
 
   const std::filesystem::path ffi = suite.fixtures / "ffi_calls.so";
-  add_ours("call/host_ffi/gantry", or_fail(or_fail(runtime.load(ffi)).function("sum4")));
+  add_ours("call/host_ffi/gantry", or_fail(or_fail(runtime.load(ffi.c_str())).function("sum4")));
   add_raw_values("call/host_ffi/raw",
                  [call = reinterpret_cast<ffi::HostCode>(symbol_of(ffi, "__tvm_ffi_sum4"))](
                      const gantry_value* values, gantry_value* result) {
@@ -111,11 +110,11 @@ void add_calls(Suite& suite) {
   suite.figure("call into host code of the ffi dialect, 4 scalars, above the raw call",
                above_raw("call/host_ffi", 1.5));
 
-  const Module stubs = or_fail(runtime.load(suite.fixtures / "stubs1.so"));
+  const Module stubs = or_fail(runtime.load((suite.fixtures / "stubs1.so").c_str()));
   const Function plugin = or_fail(stubs.function("stub_sum4"));
   add_ours("call/plugin/gantry", plugin);
   add_raw_values("call/plugin/raw",
-                 [target = reinterpret_cast<FunctionObject*>(plugin.get())->target](
+                 [target = reinterpret_cast<const gantry_function_cell*>(plugin.get())->target](
                      const gantry_value* values, gantry_value* result) {
                    const gantry_env env{{1, 0}, nullptr, nullptr};
                    return target.table->call(target.self, &env, values, 4, result, nullptr);

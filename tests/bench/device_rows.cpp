@@ -3,8 +3,6 @@
 
 #include "tests/bench/child.hpp"
 
-#include <gantry/handle.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -100,9 +98,9 @@ std::string kind_of(const std::string& device) { return device.substr(0, device.
 }  // namespace
 
 std::string OnDevice::attribute(std::string_view wanted) {
-  std::vector<Message> problems;
-  for (const DeviceInfo& device : runtime.devices(problems)) {
-    if (device.type != id.type || device.index != id.index) continue;
+  const DeviceList list = or_fail(runtime.devices());
+  for (const DeviceInfo& device : list.devices) {
+    if (!same_device(device.id, id)) continue;
     for (const auto& [key, value] : device.attributes) {
       if (key == wanted) return value;
     }
@@ -123,7 +121,7 @@ std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artif
                  id.error().message.c_str());
     return nullptr;
   }
-  Module model = or_fail(runtime.load((suite.golden / "tvm-0.12" / artifact).string()));
+  Module model = or_fail(runtime.load((suite.golden / "tvm-0.12" / artifact).c_str()));
   const auto device = or_fail(runtime.device_table(*id));
   return std::make_shared<OnDevice>(
       OnDevice{name, std::move(runtime), std::move(model), *id, device.table, device.self});
@@ -131,7 +129,7 @@ std::shared_ptr<OnDevice> on_device(const Suite& suite, const std::string& artif
 
 void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<OnDevice>& ours,
                   const MakeWay& raw, double limit) {
-  const Module kernels = ours->model.imports().at(0);
+  const Module kernels = or_fail(ours->model.imports()).at(0);
   const Function kernel = or_fail(kernels.function(or_fail(kernels.functions()).at(0)));
   const auto make_ours = [ours, kernel]() -> Way {
     std::vector<Tensor> tensors;

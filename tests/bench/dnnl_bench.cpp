@@ -109,14 +109,14 @@ struct Network {
 std::shared_ptr<Network> load_network(Suite& suite) {
   auto network = std::make_shared<Network>(Network{make_runtime(suite), {}, {}, {}});
   Runtime& runtime = network->runtime;
-  const Module module = or_fail(runtime.load(suite.fixtures / "subgraph.so"));
+  const Module module = or_fail(runtime.load((suite.fixtures / "subgraph.so").c_str()));
   std::vector<Any> weights;
   for (const std::int64_t channels : {4, 16, 16}) {
     const Tensor tensor = or_fail(runtime.tensor({16, channels, 3, 3}, {2, 32, 1}));
     for (float& element : tensor.elements<float>()) element = 0.01f;
-    weights.push_back(Any::share(tensor));
+    weights.push_back(Any(tensor));
   }
-  or_fail(or_fail(module.function("__init_main_0"))(or_fail(Any::of_items(weights))));
+  or_fail(or_fail(module.function("__init_main_0"))(or_fail(runtime.array(weights))));
   network->function = or_fail(module.function("main_0"));
   network->input = or_fail(runtime.tensor({1, 4, 24, 24}, {2, 32, 1}));
   network->output = or_fail(runtime.tensor({1, 16, 1, 1}, {2, 32, 1}));

@@ -3,7 +3,8 @@
 // Prints the nanoseconds from the start of main() to the first output of a model on the CPU.
 //
 //     gantry_bench_first_output <file> <plugins.d>...
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -12,13 +13,13 @@ namespace {
 
 gantry::Status run(const char* file, std::vector<std::string> directories) {
   gantry::RuntimeOptions options;
-  options.plugin_dirs = std::move(directories);
+  options.plugin_paths = std::move(directories);
   options.only_these_plugins = true;
   options.threads = 2;
   options.log_level = "error";
-  GANTRY_TRY(gantry::Runtime runtime, gantry::Runtime::create(std::move(options)));
+  GANTRY_TRY(gantry::Runtime runtime, gantry::Runtime::create(options));
   GANTRY_TRY(const gantry::Module model, runtime.load(file));
-  GANTRY_TRY(gantry::Executor executor, runtime.executor(model, {"cpu"}));
+  GANTRY_TRY(auto executor, gantry::Executor::create(runtime, model, {"cpu"}));
   GANTRY_CHECK(executor.run());
   GANTRY_TRY([[maybe_unused]] const gantry::Tensor output, executor.output(0));
   return {};

@@ -12,8 +12,8 @@ namespace {
 // the same runtime.
 void add_graph(Runtime& runtime, const std::string& name, const std::filesystem::path& file,
                const Function& call_all) {
-  const Module model = or_fail(runtime.load(file));
-  auto executor = std::make_shared<Executor>(or_fail(runtime.executor(model, {"cpu"})));
+  const Module model = or_fail(runtime.load(file.c_str()));
+  auto executor = std::make_shared<Executor>(or_fail(Executor::create(runtime, model, {"cpu"})));
   const auto bare = std::make_shared<const BareGraph>(model, file, *executor);
   bench(name + "/gantry", [executor](benchmark::State& state) {
     for ([[maybe_unused]] auto _ : state) or_fail(executor->run());
@@ -33,7 +33,7 @@ void add_graph(Runtime& runtime, const std::string& name, const std::filesystem:
 void add_graphs(Suite& suite) {
   Runtime runtime = make_runtime(suite);
   const std::filesystem::path loop = suite.copy_of(suite.fixtures / "calls.so", "loop.so");
-  const Function call_all = or_fail(or_fail(runtime.load(loop)).function("call_all"));
+  const Function call_all = or_fail(or_fail(runtime.load(loop.c_str())).function("call_all"));
 
   for (const char* length : {"10", "1000", "10000"}) {
     add_graph(runtime, std::string("chain/") + length,

@@ -50,7 +50,7 @@ Work load(const std::string& file) {
 Work executor() {
   Runtime runtime = here();
   const Module model = or_fail(runtime.load(kModels + "resnet20_llvm.so"));
-  return [runtime, model]() mutable { or_fail(runtime.executor(model, {"cpu"})); };
+  return [runtime, model]() mutable { or_fail(Executor::create(runtime, model, {"cpu"})); };
 }
 
 Work calls_of(const std::string& file, const char* name) {
@@ -104,8 +104,8 @@ Work calls_with_tensors() {
 // Runs of the executor of a graph or of an ahead-of-time model.
 Work runs(const std::string& file, int count) {
   Runtime runtime = here();
-  return [count, executor = or_fail(
-                     runtime.executor(or_fail(runtime.load(kModels + file)), {"cpu"}))]() mutable {
+  const Module model = or_fail(runtime.load(kModels + file));
+  return [count, executor = or_fail(Executor::create(runtime, model, {"cpu"}))]() mutable {
     for (int i = 0; i < count; ++i) or_fail(executor.run());
   };
 }
@@ -130,7 +130,7 @@ Work machine_runs(const std::string& file, std::initializer_list<std::int64_t> s
 Work regions() {
   RuntimeOptions options = options_with({}, 2);
   options.spin_us = 1'000'000;
-  Runtime runtime = or_fail(Runtime::create(options));
+  const Runtime runtime = or_fail(Runtime::create(options));
   return [function = or_fail(or_fail(runtime.load(kModels + "calls.so")).function("regions")),
           times = std::vector<std::int64_t>(kCalls)]() mutable {
     gantry_value args[2]{};
@@ -170,7 +170,9 @@ class Decoder {
   }
 
  private:
-  static Any shape(std::vector<std::int64_t> extents) { return or_fail(Any::of_shape(extents)); }
+  Any shape(std::initializer_list<std::int64_t> extents) const {
+    return or_fail(runtime_.shape(extents));
+  }
   template <class... Args>
   static Any call(const auto& owner, const char* name, const Args&... args) {
     return or_fail(or_fail(owner.function(name))(args...));

@@ -61,8 +61,8 @@ void add_resnet(Suite& suite, Runtime& runtime) {
   suite.figure("load of resnet20_llvm.so", limit_by_dlopen("load/resnet20", 1, 60 * kUs));
 
   bench("executor/resnet20", [runtime, copy](benchmark::State& state) mutable {
-    const Module model = or_fail(runtime.load(copy));
-    timed(state, [&] { return or_fail(runtime.executor(model, {"cpu"})); });
+    const Module model = or_fail(runtime.load(copy.c_str()));
+    timed(state, [&] { return or_fail(Executor::create(runtime, model, {"cpu"})); });
   })->UseManualTime();
   suite.figure("load of resnet20_llvm.so and executor creation", [](const Times& times) {
     const double bare = times.median("load/resnet20/dlopen");

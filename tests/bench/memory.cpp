@@ -10,7 +10,8 @@
 // load     three numbers: before the load, after it, and with an executor that has run
 // cycles   creates, runs and destroys <count> executors; four numbers: bytes on the device and bytes
 //          of the process after the first executor, then the same after the last
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include "tests/support/anonymous_bytes.hpp"
 
@@ -31,10 +32,10 @@ T or_exit(gantry::Result<T> result) {
 }
 
 // Returns the device's attribute of allocated bytes.
-long long device_bytes(gantry::Runtime& runtime, gantry_device_id id) {
-  std::vector<gantry::Message> problems;
-  for (const gantry::DeviceInfo& device : runtime.devices(problems)) {
-    if (device.type != id.type || device.index != id.index) continue;
+long long device_bytes(const gantry::Runtime& runtime, gantry_device_id id) {
+  const gantry::DeviceList list = or_exit(runtime.devices());
+  for (const gantry::DeviceInfo& device : list.devices) {
+    if (!gantry::same_device(device.id, id)) continue;
     for (const auto& [name, value] : device.attributes) {
       if (name == "allocated_bytes") return std::stoll(value);
     }
@@ -42,12 +43,12 @@ long long device_bytes(gantry::Runtime& runtime, gantry_device_id id) {
   return -1;
 }
 
-int cycles(gantry::Runtime& runtime, const char* file, const std::string& device, int count) {
+int cycles(const gantry::Runtime& runtime, const char* file, const std::string& device, int count) {
   const gantry::Module model = or_exit(runtime.load(file));
   const gantry_device_id id = or_exit(runtime.device(device));
   for (int i = 1; i <= count; ++i) {
     {
-      gantry::Executor executor = or_exit(runtime.executor(model, {device}));
+      auto executor = or_exit(gantry::Executor::create(runtime, model, {device}));
       if (const gantry::Status ran = executor.run(); !ran.ok()) {
         std::fprintf(stderr, "error: %s\n", ran.error().message.c_str());
         return 1;
@@ -71,10 +72,10 @@ int main(int argc, char** argv) {
   gantry::RuntimeOptions options;
   options.threads = 2;
   if (argc >= 4) {
-    options.plugin_dirs = {argv[3]};
+    options.plugin_paths = {argv[3]};
     options.only_these_plugins = true;
   }
-  gantry::Runtime runtime = or_exit(gantry::Runtime::create(options));
+  const gantry::Runtime runtime = or_exit(gantry::Runtime::create(options));
   if (argc == 6) return cycles(runtime, argv[2], argv[4], std::atoi(argv[5]));
   const long long idle = anonymous_bytes();
   if (argc != 4) {
@@ -83,7 +84,7 @@ int main(int argc, char** argv) {
   }
   const gantry::Module model = or_exit(runtime.load(argv[2]));
   const long long loaded = anonymous_bytes();
-  gantry::Executor executor = or_exit(runtime.executor(model, {"cpu"}));
+  auto executor = or_exit(gantry::Executor::create(runtime, model, {"cpu"}));
   const gantry::Status ran = executor.run();
   const long long with_executor = anonymous_bytes();
   std::printf("%lld %lld %lld\n", idle, loaded, with_executor);

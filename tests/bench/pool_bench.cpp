@@ -67,9 +67,9 @@ void add_regions(const std::string& name, const RunRegions& run) {
 }
 
 void add_empty_regions(Suite& suite, Runtime& runtime) {
-  const Function regions =
-      or_fail(or_fail(runtime.load(suite.copy_of(suite.fixtures / "calls.so", "regions.so")))
-                  .function("regions"));
+  const Function regions = or_fail(
+      or_fail(runtime.load(suite.copy_of(suite.fixtures / "calls.so", "regions.so").c_str()))
+          .function("regions"));
   add_regions("gantry", [regions](RegionTimes& times) {
     gantry_value args[2]{};
     args[0].kind = GANTRY_POINTER;
@@ -124,10 +124,11 @@ class BusyThreads {
 template <class Busy>
 void add_model(Suite& suite, Runtime& runtime, const std::string& name, const std::string& file) {
   const std::filesystem::path golden = suite.golden / "tvm-0.12" / (file + "_llvm.so");
-  const Module model = or_fail(runtime.load(golden));
-  const auto executor = std::make_shared<Executor>(or_fail(runtime.executor(model, {"cpu"})));
+  const Module model = or_fail(runtime.load(golden.c_str()));
+  const auto executor =
+      std::make_shared<Executor>(or_fail(Executor::create(runtime, model, {"cpu"})));
   const auto inputs = suite.golden / "tvm-0.12" / (file + ".input.npz");
-  for (const auto& [input, tensor] : or_fail(runtime.read_tensors(inputs.string())))
+  for (const auto& [input, tensor] : or_fail(runtime.read_tensors(inputs.c_str())))
     or_fail(executor->set_input(input, or_fail(tensor.row(0))));
   const std::filesystem::path copy = suite.copy_of(golden, "gomp_" + file + ".so");
   run_on_gomp(copy);

@@ -24,13 +24,13 @@ void add_machine(Runtime& runtime, const std::string& name, const std::filesyste
 
 void add_relay(Suite& suite) {
   Runtime runtime = make_runtime(suite, 1);
-  const Function call_all =
-      or_fail(or_fail(runtime.load(suite.copy_of(suite.fixtures / "calls.so", "relay_loop.so")))
-                  .function("call_all"));
+  const Function call_all = or_fail(
+      or_fail(runtime.load(suite.copy_of(suite.fixtures / "calls.so", "relay_loop.so").c_str()))
+          .function("call_all"));
   const auto add_bare = [&](const std::string& name, const std::filesystem::path& file,
                             const std::string& input_name, const Tensor& input) {
-    const Module model = or_fail(runtime.load(file));
-    Executor executor = or_fail(runtime.executor(model, {"cpu"}));
+    const Module model = or_fail(runtime.load(file.c_str()));
+    Executor executor = or_fail(Executor::create(runtime, model, {"cpu"}));
     or_fail(executor.set_input(input_name, input));
     const auto bare = std::make_shared<const BareGraph>(model, file, executor);
     bench(name, [bare, call_all](benchmark::State& state) {

@@ -4,8 +4,6 @@
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
 
-#include <gantry/runtime.hpp>
-
 #include <link.h>
 
 namespace gantry::bench {
@@ -33,7 +31,7 @@ void add_discovery(Suite& suite) {
   // written by fixtures.cpp
   for (const auto& [count, limit_ms] : {std::pair(20, 3.0), std::pair(500, 60.0)}) {
     const std::string directory = concat("manifests", count), name = concat("discovery/", count);
-    options.plugin_dirs = {(suite.fixtures / directory).string()};
+    options.plugin_paths = {(suite.fixtures / directory).string()};
     add(name, [options] { return discover(options); });
     suite.figure(
         concat("discovery of ", count, " manifests"), [name, limit_ms](const Times& times) {

@@ -87,9 +87,9 @@ int print_figures(const Suite& suite, const Times& times) {
   return missed;
 }
 
-RuntimeOptions options_with(std::vector<std::string> plugin_dirs, unsigned threads) {
+RuntimeOptions options_with(std::vector<std::string> plugin_paths, unsigned threads) {
   RuntimeOptions options;
-  options.plugin_dirs = std::move(plugin_dirs);
+  options.plugin_paths = std::move(plugin_paths);
   options.only_these_plugins = true;
   options.threads = static_cast<int>(threads);
   options.log_level = "error";
@@ -101,7 +101,7 @@ Runtime make_runtime(const Suite& suite, unsigned threads, const std::string& co
                                          (suite.build_tree / "tests/bench/plugins.d").string()},
                                         threads);
   options.config_file = config;
-  return or_fail(Runtime::create(std::move(options)));
+  return or_fail(Runtime::create(options));
 }
 
 Runtime discover(const RuntimeOptions& options) {

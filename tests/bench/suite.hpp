@@ -7,7 +7,8 @@
 //     print_figures()  what | limit | measured | verdict
 #pragma once
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -130,7 +131,7 @@ struct Four {
 };
 
 // Options of a runtime with the plugins of these directories only.
-RuntimeOptions options_with(std::vector<std::string> plugin_dirs, unsigned threads = 2);
+RuntimeOptions options_with(std::vector<std::string> plugin_paths, unsigned threads = 2);
 // A runtime with the build tree's plugins and the suite's stub, without the configuration of this
 // machine.
 //
@@ -145,9 +146,10 @@ Runtime discover(const RuntimeOptions& options);
 // The function main of a Relay or Relax machine of its own, with its input.
 struct VmMain {
   VmMain(Runtime& runtime, const std::filesystem::path& file, Tensor given)
-      : machine(or_fail(or_fail(or_fail(or_fail(runtime.load(file)).function("vm_load_executable"))(
-                                    gantry_device_id{1, 0}))
-                            .module())),
+      : machine(or_fail(
+            or_fail(or_fail(or_fail(runtime.load(file.c_str())).function("vm_load_executable"))(
+                        gantry_device_id{1, 0}))
+                .module())),
         main(or_fail(machine.function("main"))),
         input(std::move(given)) {}
 

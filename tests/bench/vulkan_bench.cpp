@@ -268,7 +268,7 @@ void add_overhead(Suite& suite, const std::shared_ptr<OnDevice>& ours,
   const Module model =
       or_fail(ours->runtime.load((suite.golden / "tvm-0.12/resnet20_vulkan.so").string()));
   const auto executor =
-      std::make_shared<Executor>(or_fail(ours->runtime.executor(model, {"vulkan:0"})));
+      std::make_shared<Executor>(or_fail(Executor::create(ours->runtime, model, {"vulkan:0"})));
   // share of each run that is not the device's
   const auto parts = std::make_shared<std::vector<double>>();
   VkPhysicalDeviceProperties properties{};

@@ -2,6 +2,7 @@
 //
 // Cases 51, 63 to 70 and 77 of README.md: functions that run on the device, called as compiled host
 // code calls them.
+#include "core/engine/module/module.hpp"
 #include "under_test.hpp"
 
 #include <fenv.h>
@@ -23,8 +24,9 @@ class DeviceCall : public DeviceTest {
     while (!left.empty()) {
       const Module module = std::move(left.back());
       left.pop_back();
-      if (module.type_key() == GetParam().type_key) return module;
-      for (Module& import : module.imports()) left.push_back(std::move(import));
+      if (module.type_key().value() == GetParam().type_key) return module;
+      const std::vector<Module> imports = module.imports().value();
+      left.insert(left.end(), imports.begin(), imports.end());
     }
     ADD_FAILURE() << path_of(GetParam()) << " imports no " << GetParam().type_key;
     return {};
@@ -101,7 +103,7 @@ TEST_P(DeviceCall, RefusesAWrongNumberOfArguments) {
 }
 
 TEST_P(DeviceCall, RefusesATensorOfAnotherDevice) {
-  if (device.id.type == kCpu) GTEST_SKIP() << "there is one CPU";
+  if (device.id.type == cpu_device_type) GTEST_SKIP() << "there is one CPU";
   const Function function = axpy2();
   const Tensor a = vector(100, 1, 1), c = vector(100, 0, 0);
   const std::int64_t shape[] = {100};
@@ -122,7 +124,7 @@ TEST_P(DeviceCall, AcceptsOrRefusesUnalignedData) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> locations = {{0, 4}, {0, 2}, {0, 1}};
   // TVM's host code for the CPU does not check addresses. GPUs detect them in a kernel, after which
   // the device is unusable.
-  if (is_address && device.id.type != kCpu) locations.emplace_back(4, 0);
+  if (is_address && device.id.type != cpu_device_type) locations.emplace_back(4, 0);
   for (const auto& [address, offset] : locations) {
     gantry_tensor shifted[3];
     gantry_value args[3] = {};
@@ -188,7 +190,7 @@ TEST_P(DeviceCall, ListedKernelsExistAndCheckTheNumberOfArguments) {
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     gantry_value result{};
     StatusBuffer status;
-    auto& object = *reinterpret_cast<FunctionObject*>(kernel->get());
+    const auto& object = *reinterpret_cast<const gantry_function_cell*>(kernel->get());
     const gantry_code code = status.call([&](gantry_status* failure) {
       return object.target.table->call(object.target.self, &env, nullptr, 0, &result, failure);
     });

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace gantry::conformance {
@@ -31,18 +32,18 @@ class DeviceRun : public DeviceTest {
     if (IsSkipped() || HasFatalFailure()) return;
     auto loaded = runtime->load(model_of(GetParam()));
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-    auto made = runtime->executor(*loaded, {name()});
+    auto made = Executor::create(*runtime, *loaded, {name()});
     ASSERT_TRUE(made.ok()) << made.error().message;
     executor = std::move(*made);
-    run = executor.module().function("run").value();
+    run = executor->module().function("run").value();
   }
 
-  Executor executor;
+  std::optional<Executor> executor;
   Function run;
 };
 
 TEST_P(DeviceRun, CancelledBeforeItStartsCallsNoOperator) {
-  Task task;
+  const Task task = Task::create().value();
   task.cancel();
   const gantry_env env = task.env({device.id.type, 0});
 
@@ -51,13 +52,13 @@ TEST_P(DeviceRun, CancelledBeforeItStartsCallsNoOperator) {
   ASSERT_FALSE(cancelled.ok());
   EXPECT_EQ(cancelled.error().code, Code::cancelled);
   EXPECT_EQ(cancelled.error().reason, "CANCELLED");
-  const Status again = executor.run();
+  const Status again = executor->run();
   EXPECT_TRUE(again.ok()) << "another task is not cancelled: " << again.error().message;
   EXPECT_TRUE(synchronize().ok());
 }
 
 TEST_P(DeviceRun, StopsSoonAfterItIsCancelled) {
-  Task task;
+  const Task task = Task::create().value();
   const gantry_env env = task.env({device.id.type, 0});
   std::atomic<int> runs{0};
   Code ended = Code::ok;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device_payload.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
@@ -28,9 +29,9 @@ Guarded::Guarded(std::span<const std::uint8_t> bytes, std::size_t before_the_end
 }
 Guarded::~Guarded() { munmap(base_, size_); }
 
-std::vector<std::uint8_t> payload_of(Runtime& runtime, const UnderTest& device) {
+std::vector<std::uint8_t> payload_of(const Runtime& runtime, const UnderTest& device) {
   const auto elf = ElfFile::parse(MappedFile::open(path_of(device)).value()).value();
-  const Container container = read_container(elf, InstalledPlugins(runtime).layouts()).value();
+  const Container container = read_container(elf, state_of(runtime.get())->layouts).value();
   for (const Entry& entry : container.entries) {
     if (*device.type_key != 0 && entry.type_key == device.type_key)
       return {entry.payload.begin(), entry.payload.end()};
@@ -42,7 +43,7 @@ void DevicePayload::SetUp() {
   if (*GetParam().type_key == 0) GTEST_SKIP() << "the host's own code has no payload";
   DeviceTest::SetUp();
   if (IsSkipped() || HasFatalFailure()) return;
-  server = InstalledPlugins(*runtime).set().for_key(GetParam().type_key).value();
+  server = state_of(runtime->get())->plugins->for_key(GetParam().type_key).value();
   loader = loader_of(*server, GetParam().type_key);
   ASSERT_NE(loader, nullptr);
   payload = payload_of(*runtime, GetParam());

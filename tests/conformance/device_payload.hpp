@@ -42,7 +42,7 @@ struct Loaded {
 };
 
 // The payload in the artifact of a device; the device may be absent. Empty: the artifact has none.
-std::vector<std::uint8_t> payload_of(Runtime& runtime, const UnderTest& device);
+std::vector<std::uint8_t> payload_of(const Runtime& runtime, const UnderTest& device);
 
 class DevicePayload : public DeviceTest {
  protected:

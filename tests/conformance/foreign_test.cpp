@@ -2,6 +2,7 @@
 //
 // Cases 54 and 55: complete payloads of another device or architecture.
 #include "core/engine/native/library.hpp"
+#include "core/formats/container_location.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "device_payload.hpp"
 #include "tests/support/files.hpp"

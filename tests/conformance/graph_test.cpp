@@ -36,7 +36,7 @@ class DeviceGraph : public ::testing::Test {
     return host.elements<float>().back();
   }
   Executor make(const std::string& device, std::string_view factory = "default") {
-    auto made = runtime.executor(model, {device}, factory);
+    auto made = Executor::create(runtime, model, {device}, factory);
     EXPECT_TRUE(made.ok()) << made.error().message;
     return std::move(made).value();
   }
@@ -65,7 +65,8 @@ TEST_F(DeviceGraph, RunsOnTheSelectedDevice) {
 
     EXPECT_EQ(run(executor, 3, 4), 11) << device;
     EXPECT_EQ(run(executor, 3, -4), 0) << device;
-    EXPECT_THAT(executor.output(0)->describe(), testing::EndsWith(std::string(device).substr(6)));
+    EXPECT_TRUE(same_device(executor.output(0)->device(), runtime.device(device).value()))
+        << device;
   }
 }
 
@@ -147,7 +148,7 @@ TEST_F(DeviceGraph, ReplaysWithoutCallingItsOperators) {
   runtime = make_runtime(true).value();
   model = runtime.load(path_of(devices[1])).value();
   const auto operators = [&] {
-    const std::string trace = runtime.trace_json();
+    const std::string trace = runtime.trace_json().value();
     int count = 0;
     for (std::size_t at = trace.find("\"op\""); at != std::string::npos;
          at = trace.find("\"op\"", at + 1))
@@ -168,7 +169,7 @@ TEST_F(DeviceGraph, ReplaysWithoutCallingItsOperators) {
 TEST_F(DeviceGraph, IsNotRecordedByADeviceThatCannot) {
   const Module digits = runtime.load(test::golden("tvm-0.12/digits_mlp_llvm.so").string()).value();
 
-  const auto made = runtime.executor(digits, {"cpu"}, "cuda_graph_create");
+  const auto made = Executor::create(runtime, digits, {"cpu"}, "cuda_graph_create");
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::unsupported);
@@ -261,7 +262,7 @@ device_modules:
 };
 
 TEST_F(SpreadGraph, RunsOnAllItsDevices) {
-  auto made = runtime.executor(model, {"abacus:1", "cpu"});
+  auto made = Executor::create(runtime, model, {"abacus:1", "cpu"});
   ASSERT_TRUE(made.ok()) << made.error().message;
 
   for (int k = 0; k < 10; ++k) {
@@ -270,7 +271,7 @@ TEST_F(SpreadGraph, RunsOnAllItsDevices) {
 }
 
 TEST_F(SpreadGraph, RunsInTheCallersStreamOnItsDevice) {
-  auto made = runtime.executor(model, {"abacus:1", "cpu"});
+  auto made = Executor::create(runtime, model, {"abacus:1", "cpu"});
   ASSERT_TRUE(made.ok()) << made.error().message;
   const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
   const TestStream stream(device, 1);
@@ -287,7 +288,7 @@ TEST_F(SpreadGraph, RunsInTheCallersStreamOnItsDevice) {
 }
 
 TEST_F(SpreadGraph, RequiresEachOfItsDevices) {
-  const auto made = runtime.executor(model, {"abacus:1"});
+  const auto made = Executor::create(runtime, model, {"abacus:1"});
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::invalid);
@@ -296,7 +297,7 @@ TEST_F(SpreadGraph, RequiresEachOfItsDevices) {
 }
 
 TEST_F(SpreadGraph, IsNotRecorded) {
-  const auto made = runtime.executor(model, {"abacus:1", "cpu"}, "cuda_graph_create");
+  const auto made = Executor::create(runtime, model, {"abacus:1", "cpu"}, "cuda_graph_create");
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::unsupported);

@@ -85,13 +85,13 @@ TEST_P(DeviceMemory, IsAlignedAsRequestedUnlessItIsAHandle) {
 
 TEST_P(DeviceMemory, ThatIsTooLargeIsExhaustedAndTheDeviceContinues) {
   const auto huge = alloc(std::uint64_t{1} << 60);
-  const auto usual = alloc(4096);
+  const auto block = alloc(4096);
 
   ASSERT_FALSE(huge.ok());
   EXPECT_EQ(huge.error().code, Code::exhausted) << huge.error().message;
   EXPECT_FALSE(huge.error().message.empty());
-  ASSERT_TRUE(usual.ok()) << usual.error().message;
-  free(*usual);
+  ASSERT_TRUE(block.ok()) << block.error().message;
+  free(*block);
 }
 
 TEST_P(DeviceMemory, OfTheGlobalScopeExists) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices without a DLPack number: two vendors in one process whose compilers both use ext_dev.
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
@@ -129,7 +130,7 @@ device_modules:
   // The payload of abacus.so; the other accelerator's modules have the same format.
   std::vector<std::uint8_t> payload() {
     const auto elf = ElfFile::parse(MappedFile::open(path_of(abacus)).value()).value();
-    const Container container = read_container(elf, InstalledPlugins(runtime).layouts()).value();
+    const Container container = read_container(elf, state_of(runtime.get())->layouts).value();
     for (const Entry& entry : container.entries) {
       if (entry.type_key == abacus.type_key) return {entry.payload.begin(), entry.payload.end()};
     }
@@ -143,9 +144,9 @@ device_modules:
                             std::filesystem::copy_options::recursive);
     std::filesystem::rename(library(), directory / "away.so");
     RuntimeOptions options;
-    options.plugin_dirs = {(directory / "plugins").string(), test::built_plugins("graph")};
+    options.plugin_paths = {(directory / "plugins").string(), test::built_plugins("graph")};
     options.only_these_plugins = true;
-    return Runtime::create(std::move(options)).value();
+    return Runtime::create(options).value();
   }
   void bring_library() { std::filesystem::rename(directory / "away.so", library()); }
   std::filesystem::path library() { return directory / "plugins/soroban/libgantry_soroban.so"; }
@@ -185,7 +186,7 @@ TEST_F(FilesOfBoth, AreResolvedModuleByModule) {
   const auto node_of = [](const Module& module) -> const ModuleNode& {
     return *reinterpret_cast<const ModuleNode*>(module.get());
   };
-  const std::vector<Module> imports = model->imports();
+  const std::vector<Module> imports = model->imports().value();
   EXPECT_EQ(to_runtime(node_of(imports[0]), 12), runtime.device("abacus")->type);
   EXPECT_EQ(to_runtime(node_of(imports[1]), 12), runtime.device("soroban")->type);
   EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "device type 12 is ambiguous here";
@@ -215,17 +216,17 @@ TEST_F(FilesOfBoth, AreTranslatedIfTheirPluginIsAddedLater) {
   runtime = without_library();
   const Module model = runtime.load(path_of(soroban), {.allow_missing = true}).value();
   const Function axpy2 = model.function("axpy2").value();
-  ASSERT_EQ(model.missing().size(), 1u);
+  ASSERT_EQ(model.missing()->size(), 1u);
   bring_library();
 
-  const Status bound = runtime.bind_missing(model);
+  const Status bound = model.bind_missing();
 
   ASSERT_TRUE(bound.ok()) << bound.error().message;
   const Tensor x = vector("soroban:1", 10), y = vector("soroban:1", 20), z = vector("soroban:1", 0);
   const auto called = axpy2(x, y, z);
   ASSERT_TRUE(called.ok()) << called.error().message;
   EXPECT_EQ(first_of(z), 50);
-  const auto graph = runtime.executor(model, {"soroban:0"});
+  const auto graph = Executor::create(runtime, model, {"soroban:0"});
   EXPECT_TRUE(graph.ok()) << graph.error().message;
 }
 
@@ -237,13 +238,13 @@ TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceWithTheSameNumberInHostCode) {
   const Module& model = *loaded;
   bring_library();
 
-  const Status bound = runtime.bind_missing(model);
+  const Status bound = model.bind_missing();
 
   ASSERT_FALSE(bound.ok());
   EXPECT_EQ(bound.error().reason, "EXT_DEV");
   EXPECT_THAT(bound.error().message,
               testing::AllOf(HasSubstr(both), HasSubstr("while binding entry 2")));
-  EXPECT_EQ(model.missing().size(), 1u);
+  EXPECT_EQ(model.missing()->size(), 1u);
   const Tensor a = vector("abacus:0", 1), b = vector("abacus:0", 2), c = vector("abacus:0", 0);
   const auto called = model.function("axpy2").value()(a, b, c);
   ASSERT_TRUE(called.ok()) << called.error().message;

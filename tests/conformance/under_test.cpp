@@ -21,12 +21,12 @@ Result<Runtime> make_runtime(bool trace) {
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   test::use_driver_caches();
   RuntimeOptions options;
-  options.plugin_dirs = {test::built_plugins(),
-                         (test::build_tree() / "tests/conformance/plugins.d").string()};
+  options.plugin_paths = {test::built_plugins(),
+                          (test::build_tree() / "tests/conformance/plugins.d").string()};
   options.only_these_plugins = true;
   options.threads = 2;
   options.trace = trace;
-  return Runtime::create(std::move(options));
+  return Runtime::create(options);
 }
 
 void DeviceTest::SetUp() {
@@ -84,7 +84,7 @@ Result<std::optional<Any>> DeviceTest::attribute(std::int32_t index, std::int32_
   Status called = table([&](const auto& t, void* self, gantry_status* failure) {
     return t.attribute(self, index, kind, &value, failure);
   });
-  if (called.ok()) return std::optional(Any::adopt(value));
+  if (called.ok()) return std::optional(Any(Value::adopt(value)));
   if (called.error().code == Code::not_found) return std::optional<Any>();
   return std::move(called).error();
 }

@@ -5,16 +5,16 @@
 // README.md lists the numbers of the cases.
 #pragma once
 
-#include "core/engine/module/module_graph.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
-#include "core/engine/tensor/device_set.hpp"
-
 #include <gantry/abi_boundary.hpp>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
+#include <gantry/embed/executor.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::conformance {
@@ -87,7 +87,7 @@ class DeviceTest : public ::testing::TestWithParam<UnderTest> {
 
 // A location in host memory.
 inline gantry_location on_host(const void* data, std::uint64_t offset = 0) {
-  return {const_cast<void*>(data), offset, {kCpu, 0}};
+  return {const_cast<void*>(data), offset, {cpu_device_type, 0}};
 }
 
 // Bytes that depend on their position and the seed.

@@ -90,7 +90,7 @@ TEST_F(DeviceWorkspace, IsOnTheDeviceOfTheCall) {
 // A recording writes to its own scratch memory in every run, also if other calls allocate some.
 TEST_F(DeviceWorkspace, OfARecordingIsNotShared) {
   const Module model = runtime.load((directory / "scratch.so").string()).value();
-  auto executor = runtime.executor(model, {"abacus:1"}, "cuda_graph_create");
+  auto executor = Executor::create(runtime, model, {"abacus:1"}, "cuda_graph_create");
   ASSERT_TRUE(executor.ok()) << executor.error().message;
   const Tensor a = vector(1), b = vector(2), c = vector(0);
 

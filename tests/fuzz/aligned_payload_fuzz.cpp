@@ -127,8 +127,8 @@ void expect_same_relay(const RelayCode& before, const RelayCode& after) {
 }
 
 // Expects the same content, and returns the offsets of array data.
-std::vector<std::uint64_t> expect_same(std::string_view key, ExporterFacts::Numbering numbering,
-                                       Bytes before, Bytes after) {
+std::vector<std::uint64_t> expect_same(std::string_view key, Numbering numbering, Bytes before,
+                                       Bytes after) {
   std::vector<std::uint64_t> unused, data_at;
   if (key == "cuda") {
     expect(same(before, after), "other payloads are the same");
@@ -168,7 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view key = keys[choices.below(std::size(keys))];
   const auto flags = choices.take<std::uint8_t>();
   ExporterFacts facts;
-  facts.numbering = static_cast<ExporterFacts::Numbering>(flags % 4);
+  facts.numbering = static_cast<Numbering>(flags % 4);
   constexpr std::uint64_t alignments[] = {1, 64, 128, 512};
   const std::uint64_t alignment = alignments[flags / 4 % 4];
   const std::uint64_t position = choices.take<std::uint8_t>();

@@ -31,8 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   PayloadLayouts layouts;
   layouts.add("acme", *layout);
   for (const PayloadEnd end : {PayloadEnd::unknown, PayloadEnd::known}) {
-    const auto measured =
-        layouts.measure("acme", ByteReader(payload), end, ExporterFacts::ArgumentTags::unknown);
+    const auto measured = layouts.measure("acme", ByteReader(payload), end, ArgumentTags::unknown);
     if (!measured.ok()) {
       expect_refusal(measured.error(), payload.size());
     } else {

@@ -58,9 +58,8 @@ inline void expect_measured(std::string_view key, std::span<const std::uint8_t> 
                             const KernelTable& table) {
   static const PayloadLayouts layouts = PayloadLayouts::built_in();
   const auto& kernels = table.kernels();
-  const auto tags = !kernels.empty() && kernels.front().argument_tags
-                        ? ExporterFacts::ArgumentTags::yes
-                        : ExporterFacts::ArgumentTags::no;
+  const auto tags =
+      !kernels.empty() && kernels.front().argument_tags ? ArgumentTags::yes : ArgumentTags::no;
   const auto measured = layouts.measure(key, ByteReader(payload), PayloadEnd::known, tags);
   expect(measured.ok() && measured->size == payload.size(),
          "the core finds the end that the plugin finds");

@@ -24,13 +24,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto flags = choices.take<std::uint8_t>();
   const PayloadEnd end = (flags & 1) != 0 ? PayloadEnd::known : PayloadEnd::unknown;
   // The corpus depends on this order.
-  constexpr ExporterFacts::ArgumentTags tags[] = {ExporterFacts::ArgumentTags::no,
-                                                  ExporterFacts::ArgumentTags::yes,
-                                                  ExporterFacts::ArgumentTags::unknown};
+  constexpr ArgumentTags tags[] = {ArgumentTags::no, ArgumentTags::yes, ArgumentTags::unknown};
   ExporterFacts facts;
   facts.argument_tags = tags[(flags >> 1) % 3];
   facts.has_private_float_codes = (flags & 8) != 0;
-  facts.numbering = static_cast<ExporterFacts::Numbering>((flags >> 4) % 4);
+  facts.numbering = static_cast<Numbering>((flags >> 4) % 4);
 
   const auto payload = choices.rest();
   const auto measured = layouts.measure(key, ByteReader(payload), end, facts.argument_tags);

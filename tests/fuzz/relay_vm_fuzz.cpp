@@ -125,10 +125,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::uint64_t code_size = 0;
     std::memcpy(&code_size, data, sizeof code_size);
     const std::span<const std::uint8_t> code(data + sizeof code_size, code_size);
-    expect(describe_virtual_machine("VMExecutable", ByteReader(code, 8),
-                                    ExporterFacts::Numbering::packed, sink)
-               .ok(),
-           "the core describes what the plugin accepts");
+    expect(
+        describe_virtual_machine("VMExecutable", ByteReader(code, 8), Numbering::packed, sink).ok(),
+        "the core describes what the plugin accepts");
     {
       const Budget budget(size, list_cost);
       const std::string listed = relay::listing(loaded->program);

@@ -469,10 +469,10 @@ TEST_F(Repack, RefusesTwoDocumentsOnStandardOutput) {
 }
 
 TEST_F(Repack, MovesALibraryBetweenGenerationsOfOneAbi) {
-  const Outcome moved =
+  const Outcome converted =
       repack("tvm-0.12/resnet20_llvm.so", "g2.so", {"--generation", "g2", "--json"});
-  ASSERT_EQ(moved.status, 0) << moved.err;
-  const json report = json::parse(moved.out);
+  ASSERT_EQ(converted.status, 0) << moved.err;
+  const json report = json::parse(converted.out);
   EXPECT_EQ(report["from_generation"], "G3");
   EXPECT_EQ(report["generation"], "G2");
   EXPECT_EQ(report["modules"][0]["type_key"], "GraphRuntimeFactory");
@@ -520,8 +520,8 @@ TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
     std::string from = "0.bin";
     for (const char* generation : artifact.generations) {
       const std::string to = concat(from, ".", generation);
-      const Outcome moved = repack(path("out/" + from), to, {"--generation", generation, "-q"});
-      ASSERT_EQ(moved.status, 0) << artifact.file << ": " << moved.err;
+      const Outcome converted = repack(path("out/" + from), to, {"--generation", generation, "-q"});
+      ASSERT_EQ(converted.status, 0) << artifact.file << ": " << moved.err;
       EXPECT_NE(read_file(temp_ / ("out/" + to)), read_file(temp_ / ("out/" + from)))
           << artifact.file << " " << to;
       from = to;

@@ -182,15 +182,19 @@ TEST(InspectRejects, AnEmptyFile) {
   expect_error(run_gantry({"inspect", path}), 1, "gantry: " + path + " is empty (offset 0x0)\n");
 }
 
+// As loading it does.
 TEST(InspectRejects, ATextFileWithItsFirstLine) {
   const TempDir temp;
   write_file(temp / "model.so", "\n  name: digits\nlayers: 3\n");
   const std::string path = (temp / "model.so").string();
 
-  expect_error(run_gantry({"inspect", path}), 1,
-               "gantry: \"" + path +
-                   "\" is text that begins with \"name: digits\"; expected a shared library, an "
-                   "object file, an archive, a parameter file, numpy arrays or a bare container\n");
+  const std::string refusal =
+      "gantry: \"" + path +
+      "\" is text that begins with \"name: digits\"; expected a shared "
+      "library, an object file, an archive, a bare container or a parameter "
+      "file\n";
+  expect_error(run_gantry({"inspect", path}), 1, refusal);
+  expect_error(run_gantry({"run", path}), 1, refusal + "  while loading " + path + "\n");
 }
 
 TEST(InspectRejects, ATruncatedLibrary) {

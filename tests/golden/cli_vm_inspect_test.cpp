@@ -68,8 +68,7 @@ TEST(InspectVm, CountsConstantsWithoutFillers) {
   code.call(0, copy, {code.floats({2}, {1, 2})});
   code.ret(0);
   RelaxPayload payload = code.payload();
-  const auto bytes =
-      aligned("relax.VMExecutable", payload.bytes.bytes(), ExporterFacts::Numbering::ffi);
+  const auto bytes = aligned("relax.VMExecutable", payload.bytes.bytes(), Numbering::ffi);
   ASSERT_TRUE(bytes.ok());
   payload.bytes = Words().bytes(*bytes);
   const std::string file =

@@ -3,7 +3,7 @@
 # Installs the build tree into an empty prefix and uses only the installed files:
 #   the README's embedding example builds with find_package(gantry) and runs the digits network,
 #   so does the program of core/engine/runtime/LOADING.md, which contains the code of a model,
-#   every C++ fragment of a page compiles, and tools/demo/generate.cpp runs,
+#   every C++ fragment of a page compiles, and the demos of tools/demo run,
 #   the plugin template and the example accelerator build, and are found after their directories are
 #   copied,
 #   after the removal of a plugin's directory exactly its type keys are missing,
@@ -70,6 +70,17 @@ for fragment in "$work"/fragments/*.cpp; do
   c++ -std=c++20 -Wall -Werror -Wno-unused -fsyntax-only -I"$work/prefix/include" "$fragment" ||
     fail "$(basename "$fragment") does not compile"
 done
+
+say "the demo of handwritten digits needs the installed headers and libgantry alone"
+mkdir -p "$work/demo/tools"
+cp -r "$source/tools/demo" "$work/demo/tools/demo"
+c++ -std=c++20 -Wall -Werror -I"$work/prefix/include" -I"$work/demo" -o "$work/demo/digits" \
+  "$work/demo/tools/demo/digits.cpp" "$work/demo/tools/demo/drawing.cpp" "$work/demo/tools/demo/measure.cpp" \
+  -L"$work/prefix/lib" -lgantry || fail "building tools/demo/digits.cpp"
+"$gantry" -q pack "$work/demo/tools/demo/digits.yaml" -o "$work/demo/digits.so" || fail "packing tools/demo/digits.yaml"
+LD_LIBRARY_PATH=$work/prefix/lib "$work/demo/digits" "$work/demo/digits.so" "$work/demo/tools/demo/data/images.npy" \
+  "$work/demo/tools/demo/data/labels.npy" >"$work/demo/output" || fail "running the demo of handwritten digits"
+grep -q '^cpu:0 *348 of 360 ' "$work/demo/output" || { cat "$work/demo/output"; fail "the demo's results are wrong"; }
 
 say "the demo of a language model needs the installed headers and libgantry alone"
 c++ -std=c++20 -Wall -Werror -I"$work/prefix/include" -o "$work/generate" "$source/tools/demo/generate.cpp" \

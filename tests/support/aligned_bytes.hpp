@@ -37,8 +37,7 @@ class CollectedBytes : public OutputStream {
 // Returns the aligned payload; `position` is its offset in the file.
 inline Result<std::vector<std::uint8_t>> aligned(std::string_view key,
                                                  std::span<const std::uint8_t> payload,
-                                                 ExporterFacts::Numbering numbering,
-                                                 std::uint64_t position = 0,
+                                                 Numbering numbering, std::uint64_t position = 0,
                                                  std::uint64_t alignment = record_data_alignment) {
   CollectedBytes out;
   ExporterFacts facts;
@@ -49,7 +48,7 @@ inline Result<std::vector<std::uint8_t>> aligned(std::string_view key,
 
 // Expects that nothing is written, and returns the error.
 inline Error refused_alignment(std::string_view key, std::span<const std::uint8_t> payload,
-                               ExporterFacts::Numbering numbering,
+                               Numbering numbering,
                                std::uint64_t alignment = record_data_alignment) {
   CollectedBytes out;
   ExporterFacts facts;

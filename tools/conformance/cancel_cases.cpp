@@ -6,8 +6,8 @@
 #include "tools/conformance/golden_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/embed/task.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/runtime/task.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -38,11 +38,12 @@ struct GoldenFunction {
 // returns  the time from the cancellation to the end of the call
 Result<Milliseconds> cancel_after(const GoldenFunction& golden, Milliseconds wait) {
   GANTRY_TRY(const auto arguments, CallArguments::make(golden.device, golden.call));
-  Task task;
+  GANTRY_TRY(const Task task, Task::create());
   Clock::time_point cancelled = Clock::now();
   CallOutcome outcome;
   const auto run = [&] {
-    outcome = call_function(golden.device, golden.function, arguments->values, {.task = &task});
+    outcome =
+        call_function(golden.device, golden.function, arguments->values, {.task = task.env().task});
   };
   if (wait.count() == 0) {
     task.cancel();
@@ -63,9 +64,9 @@ Result<Milliseconds> cancel_after(const GoldenFunction& golden, Milliseconds wai
 
 Status check_cancellation(const GoldenFunction& golden) {
   const auto check_golden_call = [&]() -> Status {
-    const Task task;
+    GANTRY_TRY(const Task task, Task::create());
     return check_function(golden.device, golden.function, golden.payload, golden.call,
-                          {.task = &task});
+                          {.task = task.env().task});
   };
   const Clock::time_point begun = Clock::now();
   GANTRY_CHECK(check_golden_call());

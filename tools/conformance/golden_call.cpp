@@ -188,7 +188,7 @@ CallOutcome call_function(const Device& device, const gantry_function& function,
                                 static_cast<std::int32_t>(values.size()), &result, failure);
   });
   if (outcome.code != GANTRY_OK) outcome.error = status.error(outcome.code, "the call");
-  outcome.result = OwnedValue::adopt(result);
+  outcome.result = Value::adopt(result);
   const gantry_code done = status.call([&](gantry_status* failure) {
     return device.table->synchronize(device.self, 0, context.stream, failure);
   });

@@ -46,13 +46,13 @@ struct CallOutcome {
   // of a failure
   Error error;
   // released by the destructor
-  OwnedValue result;
+  Value result;
 };
 // Where a call runs.
 struct CallContext {
   // of the device; NULL: its default stream
   void* stream = nullptr;
-  // a Task; NULL: none
+  // of gantry_env; NULL: none
   const void* task = nullptr;
 };
 // Calls a function and waits for its work.

@@ -75,8 +75,8 @@ bool returns_a_tensor(const GoldenCall& call) {
                          call.result->kind == GoldenValue::Kind::buffer);
 }
 
-Result<OwnedValue> result_of(const Device& device, const gantry_function& function,
-                             const GoldenCall& call) {
+Result<Value> result_of(const Device& device, const gantry_function& function,
+                        const GoldenCall& call) {
   GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
   CallOutcome outcome = call_function(device, function, arguments->values);
   if (outcome.code != GANTRY_OK) return outcome.error;
@@ -86,7 +86,7 @@ Result<OwnedValue> result_of(const Device& device, const gantry_function& functi
 // Makes a call and compares its result when function, module and payload are released.
 Status check_result_alone(Stage& stage, const Device& device, const Payload& payload,
                           const GoldenCall& call) {
-  OwnedValue result;
+  Value result;
   {
     const PinnedBytes given = pinned(payload.bytes);
     GANTRY_TRY(const LoadedModule module,
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> allocated_bytes(const Device& device) {
   gantry_value value{};
   const gantry_code code =
       device.table->attribute(device.self, 0, GANTRY_ATTRIBUTE_ALLOCATED_BYTES, &value, nullptr);
-  const OwnedValue owned = OwnedValue::adopt(value);
+  const Value owned = Value::adopt(value);
   if (code != GANTRY_OK || value.kind != GANTRY_INT) return std::nullopt;
   return static_cast<std::uint64_t>(value.i);
 }

@@ -16,8 +16,8 @@
 #include "tools/gantry/option_checks.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/embed.hpp>
 #include <gantry/join.hpp>
-#include <gantry/runtime.hpp>
 
 #include <CLI/CLI.hpp>
 

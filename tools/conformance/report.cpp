@@ -7,7 +7,7 @@
 #include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -16,12 +16,11 @@
 namespace gantry::kit {
 namespace {
 
-Result<OwnedValue> value_of_scalar(const ConfigScalar& scalar) {
-  if (const auto* truth = std::get_if<bool>(&scalar)) return OwnedValue::adopt(bool_value(*truth));
+Result<Value> value_of_scalar(const ConfigScalar& scalar) {
+  if (const auto* truth = std::get_if<bool>(&scalar)) return Value::adopt(bool_value(*truth));
   if (const auto* number = std::get_if<std::int64_t>(&scalar))
-    return OwnedValue::adopt(int_value(*number));
-  if (const auto* number = std::get_if<double>(&scalar))
-    return OwnedValue::adopt(float_value(*number));
+    return Value::adopt(int_value(*number));
+  if (const auto* number = std::get_if<double>(&scalar)) return Value::adopt(float_value(*number));
   return new_text(GANTRY_STRING, std::get<std::string>(scalar));
 }
 
@@ -36,11 +35,11 @@ Status add_options(const RuntimeState& state, const Manifest& manifest,
   const std::vector<ConfigLayer> layers{{"the conformance kit", given}};
   GANTRY_TRY(const auto values, resolve_config(manifest, layers, locations, warnings));
   for (const ConfigValue& value : values) {
-    GANTRY_TRY(OwnedValue made, value_of_scalar(value.value));
+    GANTRY_TRY(Value made, value_of_scalar(value.value));
     host.options.emplace_back(value.key, std::move(made));
   }
-  host.options.emplace_back("threads", OwnedValue::adopt(int_value(state.pool->size())));
-  GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, state.cache_directory));
+  host.options.emplace_back("threads", Value::adopt(int_value(state.pool->size())));
+  GANTRY_TRY(Value cache, new_text(GANTRY_STRING, state.cache_directory));
   host.options.emplace_back("cache_directory", std::move(cache));
   return {};
 }

@@ -6,6 +6,7 @@
 //     gantry-demo-digits digits.so images.npy labels.npy
 #include "tools/demo/measure.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 
 #include <algorithm>
@@ -20,13 +21,18 @@ namespace {
 // Devices add in another order than the CPU, so the outputs are not equal bit for bit.
 constexpr double tolerance = 1e-4;
 
+// "float32[1, 64] on cpu:0"
+std::string describe(const Tensor& tensor) {
+  return concat(tensor.describe(), " on ", device_text(tensor.device()));
+}
+
 // Reads the tensor of a .npy file.
-Result<Tensor> read_array(Runtime& runtime, const std::string& path, gantry_dtype dtype) {
+Result<Tensor> read_array(const Runtime& runtime, const std::string& path, gantry_dtype dtype) {
   GANTRY_TRY(auto tensors, runtime.read_tensors(path));
   if (tensors.size() != 1) return invalid(path, ": ", tensors.size(), " arrays, expected 1");
   Tensor tensor = tensors.front().second;
   if (!same_dtype(tensor.dtype(), dtype)) {
-    return invalid(path, ": array is ", tensor.describe(), ", expected ", dtype_text(dtype));
+    return invalid(path, ": array is ", describe(tensor), ", expected ", dtype_text(dtype));
   }
   return tensor;
 }
@@ -54,28 +60,29 @@ void print_table(const std::vector<Measured>& rows) {
 }
 
 Status run(const char* artifact, const char* images_file, const char* labels_file) {
-  GANTRY_TRY(auto runtime, Runtime::create());
+  GANTRY_TRY(const auto runtime, Runtime::create());
   GANTRY_TRY(const Tensor images, read_array(runtime, images_file, {2, 32, 1}));
   GANTRY_TRY(const Tensor labels, read_array(runtime, labels_file, {0, 64, 1}));
   if (images.shape().size() != 2 || images.shape()[0] == 0 || images.shape()[1] != side * side ||
       labels.shape().size() != 1 || labels.shape()[0] != images.shape()[0]) {
-    return invalid("images are ", images.describe(), ", labels ", labels.describe(),
+    return invalid("images are ", describe(images), ", labels ", describe(labels),
                    ", expected float32[n, 64] and int64[n] with n >= 1");
   }
 
   const auto load_start = std::chrono::steady_clock::now();
   // A missing device plugin does not prevent runs on the other devices.
-  GANTRY_TRY(const auto model, runtime.load(artifact, {.allow_missing = true}));
+  GANTRY_TRY(const auto module, runtime.load(artifact, {.allow_missing = true}));
   const std::chrono::duration<double, std::milli> load_time =
       std::chrono::steady_clock::now() - load_start;
 
+  GANTRY_TRY(const std::vector<Device> devices, find_devices(runtime));
   std::vector<Measured> rows;
-  for (const Device& device : find_devices(runtime)) {
+  for (const Device& device : devices) {
     if (!device.missing.empty()) {
       rows.emplace_back().device = device;
       continue;
     }
-    auto measured = measure(runtime, model, device, images, labels);
+    auto measured = measure(runtime, module, device, images, labels);
     if (!measured.ok()) return std::move(measured).error().at("on ", device.name);
     measured->max_error = rows.empty() ? 0 : largest_difference(measured->outputs, rows[0].outputs);
     rows.push_back(*std::move(measured));

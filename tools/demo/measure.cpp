@@ -18,17 +18,16 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-std::vector<Device> find_devices(Runtime& runtime) {
-  // not used: runtime.device() reports the problem of a kind below
-  std::vector<Message> problems;
-  const std::vector<DeviceInfo> all = runtime.devices(problems);
+Result<std::vector<Device>> find_devices(const Runtime& runtime) {
+  // Its problems are not used: runtime.device() reports that of a kind below.
+  GANTRY_TRY(const DeviceList all, runtime.devices());
   std::vector<Device> found;
   for (const char* kind : {"cpu", "opencl", "vulkan", "cuda"}) {
     const std::size_t before = found.size();
-    for (const DeviceInfo& info : all) {
+    for (const DeviceInfo& info : all.devices) {
       if (info.name != kind) continue;
       Device& device = found.emplace_back();
-      device.name = concat(info.name, ":", info.index);
+      device.name = concat(info.name, ":", info.id.index);
       if (info.plugin.empty()) device.product = "host code";
       for (const auto& [key, value] : info.attributes) {
         if (key == "name") device.product = value;
@@ -46,12 +45,13 @@ std::size_t Measured::correct() const {
       guesses.begin(), guesses.end(), [](const Guess& guess) { return guess.correct(); }));
 }
 
-Result<Measured> measure(Runtime& runtime, const Module& model, const Device& device,
+Result<Measured> measure(const Runtime& runtime, const Module& module, const Device& device,
                          const Tensor& images, const Tensor& labels) {
   Measured measured;
   measured.device = device;
   const auto create_start = Clock::now();
-  GANTRY_TRY(auto executor, runtime.executor(model, {device.name}));
+  GANTRY_TRY(const Model model, runtime.model(module, {device.name}));
+  GANTRY_TRY(const ModelFunction recognise, model.function());
   measured.create_us = microseconds_since(create_start);
 
   GANTRY_TRY(const Tensor x, runtime.tensor({1, side * side}, images.dtype()));
@@ -61,9 +61,8 @@ Result<Measured> measure(Runtime& runtime, const Module& model, const Device& de
     GANTRY_TRY(const Tensor image, images.row(i));
     GANTRY_CHECK(runtime.copy(image, x));
     const auto start = Clock::now();
-    GANTRY_CHECK(executor.set_input("x", x));
-    GANTRY_CHECK(executor.run());
-    GANTRY_TRY(const Tensor output, executor.output(0));
+    GANTRY_TRY(const auto outputs, recognise.run({{"x", x}}));
+    GANTRY_TRY(const Tensor output, outputs.front().value.tensor());
     GANTRY_CHECK(runtime.copy(output, y));
     measured.run_us.push_back(microseconds_since(start));
     const auto best = std::max_element(scores.begin(), scores.end());

@@ -3,8 +3,14 @@
 // Runs one network on one device after the other, over the same images.
 #pragma once
 
-#include <gantry/runtime.hpp>
 #include "tools/demo/drawing.hpp"
+
+#include <gantry/embed.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace gantry::demo {
 
@@ -18,7 +24,7 @@ struct Device {
 };
 
 // Returns the CPU, every OpenCL and every Vulkan device, and one entry for a kind without devices.
-std::vector<Device> find_devices(Runtime& runtime);
+Result<std::vector<Device>> find_devices(const Runtime& runtime);
 
 struct Measured {
   Device device;
@@ -38,7 +44,7 @@ struct Measured {
 
 // images   [in]   float32[n, side * side] on the CPU, n >= 1
 // labels   [in]   int64[n] on the CPU
-Result<Measured> measure(Runtime& runtime, const Module& model, const Device& device,
+Result<Measured> measure(const Runtime& runtime, const Module& module, const Device& device,
                          const Tensor& images, const Tensor& labels);
 
 // The largest relative difference. Expected values below 1e-6 count as 1e-6.

@@ -132,7 +132,7 @@ int run(int argc, char** argv) {
     const Result<ExitStatus> done = run_isolated_command(std::span(argv + 2, argv + argc));
     return done.ok() ? *done : report(done.error());
   }
-  const std::terminate_handler usual = std::set_terminate(exit_with_error_in_flight);
+  const std::terminate_handler previous = std::set_terminate(exit_with_error_in_flight);
   Invocation invocation;
   CLI::App app("Loads, inspects and runs artifacts of machine-learning compilers.", "gantry");
   app.require_subcommand(1);
@@ -147,7 +147,7 @@ int run(int argc, char** argv) {
   try {
     const bool hidden = argc > 1 && is_hidden_command(argv[1]);
     if (!hidden) app.parse(argc, argv);
-    std::set_terminate(usual);
+    std::set_terminate(previous);
     const Result<ExitStatus> done =
         hidden ? run_hidden_command(app, std::span(argv + 1, argv + argc)) : invocation.action();
     status = done.ok() ? *done : report(done.error());

@@ -208,7 +208,8 @@ void add_repack(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Indices and type keys are those of `gantry inspect FILE`. The result is loaded before it is "
       "put into its place, which runs initializers of its host code.\n\n"
-      "Host code moves only between generations of one calling convention, g2 and g3; without host "
+      "Host code is converted only between generations of one calling convention, g2 and g3; "
+      "without host "
       "code, payloads are written in the form of the generation.\n\n"
       "Examples:\n"
       "  gantry repack model.so --drop opencl -o cpu.so\n"

@@ -21,7 +21,7 @@ Status give(Result<Ref<T>> made, gantry_object** out) {
 template <class T>
 Status give(Result<Ref<T>> made, gantry_value* out) {
   if (!made.ok()) return std::move(made).failure();
-  *out = OwnedValue(std::move(*made)).take();
+  *out = owned_value(std::move(*made)).take();
   return {};
 }
 

@@ -18,7 +18,7 @@ thread_local constinit const ModelInstances::Use* innermost_use = nullptr;
 
 Result<FunctionState*> ModelInstance::function(std::string_view name) {
   auto known = functions_.find(name);
-  if (known == functions_.end() && name.empty()) known = functions_.find(model_->usual);
+  if (known == functions_.end() && name.empty()) known = functions_.find(model_->default_function);
   if (known != functions_.end()) return known->second.get();
   GANTRY_TRY(const std::shared_ptr<FunctionState> made, model_->chosen(name));
   // An empty name means a function that also has a name.

@@ -21,12 +21,12 @@ namespace {
 template <class Subject>
 struct Report {
   std::string_view name;
-  Result<OwnedValue> (*make)(Subject&);
+  Result<Value> (*make)(Subject&);
 };
 
 template <class Subject, std::size_t N>
-Result<OwnedValue> make_report(const Report<Subject> (&reports)[N], Subject& subject,
-                               std::string_view what, std::string_view title) {
+Result<Value> make_report(const Report<Subject> (&reports)[N], Subject& subject,
+                          std::string_view what, std::string_view title) {
   for (const Report<Subject>& each : reports) {
     if (each.name == what) return each.make(subject);
   }
@@ -41,29 +41,29 @@ std::vector<std::string> texts_of(const std::vector<Message>& messages) {
   return texts;
 }
 
-Result<OwnedValue> devices(RuntimeState& runtime) {
+Result<Value> devices(RuntimeState& runtime) {
   std::vector<Message> problems;
   ValueList all;
   for (const ListedDevice& info : list_devices(runtime, problems)) {
     ValueList device, attributes;
     for (const auto& [name, text] : info.attributes) GANTRY_CHECK(attributes.member(name, text));
-    GANTRY_TRY(OwnedValue map, attributes.map());
+    GANTRY_TRY(Value map, attributes.map());
     GANTRY_CHECK(device.member("name", info.name));
     GANTRY_CHECK(device.member("type", std::int64_t{info.type}));
     GANTRY_CHECK(device.member("index", std::int64_t{info.index}));
     GANTRY_CHECK(device.member("plugin", info.plugin));
     GANTRY_CHECK(device.member("attributes", std::move(map)));
-    GANTRY_TRY(OwnedValue made, device.map());
+    GANTRY_TRY(Value made, device.map());
     all.item(std::move(made));
   }
-  GANTRY_TRY(OwnedValue list, all.array());
+  GANTRY_TRY(Value list, all.array());
   ValueList report;
   GANTRY_CHECK(report.member("devices", std::move(list)));
   GANTRY_CHECK(report.member("problems", texts_of(problems)));
   return report.map();
 }
 
-Result<OwnedValue> plugins(RuntimeState& runtime) {
+Result<Value> plugins(RuntimeState& runtime) {
   ValueList all;
   for (const Candidate& candidate : runtime.plugins->candidates()) {
     ValueList plugin;
@@ -74,10 +74,10 @@ Result<OwnedValue> plugins(RuntimeState& runtime) {
     }
     GANTRY_CHECK(plugin.member("title", candidate.title()));
     GANTRY_CHECK(plugin.member("state", name_of(candidate.state)));
-    GANTRY_TRY(OwnedValue made, plugin.map());
+    GANTRY_TRY(Value made, plugin.map());
     all.item(std::move(made));
   }
-  GANTRY_TRY(OwnedValue list, all.array());
+  GANTRY_TRY(Value list, all.array());
   std::vector<std::string> in_use;
   for (const Candidate& candidate : runtime.plugins->in_use()) in_use.push_back(candidate.title());
   const auto fallbacks = static_cast<std::int64_t>(runtime.plugins->fallbacks());
@@ -89,7 +89,7 @@ Result<OwnedValue> plugins(RuntimeState& runtime) {
   return report.map();
 }
 
-Result<OwnedValue> configuration(RuntimeState& runtime) {
+Result<Value> configuration(RuntimeState& runtime) {
   ValueList report;
   GANTRY_CHECK(report.member("files", runtime.config.files));
   GANTRY_CHECK(report.member("threads", std::int64_t{runtime.pool->size()}));
@@ -97,7 +97,7 @@ Result<OwnedValue> configuration(RuntimeState& runtime) {
   return report.map();
 }
 
-Result<OwnedValue> explanation(RuntimeState& runtime) {
+Result<Value> explanation(RuntimeState& runtime) {
   PluginSet& plugins = *runtime.plugins;
   plugins.inspect_all();
   Explanation explanation = explain(plugins, all_requirements(plugins, {}));
@@ -107,22 +107,22 @@ Result<OwnedValue> explanation(RuntimeState& runtime) {
   return report.map();
 }
 
-Result<OwnedValue> trace(RuntimeState& runtime) {
+Result<Value> trace(RuntimeState& runtime) {
   ValueList report;
   GANTRY_CHECK(report.member("chrome_trace", chrome_trace(runtime.trace.get())));
   return report.map();
 }
 
-Result<OwnedValue> module(ModuleNode& node) {
+Result<Value> module(ModuleNode& node) {
   ValueList imports, missing, report;
   for (const Ref<ModuleNode>& import : node.imports)
-    imports.item(OwnedValue(Ref<ModuleNode>(import)));
+    imports.item(owned_value(Ref<ModuleNode>(import)));
   for (ModuleNode* const each : reachable(node)) {
     if (is_unbound(*each)) GANTRY_CHECK(missing.item(unbound_error(*each).error().message.text()));
   }
   GANTRY_TRY(const std::vector<std::string> functions, list_functions(node));
-  GANTRY_TRY(OwnedValue modules, imports.array());
-  GANTRY_TRY(OwnedValue reasons, missing.array());
+  GANTRY_TRY(Value modules, imports.array());
+  GANTRY_TRY(Value reasons, missing.array());
   GANTRY_CHECK(report.member("type_key", node.type_key));
   GANTRY_CHECK(report.member("plugin", node.plugin));
   GANTRY_CHECK(report.member("file", node.artifact->name));
@@ -141,11 +141,11 @@ constexpr Report<ModuleNode> module_reports[] = {{"module", module}};
 
 }  // namespace
 
-Result<OwnedValue> report(RuntimeState& runtime, std::string_view what) {
+Result<Value> report(RuntimeState& runtime, std::string_view what) {
   return make_report(runtime_reports, runtime, what, "a runtime");
 }
 
-Result<OwnedValue> report(ModuleNode& node, std::string_view what) {
+Result<Value> report(ModuleNode& node, std::string_view what) {
   return make_report(module_reports, node, what, "a module");
 }
 

@@ -14,7 +14,7 @@
 namespace gantry {
 
 // See gantry_embed::report, for a runtime and for a module.
-Result<OwnedValue> report(RuntimeState& runtime, std::string_view what);
-Result<OwnedValue> report(ModuleNode& module, std::string_view what);
+Result<Value> report(RuntimeState& runtime, std::string_view what);
+Result<Value> report(ModuleNode& module, std::string_view what);
 
 }  // namespace gantry

@@ -75,7 +75,7 @@ Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& 
       return std::move(copy).failure().at(
           "while copying ", title_of(function, function.inputs[index]), ", which has strides");
     }
-    inputs.values[index] = inputs.copies.emplace_back(*std::move(copy)).get();
+    inputs.values[index] = inputs.copies.emplace_back(owned_value(*std::move(copy))).get();
   }
   for (std::size_t i = 0; i < count; ++i) {
     if (!given[i])

@@ -18,7 +18,7 @@ struct OrderedInputs {
   // borrowed from the caller or from `copies`
   std::vector<gantry_value> values;
   // compact copies of tensors with strides
-  std::vector<OwnedValue> copies;
+  std::vector<Value> copies;
 };
 
 // env      [in]   its stream is used to read a tensor on env->device; NULL: the default stream

@@ -46,7 +46,7 @@ class OutputPasser {
       : runtime_(runtime), function_(function), inputs_(inputs), env_(env) {}
 
   // Returns an output as an object of the caller.
-  Result<OwnedValue> as_object(const OwnedValue& output) const {
+  Result<Value> as_object(const Value& output) const {
     const gantry_value& value = output.get();
     if (!must_copy(value)) return output;
     const gantry_tensor& from = *gantry_value_tensor(&value);
@@ -54,7 +54,7 @@ class OutputPasser {
         Ref<TensorObject> made,
         tensor_new(runtime_.devices, compact_tensor(from.dtype, shape_of(from), from.device)));
     GANTRY_CHECK(tensor_copy(runtime_.devices, from, made->tensor, env_));
-    return OwnedValue(std::move(made));
+    return owned_value(std::move(made));
   }
 
   // Copies an output to a tensor of the caller.
@@ -122,7 +122,7 @@ Status pass_outputs(RuntimeState& runtime, FunctionState& function,
                    " elements")
         .with_reason("OUTPUT_COUNT");
   }
-  std::vector<OwnedValue> made(count);
+  std::vector<Value> made(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const gantry_value given = run.outputs != nullptr ? run.outputs[i] : gantry_value{};
     GANTRY_CHECK(check_target(given, i));
@@ -134,9 +134,9 @@ Status pass_outputs(RuntimeState& runtime, FunctionState& function,
   }
   if (run.outputs == nullptr) {
     std::vector<gantry_value> items;
-    for (const OwnedValue& value : made) items.push_back(value.get());
+    for (const Value& value : made) items.push_back(value.get());
     GANTRY_TRY(Ref<ItemsObject> array, new_items(GANTRY_ARRAY, items));
-    run.result = OwnedValue(std::move(array)).take();
+    run.result = owned_value(std::move(array)).take();
   } else {
     for (std::uint32_t i = 0; i < count; ++i) {
       if (run.outputs[i].kind == GANTRY_NONE) run.outputs[i] = made[i].take();

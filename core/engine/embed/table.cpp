@@ -136,24 +136,24 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
 }
 
 // Returns a JSON value as a value. The recursion is bounded by the depth that the parser permits.
-Result<OwnedValue> value_of_json(const JsonValue& json) {
+Result<Value> value_of_json(const JsonValue& json) {
   gantry_value number{};
   switch (json.kind()) {
     case JsonKind::null:
-      return OwnedValue();
+      return Value();
     case JsonKind::boolean:
       number.kind = GANTRY_BOOL;
       number.i = json.truth() ? 1 : 0;
-      return OwnedValue::adopt(number);
+      return Value::adopt(number);
     case JsonKind::negative:
-      return OwnedValue::adopt(int_value(json.integer()));
+      return Value::adopt(int_value(json.integer()));
     case JsonKind::count:
       if (json.count() > INT64_MAX) return new_text(GANTRY_STRING, concat(json.count()));
-      return OwnedValue::adopt(int_value(json.integer()));
+      return Value::adopt(int_value(json.integer()));
     case JsonKind::fraction:
       number.kind = GANTRY_FLOAT;
       number.f = json.fraction();
-      return OwnedValue::adopt(number);
+      return Value::adopt(number);
     case JsonKind::text:
       return new_text(GANTRY_STRING, json.text());
     case JsonKind::array:
@@ -163,7 +163,7 @@ Result<OwnedValue> value_of_json(const JsonValue& json) {
   const bool is_map = json.is(JsonKind::object);
   ValueList list;
   for (const JsonValue item : json) {
-    GANTRY_TRY(OwnedValue value, value_of_json(item));
+    GANTRY_TRY(Value value, value_of_json(item));
     if (is_map) {
       GANTRY_CHECK(list.member(item.key(), std::move(value)));
     } else {
@@ -174,8 +174,7 @@ Result<OwnedValue> value_of_json(const JsonValue& json) {
 }
 
 // See gantry_embed::inspect.
-Result<OwnedValue> inspection(const std::shared_ptr<RuntimeState>& runtime,
-                              const std::string& path) {
+Result<Value> inspection(const std::shared_ptr<RuntimeState>& runtime, const std::string& path) {
   InstalledPlugins plugins(runtime);
   const InspectOptions options{
       .find_layouts = [&]() -> Result<const PayloadLayouts*> { return &plugins.layouts(); },
@@ -281,10 +280,10 @@ gantry_code model_new(gantry_object* module, const gantry_model_options* options
 gantry_code model_functions(gantry_object* object, gantry_value* names, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const ModelObject* model, model_argument(object, "model_functions"));
-    std::vector<OwnedValue> texts;
+    std::vector<Value> texts;
     std::vector<gantry_value> items;
     for (const std::string& name : model->model->functions) {
-      GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
+      GANTRY_TRY(Value text, new_text(GANTRY_STRING, name));
       items.push_back(text.get());
       texts.push_back(std::move(text));
     }
@@ -363,12 +362,12 @@ gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
   return abi_boundary(status, [&]() -> Status {
     if (object != nullptr && object->kind == GANTRY_MODULE) {
       GANTRY_TRY(ModuleNode * node, module_argument(object, "report"));
-      GANTRY_TRY(OwnedValue made, gantry::report(*node, view_of(what)));
+      GANTRY_TRY(Value made, gantry::report(*node, view_of(what)));
       *tree = made.take();
       return {};
     }
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "report"));
-    GANTRY_TRY(OwnedValue made, gantry::report(*runtime->state, view_of(what)));
+    GANTRY_TRY(Value made, gantry::report(*runtime->state, view_of(what)));
     *tree = made.take();
     return {};
   });
@@ -415,10 +414,10 @@ gantry_code tensors_read(gantry_object* object, gantry_bytes path, gantry_value*
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensors_read"));
     GANTRY_TRY(const std::string file, path_argument(path, "tensors_read"));
     GANTRY_TRY(const auto named, read_tensors(*runtime->state, file));
-    std::vector<OwnedValue> names;
+    std::vector<Value> names;
     std::vector<gantry_value> items;
     for (const auto& [name, tensor] : named) {
-      GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
+      GANTRY_TRY(Value text, new_text(GANTRY_STRING, name));
       items.push_back(text.get());
       items.push_back(value_of(tensor.base()));
       names.push_back(std::move(text));
@@ -498,7 +497,7 @@ gantry_code inspect(gantry_object* object, gantry_bytes path, gantry_value* tree
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(const RuntimeObject* runtime, runtime_argument(object, "inspect"));
     GANTRY_TRY(const std::string file, path_argument(path, "inspect"));
-    GANTRY_TRY(OwnedValue made, inspection(runtime->state, file));
+    GANTRY_TRY(Value made, inspection(runtime->state, file));
     *tree = made.take();
     return {};
   });

@@ -19,17 +19,17 @@ namespace gantry {
 //
 //     ValueList device;
 //     GANTRY_CHECK(device.member("name", name));
-//     GANTRY_TRY(OwnedValue map, device.map());
+//     GANTRY_TRY(Value map, device.map());
 class ValueList {
  public:
-  void item(OwnedValue value) { values_.push_back(std::move(value)); }
+  void item(Value value) { values_.push_back(std::move(value)); }
   Status item(std::string_view text) {
-    GANTRY_TRY(OwnedValue made, new_text(GANTRY_STRING, text));
+    GANTRY_TRY(Value made, new_text(GANTRY_STRING, text));
     item(std::move(made));
     return {};
   }
 
-  Status member(std::string_view key, OwnedValue value) {
+  Status member(std::string_view key, Value value) {
     GANTRY_CHECK(item(key));
     item(std::move(value));
     return {};
@@ -39,27 +39,27 @@ class ValueList {
     return item(text);
   }
   Status member(std::string_view key, std::int64_t number) {
-    return member(key, OwnedValue::adopt(int_value(number)));
+    return member(key, Value::adopt(int_value(number)));
   }
   Status member(std::string_view key, std::span<const std::string> texts) {
     ValueList list;
     for (const std::string& text : texts) GANTRY_CHECK(list.item(text));
-    GANTRY_TRY(OwnedValue array, list.array());
+    GANTRY_TRY(Value array, list.array());
     return member(key, std::move(array));
   }
 
-  Result<OwnedValue> map() const { return make(GANTRY_MAP); }
-  Result<OwnedValue> array() const { return make(GANTRY_ARRAY); }
+  Result<Value> map() const { return make(GANTRY_MAP); }
+  Result<Value> array() const { return make(GANTRY_ARRAY); }
 
  private:
-  Result<OwnedValue> make(std::int32_t kind) const {
+  Result<Value> make(std::int32_t kind) const {
     std::vector<gantry_value> items;
-    for (const OwnedValue& value : values_) items.push_back(value.get());
+    for (const Value& value : values_) items.push_back(value.get());
     GANTRY_TRY(Ref<ItemsObject> made, new_items(kind, items));
-    return OwnedValue(std::move(made));
+    return owned_value(std::move(made));
   }
 
-  std::vector<OwnedValue> values_;
+  std::vector<Value> values_;
 };
 
 }  // namespace gantry

@@ -281,9 +281,9 @@ gantry_code call(FunctionObject& function, const gantry_env* env, const gantry_v
   return call_prepared(function, env ? *env : function.env, args, count, result, status);
 }
 
-Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
-                        std::span<const gantry_value> args) {
-  Result<OwnedValue> result{OwnedValue()};
+Result<Value> call(FunctionObject& function, const gantry_env* env,
+                   std::span<const gantry_value> args) {
+  Result<Value> result{Value()};
   if (args.size() > INT32_MAX) [[unlikely]] {
     result = invalid("a call has ", args.size(), " arguments, maximum is ", INT32_MAX);
   } else {

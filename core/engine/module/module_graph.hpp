@@ -92,7 +92,7 @@ inline gantry_code call_prepared(FunctionObject& function, const gantry_env& env
 }
 
 // Like call(), with C++ types.
-Result<OwnedValue> call(FunctionObject& function, const gantry_env* env,
-                        std::span<const gantry_value> args);
+Result<Value> call(FunctionObject& function, const gantry_env* env,
+                   std::span<const gantry_value> args);
 
 }  // namespace gantry

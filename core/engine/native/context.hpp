@@ -79,7 +79,7 @@ struct HostThread {
   // True if `error` holds the cause of a failure of the current call.
   bool failed = false;
   // text or object returned to host code; valid until its next call
-  OwnedValue kept;
+  Value kept;
   gantry_bytes kept_bytes{};
   // Selected for each device type outside of calls on a device of that type: see current_index().
   std::array<std::int32_t, kDeviceTypeCount> index{};
@@ -162,7 +162,7 @@ class KeptUntilHere {
   ~KeptUntilHere() {
     if (holds_object(thread_.kept.get()) && thread_.call == &thread_.none) [[unlikely]] {
       // its destructor may enter this thread state again
-      const OwnedValue last = std::move(thread_.kept);
+      const Value last = std::move(thread_.kept);
     }
   }
   KeptUntilHere(const KeptUntilHere&) = delete;

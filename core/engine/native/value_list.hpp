@@ -18,9 +18,9 @@ inline gantry_value& list_item(void* list, int index) {
   return static_cast<gantry_value*>(list)[index];
 }
 
-inline void set_list_item(void* list, int index, OwnedValue value) {
+inline void set_list_item(void* list, int index, Value value) {
   // The destructor of the old value may use the list again.
-  const OwnedValue old = OwnedValue::adopt(std::exchange(list_item(list, index), value.take()));
+  const Value old = Value::adopt(std::exchange(list_item(list, index), value.take()));
 }
 
 // TVMBackendAnyListResetItem, in both dialects: list[index] = none.

@@ -24,15 +24,15 @@ struct ArchiveModule {
 };
 
 Status list_names(const ArchiveModule& archive, gantry_value* result) {
-  std::vector<OwnedValue> texts;
+  std::vector<Value> texts;
   std::vector<gantry_value> items;
   for (const std::string& name : archive.names) {
-    GANTRY_TRY(OwnedValue text, new_text(GANTRY_STRING, name));
+    GANTRY_TRY(Value text, new_text(GANTRY_STRING, name));
     items.push_back(text.get());
     texts.push_back(std::move(text));
   }
   GANTRY_TRY(Ref<ItemsObject> list, new_items(GANTRY_ARRAY, items));
-  *result = OwnedValue(std::move(list)).take();
+  *result = owned_value(std::move(list)).take();
   return {};
 }
 
@@ -60,7 +60,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     ModuleNode& model =
         *archive.node->imports[static_cast<std::size_t>(found - archive.names.begin())];
     auto factory = find_function(model, own_or_imported,
-                                 usual_graph(model.artifact->container, *archive.layouts));
+                                 default_graph(model.artifact->container, *archive.layouts));
     if (!factory.ok()) return to_status(factory.error(), status);
     *out = {factory->take(), nullptr};
     return GANTRY_OK;

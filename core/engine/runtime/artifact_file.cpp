@@ -5,6 +5,7 @@
 #include "core/engine/runtime/link_cache.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/formats/archive/tar_files.hpp"
+#include "core/formats/elf/elf_types.hpp"
 #include "core/formats/kind/file_kind.hpp"
 
 #include <gantry/join.hpp>
@@ -76,7 +77,7 @@ struct KindLoader {
   Opened (*open)(RuntimeState&, File);
 };
 
-// Other kinds are opened as a library, which refuses them with a text that depends on their bytes.
+// Other ELF files are opened as a library, which refuses them with a text that depends on their bytes.
 constexpr KindLoader kind_loaders[] = {
     {FileKind::object, open_object},
     {FileKind::archive, open_ar},
@@ -86,11 +87,12 @@ constexpr KindLoader kind_loaders[] = {
 
 }  // namespace
 
-Opened open_artifact_file(RuntimeState& state, File file) {
-  const auto* const found =
-      std::ranges::find(kind_loaders, kind_of(file->bytes()), &KindLoader::kind);
-  const bool is_library = found == std::end(kind_loaders);
-  return is_library ? open_library(state, std::move(file)) : found->open(state, std::move(file));
+Opened open_artifact_file(RuntimeState& state, File file, std::string_view name) {
+  const std::span<const std::uint8_t> bytes = file->bytes();
+  const auto* const found = std::ranges::find(kind_loaders, kind_of(bytes), &KindLoader::kind);
+  if (found != std::end(kind_loaders)) return found->open(state, std::move(file));
+  if (!has_elf_magic(bytes)) return not_an_artifact(name, bytes);
+  return open_library(state, std::move(file));
 }
 
 Result<ContainerLocation> container_location(const Artifact& artifact) {

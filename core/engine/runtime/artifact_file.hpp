@@ -15,6 +15,7 @@
 #include <gantry/result.hpp>
 
 #include <memory>
+#include <string_view>
 
 namespace gantry {
 
@@ -23,10 +24,12 @@ struct RuntimeState;
 // Opens the artifact of a file. Its container is not read yet, and no code of it runs; its compiler
 // may.
 //
+// name     [in]   of the file in the error of another kind
 // returns  the failures of ElfFile::parse() and LinkCache::link(); unsupported, reason FILE_KIND
 // costs    that of a link if the file must be linked
 Result<std::shared_ptr<Artifact>> open_artifact_file(RuntimeState& state,
-                                                     std::shared_ptr<const MappedFile> file);
+                                                     std::shared_ptr<const MappedFile> file,
+                                                     std::string_view name);
 
 // Finds the container of an artifact.
 Result<ContainerLocation> container_location(const Artifact& artifact);

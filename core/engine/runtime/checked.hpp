@@ -18,6 +18,7 @@
 #include <gantry/value.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -89,7 +90,7 @@ template <class R, class... Args, R (*function)(Args...), FixedText called, Fixe
 struct Checked<function, called, names...> {
   static_assert(sizeof...(names) + std::is_same_v<R, gantry_code> == sizeof...(Args),
                 "a name for each parameter but the status");
-  static constexpr std::string_view all[] = {names.view()...};
+  static constexpr std::array<std::string_view, sizeof...(names)> all{names.view()...};
 
   // Returns whether argument i is right; nothing is called before.
   template <std::size_t i>

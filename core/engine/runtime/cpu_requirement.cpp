@@ -15,6 +15,8 @@ namespace gantry {
 namespace {
 
 constexpr std::uint64_t max_section_bytes = std::uint64_t{1} << 20;
+// Of all sections: any number of them may have the same bytes.
+constexpr std::uint64_t max_text_bytes = std::uint64_t{64} << 20;
 
 // Instruction sets of one text, which options remove, too.
 class Required {
@@ -101,6 +103,7 @@ std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const Ha
   const ElfImage& image = elf.image();
   auto names = SectionNames::of(image);
   if (!names.ok()) return std::nullopt;
+  std::uint64_t left_bytes = max_text_bytes;
   for (std::size_t i = 0; i < image.sections().size(); ++i) {
     const ElfSection& section = image.sections()[i];
     if (section.type != section_type::program_data || section.size > max_section_bytes) continue;
@@ -110,7 +113,8 @@ std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const Ha
     const bool has_options = *name == ".GCC.command.line";
     if (!has_targets && !has_options && *name != ".debug_str") continue;
     const auto bytes = image.bytes_of_section(i);
-    if (!bytes.ok()) continue;
+    if (!bytes.ok() || bytes->size() > left_bytes) continue;
+    left_bytes -= bytes->size();
     std::string_view left(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     // Nearly no section has one, and a search for a word costs a fraction of a look at each text.
     const auto has_word = [&](std::string_view word) { return left.find(word) != left.npos; };

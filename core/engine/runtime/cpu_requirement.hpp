@@ -32,7 +32,7 @@ std::optional<CpuRequirement> unmet_in_options(std::string_view text, const HasF
 // Returns the first text whose instruction sets a CPU lacks; nullopt if there is none.
 //
 // has      [in]   of the CPU
-// costs    O(bytes of these sections), of which those larger than 1 MiB are not read
+// costs    O(bytes of these sections), of which those larger than 1 MiB, and those after 64 MiB, are not read
 std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf,
                                                     const HasFeature& has = host_has_feature);
 

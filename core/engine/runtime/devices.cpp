@@ -57,7 +57,7 @@ Result<std::string> attribute_text(gantry_value given) {
       if (given.object == nullptr) return bug("a text at address 0").with_reason("RESULT_KIND");
       [[fallthrough]];
     case GANTRY_SMALL_STRING: {
-      const OwnedValue value = OwnedValue::adopt(given);
+      const Value value = Value::adopt(given);
       gantry_bytes text{};
       gantry_value_bytes(&value.get(), &text);
       const std::string_view shown(text.data, text.size);

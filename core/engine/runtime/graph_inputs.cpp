@@ -24,7 +24,7 @@ Result<GraphInputs> GraphInputs::find(std::shared_ptr<RuntimeState> runtime, Mod
              find_function(executor, own_or_imported, "get_input"));
   for (Input& input : found.inputs_) {
     const gantry_value name = cstring_value(input.name.c_str());
-    GANTRY_TRY(OwnedValue tensor, call(*get_input, nullptr, {&name, 1}));
+    GANTRY_TRY(Value tensor, call(*get_input, nullptr, {&name, 1}));
     if (tensor.get().kind != GANTRY_TENSOR) return wrong_kind(tensor.get(), "a tensor");
     GANTRY_TRY(const InputDevice device,
                InputDevice::find(*found.runtime_, gantry_value_tensor(&tensor.get())->device));

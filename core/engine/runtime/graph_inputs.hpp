@@ -41,7 +41,7 @@ class GraphInputs {
  private:
   // Memory of the executor for one input.
   struct Own {
-    OwnedValue tensor;
+    Value tensor;
     InputDevice device;
   };
   struct Input {

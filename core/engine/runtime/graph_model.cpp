@@ -21,7 +21,7 @@ namespace gantry {
 namespace {
 
 // The name that TVM's exporter uses.
-constexpr char usual_factory[] = "default";
+constexpr char default_factory[] = "default";
 // Creates an executor that records a run on the device and replays the recording. TVM's name for it
 // mentions CUDA; it is used for every device.
 constexpr char capture_factory[] = "cuda_graph_create";
@@ -100,13 +100,13 @@ struct GraphExecutor {
   }
 
   Result<std::int64_t> output_count() const {
-    GANTRY_TRY(const OwnedValue count, call(*get_num_outputs, nullptr, {}));
+    GANTRY_TRY(const Value count, call(*get_num_outputs, nullptr, {}));
     return integer_in(count.get());
   }
   // The executor's own memory, which the next run writes.
-  Result<OwnedValue> output(std::int64_t index) const {
+  Result<Value> output(std::int64_t index) const {
     const gantry_value args[] = {int_value(index)};
-    GANTRY_TRY(OwnedValue made, call(*get_output, nullptr, args));
+    GANTRY_TRY(Value made, call(*get_output, nullptr, args));
     if (made.get().kind != GANTRY_TENSOR) return wrong_kind(made.get(), "a tensor");
     return made;
   }
@@ -124,7 +124,7 @@ Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> m
 // function  "get_input_info" or "get_output_info"
 Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* function) {
   GANTRY_TRY(const Ref<FunctionObject> info, find_function(executor, own_or_imported, function));
-  GANTRY_TRY(const OwnedValue answer, call(*info, nullptr, {}));
+  GANTRY_TRY(const Value answer, call(*info, nullptr, {}));
   GANTRY_TRY(const auto map, items_in(answer.get()));
   GANTRY_TRY(const auto shapes, entries_of(map, function, "shape"));
   GANTRY_TRY(const auto dtypes, entries_of(map, function, "dtype"));
@@ -166,7 +166,7 @@ class GraphFunction final : public FunctionState {
     GANTRY_CHECK(gantry::call(*executor_.set_input, nullptr, args));
     return {};
   }
-  Status set_value(std::size_t index, const OwnedValue& value) override {
+  Status set_value(std::size_t index, const Value& value) override {
     if (value.get().kind != GANTRY_TENSOR) return wrong_kind(value.get(), "a tensor");
     return set_tensor(index, *gantry_value_tensor(&value.get()));
   }
@@ -180,7 +180,7 @@ class GraphFunction final : public FunctionState {
     const auto size = static_cast<std::size_t>(count);
     std::vector<NamedOutput> outputs;
     for (std::size_t i = 0; i < size; ++i) {
-      GANTRY_TRY(OwnedValue output, executor_.output(static_cast<std::int64_t>(i)));
+      GANTRY_TRY(Value output, executor_.output(static_cast<std::int64_t>(i)));
       outputs.push_back(
           {outputs_.size() == size ? outputs_[i] : output_name(i, size), std::move(output)});
     }
@@ -215,7 +215,7 @@ class GraphFunction final : public FunctionState {
 class GraphModel final : public ModelState {
  public:
   GraphModel(const ModelSource& source, std::vector<std::string> graphs)
-      : ModelState(source.module, std::move(graphs), usual_factory), source_(source) {}
+      : ModelState(source.module, std::move(graphs), default_factory), source_(source) {}
 
   Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
     const Container& container = container_of(*module);
@@ -257,20 +257,21 @@ Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view
   return made;
 }
 
-std::string usual_graph(const Container& container, const PayloadLayouts& layouts) {
+std::string default_graph(const Container& container, const PayloadLayouts& layouts) {
   const std::vector<std::string> names = graph_names(container, layouts);
-  const bool is_usual = names.empty() || std::ranges::find(names, usual_factory) != names.end();
-  return is_usual ? std::string(usual_factory) : names.front();
+  const bool has_default =
+      names.empty() || std::ranges::find(names, default_factory) != names.end();
+  return has_default ? std::string(default_factory) : names.front();
 }
 
 Result<std::shared_ptr<ModelState>> graph_model(const ModelSource& source) {
   std::vector<std::string> graphs;
-  const auto usual = find_function(*source.module, own_or_imported, usual_factory);
-  if (usual.ok()) graphs.emplace_back(usual_factory);
+  const auto found = find_function(*source.module, own_or_imported, default_factory);
+  if (found.ok()) graphs.emplace_back(default_factory);
   for (std::string& name : graph_names(container_of(*source.module), source.runtime->layouts)) {
-    if (name != usual_factory) graphs.push_back(std::move(name));
+    if (name != default_factory) graphs.push_back(std::move(name));
   }
-  if (graphs.empty()) return usual.error();
+  if (graphs.empty()) return found.error();
   return std::make_shared<GraphModel>(source, std::move(graphs));
 }
 

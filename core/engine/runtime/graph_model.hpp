@@ -13,7 +13,7 @@ namespace gantry {
 
 // Returns the name of the factory function of a file's graph: "default" if the file has it or no other
 // one, else the first.
-std::string usual_graph(const Container& container, const PayloadLayouts& layouts);
+std::string default_graph(const Container& container, const PayloadLayouts& layouts);
 
 // Creates an executor with a factory function.
 Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory);

@@ -185,7 +185,7 @@ Result<std::vector<Any>> Any::items() const {
 
 Result<Any> Any::of_text(std::string_view text) {
   return guard([&]() -> Result<Any> {
-    GANTRY_TRY(OwnedValue made, new_text(GANTRY_STRING, text));
+    GANTRY_TRY(Value made, new_text(GANTRY_STRING, text));
     return adopt(made.take());
   });
 }
@@ -193,7 +193,7 @@ Result<Any> Any::of_text(std::string_view text) {
 Result<Any> Any::of_shape(std::span<const std::int64_t> extents) {
   return guard([&]() -> Result<Any> {
     GANTRY_TRY(Ref<ShapeObject> made, new_shape(extents));
-    return adopt(OwnedValue(std::move(made)).take());
+    return adopt(owned_value(std::move(made)).take());
   });
 }
 
@@ -202,7 +202,7 @@ Result<Any> Any::of_items(std::span<const Any> items) {
     std::vector<gantry_value> values;
     for (const Any& item : items) values.push_back(item.value());
     GANTRY_TRY(Ref<ItemsObject> made, new_items(GANTRY_ARRAY, values));
-    return adopt(OwnedValue(std::move(made)).take());
+    return adopt(owned_value(std::move(made)).take());
   });
 }
 
@@ -327,8 +327,7 @@ Result<std::int64_t> Executor::output_count() const {
 
 Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
   return guard([&]() -> Result<std::vector<NamedValue>> {
-    GANTRY_TRY(const std::vector<NamedOutput> made,
-               named_items(OwnedValue::share(value.value()), base));
+    GANTRY_TRY(const std::vector<NamedOutput> made, named_items(Value::share(value.value()), base));
     std::vector<NamedValue> all;
     for (const NamedOutput& each : made) all.push_back({each.name, Any::share(each.value.get())});
     return all;
@@ -360,7 +359,7 @@ Status ModelFunction::set_input(std::string_view name, const Tensor& tensor) {
 Status ModelFunction::set_value(std::size_t index, const Any& value) {
   return guard([&]() -> Status {
     GANTRY_CHECK(check_index(index));
-    return state_->set_value(index, OwnedValue::share(value.value()));
+    return state_->set_value(index, Value::share(value.value()));
   });
 }
 

@@ -25,7 +25,7 @@ namespace {
 template <class T>
 Status give(Result<Ref<T>> made, gantry_value* out) {
   if (!made.ok()) return std::move(made).error();
-  *out = OwnedValue(std::move(*made)).take();
+  *out = owned_value(std::move(*made)).take();
   return {};
 }
 
@@ -94,7 +94,7 @@ gantry_code host_text_new(const gantry_host* host, std::int32_t kind, gantry_byt
                      "; bytes are of kind ", std::int32_t{GANTRY_BYTES})
           .with_reason("TEXT_UTF8");
     }
-    GANTRY_TRY(OwnedValue made, new_text(kind, view_of(text)));
+    GANTRY_TRY(Value made, new_text(kind, view_of(text)));
     *out = made.take();
     return {};
   });
@@ -203,7 +203,7 @@ gantry_code host_module_new(const gantry_host* host, gantry_object* parent, gant
       node->parent = Ref<ModuleNode>::share(above);
     }
     GANTRY_CHECK(bind(*node, {module.self, table}, PluginHost::of(host).plugin, device_type));
-    *out = OwnedValue(std::move(node)).take();
+    *out = owned_value(std::move(node)).take();
     return {};
   });
 }
@@ -311,8 +311,8 @@ std::string PluginHost::title() const {
 }
 
 Status add_host_options(PluginHost& host) {
-  host.options.emplace_back("threads", OwnedValue::adopt(int_value(host.state->pool->size())));
-  GANTRY_TRY(OwnedValue cache, new_text(GANTRY_STRING, host.state->cache_directory));
+  host.options.emplace_back("threads", Value::adopt(int_value(host.state->pool->size())));
+  GANTRY_TRY(Value cache, new_text(GANTRY_STRING, host.state->cache_directory));
   host.options.emplace_back("cache_directory", std::move(cache));
   return {};
 }

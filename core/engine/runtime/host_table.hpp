@@ -27,7 +27,7 @@ struct PluginHost {
   // id, for messages; empty: the program
   std::string plugin;
   // values that config_get returns
-  std::vector<std::pair<std::string, OwnedValue>> options;
+  std::vector<std::pair<std::string, Value>> options;
 
   // For messages: "plugin acme.npu", "the program".
   std::string title() const;

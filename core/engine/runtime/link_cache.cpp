@@ -4,10 +4,10 @@
 #include "core/base/digest/digest.hpp"
 #include "core/base/new_file.hpp"
 #include "core/base/noexec.hpp"
+#include "core/base/signal_cleanup.hpp"
 #include "core/base/temp_directory.hpp"
 #include "core/base/text.hpp"
 #include "core/base/toolchain/link.hpp"
-#include "core/engine/runtime/cached_libraries.hpp"
 #include "core/formats/container_symbols.hpp"
 #include "core/formats/elf/elf_file.hpp"
 
@@ -15,6 +15,7 @@
 #include <gantry/quoted.hpp>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -45,6 +46,8 @@ constexpr std::string_view c_suffix = ".c";
 constexpr std::string_view cpp_names[] = {"_Z", "__cxa_", "__gxx_"};
 // Part of each digest; changes with the form of a link.
 constexpr std::string_view form = "linked library 4";
+// of the directories in which libraries are linked: ".link.XXXXXX"
+constexpr std::string_view scratch_name = "link";
 
 bool is_source(std::string_view name) {
   return std::ranges::any_of(c_suffixes,
@@ -160,6 +163,22 @@ Status link_in(const fs::path& scratch, std::span<const LinkInput> files, const 
   return link_library(job);
 }
 
+// Creates the directory in which a library is linked: in the cache, where one that a killed process
+// leaves is removed later, or in another one.
+Result<TempDirectory> scratch_directory(const DiskCache& cache, const fs::path& other) {
+  if (!cache.create()) return TempDirectory::in(other, scratch_name);
+  auto made = TempDirectory::beside(fs::path(cache.directory()) / scratch_name);
+  return made.ok() ? std::move(made) : TempDirectory::in(other, scratch_name);
+}
+
+// Returns a library in the cache; NULL if it is not there or cannot be used.
+std::shared_ptr<const MappedFile> cached_library(const DiskCache& cache, std::string_view key) {
+  Descriptor file = cache.open(key);
+  if (!file) return nullptr;
+  auto mapped = MappedFile::adopt(std::move(file), cache.path_of(key));
+  return mapped.ok() ? *std::move(mapped) : nullptr;
+}
+
 // Returns a library from which the linker can map code: itself, or a copy in memory of one on a
 // file system that is mounted noexec.
 Result<std::shared_ptr<const MappedFile>> mappable(std::shared_ptr<const MappedFile> library) {
@@ -173,6 +192,20 @@ bool is_link_input(const LinkInput& file) {
   if (!has_elf_magic(file.bytes)) return is_source(file.name);
   const auto object = ElfFile::parse(file.bytes);
   return object.ok() && object->type() == ElfType::relocatable;
+}
+
+DiskCache::Options linked_libraries(const LinkCacheOptions& options) {
+  return {
+      .directory = options.directory.empty() ? std::string() : concat(options.directory, "/linked"),
+      .max_file_bytes = options.max_bytes,
+      .max_bytes = options.max_bytes,
+      .suffix = ".so",
+      .leftover = concat(".", scratch_name, "."),
+      .guard =
+          [](const std::string& path) {
+            return std::make_shared<CleanUpOnSignal>([path] { ::unlink(path.c_str()); });
+          },
+      .log = options.log};
 }
 
 Result<fs::path> LinkCache::find_compiler(const fs::path& name,
@@ -214,21 +247,19 @@ Result<std::shared_ptr<const MappedFile>> LinkCache::link(const fs::path& name,
     key.add_digest(files[i].bytes);
   }
   const Sha256 digest = key.digest();
-  const CachedLibraries cache(options_.directory, options_.max_bytes, options_.log);
-  if (auto cached = cache.find(digest)) return mappable(std::move(cached));
+  const std::string_view cache_key = as_text(digest);
+  DiskCache cache(linked_libraries(options_));
+  if (auto cached = cached_library(cache, cache_key)) return mappable(std::move(cached));
 
-  auto in_cache = cache.new_directory();
-  const bool is_cached = in_cache.ok();
-  GANTRY_TRY(const TempDirectory scratch,
-             is_cached ? std::move(in_cache) : TempDirectory::in(options_.temporary, scratch_name));
+  GANTRY_TRY(const TempDirectory scratch, scratch_directory(cache, options_.temporary));
   const fs::path output = scratch / "library.so";
   GANTRY_CHECK(link_in(scratch.path(), files, output, options_, compiler));
 
   Descriptor file = CacheDirectory::open_file(output.native());
   if (!file) return unavailable("compiler ", quoted(compiler.native()), " writes no library");
   GANTRY_TRY(auto linked, MappedFile::adopt(std::move(file), name));
-  if (!is_cached) return mappable(std::move(linked));
-  auto cached = cache.add(digest, linked->bytes());
+  auto cached =
+      cache.store(cache_key, linked->bytes()) ? cached_library(cache, cache_key) : nullptr;
   return mappable(cached ? std::move(cached) : std::move(linked));
 }
 

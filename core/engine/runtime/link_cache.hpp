@@ -3,9 +3,10 @@
 // Links objects and C sources of a compiled model to a shared library, and keeps the library in a
 // private cache, so that the compiler runs once for the same input.
 //
-//     inputs, compiler, flags, machine --digest--> <cache>/linked/<digest>.so
+//     inputs, compiler, flags, machine --digest--> <cache>/linked/<digest of it>.so
 //
-// cached_libraries.hpp has the files. One that is not what was linked is written again.
+// The files are those of gantry/disk_cache.hpp, which begin with the library. The system's loader
+// does not read what follows it. One that is not what was linked is written again.
 //
 // A source may include the headers of TVM's C code generators; generated_code.h has their content.
 // The library defines the functions with which objects register their symbols in a system library,
@@ -16,6 +17,7 @@
 #include "core/base/mapped_file.hpp"
 #include "core/formats/elf/elf_types.hpp"
 
+#include <gantry/disk_cache.hpp>
 #include <gantry/message.hpp>
 #include <gantry/result.hpp>
 
@@ -58,6 +60,9 @@ struct LinkCacheOptions {
   // may be empty
   std::function<void(const Message&)> log = {};
 };
+
+// Returns the options of the cache of libraries.
+DiskCache::Options linked_libraries(const LinkCacheOptions& options);
 
 class LinkCache {
  public:

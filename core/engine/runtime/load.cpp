@@ -278,7 +278,7 @@ Result<Ref<ModuleNode>> load_mapped(RuntimeState& state,
     if (kind_of(content->bytes()) == FileKind::model_library)
       return load_model_library(state, content, file, options);
     const bool is_unpacked = content != file;
-    GANTRY_TRY(auto artifact, open_artifact_file(state, std::move(content)));
+    GANTRY_TRY(auto artifact, open_artifact_file(state, std::move(content), name));
     if (is_unpacked) artifact->origin = file;
     return load_artifact(state, std::move(artifact), options);
   });

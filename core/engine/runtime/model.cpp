@@ -40,11 +40,11 @@ std::string input_text(const InputInfo& input) {
 
 Error no_function(const ModelState& model, std::string_view name) {
   const std::vector<std::string>& functions = model.functions;
-  Error error = name.empty()
-                    ? fail(Code::not_found, "the model has ", functions.size(),
-                           " functions and no ", quoted(model.usual), "; one must be named")
-                    : fail(Code::not_found, "the model has no function ", quoted(name),
-                           did_you_mean(name, {functions.begin(), functions.end()}));
+  Error error =
+      name.empty() ? fail(Code::not_found, "the model has ", functions.size(), " functions and no ",
+                          quoted(model.default_function), "; one must be named")
+                   : fail(Code::not_found, "the model has no function ", quoted(name),
+                          did_you_mean(name, {functions.begin(), functions.end()}));
   error.reason = "FUNCTION";
   const std::size_t listed = std::min(functions.size(), max_listed_names);
   for (std::size_t i = 0; i < listed; ++i) error.at(model.text_of(functions[i]));
@@ -69,7 +69,9 @@ std::vector<std::string> sorted(std::vector<std::string> names) {
 }  // namespace
 
 ModelState::ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed)
-    : module(std::move(made)), functions(sorted(std::move(names))), usual(std::move(unnamed)) {}
+    : module(std::move(made)),
+      functions(sorted(std::move(names))),
+      default_function(std::move(unnamed)) {}
 
 std::string ModelState::text_of(const std::string& name) const {
   std::string text;
@@ -78,7 +80,7 @@ std::string ModelState::text_of(const std::string& name) const {
 }
 
 Result<std::shared_ptr<FunctionState>> ModelState::chosen(std::string_view name) {
-  const std::string_view wanted = name.empty() ? std::string_view(usual) : name;
+  const std::string_view wanted = name.empty() ? std::string_view(default_function) : name;
   auto found = std::ranges::find(functions, wanted);
   if (found == functions.end() && name.empty()) found = only_model_function(functions);
   if (found == functions.end()) return no_function(*this, name);
@@ -136,17 +138,17 @@ Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
     GANTRY_TRY(const gantry_device_id id, find_device(runtime, name));
     args.push_back(device_value(id));
   }
-  GANTRY_TRY(OwnedValue made, call(make, nullptr, args));
+  GANTRY_TRY(Value made, call(make, nullptr, args));
   if (made.get().kind != GANTRY_MODULE) return wrong_kind(made.get(), "a module");
   return Ref<ModuleNode>::adopt(reinterpret_cast<ModuleNode*>(made.take().object));
 }
 
-Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base) {
-  std::vector<OwnedValue> items;
+Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base) {
+  std::vector<Value> items;
   // in reverse order
-  std::vector<OwnedValue> waiting{value};
+  std::vector<Value> waiting{value};
   for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-    OwnedValue next = std::move(waiting.back());
+    Value next = std::move(waiting.back());
     waiting.pop_back();
     if (next.get().kind != GANTRY_ARRAY) {
       items.push_back(std::move(next));
@@ -156,7 +158,7 @@ Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::strin
     if (visited + waiting.size() + parts.size() > max_items)
       return exhausted("the result has more than ", max_items, " items, the limit");
     for (const gantry_value& part : std::views::reverse(parts)) {
-      waiting.push_back(OwnedValue::share(part));
+      waiting.push_back(Value::share(part));
     }
   }
   std::vector<NamedOutput> named;

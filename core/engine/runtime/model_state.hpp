@@ -39,7 +39,7 @@ struct InputInfo {
 
 struct NamedOutput {
   std::string name;
-  OwnedValue value;
+  Value value;
 };
 
 class FunctionState;
@@ -75,7 +75,7 @@ class FunctionState {
   virtual std::string subject() const = 0;
   // Precondition: index < inputs.size().
   virtual Status set_tensor(std::size_t index, const gantry_tensor& tensor) = 0;
-  virtual Status set_value(std::size_t index, const OwnedValue& value) = 0;
+  virtual Status set_value(std::size_t index, const Value& value) = 0;
   virtual Status run() = 0;
   // Returns the outputs of the last run in order, those of tuples one by one: with the names that
   // the file contains, otherwise "output", or "output0", "output1" and so on.
@@ -111,7 +111,7 @@ class FunctionState {
 class ModelState {
  public:
   // names    [in]   of the functions, in any order
-  // unnamed  [in]   see `usual`
+  // unnamed  [in]   see `default_function`
   ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed);
   virtual ~ModelState() = default;
 
@@ -135,7 +135,7 @@ class ModelState {
   // models, the names of the models.
   const std::vector<std::string> functions;
   // the function that an empty name selects, if there is one of this name
-  const std::string usual;
+  const std::string default_function;
 };
 
 // What a model is made of.
@@ -176,7 +176,7 @@ std::uint64_t tensor_size(const gantry_value& value);
 // are several.
 //
 // returns  exhausted  too many items
-Result<std::vector<NamedOutput>> named_items(const OwnedValue& value, std::string_view base);
+Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base);
 
 // Calls a function that creates an executor or a virtual machine from devices.
 //

@@ -33,14 +33,6 @@ struct NewModule {
   }
 };
 
-using ArgumentTags = ExporterFacts::ArgumentTags;
-using Numbering = ExporterFacts::Numbering;
-static_assert(static_cast<std::uint32_t>(ArgumentTags::no) == GANTRY_ARGUMENT_TAGS_NO);
-static_assert(static_cast<std::uint32_t>(ArgumentTags::yes) == GANTRY_ARGUMENT_TAGS_YES);
-static_assert(static_cast<std::uint32_t>(Numbering::packed) == GANTRY_NUMBERING_PACKED);
-static_assert(static_cast<std::uint32_t>(Numbering::ffi_0_21) == GANTRY_NUMBERING_FFI_0_21);
-static_assert(static_cast<std::uint32_t>(Numbering::ffi) == GANTRY_NUMBERING_FFI);
-
 }  // namespace
 
 const gantry_loader_table* loader_of(const ActivePlugin& server, std::string_view type_key) {

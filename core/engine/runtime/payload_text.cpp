@@ -23,7 +23,7 @@ Result<std::string> payload_text(RuntimeState& state, std::shared_ptr<const Arti
     GANTRY_CHECK(PayloadLoader(state, server, *artifact, payload.type_key).load(payload, *node));
     GANTRY_TRY(const Ref<FunctionObject> function,
                find_function(*node, GANTRY_FIND_SELF, "as_text"));
-    GANTRY_TRY(const OwnedValue value, call(*function, nullptr, {}));
+    GANTRY_TRY(const Value value, call(*function, nullptr, {}));
     const std::optional<std::string_view> text = value_text(value.get());
     if (!text) return bug("as_text returns ", kind_text(value.get().kind), ", expected a string");
     return std::string(*text);

@@ -14,16 +14,10 @@ namespace gantry {
 namespace {
 
 struct ToValue {
-  Result<OwnedValue> operator()(bool truth) const { return OwnedValue::adopt(bool_value(truth)); }
-  Result<OwnedValue> operator()(std::int64_t number) const {
-    return OwnedValue::adopt(int_value(number));
-  }
-  Result<OwnedValue> operator()(double number) const {
-    return OwnedValue::adopt(float_value(number));
-  }
-  Result<OwnedValue> operator()(const std::string& text) const {
-    return new_text(GANTRY_STRING, text);
-  }
+  Result<Value> operator()(bool truth) const { return Value::adopt(bool_value(truth)); }
+  Result<Value> operator()(std::int64_t number) const { return Value::adopt(int_value(number)); }
+  Result<Value> operator()(double number) const { return Value::adopt(float_value(number)); }
+  Result<Value> operator()(const std::string& text) const { return new_text(GANTRY_STRING, text); }
 };
 
 Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost& host) {
@@ -31,7 +25,7 @@ Status resolve_options(RuntimeState& state, const Manifest& manifest, PluginHost
   GANTRY_TRY(const auto values, plugin_options(state, manifest, warnings));
   for (const Message& warning : warnings) state.log.warning(warning);
   for (const ConfigValue& value : values) {
-    GANTRY_TRY(OwnedValue made, std::visit(ToValue(), value.value));
+    GANTRY_TRY(Value made, std::visit(ToValue(), value.value));
     host.options.emplace_back(value.key, std::move(made));
   }
   return add_host_options(host);

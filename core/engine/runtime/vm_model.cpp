@@ -88,7 +88,7 @@ class VmFunction final : public FunctionState {
     return {};
   }
 
-  Status set_value(std::size_t index, const OwnedValue& value) override {
+  Status set_value(std::size_t index, const Value& value) override {
     args_[index] = value;
     return {};
   }
@@ -126,7 +126,7 @@ class VmFunction final : public FunctionState {
   void forget() override {
     values_.clear();
     args_.assign(inputs.size(), std::nullopt);
-    result_ = OwnedValue();
+    result_ = Value();
   }
   bool reuses_outputs() const override { return false; }
   Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
@@ -134,12 +134,12 @@ class VmFunction final : public FunctionState {
   }
 
  private:
-  Result<OwnedValue> copied(const gantry_tensor& tensor, const gantry_env* env) {
+  Result<Value> copied(const gantry_tensor& tensor, const gantry_env* env) {
     const DeviceSet& devices = runtime_->devices;
     GANTRY_TRY(Ref<TensorObject> copy,
                tensor_new(devices, compact_tensor(tensor.dtype, shape_of(tensor), device_.id)));
     GANTRY_CHECK(tensor_copy(devices, tensor, copy->tensor, env));
-    return OwnedValue(std::move(copy));
+    return owned_value(std::move(copy));
   }
   Status call_machine(const gantry_env* env) {
     auto result = gantry::call(*call_, env, values_);
@@ -154,10 +154,10 @@ class VmFunction final : public FunctionState {
   InputDevice device_;
   std::optional<std::vector<InputInfo>> stated_results_;
   // nullopt: not set
-  std::vector<std::optional<OwnedValue>> args_;
+  std::vector<std::optional<Value>> args_;
   // of args_, for the call
   std::vector<gantry_value> values_;
-  OwnedValue result_;
+  Value result_;
 };
 
 struct MachineFunctions {
@@ -167,7 +167,7 @@ struct MachineFunctions {
 
   Result<std::int64_t> arity_of(const std::string& function) const {
     const gantry_value args[] = {cstring_value(function.c_str())};
-    GANTRY_TRY(const OwnedValue answer, call(*arity, nullptr, args));
+    GANTRY_TRY(const Value answer, call(*arity, nullptr, args));
     return integer_in(answer.get());
   }
 

@@ -73,7 +73,7 @@ Result<T*> new_block(std::uint64_t extra, std::string_view what) {
 }
 
 // Checks one item and returns a value that owns its content.
-Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
+Result<Value> keep_item(const gantry_value& item, std::size_t index) {
   if (item.kind == GANTRY_CSTRING || item.kind == GANTRY_BYTES_REF) {
     if (item.p == nullptr) return invalid("item ", index, " is a text at address 0");
     gantry_bytes text{};
@@ -98,7 +98,7 @@ Result<OwnedValue> keep_item(const gantry_value& item, std::size_t index) {
         .with_reason("VALUE_FORM");
   }
   if (holds_object(item)) gantry_retain(item.object);
-  return OwnedValue::adopt(item);
+  return Value::adopt(item);
 }
 
 // Objects are deleted within each other up to this depth. Deeper ones wait, and follow one after another.
@@ -128,21 +128,21 @@ void delete_nested(void* self, std::int32_t flags, void (*destroy)(void*, std::i
   --nested_deleters;
 }
 
-Result<OwnedValue> new_text(std::int32_t kind, std::string_view text) {
+Result<Value> new_text(std::int32_t kind, std::string_view text) {
   if (kind != GANTRY_STRING && kind != GANTRY_BYTES) {
     return invalid("kind of a text is ", kind, ", kinds are 65 (string) and 66 (bytes)");
   }
   gantry_value small{};
   const std::int32_t small_kind = kind == GANTRY_STRING ? GANTRY_SMALL_STRING : GANTRY_SMALL_BYTES;
   if (gantry_value_small(small_kind, {text.data(), text.size()}, &small) != 0)
-    return OwnedValue::adopt(small);
+    return Value::adopt(small);
   GANTRY_TRY(TextObject* const object, new_block<TextObject>(text.size() + 1, "text"));
   char* const copy = reinterpret_cast<char*>(object + 1);
   std::copy(text.begin(), text.end(), copy);
   copy[text.size()] = '\0';
   object->header = fresh_header(kind, free_block);
   object->text = {copy, text.size()};
-  return OwnedValue(Ref<TextObject>::adopt(object));
+  return owned_value(Ref<TextObject>::adopt(object));
 }
 
 bool is_own_text(const gantry_object& object) {
@@ -172,7 +172,7 @@ Result<Ref<ItemsObject>> new_items(std::int32_t kind, std::span<const gantry_val
   object->items = reinterpret_cast<gantry_value*>(object + 1);
   auto kept = Ref<ItemsObject>::adopt(object);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    GANTRY_TRY(OwnedValue item, keep_item(items[i], i));
+    GANTRY_TRY(Value item, keep_item(items[i], i));
     object->items[i] = item.take();
     // after a failure at a later item, the deleter releases the items before it
     object->count = i + 1;

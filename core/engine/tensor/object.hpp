@@ -8,6 +8,7 @@
 
 #include <gantry/host.h>
 #include <gantry/result.hpp>
+#include <gantry/value.hpp>
 
 #include <atomic>
 #include <memory>
@@ -141,45 +142,13 @@ inline gantry_value value_of(gantry_object* object) {
   return value;
 }
 
-// A value that owns its object, if it holds one.
-class OwnedValue {
- public:
-  OwnedValue() = default;
-  // Takes ownership of the reference in `value`.
-  static OwnedValue adopt(const gantry_value& value) {
-    OwnedValue owned;
-    owned.value_ = value;
-    return owned;
-  }
-  // Adds a reference.
-  static OwnedValue share(const gantry_value& value) {
-    if (holds_object(value)) gantry_retain(value.object);
-    return adopt(value);
-  }
-  template <class T>
-  explicit OwnedValue(Ref<T> ref) : value_(value_of(ref.base())) {
-    ref.take();
-  }
-  OwnedValue(const OwnedValue& other) : value_(other.value_) {
-    if (holds_object(value_)) gantry_retain(value_.object);
-  }
-  OwnedValue(OwnedValue&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
-  OwnedValue& operator=(OwnedValue other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~OwnedValue() {
-    if (holds_object(value_)) gantry_release(value_.object);
-  }
-
-  const gantry_value& get() const { return value_; }
-  gantry_value take() { return std::exchange(value_, gantry_value{}); }
-  // The slot for the result of a call. Precondition: the value is none.
-  gantry_value* slot() { return &value_; }
-
- private:
-  gantry_value value_{};
-};
+// Returns a value that owns the reference.
+template <class T>
+Value owned_value(Ref<T> ref) {
+  gantry_object* const object = ref.base();
+  ref.take();
+  return Value::adopt(value_of(object));
+}
 
 // GANTRY_STRING, GANTRY_BYTES
 struct TextObject {
@@ -221,7 +190,7 @@ struct OpaqueObject {
 //
 // kind     [in]   GANTRY_STRING or GANTRY_BYTES
 // returns  invalid for another kind; exhausted
-Result<OwnedValue> new_text(std::int32_t kind, std::string_view text);
+Result<Value> new_text(std::int32_t kind, std::string_view text);
 // True for a text that new_text() created.
 bool is_own_text(const gantry_object& object);
 Result<Ref<ShapeObject>> new_shape(std::span<const std::int64_t> dims);

@@ -17,7 +17,7 @@ namespace {
 // source: zlib's technical notes
 constexpr std::uint64_t max_deflate_ratio = 1032;
 // Larger than nearly all headers.
-constexpr std::uint64_t usual_npy_front = 256;
+constexpr std::uint64_t first_read_bytes = 256;
 // Of the data that copy_data() decompresses at once.
 constexpr std::uint64_t max_part = std::uint64_t{1} << 20;
 
@@ -76,7 +76,7 @@ Result<NpzReader> NpzReader::over(std::span<const std::uint8_t> bytes, const Npz
 
 Result<ArrayHeader> NpzReader::header(const ZipMember& member) const {
   GANTRY_TRY(ZipMemberReader reader, ZipMemberReader::open(bytes_, member, file_));
-  std::vector<std::uint8_t> front(std::min(usual_npy_front, member.bytes));
+  std::vector<std::uint8_t> front(std::min(first_read_bytes, member.bytes));
   GANTRY_CHECK(reader.read(front));
   Result<ArrayHeader> header = read_npy_header(front);
   if (const auto max = std::min(max_npy_front, member.bytes); !header.ok() && front.size() < max) {

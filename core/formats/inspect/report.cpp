@@ -144,10 +144,7 @@ Status inspect_by_kind(InspectReport& report, const InspectOptions& options) {
     case FileKind::unknown:
       break;
   }
-  return unsupported(quoted(report.file), " is ", first_bytes_text(report.bytes->bytes()),
-                     "; expected a shared library, an object file, an archive, a parameter file, "
-                     "numpy arrays or a bare container")
-      .with_reason("FILE_KIND");
+  return not_an_artifact(report.file, report.bytes->bytes());
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "core/formats/elf/elf_types.hpp"
 
 #include <gantry/quoted.hpp>
-#include <gantry/result.hpp>
 
 #include <algorithm>
 
@@ -103,6 +102,16 @@ std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
     shown.append({' ', digits[byte >> 4], digits[byte & 15]});
   }
   return shown;
+}
+
+Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes) {
+  const FileKind kind = kind_of(bytes);
+  return unsupported(
+             quoted(name), " is ",
+             kind == FileKind::parameters ? std::string(words_for(kind)) : first_bytes_text(bytes),
+             "; expected a shared library, an object file, an archive, a bare container or "
+             "a parameter file")
+      .with_reason("FILE_KIND");
 }
 
 }  // namespace gantry

@@ -3,6 +3,8 @@
 // Determines the kind of a file from its bytes; the suffix is ignored.
 #pragma once
 
+#include <gantry/result.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -45,5 +47,11 @@ FileKind kind_of(std::span<const std::uint8_t> bytes);
 // Describes the first bytes of a file of unknown kind: "a gzip file", "text that begins with "a"",
 // "bytes that begin with 00 01".
 std::string first_bytes_text(std::span<const std::uint8_t> bytes);
+
+// The refusal of a file that is nothing that can be inspected or loaded, with what it is instead.
+//
+// name     [in]   of the file, as given
+// returns  unsupported, reason FILE_KIND
+Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes);
 
 }  // namespace gantry

@@ -29,8 +29,8 @@ struct BuildJob {
   std::span<const KernelInfo> kernels = {};
   // index in `sources`, for each kernel
   std::vector<std::size_t> source_of = {};
-  // kernel records end with argument tags
-  bool has_argument_tags = false;
+  // the form of kernel records
+  ArgumentTags argument_tags = ArgumentTags::no;
   // lines of errors, of the module, the target and each kernel: "r.yaml:3:1: device_modules[0]"; may
   // be empty
   std::string_view location = {}, target_location = {};

@@ -85,7 +85,7 @@ class BuildRecord {
     if (job.code == KernelCode::compiled) raw_.flags = GANTRY_BUILD_COMPILED;
     raw_.kind = bytes_of(target.kind);
     raw_.target = bytes_of(target.json);
-    raw_.argument_tags = job.has_argument_tags ? GANTRY_ARGUMENT_TAGS_YES : GANTRY_ARGUMENT_TAGS_NO;
+    raw_.argument_tags = static_cast<std::uint32_t>(job.argument_tags);
     raw_.self = this;
     raw_.diagnostic = diagnostic;
     raw_.at_kernel = at_kernel;

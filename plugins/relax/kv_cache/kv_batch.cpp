@@ -53,7 +53,7 @@ Status KvBatch::collect(std::span<const std::int64_t> ids, std::span<const std::
 // returns  true if the decode kernel is used
 bool KvBatch::collect_entries(int depth, bool is_decode) {
   const KvBlocks& blocks = sequences_.blocks();
-  std::vector<Entry>& entries = entries_[static_cast<std::size_t>(depth)];
+  std::pmr::vector<Entry>& entries = entries_[static_cast<std::size_t>(depth)];
   entries.clear();
   std::size_t pages = 0, shared_pages = 0;
   std::int32_t previous = no_block;
@@ -111,7 +111,7 @@ std::size_t KvBatch::table_size(const KvTables& tables) const {
   std::size_t size =
       2 * static_cast<std::size_t>(tables.tokens) + 2 * batch + 1 + max_padding * tables_of_batch;
   for (int d = 0; d < tables.depth_count; ++d) {
-    const std::vector<Entry>& entries = entries_[static_cast<std::size_t>(d)];
+    const std::pmr::vector<Entry>& entries = entries_[static_cast<std::size_t>(d)];
     size += 6 * entries.size() + 2 + max_padding * tables_of_depth;
     for (const Entry& entry : entries) {
       for (const std::int32_t b : blocks_of(entry)) size += blocks[b].pages.size();

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -19,7 +20,11 @@ namespace gantry::relax {
 class KvBatch {
  public:
   // sequences [in]  borrowed for the lifetime of this object
-  explicit KvBatch(const KvSequences& sequences) : sequences_(sequences) {}
+  explicit KvBatch(const KvSequences& sequences)
+      : sequences_(sequences),
+        members_(memory()),
+        chains_(memory()),
+        entries_{std::pmr::vector<Entry>(memory()), std::pmr::vector<Entry>(memory())} {}
 
   // A sequence of the batch.
   struct Member {
@@ -59,12 +64,13 @@ class KvBatch {
   }
 
  private:
+  std::pmr::memory_resource* memory() const { return sequences_.blocks().memory(); }
   bool collect_entries(int depth, bool is_decode);
 
   const KvSequences& sequences_;
-  std::vector<Member> members_;
-  std::vector<std::int32_t> chains_;
-  std::array<std::vector<Entry>, max_kv_depth> entries_;
+  std::pmr::vector<Member> members_;
+  std::pmr::vector<std::int32_t> chains_;
+  std::array<std::pmr::vector<Entry>, max_kv_depth> entries_;
 };
 
 }  // namespace gantry::relax

@@ -47,10 +47,14 @@ struct KvBlock {
 // thread   one at a time
 class KvBlocks {
  public:
-  // memory   [in]   for lists of pages; borrowed for the lifetime of this object
+  // memory   [in]   borrowed for the lifetime of this object
   explicit KvBlocks(std::int32_t page_count,
                     std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : memory_(memory), page_count_(page_count), free_pages_(memory) {}
+      : memory_(memory),
+        page_count_(page_count),
+        blocks_(memory),
+        free_blocks_(memory),
+        free_pages_(memory) {}
   // Copies of vectors lose the capacity that free_page() and free_block() rely on.
   KvBlocks(const KvBlocks&) = delete;
   KvBlocks& operator=(const KvBlocks&) = delete;
@@ -102,9 +106,9 @@ class KvBlocks {
   std::int32_t page_count_;
   // Pages below it have been taken at least once.
   std::int32_t used_page_count_ = 0;
-  std::vector<KvBlock> blocks_;
+  std::pmr::vector<KvBlock> blocks_;
   // Each has the capacity for all of its elements, so that nothing is allocated when one is freed.
-  std::vector<std::int32_t> free_blocks_;
+  std::pmr::vector<std::int32_t> free_blocks_;
   KvPageList free_pages_;
 };
 

@@ -8,7 +8,11 @@
 #include "kv_sequences.hpp"
 #include "kv_tables.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <memory_resource>
+#include <span>
+#include <vector>
 
 namespace gantry::relax {
 
@@ -16,7 +20,11 @@ namespace gantry::relax {
 class KvForward {
  public:
   explicit KvForward(KvSequences& sequences)
-      : sequences_(&sequences), buffer_(sequences.blocks().memory()), batch_(sequences) {}
+      : sequences_(&sequences),
+        buffer_(sequences.blocks().memory()),
+        unaccepted_(sequences.blocks().memory()),
+        batch_(sequences),
+        sorted_ids_(sequences.blocks().memory()) {}
 
   // Appends tokens and computes the tables. A pass that fails changes nothing, tables included.
   //
@@ -76,10 +84,10 @@ class KvForward {
   KvTableBuffer buffer_;
   KvTables tables_;
   bool active_ = false;
-  std::vector<Chain> unaccepted_;
+  std::pmr::vector<Chain> unaccepted_;
   // Of the pass that begins; kept for their memory.
   KvBatch batch_;
-  std::vector<std::int64_t> sorted_ids_;
+  std::pmr::vector<std::int64_t> sorted_ids_;
 };
 
 }  // namespace gantry::relax

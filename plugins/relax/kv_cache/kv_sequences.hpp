@@ -10,6 +10,7 @@
 #include "kv_config.hpp"
 
 #include <map>
+#include <memory_resource>
 #include <optional>
 
 namespace gantry::relax {
@@ -51,14 +52,14 @@ struct KvAppend {
 //     INVALID    there is such a sequence already; a number is out of range
 //     EXHAUSTED  no page is free
 //
-// throws   what the memory of lists of pages throws
+// throws   what the memory throws
 // thread   one at a time
 class KvSequences {
  public:
-  // memory   [in]   for lists of pages; borrowed for the lifetime of this object
+  // memory   [in]   borrowed for the lifetime of this object
   explicit KvSequences(const KvConfig& config,
                        std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : config_(config), blocks_(config.page_count, memory) {}
+      : config_(config), blocks_(config.page_count, memory), nodes_(memory), sequences_(&nodes_) {}
 
   Status add(std::int64_t id);
   Status remove(std::int64_t id);
@@ -145,8 +146,9 @@ class KvSequences {
 
   KvConfig config_;
   KvBlocks blocks_;
+  std::pmr::unsynchronized_pool_resource nodes_;
   // Ordered: the caller's numbers could collide in a hash table.
-  std::map<std::int64_t, KvSequence> sequences_;
+  std::pmr::map<std::int64_t, KvSequence> sequences_;
 };
 
 }  // namespace gantry::relax

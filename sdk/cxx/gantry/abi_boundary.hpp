@@ -22,6 +22,7 @@
 #pragma once
 
 #include <gantry/status.h>
+#include <gantry/object_ref.hpp>
 #include <gantry/result.hpp>
 #include <gantry/utf8.hpp>
 
@@ -175,13 +176,17 @@ inline Error error_of(const gantry_status& status, std::string_view text, gantry
 }
 
 // A gantry_status with a buffer for its text, for calls of functions of the ABI.
-class StatusBuffer {
+//
+// capacity  bytes of the text, which is cut
+// Release   see BasicObjectRef
+template <std::size_t capacity, class Release>
+class BasicStatusBuffer {
  public:
   // The other members are initialised by get() or, after a failure, by the callee.
-  StatusBuffer() { status_.error = nullptr; }
-  ~StatusBuffer() { clear_error(); }
-  StatusBuffer(const StatusBuffer&) = delete;
-  StatusBuffer& operator=(const StatusBuffer&) = delete;
+  BasicStatusBuffer() { status_.error = nullptr; }
+  ~BasicStatusBuffer() { clear_error(); }
+  BasicStatusBuffer(const BasicStatusBuffer&) = delete;
+  BasicStatusBuffer& operator=(const BasicStatusBuffer&) = delete;
 
   // Calls a function of the ABI. If it throws, which violates the ABI, the result is BUG and
   // error() reports that the callee throws.
@@ -210,9 +215,13 @@ class StatusBuffer {
     return &status_;
   }
 
-  // Returns the error that the call reported. Precondition: call() or get().
+  // Each returns what the call reported. Precondition: call() or get().
   //
-  // Arguments and result are those of error_of().
+  // Arguments and result of error() are those of error_of().
+  const gantry_status& status() const { return status_; }
+  std::string_view text() const {
+    return {text_, status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1};
+  }
   Error error(gantry_code code, std::string_view subject) const {
     if (thrown_) return bug(subject, " throws: ", Message::lines(text())).with_reason("EXCEPTION");
     return error_of(status_, text(), code, subject);
@@ -220,15 +229,13 @@ class StatusBuffer {
 
  private:
   void clear_error() {
-    if (status_.error != nullptr) gantry_release(std::exchange(status_.error, nullptr));
-  }
-  std::string_view text() const {
-    return {text_, status_.text_size < sizeof text_ ? status_.text_size : sizeof text_ - 1};
+    if (status_.error != nullptr) Release::release(std::exchange(status_.error, nullptr));
   }
 
   gantry_status status_;
   bool thrown_ = false;
-  char text_[2048];
+  char text_[capacity];
 };
+using StatusBuffer = BasicStatusBuffer<2048, ReleaseAtOnce>;
 
 }  // namespace gantry

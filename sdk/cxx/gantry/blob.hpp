@@ -14,6 +14,7 @@
 #pragma once
 
 #include <gantry/loader.h>
+#include <gantry/blob_facts.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/object_ref.hpp>
 #include <gantry/value.hpp>
@@ -23,30 +24,6 @@
 #include <string_view>
 
 namespace gantry {
-
-// Whether kernel records contain the field of argument tags.
-enum class ArgumentTags : std::uint32_t {
-  unknown = GANTRY_ARGUMENT_TAGS_UNKNOWN,
-  no = GANTRY_ARGUMENT_TAGS_NO,
-  yes = GANTRY_ARGUMENT_TAGS_YES,
-};
-
-// The numbering of value kinds in stored constants.
-enum class Numbering : std::uint32_t {
-  unknown = GANTRY_NUMBERING_UNKNOWN,
-  packed = GANTRY_NUMBERING_PACKED,
-  ffi_0_21 = GANTRY_NUMBERING_FFI_0_21,
-  ffi = GANTRY_NUMBERING_FFI,
-};
-
-// Numbers of later versions are `unknown`.
-constexpr ArgumentTags argument_tags_of(const gantry_blob& blob) {
-  return blob.argument_tags > GANTRY_ARGUMENT_TAGS_YES ? ArgumentTags::unknown
-                                                       : ArgumentTags{blob.argument_tags};
-}
-constexpr Numbering numbering_of(const gantry_blob& blob) {
-  return blob.numbering > GANTRY_NUMBERING_FFI ? Numbering::unknown : Numbering{blob.numbering};
-}
 
 // Bytes of a payload, which are valid as long as `pin`.
 struct PayloadBytes {

@@ -156,7 +156,7 @@ consteval void add_memory(gantry_device_table& table) {
     return on_device<P, D>(self, i, data, status, [&](D& device) { return device.alloc(*what); });
   };
   table.free = [](void* self, std::int32_t i, void* data) {
-    give_back<P, D>(self, i, "free", [&](D& device) { return device.free(data); });
+    release_on_device<P, D>(self, i, "free", [&](D& device) { return device.free(data); });
   };
   table.copy = [](void* self, std::int32_t i, const gantry_copy* what, void* stream,
                   gantry_status* status) {
@@ -186,8 +186,8 @@ consteval void add_streams(gantry_device_table& table) {
       });
     };
     table.stream_destroy = [](void* self, std::int32_t i, void* stream) {
-      give_back<P, D>(self, i, "stream_destroy",
-                      [&](D& device) { return device.stream_destroy(Handle{stream}); });
+      release_on_device<P, D>(self, i, "stream_destroy",
+                              [&](D& device) { return device.stream_destroy(Handle{stream}); });
     };
   }
 }
@@ -204,8 +204,8 @@ consteval void add_events(gantry_device_table& table) {
     });
   };
   table.event_destroy = [](void* self, std::int32_t i, void* event) {
-    give_back<P, D>(self, i, "event_destroy",
-                    [&](D& device) { return device.event_destroy(Handle{event}); });
+    release_on_device<P, D>(self, i, "event_destroy",
+                            [&](D& device) { return device.event_destroy(Handle{event}); });
   };
   table.event_record = [](void* self, std::int32_t i, void* event, void* stream,
                           gantry_status* status) {
@@ -245,8 +245,8 @@ consteval void add_capture(gantry_device_table& table) {
     });
   };
   table.capture_destroy = [](void* self, std::int32_t i, void* graph) {
-    give_back<P, D>(self, i, "capture_destroy",
-                    [&](D& device) { return device.capture_destroy(Handle{graph}); });
+    release_on_device<P, D>(self, i, "capture_destroy",
+                            [&](D& device) { return device.capture_destroy(Handle{graph}); });
   };
 }
 

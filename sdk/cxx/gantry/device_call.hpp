@@ -79,7 +79,7 @@ gantry_code on_device(void* self, std::int32_t i, Out* out, gantry_status* statu
 //
 // body     [in]   void or Status body(D&)
 template <class P, class D, class Body>
-void give_back(void* self, std::int32_t i, std::string_view function, Body&& body) {
+void release_on_device(void* self, std::int32_t i, std::string_view function, Body&& body) {
   P& plugin = *static_cast<P*>(self);
   abi_boundary(nullptr, [&]() -> Status {
     Status done = guard([&] {

@@ -10,9 +10,10 @@
 //       cache.store(key, *binary);
 //     }
 //
-// The cache has one file for each key. The file name is a digest of the key, and the content is:
+// The cache has one file for each key. The file name is a digest of the key, and the file has the
+// content first, so that it can be mapped or loaded where it is (open()):
 //
-//     "GTRYCCH1"  u64 key size  key  u64 content size  content  u64 checksum of all before
+//     content  key  u64 content size  u64 key size  "GTRYCCH2"  u64 checksum of all before
 //
 // The whole key is stored, so keys with the same digest are not confused. Files are created
 // atomically, by rename, and checked when they are read; a damaged file is logged and ignored. No
@@ -31,6 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -55,12 +57,19 @@ class DiskCache {
     std::uint64_t max_file_bytes = std::uint64_t{64} << 20;
     // Maximum size of all files. The oldest files are removed when one is added.
     std::uint64_t max_bytes = std::uint64_t{1} << 30;
+    // Of the files.
+    std::string_view suffix = ".cache";
+    // Directories whose name begins so are what processes that ended early have left; see
+    // CacheDirectory::make_room(). Empty: there are none.
+    std::string leftover = {};
+    // Of a file while it is unfinished.
+    CacheDirectory::Guard guard = {};
     // May be empty.
     std::function<void(const Message&)> log = {};
   };
 
   explicit DiskCache(Options options)
-      : options_(std::move(options)), files_(options_.directory, ".cache") {}
+      : options_(std::move(options)), files_(options_.directory, options_.suffix) {}
 
   const std::string& directory() const { return options_.directory; }
 
@@ -76,14 +85,13 @@ class DiskCache {
 
   // Returns a checksum of bytes, FNV-1a with 64 bits.
   static std::uint64_t digest(std::string_view bytes, std::uint64_t seed = 0) {
-    std::uint64_t sum = 0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u);
-    for (const char byte : bytes) sum = (sum ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    return sum;
+    return continued(0xcbf29ce484222325u ^ (seed * 0x9e3779b97f4a7c15u), bytes.data(),
+                     bytes.size());
   }
 
   // Returns the path of a key's file, whether it exists or not.
   std::string path_of(std::string_view key) const {
-    return files_.path_of(concat(hex(digest(key, 0)), hex(digest(key, 1))));
+    return files_.path_of(concat(hex(digest(key, 2)), hex(digest(key, 3))));
   }
 
   // Returns the content of a key; nullopt if it is not stored or its file is unusable, which is
@@ -91,21 +99,27 @@ class DiskCache {
   //
   // costs    one read of the file
   std::optional<std::vector<std::uint8_t>> load(std::string_view key) const {
-    if (options_.directory.empty()) return std::nullopt;
-    if (const Status trusted = files_.check(); !trusted.ok()) {
-      log_unused(trusted.error().message);
-      return std::nullopt;
-    }
-    const std::string path = path_of(key);
-    const Descriptor file = CacheDirectory::open_file(path);
-    if (!file) {
-      if (errno != ENOENT && errno != ENOTDIR) ignore(path, std::strerror(errno));
-      return std::nullopt;
-    }
-    Result<std::vector<std::uint8_t>> content = read(file.get(), key);
-    if (content.ok()) return std::move(content).value();
-    ignore(path, content.error().message);
-    return std::nullopt;
+    std::optional<std::vector<std::uint8_t>> content(std::in_place);
+    if (!open_checked(key, &*content)) content.reset();
+    return content;
+  }
+
+  // Opens the file of a key, which begins with its content.
+  //
+  // returns  empty as load() returns nullopt
+  // costs    one read of the file
+  Descriptor open(std::string_view key) const { return open_checked(key, nullptr); }
+
+  // Creates the directory: true if files can be created there. The first failure is logged.
+  bool create() const {
+    if (options_.directory.empty()) return false;
+    const Status created = files_.create();
+    if (created.ok()) return true;
+    const Error& error = created.error();
+    log_unused(error.reason.empty() ? Message("cache directory ", options_.directory,
+                                              " cannot be created: ", error.message)
+                                    : error.message);
+    return false;
   }
 
   // Stores a content and replaces an earlier one of the key.
@@ -122,7 +136,7 @@ class DiskCache {
                      : error.message);
       return false;
     }
-    files_.make_room(options_.max_bytes);
+    files_.make_room(options_.max_bytes, options_.leftover);
     return true;
   }
 
@@ -132,7 +146,16 @@ class DiskCache {
   }
 
  private:
-  static constexpr std::string_view magic = "GTRYCCH1";
+  static constexpr std::string_view magic = "GTRYCCH2";
+  // After the key.
+  static constexpr std::uint64_t tail_bytes = 2 * sizeof(std::uint64_t) + 8 + sizeof(std::uint64_t);
+  static constexpr std::uint64_t sum_bytes = sizeof(std::uint64_t);
+
+  static std::uint64_t continued(std::uint64_t sum, const void* bytes, std::size_t size) {
+    const auto* const at = static_cast<const unsigned char*>(bytes);
+    for (std::size_t i = 0; i < size; ++i) sum = (sum ^ at[i]) * 0x100000001b3u;
+    return sum;
+  }
 
   static std::string hex(std::uint64_t number) {
     std::string text(16, '0');
@@ -156,52 +179,93 @@ class DiskCache {
     log({"cache file ", path, " is ignored: ", why});
   }
 
-  Result<std::vector<std::uint8_t>> read(int file, std::string_view key) const {
+  // content  [out]  NULL: the file is only checked
+  Descriptor open_checked(std::string_view key, std::vector<std::uint8_t>* content) const {
+    if (options_.directory.empty()) return Descriptor(-1);
+    if (const Status trusted = files_.check(); !trusted.ok()) {
+      log_unused(trusted.error().message);
+      return Descriptor(-1);
+    }
+    const std::string path = path_of(key);
+    Descriptor file = CacheDirectory::open_file(path);
+    if (!file) {
+      if (errno != ENOENT && errno != ENOTDIR) ignore(path, std::strerror(errno));
+      return Descriptor(-1);
+    }
+    const Status read = check(file.get(), key, content);
+    if (read.ok()) return file;
+    ignore(path, read.error().message);
+    return Descriptor(-1);
+  }
+
+  static Status read_at(int file, std::uint64_t at, std::span<std::uint8_t> to) {
+    while (!to.empty()) {
+      const ssize_t got = pread(file, to.data(), to.size(), static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return unavailable(std::strerror(errno));
+      if (got == 0) return malformed(at, "it ends at byte ", at);
+      at += static_cast<std::uint64_t>(got);
+      to = to.subspan(static_cast<std::size_t>(got));
+    }
+    return {};
+  }
+
+  Status check(int file, std::string_view key, std::vector<std::uint8_t>* content) const {
     struct stat is;
     if (fstat(file, &is) != 0) return unavailable(std::strerror(errno));
     if (const std::string_view why = CacheDirectory::refusal(is); !why.empty())
       return unavailable(why);
     const auto size = static_cast<std::uint64_t>(is.st_size);
-    const std::uint64_t max = options_.max_file_bytes + key.size() + 32;
+    const std::uint64_t max = options_.max_file_bytes + key.size() + tail_bytes;
     if (size > max) return malformed(0, "size is ", size, ", maximum is ", max);
+    if (size < tail_bytes) return malformed(0, "size is ", size, ", minimum is ", tail_bytes);
 
-    std::vector<std::uint8_t> bytes(size);
-    for (std::size_t at = 0; at < bytes.size();) {
-      const ssize_t got = pread(file, bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return unavailable(std::strerror(errno));
-      if (got == 0) return malformed(at, "it ends at byte ", at, ", size is ", size);
-      at += static_cast<std::size_t>(got);
-    }
-
-    ByteReader in(bytes);
+    std::uint8_t tail[tail_bytes];
+    GANTRY_CHECK(read_at(file, size - tail_bytes, tail));
+    ByteReader in(tail);
+    GANTRY_TRY(const std::uint64_t content_size, in.read_u64("content size"));
+    GANTRY_TRY(const std::uint64_t key_size, in.read_u64("key size"));
     GANTRY_TRY(const auto mark, in.read_bytes(magic.size(), "magic"));
-    if (std::memcmp(mark.data(), magic.data(), magic.size()) != 0)
-      return malformed(0, "magic is not ", magic);
-    GANTRY_TRY(const std::string_view found, in.read_string("key"));
-    GANTRY_TRY(const std::string_view content, in.read_string("content"));
-    const std::uint64_t checked = in.offset();
     GANTRY_TRY(const std::uint64_t sum, in.read_u64("checksum"));
-    if (!in.at_end()) return malformed(in.offset(), in.left(), " bytes follow the checksum");
-    if (sum != digest({reinterpret_cast<const char*>(bytes.data()), checked}))
-      return malformed(checked, "checksum does not match");
-    if (found != key) return malformed(magic.size(), "it contains another key");
-    const std::size_t at = static_cast<std::size_t>(checked) - content.size();
-    return std::vector<std::uint8_t>(bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                                     bytes.begin() + static_cast<std::ptrdiff_t>(checked));
+    if (std::memcmp(mark.data(), magic.data(), magic.size()) != 0)
+      return malformed(size - sum_bytes - magic.size(), "magic is not ", magic);
+    const std::uint64_t room = size - tail_bytes;
+    if (content_size > room || key_size != room - content_size) {
+      return malformed(room, "content of ", content_size, " bytes and key of ", key_size,
+                       " are not all before byte ", room);
+    }
+    if (content != nullptr) content->reserve(content_size);
+    std::vector<std::uint8_t> part(std::min<std::uint64_t>(room, 64 << 10));
+    std::uint64_t found = digest({});
+    for (std::uint64_t at = 0; at < room; at += part.size()) {
+      part.resize(std::min<std::uint64_t>(room - at, part.size()));
+      GANTRY_CHECK(read_at(file, at, part));
+      found = continued(found, part.data(), part.size());
+      if (content == nullptr || at >= content_size) continue;
+      const auto end =
+          static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(content_size - at, part.size()));
+      content->insert(content->end(), part.begin(), part.begin() + end);
+    }
+    found = continued(found, tail, tail_bytes - sum_bytes);
+    if (found != sum) return malformed(size - sum_bytes, "checksum does not match");
+    std::string stored(key_size == key.size() ? key.size() : 0, '\0');
+    GANTRY_CHECK(read_at(file, content_size,
+                         {reinterpret_cast<std::uint8_t*>(stored.data()), stored.size()}));
+    if (key_size == key.size() && stored == key) return {};
+    return malformed(content_size, "it contains another key");
   }
 
   Status write(const std::string& path, std::string_view key,
                std::span<const std::uint8_t> content) const {
-    std::string bytes(magic);
-    put(bytes, key.size());
-    bytes.append(key);
-    put(bytes, content.size());
-    bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
-    put(bytes, digest(bytes));
-
-    return files_.write(path,
-                        {{reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}});
+    std::string rest(key);
+    put(rest, content.size());
+    put(rest, key.size());
+    rest.append(magic);
+    put(rest,
+        continued(continued(digest({}), content.data(), content.size()), rest.data(), rest.size()));
+    return files_.write(
+        path, {content, {reinterpret_cast<const std::uint8_t*>(rest.data()), rest.size()}},
+        options_.guard);
   }
 
   Options options_;

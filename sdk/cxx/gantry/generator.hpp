@@ -70,9 +70,7 @@ class Build {
       for (std::uint64_t t = 0; t < record.launch_tag_count; ++t) {
         kernel.launch_tags.emplace_back(view_of(record.launch_tags[t]));
       }
-      if (raw_.argument_tags == GANTRY_ARGUMENT_TAGS_YES) {
-        kernel.argument_tags.emplace(kernel.parameters.size());
-      }
+      set_kernel_form(kernel, ArgumentTags{raw_.argument_tags});
       const std::string name = kernel.name;
       if (!table.add(std::move(kernel))) {
         return invalid("kernel ", quoted(name), " is listed twice, expected once")

@@ -12,7 +12,7 @@
 //
 // The table does not show whether the last field exists; gantry_blob.argument_tags does. If that is
 // unknown, both layouts are tried, and the one with which the rest of the payload can be read is
-// used.
+// used. A field that a later release adds is a row of `kernel_lists`.
 #pragma once
 
 #include <gantry/blob.hpp>
@@ -43,6 +43,43 @@ struct KernelInfo {
     return argument_tags && parameter < argument_tags->size() && (*argument_tags)[parameter] == 1;
   }
 };
+
+// A list of numbers at the end of kernel records, as vec<i32>.
+struct KernelList {
+  // The first form that has it.
+  ArgumentTags since;
+  std::optional<std::vector<std::int32_t>> KernelInfo::*numbers;
+  // Of the list and of one number, in errors.
+  const char* name;
+  const char* item;
+  // In the descriptions of payloads; empty: it is not shown.
+  const char* label;
+  // Of the numbers, unless there are none; 0: one for each parameter.
+  std::size_t count;
+  // A number above it is not known.
+  std::int32_t max;
+  const char* known;
+
+  bool is_in(ArgumentTags form) const { return form >= since; }
+  std::size_t count_for(std::size_t parameters) const { return count == 0 ? parameters : count; }
+};
+inline constexpr KernelList kernel_lists[] = {
+    {ArgumentTags::yes, &KernelInfo::argument_tags, "argument tags", "argument tag", "", 0, 1,
+     "0 and 1"},
+};
+
+// Gives a kernel the lists of a form: adds those that it lacks, with numbers that are all 0, and
+// removes those that records of the form do not have.
+inline void set_kernel_form(KernelInfo& kernel, ArgumentTags form) {
+  for (const KernelList& list : kernel_lists) {
+    auto& numbers = kernel.*list.numbers;
+    if (!list.is_in(form)) {
+      numbers.reset();
+    } else if (!numbers) {
+      numbers.emplace(list.count_for(kernel.parameters.size()));
+    }
+  }
+}
 
 class KernelTable {
  public:
@@ -82,7 +119,7 @@ class KernelTable {
 
 namespace detail {
 
-inline Result<KernelInfo> read_kernel(ByteReader& in, bool has_argument_tags) {
+inline Result<KernelInfo> read_kernel(ByteReader& in, ArgumentTags form) {
   KernelInfo kernel;
   const std::uint64_t name_at = in.offset();
   GANTRY_TRY(kernel.name, in.read_string("kernel name"));
@@ -105,31 +142,37 @@ inline Result<KernelInfo> read_kernel(ByteReader& in, bool has_argument_tags) {
   for (std::string& tag : kernel.launch_tags) {
     GANTRY_TRY(tag, in.read_string("launch tag"));
   }
-  if (!has_argument_tags) return kernel;
-
-  const std::uint64_t tags_at = in.offset();
-  GANTRY_TRY(const std::uint64_t argument_tag_count, in.read_u64("argument tags"));
-  if (argument_tag_count != 0 && argument_tag_count != parameter_count) {
-    return refuse(tags_at, "argument tag count is ", argument_tag_count, ", expected 0 or ",
-                  parameter_count);
-  }
-  GANTRY_TRY(auto tags, in.read_numbers<std::int32_t>(argument_tag_count, "argument tags"));
-  for (std::size_t i = 0; i < tags.value.size(); ++i) {
-    if (tags.value[i] != 0 && tags.value[i] != 1) {
-      return refuse(tags.offset_of(i), "argument tag ", i, " is ", tags.value[i],
-                    ", known are 0 and 1");
+  for (const KernelList& list : kernel_lists) {
+    if (!list.is_in(form)) continue;
+    const std::uint64_t at = in.offset();
+    GANTRY_TRY(const std::uint64_t count, in.read_u64(list.name));
+    const std::size_t expected = list.count_for(parameter_count);
+    if (count != 0 && count != expected)
+      return refuse(at, list.item, " count is ", count, ", expected 0 or ", expected);
+    GANTRY_TRY(auto numbers, in.read_numbers<std::int32_t>(count, list.name));
+    for (std::size_t i = 0; i < numbers.value.size(); ++i) {
+      if (numbers.value[i] >= 0 && numbers.value[i] <= list.max) continue;
+      return refuse(numbers.offset_of(i), list.item, " ", i, " is ", numbers.value[i],
+                    ", known are ", list.known);
     }
+    kernel.*list.numbers = std::move(numbers.value);
   }
-  kernel.argument_tags = std::move(tags.value);
   return kernel;
 }
 
-inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argument_tags) {
-  GANTRY_TRY(const std::uint64_t count, in.read_count(has_argument_tags ? 40 : 32, "kernel table"));
+// The least bytes of a record: of its texts and lists, each a length.
+constexpr std::uint64_t min_kernel_bytes(ArgumentTags form) {
+  std::uint64_t lengths = 4;
+  for (const KernelList& list : kernel_lists) lengths += list.is_in(form) ? 1 : 0;
+  return lengths * sizeof(std::uint64_t);
+}
+
+inline Result<KernelTable> read_kernel_table_as(ByteReader& in, ArgumentTags form) {
+  GANTRY_TRY(const std::uint64_t count, in.read_count(min_kernel_bytes(form), "kernel table"));
   KernelTable table;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t kernel_at = in.offset();
-    GANTRY_TRY(KernelInfo kernel, read_kernel(in, has_argument_tags));
+    GANTRY_TRY(KernelInfo kernel, read_kernel(in, form));
     const std::string name = kernel.name;
     if (!table.add(std::move(kernel))) {
       return malformed(kernel_at, "kernel ", quoted(name), ": name occurs twice")
@@ -154,29 +197,37 @@ inline Result<KernelTable> read_kernel_table_as(ByteReader& in, bool has_argumen
 // source   apache/tvm src/runtime/meta_data.h (up to v0.23), metadata.h (later)
 template <class Rest>
 Result<KernelTable> read_kernel_table(ByteReader& in, ArgumentTags tags, Rest&& rest) {
-  if (tags != ArgumentTags::unknown)
-    return detail::read_kernel_table_as(in, tags == ArgumentTags::yes);
-
-  const auto attempt = [&](ByteReader& reader, bool has_argument_tags) -> Result<KernelTable> {
-    GANTRY_TRY(KernelTable table, detail::read_kernel_table_as(reader, has_argument_tags));
-    ByteReader behind = reader;
-    GANTRY_CHECK(rest(behind));
-    return table;
+  if (tags != ArgumentTags::unknown) return detail::read_kernel_table_as(in, tags);
+  struct Reading {
+    KernelTable table;
+    ByteReader end;
   };
+  std::optional<Reading> found;
+  std::optional<Error> furthest;
   const std::uint64_t start = in.offset();
-  ByteReader in_with = in;
-  ByteReader in_without = in;
-  Result<KernelTable> with = attempt(in_with, true);
-  Result<KernelTable> without = attempt(in_without, false);
-  if (with.ok() && without.ok() && with->size() != 0) {
-    return malformed(start, "kernel table reads both with and without argument tags")
-        .with_reason("KERNEL_TABLE");
+  for (const ArgumentTags form : kernel_forms) {
+    ByteReader reader = in;
+    const auto attempt = [&]() -> Result<KernelTable> {
+      GANTRY_TRY(KernelTable table, detail::read_kernel_table_as(reader, form));
+      ByteReader behind = reader;
+      GANTRY_CHECK(rest(behind));
+      return table;
+    };
+    Result<KernelTable> table = attempt();
+    if (!table.ok()) {
+      if (!furthest || table.error().offset >= furthest->offset)
+        furthest = std::move(table).error();
+      continue;
+    }
+    if (found && table->size() != 0) {
+      return malformed(start, "kernel table reads both with and without argument tags")
+          .with_reason("KERNEL_TABLE");
+    }
+    found = Reading{std::move(*table), reader};
   }
-  if (with.ok() || without.ok()) {
-    in = with.ok() ? in_with : in_without;
-    return with.ok() ? std::move(with) : std::move(without);
-  }
-  return with.error().offset >= without.error().offset ? std::move(with) : std::move(without);
+  if (!found) return *std::move(furthest);
+  in = found->end;
+  return std::move(found->table);
 }
 
 // Like above, for a payload that is being loaded. If its length is known, `rest` must read to its
@@ -207,7 +258,9 @@ void write_kernel_table(Stream& out, const KernelTable& table) {
       out.Write(parameter.lanes);
     }
     out.Write(kernel.launch_tags);
-    if (kernel.argument_tags) out.Write(*kernel.argument_tags);
+    for (const KernelList& list : kernel_lists) {
+      if (kernel.*list.numbers) out.Write(*(kernel.*list.numbers));
+    }
   }
 }
 

@@ -9,29 +9,39 @@
 
 namespace gantry {
 
+// How the last owner of a reference releases it. Bindings of languages with a lock have a form of their
+// own, which other threads do not wait for.
+struct ReleaseAtOnce {
+  static void release(gantry_object* object) noexcept { gantry_release(object); }
+};
+
 // One reference, or none. Has the size of a pointer. Copying costs one atomic addition.
-class ObjectRef {
+//
+// Release  has a static function release(gantry_object*) noexcept
+template <class Release>
+class BasicObjectRef {
  public:
-  ObjectRef() = default;
-  ObjectRef(const ObjectRef& other) : object_(other.object_) {
+  BasicObjectRef() = default;
+  BasicObjectRef(const BasicObjectRef& other) : object_(other.object_) {
     if (object_ != nullptr) gantry_retain(object_);
   }
-  ObjectRef(ObjectRef&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  ObjectRef& operator=(ObjectRef other) noexcept {
+  BasicObjectRef(BasicObjectRef&& other) noexcept
+      : object_(std::exchange(other.object_, nullptr)) {}
+  BasicObjectRef& operator=(BasicObjectRef other) noexcept {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~ObjectRef() {
-    if (object_ != nullptr) gantry_release(object_);
+  ~BasicObjectRef() {
+    if (object_ != nullptr) Release::release(object_);
   }
 
   // adopt() takes over the caller's reference, share() adds one. `object` may be NULL.
-  static ObjectRef adopt(gantry_object* object) {
-    ObjectRef ref;
+  static BasicObjectRef adopt(gantry_object* object) {
+    BasicObjectRef ref;
     ref.object_ = object;
     return ref;
   }
-  static ObjectRef share(gantry_object* object) {
+  static BasicObjectRef share(gantry_object* object) {
     if (object != nullptr) gantry_retain(object);
     return adopt(object);
   }
@@ -44,5 +54,6 @@ class ObjectRef {
  private:
   gantry_object* object_ = nullptr;
 };
+using ObjectRef = BasicObjectRef<ReleaseAtOnce>;
 
 }  // namespace gantry

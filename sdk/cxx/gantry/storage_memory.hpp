@@ -187,11 +187,16 @@ class HostMemory final : public std::pmr::memory_resource {
   // Not counted: what code needs that no file makes larger.
   static constexpr std::uint64_t uncounted_bytes = 32 << 10;
 
-  // what     [in]   for messages, in the plural; a literal
-  // limit    [in]   bytes
+  // what      [in]   for messages, in the plural; a literal
+  // limit     [in]   bytes
+  // uncounted [in]   bytes that are not counted; less where a file decides how many of these objects there are
   HostMemory(Host host, std::shared_ptr<StorageMemory> memory, std::string_view what,
-             std::uint64_t limit)
-      : host_(host), memory_(std::move(memory)), what_(what), limit_(limit) {}
+             std::uint64_t limit, std::uint64_t uncounted = uncounted_bytes)
+      : host_(host),
+        memory_(std::move(memory)),
+        what_(what),
+        limit_(limit),
+        uncounted_(uncounted) {}
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
@@ -214,7 +219,7 @@ class HostMemory final : public std::pmr::memory_resource {
     const std::uint64_t bytes = size + sizeof(Header);
     Header header{{}, size};
     void* data = nullptr;
-    if (held_ + size <= uncounted_bytes) {
+    if (held_ + size <= uncounted_) {
       data = ::operator new(bytes, std::align_val_t(alignof(Header)));
     } else {
       const std::int64_t shape[] = {static_cast<std::int64_t>(bytes)};
@@ -243,6 +248,7 @@ class HostMemory final : public std::pmr::memory_resource {
   const std::shared_ptr<StorageMemory> memory_;
   const std::string_view what_;
   const std::uint64_t limit_;
+  const std::uint64_t uncounted_;
   std::uint64_t held_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <gantry/value.h>
+#include <gantry/object_ref.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -81,30 +82,41 @@ constexpr std::string_view view_of(gantry_bytes bytes) { return {bytes.data, byt
 constexpr gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
 
 // A value that owns a reference to its object, if it has one.
-class Value {
+//
+// Release  see BasicObjectRef
+template <class Release>
+class BasicValue {
  public:
-  Value() = default;
-  Value(const Value& other) : value_(other.value_) {
+  BasicValue() = default;
+  BasicValue(const BasicValue& other) : value_(other.value_) {
     if (object() != nullptr) gantry_retain(value_.object);
   }
-  Value(Value&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
-  Value& operator=(Value other) noexcept {
+  BasicValue(BasicValue&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
+  BasicValue& operator=(BasicValue other) noexcept {
     std::swap(value_, other.value_);
     return *this;
   }
-  ~Value() {
-    if (object() != nullptr) gantry_release(value_.object);
+  ~BasicValue() {
+    if (object() != nullptr) Release::release(value_.object);
   }
 
   // Takes over the reference in `value`. Borrowed forms (C string, bytes, tensor by reference) stay
   // borrowed; Host::keep() copies them.
-  static Value adopt(const gantry_value& value) {
-    Value owned;
+  static BasicValue adopt(const gantry_value& value) {
+    BasicValue owned;
     owned.value_ = value;
     return owned;
   }
 
+  // Adds a reference to the object of `value`, if it has one.
+  static BasicValue share(const gantry_value& value) {
+    if (value.kind >= GANTRY_OBJECT && value.object != nullptr) gantry_retain(value.object);
+    return adopt(value);
+  }
+
   const gantry_value& get() const { return value_; }
+  // For the result of a call. Precondition: the value is none.
+  gantry_value* slot() { return &value_; }
   std::int32_t kind() const { return value_.kind; }
   // NULL if the value is not an object.
   gantry_object* object() const { return value_.kind >= GANTRY_OBJECT ? value_.object : nullptr; }
@@ -115,5 +127,6 @@ class Value {
  private:
   gantry_value value_{};
 };
+using Value = BasicValue<ReleaseAtOnce>;
 
 }  // namespace gantry

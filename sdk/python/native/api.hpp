@@ -4,10 +4,11 @@
 #pragma once
 
 #include <gantry/embed.h>
+#include <gantry/object_ref.hpp>
+#include <gantry/value.hpp>
 
 #include <nanobind/nanobind.h>
 
-#include <string_view>
 #include <utility>
 
 namespace gantry::python {
@@ -17,9 +18,6 @@ inline const gantry_embed& embed() {
   return table;
 }
 
-inline gantry_bytes bytes_of(std::string_view text) { return {text.data(), text.size()}; }
-inline std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.size}; }
-
 // Releases a reference. The last one may end a runtime, whose threads may wait for the interpreter
 // to write their log, so other threads of Python run meanwhile.
 //
@@ -27,64 +25,12 @@ inline std::string_view view_of(gantry_bytes bytes) { return {bytes.data, bytes.
 // thread   holds the GIL
 void release(gantry_object* object) noexcept;
 
-// Owns one reference to an object, or none.
-//
-// thread   is destroyed with the GIL held
-class OwnedObject {
- public:
-  OwnedObject() = default;
-  static OwnedObject adopt(gantry_object* object) { return OwnedObject(object); }
-  static OwnedObject share(gantry_object* object) {
-    gantry_retain(object);
-    return OwnedObject(object);
-  }
-  OwnedObject(OwnedObject&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  OwnedObject& operator=(OwnedObject&& other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~OwnedObject() { release(object_); }
-
-  gantry_object* get() const { return object_; }
-
- private:
-  explicit OwnedObject(gantry_object* object) : object_(object) {}
-  gantry_object* object_ = nullptr;
+struct ReleaseWithoutGil {
+  static void release(gantry_object* object) noexcept { python::release(object); }
 };
-
-// Owns a value.
-//
-// thread   is destroyed with the GIL held
-class OwnedValue {
- public:
-  OwnedValue() = default;
-  static OwnedValue adopt(const gantry_value& value) {
-    OwnedValue made;
-    made.value_ = value;
-    return made;
-  }
-  static OwnedValue share(const gantry_value& value) {
-    if (value.kind >= GANTRY_OBJECT) gantry_retain(value.object);
-    return adopt(value);
-  }
-  OwnedValue(OwnedValue&& other) noexcept : value_(std::exchange(other.value_, gantry_value{})) {}
-  OwnedValue& operator=(OwnedValue&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~OwnedValue() {
-    if (value_.kind >= GANTRY_OBJECT) release(value_.object);
-  }
-
-  const gantry_value& get() const { return value_; }
-  // Returns the value, which the caller owns from now on.
-  gantry_value take() { return std::exchange(value_, gantry_value{}); }
-  // For functions that return a value.
-  gantry_value* out() { return &value_; }
-
- private:
-  gantry_value value_{};
-};
+// thread   are destroyed with the GIL held
+using OwnedObject = BasicObjectRef<ReleaseWithoutGil>;
+using OwnedValue = BasicValue<ReleaseWithoutGil>;
 
 // A runtime and its functions for values, tensors and devices.
 struct RuntimeHandle {

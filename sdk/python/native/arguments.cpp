@@ -163,7 +163,7 @@ OwnedValue Arguments::owned_text(std::int32_t kind, std::string_view text) {
   CallStatus status;
   OwnedValue value;
   const gantry_host* const host = runtime_->host;
-  status.check(host->text_new(host, kind, bytes_of(text), value.out(), status.out()));
+  status.check(host->text_new(host, kind, bytes_of(text), value.slot(), status.out()));
   return value;
 }
 
@@ -177,7 +177,7 @@ OwnedValue Arguments::owned_shape(nb::handle tuple) {
   CallStatus status;
   OwnedValue shape;
   const gantry_host* const host = runtime_->host;
-  status.check(host->shape_new(host, extents.data(), extents.size(), shape.out(), status.out()));
+  status.check(host->shape_new(host, extents.data(), extents.size(), shape.slot(), status.out()));
   return shape;
 }
 
@@ -191,8 +191,8 @@ OwnedValue Arguments::owned_items(nb::handle sequence) {
   CallStatus status;
   OwnedValue array;
   const gantry_host* const host = runtime_->host;
-  status.check(
-      host->items_new(host, GANTRY_ARRAY, values.data(), values.size(), array.out(), status.out()));
+  status.check(host->items_new(host, GANTRY_ARRAY, values.data(), values.size(), array.slot(),
+                               status.out()));
   return array;
 }
 
@@ -209,7 +209,7 @@ OwnedValue Arguments::owned_map(nb::handle dict) {
   OwnedValue map;
   const gantry_host* const host = runtime_->host;
   status.check(
-      host->items_new(host, GANTRY_MAP, values.data(), values.size(), map.out(), status.out()));
+      host->items_new(host, GANTRY_MAP, values.data(), values.size(), map.slot(), status.out()));
   return map;
 }
 
@@ -221,7 +221,7 @@ OwnedValue Arguments::foreign(std::unique_ptr<ArrayView> view) {
   CallStatus status;
   OwnedValue tensor;
   status.check(embed().tensor_foreign(runtime_->runtime.get(), &what, what.byte_offset + *bytes, 0,
-                                      view.get(), destroy_view, tensor.out(), status.out()));
+                                      view.get(), destroy_view, tensor.slot(), status.out()));
   view.release();
   return tensor;
 }

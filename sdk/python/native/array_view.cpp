@@ -167,7 +167,7 @@ void ArrayView::borrow_dlpack(nb::handle array, const RuntimeRef& runtime) {
     code = embed().dlpack_import(
         runtime->runtime.get(),
         is_versioned ? static_cast<DLManagedTensorVersioned*>(managed) : nullptr,
-        is_versioned ? nullptr : static_cast<DLManagedTensor*>(managed), imported_.out(),
+        is_versioned ? nullptr : static_cast<DLManagedTensor*>(managed), imported_.slot(),
         status.out());
   }
   // After a failure the capsule still owns its tensor.

@@ -3,7 +3,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include "api.hpp"
 #include "callbacks.hpp"
 
 namespace nb = nanobind;
@@ -30,31 +29,22 @@ nb::str decoded(std::string_view text) {
 
 }  // namespace
 
-gantry_status* CallStatus::out() {
-  status_ = {};
-  status_.struct_size = sizeof status_;
-  status_.text = text_.data();
-  status_.text_capacity = static_cast<std::uint32_t>(text_.size());
-  return &status_;
-}
+gantry_status* CallStatus::out() { return buffer_.get(); }
 
-std::string_view CallStatus::take_text() {
-  if (status_.code == GANTRY_OK) return "no details are reported";
-  release(status_.error);
-  status_.error = nullptr;
-  return {status_.text, status_.text_size};
+std::string_view CallStatus::text() {
+  return buffer_.status().code != GANTRY_OK ? buffer_.text() : "no details are reported";
 }
 
 void CallStatus::check(gantry_code code) {
   if (code == GANTRY_OK) return forget_callback_exception();
-  const bool has_details = status_.code != GANTRY_OK;
-  const OwnedObject error = OwnedObject::adopt(has_details ? status_.error : nullptr);
-  if (!has_details) raise(code, "", "no details are reported", nb::none(), nb::none(), "");
-  raise_callback_exception({status_.text, status_.text_size});
-  const std::string_view domain = status_.native_domain;
-  raise(code, status_.reason, {status_.text, status_.text_size},
-        status_.offset == UINT64_MAX ? nb::none() : nb::object(nb::int_(status_.offset)),
-        domain.empty() ? nb::none() : nb::object(nb::int_(status_.native_code)), domain);
+  const gantry_status& status = buffer_.status();
+  if (status.code == GANTRY_OK)
+    raise(code, "", "no details are reported", nb::none(), nb::none(), "");
+  raise_callback_exception(buffer_.text());
+  const std::string_view domain = status.native_domain;
+  raise(code, status.reason, buffer_.text(),
+        status.offset == UINT64_MAX ? nb::none() : nb::object(nb::int_(status.offset)),
+        domain.empty() ? nb::none() : nb::object(nb::int_(status.native_code)), domain);
 }
 
 void refuse(std::string_view reason, std::string_view text) {

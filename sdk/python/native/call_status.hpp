@@ -4,9 +4,11 @@
 #pragma once
 
 #include <gantry/embed.h>
+#include <gantry/abi_boundary.hpp>
 
-#include <array>
 #include <string_view>
+
+#include "api.hpp"
 
 namespace gantry::python {
 
@@ -16,10 +18,10 @@ class CallStatus {
   // Returns a status for one call.
   gantry_status* out();
 
-  // Ends the error of the last call, which failed, and returns its text.
+  // Returns the text of the last call, which failed.
   //
   // lifetime until the next call
-  std::string_view take_text();
+  std::string_view text();
 
   // Throws gantry.Error with the details of the last call if its code is not OK.
   //
@@ -27,10 +29,7 @@ class CallStatus {
   void check(gantry_code code);
 
  private:
-  static constexpr std::size_t text_capacity = 16384;
-  // undefined before out()
-  gantry_status status_;
-  std::array<char, text_capacity> text_;
+  BasicStatusBuffer<16384, ReleaseWithoutGil> buffer_;
 };
 
 // Throws gantry.Error for an argument of this package's functions.

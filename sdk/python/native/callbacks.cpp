@@ -65,7 +65,7 @@ struct CallbackCall {
     const gantry_host* const host = runtime->host;
     CallStatus status;
     OwnedValue view;
-    status.check(host->tensor_view(host, value.tensor, nullptr, 0, view.out(), status.out()));
+    status.check(host->tensor_view(host, value.tensor, nullptr, 0, view.slot(), status.out()));
     nb::object tensor = nb::cast(Tensor(runtime, std::move(view)));
     borrowed.push_back(tensor);
     return numpy_or_tensor(std::move(tensor));

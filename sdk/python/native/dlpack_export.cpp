@@ -65,7 +65,7 @@ nb::object dlpack_export(const Tensor& tensor, const nb::object&, const nb::obje
   }
   // The protocol requires this exception for tensors that cannot be exported.
   if (code == GANTRY_UNSUPPORTED || code == GANTRY_INVALID)
-    refuse_buffer(std::string(status.take_text()).c_str());
+    refuse_buffer(std::string(status.text()).c_str());
   status.check(code);
   PyObject* const capsule = is_versioned
                                 ? PyCapsule_New(managed, dlpack::versioned_name, destroy_versioned)

@@ -125,7 +125,7 @@ Model::Model(const Module& module, const nb::object& devices, std::uint32_t exec
 nb::object Model::functions() const {
   CallStatus status;
   OwnedValue names;
-  status.check(embed().model_functions(object_.get(), names.out(), status.out()));
+  status.check(embed().model_functions(object_.get(), names.slot(), status.out()));
   return object_of(runtime_, std::move(names), ResultForm::arrays);
 }
 

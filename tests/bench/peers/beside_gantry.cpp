@@ -4,7 +4,7 @@
 #include "beside.hpp"
 
 #include <gantry/dtype_text.hpp>
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <algorithm>
 #include <cstdio>

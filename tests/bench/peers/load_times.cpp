@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gantry_bench_load_times <file>: prints the median time of 20 loads as JSON, for compare.py.
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/bench/peers/vm_times.hpp"
 
-#include <gantry/runtime.hpp>
+#include <gantry/embed.hpp>
 #include <gantry/value.hpp>
 
 #include <map>
@@ -44,11 +44,11 @@ class Gantry {
     } else {
       std::ranges::fill(made.elements<float>(), 0.01f);
     }
-    return Any::share(made);
+    return Any(made);
   }
-  Any shape(const Extents& extents) { return value_or_exit(Any::of_shape(extents)); }
-  Any integer(std::int64_t number) { return Any::adopt(int_value(number)); }
-  Any tuple(const std::vector<Any>& items) { return value_or_exit(Any::of_items(items)); }
+  Any shape(const Extents& extents) { return value_or_exit(runtime_.shape(extents)); }
+  Any integer(std::int64_t number) { return Any(gantry::Value::adopt(int_value(number))); }
+  Any tuple(const std::vector<Any>& items) { return value_or_exit(runtime_.array(items)); }
 
  private:
   Runtime runtime_ = value_or_exit([] {

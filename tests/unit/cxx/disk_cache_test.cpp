@@ -63,6 +63,25 @@ TEST_F(DiskCacheTest, ReturnsStoredContent) {
   EXPECT_THAT(log_, IsEmpty());
 }
 
+TEST_F(DiskCacheTest, OpensAFileThatBeginsWithTheContent) {
+  DiskCache cache(options());
+  // More than is read at once.
+  Bytes content(200'000, 7);
+  content.back() = 9;
+  EXPECT_FALSE(cache.open("key"));
+  EXPECT_TRUE(cache.store("key", content));
+
+  const Descriptor file = cache.open("key");
+
+  ASSERT_TRUE(file);
+  Bytes found(content.size());
+  EXPECT_EQ(pread(file.get(), found.data(), found.size(), 0), static_cast<ssize_t>(found.size()));
+  EXPECT_EQ(found, content);
+  EXPECT_EQ(cache.load("key"), content);
+  EXPECT_FALSE(cache.open("other"));
+  EXPECT_THAT(log_, IsEmpty());
+}
+
 TEST_F(DiskCacheTest, StoresAnEmptyContent) {
   DiskCache cache(options());
 
@@ -128,7 +147,7 @@ TEST_F(DiskCacheTest, IgnoresTruncatedAndExtendedFiles) {
   write_text(path, whole + "x");
   log_.clear();
   EXPECT_EQ(cache.load("key"), std::nullopt);
-  EXPECT_THAT(log_, ElementsAre("cache file " + path + " is ignored: 1 bytes follow the checksum"));
+  EXPECT_THAT(log_, ElementsAre("cache file " + path + " is ignored: magic is not GTRYCCH2"));
 }
 
 TEST_F(DiskCacheTest, IgnoresTheFileOfAnotherKey) {
@@ -305,7 +324,7 @@ TEST_F(DiskCacheTest, RemovesTheOldestFilesAboveTheLimit) {
 TEST_F(DiskCacheTest, KeepsAllFilesUpToTheLimit) {
   DiskCache::Options narrow = options();
   // of one file
-  const std::uint64_t size = 8 + 8 + 1 + 8 + 100 + 8;
+  const std::uint64_t size = 100 + 1 + 8 + 8 + 8 + 8;
   narrow.max_bytes = 2 * size;
   DiskCache cache(narrow);
   cache.store("a", Bytes(100));

@@ -17,7 +17,7 @@ using test::refused_alignment;
 using test::Words;
 using ::testing::ElementsAre;
 
-constexpr auto no_numbering = ExporterFacts::Numbering::unknown;
+constexpr auto no_numbering = Numbering::unknown;
 
 // An array of bytes that differ from those of other arrays.
 Words bytes_array(std::vector<std::int64_t> shape, std::uint8_t first) {
@@ -238,10 +238,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         WrongList{"WithMoreNamesThanArrays", "AotExecutorFactory",
                   Words().u64(1).strs({"a", "b"}).str("m"), 8,
-                  "names are 2, the array count at 0x0 is 1"},
+                  "parameter names are 2, the count at 0x0 is 1"},
         WrongList{"OfConstantsWithFewerNamesThanArrays", "const_loader",
                   Words().strs({"a"}).u64(2).u64(0).u64(0), 17,
-                  "array count is 2, the names at 0x0 are 1"},
+                  "constants are 2, the constant names are 1"},
         WrongList{"WhoseConstantHasTheNameOfAFiller", "const_loader",
                   Words().u64(0).u64(0).strs({"f"}).u64(1).strs({"__gantry_fill_0"}), 49,
                   "symbol 0 uses constant \"__gantry_fill_0\", but names with \"__gantry_fill_\" "
@@ -252,8 +252,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongList{"WithBytesAfterTheUsers", "metadata", with_bytes_after("metadata"), 84,
                   "payload has 1 bytes after its last field"},
         WrongList{"WithAnotherMagic", "AotExecutorFactory", Words().u64(1).strs({"a"}).u64(7), 25,
-                  "array: magic is 0x7, expected 0xdd5e40f096b4a13f\n  in array 0 \"a\""}),
-    [](const auto& info) { return info.param.name; });
+                  "parameter: magic is 0x7, expected 0xdd5e40f096b4a13f\n  in \"a\""}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace gantry

@@ -22,17 +22,17 @@ using test::relax_constant;
 using test::relax_register;
 using test::RelaxAssembler;
 using test::RelaxRelease;
+using test::relay_instruction;
 using test::Words;
-using VmNumbering = ExporterFacts::Numbering;
 
 constexpr gantry_dtype uint8_dtype{1, 8, 1};
 
-VmNumbering numbering_of_release(RelaxRelease release) {
-  if (release == RelaxRelease::v0_16) return VmNumbering::packed;
-  return release == RelaxRelease::v0_21 ? VmNumbering::ffi_0_21 : VmNumbering::ffi;
+Numbering numbering_of_release(RelaxRelease release) {
+  if (release == RelaxRelease::v0_16) return Numbering::packed;
+  return release == RelaxRelease::v0_21 ? Numbering::ffi_0_21 : Numbering::ffi;
 }
 
-PayloadDetails describe_vm(std::string_view key, const Words& payload, VmNumbering numbering) {
+PayloadDetails describe_vm(std::string_view key, const Words& payload, Numbering numbering) {
   ExporterFacts facts;
   facts.numbering = numbering;
   return describe_payload({key, 0, payload.bytes(), Boundary::exact}, facts,
@@ -131,7 +131,7 @@ TEST(AlignedRelax, HasAFillerBeforeEachArrayAndNewIndices) {
 
 TEST(AlignedRelax, IsTheSameWhenItIsAlignedTwice) {
   for (const RelaxRelease release : all_releases) {
-    const VmNumbering numbering = numbering_of_release(release);
+    const Numbering numbering = numbering_of_release(release);
     const auto payload = executable(release, {}).payload();
     const auto once = aligned("relax.Executable", payload.bytes.bytes(), numbering, 8);
     ASSERT_TRUE(once.ok());
@@ -146,8 +146,7 @@ TEST(AlignedRelax, OfAnUnknownNumberingIsThatOfTheTagsWithWhichItEnds) {
   for (const RelaxRelease release : all_releases) {
     const auto payload = executable(release, {}).payload();
 
-    const auto bytes =
-        aligned("relax.VMExecutable", payload.bytes.bytes(), VmNumbering::unknown, 0);
+    const auto bytes = aligned("relax.VMExecutable", payload.bytes.bytes(), Numbering::unknown, 0);
 
     ASSERT_TRUE(bytes.ok()) << bytes.error().message;
     EXPECT_TRUE(std::ranges::equal(*bytes, expected(release, 0).bytes.bytes()));
@@ -165,8 +164,7 @@ TEST(AlignedRelax, KeepsZerosThatTheCodeUses) {
   code.call(1, add, {used, last});
   code.ret(1);
 
-  const auto bytes =
-      aligned("relax.VMExecutable", code.payload().bytes.bytes(), VmNumbering::ffi, 0);
+  const auto bytes = aligned("relax.VMExecutable", code.payload().bytes.bytes(), Numbering::ffi, 0);
 
   ASSERT_TRUE(bytes.ok());
   // Two fillers and two arrays: the zeros without a reference are a filler.
@@ -182,8 +180,7 @@ TEST(AlignedRelax, KeepsZerosWithAMemoryScope) {
   code.floats({1}, {1});
   code.scopes = {{0, "global.texture"}};
 
-  const auto bytes =
-      aligned("relax.VMExecutable", code.payload().bytes.bytes(), VmNumbering::ffi, 0);
+  const auto bytes = aligned("relax.VMExecutable", code.payload().bytes.bytes(), Numbering::ffi, 0);
 
   ASSERT_TRUE(bytes.ok()) << bytes.error().message;
   ByteReader in(*bytes);
@@ -200,7 +197,7 @@ TEST(AlignedRelax, WithoutArraysIsUnchanged) {
   code.text("a");
   const auto payload = code.payload();
 
-  const auto bytes = aligned("relax.VMExecutable", payload.bytes.bytes(), VmNumbering::ffi, 3);
+  const auto bytes = aligned("relax.VMExecutable", payload.bytes.bytes(), Numbering::ffi, 3);
 
   ASSERT_TRUE(bytes.ok());
   EXPECT_TRUE(std::ranges::equal(*bytes, payload.bytes.bytes()));
@@ -213,7 +210,7 @@ TEST(AlignedRelax, IsRefusedForFunctionsThatAreCompiledIntoTheLibrary) {
   code.floats({1}, {1});
 
   const Error error =
-      refused_alignment("relax.VMExecutable", code.payload().bytes.bytes(), VmNumbering::ffi);
+      refused_alignment("relax.VMExecutable", code.payload().bytes.bytes(), Numbering::ffi);
 
   EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.message,
@@ -227,7 +224,7 @@ TEST(AlignedRelax, IsRefusedIfItIsTruncated) {
     code.constants[3] = code.constants[1];
     const auto payload = code.payload();
     for (std::size_t size = 0; size < payload.bytes.size(); ++size) {
-      for (const VmNumbering numbering : {numbering_of_release(release), VmNumbering::unknown}) {
+      for (const Numbering numbering : {numbering_of_release(release), Numbering::unknown}) {
         const Error error =
             refused_alignment("relax.VMExecutable", payload.bytes.bytes().first(size), numbering);
 
@@ -254,7 +251,7 @@ TEST_P(AlignedRelaxRefuses, Code) {
   const auto payload = code.payload();
 
   const Error error =
-      refused_alignment("relax.VMExecutable", payload.bytes.bytes(), VmNumbering::ffi);
+      refused_alignment("relax.VMExecutable", payload.bytes.bytes(), Numbering::ffi);
 
   EXPECT_EQ(error.code, GetParam().code);
   EXPECT_EQ(error.offset, GetParam().at(payload));
@@ -305,14 +302,14 @@ INSTANTIATE_TEST_SUITE_P(
         WrongRelax{"WithWordsAfterItsInstructions", [](auto& code) { code.words.push_back(2); },
                    [](auto& payload) { return payload.word_at(26); },
                    "code has 27 words, its instructions end at 26"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(AlignedRelax, IsRefusedWithAnotherMagic) {
   RelaxAssembler code = executable(RelaxRelease::v0_16, {});
   code.magic = 16;
 
   const Error error =
-      refused_alignment("relax.Executable", code.payload().bytes.bytes(), VmNumbering::packed);
+      refused_alignment("relax.Executable", code.payload().bytes.bytes(), Numbering::packed);
 
   EXPECT_EQ(error.code, Code::malformed);
   EXPECT_EQ(error.offset, 8u);
@@ -325,10 +322,9 @@ TEST(AlignedRelax, IsRefusedWithBytesAfterItsCode) {
   const std::uint64_t bare_size = bare.size();
   const std::uint64_t sized_size = sized.size();
 
-  const Error of_bare =
-      refused_alignment("relax.VMExecutable", bare.u8(0).bytes(), VmNumbering::ffi);
+  const Error of_bare = refused_alignment("relax.VMExecutable", bare.u8(0).bytes(), Numbering::ffi);
   const Error of_sized =
-      refused_alignment("relax.Executable", sized.u8(0).bytes(), VmNumbering::packed);
+      refused_alignment("relax.Executable", sized.u8(0).bytes(), Numbering::packed);
 
   EXPECT_EQ(of_bare.code, Code::malformed);
   EXPECT_EQ(of_bare.offset, bare_size);
@@ -341,7 +337,7 @@ TEST(AlignedRelax, IsRefusedWithBytesAfterItsCode) {
 TEST(AlignedRelax, HasItsFillersAmongTheDetails) {
   for (const RelaxRelease release : all_releases) {
     const auto payload = expected(release, 0);
-    for (const VmNumbering numbering : {numbering_of_release(release), VmNumbering::unknown}) {
+    for (const Numbering numbering : {numbering_of_release(release), Numbering::unknown}) {
       const PayloadDetails details = describe_vm("relax.VMExecutable", payload.bytes, numbering);
 
       EXPECT_THAT(details.warnings, ::testing::IsEmpty());
@@ -379,13 +375,6 @@ struct Relay {
     return has_tags() ? 4 : 5;
   }
 };
-
-Words relay_instruction(std::vector<std::int64_t> words, std::int64_t hash_change = 0) {
-  Words made;
-  made.u64(words.size() + 1).i64(relay_instruction_hash(words) + hash_change);
-  for (const std::int64_t word : words) made.i64(word);
-  return made;
-}
 
 // at       [out]  offsets of the data of the arrays, in the payload
 Words assembled(const Relay& relay, std::vector<std::uint64_t>& at) {
@@ -454,22 +443,22 @@ TEST(AlignedRelay, HasAFillerBeforeEachArrayAndNewIndicesHashesAndDevices) {
       }
 
       const auto bytes = aligned("VMExecutable", assembled({.version = version}).bytes(),
-                                 VmNumbering::packed, position);
+                                 Numbering::packed, position);
 
       ASSERT_TRUE(bytes.ok()) << bytes.error().message;
       EXPECT_TRUE(std::ranges::equal(*bytes, assembled(wanted).bytes())) << version;
-      EXPECT_EQ(aligned("VMExecutable", *bytes, VmNumbering::packed, position).value(), *bytes);
+      EXPECT_EQ(aligned("VMExecutable", *bytes, Numbering::packed, position).value(), *bytes);
     }
   }
 }
 
 TEST(AlignedRelay, HasItsFillersAmongTheDetails) {
   const PayloadDetails details =
-      describe_vm("VMExecutable", assembled({.fillers = {3, 4}}), VmNumbering::packed);
+      describe_vm("VMExecutable", assembled({.fillers = {3, 4}}), Numbering::packed);
 
   EXPECT_THAT(details.warnings, ::testing::IsEmpty());
   EXPECT_THAT(filler_texts(details), ::testing::ElementsAre("0", "3"));
-  EXPECT_EQ(describe_vm("VMExecutable", assembled({}), VmNumbering::packed).root.find("fillers"),
+  EXPECT_EQ(describe_vm("VMExecutable", assembled({}), Numbering::packed).root.find("fillers"),
             nullptr);
 }
 
@@ -479,10 +468,10 @@ TEST(AlignedRelay, IsRefusedIfItIsTruncated) {
     // Most of the data of the large array.
     if (size == 400) size = payload.size() - 500;
     const Error error =
-        refused_alignment("VMExecutable", payload.bytes().first(size), VmNumbering::packed);
+        refused_alignment("VMExecutable", payload.bytes().first(size), Numbering::packed);
     const Words code = Words().str(
         {reinterpret_cast<const char*>(payload.bytes().data()) + 8, size < 8 ? 0 : size - 8});
-    const Error of_code = refused_alignment("VMExecutable", code.bytes(), VmNumbering::packed);
+    const Error of_code = refused_alignment("VMExecutable", code.bytes(), Numbering::packed);
 
     ASSERT_EQ(error.code, Code::malformed) << size << ": " << error.message;
     ASSERT_EQ(of_code.code, Code::malformed) << size << ": " << of_code.message;
@@ -500,7 +489,7 @@ class AlignedRelayRefuses : public ::testing::TestWithParam<WrongRelay> {};
 
 TEST_P(AlignedRelayRefuses, Code) {
   const Error error =
-      refused_alignment("VMExecutable", assembled(GetParam().relay).bytes(), VmNumbering::packed);
+      refused_alignment("VMExecutable", assembled(GetParam().relay).bytes(), Numbering::packed);
 
   EXPECT_EQ(error.code, GetParam().code);
   EXPECT_EQ(error.message, GetParam().message);
@@ -548,7 +537,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {.loaded = -1},
                    "instruction loads constant -1, constant count is 3\n  in instruction 2\n  in "
                    "function 0"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(AlignedRelay, IsRefusedForAnInstructionWithoutOperands) {
   // In place of the last one, ret, as a vector of one word.
@@ -557,7 +546,7 @@ TEST(AlignedRelay, IsRefusedForAnInstructionWithoutOperands) {
   const std::size_t at = bytes.size() - 4 * 8;
   bytes[at] = 1;
 
-  const Error error = refused_alignment("VMExecutable", bytes, VmNumbering::packed);
+  const Error error = refused_alignment("VMExecutable", bytes, Numbering::packed);
 
   EXPECT_EQ(error.code, Code::malformed);
   EXPECT_EQ(error.offset, at);
@@ -572,7 +561,7 @@ TEST(AlignedRelay, IsRefusedForALoadWithoutDestination) {
   const Words whole =
       Words().str({reinterpret_cast<const char*>(code.bytes().data()), code.size()});
 
-  const Error error = refused_alignment("VMExecutable", whole.bytes(), VmNumbering::packed);
+  const Error error = refused_alignment("VMExecutable", whole.bytes(), Numbering::packed);
 
   EXPECT_EQ(error.code, Code::malformed);
   EXPECT_EQ(error.offset, payload.size());
@@ -585,7 +574,7 @@ TEST(AlignedRelay, IsRefusedWithBytesAfterItsCode) {
   Words payload = assembled({});
   const std::uint64_t size = payload.size();
 
-  const Error error = refused_alignment("VMExecutable", payload.u8(0).bytes(), VmNumbering::packed);
+  const Error error = refused_alignment("VMExecutable", payload.u8(0).bytes(), Numbering::packed);
 
   EXPECT_EQ(error.code, Code::malformed);
   EXPECT_EQ(error.offset, size);

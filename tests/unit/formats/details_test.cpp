@@ -24,6 +24,7 @@ using ::testing::Not;
 using test::ffi;
 using test::first_ffi;
 using test::legacy;
+using test::relay_instruction;
 
 PayloadDetails describe(std::string_view key, const Words& payload,
                         const ExporterFacts& facts = legacy()) {
@@ -273,15 +274,16 @@ Words relay_head(std::string_view version) {
   return words.strs({"main"});
 }
 
-Words relay_tail() {
+// What follows the constants.
+Words relay_tail(std::uint64_t constants = 1) {
   // constant devices
-  Words words = Words().u64(1).i64(0);
+  Words words = Words().u64(constants);
+  for (std::uint64_t i = 0; i < constants; ++i) words.i64(0);
   // op attributes
   words.strs({"fused_add"}).u64(1).u64(0).u64(1).str("hash").str("12");
   // one function
   words.u64(1).strs({"main", "3", "2"}).strs({"x"}).u64(1).i64(0);
-  // two instructions
-  return words.u64(3).i64(1).i64(2).i64(3).u64(2).i64(4).i64(1);
+  return words.bytes(relay_instruction({2, 3}).bytes()).bytes(relay_instruction({1}).bytes());
 }
 
 Words inside(const Words& code) {
@@ -305,7 +307,7 @@ TEST(RelayDetails, OfReleaseEight) {
 TEST(RelayDetails, OfReleaseTwelve) {
   Words code = relay_head("0.12.0").u64(2).u32(0).bytes(test::array({2}).bytes()).u32(1).str("w");
 
-  const auto details = describe("VMExecutable", inside(code.bytes(relay_tail().bytes())));
+  const auto details = describe("VMExecutable", inside(code.bytes(relay_tail(2).bytes())));
 
   EXPECT_THAT(details.warnings, IsEmpty());
   EXPECT_EQ(text_of(details.root),
@@ -330,16 +332,16 @@ TEST(RelayDetails, WarnAboutAnotherRelease) {
   const auto details = describe("VMExecutable", inside(relay_head("0.20.0")));
 
   EXPECT_THAT(details.warnings,
-              ElementsAre("\"VMExecutable\" payload: virtual machine code is of TVM "
-                          "\"0.20.0\", expected TVM 0.8 to 0.19"));
+              ElementsAre("\"VMExecutable\" payload: version is TVM \"0.20.0\", expected TVM 0.8 "
+                          "to 0.19 at 0x110"));
 }
 
 TEST(RelayDetails, WarnAboutAnotherMagic) {
   const auto details = describe("VMExecutable", Words().str("12345678"));
 
   EXPECT_THAT(details.warnings,
-              ElementsAre("\"VMExecutable\" payload: virtual machine code begins with "
-                          "0x3837363534333231, expected 0xd225de2f4214151d at 0x108"));
+              ElementsAre("\"VMExecutable\" payload: magic is 0x3837363534333231, expected "
+                          "0xd225de2f4214151d at 0x108"));
 }
 
 TEST(RelayDetails, WarnAboutBytesAfterTheLastField) {
@@ -350,8 +352,8 @@ TEST(RelayDetails, WarnAboutBytesAfterTheLastField) {
   const auto details = describe("VMExecutable", inside(code.text("xyz")));
 
   EXPECT_THAT(details.warnings,
-              ElementsAre(concat("\"VMExecutable\" payload: virtual machine code has 3 bytes after "
-                                 "its last field at ",
+              ElementsAre(concat("\"VMExecutable\" payload: code has 3 bytes after its last field, "
+                                 "expected none at ",
                                  Hex{0x108 + size})));
   EXPECT_NE(details.root.find("functions"), nullptr);
 }
@@ -364,7 +366,7 @@ TEST(RelayDetails, WarnAboutAnInvalidInstructionCount) {
 
   ASSERT_EQ(details.warnings.size(), 1u);
   EXPECT_THAT(details.warnings[0],
-              ::testing::HasSubstr("function 0 has no valid instruction count"));
+              HasSubstr("instruction count is 99999999999, room for 0\n  in function 0"));
   EXPECT_NE(details.root.find("version"), nullptr);
 }
 
@@ -524,8 +526,8 @@ TEST(RelayDetails, OfTheFirstAndTheLastReleaseWithDevices) {
   Words code = Words().u64(magic).str("0.9.0").u64(1).i32(1).i32(0).i32(0).strs({"main"}).u64(0);
   Words last =
       Words().u64(magic).str("0.19.0").u64(1).i32(1).i32(0).str("").i32(0).strs({"main"}).u64(0);
-  code.bytes(relay_tail().bytes());
-  last.bytes(relay_tail().bytes());
+  code.bytes(relay_tail(0).bytes());
+  last.bytes(relay_tail(0).bytes());
 
   EXPECT_THAT(describe("VMExecutable", inside(code)).warnings, IsEmpty());
   EXPECT_THAT(describe("VMExecutable", inside(last)).warnings, IsEmpty());
@@ -540,28 +542,41 @@ TEST(RelayDetails, WarnAboutReleasesWithoutThisForm) {
   }
 }
 
-// A function whose header has the given texts, and `words` words of instructions.
-Words relay_function(const std::vector<std::string_view>& header, std::size_t words) {
+// A function whose header has the given texts, and its instructions.
+Words relay_function(const std::vector<std::string_view>& header, const Words& instructions) {
   Words code = relay_head("0.8.0").u64(0).u64(0).u64(0).u64(0);
   code.u64(1).strs(header).strs({}).u64(0);
-  for (std::size_t i = 0; i < words; ++i) code.u64(0);
-  return inside(code);
+  return inside(code.bytes(instructions.bytes()));
 }
 
-TEST(RelayDetails, AcceptAsManyInstructionsAsThereAreWords) {
-  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, 2)).warnings, IsEmpty());
-  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, 1)).warnings,
-              ElementsAre(::testing::HasSubstr("function 0 has no valid instruction count")));
-  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3"}, 0)).warnings,
-              ElementsAre(::testing::HasSubstr("function 0 has no valid instruction count")));
+TEST(RelayDetails, WarnAboutOtherInstructionsThanTheHeaderStates) {
+  const Words one = relay_instruction({1});
+  const Words two = Words().bytes(one.bytes()).bytes(one.bytes());
+
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, two)).warnings,
+              IsEmpty());
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, Words().u64(0))).warnings,
+              ElementsAre(HasSubstr("instruction count is 2, room for 1")));
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3"}, Words())).warnings,
+              ElementsAre(HasSubstr("header has 2 texts, expected 3")));
+}
+
+// The reader of the plugin refuses such code, too.
+TEST(RelayDetails, WarnAboutAnInstructionWithAnotherHash) {
+  const Words wrong = Words().u64(2).i64(7).i64(1);
+
+  const auto details = describe("VMExecutable", relay_function({"main", "3", "1"}, wrong));
+
+  EXPECT_THAT(details.warnings, ElementsAre(HasSubstr("hash is 7, that of its words is 1")));
+  EXPECT_EQ(text_of(*details.root.find("globals")), "globals=[main]");
 }
 
 // Returns the details of code that ends with its last field.
 DetailSink described_code(std::string_view key, const Words& code, std::uint64_t max) {
   DetailSink sink;
   sink.max = max;
-  const Status status = describe_virtual_machine(key, ByteReader(code.bytes()),
-                                                 ExporterFacts::Numbering::packed, sink);
+  const Status status =
+      describe_virtual_machine(key, ByteReader(code.bytes()), Numbering::packed, sink);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return sink;
 }
@@ -570,7 +585,9 @@ DetailSink described_code(std::string_view key, const Words& code, std::uint64_t
 Words relay_code(std::uint64_t constants, std::uint64_t functions) {
   Words code = relay_head("0.12.0").u64(constants);
   for (std::uint64_t i = 0; i < constants; ++i) code.u32(1).str("w");
-  code.u64(0).strs({}).u64(0).u64(functions);
+  code.u64(constants);
+  for (std::uint64_t i = 0; i < constants; ++i) code.i64(0);
+  code.strs({}).u64(0).u64(functions);
   for (std::uint64_t i = 0; i < functions; ++i) code.strs({"f", "1", "0"}).strs({}).u64(0);
   return code;
 }

@@ -17,7 +17,7 @@ namespace {
 using test::Words;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Tags = ExporterFacts::ArgumentTags;
+using Tags = ArgumentTags;
 
 // Readers point into the bytes that they read, which are therefore never freed.
 ByteReader kept(const Words& content) {

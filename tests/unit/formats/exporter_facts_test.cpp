@@ -17,8 +17,7 @@ namespace {
 using test::defined;
 using test::undefined;
 using test::Words;
-using Tags = ExporterFacts::ArgumentTags;
-using Numbering = ExporterFacts::Numbering;
+using Tags = ArgumentTags;
 
 // A library that imports one module, and a tree whose last module imports a previous one.
 ImportTree ascending() { return ImportTree::star(1); }

@@ -5,6 +5,7 @@
 
 #include "core/formats/container_symbols.hpp"
 #include "core/formats/entry_cursor.hpp"
+#include "core/formats/relay_code.hpp"
 #include "tests/support/words.hpp"
 
 #include <cstdint>
@@ -22,6 +23,15 @@ inline std::vector<std::uint8_t> from_hex(std::string_view text) {
     bytes.push_back(static_cast<std::uint8_t>(digit(text[i]) * 16 + digit(text[i + 1])));
   }
   return bytes;
+}
+
+// An instruction of Relay code: opcode and operands after their hash.
+inline Words relay_instruction(const std::vector<std::int64_t>& words,
+                               std::int64_t hash_change = 0) {
+  Words made;
+  made.u64(words.size() + 1).i64(relay_instruction_hash(words) + hash_change);
+  for (const std::int64_t word : words) made.i64(word);
+  return made;
 }
 
 // FORMAT.md, "First example": host code imports one CUDA kernel; G3.
@@ -71,27 +81,26 @@ inline HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
 // The facts on which payloads depend, for files of v0.20, of v0.21, and of v0.22 and later.
 inline ExporterFacts legacy() {
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::no;
-  facts.numbering = ExporterFacts::Numbering::packed;
+  facts.argument_tags = ArgumentTags::no;
+  facts.numbering = Numbering::packed;
   facts.has_private_float_codes = true;
   return facts;
 }
 inline ExporterFacts first_ffi() {
   ExporterFacts facts;
-  facts.numbering = ExporterFacts::Numbering::ffi_0_21;
+  facts.numbering = Numbering::ffi_0_21;
   return facts;
 }
 inline ExporterFacts ffi() {
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::yes;
-  facts.numbering = ExporterFacts::Numbering::ffi;
+  facts.argument_tags = ArgumentTags::yes;
+  facts.numbering = Numbering::ffi;
   return facts;
 }
 
 // Reads all entries, and recovers those of unknown length as far as possible.
 inline Result<Modules> read_entries(ByteReader in, ContainerLayout layout,
-                                    const PayloadLayouts& layouts,
-                                    ExporterFacts::ArgumentTags tags) {
+                                    const PayloadLayouts& layouts, ArgumentTags tags) {
   return EntryCursor(in, layout, layouts, tags).finish();
 }
 

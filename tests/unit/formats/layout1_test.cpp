@@ -25,7 +25,7 @@ const PayloadLayouts& layouts() {
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
   return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::one,
-                            layouts(), ExporterFacts::ArgumentTags::no);
+                            layouts(), ArgumentTags::no);
 }
 
 std::vector<std::string_view> keys_of(const Modules& modules) {
@@ -400,7 +400,7 @@ TEST(LostPayload, IsReadIfItsLayoutIsDeclared) {
                             .bytes(test::tree({0, 2, 2, 2}, {1, 2}).bytes());
 
   const auto modules = test::read_entries(ByteReader(content.bytes()), ContainerLayout::one,
-                                          declared, ExporterFacts::ArgumentTags::unknown);
+                                          declared, ArgumentTags::unknown);
 
   ASSERT_TRUE(modules.ok()) << modules.error().message;
   EXPECT_THAT(keys_of(*modules), ElementsAre("_lib", "acme.npu", "acme.npu"));

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 Result<Modules> read(const Words& content) {
   static std::deque<Words> kept;
   return test::read_entries(ByteReader(kept.emplace_back(content).bytes(), 8), ContainerLayout::two,
-                            PayloadLayouts(), ExporterFacts::ArgumentTags::yes);
+                            PayloadLayouts(), ArgumentTags::yes);
 }
 
 Words two_modules() { return Words().u64s({0, 1, 1}).u64s({1}); }

@@ -13,7 +13,7 @@ namespace gantry {
 namespace {
 
 using test::Words;
-using Tags = ExporterFacts::ArgumentTags;
+using Tags = ArgumentTags;
 
 // Facts that are known before a payload is read.
 struct Known {
@@ -183,8 +183,8 @@ TEST_P(EveryPayload, DoesNotMatchItsLayoutIfTruncated) {
   for (std::size_t size = 0; size < payload.bytes.size(); ++size) {
     const auto cut =
         measure(layouts, payload.key, ByteReader(payload.bytes.bytes().first(size)), known);
-    const bool same = cut.ok() && cut->layout == whole->layout &&
-                      cut->has_argument_tags == whole->has_argument_tags;
+    const bool same =
+        cut.ok() && cut->layout == whole->layout && cut->argument_tags == whole->argument_tags;
     EXPECT_FALSE(same) << "accepted the first " << size << " bytes";
     if (!cut.ok()) {
       EXPECT_EQ(cut.error().code, Code::malformed);
@@ -201,8 +201,10 @@ TEST(Payload, HasArgumentTagsIfItsKernelsDo) {
   const Words tagged = test::device_code("ptx", "//ptx", true).bytes(next.bytes());
   const Words plain = test::device_code("ptx", "//ptx", false).bytes(next.bytes());
 
-  EXPECT_TRUE(measure(layouts, "cuda", ByteReader(tagged.bytes()), first_ffi)->has_argument_tags);
-  EXPECT_FALSE(measure(layouts, "cuda", ByteReader(plain.bytes()), first_ffi)->has_argument_tags);
+  EXPECT_EQ(measure(layouts, "cuda", ByteReader(tagged.bytes()), first_ffi)->argument_tags,
+            Tags::yes);
+  EXPECT_EQ(measure(layouts, "cuda", ByteReader(plain.bytes()), first_ffi)->argument_tags,
+            Tags::no);
 }
 
 // `code` is short and printable, so that it looks like a key, as does the unknown key after it.
@@ -395,7 +397,7 @@ class Alternatives : public ::testing::TestWithParam<bool> {
                                                             : std::vector<std::string>{"str"}));
     }
     const auto measured = measure(layouts, "acme.npu", ByteReader(bytes.bytes()), legacy);
-    EXPECT_FALSE(measured->has_argument_tags) << "the first of equal ones";
+    EXPECT_EQ(measured->argument_tags, Tags::no) << "the first of equal ones";
     return measured->size;
   }
 };

@@ -29,8 +29,7 @@ using ::testing::IsEmpty;
 // Reads a payload as a loader does.
 Result<RelaxCode> read(const gantry_blob& blob, std::uint64_t* consumed = nullptr) {
   const auto read_code = [](Blob& from) {
-    return read_relax_payload(from.reader(),
-                              static_cast<ExporterFacts::Numbering>(from.numbering()));
+    return read_relax_payload(from.reader(), from.numbering());
   };
   return test::read_whole(blob, read_code, consumed);
 }
@@ -83,7 +82,7 @@ TEST_P(RelaxReleases, IsReadAsItWasWritten) {
 
 TEST_P(RelaxReleases, IsRecognizedByItsContent) {
   RelaxPayload payload = small_relax_code(GetParam()).payload();
-  payload.numbering = gantry::Numbering::unknown;
+  payload.numbering = Numbering::unknown;
 
   const auto parsed = read(payload);
 
@@ -259,7 +258,7 @@ TEST(RelaxCode, OfAnUnknownReleaseIsRejectedWhereReadingEnds) {
     RelaxAssembler code = small_relax_code(release);
     code.constants[4].tag = 99;
     RelaxPayload payload = code.payload();
-    payload.numbering = gantry::Numbering::unknown;
+    payload.numbering = Numbering::unknown;
 
     const auto parsed = read(payload);
 
@@ -273,7 +272,7 @@ TEST(RelaxCode, OfAnUnknownReleaseMayHaveTheTagsOfV0_22InsideAText) {
   const RelaxPayload bare = small_relax_code(RelaxRelease::v0_22).payload();
   RelaxPayload payload = bare;
   payload.bytes = test::Words().u64(bare.bytes.size()).bytes(bare.bytes.bytes());
-  payload.numbering = gantry::Numbering::unknown;
+  payload.numbering = Numbering::unknown;
 
   const auto parsed = read(payload);
 
@@ -340,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Reads code without its length.
 Status read_for_display(const RelaxPayload& payload, RelaxCode& code) {
-  return read_relax_code({payload.bytes.bytes(), 0}, ExporterFacts::Numbering::ffi, code);
+  return read_relax_code({payload.bytes.bytes(), 0}, Numbering::ffi, code);
 }
 
 TEST(DisplayedRelaxCode, MayHaveAnotherVersion) {

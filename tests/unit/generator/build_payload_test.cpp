@@ -75,7 +75,7 @@ TEST_F(BuildPayload, StoresOpenclSource) {
 
 TEST_F(BuildPayload, WritesAnArgumentTagForEachParameter) {
   BuildJob tagged = job("opencl", "a.cl", "opencl", "kernel a");
-  tagged.has_argument_tags = true;
+  tagged.argument_tags = ArgumentTags::yes;
 
   ASSERT_TRUE(build(tagged).ok());
 

@@ -65,7 +65,7 @@ TEST_F(CallFromHost, PassesEachTypeCodeWithItsKind) {
   gantry_tensor tensor{};
   const gantry_bytes bytes{"abc", 3};
   const auto shape = new_shape({}).value();
-  const OwnedValue object(
+  const Value object = owned_value(
       tensor_new(world.devices, {nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0}, "").value());
   const auto address = [](const void* p) {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(p));
@@ -151,10 +151,10 @@ TEST_F(CallFromHost, ReturnsEachKindOfValue) {
   pointer.p = this;
   const gantry_value dtype = dtype_value({2, 16, 4});
   const gantry_value device = device_value({5, 2});
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
-  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
-  const OwnedValue small_text(std::move(new_text(GANTRY_STRING, "text")).value());
-  const OwnedValue small_bytes(std::move(new_text(GANTRY_BYTES, "bytes")).value());
+  const Value text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const Value bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
+  const Value small_text(std::move(new_text(GANTRY_STRING, "text")).value());
+  const Value small_bytes(std::move(new_text(GANTRY_BYTES, "bytes")).value());
 
   for (const gantry_value& answer : {gantry_value{}, int_value(-3), number, pointer, dtype, device,
                                      small_text.get(), small_bytes.get()}) {
@@ -208,8 +208,8 @@ TEST_F(CallFromHost, TranslatesTheDeviceOfATensorOnly) {
 }
 
 TEST_F(CallFromHost, KeepsTextsUntilTheNextCall) {
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
-  const OwnedValue bytes(
+  const Value text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const Value bytes(
       std::move(new_text(GANTRY_BYTES, std::string_view("a bytes\0object", 14))).value());
   gantry_value small = value_of_kind(GANTRY_SMALL_STRING);
   small.small_size = 2;
@@ -245,7 +245,7 @@ TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
 TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
   const HostScope call_of_host_code({&world.services, node.get()}, kFirstCpu);
-  here().kept = OwnedValue(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  here().kept = Value(std::move(new_text(GANTRY_STRING, "a text object")).value());
 
   {
     const KeptUntilHere kept;
@@ -258,8 +258,8 @@ TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
 
 // Returned to its caller as an object, with type code 8, which no result of host code may have.
 TEST_F(CallFromHost, PassesAnObjectThatItCannotReturn) {
-  seen.answer = OwnedValue(std::move(new_shape({})).value()).take();
-  const OwnedValue keeper = OwnedValue::adopt(seen.answer);
+  seen.answer = owned_value(std::move(new_shape({})).value()).take();
+  const Value keeper = Value::adopt(seen.answer);
 
   EXPECT_EQ(refusal_of(0, 0),
             refused_in("it returns a value of type code 8, which cannot be passed to callers",

@@ -24,10 +24,10 @@ std::string kind_of(const Error& error) {
 
 class FfiCall : public ::testing::Test {
  protected:
-  OwnedValue done(std::string_view name, std::vector<gantry_value> args = {}) {
+  Value done(std::string_view name, std::vector<gantry_value> args = {}) {
     auto result = call_named(node, name, std::move(args));
     EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
-    return result.ok() ? std::move(*result) : OwnedValue();
+    return result.ok() ? std::move(*result) : Value();
   }
   Error error_of(std::string_view name, std::vector<gantry_value> args = {}) {
     auto result = call_named(node, name, std::move(args));
@@ -75,9 +75,9 @@ TEST_F(FfiCall, PassesObjectsOfTensorsAndTexts) {
   float data[2] = {1, 2};
   std::int64_t shape[1] = {2};
   const gantry_tensor like{nullptr, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
-  const OwnedValue tensor(tensor_new(world.devices, like, "").value());
+  const Value tensor = owned_value(tensor_new(world.devices, like, "").value());
   std::memcpy(gantry_value_tensor(&tensor.get())->data, data, sizeof data);
-  const OwnedValue text = new_text(GANTRY_STRING, "longer than seven bytes").value();
+  const Value text = new_text(GANTRY_STRING, "longer than seven bytes").value();
 
   EXPECT_EQ(done("sum", {tensor.get()}).get().f, 3);
   EXPECT_EQ(done("kinds", {tensor.get(), text.get()}).get().i, 7065);
@@ -85,7 +85,7 @@ TEST_F(FfiCall, PassesObjectsOfTensorsAndTexts) {
 
 TEST_F(FfiCall, PassesObjectsInTheFirstCallOfAThread) {
   const gantry_tensor like{nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
-  const OwnedValue tensor(tensor_new(world.devices, like, "").value());
+  const Value tensor = owned_value(tensor_new(world.devices, like, "").value());
 
   std::thread([&] { EXPECT_EQ(done("kinds", {tensor.get()}).get().i, 70); }).join();
 }
@@ -140,9 +140,9 @@ TEST_F(FfiCall, ReportsAFunctionThatNobodyHas) {
 
 TEST_F(FfiCall, TakesFunctionsAsArguments) {
   const auto function = new_function({nullptr, &give_back_table}, {}, 0).value();
-  const OwnedValue text = new_text(GANTRY_STRING, "returned by a function").value();
+  const Value text = new_text(GANTRY_STRING, "returned by a function").value();
 
-  const OwnedValue result = done("call", {value_of(function.base()), text.get()});
+  const Value result = done("call", {value_of(function.base()), text.get()});
 
   EXPECT_EQ(text_of(result.get()), "returned by a function");
 }
@@ -158,7 +158,7 @@ TEST_F(FfiCall, KeepsTheErrorOfAFunctionThatItCalls) {
 }
 
 TEST_F(FfiCall, RejectsAHandleThatIsNotAFunction) {
-  const OwnedValue text = new_text(GANTRY_STRING, "not a function").value();
+  const Value text = new_text(GANTRY_STRING, "not a function").value();
 
   EXPECT_THAT(error_of("call", {text.get()}).message,
               StartsWith("TVMFFIFunctionCall receives a handle that is not a function\n"));
@@ -191,20 +191,20 @@ TEST_F(FfiCall, RunsTasksOnThePool) { EXPECT_EQ(done("parallel", {int_value(2)})
 
 TEST_F(FfiCall, MovesValuesOfALists) {
   const auto function = new_function({nullptr, &give_back_table}, {}, 0).value();
-  const OwnedValue text = new_text(GANTRY_STRING, "an object with a count").value();
-  OwnedValue first = text, second(Ref<FunctionObject>::share(function.get()));
+  const Value text = new_text(GANTRY_STRING, "an object with a count").value();
+  Value first = text, second = owned_value(Ref<FunctionObject>::share(function.get()));
   gantry_value list[2] = {first.take(), second.take()}, address{};
   address.kind = GANTRY_POINTER;
   address.p = list;
 
-  const OwnedValue left = done("use_list", {address, value_of(function.base())});
+  const Value left = done("use_list", {address, value_of(function.base())});
 
   EXPECT_EQ(left.get().i, GANTRY_NONE);
   EXPECT_EQ(list[0].kind, GANTRY_NONE);
   EXPECT_EQ(list[1].object, text.get().object);
   EXPECT_EQ(text.get().object->counts & UINT32_MAX, 2u);
   EXPECT_EQ(function->header.counts & UINT32_MAX, 1u);
-  const OwnedValue rest = OwnedValue::adopt(list[1]);
+  const Value rest = Value::adopt(list[1]);
 }
 
 // Code of TVM 0.21, whose objects have a shorter header and other numbers.
@@ -218,9 +218,9 @@ class FfiCall21 : public FfiCall {
 TEST_F(FfiCall21, ReceivesTensorsAndTextsByAddress) {
   std::int64_t shape[1] = {2};
   const gantry_tensor like{nullptr, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0};
-  const OwnedValue tensor(tensor_new(world.devices, like, "").value());
-  const OwnedValue text = new_text(GANTRY_STRING, "longer than seven bytes").value();
-  const OwnedValue bytes = new_text(GANTRY_BYTES, "longer than seven bytes").value();
+  const Value tensor = owned_value(tensor_new(world.devices, like, "").value());
+  const Value text = new_text(GANTRY_STRING, "longer than seven bytes").value();
+  const Value bytes = new_text(GANTRY_BYTES, "longer than seven bytes").value();
 
   EXPECT_EQ(done("kinds", {tensor.get(), text.get(), bytes.get(), int_value(1)}).get().i, 7080901);
 }

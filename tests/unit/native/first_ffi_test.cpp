@@ -36,7 +36,7 @@ class FirstFfi : public ListTest {
   FirstFfi() { artifact->container.facts.dialect = Dialect::ffi_0_21; }
   ~FirstFfi() override { here().kept = {}; }
   // list[0] as an argument of host code.
-  gantry_value argument(OwnedValue value) {
+  gantry_value argument(Value value) {
     set_list_item(list, 0, std::move(value));
     gantry_value args[1]{};
     EXPECT_EQ(ffi::first_list_set_packed_arg(list, 0, args, 0), 0);
@@ -50,7 +50,7 @@ class FirstFfi : public ListTest {
 };
 
 TEST_F(FirstFfi, FindsATensorBehindItsShorterHeader) {
-  OwnedValue object = tensor();
+  Value object = tensor();
   const gantry_tensor* const described = gantry_value_tensor(&object.get());
 
   const gantry_value arg = argument(std::move(object));
@@ -67,7 +67,7 @@ TEST_F(FirstFfi, FindsTheContentOfATextAndOfAShape) {
   EXPECT_EQ(static_cast<const FirstText*>(text.p)->size, 17u);
 
   const std::int64_t dims[] = {7, 9};
-  const gantry_value shape = argument(OwnedValue(new_shape(dims).value()));
+  const gantry_value shape = argument(owned_value(new_shape(dims).value()));
   EXPECT_EQ(shape.kind, 71);
   gantry_shape content{};
   std::memcpy(&content, static_cast<const char*>(shape.p) + 16, sizeof content);
@@ -84,13 +84,13 @@ TEST_F(FirstFfi, ReadsASmallTextInItsItem) {
 
 // Each kind of object, and back.
 TEST_F(FirstFfi, PutsObjectsBackIntoAList) {
-  OwnedValue objects[] = {tensor(),
-                          OwnedValue(new_shape({}).value()),
-                          new_text(GANTRY_STRING, "longer than seven").value(),
-                          new_text(GANTRY_BYTES, "longer than seven").value(),
-                          OwnedValue(new_items(GANTRY_ARRAY, {}).value()),
-                          OwnedValue(new_items(GANTRY_MAP, {}).value()),
-                          OwnedValue(named_node("m"))};
+  Value objects[] = {tensor(),
+                     owned_value(new_shape({}).value()),
+                     new_text(GANTRY_STRING, "longer than seven").value(),
+                     new_text(GANTRY_BYTES, "longer than seven").value(),
+                     owned_value(new_items(GANTRY_ARRAY, {}).value()),
+                     owned_value(new_items(GANTRY_MAP, {}).value()),
+                     owned_value(named_node("m"))};
   constexpr std::int32_t numbers[] = {72, 71, 65, 66, 69, 70, 73};
   for (std::size_t i = 0; i < std::size(objects); ++i) {
     gantry_retain(objects[i].get().object);
@@ -141,7 +141,7 @@ TEST_F(FirstFfi, KeepsValuesWithoutOwnerOutOfLists) {
 
 TEST_F(FirstFfi, PassesItsObjectsToFunctions) {
   const auto function = new_function({nullptr, &give_first_table}, {}, 0).value();
-  const OwnedValue object = tensor();
+  const Value object = tensor();
   const gantry_value arg = argument(object);
   gantry_value result{};
 

@@ -84,8 +84,8 @@ inline gantry_value text_value(const char* text) {
 }
 
 // Calls a function of a module by name.
-inline Result<OwnedValue> call_named(const Ref<ModuleNode>& node, std::string_view name,
-                                     std::vector<gantry_value> args = {}) {
+inline Result<Value> call_named(const Ref<ModuleNode>& node, std::string_view name,
+                                std::vector<gantry_value> args = {}) {
   const Ref<FunctionObject> function = function_of(node, name);
   if (!function) return bug("the function of the test is missing");
   return call(*function, nullptr, args);

@@ -17,11 +17,11 @@ namespace gantry::test {
 class ListTest : public ::testing::Test {
  protected:
   ~ListTest() override {
-    for (gantry_value& item : list) OwnedValue::adopt(item);
+    for (gantry_value& item : list) Value::adopt(item);
   }
-  OwnedValue tensor() {
+  Value tensor() {
     const gantry_tensor like{nullptr, {1, 0}, 0, {2, 32, 1}, nullptr, nullptr, 0};
-    return OwnedValue(tensor_new(world.devices, like, "").value());
+    return owned_value(tensor_new(world.devices, like, "").value());
   }
   static std::uint64_t references(const gantry_value& value) {
     return value.object->counts & UINT32_MAX;

@@ -19,7 +19,7 @@ class PackedCall : public ::testing::Test {
   HostWorld world;
   Ref<ModuleNode> node = world.load_whole(fixture("packed.so"));
 
-  std::string message_of(const Result<OwnedValue>& result) {
+  std::string message_of(const Result<Value>& result) {
     return result.ok() ? "it succeeds" : result.error().message;
   }
   std::string refused_in(const std::string& what, const std::string& function) {

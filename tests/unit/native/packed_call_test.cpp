@@ -21,8 +21,8 @@ TEST_F(PackedCall, PassesEachKindWithItsTypeCode) {
   const gantry_bytes bytes{"abc", 3};
   gantry_value bytes_ref = value_of_kind(GANTRY_BYTES_REF);
   bytes_ref.bytes = &bytes;
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
-  const OwnedValue blob(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
+  const Value text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const Value blob(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
   const Ref<FunctionObject> echo = function_of(node, "echo");
 
   const auto result = call_named(
@@ -159,7 +159,7 @@ TEST_F(PackedCall, CopiesTheTextsThatItReturns) {
 }
 
 TEST_F(PackedCall, RetainsTheFunctionsAndModulesThatItReturns) {
-  OwnedValue kept;
+  Value kept;
   {
     const Ref<FunctionObject> sum = function_of(node, "sum");
     kept = *call_named(node, "echo", {value_of(sum.base())});
@@ -186,8 +186,8 @@ TEST_F(PackedCall, ReadsSmallStringsAndSmallBytes) {
 }
 
 TEST_F(PackedCall, ReadsTextAndBytesObjects) {
-  const OwnedValue text(std::move(new_text(GANTRY_STRING, "a text object")).value());
-  const OwnedValue bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
+  const Value text(std::move(new_text(GANTRY_STRING, "a text object")).value());
+  const Value bytes(std::move(new_text(GANTRY_BYTES, "a bytes object")).value());
 
   EXPECT_EQ(call_named(node, "length_of", {text.get()})->get().i, 13);
   EXPECT_EQ(call_named(node, "length_of", {bytes.get()})->get().i, 14);

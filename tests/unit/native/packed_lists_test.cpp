@@ -15,7 +15,7 @@ namespace {
 class PackedList : public ListTest {
  protected:
   // list[0] as an argument of host code.
-  int code_of(OwnedValue value) {
+  int code_of(Value value) {
     set_list_item(list, 0, std::move(value));
     EXPECT_EQ(list_set_packed_arg(list, 0, values, codes, 1), 0);
     return codes[1];
@@ -26,9 +26,7 @@ class PackedList : public ListTest {
     codes[1] = code;
     return list_move_from_packed_return(list, 2, values, codes, 1);
   }
-  static OwnedValue of(std::int32_t kind, std::int64_t bits) {
-    return OwnedValue::adopt({kind, 0, {bits}});
-  }
+  static Value of(std::int32_t kind, std::int64_t bits) { return Value::adopt({kind, 0, {bits}}); }
 
   PackedValue values[2]{};
   int codes[2]{};
@@ -52,7 +50,7 @@ TEST_F(PackedList, PassesDevicesWithTheNumbersOfTheArtifact) {
 }
 
 TEST_F(PackedList, PassesATensorByTheAddressOfItsDescription) {
-  OwnedValue object = tensor();
+  Value object = tensor();
   gantry_tensor* const described = gantry_value_tensor(&object.get());
 
   EXPECT_EQ(code_of(std::move(object)), kPackedNdArray);
@@ -61,13 +59,13 @@ TEST_F(PackedList, PassesATensorByTheAddressOfItsDescription) {
 }
 
 TEST_F(PackedList, PassesObjectsByTheirAddress) {
-  OwnedValue shape(new_shape({}).value());
+  Value shape = owned_value(new_shape({}).value());
   gantry_object* const address = shape.get().object;
 
   EXPECT_EQ(code_of(std::move(shape)), kPackedObject);
   EXPECT_EQ(values[1].p, address);
   EXPECT_EQ(code_of(new_text(GANTRY_STRING, "longer than seven").value()), kPackedObject);
-  EXPECT_EQ(code_of(OwnedValue(named_node("m"))), kPackedModule);
+  EXPECT_EQ(code_of(owned_value(named_node("m"))), kPackedModule);
 }
 
 TEST_F(PackedList, PassesASmallTextInItsItem) {
@@ -114,7 +112,7 @@ TEST_F(PackedList, TakesTheObjectOfACallFromTheThread) {
 }
 
 TEST_F(PackedList, RetainsAnObjectOfAnotherItem) {
-  OwnedValue shape(new_shape({}).value());
+  Value shape = owned_value(new_shape({}).value());
   set_list_item(list, 0, shape);
 
   EXPECT_EQ(move({.p = shape.get().object}, kPackedObject), 0);

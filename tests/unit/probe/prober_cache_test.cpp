@@ -63,7 +63,7 @@ TEST_P(DamagedProberCache, ProbesAgainAndLogsIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DamagedProberCache,
-                         ::testing::Values("", "GTRYCCH1", "{\"verdict\": \"ok\"}",
+                         ::testing::Values("", "GTRYCCH2", "{\"verdict\": \"ok\"}",
                                            std::string(100'000, 'x')));
 
 // The container of the file is intact, its content is not an entry.

@@ -51,7 +51,8 @@ TEST_F(ObjectsOfBorrowedTensors, AreClosuresWithCopies) {
   function.object = f.get();
   const gantry_value captured[] = {tensor_ref_value(&tensor)};
 
-  const auto closure = make_closure(host, function, captured, nullptr);
+  const auto memory = std::make_shared<StorageMemory>("gantry.relax");
+  const auto closure = make_closure(host, memory, function, captured, nullptr);
 
   ASSERT_TRUE(closure.ok()) << closure.error().message;
   expect_copy(opaque_of<Closure>(host, closure->object()).value()->captured[0].get());

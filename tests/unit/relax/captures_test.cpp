@@ -124,6 +124,21 @@ TEST_F(RecordedWork, RunsOnceBetweenWaitsIsThenRecordedAndLaunched) {
   EXPECT_EQ(number_of_result, 201) << "the result of the recorded run";
 }
 
+// A loop has any number of shapes.
+TEST_F(RecordedWork, IsRecordedForAsManyShapesAsHaveRoom) {
+  start_on(handles);
+  const Value x = tensor(handles);
+  for (std::size_t i = 0; i < Captures::max_entries; ++i) {
+    const Value each = shape({static_cast<std::int64_t>(i)});
+    calls_of("shaped", x, each.get());
+  }
+  const Value last = shape({Captures::max_entries - 1}), other = shape({Captures::max_entries});
+
+  EXPECT_EQ(calls_of("shaped", x, other.get()), std::vector<std::string>{"step default"});
+  EXPECT_EQ(calls_of("shaped", x, other.get()), std::vector<std::string>{"step default"});
+  EXPECT_EQ(calls_of("shaped", x, last.get()), recorded);
+}
+
 TEST_F(RecordedWork, IsRecordedAgainForOtherArguments) {
   start_on(handles);
   const Value x = tensor(handles), y = tensor(handles);

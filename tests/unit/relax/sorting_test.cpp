@@ -6,7 +6,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace gantry::relax::test {
 namespace {
@@ -124,6 +126,39 @@ TEST_F(Sorting, EndsWithItsTask) {
   EXPECT_EQ(error.code, Code::cancelled);
   EXPECT_EQ(error.message, "run is cancelled");
   EXPECT_THAT(y.data, ::testing::Each(0));
+}
+
+TEST_F(Sorting, OrdersListsOfAnyLengthAndKeepsTheOrderOfEqualElements) {
+  for (const std::int32_t count : {1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 1000}) {
+    Floats x = floats({count}, std::vector<float>(static_cast<std::size_t>(count)));
+    for (std::int32_t i = 0; i < count; ++i)
+      x.data[static_cast<std::size_t>(i)] = static_cast<float>(i * 7919 % 10);
+    auto order = integers({count}, std::vector<std::int32_t>(x.data.size()));
+
+    done("tvm.contrib.sort.argsort", {x.value(), order.value(), int_value(0), bool_value(true)});
+
+    std::vector<std::int32_t> expected(x.data.size());
+    std::iota(expected.begin(), expected.end(), 0);
+    std::ranges::stable_sort(expected, {},
+                             [&](std::int32_t i) { return x.data[static_cast<std::size_t>(i)]; });
+    EXPECT_EQ(order.data, expected) << count;
+  }
+}
+
+// A list may have as many elements as memory: its indices, and the buffer of the sort.
+TEST_F(Sorting, CountsTheMemoryOfASort) {
+  const std::int64_t count = 1 << 14;
+  Floats x = floats({count}, std::vector<float>(count)), y = floats({count}, x.data);
+  const auto result_with = [&](std::uint64_t limit) {
+    memory = std::make_shared<StorageMemory>("gantry.relax", limit);
+    return call("tvm.contrib.sort.sort", {x.value(), y.value(), int_value(0), bool_value(true)});
+  };
+
+  EXPECT_TRUE(result_with(2 * count * sizeof(std::int64_t) + 4096).ok());
+  EXPECT_EQ(memory->bytes(gantry::test::cpu), 0u);
+  const auto refused = result_with(2 * count * sizeof(std::int64_t) - 1);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().reason, "MEMORY_LIMIT");
 }
 
 // A list may have as many elements as memory.

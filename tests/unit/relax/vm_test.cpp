@@ -176,9 +176,50 @@ TEST_F(VmTest, CountsTheArgumentsOfClosures) {
     return result.ok() ? std::string() : std::string(result.error().reason);
   };
 
-  // The arguments of make_closure stay while its caller runs.
-  EXPECT_EQ(error_with(3 * 4000 * sizeof(gantry_value)), "");
-  EXPECT_EQ(error_with(3 * 4000 * sizeof(gantry_value) / 2), "MEMORY_LIMIT");
+  // The arguments of make_closure stay while its caller runs, and so does what the closure captures.
+  constexpr std::uint64_t list = 4000 * sizeof(gantry_value);
+  EXPECT_EQ(error_with(3 * list + list / 2), "");
+  EXPECT_EQ(error_with(2 * list + list / 2), "MEMORY_LIMIT");
+}
+
+// Each closure captures what the one before does and more: 100 of them capture 101,000 values.
+TEST_F(VmTest, CountsWhatClosuresCapture) {
+  memory = std::make_shared<StorageMemory>("gantry.relax", 1 << 20);
+  const auto make = code.packed("vm.builtin.make_closure");
+  const auto add = code.packed("add");
+  const std::vector<std::int64_t> captured(20, relax_immediate(1));
+  code.function("main", {}, 100);
+  for (std::int64_t reg = 0; reg < 100; ++reg) {
+    std::vector<std::int64_t> arguments = {reg == 0 ? relax_function(add)
+                                                    : relax_register(reg - 1)};
+    arguments.insert(arguments.end(), captured.begin(), captured.end());
+    code.call(reg, make, arguments);
+  }
+  code.ret(99);
+  start();
+
+  const Error error = error_of("main");
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_EQ(memory->bytes(cpu), 0u) << "the closures are released";
+}
+
+TEST_F(VmTest, CountsWhatAClosureCapturesUntilItsResultIsReleased) {
+  const auto make = code.packed("vm.builtin.make_closure");
+  const auto add = code.packed("add");
+  std::vector<std::int64_t> arguments(101, relax_immediate(1));
+  arguments[0] = relax_function(add);
+  code.function("main", {}, 1);
+  code.call(0, make, arguments);
+  code.ret(0);
+  start();
+
+  Value closure = run("main").value();
+
+  EXPECT_GE(memory->bytes(cpu), 100 * sizeof(gantry_value));
+  closure = Value();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
 }
 
 TEST_F(VmTest, NamesTheInstructionOfAnError) {

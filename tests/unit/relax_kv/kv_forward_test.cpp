@@ -2,6 +2,7 @@
 #include "plugins/relax/kv_cache/kv_forward.hpp"
 
 #include "tests/fuzz/budget.hpp"
+#include "tests/unit/relax_kv/counted_memory.hpp"
 #include "tests/unit/relax_kv/world.hpp"
 
 #include <gmock/gmock.h>
@@ -386,6 +387,33 @@ TEST(KvForwardSize, IsLimited) {
                  "tables of a forward pass of 2100 sequences have 2202032754 numbers, limit is "
                  "2147483647");
   EXPECT_EQ(*sequences.length(0), shared + 1);
+}
+
+// 50 sequences, each of which is a chain of 200 blocks.
+TEST(KvForwardSize, IsCounted) {
+  constexpr std::int64_t blocks = 200, batch = 50;
+  CountedMemory memory;
+  KvSequences sequences{*read_kv_config(Numbers{batch, 1000, batch, 1, 0}), &memory};
+  {
+    KvForward pass{sequences};
+    ASSERT_TRUE(sequences.add(0).ok());
+    for (std::int64_t id = 1; id <= blocks; ++id) {
+      ASSERT_TRUE(pass.begin(Numbers{id - 1}, Numbers{1}).ok());
+      ASSERT_TRUE(sequences.fork(id - 1, id, -1).ok());
+    }
+  }
+  Numbers ids;
+  for (std::int64_t id = 1000; id < 1000 + batch; ++id) {
+    ids.push_back(id);
+    ASSERT_TRUE(sequences.fork(blocks, id, -1).ok());
+  }
+  const std::size_t before = memory.bytes();
+  KvForward pass{sequences};
+
+  ASSERT_TRUE(pass.begin(ids, Numbers(ids.size(), 1)).ok());
+
+  EXPECT_GE(memory.bytes() - before,
+            (pass.contents().size() + blocks * batch) * sizeof(std::int32_t));
 }
 
 // After the first decode step. A list of pages grows where the number of pages doubles.

@@ -486,5 +486,65 @@ TEST_F(RelayMemory, HasRegistersWithinTheLimit) {
   EXPECT_EQ(memory->bytes(cpu), 0u);
 }
 
+// Each of 200 arguments is a tuple of 200 tensors.
+TEST_F(RelayMemory, HasArgumentListsWithinTheLimit) {
+  const auto add = code.packed("add");
+  code.function("main", {"x"}, 2);
+  code.alloc_data(0, std::vector<std::int64_t>(200, 0), 1);
+  code.invoke_packed(add, std::vector<std::int64_t>(200, 1));
+  code.ret(1);
+  constexpr std::uint64_t list = 200 * 200 * sizeof(gantry_value);
+  limit(list);
+  start();
+
+  const Error error = error_of("main", {floats({1})});
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_THAT(text(error), HasSubstr("in instruction 1 of function \"main\""));
+  machine.reset();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+// A list whose items are tuples, which a loop makes longer.
+TEST_F(RelayMemory, HasObjectsWithinTheLimit) {
+  limit(1 << 20);
+  std::vector<std::int64_t> fields(50, 0);
+  fields[0] = 1;
+  code.function("main", {"x"}, 2);
+  code.alloc_data(0, {0}, 1);
+  code.alloc_data(1, fields, 1);
+  code.jump(-1);
+  code.ret(1);
+  start({}, {.transfers = 1 << 20});
+
+  const Error error = error_of("main", {floats({1})});
+
+  EXPECT_EQ(error.code, Code::exhausted);
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_THAT(text(error), HasSubstr("in instruction 1 of function \"main\""));
+  EXPECT_EQ(error_of("main", {floats({1})}).reason, "MEMORY_LIMIT") << "the machine is usable";
+  machine.reset();
+  EXPECT_EQ(memory->bytes(cpu), 0u);
+}
+
+// One that has no option ends, too.
+TEST_F(RelayMemory, HasObjectsWithinALimitOfAMachine) {
+  std::vector<std::int64_t> fields(10'000, 0);
+  fields[0] = 1;
+  code.function("main", {"x"}, 2);
+  code.alloc_data(0, {0}, 1);
+  code.alloc_data(1, fields, 1);
+  code.jump(-1);
+  code.ret(1);
+  start({}, {.transfers = 1 << 20});
+
+  const Error error = error_of("main", {floats({1})});
+
+  EXPECT_EQ(error.reason, "MEMORY_LIMIT");
+  EXPECT_THAT(text(error), HasSubstr("objects of a virtual machine require "));
+  EXPECT_THAT(text(error), HasSubstr("the limit is 256.0 MiB (268435456 bytes)"));
+}
+
 }  // namespace
 }  // namespace gantry::relay::test

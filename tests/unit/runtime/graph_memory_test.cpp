@@ -23,8 +23,7 @@ std::int64_t bytes_to_first_output(bool is_aligned) {
     // After the length of the container, the count of entries and the key.
     const std::uint64_t at = 8 + 8 + 8 + graph_factory_key.size();
     payload = Words().bytes(
-        test::aligned(graph_factory_key, payload.bytes(), ExporterFacts::Numbering::packed, at)
-            .value());
+        test::aligned(graph_factory_key, payload.bytes(), Numbering::packed, at).value());
   }
   const std::string file = test::link_large_graph(payload);
   Runtime runtime = test::new_runtime(test::built_plugins_only("graph"));

@@ -73,7 +73,7 @@ TEST(Any, ReturnsNumbersOfEachKind) {
 TEST(Any, ReturnsTheItemsOfArraysAndMaps) {
   const gantry_value pair[] = {int_value(3), int_value(4)};
   for (const std::int32_t kind : {GANTRY_ARRAY, GANTRY_MAP}) {
-    const Any list(Value::adopt(OwnedValue(new_items(kind, pair).value()).take()));
+    const Any list(owned_value(new_items(kind, pair).value()));
 
     const std::vector<Any> items = list.items().value();
 
@@ -119,9 +119,8 @@ TEST(Any, RefusesToCreateAnArrayOfBorrowedTensors) {
 }
 
 TEST(Any, KeepsAnItemThatItReturns) {
-  const OwnedValue text = new_text(GANTRY_STRING, "longer than a small text").value();
-  const Any list(
-      Value::adopt(OwnedValue(new_items(GANTRY_ARRAY, {&text.get(), 1}).value()).take()));
+  const Value text = new_text(GANTRY_STRING, "longer than a small text").value();
+  const Any list(owned_value(new_items(GANTRY_ARRAY, {&text.get(), 1}).value()));
   const auto references = [&] { return text.get().object->counts & UINT32_MAX; };
   const auto before = references();
 

@@ -57,21 +57,21 @@ class HostTable : public test::PluginInUse {
     if (code == GANTRY_OK) return {};
     return status.error(code, "the host");
   }
-  OwnedValue text(std::string_view content) const {
-    OwnedValue made;
+  Value text(std::string_view content) const {
+    Value made;
     EXPECT_EQ(
         host->text_new(host, GANTRY_STRING, {content.data(), content.size()}, made.slot(), nullptr),
         GANTRY_OK);
     return made;
   }
   Status module_of(std::int32_t device_type) const {
-    OwnedValue made;
+    Value made;
     return done([&](gantry_status* status) {
       return host->module_new(host, nullptr, {nullptr, &kEmpty}, device_type, made.slot(), status);
     });
   }
   Status function_of(std::int32_t device_type) const {
-    OwnedValue made;
+    Value made;
     return done([&](gantry_status* status) {
       return host->function_new(host, nullptr, {nullptr, &kNothing}, device_type, made.slot(),
                                 status);
@@ -118,7 +118,7 @@ TEST_F(HostTable, IsNotCancelledWithoutATask) {
 }
 
 TEST_F(HostTable, AcceptsBytesThatAreNotUtf8) {
-  OwnedValue made;
+  Value made;
 
   EXPECT_EQ(host->text_new(host, GANTRY_BYTES, gantry_text("caf\xe9"), made.slot(), nullptr),
             GANTRY_OK);
@@ -127,7 +127,7 @@ TEST_F(HostTable, AcceptsBytesThatAreNotUtf8) {
 TEST_F(HostTable, ReturnsTheItemsOfArraysAndMaps) {
   const gantry_value pair[] = {int_value(3), int_value(4)};
   for (const std::int32_t kind : {GANTRY_ARRAY, GANTRY_MAP}) {
-    OwnedValue made;
+    Value made;
     ASSERT_EQ(host->items_new(host, kind, pair, 2, made.slot(), nullptr), GANTRY_OK);
     const gantry_value* items = nullptr;
     std::uint64_t count = 0;
@@ -168,7 +168,7 @@ TEST_F(HostTable, MakesNoItemsOfValuesAtAddress0) {
 }
 
 TEST_F(HostTable, ReturnsNoItemsOfOtherObjects) {
-  const OwnedValue long_text = text("a text of an object");
+  const Value long_text = text("a text of an object");
   const gantry_value* items = nullptr;
   std::uint64_t count = 0;
   const auto items_of = [&](gantry_object* object) {
@@ -193,7 +193,7 @@ TEST_F(HostTable, RefusesObjectTypesWithoutNameOrDestroy) {
       cut{offsetof(gantry_object_type, destroy), 0, "a", nothing};
   for (const gantry_object_type* type :
        std::initializer_list<const gantry_object_type*>{nullptr, &no_name, &no_destroy, &cut}) {
-    OwnedValue made;
+    Value made;
 
     const Status refused = done([&](gantry_status* status) {
       return host->object_new(host, type, nullptr, made.slot(), status);
@@ -219,7 +219,7 @@ TEST_F(HostTable, RefusesDeviceTypesOutOfRange) {
 
 TEST_F(HostTable, CallsOnlyFunctions) {
   gantry_value result{};
-  const OwnedValue other = text("a text of an object");
+  const Value other = text("a text of an object");
   for (gantry_object* object : {static_cast<gantry_object*>(nullptr), other.get().object}) {
     const Status refused = done([&](gantry_status* status) {
       return host->call(host, object, nullptr, nullptr, 0, &result, status);
@@ -232,7 +232,7 @@ TEST_F(HostTable, CallsOnlyFunctions) {
 
 TEST_F(HostTable, FindsAndCallsAFunctionOfAModule) {
   gantry_object* function = nullptr;
-  OwnedValue result;
+  Value result;
 
   ASSERT_EQ(
       host->find(host, module.get(), GANTRY_FIND_SELF, gantry_text("text"), &function, nullptr),
@@ -310,7 +310,7 @@ TEST_F(HostTable, DescribesAModuleWithoutAPlugin) {
 TEST_F(HostTable, CreatesModulesThatReachTheDevicesOfTheirParent) {
   const std::int32_t npu = program_plugin().device_number;
   const Module parent = runtime->load(file_of({{"test.block", "a"}, {"test.unit", "b"}})).value();
-  OwnedValue made;
+  Value made;
   std::int32_t type = 0;
 
   ASSERT_EQ(host->module_new(host, parent.get(), {nullptr, &kEmpty}, 0, made.slot(), nullptr),
@@ -322,7 +322,7 @@ TEST_F(HostTable, CreatesModulesThatReachTheDevicesOfTheirParent) {
 
 // Its imports refer to data of the parent's file.
 TEST_F(HostTable, CreatesModulesThatKeepTheirParent) {
-  OwnedValue made;
+  Value made;
   Module parent = runtime->load(file_of({{"test.block", "a"}})).value();
   const int before = program_plugin().modules;
   ASSERT_EQ(host->module_new(host, parent.get(), {nullptr, &kEmpty}, 0, made.slot(), nullptr),
@@ -336,7 +336,7 @@ TEST_F(HostTable, CreatesModulesThatKeepTheirParent) {
 }
 
 TEST_F(HostTable, CreatesFunctionsThatKeepTheirParent) {
-  OwnedValue made;
+  Value made;
   Module parent = runtime->load(file_of({{"test.block", "a"}})).value();
   const int before = program_plugin().modules;
   ASSERT_EQ(host->function_new(host, parent.get(), {nullptr, &kNothing}, 0, made.slot(), nullptr),
@@ -350,8 +350,8 @@ TEST_F(HostTable, CreatesFunctionsThatKeepTheirParent) {
 }
 
 TEST_F(HostTable, CreatesNothingBelowAnObjectThatIsNotAModule) {
-  const OwnedValue other = text("a text of an object");
-  OwnedValue made;
+  const Value other = text("a text of an object");
+  Value made;
 
   const Status function = done([&](gantry_status* status) {
     return host->function_new(host, other.get().object, {nullptr, &kNothing}, 0, made.slot(),

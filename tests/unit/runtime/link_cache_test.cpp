@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/link_cache.hpp"
 
-#include "core/base/digest/digest.hpp"
 #include "core/base/noexec.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/toolchain/link.hpp"
-#include "core/engine/runtime/cached_libraries.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/own_mounts.hpp"
@@ -197,7 +195,7 @@ TEST_F(LinkedLibrary, IsLinkedAgainIfTheCachedFileIsDamaged) {
   EXPECT_EQ((*again)->bytes().size(), first->bytes().size());
   EXPECT_EQ(runs(), 2u);
   ASSERT_THAT(log_, SizeIs(1));
-  EXPECT_EQ(log_.front(), "cache file " + path.native() + " is ignored: its digest does not match");
+  EXPECT_EQ(log_.front(), "cache file " + path.native() + " is ignored: magic is not GTRYCCH2");
 }
 
 // Flips a bit; the file has a new inode, as one that a rename has replaced.
@@ -209,7 +207,7 @@ void flip_bit(const fs::path& path, std::size_t at) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-TEST_F(LinkedLibrary, IsLinkedAgainIfAByteOfItsCodeKeyOrDigestDiffers) {
+TEST_F(LinkedLibrary, IsLinkedAgainIfAByteOfItsCodeKeyOrChecksumDiffers) {
   const auto first = link("int one(void) { return 1; }").value();
   const ElfFile elf = ElfFile::parse(first->bytes()).value();
   const auto code = elf.bytes_of(*elf.find("one")).value();
@@ -224,7 +222,7 @@ TEST_F(LinkedLibrary, IsLinkedAgainIfAByteOfItsCodeKeyOrDigestDiffers) {
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_TRUE(std::ranges::equal((*again)->bytes(), first->bytes())) << at;
     EXPECT_THAT(log_, ElementsAre("cache file " + first->path().native() +
-                                  " is ignored: its digest does not match"));
+                                  " is ignored: checksum does not match"));
   }
   EXPECT_EQ(runs(), 4u);
 }
@@ -236,7 +234,8 @@ TEST_F(LinkedLibrary, IsLinkedAgainIfTheFileIsOfOtherInput) {
   const auto again = link("int one(void) { return 1; }").value();
 
   EXPECT_TRUE(defines(*again, "one"));
-  EXPECT_THAT(log_, ElementsAre("cache file " + one.native() + " is ignored: it has another key"));
+  EXPECT_THAT(log_,
+              ElementsAre("cache file " + one.native() + " is ignored: it contains another key"));
 }
 
 TEST_F(LinkedLibrary, IsNotOneThatOthersCanWrite) {
@@ -570,7 +569,7 @@ TEST_F(LinkedLibrary, LeavesNoFileIfASignalEndsTheProcess) {
         rlimit limit;
         limit.rlim_cur = limit.rlim_max = 4096;
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        (void)CachedLibraries(options().directory, 1 << 30, {}).add(sha256(library), library);
+        (void)DiskCache(linked_libraries(options())).store("key", library);
         _exit(0);
       },
       ::testing::ExitedWithCode(128 + SIGXFSZ), "SIGXFSZ");
@@ -580,11 +579,11 @@ TEST_F(LinkedLibrary, LeavesNoFileIfASignalEndsTheProcess) {
 
 TEST_F(LinkedLibrary, IsNotKeptWhereItCannotBeWritten) {
   const auto library = test::read_file(test::golden("tvm-0.12/axpy2_c.so"));
-  const auto log = [this](const Message& text) { log_.push_back(text.text()); };
+  LinkCacheOptions in_a_file = options();
+  in_a_file.directory = (temp_ / "cc").native();
 
-  const auto kept = CachedLibraries(temp_ / "cc", 1 << 30, log).add(sha256(library), library);
+  EXPECT_FALSE(DiskCache(linked_libraries(in_a_file)).store("key", library));
 
-  EXPECT_EQ(kept, nullptr);
   EXPECT_THAT(log_, ElementsAre(HasSubstr(" cannot be written: Not a directory")));
 }
 

@@ -61,8 +61,10 @@ TEST(LoadBytes, NamesTheArtifactInErrors) {
       {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "from the network");
 
   ASSERT_FALSE(module.ok());
-  EXPECT_THAT(module.error().message,
-              AllOf(StartsWith("not an ELF file"), HasSubstr("while loading from the network")));
+  EXPECT_THAT(
+      module.error().message,
+      AllOf(StartsWith("\"from the network\" is text that begins with \"hello, this is text\"; "),
+            HasSubstr("while loading from the network")));
 }
 
 TEST(LoadBytes, RefusesNothing) {

@@ -129,7 +129,7 @@ TEST(Load, RejectsPathsThatAreNotFiles) {
   EXPECT_THAT(runtime.load((dir / "fifo.so").string()).error().message, HasSubstr("FIFO"));
   EXPECT_THAT(runtime.load(dir.path().string()).error().message, HasSubstr("directory"));
   EXPECT_THAT(runtime.load((dir / "text.so").string()).error().message,
-              HasSubstr("not an ELF file"));
+              HasSubstr("is text that begins with \"hello, this is text\"; expected "));
   EXPECT_THAT(runtime.load((dir / "empty.so").string()).error().message, HasSubstr("empty"));
   EXPECT_EQ(runtime.load((dir / "absent.so").string()).error().code, Code::not_found);
 }

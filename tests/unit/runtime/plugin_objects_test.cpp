@@ -234,7 +234,7 @@ TEST_F(PluginInUse, CreatesModulesWithTheDeviceNumbersOfTheirParent) {
   auto& node = *reinterpret_cast<ModuleNode*>(root.get());
   const_cast<Artifact&>(*node.artifact).device_numbers = {{5, 32}};
   const gantry_host* host = program_plugin().host;
-  OwnedValue made;
+  Value made;
   std::int32_t type = 0;
 
   ASSERT_EQ(host->module_new(host, root.get(), {nullptr, &made_table}, 0, made.slot(), nullptr),

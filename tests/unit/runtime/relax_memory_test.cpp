@@ -121,8 +121,7 @@ std::int64_t bytes_to_first_result(bool is_aligned) {
     const std::uint64_t at =
         test::relax_container(release, payload).size() - payload.bytes.size() - 8 - 4;
     payload.bytes = test::Words().bytes(
-        test::aligned(release.type_key, payload.bytes.bytes(), ExporterFacts::Numbering::ffi, at)
-            .value());
+        test::aligned(release.type_key, payload.bytes.bytes(), Numbering::ffi, at).value());
   }
   const std::string file =
       test::link_release(release, "relax.c", test::relax_container(release, payload).bytes());

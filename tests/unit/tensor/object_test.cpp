@@ -51,7 +51,7 @@ struct Watched {
 };
 
 TEST(Object, BeginsWithOneStrongAndOneWeakReference) {
-  const OwnedValue text = new_text(GANTRY_STRING, "12345678").value();
+  const Value text = new_text(GANTRY_STRING, "12345678").value();
 
   EXPECT_EQ(text.get().object->counts, 0x1'0000'0001u);
   EXPECT_EQ(text.get().object->kind, GANTRY_STRING);
@@ -77,7 +77,7 @@ TEST(Object, TextKeepsEveryByteAndEndsWithNul) {
   const std::string bytes = std::string("a\0b", 3) + std::string(2000, 'c');
 
   mallopt(M_PERTURB, 0x55);
-  const OwnedValue text = new_text(GANTRY_BYTES, bytes).value();
+  const Value text = new_text(GANTRY_BYTES, bytes).value();
   mallopt(M_PERTURB, 0);
 
   EXPECT_EQ(text.get().kind, GANTRY_BYTES);
@@ -86,8 +86,8 @@ TEST(Object, TextKeepsEveryByteAndEndsWithNul) {
 }
 
 TEST(Object, TextOfAtMostSevenBytesIsASmallValue) {
-  const OwnedValue text = new_text(GANTRY_STRING, "1234567").value();
-  const OwnedValue bytes = new_text(GANTRY_BYTES, "").value();
+  const Value text = new_text(GANTRY_STRING, "1234567").value();
+  const Value bytes = new_text(GANTRY_BYTES, "").value();
 
   EXPECT_EQ(text.get().kind, GANTRY_SMALL_STRING);
   EXPECT_EQ(text_of(text.get()), "1234567");
@@ -97,7 +97,7 @@ TEST(Object, TextOfAtMostSevenBytesIsASmallValue) {
 }
 
 TEST(Object, TextIsReadableAsAValue) {
-  const OwnedValue value(new_text(GANTRY_STRING, "hello").value());
+  const Value value(new_text(GANTRY_STRING, "hello").value());
 
   EXPECT_EQ(text_of(value.get()), "hello");
 }
@@ -152,10 +152,10 @@ TEST(Object, RefTakePassesTheReferenceToTheCaller) {
 TEST(Object, OwnedValueCountsReferences) {
   Watched watched;
   const gantry_object* const object = watched.object.get();
-  OwnedValue first(std::move(watched.object));
+  Value first = owned_value(std::move(watched.object));
 
   {
-    const OwnedValue second = first;
+    const Value second = first;
     EXPECT_EQ(strong_count(object), 2u);
   }
 

@@ -155,7 +155,7 @@ TEST(TensorNew, IgnoresDataStridesAndOffset) {
 }
 
 TEST(TensorNew, IsReadableAsAValue) {
-  const OwnedValue value(make(DeviceSet(), Like({2})));
+  const Value value = owned_value(make(DeviceSet(), Like({2})));
 
   const gantry_tensor* const tensor = gantry_value_tensor(&value.get());
 

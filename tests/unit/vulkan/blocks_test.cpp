@@ -22,8 +22,8 @@ TEST(FreeRanges, TakeFromTheSmallestRangeThatFits) {
   ASSERT_EQ(free.take(256, 1), 1024u);
   ASSERT_EQ(free.take(512, 1), 1280u);
   ASSERT_EQ(free.take(256, 1), 1792u);
-  free.give_back(0, 1024);
-  free.give_back(1280, 512);
+  free.release(0, 1024);
+  free.release(1280, 512);
 
   EXPECT_EQ(free.take(300, 1), 1280u) << "300 bytes are rounded up to 512";
   EXPECT_EQ(free.take(1, 1), 0u);
@@ -38,7 +38,7 @@ TEST(FreeRanges, MergeInAnyOrderOfFreeing) {
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(free.take(256, 1));
     EXPECT_FALSE(free.all_free());
 
-    for (const int i : order) free.give_back(256 * static_cast<std::uint64_t>(i), 256);
+    for (const int i : order) free.release(256 * static_cast<std::uint64_t>(i), 256);
 
     EXPECT_TRUE(free.all_free());
     EXPECT_EQ(free.take(768, 1), 0u);
@@ -94,10 +94,10 @@ TEST(FreeRanges, NeverOverlapParts) {
         ASSERT_EQ(owner[at], part.number);
         owner[at] = 0;
       }
-      free.give_back(part.offset, part.size);
+      free.release(part.offset, part.size);
     }
   }
-  for (const Taken& part : taken) free.give_back(part.offset, part.size);
+  for (const Taken& part : taken) free.release(part.offset, part.size);
   EXPECT_TRUE(free.all_free());
 }
 

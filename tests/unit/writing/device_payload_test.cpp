@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/writing/device_payload.hpp"
 #include "core/formats/spirv_shader.hpp"
-#include "core/writing/moved_payload.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/writing/bytes_of.hpp"
@@ -99,7 +99,7 @@ TEST_F(DevicePayload, OfVulkanHasTheSpirvOfEachKernel) {
           table("vulkan").u64(1).str("add").u32(0).u64(9).text(shader_with("add")).bytes()));
 }
 
-// The form that repack gives to a payload that it moves.
+// The form of a payload that repack converts.
 TEST_F(DevicePayload, OfGeneration5IsAsRepackWritesIt) {
   for (const char* key : {"vulkan", "opencl", "cuda"}) {
     const std::string_view kind = key;
@@ -107,18 +107,18 @@ TEST_F(DevicePayload, OfGeneration5IsAsRepackWritesIt) {
         kind == "vulkan" ? module(key, "valid.spv") : module(key, kind == "opencl" ? "add.cl" : "");
     if (kind == "cuda") what.data = directory_ / "add.cl";
     what.kernels[0].launch.emplace_back("tir.use_dyn_shared_memory");
-    Pieces older, moved, written;
+    Pieces older, converted, written;
     ASSERT_TRUE(write_device_payload(what, tools(), older, Generation::g3).ok());
     const std::vector<std::uint8_t> bytes = test::bytes_of(older);
     ExporterFacts facts;
-    facts.argument_tags = ExporterFacts::ArgumentTags::no;
-    const Status done =
-        write_moved_payload(key, bytes, facts, PayloadLayouts::built_in(), Generation::g5, moved);
+    facts.argument_tags = ArgumentTags::no;
+    const Status done = write_converted_payload(key, bytes, facts, PayloadLayouts::built_in(),
+                                                Generation::g5, converted);
     ASSERT_TRUE(done.ok()) << done.error().message;
 
     ASSERT_TRUE(write_device_payload(what, tools(), written, Generation::g5).ok());
 
-    EXPECT_EQ(test::bytes_of(written), test::bytes_of(moved)) << key;
+    EXPECT_EQ(test::bytes_of(written), test::bytes_of(converted)) << key;
     EXPECT_NE(test::bytes_of(written), bytes) << key;
   }
 }

@@ -131,9 +131,9 @@ TEST(GraphPayload, IsThatOfTheWriterOfAlignedPayloads) {
     Pieces out(base);
     ASSERT_TRUE(write_graph_payload({"{}", parameters, "m"}, out).ok());
 
-    EXPECT_EQ(bytes_of(out), test::aligned("GraphExecutorFactory", without.bytes(),
-                                           ExporterFacts::Numbering::packed, base)
-                                 .value());
+    EXPECT_EQ(
+        bytes_of(out),
+        test::aligned("GraphExecutorFactory", without.bytes(), Numbering::packed, base).value());
   }
 }
 

@@ -24,8 +24,8 @@ namespace {
 // Calls a function object for host code.
 //
 // node     [in]   the code's, if its list is converted; else NULL
-Result<OwnedValue> call_out(void* function, const gantry_value* args, std::int32_t count,
-                            const ModuleNode* node) {
+Result<Value> call_out(void* function, const gantry_value* args, std::int32_t count,
+                       const ModuleNode* node) {
   if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
     return invalid("TVMFFIFunctionCall receives a handle that is not a function");
   }
@@ -46,7 +46,7 @@ Status move_to_list(void* list, int index, gantry_value value) {
                        ", which has no owner")
         .with_reason("HOST_RESULT");
   }
-  set_list_item(list, index, OwnedValue::adopt(value));
+  set_list_item(list, index, Value::adopt(value));
   return {};
 }
 
@@ -57,7 +57,7 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
   return host_boundary([&]() -> Status {
     const ModuleNode* const node = here().call->owner.node;
     const bool converts = node != nullptr && translates_devices(*node);
-    GANTRY_TRY(OwnedValue owned, call_out(function, args, count, converts ? node : nullptr));
+    GANTRY_TRY(Value owned, call_out(function, args, count, converts ? node : nullptr));
     *result = owned.take();
     return {};
   });
@@ -67,7 +67,7 @@ int first_function_call(void* function, const gantry_value* args, std::int32_t c
                         gantry_value* result) {
   return host_boundary([&]() -> Status {
     HostThread& thread = here();
-    GANTRY_TRY(OwnedValue owned, call_out(function, args, count, thread.call->owner.node));
+    GANTRY_TRY(Value owned, call_out(function, args, count, thread.call->owner.node));
     if (owned.get().kind == GANTRY_SMALL_STRING) {
       thread.kept = std::move(owned);
       *result = to_first_ffi(thread.kept.get());
@@ -127,7 +127,7 @@ int first_list_move_from_packed_return(void* list, int index, gantry_value* args
   return host_boundary([&]() -> Status {
     gantry_value value = std::exchange(args[result], gantry_value{});
     if (value.kind == GANTRY_CSTRING) {
-      GANTRY_TRY(OwnedValue copy, new_text(GANTRY_STRING, value.cstring));
+      GANTRY_TRY(Value copy, new_text(GANTRY_STRING, value.cstring));
       value = copy.take();
     } else if (!from_first_ffi(value)) {
       return unsupported("register ", index, " receives an object of type number ", value.kind,

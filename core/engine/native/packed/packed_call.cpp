@@ -92,7 +92,7 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
 
 // Converts a result for host code. An object is retained by the thread until its next call or until
 // its outermost call of host code has returned.
-Status give_result(HostThread& thread, OwnedValue value, PackedValue* result, int* code) {
+Status return_result(HostThread& thread, Value value, PackedValue* result, int* code) {
   thread.kept = std::move(value);
   const gantry_value& kept = thread.kept.get();
   // The bytes of a text are NUL-terminated in every form.
@@ -125,9 +125,8 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
   GANTRY_CHECK(values.fill(thread.call->owner.node, args, codes));
 
   const gantry_env env = env_of_callee(thread, function.device_type);
-  GANTRY_TRY(OwnedValue owned,
-             call(function, &env, {values.values(), static_cast<std::size_t>(count)}));
-  return give_result(thread, std::move(owned), result, result_code);
+  GANTRY_TRY(Value owned, call(function, &env, {values.values(), static_cast<std::size_t>(count)}));
+  return return_result(thread, std::move(owned), result, result_code);
 }
 
 }  // namespace

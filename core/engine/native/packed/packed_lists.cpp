@@ -36,8 +36,7 @@ int list_move_from_packed_return(void* list, int index, PackedValue* args, int* 
           "TVMBackendAnyListMoveFromPackedReturn is called on a thread that no gantry call has "
           "entered");
     }
-    GANTRY_TRY(OwnedValue value,
-               item_from_host(*thread.call->owner.node, args[result], codes[result]));
+    GANTRY_TRY(Value value, item_from_host(*thread.call->owner.node, args[result], codes[result]));
     // A result of TVMFuncCall is no longer needed by the thread.
     if (holds_object(value.get()) && holds_object(thread.kept.get()) &&
         thread.kept.get().object == value.get().object) {

@@ -48,10 +48,10 @@ Failure result_error(int code, std::string_view why) {
   return unsupported("it returns a value of type code ", code, why).with_reason("HOST_RESULT");
 }
 
-Result<OwnedValue> owned_object(PackedValue value, int code) {
+Result<Value> owned_object(PackedValue value, int code) {
   gantry_object* const object = object_in(value.p, code);
   if (object == nullptr) return result_error(code, ", but the object is not one of this runtime");
-  return OwnedValue(ObjectPtr::share(object));
+  return owned_value(ObjectPtr::share(object));
 }
 
 }  // namespace
@@ -227,7 +227,7 @@ Status GantryArguments::fill(const ModuleNode* node, const PackedValue* values, 
   return {};
 }
 
-Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code) {
+Result<Value> result_from_host(const ModuleNode& node, PackedValue value, int code) {
   gantry_value result{};
   result.i = value.i;
   switch (code) {
@@ -246,7 +246,7 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
       result.kind = GANTRY_POINTER;
       break;
     case kPackedNull:
-      return OwnedValue();
+      return Value();
     case kPackedDtype:
       result.kind = GANTRY_DTYPE;
       result.i = 0;
@@ -274,10 +274,10 @@ Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, i
     default:
       return result_error(code, ", which cannot be passed to callers");
   }
-  return OwnedValue::adopt(result);
+  return Value::adopt(result);
 }
 
-Result<OwnedValue> item_from_host(const ModuleNode& node, PackedValue value, int code) {
+Result<Value> item_from_host(const ModuleNode& node, PackedValue value, int code) {
   if (code == kPackedObject || code == kPackedNdArray) return owned_object(value, code);
   return result_from_host(node, value, code);
 }

@@ -87,9 +87,9 @@ class GantryArguments {
 // modules retained.
 //
 // returns  unsupported, with the type code, for a code that has no owned value
-Result<OwnedValue> result_from_host(const ModuleNode& node, PackedValue value, int code);
+Result<Value> result_from_host(const ModuleNode& node, PackedValue value, int code);
 // As result_from_host(), and retains any object of this runtime, for an item of a list.
-Result<OwnedValue> item_from_host(const ModuleNode& node, PackedValue value, int code);
+Result<Value> item_from_host(const ModuleNode& node, PackedValue value, int code);
 
 // A value with its type code.
 struct PackedItem {

@@ -3,7 +3,7 @@
 // Reads the demo's device modules with the payload readers of their plugins.
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
-#include "core/writing/moved_payload.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "core/writing/pack.hpp"
 #include "plugins/opencl/payload.hpp"
 #include "plugins/vulkan/payload.hpp"
@@ -79,7 +79,7 @@ TEST_F(DemoPayloads, OfOpenclHaveAProgramForEachKernel) {
 }
 
 // Two kernels in one text of v0.7.
-TEST(MovedPayload, OfOpenclHasTheWholeTextForEachKernel) {
+TEST(ConvertedPayload, OfOpenclHasTheWholeTextForEachKernel) {
   test::Words table = test::Words().str("cl").u64(2);
   for (const std::string_view name : {"axpy", "fill"}) {
     table.str(name).str("").u64(1).u8(3).u8(64).u16(1).strs({"blockIdx.x"});
@@ -89,12 +89,12 @@ TEST(MovedPayload, OfOpenclHasTheWholeTextForEachKernel) {
   std::string bytes;
   dmlc::MemoryStringStream out(&bytes);
   ExporterFacts facts;
-  facts.argument_tags = ExporterFacts::ArgumentTags::no;
+  facts.argument_tags = ArgumentTags::no;
 
-  const Status moved = write_moved_payload("opencl", table.bytes(), facts,
-                                           PayloadLayouts::built_in(), Generation::g3, out);
+  const Status converted = write_converted_payload("opencl", table.bytes(), facts,
+                                                   PayloadLayouts::built_in(), Generation::g3, out);
 
-  ASSERT_TRUE(moved.ok()) << moved.error().message;
+  ASSERT_TRUE(converted.ok()) << converted.error().message;
   const std::vector<std::uint8_t> payload(bytes.begin(), bytes.end());
   const auto read = test::read_whole(test::payload_blob(payload), opencl::read_payload);
   ASSERT_TRUE(read.ok()) << read.error().message;

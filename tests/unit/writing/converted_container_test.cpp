@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/moved_container.hpp"
+#include "core/writing/converted_container.hpp"
 
 #include "core/writing/saved_container.hpp"
 #include "tests/support/files.hpp"
@@ -17,8 +17,8 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// A container that was written to a file, read as that of a library and moved.
-class MovedContainer : public ::testing::Test {
+// A container that was written to a file, read as that of a library and converted.
+class ConvertedContainer : public ::testing::Test {
  protected:
   void read(const Words& bytes, Dialect dialect = Dialect::packed) {
     test::write_file(temp_ / "model.bin", bytes.bytes());
@@ -26,26 +26,26 @@ class MovedContainer : public ::testing::Test {
     container_ = read_container_bytes(file_->bytes(), layouts_).value();
     container_.facts.dialect = dialect;
     if (container_.layout == ContainerLayout::one) {
-      container_.facts.argument_tags = ExporterFacts::ArgumentTags::no;
-      container_.facts.numbering = ExporterFacts::Numbering::packed;
+      container_.facts.argument_tags = ArgumentTags::no;
+      container_.facts.numbering = Numbering::packed;
       container_.facts.has_private_float_codes = true;
     }
   }
-  Result<std::vector<EditedModule>> moved(Generation to) {
+  Result<std::vector<EditedModule>> converted(Generation to) {
     auto listed = listed_modules(container_, file_).value();
     auto edited = edit_modules(std::move(listed), {}).value();
     warnings_.clear();
-    return moved_modules(std::move(edited), container_, file_, layouts_, to, warnings_);
+    return converted_modules(std::move(edited), container_, file_, layouts_, to, warnings_);
   }
   std::vector<std::uint8_t> written(Generation to) {
-    auto modules = moved(to);
+    auto modules = converted(to);
     EXPECT_TRUE(modules.ok()) << modules.error().message;
     std::vector<ContainerModule> plain;
     for (EditedModule& each : *modules) plain.push_back(std::move(each.module));
     return test::bytes_of(write_listed_container(plain, to).value());
   }
   void expect_refused(Generation to, const std::string& message) {
-    const auto modules = moved(to);
+    const auto modules = converted(to);
     ASSERT_FALSE(modules.ok());
     EXPECT_EQ(modules.error().code, Code::unsupported);
     EXPECT_EQ(modules.error().message, message);
@@ -70,7 +70,7 @@ Words cuda_module(std::string_view name, bool has_tags) {
   return all.bytes(payload.bytes());
 }
 
-TEST_F(MovedContainer, WithoutHostCodeHasTheFormOfAnyGeneration) {
+TEST_F(ConvertedContainer, WithoutHostCodeHasTheFormOfAnyGeneration) {
   const Words g3 = test::layout_one(
       2, Words().bytes(cuda_module("", false).bytes()).bytes(cuda_module("", false).bytes()),
       {0, 1, 1}, {1});
@@ -89,7 +89,7 @@ TEST_F(MovedContainer, WithoutHostCodeHasTheFormOfAnyGeneration) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(MovedContainer, MergesHostModulesAndSortsChildren) {
+TEST_F(ConvertedContainer, MergesHostModulesAndSortsChildren) {
   // graph -> b, a; a, b -> x; a -> y, all numbered as v0.7 does
   read(test::layout_one(5,
                         Words()
@@ -112,19 +112,19 @@ TEST_F(MovedContainer, MergesHostModulesAndSortsChildren) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(MovedContainer, SortsChildrenOfModulesThatAreInOrder) {
+TEST_F(ConvertedContainer, SortsChildrenOfModulesThatAreInOrder) {
   read(test::layout_one(
       3, Words().str("_lib").bytes(text_module("a").bytes()).bytes(text_module("b").bytes()),
       {0, 3, 3, 3}, {2, 1, 2}));
 
-  const auto modules = moved(Generation::g3);
+  const auto modules = converted(Generation::g3);
 
   ASSERT_TRUE(modules.ok());
   EXPECT_THAT((*modules)[0].module.imports, ElementsAre(1, 2));
-  EXPECT_THAT(moved(Generation::g2)->front().module.imports, ElementsAre(2, 1, 2));
+  EXPECT_THAT(converted(Generation::g2)->front().module.imports, ElementsAre(2, 1, 2));
 }
 
-TEST_F(MovedContainer, OfG1GetsATree) {
+TEST_F(ConvertedContainer, OfG1GetsATree) {
   read(test::container_g1());
 
   const std::vector<std::uint8_t> bytes = written(Generation::g3);
@@ -136,7 +136,7 @@ TEST_F(MovedContainer, OfG1GetsATree) {
   EXPECT_EQ(found.facts.generation, Generation::g3);
 }
 
-TEST_F(MovedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
+TEST_F(ConvertedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
   // v0.7: the root imports host code and a module that the host code finds through the root
   read(test::layout_one(4,
                         Words()
@@ -146,16 +146,16 @@ TEST_F(MovedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
                             .str("_lib"),
                         {0, 3, 3, 3, 3}, {1, 2, 3}));
 
-  ASSERT_TRUE(moved(Generation::g3).ok());
+  ASSERT_TRUE(converted(Generation::g3).ok());
   EXPECT_THAT(warnings_, ElementsAre(Message(
                              "host code finds functions of modules that it does not import only "
                              "up to v0.7; no longer: 1 \"examplejson\"")));
-  ASSERT_TRUE(moved(Generation::g2).ok());
+  ASSERT_TRUE(converted(Generation::g2).ok());
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
 // The payloads of G2 and G3 are the same except for OpenCL texts.
-TEST_F(MovedContainer, OfG2NamesTheKernelsOfOpencl) {
+TEST_F(ConvertedContainer, OfG2NamesTheKernelsOfOpencl) {
   const auto container_of = [](std::string_view text) {
     const Words opencl = Words().str("opencl").str("cl").u64(1).str("f").str("").u64(0).u64(0);
     return test::layout_one(1, Words().bytes(opencl.bytes()).str(text), {0, 0}, {});
@@ -169,7 +169,7 @@ TEST_F(MovedContainer, OfG2NamesTheKernelsOfOpencl) {
 }
 
 // A search from each lost module would visit 200 million modules.
-TEST_F(MovedContainer, WarnsOfAChainOf20000Modules) {
+TEST_F(ConvertedContainer, WarnsOfAChainOf20000Modules) {
   constexpr std::uint64_t last = 20'001;
   // The root imports host code and a chain.
   Words modules = Words().bytes(text_module("root").bytes()).str("_lib");
@@ -187,18 +187,18 @@ TEST_F(MovedContainer, WarnsOfAChainOf20000Modules) {
   read(Words().u64(content.size()).bytes(content.bytes()));
   container_.facts.look_up_start = LookUpStart::root;
 
-  ASSERT_TRUE(moved(Generation::g3).ok());
+  ASSERT_TRUE(converted(Generation::g3).ok());
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_THAT(std::string(warnings_[0].text()),
               StartsWith("host code finds functions of modules that it does not import only up to "
                          "v0.7; no longer: 2 \"examplejson\", 3 \"examplejson\""));
 }
 
-TEST_F(MovedContainer, RefusesToLoseAModuleThatNothingImports) {
+TEST_F(ConvertedContainer, RefusesToLoseAModuleThatNothingImports) {
   read(test::layout_one(3, Words().str("_lib").str("_lib").bytes(text_module("a").bytes()),
                         {0, 1, 1, 1}, {1}));
 
-  const auto modules = moved(Generation::g3);
+  const auto modules = converted(Generation::g3);
 
   ASSERT_FALSE(modules.ok());
   EXPECT_EQ(modules.error().code, Code::invalid);
@@ -207,7 +207,7 @@ TEST_F(MovedContainer, RefusesToLoseAModuleThatNothingImports) {
             "new order; drop it");
 }
 
-TEST_F(MovedContainer, RefusesHostCodeOfAnotherAbi) {
+TEST_F(ConvertedContainer, RefusesHostCodeOfAnotherAbi) {
   const Words g3 =
       test::layout_one(2, Words().str("_lib").bytes(text_module("a").bytes()), {0, 1, 1}, {1});
   read(g3);
@@ -232,13 +232,13 @@ TEST_F(MovedContainer, RefusesHostCodeOfAnotherAbi) {
                  "requires the ffi dialect (TVMFFIAny)");
 }
 
-TEST_F(MovedContainer, RefusesModulesThatTheGenerationLacks) {
+TEST_F(ConvertedContainer, RefusesModulesThatTheGenerationLacks) {
   read(test::layout_one(1, Words().str("VMExecutable").str("a"), {0, 0}, {}));
 
   expect_refused(Generation::g5,
                  "modules of type key \"VMExecutable\" do not exist in G5 (v0.22 and later), only "
                  "in G3");
-  EXPECT_TRUE(moved(Generation::g3).ok());
+  EXPECT_TRUE(converted(Generation::g3).ok());
 }
 
 }  // namespace

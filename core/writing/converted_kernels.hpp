@@ -17,17 +17,17 @@ namespace gantry {
 
 struct KernelTableForm {
   std::string_view type_key;
-  bool has_argument_tags = false;
+  ArgumentTags argument_tags = ArgumentTags::no;
   bool has_private_float_codes = false;
 };
 
 // returns  unsupported  a launch tag, an argument tag or an element type that the generation lacks
-Status move_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
+Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
 
 // in       [in]   at the table; is_end after it
 // returns  malformed    the table
-//          unsupported  see move_kernel()
-Status write_moved_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
-                           dmlc::Stream& out);
+//          unsupported  see convert_kernel()
+Status write_converted_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
+                               dmlc::Stream& out);
 
 }  // namespace gantry

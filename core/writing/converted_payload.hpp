@@ -9,9 +9,9 @@
 //     Relax                tags of constants, the length before the code
 //     all                  numbers of element types
 //
-// All other bytes are the same in every generation. A payload that was moved there and back is the
-// original one, unless it had argument tags that are only optional, or an OpenCL text without names
-// of kernels.
+// All other bytes are the same in every generation. A payload that was converted there and back is
+// the original one, unless it had argument tags that are only optional, or an OpenCL text without
+// names of kernels.
 #pragma once
 
 #include "core/formats/exporter_facts.hpp"
@@ -33,11 +33,12 @@ namespace gantry {
 // out       [in]   receives large data as spans of `payload`
 // returns   unsupported  the key has no layout, so that its form in another generation is unknown;
 //                        the payload has something that the generation cannot express, which is
-//                        named. Something may have been written then
+//                        named. Something may have been written then. Of Relax: memory scopes, if
+//                        the generation has none; a version of code that is not supported
 //           malformed    the payload matches no layout of its key
 // costs     O(bytes); memory O(items)
-Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
-                           dmlc::Stream& out);
+Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
+                               const ExporterFacts& facts, const PayloadLayouts& layouts,
+                               Generation to, dmlc::Stream& out);
 
 }  // namespace gantry

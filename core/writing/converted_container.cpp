@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/moved_container.hpp"
+#include "core/writing/converted_container.hpp"
 
 #include "core/base/near_name.hpp"
 #include "core/writing/carrying_stream.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "core/writing/index.hpp"
-#include "core/writing/moved_payload.hpp"
 #include "core/writing/saved_container.hpp"
 
 #include <gantry/join.hpp>
@@ -104,8 +104,8 @@ Result<std::vector<EditedModule>> numbered_again(std::vector<EditedModule> modul
   }
   std::vector<EditedModule> all;
   for (std::size_t e = 0; e < index.entries.size(); ++e) {
-    EditedModule& moved = all.emplace_back(std::move(modules[index.entries[e].front()]));
-    moved.module.imports.assign(
+    EditedModule& converted = all.emplace_back(std::move(modules[index.entries[e].front()]));
+    converted.module.imports.assign(
         index.child.begin() + static_cast<std::ptrdiff_t>(index.row_ptr[e]),
         index.child.begin() + static_cast<std::ptrdiff_t>(index.row_ptr[e + 1]));
   }
@@ -114,11 +114,11 @@ Result<std::vector<EditedModule>> numbered_again(std::vector<EditedModule> modul
 
 }  // namespace
 
-Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> modules,
-                                                const Container& container,
-                                                const std::shared_ptr<const MappedFile>& file,
-                                                const PayloadLayouts& layouts, Generation to,
-                                                std::vector<Message>& warnings) {
+Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> modules,
+                                                    const Container& container,
+                                                    const std::shared_ptr<const MappedFile>& file,
+                                                    const PayloadLayouts& layouts, Generation to,
+                                                    std::vector<Message>& warnings) {
   GANTRY_TRY(const Generation from, form_of(container));
   const PayloadForm& form = payload_form(to);
   const ExporterFacts& facts = container.facts;
@@ -127,21 +127,21 @@ Result<std::vector<EditedModule>> moved_modules(std::vector<EditedModule> module
                        " (", form.releases, ") requires ", words_for(form.dialect));
   }
   // A bare container of layout one may be that of G4.
-  const bool is_proven = facts.argument_tags != ExporterFacts::ArgumentTags::unknown ||
-                         facts.generation == Generation::g4;
+  const bool is_proven =
+      facts.argument_tags != ArgumentTags::unknown || facts.generation == Generation::g4;
   const bool is_same = is_proven && have_same_payloads(from, to);
   for (EditedModule& each : modules) {
     if (is_host_module(each) || !each.entry) continue;
     const Entry& entry = container.entries[*each.entry];
     if (from != to) {
-      GANTRY_TRY(each.module.type_key, moved_type_key(entry.type_key, to));
+      GANTRY_TRY(each.module.type_key, converted_type_key(entry.type_key, to));
     }
     // Containers of v0.7 are often read as those of G3, so that its form proves no markers.
     const bool is_marked_text = to >= Generation::g3 && entry.type_key == "opencl";
     if (is_same && !is_marked_text) continue;
     each.module.write_payload = [file, facts, &entry, &layouts, to](Pieces& out) -> Status {
       CarryingStream stream(file, out);
-      return write_moved_payload(entry.type_key, entry.payload, facts, layouts, to, stream);
+      return write_converted_payload(entry.type_key, entry.payload, facts, layouts, to, stream);
     };
   }
   if (to <= Generation::g2) return modules;

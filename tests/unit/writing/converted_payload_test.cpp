@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/moved_payload.hpp"
+#include "core/writing/converted_payload.hpp"
 
 #include "tests/support/words.hpp"
 #include "tests/unit/formats/fixtures.hpp"
@@ -38,10 +38,10 @@ const PayloadLayouts& acme_layouts() {
 
 Status write_family(std::string_view key, const Words& payload, Generation from, Generation to,
                     Pieces& out) {
-  return write_moved_payload(key, payload.bytes(), facts_of(from), acme_layouts(), to, out);
+  return write_converted_payload(key, payload.bytes(), facts_of(from), acme_layouts(), to, out);
 }
 
-Bytes moved_family(std::string_view key, const Words& payload, Generation from, Generation to) {
+Bytes converted_family(std::string_view key, const Words& payload, Generation from, Generation to) {
   Pieces out;
   const Status written = write_family(key, payload, from, to, out);
   EXPECT_TRUE(written.ok()) << written.error().message;
@@ -233,11 +233,11 @@ const Family families[] = {
 };
 
 // Every direction, and so also there and back.
-TEST(MovedPayload, HasTheFormOfEveryGeneration) {
+TEST(ConvertedPayload, HasTheFormOfEveryGeneration) {
   for (const Family& family : families) {
     for (const Generation from : family.forms) {
       for (const Generation to : family.forms) {
-        EXPECT_THAT(moved_family(family.key, family.in(from), from, to),
+        EXPECT_THAT(converted_family(family.key, family.in(from), from, to),
                     ElementsAreArray(bytes_in(family.in(to))))
             << family.key << " from " << name_of(from) << " to " << name_of(to);
       }
@@ -245,7 +245,7 @@ TEST(MovedPayload, HasTheFormOfEveryGeneration) {
   }
 }
 
-TEST(MovedPayload, OfABareContainerIsReadByTrial) {
+TEST(ConvertedPayload, OfABareContainerIsReadByTrial) {
   ExporterFacts unknown;
   for (const Generation from : {Generation::g3, Generation::g4}) {
     Pieces kernels, constants;
@@ -255,11 +255,11 @@ TEST(MovedPayload, OfABareContainerIsReadByTrial) {
     relax_text.u32(from == Generation::g3 ? 3 : 65).str("text").u64(0).u64(0);
     const Words relax_payload = Words().u64(relax_text.size()).bytes(relax_text.bytes());
 
-    ASSERT_TRUE(
-        write_moved_payload("cuda", cuda.bytes(), unknown, acme_layouts(), Generation::g5, kernels)
-            .ok());
-    ASSERT_TRUE(write_moved_payload("relax.VMExecutable", relax_payload.bytes(), unknown,
-                                    acme_layouts(), Generation::g5, constants)
+    ASSERT_TRUE(write_converted_payload("cuda", cuda.bytes(), unknown, acme_layouts(),
+                                        Generation::g5, kernels)
+                    .ok());
+    ASSERT_TRUE(write_converted_payload("relax.VMExecutable", relax_payload.bytes(), unknown,
+                                        acme_layouts(), Generation::g5, constants)
                     .ok());
 
     EXPECT_THAT(test::bytes_of(kernels), ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g5))));
@@ -270,25 +270,25 @@ TEST(MovedPayload, OfABareContainerIsReadByTrial) {
 }
 
 // Loaders of v0.8 and later refuse a text without the names.
-TEST(MovedPayload, OfOpenclNamesTheKernelOfItsText) {
+TEST(ConvertedPayload, OfOpenclNamesTheKernelOfItsText) {
   const auto with = [](std::string_view text) { return code_of_kernel("cl", in_g3, text); };
-  const auto moved = [&](std::string_view text, Generation to) {
-    return moved_family("opencl", with(text), Generation::g2, to);
+  const auto converted = [&](std::string_view text, Generation to) {
+    return converted_family("opencl", with(text), Generation::g2, to);
   };
 
-  EXPECT_THAT(moved("kernel void f() {}", Generation::g3),
+  EXPECT_THAT(converted("kernel void f() {}", Generation::g3),
               ElementsAreArray(bytes_in(with("// Function: f\nkernel void f() {}\n"))));
-  EXPECT_THAT(moved("kernel void f() {}\n", Generation::g5),
+  EXPECT_THAT(converted("kernel void f() {}\n", Generation::g5),
               ElementsAreArray(
                   bytes_in(code_of_kernel("cl", in_g5, "// Function: f\nkernel void f() {}\n"))));
-  EXPECT_THAT(moved("kernel void f() {}", Generation::g2),
+  EXPECT_THAT(converted("kernel void f() {}", Generation::g2),
               ElementsAreArray(bytes_in(with("kernel void f() {}"))));
   const Words empty = Words().str("cl").u64(0).str("int x;");
-  EXPECT_THAT(moved_family("opencl", empty, Generation::g2, Generation::g3),
+  EXPECT_THAT(converted_family("opencl", empty, Generation::g2, Generation::g3),
               ElementsAreArray(bytes_in(empty)));
 }
 
-TEST(MovedPayload, OfOpenclHasALimitOfCopies) {
+TEST(ConvertedPayload, OfOpenclHasALimitOfCopies) {
   constexpr std::size_t kernels = 8200;
   Words payload = Words().str("cl").u64(kernels);
   for (std::size_t k = 0; k < kernels; ++k) {
@@ -308,33 +308,36 @@ TEST(MovedPayload, OfOpenclHasALimitOfCopies) {
 }
 
 // What a generation cannot express stays as it is in the others.
-TEST(MovedPayload, KeepsANameThatIsNotTheKernels) {
+TEST(ConvertedPayload, KeepsANameThatIsNotTheKernels) {
   const Kernel named{.stored_name = "g", .has_tags = true};
   const Kernel without{.stored_name = "g"};
 
-  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", named), Generation::g5, Generation::g3),
-              ElementsAreArray(bytes_in(code_of_kernel("ptx", without))));
+  EXPECT_THAT(
+      converted_family("cuda", code_of_kernel("ptx", named), Generation::g5, Generation::g3),
+      ElementsAreArray(bytes_in(code_of_kernel("ptx", without))));
 }
 
-TEST(MovedPayload, WritesATagForEachParameterInPlaceOfAnEmptyList) {
+TEST(ConvertedPayload, WritesATagForEachParameterInPlaceOfAnEmptyList) {
   const Kernel empty{.stored_name = "f", .has_tags = true, .tags = {}};
 
-  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g5),
-              ElementsAreArray(bytes_in(code_of_kernel("ptx", empty))));
-  EXPECT_THAT(moved_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g3),
-              ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g3))));
+  EXPECT_THAT(
+      converted_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g5),
+      ElementsAreArray(bytes_in(code_of_kernel("ptx", empty))));
+  EXPECT_THAT(
+      converted_family("cuda", code_of_kernel("ptx", empty), Generation::g5, Generation::g3),
+      ElementsAreArray(bytes_in(code_of_kernel("ptx", in_g3))));
 }
 
-TEST(MovedPayload, WritesTruthValuesAsIntegersOfOneBit) {
+TEST(ConvertedPayload, WritesTruthValuesAsIntegersOfOneBit) {
   const auto constants = [](std::uint8_t type, std::uint8_t bits) {
     return Words().strs({"c"}).u64(1).bytes(byte_array(type, bits).bytes()).u64(0).u64(0);
   };
 
-  EXPECT_THAT(moved_family("const_loader", constants(6, 8), Generation::g5, Generation::g3),
+  EXPECT_THAT(converted_family("const_loader", constants(6, 8), Generation::g5, Generation::g3),
               ElementsAreArray(bytes_in(constants(1, 1))));
 }
 
-struct RefusedMove {
+struct RefusedConversion {
   std::string name;
   std::string key;
   Words payload;
@@ -342,10 +345,10 @@ struct RefusedMove {
   std::string message;
 };
 
-class MovedPayloadRefuses : public ::testing::TestWithParam<RefusedMove> {};
+class ConvertedPayloadRefuses : public ::testing::TestWithParam<RefusedConversion> {};
 
-TEST_P(MovedPayloadRefuses, WhatTheGenerationCannotExpress) {
-  const RefusedMove& refused = GetParam();
+TEST_P(ConvertedPayloadRefuses, WhatTheGenerationCannotExpress) {
+  const RefusedConversion& refused = GetParam();
   Pieces out;
 
   const Status written = write_family(refused.key, refused.payload, refused.from, refused.to, out);
@@ -367,78 +370,91 @@ const std::string elf_bytes(
     7);
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, MovedPayloadRefuses,
+    Each, ConvertedPayloadRefuses,
     ::testing::Values(
-        RefusedMove{"TensorMap", "cuda",
-                    code_of_kernel("ptx", {.stored_name = "f", .has_tags = true, .tags = {1, 0}}),
-                    Generation::g5, Generation::g3,
-                    "parameter 0 is a tensor map, which G3 (v0.8 to v0.20) cannot express\n  in "
-                    "kernel \"f\""},
-        RefusedMove{"Cluster", "cuda", launched({"clusterCtaIdx.x"}), Generation::g5,
-                    Generation::g4,
-                    "launch tag \"clusterCtaIdx.x\" exists since v0.25, G4 is v0.21\n  in kernel "
-                    "\"f\""},
-        RefusedMove{"PreferredCluster", "cuda", launched({"preferredClusterCtaIdx.y"}),
-                    Generation::g5, Generation::g3,
-                    "launch tag \"preferredClusterCtaIdx.y\" exists since v0.25, G3 is v0.8 to "
-                    "v0.20\n  in kernel \"f\""},
-        RefusedMove{"Cooperative", "cuda", launched({"tirx.use_cooperative_launch"}),
-                    Generation::g5, Generation::g4,
-                    "launch tag \"tirx.use_cooperative_launch\" exists since v0.23, G4 is v0.21\n  "
-                    "in kernel \"f\""},
-        RefusedMove{"Dependent", "cuda", launched({"tir.use_programtic_dependent_launch"}),
-                    Generation::g5, Generation::g4,
-                    "launch tag \"tir.use_programtic_dependent_launch\" exists since v0.23, G4 is "
-                    "v0.21\n  in kernel \"f\""},
-        RefusedMove{"SharedMemory", "cuda", launched({"tirx.use_dyn_shared_memory"}),
-                    Generation::g5, Generation::g2,
-                    "launch tag \"tirx.use_dyn_shared_memory\" exists since v0.8, G2 is v0.7\n  in "
-                    "kernel \"f\""},
-        RefusedMove{"WriteAccess", "cuda", launched({"paramWriteAccess:[0]"}), Generation::g5,
-                    Generation::g2,
-                    "launch tag \"paramWriteAccess:[0]\" exists since v0.16, G2 is v0.7\n  in "
-                    "kernel \"f\""},
-        RefusedMove{
+        RefusedConversion{
+            "TensorMap", "cuda",
+            code_of_kernel("ptx", {.stored_name = "f", .has_tags = true, .tags = {1, 0}}),
+            Generation::g5, Generation::g3,
+            "parameter 0 is a tensor map, which G3 (v0.8 to v0.20) cannot express\n  in "
+            "kernel \"f\""},
+        RefusedConversion{
+            "Cluster", "cuda", launched({"clusterCtaIdx.x"}), Generation::g5, Generation::g4,
+            "launch tag \"clusterCtaIdx.x\" exists since v0.25, G4 is v0.21\n  in kernel "
+            "\"f\""},
+        RefusedConversion{
+            "PreferredCluster", "cuda", launched({"preferredClusterCtaIdx.y"}), Generation::g5,
+            Generation::g3,
+            "launch tag \"preferredClusterCtaIdx.y\" exists since v0.25, G3 is v0.8 to "
+            "v0.20\n  in kernel \"f\""},
+        RefusedConversion{
+            "Cooperative", "cuda", launched({"tirx.use_cooperative_launch"}), Generation::g5,
+            Generation::g4,
+            "launch tag \"tirx.use_cooperative_launch\" exists since v0.23, G4 is v0.21\n  "
+            "in kernel \"f\""},
+        RefusedConversion{
+            "Dependent", "cuda", launched({"tir.use_programtic_dependent_launch"}), Generation::g5,
+            Generation::g4,
+            "launch tag \"tir.use_programtic_dependent_launch\" exists since v0.23, G4 is "
+            "v0.21\n  in kernel \"f\""},
+        RefusedConversion{
+            "SharedMemory", "cuda", launched({"tirx.use_dyn_shared_memory"}), Generation::g5,
+            Generation::g2,
+            "launch tag \"tirx.use_dyn_shared_memory\" exists since v0.8, G2 is v0.7\n  in "
+            "kernel \"f\""},
+        RefusedConversion{
+            "WriteAccess", "cuda", launched({"paramWriteAccess:[0]"}), Generation::g5,
+            Generation::g2,
+            "launch tag \"paramWriteAccess:[0]\" exists since v0.16, G2 is v0.7\n  in "
+            "kernel \"f\""},
+        RefusedConversion{
             "ElementType", "cuda",
             code_of_kernel("ptx", {.stored_name = "f", .has_tags = true, .code = 14, .bits = 8}),
             Generation::g5, Generation::g3,
             "element type float8_e8m0fnu has no number in G3 (v0.8 to v0.20)\n  in kernel "
             "\"f\""},
-        RefusedMove{"OldHexagon", "hexagon", code_of_kernel("so", in_g3, "/build/lib.so"),
-                    Generation::g3, Generation::g5,
-                    "data of \"hexagon\" are the path of a library, G5 requires its bytes"},
-        RefusedMove{"NewHexagon", "hexagon", code_of_kernel("so", in_g5, elf_bytes), Generation::g5,
-                    Generation::g4,
-                    "data of \"hexagon\" are a library, G4 requires the path of one"},
-        RefusedMove{"OneMetalSource", "metal", code_of_kernel("metal", in_g3), Generation::g3,
-                    Generation::g5,
-                    "\"metal\" has one source, G5 (v0.22 and later) requires a source for each "
-                    "kernel"},
-        RefusedMove{"MetalSources", "metal",
-                    Words().str("0.1.0").u64(0).bytes(in_g3.words().bytes()).str("metal"),
-                    Generation::g3, Generation::g2,
-                    "\"metal\" has a source for each kernel, G2 (v0.7) requires one source"},
-        RefusedMove{"KernelsOutsideOfATable", "acme.list",
-                    Words().u64(1).bytes(std::span(in_g3.words().bytes()).subspan(8 + 9)),
-                    Generation::g3, Generation::g5,
-                    "kernel records at 0x8 are not in a table, so that they cannot be written for "
-                    "G5"},
-        RefusedMove{"SizedTable", "acme.sized",
-                    Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()), Generation::g3,
-                    Generation::g5,
-                    "kernel records at 0x8 are not in a table, so that they cannot be written for "
-                    "G5"},
-        RefusedMove{"UnknownKey", "acme.npu", Words().u64(1), Generation::g3, Generation::g5,
-                    "type key \"acme.npu\" has no payload layout, so that its form in G5 is "
-                    "unknown; drop or replace the module, or declare the layout in the manifest of "
-                    "its plugin"},
-        RefusedMove{"MemoryScope", "relax.VMExecutable",
-                    relax_code(Generation::g5, "global.texture"), Generation::g5, Generation::g4,
-                    "code has the memory scope \"global.texture\" of constant 1, G4 (v0.21) has "
-                    "none"}),
+        RefusedConversion{"OldHexagon", "hexagon", code_of_kernel("so", in_g3, "/build/lib.so"),
+                          Generation::g3, Generation::g5,
+                          "data of \"hexagon\" are the path of a library, G5 requires its bytes"},
+        RefusedConversion{"NewHexagon", "hexagon", code_of_kernel("so", in_g5, elf_bytes),
+                          Generation::g5, Generation::g4,
+                          "data of \"hexagon\" are a library, G4 requires the path of one"},
+        RefusedConversion{
+            "OneMetalSource", "metal", code_of_kernel("metal", in_g3), Generation::g3,
+            Generation::g5,
+            "\"metal\" has one source, G5 (v0.22 and later) requires a source for each "
+            "kernel"},
+        RefusedConversion{"MetalSources", "metal",
+                          Words().str("0.1.0").u64(0).bytes(in_g3.words().bytes()).str("metal"),
+                          Generation::g3, Generation::g2,
+                          "\"metal\" has a source for each kernel, G2 (v0.7) requires one source"},
+        RefusedConversion{
+            "KernelsOutsideOfATable", "acme.list",
+            Words().u64(1).bytes(std::span(in_g3.words().bytes()).subspan(8 + 9)), Generation::g3,
+            Generation::g5,
+            "kernel records at 0x8 are not in a table, so that they cannot be written for "
+            "G5"},
+        RefusedConversion{
+            "SizedTable",
+            "acme.sized",
+            Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()), Generation::g3,
+            Generation::g5,
+            "kernel records at 0x8 are not in a table, so that they cannot be written for "
+            "G5"},
+        RefusedConversion{
+            "UnknownKey",
+            "acme.npu", Words().u64(1), Generation::g3, Generation::g5,
+            "type key \"acme.npu\" has no payload layout, so that its form in G5 is "
+            "unknown; drop or replace the module, or declare the layout in the manifest of "
+            "its plugin"},
+        RefusedConversion{
+            "MemoryScope", "relax.VMExecutable", relax_code(Generation::g5, "global.texture"),
+            Generation::g5, Generation::g4,
+            "code has the memory scope \"global.texture\" of constant 1, G4 (v0.21) has "
+            "none"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(MovedPayload, ThatMatchesNoLayoutIsRefused) {
+TEST(ConvertedPayload, ThatMatchesNoLayoutIsRefused) {
   Pieces out;
 
   const Status written =
@@ -448,25 +464,27 @@ TEST(MovedPayload, ThatMatchesNoLayoutIsRefused) {
   EXPECT_EQ(written.error().code, Code::malformed);
 }
 
-TEST(MovedTypeKey, HasTheNameOfTheGeneration) {
-  EXPECT_EQ(moved_type_key("GraphExecutorFactory", Generation::g2).value(), "GraphRuntimeFactory");
-  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", Generation::g3).value(), "GraphRuntimeFactory");
-  EXPECT_EQ(moved_type_key("const_loader", Generation::g2).value(), "metadata");
-  EXPECT_EQ(moved_type_key("metadata", Generation::g3).value(), "metadata");
-  EXPECT_EQ(moved_type_key("metadata", Generation::g5).value(), "const_loader");
-  EXPECT_EQ(moved_type_key("relax.Executable", Generation::g5).value(), "relax.VMExecutable");
-  EXPECT_EQ(moved_type_key("relax.VMExecutable", Generation::g3).value(), "relax.VMExecutable");
-  EXPECT_EQ(moved_type_key("acme.npu", Generation::g2).value(), "acme.npu");
+TEST(ConvertedTypeKey, HasTheNameOfTheGeneration) {
+  EXPECT_EQ(converted_type_key("GraphExecutorFactory", Generation::g2).value(),
+            "GraphRuntimeFactory");
+  EXPECT_EQ(converted_type_key("GraphRuntimeFactory", Generation::g3).value(),
+            "GraphRuntimeFactory");
+  EXPECT_EQ(converted_type_key("const_loader", Generation::g2).value(), "metadata");
+  EXPECT_EQ(converted_type_key("metadata", Generation::g3).value(), "metadata");
+  EXPECT_EQ(converted_type_key("metadata", Generation::g5).value(), "const_loader");
+  EXPECT_EQ(converted_type_key("relax.Executable", Generation::g5).value(), "relax.VMExecutable");
+  EXPECT_EQ(converted_type_key("relax.VMExecutable", Generation::g3).value(), "relax.VMExecutable");
+  EXPECT_EQ(converted_type_key("acme.npu", Generation::g2).value(), "acme.npu");
 }
 
-TEST(MovedTypeKey, ThatTheGenerationLacksIsRefused) {
+TEST(ConvertedTypeKey, ThatTheGenerationLacksIsRefused) {
   EXPECT_EQ(
-      moved_type_key("VMExecutable", Generation::g5).error().message,
+      converted_type_key("VMExecutable", Generation::g5).error().message,
       "modules of type key \"VMExecutable\" do not exist in G5 (v0.22 and later), only in G3");
-  EXPECT_EQ(moved_type_key("GraphRuntimeFactory", Generation::g4).error().message,
+  EXPECT_EQ(converted_type_key("GraphRuntimeFactory", Generation::g4).error().message,
             "modules of type key \"GraphRuntimeFactory\" do not exist in G4 (v0.21), only in G2 to "
             "G3");
-  EXPECT_EQ(moved_type_key("relax.VMExecutable", Generation::g2).error().message,
+  EXPECT_EQ(converted_type_key("relax.VMExecutable", Generation::g2).error().message,
             "modules of type key \"relax.VMExecutable\" do not exist in G2 (v0.7), only in G3 to "
             "G5");
 }

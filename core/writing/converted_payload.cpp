@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/moved_payload.hpp"
+#include "core/writing/converted_payload.hpp"
 
 #include "core/formats/elf/elf_types.hpp"
 #include "core/formats/opencl_text.hpp"
 #include "core/formats/payload_parts.hpp"
-#include "core/writing/moved_kernels.hpp"
-#include "core/writing/moved_relax.hpp"
+#include "core/formats/relax_code.hpp"
+#include "core/writing/converted_kernels.hpp"
 
 #include <gantry/array_record.hpp>
 #include <gantry/byte_count.hpp>
@@ -13,7 +13,9 @@
 #include <gantry/kernel_table.hpp>
 #include <gantry/quoted.hpp>
 
+#include <optional>
 #include <string>
+#include <variant>
 
 namespace gantry {
 namespace {
@@ -23,10 +25,10 @@ using Kind = PayloadField::Kind;
 // Of the copies of an OpenCL text, one for each kernel.
 constexpr std::uint64_t max_marked_bytes = std::uint64_t{256} << 20;
 
-class Moving {
+class Conversion {
  public:
-  Moving(std::string_view type_key, std::span<const std::uint8_t> payload,
-         const ExporterFacts& facts, Generation to, dmlc::Stream& out)
+  Conversion(std::string_view type_key, std::span<const std::uint8_t> payload,
+             const ExporterFacts& facts, Generation to, dmlc::Stream& out)
       : type_key_(type_key), payload_(payload), facts_(facts), to_(payload_form(to)), out_(out) {}
 
   Status run(const PayloadLayouts& layouts) {
@@ -52,7 +54,7 @@ class Moving {
     if (begin != end) out_.Write(payload_.data() + begin, end - begin);
   }
 
-  // Writes the bytes from `begin` to `end` and moves the parts in them.
+  // Writes the bytes from `begin` to `end` and converts the parts in them.
   Status write(std::uint64_t begin, std::uint64_t end) {
     for (const PayloadPart& part : parts_.parts) {
       if (part.at < begin || part.at >= end) continue;
@@ -85,9 +87,9 @@ class Moving {
       }
       case PayloadPart::Kind::kernel_table:
         if (part.is_sized) break;
-        return write_moved_kernels(
+        return write_converted_kernels(
             ByteReader(payload_.subspan(part.at, part.size), part.at),
-            {type_key_, measured_.has_argument_tags, facts_.has_private_float_codes}, to_, out_);
+            {type_key_, measured_.argument_tags, facts_.has_private_float_codes}, to_, out_);
       case PayloadPart::Kind::kernel:
         break;
     }
@@ -97,8 +99,8 @@ class Moving {
   }
 
   Status write_dtype(std::uint64_t at) {
-    return write_moved_dtype(ByteReader(payload_.subspan(at), at), facts_.has_private_float_codes,
-                             to_, out_);
+    return write_converted_dtype(ByteReader(payload_.subspan(at), at),
+                                 facts_.has_private_float_codes, to_, out_);
   }
 
   // Before v0.24 the data are the path of a library on the exporting machine, then its bytes.
@@ -123,9 +125,8 @@ class Moving {
     ByteReader code(payload_.subspan(field_begin(2)), field_begin(2));
     GANTRY_TRY(const std::string_view text, code.read_string("data"));
     if (format != "cl" || text.find(opencl_marker) != text.npos) return write(0, payload_.size());
-    const auto tags = measured_.has_argument_tags ? ArgumentTags::yes : ArgumentTags::no;
-    GANTRY_TRY(const KernelTable table,
-               read_kernel_table(in, tags, [](ByteReader&) { return Status(); }));
+    GANTRY_TRY(const KernelTable table, read_kernel_table(in, measured_.argument_tags,
+                                                          [](ByteReader&) { return Status(); }));
     if (table.size() == 0) return write(0, payload_.size());
     if (text.size() > max_marked_bytes / table.size()) {
       return unsupported("text of ", ByteCount(text.size()), " is the program of ", table.size(),
@@ -206,15 +207,84 @@ class Moving {
   PayloadParts parts_;
 };
 
+constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
+
+// Code of G5 has memory scopes, as v0.23 and later write it, code of older generations has none.
+class RelaxConversion {
+ public:
+  RelaxConversion(const RelaxCode& code, bool is_private, const PayloadForm& to, dmlc::Stream& out)
+      : code_(code), is_private_(is_private), to_(to), out_(out) {}
+
+  Status run() {
+    const std::uint64_t begin = code_.whole.at;
+    const std::uint64_t end = begin + code_.whole.bytes.size();
+    const bool has_scopes = to_.generation == Generation::g5;
+    if (!has_scopes && !code_.scopes.empty()) {
+      return unsupported("code has the memory scope ", quoted(code_.scopes.front().scope),
+                         " of constant ", code_.scopes.front().constant, ", ",
+                         name_of(to_.generation), " (", to_.releases, ") has none");
+    }
+    // The list of memory scopes, whose count is 0 if it is added or removed.
+    const std::uint64_t removed = code_.has_scopes && !has_scopes ? word_bytes : 0;
+    const std::uint64_t added = has_scopes && !code_.has_scopes ? word_bytes : 0;
+    if (to_.has_code_length) out_.Write<std::uint64_t>(end - begin - removed + added);
+    out_.Write<std::uint64_t>(has_scopes ? vm_magic_second : vm_magic_first);
+    copy(begin + word_bytes, code_.functions_end);
+    if (added != 0) out_.Write<std::uint64_t>(0);
+    copy(code_.functions_end + removed, code_.constants.at.front());
+    for (std::size_t i = 0; i < code_.constants.size(); ++i) {
+      Status written = write_constant(i);
+      if (!written.ok()) return std::move(written).error().at("in constant ", i);
+    }
+    copy(code_.constants.at.back(), end);
+    return {};
+  }
+
+ private:
+  void copy(std::uint64_t begin, std::uint64_t end) {
+    if (begin == end) return;
+    const std::span<const std::uint8_t> bytes = code_.whole.slice(begin, end);
+    out_.Write(bytes.data(), bytes.size());
+  }
+
+  Status write_constant(std::size_t i) {
+    const VmConstant& constant = code_.constants.values[i];
+    const std::uint64_t end = code_.constants.at[i + 1];
+    const std::uint64_t content = code_.constants.at[i] + sizeof(std::int32_t);
+    out_.Write(relax_constant_form(to_.numbering).kinds[constant.index()].tag);
+    std::optional<std::uint64_t> dtype_at;
+    if (std::holds_alternative<ArrayRecord>(constant)) dtype_at = content + record_dtype_at;
+    if (std::holds_alternative<gantry_dtype>(constant)) dtype_at = content;
+    copy(content, dtype_at.value_or(end));
+    if (!dtype_at) return {};
+    GANTRY_CHECK(write_converted_dtype(code_.whole.reader(*dtype_at), is_private_, to_, out_));
+    copy(*dtype_at + sizeof(gantry_dtype), end);
+    return {};
+  }
+
+  const RelaxCode& code_;
+  const bool is_private_;
+  const PayloadForm& to_;
+  dmlc::Stream& out_;
+};
+
+Status write_converted_relax(std::span<const std::uint8_t> payload, const ExporterFacts& facts,
+                             const PayloadForm& to, dmlc::Stream& out) {
+  GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, facts.numbering));
+  // Code whose references are malformed is not written.
+  GANTRY_CHECK(find_constant_uses(code));
+  return RelaxConversion(code, facts.has_private_float_codes, to, out).run();
+}
+
 }  // namespace
 
-Status write_moved_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
-                           const ExporterFacts& facts, const PayloadLayouts& layouts, Generation to,
-                           dmlc::Stream& out) {
+Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
+                               const ExporterFacts& facts, const PayloadLayouts& layouts,
+                               Generation to, dmlc::Stream& out) {
   if (type_key.starts_with("relax.")) {
-    return write_moved_relax(payload, facts, payload_form(to), out);
+    return write_converted_relax(payload, facts, payload_form(to), out);
   }
-  return Moving(type_key, payload, facts, to, out).run(layouts);
+  return Conversion(type_key, payload, facts, to, out).run(layouts);
 }
 
 }  // namespace gantry
