@@ -132,9 +132,9 @@ TEST_F(AddedFunction, WithoutANameOrABodyIsRefused) {
   const Status empty = runtime.add_function("test.sum", {});
 
   EXPECT_EQ(nameless.error().code, Code::invalid);
-  EXPECT_EQ(nameless.error().message, "global function has an empty name");
+  EXPECT_EQ(nameless.error().message, "function_add: the function has an empty name");
   EXPECT_EQ(empty.error().code, Code::invalid);
-  EXPECT_EQ(empty.error().message, "global function \"test.sum\" is empty");
+  EXPECT_EQ(empty.error().message, "function_add: the function is empty");
 }
 
 TEST_F(AddedFunction, ThatIsMissingIsReportedWithThoseThatExist) {

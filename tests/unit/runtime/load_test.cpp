@@ -204,9 +204,11 @@ TEST(Runtime, RefusesOptionsOutOfRange) {
   level.log_level = "loud";
 
   EXPECT_EQ(Runtime::create(threads).error().message, "threads is -1, expected 0 to 1024");
-  EXPECT_EQ(Runtime::create(spin).error().message, "spin_us is 1000001, expected -1 to 1000000");
+  EXPECT_EQ(Runtime::create(spin).error().message,
+            "runtime_new: spin_us is 1000001, expected -1 to 1000000");
   spin.spin_us = -2;
-  EXPECT_EQ(Runtime::create(spin).error().message, "spin_us is -2, expected -1 to 1000000");
+  EXPECT_EQ(Runtime::create(spin).error().message,
+            "runtime_new: spin_us is -2, expected -1 to 1000000");
   EXPECT_EQ(Runtime::create(level).error().message,
             "log level is \"loud\", expected error, warning, info or debug");
 }
@@ -252,8 +254,8 @@ TEST(Runtime, CopiesNoEmptyTensor) {
   Runtime runtime = make_runtime();
   const Tensor tensor = runtime.tensor({1}, {2, 32, 1}).value();
 
-  EXPECT_EQ(runtime.copy(Tensor(), tensor).error().message, "tensor copy: tensor handle is empty");
-  EXPECT_EQ(runtime.copy(tensor, Tensor()).error().message, "tensor copy: tensor handle is empty");
+  EXPECT_EQ(runtime.copy(Tensor(), tensor).error().message, "tensor copy: a handle is empty");
+  EXPECT_EQ(runtime.copy(tensor, Tensor()).error().message, "tensor copy: a handle is empty");
 }
 
 TEST(Runtime, ResolvesDeviceNamesAndListsDevices) {

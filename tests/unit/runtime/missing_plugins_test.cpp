@@ -23,7 +23,10 @@ using ::testing::StartsWith;
 
 class MissingPlugins : public testing::Test {
  protected:
-  MissingPlugins() { program_plugin() = {}; }
+  MissingPlugins() {
+    program_plugin() = {};
+    std::filesystem::create_directory(dir_ / "plugins.d");
+  }
 
   Runtime runtime(std::string config = "") const {
     RuntimeOptions options;
