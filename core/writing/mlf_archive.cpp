@@ -50,7 +50,7 @@ std::string directory_of(std::string_view type_key) {
   return name;
 }
 
-// What `gantry run` does with the archive: core/engine/runtime/archived_model.hpp.
+// What `gantry run` does with the archive: core/engine/runtime/load_archive.hpp.
 std::string_view readme_run(const std::vector<MlfModel>& models) {
   if (models.size() != 1) return "`gantry run --function` runs one of them, ";
   if (models.front().is_operator()) return "`gantry run --function` calls its functions, ";

@@ -59,7 +59,7 @@ Work calls_of(const std::string& file, const char* name) {
     for (int i = 0; i < kCalls; ++i) {
       four.hide();
       auto sum = function(four.a, four.b, four.c, four.d);
-      if (!sum.ok() || sum->value().i != 18) throw Failed("sum4 is wrong");
+      if (!sum.ok() || value_int(sum->value()) != 18) throw Failed("sum4 is wrong");
     }
   };
 }

@@ -201,10 +201,7 @@ class Checker {
     const std::string& what = include.path;
     const std::string part = part_of(path_);
     const auto line = parts_.find(part);
-    const bool uses_runtime = part == "engine/runtime" ||
-                              (line != parts_.end() && line->second.contains("engine/runtime"));
-    const bool is_api = uses_runtime && fs::exists(root_ / "core/engine/runtime/include" / what);
-    if (what.starts_with("gantry/") && !is_api && !is_sdk_header(what))
+    if (what.starts_with("gantry/") && !is_sdk_header(what))
       return refuse(include, "which is not a header of the SDK");
     if (what.starts_with("gantry/") && include.is_quoted)
       return refuse(include, "which must be written <gantry/...>");

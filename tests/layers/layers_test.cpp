@@ -373,9 +373,6 @@ class FakeTree {
     source("tools/gantry/main.cpp",
            "#include \"core/engine/runtime/state.hpp\"\n#include <CLI/CLI.hpp>\n");
     source("tools/demo/demo.cpp", "#include <gantry/result.hpp>\n");
-    source("core/engine/runtime/include/gantry/runtime.hpp",
-           "#pragma once\n#include <gantry/result.hpp>\n");
-    source("core/engine/runtime/x.cpp", "#include <gantry/runtime.hpp>\n");
     source("tests/unit/elf/elf_test.cpp",
            "#include \"core/engine/runtime/state.hpp\"\n#include \"tests/x.hpp\"\n");
   }

@@ -6,7 +6,7 @@
 #include "core/engine/embed/dlpack.hpp"
 #include "core/engine/embed/foreign_tensor.hpp"
 #include "core/engine/embed/give.hpp"
-#include "core/engine/embed/loads.hpp"
+#include "core/engine/embed/load_reader.hpp"
 #include "core/engine/embed/models.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/embed/pool.hpp"

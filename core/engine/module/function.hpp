@@ -29,7 +29,7 @@ using PackedEntry = gantry_code (*)(void* self, const gantry_env* env, void* val
 // `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed host code
 // has a member of its own.
 //
-// The members up to process_phase are compiled into programs (gantry/runtime/function_layout.hpp).
+// The members up to process_phase are compiled into programs (gantry_function_cell of gantry/call.h).
 struct FunctionObject {
   gantry_object header;
   // for the ffi dialect; NULL if not provided

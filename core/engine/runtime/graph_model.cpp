@@ -76,15 +76,26 @@ bool is_compiled(const Container& container, const PayloadLayouts& layouts,
   });
 }
 
+// Creates an executor with a factory function.
+Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory) {
+  ModuleNode& module = *source.module;
+  auto make = find_function(module, own_or_imported, factory);
+  if (!make.ok())
+    return std::move(make).failure().at("while making an executor of ", module.type_key);
+  auto made = made_for(*source.runtime, **make, source.devices);
+  if (!made.ok())
+    return std::move(made).failure().at("while making an executor with ", quoted(factory));
+  return made;
+}
+
 // The functions of a graph's executor.
 struct GraphExecutor {
   Ref<ModuleNode> module;
-  Ref<FunctionObject> set_input, run, get_output, get_num_outputs;
+  Ref<FunctionObject> run, get_output, get_num_outputs;
 
   static Result<GraphExecutor> of(Ref<ModuleNode> made) {
     GraphExecutor executor;
     const std::pair<const char*, Ref<FunctionObject>*> wanted[] = {
-        {"set_input", &executor.set_input},
         {"run", &executor.run},
         {"get_output", &executor.get_output},
         {"get_num_outputs", &executor.get_num_outputs}};
@@ -160,20 +171,6 @@ class GraphFunction final : public FunctionState {
         outputs_(std::move(results)) {}
 
   std::string subject() const override { return "the model"; }
-  Status set_tensor(std::size_t index, const gantry_tensor& tensor) override {
-    const gantry_value args[] = {cstring_value(inputs[index].name.c_str()),
-                                 tensor_ref_value(const_cast<gantry_tensor*>(&tensor))};
-    GANTRY_CHECK(gantry::call(*executor_.set_input, nullptr, args));
-    return {};
-  }
-  Status set_value(std::size_t index, const Value& value) override {
-    if (value.get().kind != GANTRY_TENSOR) return wrong_kind(value.get(), "a tensor");
-    return set_tensor(index, *gantry_value_tensor(&value.get()));
-  }
-  Status run() override {
-    GANTRY_CHECK(gantry::call(*executor_.run, nullptr, {}));
-    return {};
-  }
 
   Result<std::vector<NamedOutput>> outputs() const override {
     GANTRY_TRY(const std::int64_t count, executor_.output_count());
@@ -245,17 +242,6 @@ class GraphModel final : public ModelState {
 };
 
 }  // namespace
-
-Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory) {
-  ModuleNode& module = *source.module;
-  auto make = find_function(module, own_or_imported, factory);
-  if (!make.ok())
-    return std::move(make).failure().at("while making an executor of ", module.type_key);
-  auto made = made_for(*source.runtime, **make, source.devices);
-  if (!made.ok())
-    return std::move(made).failure().at("while making an executor with ", quoted(factory));
-  return made;
-}
 
 std::string default_graph(const Container& container, const PayloadLayouts& layouts) {
   const std::vector<std::string> names = graph_names(container, layouts);

@@ -7,16 +7,12 @@
 #include "core/formats/payload_layout.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace gantry {
 
 // Returns the name of the factory function of a file's graph: "default" if the file has it or no other
 // one, else the first.
 std::string default_graph(const Container& container, const PayloadLayouts& layouts);
-
-// Creates an executor with a factory function.
-Result<Ref<ModuleNode>> new_executor(const ModelSource& source, std::string_view factory);
 
 // Returns a model whose functions are the graphs of the file, by the names of their factory
 // functions.

@@ -8,7 +8,7 @@
 #include "core/engine/native/library.hpp"
 #include "core/engine/native/library_module.hpp"
 #include "core/engine/native/linked_code.hpp"
-#include "core/engine/runtime/archived_model.hpp"
+#include "core/engine/runtime/load_archive.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
 #include "core/engine/runtime/graph_files.hpp"

@@ -3,7 +3,6 @@
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/module/module_graph.hpp"
-#include "core/engine/runtime/archive_model.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_model.hpp"

@@ -73,10 +73,6 @@ class FunctionState {
 
   // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
   virtual std::string subject() const = 0;
-  // Precondition: index < inputs.size().
-  virtual Status set_tensor(std::size_t index, const gantry_tensor& tensor) = 0;
-  virtual Status set_value(std::size_t index, const Value& value) = 0;
-  virtual Status run() = 0;
   // Returns the outputs of the last run in order, those of tuples one by one: with the names that
   // the file contains, otherwise "output", or "output0", "output1" and so on.
   virtual Result<std::vector<NamedOutput>> outputs() const = 0;

@@ -77,31 +77,9 @@ class VmFunction final : public FunctionState {
         runtime_(std::move(runtime)),
         call_(std::move(call)),
         device_(device),
-        stated_results_(std::move(results)),
-        args_(inputs.size()) {}
+        stated_results_(std::move(results)) {}
 
   std::string subject() const override { return concat("function ", quoted(name)); }
-
-  Status set_tensor(std::size_t index, const gantry_tensor& tensor) override {
-    // Compiled code accepts no tensor that begins within its memory, such as a row.
-    GANTRY_TRY(args_[index], copied(tensor, nullptr));
-    return {};
-  }
-
-  Status set_value(std::size_t index, const Value& value) override {
-    args_[index] = value;
-    return {};
-  }
-
-  Status run() override {
-    values_.clear();
-    for (std::size_t i = 0; i < args_.size(); ++i) {
-      if (!args_[i])
-        return invalid("input ", quoted(inputs[i].name), " of ", subject(), " is not set");
-      values_.push_back(args_[i]->get());
-    }
-    return call_machine(nullptr);
-  }
 
   Result<std::vector<NamedOutput>> outputs() const override {
     return named_items(result_, "output");
@@ -118,14 +96,14 @@ class VmFunction final : public FunctionState {
           device_.accepts(*tensor, in_place_alignment_since_v0_10))
         continue;
       GANTRY_CHECK(copies.add(*this, i, values[i]));
-      GANTRY_TRY(args_[i], copied(*tensor, env));
-      values_[i] = args_[i]->get();
+      GANTRY_TRY(Value copy, copied(*tensor, env));
+      values_[i] = copies_.emplace_back(std::move(copy)).get();
     }
     return call_machine(env);
   }
   void forget() override {
     values_.clear();
-    args_.assign(inputs.size(), std::nullopt);
+    copies_.clear();
     result_ = Value();
   }
   bool reuses_outputs() const override { return false; }
@@ -153,10 +131,9 @@ class VmFunction final : public FunctionState {
   // of the inputs: the first one of the machine
   InputDevice device_;
   std::optional<std::vector<InputInfo>> stated_results_;
-  // nullopt: not set
-  std::vector<std::optional<Value>> args_;
-  // of args_, for the call
+  // of a call: its arguments, and tensors that are copied for it
   std::vector<gantry_value> values_;
+  std::vector<Value> copies_;
   Value result_;
 };
 

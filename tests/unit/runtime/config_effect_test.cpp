@@ -7,7 +7,7 @@
 #include "tests/unit/runtime/variable.hpp"
 
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/config_check.hpp"
 #include "core/engine/runtime/state.hpp"
 
 #include <gantry/handle.hpp>
@@ -48,10 +48,13 @@ class RuntimeYaml : public ::testing::Test {
   }
   // Returns the manifest of the plugin that serves graphs.
   static std::string server_of_graphs(const Runtime& runtime) {
-    const InstalledPlugins installed(state_of(runtime.get()));
-    const PluginSet& plugins = installed.set();
+    const PluginSet& plugins = *state_of(runtime.get())->plugins;
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
     return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
+  }
+  static std::vector<std::string> names_without_plugin(const Runtime& runtime) {
+    const RuntimeState& state = *state_of(runtime.get());
+    return unknown_names(state.config, *state.plugins);
   }
   // Returns an option that all plugins have.
   static gantry_value option_of(const Runtime& runtime, const char* key) {
@@ -166,8 +169,7 @@ TEST_F(RuntimeYaml, DoesNotSearchTheUsersDirectory) {
   copy_graph_plugin(directory / "data/gantry/plugins.d");
   const auto searched = [&](std::string_view text) {
     Runtime runtime = runtime_with(text);
-    const InstalledPlugins installed(state_of(runtime.get()));
-    const auto& locations = installed.set().found().locations;
+    const auto& locations = state_of(runtime.get())->plugins->found().locations;
     return std::any_of(locations.begin(), locations.end(), [&](const SearchLocation& location) {
       return location.name == (directory / "data/gantry/plugins.d").native();
     });
@@ -308,7 +310,7 @@ TEST_F(RuntimeYaml, ReportsUnknownNames) {
       "  overrides: {GraphExecutorFcatory: gantry.graph, GraphRuntimeFactory: gantry.grahp}\n"
       "backends: {acme.npu: {config: {}}}\n");
 
-  const std::vector<std::string> names = InstalledPlugins(state_of(runtime.get())).unknown_names();
+  const std::vector<std::string> names = names_without_plugin(runtime);
 
   const std::string file = (directory / "runtime.yaml").string();
   EXPECT_THAT(
@@ -332,7 +334,7 @@ TEST_F(RuntimeYaml, ReportsUnknownNamesOfDevices) {
       runtime_with(concat("plugins: {dirs: [", world.path().string(),
                           "], overrides: {fake_device: test.fake, fake_devcie: test.fake}}"));
 
-  const std::vector<std::string> names = InstalledPlugins(state_of(runtime.get())).unknown_names();
+  const std::vector<std::string> names = names_without_plugin(runtime);
 
   EXPECT_THAT(names,
               ::testing::ElementsAre((directory / "runtime.yaml").string() +
@@ -346,7 +348,7 @@ TEST_F(RuntimeYaml, ReportsNoKnownNames) {
       "plugins: {dirs: [mine], overrides: {GraphExecutorFactory: gantry.graph}}\n"
       "backends: {gantry.graph: {config: {}}}\n");
 
-  EXPECT_THAT(InstalledPlugins(state_of(runtime.get())).unknown_names(), ::testing::IsEmpty());
+  EXPECT_THAT(names_without_plugin(runtime), ::testing::IsEmpty());
 }
 
 }  // namespace

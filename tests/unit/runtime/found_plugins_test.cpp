@@ -2,7 +2,8 @@
 //
 // Which plugins a runtime finds and uses by its options and its environment, and what it logs.
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
+#include "core/plugins/choice/serving_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"
 #include "tests/unit/choice/world.hpp"
@@ -30,7 +31,7 @@ class FoundPlugins : public ::testing::Test {
       lines.push_back(concat(level, ' ', line));
     };
     const Runtime runtime = Runtime::create(options).value();
-    return InstalledPlugins(state_of(runtime.get())).serving("fake");
+    return ServingPlugins(*state_of(runtime.get())->plugins).id_for("fake");
   }
   RuntimeOptions in_directory() const {
     RuntimeOptions options;
@@ -85,8 +86,7 @@ TEST_F(FoundPlugins, OfAConfigurationAreReportedWithItsFile) {
   options.config_file = (world.path() / "runtime.yaml").string();
   const Runtime runtime = Runtime::create(options).value();
 
-  const std::vector<SearchLocation> all =
-      InstalledPlugins(state_of(runtime.get())).set().found().locations;
+  const std::vector<SearchLocation> all = state_of(runtime.get())->plugins->found().locations;
 
   EXPECT_THAT(all, Contains(::testing::Field(
                        &SearchLocation::name,

@@ -2,7 +2,9 @@
 #include "core/engine/runtime/payload_check.hpp"
 
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/payload_check.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/unit/choice/world.hpp"
 #include "tests/unit/formats/fixtures.hpp"
@@ -37,9 +39,10 @@ class CheckPayloads : public ::testing::Test {
     RuntimeOptions options;
     options.plugin_paths = {world.path().string()};
     options.only_these_plugins = true;
-    const InstalledPlugins plugins(state_of(test::make_runtime(std::move(options)).get()));
-    GANTRY_TRY(const auto artifact, plugins.read_artifact(path));
-    return plugins.check_payloads(*artifact);
+    const Runtime runtime = test::make_runtime(std::move(options));
+    RuntimeState& state = *state_of(runtime.get());
+    GANTRY_TRY(const auto artifact, read_artifact(state, path));
+    return check_payloads(state, *artifact);
   }
 
   test::World world;

@@ -5,7 +5,9 @@
 
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/native/device_numbers.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/payload_check.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "tests/support/manifest_builder.hpp"
 #include "tests/unit/choice/world.hpp"
 
@@ -221,9 +223,9 @@ class VerdictOfAPlugin : public PayloadOfAPlugin {
   Result<std::int32_t> verdict(std::int32_t given) {
     Runtime runtime = with_plugin();
     program_plugin().verdict = given;
-    const InstalledPlugins plugins(state_of(runtime.get()));
-    const auto artifact = plugins.read_artifact(file_of({{"test.block", "x"}})).value();
-    return plugins.check_payload(*artifact, 0).front().verdict;
+    RuntimeState& state = *state_of(runtime.get());
+    const auto artifact = read_artifact(state, file_of({{"test.block", "x"}})).value();
+    return check_payload(state, *artifact, 0).front().verdict;
   }
 };
 
@@ -235,10 +237,11 @@ TEST_F(VerdictOfAPlugin, IsReturnedFromTheWorstToTheBest) {
 }
 
 TEST_F(VerdictOfAPlugin, IsRequestedForEachDevice) {
-  const InstalledPlugins plugins(state_of(with_plugin().get()));
-  const auto artifact = plugins.read_artifact(file_of({{"test.unit", "x"}})).value();
+  const Runtime runtime = with_plugin();
+  RuntimeState& state = *state_of(runtime.get());
+  const auto artifact = read_artifact(state, file_of({{"test.unit", "x"}})).value();
 
-  const std::vector<PayloadCheck> checks = plugins.check_payload(*artifact, 0);
+  const std::vector<PayloadCheck> checks = check_payload(state, *artifact, 0);
 
   ASSERT_EQ(checks.size(), 2u);
   EXPECT_EQ(checks[0].device, "test_npu:0");

@@ -2,7 +2,9 @@
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/artifact_file.hpp"
+#include "core/engine/runtime/payload_text.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/value.hpp>
 
@@ -18,7 +20,8 @@ class TextOfAPayload : public test::PluginInUse {
  protected:
   // The text of module 0, whose function `as_text` returns a value.
   Result<std::string> text(gantry_value value, const char* key = "test.block") {
-    const InstalledPlugins plugins(state_of(with_plugin().get()));
+    const Runtime runtime = with_plugin();
+    RuntimeState& state = *state_of(runtime.get());
     program_plugin().call_name = "as_text";
     program_plugin().call = [value](const gantry_env*, const gantry_value*, std::int32_t count,
                                     gantry_value* result, gantry_status*) -> gantry_code {
@@ -26,7 +29,7 @@ class TextOfAPayload : public test::PluginInUse {
       *result = value;
       return GANTRY_OK;
     };
-    return plugins.payload_text(plugins.read_artifact(file_of({{key, "x"}})).value(), 0);
+    return payload_text(state, read_artifact(state, file_of({{key, "x"}})).value(), 0);
   }
 };
 
@@ -48,10 +51,11 @@ TEST_F(TextOfAPayload, IsABugIfItIsNoString) {
 }
 
 TEST_F(TextOfAPayload, RequiresTheFunction) {
-  const InstalledPlugins plugins(state_of(with_plugin().get()));
+  const Runtime runtime = with_plugin();
+  RuntimeState& state = *state_of(runtime.get());
 
   const auto none =
-      plugins.payload_text(plugins.read_artifact(file_of({{"test.block", "x"}})).value(), 0);
+      payload_text(state, read_artifact(state, file_of({{"test.block", "x"}})).value(), 0);
 
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code, Code::not_found);

@@ -6,7 +6,8 @@
 
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/native/device_numbers.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -163,12 +164,13 @@ TEST_F(PluginInUse, AppearsAmongTheDevices) {
 }
 
 TEST_F(PluginInUse, IsListedByTheNameOfItsDevice) {
-  const InstalledPlugins plugins(state_of(with_plugin().get()));
+  const Runtime runtime = with_plugin();
+  RuntimeState& state = *state_of(runtime.get());
   std::vector<Message> problems;
 
-  EXPECT_EQ(plugins.devices("test_npu", problems).size(), 2u);
+  EXPECT_EQ(list_devices(state, "test_npu", problems).size(), 2u);
   EXPECT_TRUE(problems.empty());
-  EXPECT_TRUE(plugins.devices("acme_npu", problems).empty());
+  EXPECT_TRUE(list_devices(state, "acme_npu", problems).empty());
   EXPECT_EQ(problems.size(), 1u);
 }
 

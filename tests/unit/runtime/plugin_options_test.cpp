@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options that a plugin reads: from its manifest, the configuration and the environment.
+#include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/embed/objects.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
 #include "tests/unit/choice/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
@@ -103,10 +103,10 @@ class PluginVariable : public PluginOption {
   }
   Result<std::vector<ConfigValue>> options(std::string_view config) {
     const Runtime runtime = new_runtime(config);
-    const InstalledPlugins plugins(state_of(runtime.get()));
+    const RuntimeState& state = *state_of(runtime.get());
     std::vector<Message> warnings;
-    warnings_ = plugins.set().warnings();
-    return plugins.options_of(*plugins.set().candidates().at(0).manifest, warnings);
+    warnings_ = state.plugins->warnings();
+    return plugin_options(state, *state.plugins->candidates().at(0).manifest, warnings);
   }
 
   std::vector<Message> warnings_;

@@ -8,7 +8,7 @@
 
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/config_files.hpp"
-#include "core/engine/runtime/installed_plugins.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gmock/gmock.h>
 
@@ -51,7 +51,7 @@ class Profile : public ::testing::Test {
     manifest.write_to(directory / "fake.yaml");
   }
   static Candidate candidate(const Runtime& runtime, std::string_view id) {
-    const auto all = InstalledPlugins(state_of(runtime.get())).set().candidates();
+    const auto all = state_of(runtime.get())->plugins->candidates();
     const auto at = std::find_if(all.begin(), all.end(), [&](const Candidate& each) {
       return each.manifest && each.manifest->id == id;
     });
@@ -109,8 +109,7 @@ TEST_F(GpuServer, UsesTheNamedPluginOfTwoVendors) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").key("cuda"));
   Runtime server = runtime();
 
-  const InstalledPlugins installed(state_of(server.get()));
-  const PluginSet& plugins = installed.set();
+  const PluginSet& plugins = *state_of(server.get())->plugins;
   const auto choices = plugins.choices_for_key("cuda");
 
   ASSERT_EQ(choices.size(), 1u);
@@ -126,8 +125,7 @@ TEST_F(GpuServer, FailsIfTheNamedPluginFails) {
   add(etc() / "vendors/acme/cuda", fake_manifest().id("gantry.cuda").version("99.0.0").key("cuda"),
       "");
   Runtime server = runtime();
-  const InstalledPlugins installed(state_of(server.get()));
-  PluginSet& plugins = installed.set();
+  PluginSet& plugins = *state_of(server.get())->plugins;
 
   const auto served = plugins.for_key("cuda");
 
@@ -155,7 +153,7 @@ TEST_F(Laptop, UsesThePluginsOfTheUser) {
   const Variable data("XDG_DATA_HOME", home().c_str());
   Runtime laptop = runtime();
 
-  EXPECT_TRUE(InstalledPlugins(state_of(laptop.get())).set().for_key("fake").ok());
+  EXPECT_TRUE(state_of(laptop.get())->plugins->for_key("fake").ok());
 }
 
 TEST_F(Laptop, TriesTheNextPluginAndReportsIt) {
@@ -168,7 +166,7 @@ TEST_F(Laptop, TriesTheNextPluginAndReportsIt) {
   const Variable data("XDG_DATA_HOME", home().c_str());
   Runtime laptop = runtime();
 
-  EXPECT_TRUE(InstalledPlugins(state_of(laptop.get())).set().for_key("fake").ok());
+  EXPECT_TRUE(state_of(laptop.get())->plugins->for_key("fake").ok());
 
   EXPECT_EQ(laptop.fallbacks().value(), 1);
   EXPECT_THAT(lines_, Contains(AllOf(HasSubstr("plugin test.broken 1.0.0 cannot serve"),

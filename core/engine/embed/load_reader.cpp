@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/embed/loads.hpp"
+#include "core/engine/embed/load_reader.hpp"
 
 #include "core/engine/embed/arguments.hpp"
 #include "core/engine/runtime/load.hpp"

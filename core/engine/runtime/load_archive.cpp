@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/engine/runtime/archived_model.hpp"
+#include "core/engine/runtime/load_archive.hpp"
 
 #include "core/base/digest/digest.hpp"
 #include "core/base/text.hpp"
