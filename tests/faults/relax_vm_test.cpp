@@ -2,7 +2,7 @@
 //
 // Loads Relax executables and plays their call scripts while allocations fail, one in each run.
 #include "tests/faults/fail_nth.h"
-#include "tests/support/core_runtime.hpp"
+#include "tests/support/built_runtime.hpp"
 #include "tests/support/files.hpp"
 #include "tools/gantry/script/script_player.hpp"
 
@@ -70,7 +70,7 @@ class RelaxWithoutMemory : public ::testing::TestWithParam<Sweep> {
   Runtime runtime_ = [] {
     RuntimeOptions options = test::built_plugins_only();
     options.threads = 1;
-    return test::new_runtime(std::move(options));
+    return test::new_runtime(options);
   }();
 };
 

@@ -32,15 +32,16 @@ const std::vector<std::string> cpu = {"cpu"};
 // The functions that TVM's process had, see tests/golden/data/relax/README.md.
 class HostFunctions {
  public:
-  void add_to(Runtime& runtime) {
-    const auto add = [&](const char* name, Runtime::AddedFunction function) {
+  void add_to(const Runtime& runtime) {
+    const Host host = runtime.host();
+    const auto add = [&](const char* name, AddedFunction function) {
       const Status added = runtime.add_function(name, std::move(function));
       ASSERT_TRUE(added.ok()) << added.error().message;
     };
-    add("test.fmt", fmt);
+    add("test.fmt", [host](std::span<const gantry_value> args) { return fmt(host, args); });
     add("test.side", [](auto) -> Result<Any> { return Any(); });
     add("test.boom",
-        [](auto) -> Result<Any> { return raised_error("ValueError", "boom from host"); });
+        [host](auto) -> Result<Any> { return raised_error(host, "ValueError", "boom from host"); });
     add("test.host_fn", [this](std::span<const gantry_value> args) -> Result<Any> {
       const gantry_tensor& tensor = *gantry_value_tensor(&args[0]);
       const auto* first = reinterpret_cast<const float*>(static_cast<const char*>(tensor.data) +
@@ -56,13 +57,15 @@ class HostFunctions {
 
  private:
   // "{s}|{i}|{f}|{dtype}|{shape}|{x.shape[0]}"
-  static Result<Any> fmt(std::span<const gantry_value> args) {
+  static Result<Any> fmt(const Host& host, std::span<const gantry_value> args) {
     if (args.size() != 6) return invalid("test.fmt has ", args.size(), " arguments, expected 6");
     const auto dtype = args[4].kind == GANTRY_DTYPE ? dtype_text(args[4].dtype)
                                                     : std::string(value_text(args[4]).value_or(""));
-    return Any::of_text(concat(value_text(args[1]).value_or("no text"), "|", args[2].i, "|",
-                               args[3].f, "|", dtype, "|(", join(value_shape(args[5]).value()),
-                               ")|", gantry_value_tensor(&args[0])->shape[0]));
+    GANTRY_TRY(Value text,
+               host.text(concat(value_text(args[1]).value_or("no text"), "|", args[2].i, "|",
+                                args[3].f, "|", dtype, "|(", join(value_shape(args[5]).value()),
+                                ")|", gantry_value_tensor(&args[0])->shape[0])));
+    return Any(std::move(text));
   }
 };
 

@@ -19,9 +19,11 @@ class OutputsOfRuns : public ::testing::Test {
                     gantry_dtype dtype = dtypes::float32) {
     const Tensor made = runtime_.tensor(shape, dtype).value();
     for (float& element : made.elements<float>()) element = value;
-    return {name, Any::share(made)};
+    return {name, Any(made)};
   }
-  static NamedValue number(std::int64_t value) { return {"n", Any::adopt(int_value(value))}; }
+  static NamedValue number(std::int64_t value) {
+    return {"n", Any(Value::adopt(int_value(value)))};
+  }
 
   Runtime runtime_ = Runtime::create({.only_these_plugins = true}).value();
 };
@@ -74,12 +76,11 @@ TEST_F(OutputsOfRuns, MustHaveOneNumberAsRowsOfAnArray) {
 TEST_F(OutputsOfRuns, AreTextsForOtherValues) {
   Outputs outputs(runtime_);
 
-  ASSERT_TRUE(
-      outputs
-          .add(0,
-               std::vector{NamedValue{"s", Any::of_shape(std::vector<std::int64_t>{2, 3}).value()},
-                           NamedValue{"t", Any::of_text("a\n").value()}, NamedValue{"u", Any()}})
-          .ok());
+  ASSERT_TRUE(outputs
+                  .add(0, std::vector{NamedValue{"s", runtime_.shape({2, 3}).value()},
+                                      NamedValue{"t", runtime_.text("a\n").value()},
+                                      NamedValue{"u", Any()}})
+                  .ok());
 
   EXPECT_THAT(outputs.take_arrays(), IsEmpty());
   std::vector<std::string> texts;
@@ -88,8 +89,9 @@ TEST_F(OutputsOfRuns, AreTextsForOtherValues) {
 }
 
 TEST(NamedItems, AreThoseOfNestedTuplesInOrder) {
-  const auto number = [](std::int64_t value) { return Any::adopt(int_value(value)); };
-  const auto tuple = [](std::vector<Any> items) { return Any::of_items(items).value(); };
+  const Runtime runtime = Runtime::create({.only_these_plugins = true}).value();
+  const auto number = [](std::int64_t value) { return Any(Value::adopt(int_value(value))); };
+  const auto tuple = [&](std::vector<Any> items) { return runtime.array(items).value(); };
   const Any nested = tuple({number(0), tuple({number(1), tuple({}), number(2)}), number(3)});
 
   const auto items = named_items(nested, "y").value();
@@ -106,8 +108,9 @@ TEST(NamedItems, AreThoseOfNestedTuplesInOrder) {
 
 // Each tuple contains the one before twice, so that there are 2^60 empty ones.
 TEST(NamedItems, AreLimitedForTuplesThatRepeat) {
-  Any value = Any::of_items({}).value();
-  for (int i = 0; i < 60; ++i) value = Any::of_items(std::vector{value, value}).value();
+  const Runtime runtime = Runtime::create({.only_these_plugins = true}).value();
+  Any value = runtime.array({}).value();
+  for (int i = 0; i < 60; ++i) value = runtime.array({value, value}).value();
 
   const auto items = named_items(value, "y");
 

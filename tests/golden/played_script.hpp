@@ -5,7 +5,7 @@
 
 #include "tools/gantry/script/script_player.hpp"
 
-#include "tests/support/core_runtime.hpp"
+#include "tests/support/built_runtime.hpp"
 
 #include <gantry/join.hpp>
 

@@ -2,7 +2,7 @@
 //
 // Runs Relax executables that Apache TVM exported for devices, and compares with what TVM computed
 // on the CPU.
-#include "tests/golden/core_golden_array.hpp"
+#include "tests/golden/golden_array.hpp"
 #include "tests/golden/played_script.hpp"
 
 #ifdef GANTRY_FAKE_CUDA
@@ -117,7 +117,7 @@ class FakeCuda : public ::testing::Test {
   Runtime new_runtime() const {
     RuntimeOptions options = test::built_plugins_only();
     options.config_file = (temp_ / "runtime.yaml").string();
-    return test::new_runtime(std::move(options));
+    return test::new_runtime(options);
   }
   // Plays the calls of a script from `first`, `count` of them.
   std::vector<std::string> play(cli::CallScript script, std::size_t first, std::size_t count) {

@@ -133,8 +133,8 @@ class Executable {
 // The machine of an executable on a device.
 class RelaxKernel : public ::testing::Test {
  protected:
-  void start(const DeviceKernel& kernel, RuntimeOptions options = built_plugins_only()) {
-    runtime = Runtime::create(std::move(options));
+  void start(const DeviceKernel& kernel, const RuntimeOptions& options = built_plugins_only()) {
+    runtime = Runtime::create(options);
     ASSERT_TRUE(runtime.ok()) << runtime.error().message;
     const auto found = runtime->device(kernel.device);
     if (!found.ok()) GTEST_SKIP() << found.error().message;
@@ -235,7 +235,7 @@ class CudaGraph : public RelaxKernel {
                concat("backends: {gantry.cuda: {config: {library: ", GANTRY_FAKE_CUDA, "}}}\n"));
     RuntimeOptions options = built_plugins_only();
     options.config_file = (temp_ / "runtime.yaml").string();
-    start(cuda, std::move(options));
+    start(cuda, options);
   }
   // The number of launches, and of those of recordings, since the last call.
   std::pair<std::size_t, std::size_t> launches() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs an assembled Relay executable over the OpenCL kernels of a graph that TVM exported.
-#include "tests/golden/core_golden_array.hpp"
+#include "tests/golden/golden_array.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/relay_artifact.hpp"
 
