@@ -182,7 +182,7 @@ class Repacking {
     report_.from = *form;
     report_.to = options_.generation.value_or(*form);
     if (options_.is_aligned && !have_same_payloads(report_.from, report_.to)) {
-      return invalid("payloads are not moved from ", name_of(report_.from), " to ",
+      return invalid("payloads are not converted from ", name_of(report_.from), " to ",
                      name_of(report_.to),
                      " and aligned at once; align the result in a second step");
     }

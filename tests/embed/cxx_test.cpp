@@ -440,7 +440,7 @@ TEST_F(EmbedSession, FillsATensorOfTheProgram) {
 
   const auto count = session.run_into({&output, 1});
 
-  EXPECT_EQ(too_early.error().message, "input \"x\" of the model is not set");
+  EXPECT_EQ(too_early.error().message, "input \"x\" of the model is missing");
   ASSERT_TRUE(count.ok()) << count.error().message;
   EXPECT_EQ(*count, 1u);
   EXPECT_EQ(best(scores), 6);
@@ -520,7 +520,7 @@ TEST_F(EmbedSession, RefusesToRunWithoutAnInput) {
   const Status ran = session.run();
 
   ASSERT_FALSE(ran.ok());
-  EXPECT_EQ(ran.error().message, "input \"n\" of function \"addn\" is not set");
+  EXPECT_EQ(ran.error().message, "input \"n\" of function \"addn\" is missing");
   EXPECT_EQ(ran.error().reason, "INPUT");
 }
 

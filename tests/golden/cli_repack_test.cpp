@@ -584,11 +584,11 @@ TEST_F(Repack, AlignsTheParametersOfAModel) {
   EXPECT_THAT(report, HasSubstr("__gantry_fill_"));
 }
 
-TEST_F(Repack, AlignsAndMovesInTwoSteps) {
+TEST_F(Repack, AlignsAndConvertsInTwoSteps) {
   expect_refused(repack("tvm-0.12/digits_mlp_llvm.so", "a.bin",
                         {"--align", "--generation", "g5", "--form", "container"}),
-                 "gantry: payloads are not moved from G3 to G5 and aligned at once; align the "
-                 "result in a second step\n");
+                 "gantry: payloads are not converted from G3 to G5 and aligned at once; align "
+                 "the result in a second step\n");
 }
 
 // A sub-graph of one operator: the oneDNN plugin reads it while a file is loaded.

@@ -170,7 +170,7 @@ TEST_P(InvalidInput, IsRejectedWithAListOfTheModelsInputs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Run, InvalidInput,
-    ::testing::Values(BadInput{"Missing", {}, "input \"x\" is not given"},
+    ::testing::Values(BadInput{"Missing", {}, "input \"x\" of the model is missing"},
                       BadInput{"Unknown",
                                {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
                                "the model has no input \"y\""},
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadInput{"Twice",
                                {"--each", "--input", "x=tvm-0.12/digits_mlp.input.npz", "--input",
                                 "x=tvm-0.12/digits_mlp.input.npz"},
-                               "input \"x\" is given twice"}),
+                               "input \"x\" of the model is given twice"}),
     [](const auto& test) { return test.param.name; });
 
 // A model of two inputs, and files for them.

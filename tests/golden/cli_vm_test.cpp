@@ -380,7 +380,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "  batch_decode(x, kv, packed_params)\n"},
         Refusal{"MissingInput",
                 {"relax/prims_llvm.so", "--function", "prims"},
-                "input \"n\" is not given\n"
+                "input \"n\" of function \"prims\" is missing\n"
                 "  inputs of function \"prims\": n T.int64, f T.float64, b T.bool\n"},
         Refusal{
             "UnknownInput",

@@ -105,7 +105,7 @@ TEST_F(Weights, LeaveOtherInputsToFiles) {
       run_vm({mix + ".so", "--function", "main_sep", "--weights", "relax/weights_mix.weights"});
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, StartsWith("gantry: input \"x\" is not given\n"));
+  EXPECT_THAT(run.err, StartsWith("gantry: input \"x\" of the model is missing\n"));
 }
 
 TEST_F(Weights, HaveTheTypesOfInputs) {
@@ -187,7 +187,7 @@ TEST_F(Weights, AreMeasured) {
   EXPECT_EQ(report["times"]["runs"], 3);
   EXPECT_THAT(bench.out, HasSubstr("\"fused_matmul1_add1\""));
   EXPECT_EQ(without.status, 1);
-  EXPECT_THAT(without.err, StartsWith("gantry: input \"packed_params\" is not given\n"));
+  EXPECT_THAT(without.err, StartsWith("gantry: input \"packed_params\" of function "));
 }
 
 TEST_F(Weights, AreMeasuredWithOtherInputsOfZeros) {

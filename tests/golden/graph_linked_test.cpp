@@ -50,7 +50,7 @@ TEST_F(LinkedModel, DoesNotListConstantsAsInputs) {
   const Outcome done = run({});
 
   EXPECT_EQ(done.status, 1);
-  EXPECT_THAT(done.err, HasSubstr("gantry: input \"x\" is not given\n"
+  EXPECT_THAT(done.err, HasSubstr("gantry: input \"x\" of the model is missing\n"
                                   "  inputs of the model: x float32[4]\n"));
 }
 

@@ -337,7 +337,7 @@ TEST_F(VmAsModel, RefusesToRunWithoutAnInput) {
   Session session = session_of("relax/prims_llvm.so", "addn");
   ASSERT_TRUE(session.set_input(0, array("relax/prims_llvm.npz", "c2_a0")).ok());
 
-  expect_error(session.run().error(), Code::invalid, "input \"n\" of function \"addn\" is not set");
+  expect_error(session.run().error(), Code::invalid, "input \"n\" of function \"addn\" is missing");
 }
 
 TEST_F(VmAsModel, CannotBeRecorded) {

@@ -97,7 +97,8 @@ Result<std::vector<ModelInput>> match(const Runtime& runtime, std::span<const st
     for (auto& [name, tensor] : members) {
       GANTRY_TRY(const std::size_t index, model.input(name));
       ModelInput& input = inputs[index];
-      if (input.tensor) return invalid("input ", quoted(name), " is given twice");
+      if (input.tensor)
+        return invalid("input ", quoted(name), " of ", model.subject(), " is given twice");
       GANTRY_TRY(tensor, typed(runtime, std::move(tensor), infos[index]));
       GANTRY_CHECK(check_type(infos[index], tensor, each));
       input = {index, infos[index].name, std::move(tensor)};
@@ -105,7 +106,7 @@ Result<std::vector<ModelInput>> match(const Runtime& runtime, std::span<const st
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].tensor && !has_value(values, i))
-      return invalid("input ", quoted(infos[i].name), " is not given");
+      return invalid("input ", quoted(infos[i].name), " of ", model.subject(), " is missing");
   }
   std::erase_if(inputs, [](const ModelInput& input) { return !input.tensor; });
   for (std::size_t i = 0; i < inputs.size(); ++i) {

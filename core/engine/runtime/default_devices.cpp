@@ -32,10 +32,8 @@ std::string_view kind_for_key(std::string_view key, const std::vector<Candidate>
   for (const Candidate& candidate : candidates) {
     if (!candidate.manifest) continue;
     const Manifest& manifest = *candidate.manifest;
-    const bool serves = std::ranges::any_of(manifest.keys, [&](const ManifestKey& each) {
-      return each.key == key || std::ranges::find(each.aliases, key) != each.aliases.end();
-    });
-    if (serves && manifest.devices.size() == 1) return manifest.devices.front().name;
+    if (manifest.key_for(key) != nullptr && manifest.devices.size() == 1)
+      return manifest.devices.front().name;
   }
   return dlpack_number(key) != 0 ? key : std::string_view();
 }

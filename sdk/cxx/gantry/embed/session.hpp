@@ -158,7 +158,7 @@ class Session {
     const auto missing = std::ranges::find(is_set_, false);
     if (missing == is_set_.end()) return {};
     const auto index = static_cast<std::size_t>(missing - is_set_.begin());
-    return invalid("input ", quoted(inputs_[index].name), " of ", subject(), " is not set")
+    return invalid("input ", quoted(inputs_[index].name), " of ", subject(), " is missing")
         .with_reason("INPUT");
   }
   Status check_index(std::size_t index) const {
