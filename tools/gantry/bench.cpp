@@ -97,6 +97,18 @@ bool is_operator(const NamedTime& one) {
   return one.name != "run" && !one.name.ends_with("__tvm_main__");
 }
 
+// Sets the inputs of an executor of a model.
+Status set_inputs(Executor& executor, const Session& model, const InputValues& values,
+                  std::span<const ModelInput> inputs) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_none()) continue;
+    GANTRY_TRY(const Tensor tensor, values[i].tensor());
+    GANTRY_CHECK(executor.set_input(model.inputs()[i].name, tensor));
+  }
+  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  return {};
+}
+
 Result<std::vector<NamedTime>> profile_graph(const Module& graph, const Session& model,
                                              const InputValues& values,
                                              std::span<const ModelInput> inputs,
@@ -110,12 +122,7 @@ Result<std::vector<NamedTime>> profile_graph(const Module& graph, const Session&
   GANTRY_TRY(Module module, made.module());
   GANTRY_TRY(const Function run_profile, module.function("profile"));
   GANTRY_TRY(Executor executor, Executor::wrap(std::move(module)));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i].is_none()) continue;
-    GANTRY_TRY(const Tensor tensor, values[i].tensor());
-    GANTRY_CHECK(executor.set_input(model.inputs()[i].name, tensor));
-  }
-  for (const ModelInput& input : inputs) GANTRY_CHECK(executor.set_input(input.name, input.tensor));
+  GANTRY_CHECK(set_inputs(executor, model, values, inputs));
   GANTRY_CHECK(executor.run());
 
   std::map<std::string, double> total;
@@ -149,19 +156,27 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
              model_session(runtime, module,
                            {.devices = {devices.begin(), devices.end()}, .function = function}));
   GANTRY_TRY(const auto ids, device_ids(runtime, devices));
+  InputValues values;
   if (weights != nullptr) {
-    GANTRY_TRY(const InputValues values, weights->load(runtime, model, devices.front()));
-    GANTRY_CHECK(set_values(model, values));
+    GANTRY_TRY(values, weights->load(runtime, model, devices.front()));
   }
-  GANTRY_CHECK(set_inputs(model, inputs));
-  GANTRY_CHECK(model.run());
-  GANTRY_CHECK(synchronize(runtime, ids));
+  // Of code that is compiled ahead of time, only the call of its function is recorded.
+  std::optional<Executor> executor;
+  if (has_virtual_machine(module)) {
+    GANTRY_CHECK(set_values(model, values));
+    GANTRY_CHECK(set_inputs(model, inputs));
+  } else {
+    GANTRY_TRY(executor, Executor::create(runtime, module, devices, model.name()));
+    GANTRY_CHECK(set_inputs(*executor, model, values, inputs));
+  }
+  const auto run = [&]() -> Status {
+    GANTRY_CHECK(executor ? executor->run() : model.run());
+    return synchronize(runtime, ids);
+  };
+  GANTRY_CHECK(run());
   const TraceRecorder& trace = *state_of(runtime.get())->trace;
   const std::size_t before = trace.events().size();
-  for (int i = 0; i < profiles; ++i) {
-    GANTRY_CHECK(model.run());
-    GANTRY_CHECK(synchronize(runtime, ids));
-  }
+  for (int i = 0; i < profiles; ++i) GANTRY_CHECK(run());
   const std::vector<TraceEvent> events = trace.events();
   double callers = 0, others = 0;
   const auto times = self_times(std::span(events).subspan(before));

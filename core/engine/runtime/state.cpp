@@ -164,8 +164,6 @@ const gantry_host_info& core_info() {
   return info;
 }
 
-std::string_view core_version() { return GANTRY_CORE_VERSION; }
-
 RuntimeState::RuntimeState(EngineOptions given, Config read, Environment found)
     : forks(watch_forks()),
       options(std::move(given)),
