@@ -76,6 +76,23 @@ TEST_F(MachineDevices, HaveTheConstantsOnceForAllMachines) {
   EXPECT_THAT(floats(other), ElementsAre(1.5F, 2.5F));
 }
 
+TEST_F(MachineDevices, HaveConstantsOfTheirOwnAmongTwoOfOneType) {
+  const auto word = code.floats({2}, {1.5F, 2.5F});
+  const auto copy = code.packed("vm.builtin.copy");
+  code.function("main", {}, 1);
+  code.call(0, copy, {word});
+  code.ret(0);
+  const gantry_device_id first[] = {handles}, second[] = {{handles.type, 1}};
+  start(first);
+  Vm other(Host(fake.table()), loaded);
+
+  ASSERT_TRUE(other.initialize(second, nullptr).ok());
+
+  EXPECT_EQ(run("main").value().tensor()->device.index, 0);
+  const Value there = other.run(*loaded->program.find("main"), nullptr, {}).value();
+  EXPECT_EQ(there.tensor()->device.index, 1);
+}
+
 TEST_F(MachineDevices, HaveStoragesByIndexAndTheHeapOnTheCpu) {
   const auto storage = code.packed("vm.builtin.alloc_storage");
   const auto alloc = code.packed("vm.builtin.alloc_tensor");

@@ -35,6 +35,9 @@ TEST_F(StoragePools, ReuseABlockForTheSameRoundedSizeAndDevice) {
 
   EXPECT_EQ(memory->bytes(cpu), 4096u + 8192 + 4096);
   EXPECT_EQ(memory->bytes(handles), 4096u);
+  const gantry_device_id second{handles.type, 1};
+  ASSERT_TRUE(own->take(second, 100, "").ok());
+  EXPECT_EQ(memory->bytes(second), 4096u);
 }
 
 TEST_F(StoragePools, RefuseAStorageAboveTheLimit) {
