@@ -37,6 +37,8 @@ class Any {
   const gantry_value& value() const { return value_.get(); }
   // Transfers the value to the caller: *result = any.take().
   [[nodiscard]] gantry_value take() { return value_.take(); }
+  // For the result of a call. Precondition: is_none().
+  gantry_value* slot() { return value_.slot(); }
   bool is_none() const { return value_.kind() == GANTRY_NONE; }
 
   // Each returns the content.

@@ -64,30 +64,63 @@ class Function : public Object {
   //                 default stream, no task
   // returns  INVALID  the handle is empty (ARGUMENT_KIND); else the error of the function
   // thread   any
-  Result<Any> call(std::span<const gantry_value> args, const gantry_env* env = nullptr) const {
-    gantry_value result{};
+  [[gnu::always_inline]] Result<Any> call(std::span<const gantry_value> args,
+                                          const gantry_env* env = nullptr) const {
+    Result<Any> result{Any()};
+    if (args.size() > INT32_MAX) [[unlikely]] {
+      result = too_many(args.size());
+      return result;
+    }
     StatusBuffer status;
     const auto count = static_cast<std::int32_t>(args.size());
     const gantry_code code = status.call([&](gantry_status* reported) {
       const auto* const cell = reinterpret_cast<const gantry_function_cell*>(get());
       if (cell == nullptr || __atomic_load_n(cell->process_phase, __ATOMIC_RELAXED) != 0)
-        return embed_table().call(get(), env, args.data(), count, &result, reported);
+          [[unlikely]]
+        return embed_table().call(get(), env, args.data(), count, result->slot(), reported);
       return cell->target.table->call(cell->target.self, env != nullptr ? env : &cell->env,
-                                      args.data(), count, &result, reported);
+                                      args.data(), count, result->slot(), reported);
     });
-    if (code != GANTRY_OK) return status.error(code, "function");
-    return Any(Value::adopt(result));
+    if (code != GANTRY_OK || !is_plain(result->value())) [[unlikely]]
+      finish(code, status, result);
+    return result;
   }
 
   // Calls the function with numbers, texts, handles, device ids, values and Any.
   template <class... Args>
-  Result<Any> operator()(const Args&... args) const {
+  [[gnu::always_inline]] Result<Any> operator()(const Args&... args) const {
     if constexpr (sizeof...(args) == 0) {
       return call({});
     } else {
       const gantry_value values[] = {embed_detail::argument(args)...};
       return call(values);
     }
+  }
+
+ private:
+  // True for the results of nearly all calls; finish() checks the others.
+  static bool is_plain(const gantry_value& value) {
+    return static_cast<std::uint32_t>(value.kind) <= GANTRY_DEVICE ||
+           (value.kind >= GANTRY_OBJECT && value.object != nullptr);
+  }
+  [[gnu::cold]] [[gnu::noinline]] static Failure too_many(std::size_t count) {
+    return invalid("a call has ", count, " arguments, maximum is ", INT32_MAX);
+  }
+  // Sets the result of a call that failed, or that returned a value that is not plain.
+  [[gnu::cold]] [[gnu::noinline]] static void finish(gantry_code code, const StatusBuffer& status,
+                                                     Result<Any>& result) {
+    const std::int32_t kind = result->value().kind;
+    const bool is_object = kind >= GANTRY_OBJECT;
+    if (code == GANTRY_OK && (kind == GANTRY_SMALL_STRING || kind == GANTRY_SMALL_BYTES)) return;
+    // Not a reference of the caller's.
+    *result->slot() = {};
+    if (code != GANTRY_OK) {
+      result = status.error(code, "function");
+      return;
+    }
+    result = bug("function returns ", is_object ? "an object" : "a value", " of kind ", kind,
+                 is_object ? " at address 0" : ", which is not a kind of result")
+                 .with_reason("RESULT_KIND");
   }
 };
 
