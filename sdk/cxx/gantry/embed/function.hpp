@@ -112,8 +112,6 @@ class Function : public Object {
     const std::int32_t kind = result->value().kind;
     const bool is_object = kind >= GANTRY_OBJECT;
     if (code == GANTRY_OK && (kind == GANTRY_SMALL_STRING || kind == GANTRY_SMALL_BYTES)) return;
-    // Not a reference of the caller's.
-    *result->slot() = {};
     if (code != GANTRY_OK) {
       result = status.error(code, "function");
       return;
