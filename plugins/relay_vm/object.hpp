@@ -148,8 +148,9 @@ class Heap {
     return unused_tuples_[static_cast<std::size_t>(std::bit_width(std::bit_ceil(count)))];
   }
 
-  // Of small blocks.
-  std::pmr::unsynchronized_pool_resource memory_;
+  // Objects are kept, so nothing is freed before all are. Not a pool: that of libstdc++ loses its
+  // chunk if memory_resource::allocate() throws at a limit.
+  std::pmr::monotonic_buffer_resource memory_;
   std::pmr::forward_list<TensorObject> tensors_;
   std::pmr::forward_list<StorageObject> storages_;
   std::pmr::forward_list<TupleObject> tuples_;

@@ -59,7 +59,7 @@ class KvSequences {
   // memory   [in]   borrowed for the lifetime of this object
   explicit KvSequences(const KvConfig& config,
                        std::pmr::memory_resource* memory = std::pmr::get_default_resource())
-      : config_(config), blocks_(config.page_count, memory), nodes_(memory), sequences_(&nodes_) {}
+      : config_(config), blocks_(config.page_count, memory), sequences_(memory) {}
 
   Status add(std::int64_t id);
   Status remove(std::int64_t id);
@@ -146,7 +146,6 @@ class KvSequences {
 
   KvConfig config_;
   KvBlocks blocks_;
-  std::pmr::unsynchronized_pool_resource nodes_;
   // Ordered: the caller's numbers could collide in a hash table.
   std::pmr::map<std::int64_t, KvSequence> sequences_;
 };
