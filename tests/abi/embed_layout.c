@@ -26,7 +26,7 @@ SIZE(gantry_function_cell, 96);
 AT(gantry_function_cell, header, 0);
 AT(gantry_function_cell, reserved, 24);
 AT(gantry_function_cell, target, 40);
-AT(gantry_function_cell, host_entry, 56);
+AT(gantry_function_cell, packed, 56);
 AT(gantry_function_cell, env, 64);
 AT(gantry_function_cell, process_phase, 88);
 

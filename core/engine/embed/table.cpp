@@ -189,6 +189,7 @@ Result<Value> inspection(const RuntimeState& runtime, const std::string& path) {
 
 // The beginning of a function object, which is compiled into programs.
 static_assert(offsetof(FunctionObject, target) == offsetof(gantry_function_cell, target));
+static_assert(offsetof(FunctionObject, packed) == offsetof(gantry_function_cell, packed));
 static_assert(offsetof(FunctionObject, env) == offsetof(gantry_function_cell, env));
 static_assert(offsetof(FunctionObject, process_phase) ==
               offsetof(gantry_function_cell, process_phase));

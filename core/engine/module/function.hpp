@@ -6,6 +6,7 @@
 #include "core/base/pin.hpp"
 #include "core/engine/tensor/object.hpp"
 
+#include <gantry/call.h>
 #include <gantry/module.h>
 #include <gantry/result.hpp>
 
@@ -20,11 +21,6 @@ namespace gantry {
 class TraceRecorder;
 struct ModuleNode;
 
-// Calls packed host code with arguments in its own layout, see core/engine/native/packed.
-using PackedEntry = gantry_code (*)(void* self, const gantry_env* env, void* values, int* codes,
-                                    std::int32_t count, gantry_value* result,
-                                    gantry_status* status);
-
 // GANTRY_FUNCTION. The function cell of tvm-ffi directly follows the header, so that code of the
 // `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed host code
 // has a member of its own.
@@ -38,7 +34,7 @@ struct FunctionObject {
   // owned
   gantry_function target{};
   // for packed host code, whose `self` is that of target; else NULL
-  PackedEntry packed = nullptr;
+  gantry_packed_entry packed = nullptr;
   // of a call without one: device 0 of the function's device type, default stream, no task
   gantry_env env{};
   const std::atomic<std::uint8_t>* process_phase = nullptr;

@@ -71,18 +71,14 @@ class Function : public Object {
       result = too_many(args.size());
       return result;
     }
-    StatusBuffer status;
     const auto count = static_cast<std::int32_t>(args.size());
-    const gantry_code code = status.call([&](gantry_status* reported) {
-      const auto* const cell = reinterpret_cast<const gantry_function_cell*>(get());
-      if (cell == nullptr || __atomic_load_n(cell->process_phase, __ATOMIC_RELAXED) != 0)
-          [[unlikely]]
-        return embed_table().call(get(), env, args.data(), count, result->slot(), reported);
-      return cell->target.table->call(cell->target.self, env != nullptr ? env : &cell->env,
-                                      args.data(), count, result->slot(), reported);
+    make(result, [&](gantry_status* status) {
+      const gantry_function_cell* const own = cell();
+      if (own == nullptr || __atomic_load_n(own->process_phase, __ATOMIC_RELAXED) != 0) [[unlikely]]
+        return embed_table().call(get(), env, args.data(), count, result->slot(), status);
+      return own->target.table->call(own->target.self, env != nullptr ? env : &own->env,
+                                     args.data(), count, result->slot(), status);
     });
-    if (code != GANTRY_OK || !is_plain(result->value())) [[unlikely]]
-      finish(code, status, result);
     return result;
   }
 
@@ -92,12 +88,75 @@ class Function : public Object {
     if constexpr (sizeof...(args) == 0) {
       return call({});
     } else {
+      // Numbers and tensors are laid out here as packed host code takes them.
+      if constexpr ((is_packed_argument<Args> && ...)) {
+        const gantry_function_cell* const own = cell();
+        if (own != nullptr && own->packed != nullptr && (!is_empty(args) && ...) &&
+            __atomic_load_n(own->process_phase, __ATOMIC_RELAXED) == 0)
+          return call_packed(*own, args...);
+      }
       const gantry_value values[] = {embed_detail::argument(args)...};
       return call(values);
     }
   }
 
  private:
+  const gantry_function_cell* cell() const {
+    return reinterpret_cast<const gantry_function_cell*>(get());
+  }
+
+  // TVMValue.
+  union PackedWord {
+    std::int64_t i;
+    double f;
+    void* p;
+  };
+  template <class T>
+  static constexpr bool is_packed_argument =
+      std::is_arithmetic_v<T> || std::is_base_of_v<Tensor, T>;
+  template <class T>
+  static bool is_empty([[maybe_unused]] const T& from) {
+    if constexpr (std::is_base_of_v<Object, T>) return !from;
+    return false;
+  }
+  template <class T>
+  static PackedWord packed_word(const T& from) {
+    if constexpr (std::is_base_of_v<Tensor, T>) {
+      return {.p = from.dlpack()};
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return {.f = from};
+    } else {
+      return {.i = static_cast<std::int64_t>(from)};
+    }
+  }
+  template <class T>
+  static constexpr int packed_code = std::is_base_of_v<Tensor, T>  ? 7
+                                     : std::is_floating_point_v<T> ? 2
+                                                                   : 0;
+  template <class... Args>
+  [[gnu::always_inline]] Result<Any> call_packed(const gantry_function_cell& own,
+                                                 const Args&... args) const {
+    Result<Any> result{Any()};
+    PackedWord words[] = {packed_word(args)...};
+    int codes[] = {packed_code<Args>...};
+    make(result, [&](gantry_status* status) {
+      return own.packed(own.target.self, &own.env, words, codes,
+                        static_cast<std::int32_t>(sizeof...(args)), result->slot(), status);
+    });
+    return result;
+  }
+
+  // Makes a call. Inlined into each caller, so that the arguments, the status and the result are
+  // where the callee reads and writes them.
+  //
+  // call     [in]   gantry_code(gantry_status*), which writes the result
+  template <class Call>
+  [[gnu::always_inline]] static void make(Result<Any>& result, Call&& call) {
+    StatusBuffer status;
+    const gantry_code code = status.call(std::forward<Call>(call));
+    if (code != GANTRY_OK || !is_plain(result->value())) [[unlikely]]
+      finish(code, status, result);
+  }
   // True for the results of nearly all calls; finish() checks the others.
   static bool is_plain(const gantry_value& value) {
     return static_cast<std::uint32_t>(value.kind) <= GANTRY_DEVICE ||
