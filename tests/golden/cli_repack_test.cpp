@@ -471,7 +471,7 @@ TEST_F(Repack, RefusesTwoDocumentsOnStandardOutput) {
 TEST_F(Repack, MovesALibraryBetweenGenerationsOfOneAbi) {
   const Outcome converted =
       repack("tvm-0.12/resnet20_llvm.so", "g2.so", {"--generation", "g2", "--json"});
-  ASSERT_EQ(converted.status, 0) << moved.err;
+  ASSERT_EQ(converted.status, 0) << converted.err;
   const json report = json::parse(converted.out);
   EXPECT_EQ(report["from_generation"], "G3");
   EXPECT_EQ(report["generation"], "G2");
@@ -521,7 +521,7 @@ TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
     for (const char* generation : artifact.generations) {
       const std::string to = concat(from, ".", generation);
       const Outcome converted = repack(path("out/" + from), to, {"--generation", generation, "-q"});
-      ASSERT_EQ(converted.status, 0) << artifact.file << ": " << moved.err;
+      ASSERT_EQ(converted.status, 0) << artifact.file << ": " << converted.err;
       EXPECT_NE(read_file(temp_ / ("out/" + to)), read_file(temp_ / ("out/" + from)))
           << artifact.file << " " << to;
       from = to;
