@@ -92,7 +92,7 @@ TEST_F(RunKind, NamesOtherCompressionsOfATar) {
 
   EXPECT_EQ(called.status, 1);
   EXPECT_THAT(called.err,
-              HasSubstr("this is a zstd file; decompress it (unzstd) and use the file in it"));
+              HasSubstr("is a zstd file (decompress it (unzstd) and use the file in it)"));
 }
 
 // As TVM's export_library() writes it: lib0.c and the container in devc.c.

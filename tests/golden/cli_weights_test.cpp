@@ -105,7 +105,7 @@ TEST_F(Weights, LeaveOtherInputsToFiles) {
       run_vm({mix + ".so", "--function", "main_sep", "--weights", "relax/weights_mix.weights"});
 
   EXPECT_EQ(run.status, 1);
-  EXPECT_THAT(run.err, StartsWith("gantry: input \"x\" of the model is missing\n"));
+  EXPECT_THAT(run.err, StartsWith("gantry: input \"x\" of function \"main_sep\" is missing\n"));
 }
 
 TEST_F(Weights, HaveTheTypesOfInputs) {

@@ -557,7 +557,7 @@ TEST(RelayDetails, WarnAboutOtherInstructionsThanTheHeaderStates) {
               IsEmpty());
   EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3", "2"}, Words().u64(0))).warnings,
               ElementsAre(HasSubstr("instruction count is 2, room for 1")));
-  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3"}, Words())).warnings,
+  EXPECT_THAT(describe("VMExecutable", relay_function({"main", "3"}, Words().u64(0))).warnings,
               ElementsAre(HasSubstr("header has 2 texts, expected 3")));
 }
 

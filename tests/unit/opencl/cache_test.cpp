@@ -2,6 +2,7 @@
 //
 // The disk cache of programs: a second process does not compile again, and no content of the
 // directory prevents a kernel from running.
+#include "tests/support/cached_file.hpp"
 #include "world.hpp"
 
 #include <filesystem>
@@ -106,10 +107,7 @@ TEST_F(OpenclCache, CompilesAgainAfterTheDriverRejectsTheBinary) {
   use_cache();
   run(payload_);
   const fs::path file = files().at(0);
-  const std::vector<std::uint8_t> bytes = gantry::test::read_file(file);
-  ByteReader in(bytes);
-  ASSERT_TRUE(in.skip(8, "magic").ok());
-  const std::string key(in.read_string("key").value());
+  const std::string key = gantry::test::read_cached_file(file).key;
   DiskCache({.directory = cache_directory()}).store(key, std::vector<std::uint8_t>(64, 7));
   ASSERT_EQ(files().size(), 1u);
 
@@ -161,16 +159,11 @@ TEST_F(OpenclCache, IsDisabledByItsOption) {
 TEST_F(OpenclCache, StoresBinariesThatLoadAsPayloads) {
   use_cache();
   run(payload_);
-  const std::vector<std::uint8_t> bytes = gantry::test::read_file(files().at(0));
-  ByteReader in(bytes);
-  ASSERT_TRUE(in.skip(8, "magic").ok());
-  ASSERT_TRUE(in.read_string("key").ok());
-  const auto binary = in.read_string("content");
-  ASSERT_TRUE(binary.ok());
+  const std::string binary = gantry::test::read_cached_file(files().at(0)).content;
 
   restart();
   between = {};
-  run(payload_bytes("clbin", {fill}, *binary), 5);
+  run(payload_bytes("clbin", {fill}, binary), 5);
 
   EXPECT_EQ(between.source_programs, 0);
   EXPECT_EQ(files().size(), 1u) << "a binary payload is not cached";
