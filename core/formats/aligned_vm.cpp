@@ -16,10 +16,10 @@ namespace gantry {
 namespace {
 
 // The constants without their fillers, and where they are after each array has a new one.
-class MovedConstants {
+class RenumberedConstants {
  public:
-  MovedConstants(const VmConstants& constants, const BytesAt& code,
-                 const std::vector<bool>& is_used)
+  RenumberedConstants(const VmConstants& constants, const BytesAt& code,
+                      const std::vector<bool>& is_used)
       : constants_(constants), code_(code), is_filler_(find_fillers(constants, is_used)) {
     index_.reserve(constants.size());
     for (std::size_t i = 0; i < constants.size(); ++i) {
@@ -45,7 +45,7 @@ class MovedConstants {
   }
 
   // Writes the count and the constants.
-  void write(AlignedOutput& out) const {
+  Status write(AlignedOutput& out) const {
     out.Write<std::uint64_t>(count_);
     for_each([&](std::size_t i, bool is_new_filler) {
       const std::span<const std::uint8_t> bytes = constants_.bytes_of(i, code_);
@@ -58,6 +58,7 @@ class MovedConstants {
         out.write(bytes);
       }
     });
+    return {};
   }
 
  private:
@@ -68,64 +69,42 @@ class MovedConstants {
   std::uint64_t count_ = 0;
 };
 
-std::uint64_t end_of(const BytesAt& code) { return code.at + code.bytes.size(); }
-
-void write_relax(const RelaxCode& code, const RelaxConstantUses& uses, const MovedConstants& moved,
-                 AlignedOutput& out) {
-  out.write(code.whole.slice(code.whole.at, code.functions_end));
-  if (code.has_scopes) {
-    out.Write<std::uint64_t>(code.scopes.size());
-    for (const RelaxMemoryScope& each : code.scopes) {
-      out.Write<std::uint64_t>(moved.index_of(static_cast<std::uint64_t>(each.constant)));
-      out.write_text(each.scope);
-    }
-  }
-  moved.write(out);
-  out.write(code.whole.slice(code.constants.at.back(), code.words.at));
-  std::size_t done = 0;
-  for (const std::size_t word : uses.words) {
-    out.write(code.whole.slice(code.words.offset_of(done), code.words.offset_of(word)));
-    const auto constant = static_cast<std::uint64_t>(relax_argument_value(code.words[word]));
-    out.Write<std::int64_t>(relax_constant_word(moved.index_of(constant)));
-    done = word + 1;
-  }
-  out.write(code.whole.slice(code.words.offset_of(done), end_of(code.whole)));
-}
-
 // Writes a load of a constant by its new index; returns the end of the old instruction.
-std::uint64_t write_load(const BytesAt& code, std::uint64_t at, const MovedConstants& moved,
-                         AlignedOutput& out) {
+std::uint64_t write_load(const BytesAt& code, std::uint64_t at,
+                         const RenumberedConstants& renumbered, AlignedOutput& out) {
   ByteReader in = code.reader(at);
   // The code is read and checked before.
   std::vector<std::int64_t> words = in.read_i64_array("words").value().value;
-  words[2] = static_cast<std::int64_t>(moved.index_of(static_cast<std::uint64_t>(words[2])));
+  words[2] = static_cast<std::int64_t>(renumbered.index_of(static_cast<std::uint64_t>(words[2])));
   words[0] = relay_instruction_hash(std::span(words).subspan(1));
   out.Write<std::uint64_t>(words.size());
   out.Write(words.data(), words.size() * sizeof(std::int64_t));
   return in.offset();
 }
 
-void write_relay(const RelayCode& code, const MovedConstants& moved, AlignedOutput& out) {
+Status write_relay(const RelayCode& code, const RenumberedConstants& renumbered,
+                   AlignedOutput& out) {
   out.write(code.whole.slice(code.whole.at, code.constants_at));
-  moved.write(out);
-  out.Write<std::uint64_t>(moved.count());
-  moved.for_each([&](std::size_t i, bool) { out.Write<std::int64_t>(code.devices[i]); });
+  GANTRY_CHECK(renumbered.write(out));
+  out.Write<std::uint64_t>(renumbered.count());
+  renumbered.for_each([&](std::size_t i, bool) { out.Write<std::int64_t>(code.devices[i]); });
   std::uint64_t done = code.devices_end;
   for (const std::uint64_t load : code.loads) {
     out.write(code.whole.slice(done, load));
-    done = write_load(code.whole, load, moved, out);
+    done = write_load(code.whole, load, renumbered, out);
   }
-  out.write(code.whole.slice(done, end_of(code.whole)));
+  out.write(code.whole.slice(done, code.whole.at + code.whole.bytes.size()));
+  return {};
 }
 
 // Writes the length of code before it, which depends on the sizes of fillers.
 template <class WriteCode>
-void write_sized(AlignedOutput& out, const WriteCode& write_code) {
+Status write_sized(AlignedOutput& out, const WriteCode& write_code) {
   const std::uint64_t code_at = out.position() + sizeof(std::uint64_t);
   AlignedOutput counted(code_at, out.alignment());
-  write_code(counted);
+  GANTRY_CHECK(write_code(counted));
   out.Write<std::uint64_t>(counted.position() - code_at);
-  write_code(out);
+  return write_code(out);
 }
 
 }  // namespace
@@ -146,21 +125,21 @@ Status write_aligned_relax(std::span<const std::uint8_t> payload, Numbering numb
                        " is compiled into the library, whose code refers to constants by index; "
                        "arrays can only be aligned for bytecode, whose indices are rewritten");
   }
-  const MovedConstants moved(code.constants, code.whole, uses.is_used);
-  const auto write_code = [&](AlignedOutput& to) { write_relax(code, uses, moved, to); };
-  if (code.has_length) {
-    write_sized(out, write_code);
-  } else {
-    write_code(out);
-  }
-  return {};
+  const RenumberedConstants renumbered(code.constants, code.whole, uses.is_used);
+  const auto write_code = [&](AlignedOutput& to) {
+    const RelaxForm form{
+        .has_scopes = code.has_scopes,
+        .write_constants = [&] { return renumbered.write(to); },
+        .index_of = [&](std::uint64_t constant) { return renumbered.index_of(constant); }};
+    return write_relax_code(code, uses, form, to);
+  };
+  return code.has_length ? write_sized(out, write_code) : write_code(out);
 }
 
 Status write_aligned_relay(std::span<const std::uint8_t> payload, AlignedOutput& out) {
   GANTRY_TRY(const RelayCode code, read_relay_payload(payload));
-  const MovedConstants moved(code.constants, code.whole, code.is_constant_used);
-  write_sized(out, [&](AlignedOutput& to) { write_relay(code, moved, to); });
-  return {};
+  const RenumberedConstants renumbered(code.constants, code.whole, code.is_constant_used);
+  return write_sized(out, [&](AlignedOutput& to) { return write_relay(code, renumbered, to); });
 }
 
 }  // namespace gantry

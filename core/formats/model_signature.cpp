@@ -30,10 +30,6 @@ Result<std::set<std::string_view>> read_names(ByteReader& in) {
 
 }  // namespace
 
-std::string output_name(std::size_t index, std::size_t count) {
-  return count == 1 ? "output" : concat("output", index);
-}
-
 std::string compiled_output_name(std::string_view stated, std::size_t index, std::size_t count) {
   const bool is_numbered = count == 1 && stated == "output0";
   return is_numbered ? output_name(index, count) : std::string(stated);

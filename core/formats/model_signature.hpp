@@ -6,6 +6,7 @@
 #include "core/formats/entry.hpp"
 
 #include <gantry/tensor.h>
+#include <gantry/parameter_info.hpp>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -32,9 +33,6 @@ struct ModelSignature {
   // of all tensors, ascending, each once
   std::vector<std::int64_t> device_numbers;
 };
-
-// "output", or "output0", "output1" and so on if there are several.
-std::string output_name(std::size_t index, std::size_t count);
 
 // Returns the name of an output of a model that is compiled ahead of time: as its library states it.
 // Compilers number outputs without a name, also a single one, for which output_name() has no number.

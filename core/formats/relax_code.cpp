@@ -274,4 +274,35 @@ Result<std::size_t> relax_constant_of(const RelaxCode& code, const RelaxInstruct
                      constant, " as its argument, constant count is ", code.constants.size());
 }
 
+Status write_relax_code(const RelaxCode& code, const RelaxConstantUses& uses, const RelaxForm& form,
+                        dmlc::Stream& out) {
+  const auto copy = [&](std::uint64_t begin, std::uint64_t end) {
+    const std::span<const std::uint8_t> bytes = code.whole.slice(begin, end);
+    if (!bytes.empty()) out.Write(bytes.data(), bytes.size());
+  };
+  const auto index_of = [&](std::uint64_t constant) {
+    return form.index_of ? form.index_of(constant) : constant;
+  };
+  out.Write<std::uint64_t>(form.has_scopes ? vm_magic_second : vm_magic_first);
+  copy(code.whole.at + sizeof(std::uint64_t), code.functions_end);
+  if (form.has_scopes) {
+    out.Write<std::uint64_t>(code.scopes.size());
+    for (const RelaxMemoryScope& each : code.scopes) {
+      out.Write<std::uint64_t>(index_of(static_cast<std::uint64_t>(each.constant)));
+      out.Write<std::uint64_t>(each.scope.size());
+      if (!each.scope.empty()) out.Write(each.scope.data(), each.scope.size());
+    }
+  }
+  GANTRY_CHECK(form.write_constants());
+  std::uint64_t done = code.constants.at.back();
+  for (const std::size_t word : form.index_of ? uses.words : std::vector<std::uint64_t>()) {
+    copy(done, code.words.offset_of(word));
+    const auto constant = static_cast<std::uint64_t>(relax_argument_value(code.words[word]));
+    out.Write<std::int64_t>(relax_constant_word(index_of(constant)));
+    done = code.words.offset_of(word + 1);
+  }
+  copy(done, code.whole.at + code.whole.bytes.size());
+  return {};
+}
+
 }  // namespace gantry

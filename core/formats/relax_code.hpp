@@ -22,7 +22,10 @@
 
 #include "core/formats/vm_constants.hpp"
 
+#include <dmlc/io.h>
+
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -245,5 +248,23 @@ struct RelaxConstantUses {
 // returns  malformed  memory scopes or instructions, whose constants exist
 // costs    O(words)
 Result<RelaxConstantUses> find_constant_uses(const RelaxCode& code);
+
+// How code is written again; what is not named is written as it was read.
+struct RelaxForm {
+  // Of the code, which begins with the second magic then. Without it, the code must have no scopes.
+  bool has_scopes = false;
+  // Writes the number of constants, and the constants.
+  std::function<Status()> write_constants;
+  // Returns the new index of a constant that is used; empty: no index changes.
+  std::function<std::uint64_t(std::uint64_t)> index_of;
+};
+
+// Writes code without its length.
+//
+// uses     [in]   of find_constant_uses()
+// out      [in]   receives unchanged data as spans of the code
+// returns  the error of write_constants
+Status write_relax_code(const RelaxCode& code, const RelaxConstantUses& uses, const RelaxForm& form,
+                        dmlc::Stream& out);
 
 }  // namespace gantry

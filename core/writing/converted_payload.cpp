@@ -216,28 +216,23 @@ class RelaxConversion {
       : code_(code), is_private_(is_private), to_(to), out_(out) {}
 
   Status run() {
-    const std::uint64_t begin = code_.whole.at;
-    const std::uint64_t end = begin + code_.whole.bytes.size();
+    // Code whose references are malformed is not written.
+    GANTRY_TRY(const RelaxConstantUses uses, find_constant_uses(code_));
     const bool has_scopes = to_.generation == Generation::g5;
     if (!has_scopes && !code_.scopes.empty()) {
       return unsupported("code has the memory scope ", quoted(code_.scopes.front().scope),
                          " of constant ", code_.scopes.front().constant, ", ",
                          name_of(to_.generation), " (", to_.releases, ") has none");
     }
-    // The list of memory scopes, whose count is 0 if it is added or removed.
-    const std::uint64_t removed = code_.has_scopes && !has_scopes ? word_bytes : 0;
-    const std::uint64_t added = has_scopes && !code_.has_scopes ? word_bytes : 0;
-    if (to_.has_code_length) out_.Write<std::uint64_t>(end - begin - removed + added);
-    out_.Write<std::uint64_t>(has_scopes ? vm_magic_second : vm_magic_first);
-    copy(begin + word_bytes, code_.functions_end);
-    if (added != 0) out_.Write<std::uint64_t>(0);
-    copy(code_.functions_end + removed, code_.constants.at.front());
-    for (std::size_t i = 0; i < code_.constants.size(); ++i) {
-      Status written = write_constant(i);
-      if (!written.ok()) return std::move(written).error().at("in constant ", i);
+    if (to_.has_code_length) {
+      // The list of memory scopes, whose count is 0 if it is added or removed.
+      const std::uint64_t removed = code_.has_scopes && !has_scopes ? word_bytes : 0;
+      const std::uint64_t added = has_scopes && !code_.has_scopes ? word_bytes : 0;
+      out_.Write<std::uint64_t>(code_.whole.bytes.size() - removed + added);
     }
-    copy(code_.constants.at.back(), end);
-    return {};
+    return write_relax_code(
+        code_, uses,
+        {.has_scopes = has_scopes, .write_constants = [this] { return write_constants(); }}, out_);
   }
 
  private:
@@ -245,6 +240,15 @@ class RelaxConversion {
     if (begin == end) return;
     const std::span<const std::uint8_t> bytes = code_.whole.slice(begin, end);
     out_.Write(bytes.data(), bytes.size());
+  }
+
+  Status write_constants() {
+    out_.Write<std::uint64_t>(code_.constants.size());
+    for (std::size_t i = 0; i < code_.constants.size(); ++i) {
+      Status written = write_constant(i);
+      if (!written.ok()) return std::move(written).error().at("in constant ", i);
+    }
+    return {};
   }
 
   Status write_constant(std::size_t i) {
@@ -271,8 +275,6 @@ class RelaxConversion {
 Status write_converted_relax(std::span<const std::uint8_t> payload, const ExporterFacts& facts,
                              const PayloadForm& to, dmlc::Stream& out) {
   GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, facts.numbering));
-  // Code whose references are malformed is not written.
-  GANTRY_CHECK(find_constant_uses(code));
   return RelaxConversion(code, facts.has_private_float_codes, to, out).run();
 }
 

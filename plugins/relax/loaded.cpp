@@ -21,13 +21,9 @@ gantry_dtype dlpack_type(const RelaxCode& code, gantry_dtype dtype) {
 
 }  // namespace
 
-Result<RelaxCode> read_code(Blob& blob) {
-  return read_relax_payload(blob.reader(), blob.numbering());
-}
-
 Result<std::shared_ptr<const Loaded>> Loaded::read(const Host& host, Blob& blob,
                                                    std::shared_ptr<StorageMemory> memory) {
-  GANTRY_TRY(RelaxCode code, read_code(blob));
+  GANTRY_TRY(RelaxCode code, read_relax_payload(blob.reader(), blob.numbering()));
   GANTRY_TRY(Program program, decode(code));
   return std::shared_ptr<const Loaded>(
       new Loaded(host, std::move(code), std::move(program), blob, std::move(memory)));

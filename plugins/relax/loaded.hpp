@@ -22,9 +22,6 @@
 
 namespace gantry::relax {
 
-// Reads the code of a payload.
-Result<RelaxCode> read_code(Blob& blob);
-
 class Loaded {
  public:
   // Results keep their own memory only.

@@ -9,6 +9,7 @@
 #include "plugins/relax/listing.hpp"
 #include "plugins/relax/loaded.hpp"
 #include "tests/fuzz/payload_frame.hpp"
+#include "tests/support/relax_code_in.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -134,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   {
     const Budget budget(size, read_cost);
     std::uint64_t consumed = 0;
-    auto read = test::read_whole(blob, relax::read_code, &consumed);
+    auto read = test::relax_code_in(blob, &consumed);
     if (!read.ok()) return expect_refusal(read.error(), bytes.size());
     expect(consumed == bytes.size(), "an exact payload is consumed completely");
     auto decoded = relax::decode(*read);

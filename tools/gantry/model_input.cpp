@@ -73,12 +73,11 @@ Status check_type(const ParameterInfo& info, const Tensor& tensor, bool each) {
                    ", expected an additional first axis for --each");
   }
   const bool has_first_axis = !each || !shape.empty();
-  const bool fits =
-      has_first_axis && has_type(tensor.dtype(), shape.subspan(each ? 1 : 0), *info.type);
-  if (fits) return {};
-  return invalid("input ", quoted(info.name), " is ", type_text(tensor.dtype(), shape),
-                 ", expected ", info.type_text,
-                 each ? " with an additional first axis for --each" : "");
+  if (has_first_axis && has_type(tensor.dtype(), shape.subspan(each ? 1 : 0), *info.type))
+    return {};
+  return wrong_type(
+      concat("input ", quoted(info.name)), tensor.dtype(), shape, *info.type,
+      each ? concat(info.type_text, " with an additional first axis for --each") : info.type_text);
 }
 
 bool has_value(const InputValues& values, std::size_t input) {
@@ -127,13 +126,6 @@ Result<std::vector<ModelInput>> match(const Runtime& runtime, std::span<const st
 }
 
 }  // namespace
-
-std::string inputs_text(std::span<const ParameterInfo> inputs) {
-  std::vector<InputInfo> infos;
-  for (const ParameterInfo& input : inputs)
-    infos.push_back({.name = input.name, .type = input.type, .type_text = input.type_text});
-  return gantry::inputs_text(infos);
-}
 
 Result<std::vector<ModelInput>> read_inputs(const Runtime& runtime, const Session& model,
                                             std::span<const std::string> files, bool each,

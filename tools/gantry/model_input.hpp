@@ -46,9 +46,6 @@ Result<std::vector<ModelInput>> read_inputs(const Runtime& runtime, const Sessio
 Result<std::vector<ModelInput>> zero_inputs(const Runtime& runtime, const Session& model,
                                             const InputValues& values = {});
 
-// The inputs for messages: "x float32[1, 64], y int32[4]", or "none".
-std::string inputs_text(std::span<const ParameterInfo> inputs);
-
 // Sets the inputs of a model that have a value.
 Status set_values(Session& model, const InputValues& values);
 

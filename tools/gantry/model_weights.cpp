@@ -2,6 +2,7 @@
 #include "tools/gantry/model_weights.hpp"
 
 #include "core/base/mapped_file.hpp"
+#include "core/engine/runtime/model_state.hpp"
 #include "tools/gantry/common/model_metadata.hpp"
 
 #include <gantry/device_name.hpp>

@@ -15,7 +15,7 @@
 namespace gantry {
 namespace {
 
-std::string title_of(const FunctionState& function, const InputInfo& input) {
+std::string title_of(const FunctionState& function, const ParameterInfo& input) {
   return concat("input ", quoted(input.name), " of ", function.subject());
 }
 
@@ -27,7 +27,7 @@ Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
 }
 
 Status check_value(const FunctionState& function, std::size_t index, const gantry_value& value) {
-  const InputInfo& input = function.inputs[index];
+  const ParameterInfo& input = function.inputs[index];
   const bool is_absent = is_null(value);
   const gantry_tensor* const tensor = is_absent ? nullptr : gantry_value_tensor(&value);
   if (is_absent || (tensor == nullptr && input.type)) {
@@ -39,7 +39,9 @@ Status check_value(const FunctionState& function, std::size_t index, const gantr
   if (tensor == nullptr) return {};
   const std::string title = title_of(function, input);
   GANTRY_CHECK(check_tensor(*tensor, title));
-  return input.type ? check_type(*tensor, *input.type, input.type_text, title) : Status();
+  const auto shape = shape_of(*tensor);
+  if (!input.type || has_type(tensor->dtype, shape, *input.type)) return {};
+  return wrong_type(title, tensor->dtype, shape, *input.type, input.type_text);
 }
 
 Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& run,
@@ -85,13 +87,6 @@ Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& 
 }
 
 }  // namespace
-
-Status check_type(const gantry_tensor& tensor, const TensorType& type, std::string_view type_text,
-                  std::string_view title) {
-  if (has_type(tensor.dtype, shape_of(tensor), type)) return {};
-  return invalid(title, " is ", tensor_text(tensor), ", expected ", type_text)
-      .with_reason(same_dtype(tensor.dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
-}
 
 Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
                                      const RuntimeState& runtime, const gantry_env* env,

@@ -28,12 +28,4 @@ Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry
                                      const RuntimeState& runtime, const gantry_env* env,
                                      InputCopies& copies);
 
-// Checks that a tensor has a dtype and a shape.
-//
-// type_text [in]  for messages, as title: "float32[n, 64]"
-// title    [in]   for messages: `input "x" of the model`
-// returns  invalid, reason ARGUMENT_DTYPE or ARGUMENT_SHAPE
-Status check_type(const gantry_tensor& tensor, const TensorType& type, std::string_view type_text,
-                  std::string_view title);
-
 }  // namespace gantry

@@ -67,8 +67,11 @@ class OutputPasser {
           .with_reason("ARGUMENT_KIND");
     }
     const auto shape = shape_of(*from);
-    GANTRY_CHECK(check_type(to, {from->dtype, {shape.begin(), shape.end()}}, tensor_text(*from),
-                            concat("the tensor for ", title)));
+    const TensorType type{from->dtype, {shape.begin(), shape.end()}};
+    if (!has_type(to.dtype, shape_of(to), type)) {
+      return wrong_type(concat("the tensor for ", title), to.dtype, shape_of(to), type,
+                        tensor_text(*from));
+    }
     Status copied = tensor_copy(runtime_.devices, *from, to, env_);
     if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title);
     return {};

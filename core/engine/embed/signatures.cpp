@@ -8,16 +8,10 @@
 namespace gantry {
 namespace {
 
-std::int32_t kind_of(const InputInfo& info) {
-  if (info.type) return GANTRY_TENSOR;
-  if (info.is_tuple) return GANTRY_ARRAY;
-  return info.is_tensor && !info.type_text.empty() ? GANTRY_TENSOR : GANTRY_NONE;
-}
-
-gantry_parameter parameter_of(const InputInfo& info) {
+gantry_parameter parameter_of(const ParameterInfo& info) {
   gantry_parameter parameter{};
   parameter.struct_size = sizeof parameter;
-  parameter.kind = kind_of(info);
+  parameter.kind = info.kind;
   parameter.name = bytes_of(info.name);
   parameter.type = bytes_of(info.type_text);
   parameter.ndim = -1;
@@ -31,7 +25,8 @@ gantry_parameter parameter_of(const InputInfo& info) {
 
 }  // namespace
 
-Signature::Signature(const FunctionState& function, std::optional<std::vector<InputInfo>> outputs)
+Signature::Signature(const FunctionState& function,
+                     std::optional<std::vector<ParameterInfo>> outputs)
     : name_(function.name),
       subject_(function.subject()),
       inputs_(function.inputs),
@@ -50,11 +45,11 @@ Signature::Signature(const FunctionState& function, std::optional<std::vector<In
   table_.output_count = static_cast<std::uint32_t>(output_addresses_.size());
 }
 
-void Signature::add(std::span<const InputInfo> infos, std::vector<gantry_parameter>& parameters,
+void Signature::add(std::span<const ParameterInfo> infos, std::vector<gantry_parameter>& parameters,
                     std::vector<const gantry_parameter*>& addresses) {
   // the addresses stay valid
   parameters.reserve(infos.size());
-  for (const InputInfo& info : infos) {
+  for (const ParameterInfo& info : infos) {
     parameters.push_back(parameter_of(info));
     addresses.push_back(&parameters.back());
   }

@@ -22,7 +22,7 @@ namespace gantry {
 class Signature {
  public:
   // outputs  [in]   nullopt: not stated
-  Signature(const FunctionState& function, std::optional<std::vector<InputInfo>> outputs);
+  Signature(const FunctionState& function, std::optional<std::vector<ParameterInfo>> outputs);
   Signature(const Signature&) = delete;
   Signature& operator=(const Signature&) = delete;
 
@@ -33,13 +33,13 @@ class Signature {
   }
 
  private:
-  void add(std::span<const InputInfo> infos, std::vector<gantry_parameter>& parameters,
+  void add(std::span<const ParameterInfo> infos, std::vector<gantry_parameter>& parameters,
            std::vector<const gantry_parameter*>& addresses);
 
   const std::string name_, subject_;
   // the texts and shapes of the tables
-  const std::vector<InputInfo> inputs_;
-  const std::optional<std::vector<InputInfo>> outputs_;
+  const std::vector<ParameterInfo> inputs_;
+  const std::optional<std::vector<ParameterInfo>> outputs_;
   std::vector<gantry_parameter> input_parameters_, output_parameters_;
   std::vector<const gantry_parameter*> input_addresses_, output_addresses_;
   gantry_signature table_{};

@@ -21,10 +21,6 @@ namespace {
 using File = std::shared_ptr<const MappedFile>;
 using Opened = Result<std::shared_ptr<Artifact>>;
 
-Opened open_library(RuntimeState& state, File file) {
-  return open_artifact(state.new_artifact(), std::move(file));
-}
-
 Opened link_inputs(RuntimeState& state, File file, std::span<const LinkInput> inputs) {
   const Span span(state.trace.get(), "link", "load");
   GANTRY_TRY(File library, state.links.link(file->path(), inputs));
@@ -92,7 +88,7 @@ Opened open_artifact_file(RuntimeState& state, File file, std::string_view name)
   const auto* const found = std::ranges::find(kind_loaders, kind_of(bytes), &KindLoader::kind);
   if (found != std::end(kind_loaders)) return found->open(state, std::move(file));
   if (!has_elf_magic(bytes)) return not_an_artifact(name, bytes);
-  return open_library(state, std::move(file));
+  return open_artifact(state.new_artifact(), std::move(file));
 }
 
 Result<ContainerLocation> container_location(const Artifact& artifact) {
@@ -113,7 +109,7 @@ Result<std::shared_ptr<const Artifact>> read_artifact(RuntimeState& state,
   GANTRY_TRY(File file, MappedFile::open(path));
   const bool is_bare = kind_of(file->bytes()) == FileKind::container;
   GANTRY_TRY(auto artifact, is_bare ? open_container(state, std::move(file))
-                                    : open_library(state, std::move(file)));
+                                    : open_artifact(state.new_artifact(), std::move(file)));
   GANTRY_TRY(const ContainerLocation location, container_location(*artifact));
   GANTRY_TRY(artifact->container, read_container(location, state.layouts));
   return std::shared_ptr<const Artifact>(std::move(artifact));

@@ -10,13 +10,13 @@
 #include <utility>
 
 namespace gantry {
-namespace {}  // namespace
 
 Result<GraphInputs> GraphInputs::find(std::shared_ptr<RuntimeState> runtime, ModuleNode& executor,
-                                      std::span<const InputInfo> inputs, bool in_place) {
+                                      std::span<const ParameterInfo> inputs, bool in_place) {
   GraphInputs found(std::move(runtime));
   GANTRY_TRY(found.set_input_, find_function(executor, own_or_imported, "set_input"));
-  for (const InputInfo& input : inputs) found.inputs_.push_back({.name = input.name, .own = {}});
+  for (const ParameterInfo& input : inputs)
+    found.inputs_.push_back({.name = input.name, .own = {}});
   if (!in_place) return found;
   GANTRY_TRY(found.set_input_zero_copy_,
              find_function(executor, own_or_imported, "set_input_zero_copy"));

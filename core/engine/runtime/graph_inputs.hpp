@@ -23,7 +23,7 @@ class GraphInputs {
   // in_place [in]   false: tensors are always copied, as recorded runs require
   // returns  codes of the executor
   static Result<GraphInputs> find(std::shared_ptr<RuntimeState> runtime, ModuleNode& executor,
-                                  std::span<const InputInfo> inputs, bool in_place);
+                                  std::span<const ParameterInfo> inputs, bool in_place);
 
   // Sets an input for one run.
   //

@@ -133,7 +133,7 @@ Result<std::span<const gantry_value>> entries_of(std::span<const gantry_value> m
 }
 
 // function  "get_input_info" or "get_output_info"
-Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* function) {
+Result<std::vector<ParameterInfo>> tensors_of(ModuleNode& executor, const char* function) {
   GANTRY_TRY(const Ref<FunctionObject> info, find_function(executor, own_or_imported, function));
   GANTRY_TRY(const Value answer, call(*info, nullptr, {}));
   GANTRY_TRY(const auto map, items_in(answer.get()));
@@ -143,9 +143,9 @@ Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* func
     return malformed(no_offset, function, " returns ", shapes.size() / 2, " shapes and ",
                      dtypes.size() / 2, " types");
   }
-  std::vector<InputInfo> inputs;
+  std::vector<ParameterInfo> inputs;
   for (std::size_t i = 0; i + 1 < shapes.size(); i += 2) {
-    InputInfo input;
+    ParameterInfo input;
     TensorType type;
     GANTRY_TRY(input.name, text_in(shapes[i]));
     GANTRY_TRY(type.shape, extents_in(shapes[i + 1]));
@@ -153,6 +153,7 @@ Result<std::vector<InputInfo>> tensors_of(ModuleNode& executor, const char* func
     GANTRY_TRY(type.dtype, parse_dtype(dtype));
     input.type_text = type_text(type.dtype, type.shape);
     input.type = std::move(type);
+    input.kind = GANTRY_TENSOR;
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -163,7 +164,7 @@ class GraphFunction final : public FunctionState {
   // results  [in]   the names of the outputs; empty: the file does not contain them
   // memory   [in]   of the executor
   // first    [in]   the first device of the model
-  GraphFunction(std::string function, std::vector<InputInfo> parameters, GraphExecutor executor,
+  GraphFunction(std::string function, std::vector<ParameterInfo> parameters, GraphExecutor executor,
                 GraphInputs memory, std::vector<std::string> results, gantry_device_id first)
       : FunctionState(std::move(function), std::move(parameters), executor.module, first),
         executor_(std::move(executor)),
@@ -194,11 +195,11 @@ class GraphFunction final : public FunctionState {
   void forget() override { memory_.release(); }
   bool reuses_outputs() const override { return true; }
 
-  Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
-    GANTRY_TRY(std::vector<InputInfo> stated, tensors_of(*executor_.module, "get_output_info"));
+  Result<std::optional<std::vector<ParameterInfo>>> stated_outputs() const override {
+    GANTRY_TRY(std::vector<ParameterInfo> stated, tensors_of(*executor_.module, "get_output_info"));
     GANTRY_TRY(const std::vector<NamedOutput> named, outputs());
     // An output that the graph lists twice is stated once.
-    if (stated.size() != named.size()) return std::optional<std::vector<InputInfo>>();
+    if (stated.size() != named.size()) return std::optional<std::vector<ParameterInfo>>();
     for (std::size_t i = 0; i < named.size(); ++i) stated[i].name = named[i].name;
     return std::optional(std::move(stated));
   }
@@ -220,10 +221,10 @@ class GraphModel final : public ModelState {
     const bool capture = source_.capture;
     GANTRY_TRY(Ref<ModuleNode> made, new_executor(source_, capture ? capture_factory : name));
     GANTRY_TRY(GraphExecutor executor, GraphExecutor::of(std::move(made)));
-    GANTRY_TRY(std::vector<InputInfo> inputs, tensors_of(*executor.module, "get_input_info"));
+    GANTRY_TRY(std::vector<ParameterInfo> inputs, tensors_of(*executor.module, "get_input_info"));
     std::vector<std::string> names = output_names(container, layouts, name);
     if (is_compiled(container, layouts, name)) {
-      GANTRY_TRY(const std::vector<InputInfo> outputs,
+      GANTRY_TRY(const std::vector<ParameterInfo> outputs,
                  tensors_of(*executor.module, "get_output_info"));
       names.clear();
       for (std::size_t i = 0; i < outputs.size(); ++i)

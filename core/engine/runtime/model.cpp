@@ -25,12 +25,10 @@
 namespace gantry {
 namespace {
 
-// A tuple may contain itself several times, so a few bytes of code can make any number of items.
-constexpr std::size_t max_items = 65536;
 // of an input in a list
 constexpr std::size_t max_type_characters = 48;
 
-std::string input_text(const InputInfo& input) {
+std::string input_text(const ParameterInfo& input) {
   if (input.type_text.empty()) return escaped(input.name);
   const std::string_view shown = first_characters(input.type_text, max_type_characters);
   return concat(escaped(input.name), " ", escaped(shown),
@@ -93,19 +91,19 @@ Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source) {
   return vm_model(source, **load);
 }
 
-Result<std::size_t> input_index(std::string_view subject, std::span<const InputInfo> inputs,
+Result<std::size_t> input_index(std::string_view subject, std::span<const ParameterInfo> inputs,
                                 std::string_view name) {
-  const auto found = std::ranges::find(inputs, name, &InputInfo::name);
+  const auto found = std::ranges::find(inputs, name, &ParameterInfo::name);
   if (found != inputs.end()) return static_cast<std::size_t>(found - inputs.begin());
   const auto position = parse_number<std::size_t>(name);
   if (position && *position < inputs.size()) return *position;
   std::vector<std::string_view> names;
-  for (const InputInfo& input : inputs) names.push_back(input.name);
+  for (const ParameterInfo& input : inputs) names.push_back(input.name);
   return invalid(subject, " has no input ", quoted(name), did_you_mean(name, names))
       .with_reason("INPUT");
 }
 
-std::string inputs_text(std::span<const InputInfo> inputs) {
+std::string inputs_text(std::span<const ParameterInfo> inputs) {
   return inputs.empty() ? "none" : join(inputs, ", ", input_text, max_listed_names);
 }
 
@@ -140,31 +138,6 @@ Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
   GANTRY_TRY(Value made, call(make, nullptr, args));
   if (made.get().kind != GANTRY_MODULE) return wrong_kind(made.get(), "a module");
   return Ref<ModuleNode>::adopt(reinterpret_cast<ModuleNode*>(made.take().object));
-}
-
-Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base) {
-  std::vector<Value> items;
-  // in reverse order
-  std::vector<Value> waiting{value};
-  for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-    Value next = std::move(waiting.back());
-    waiting.pop_back();
-    if (next.get().kind != GANTRY_ARRAY) {
-      items.push_back(std::move(next));
-      continue;
-    }
-    GANTRY_TRY(const std::span<const gantry_value> parts, items_in(next.get()));
-    if (visited + waiting.size() + parts.size() > max_items)
-      return exhausted("the result has more than ", max_items, " items, the limit");
-    for (const gantry_value& part : std::views::reverse(parts)) {
-      waiting.push_back(Value::share(part));
-    }
-  }
-  std::vector<NamedOutput> named;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    named.push_back({items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
-  }
-  return named;
 }
 
 }  // namespace gantry

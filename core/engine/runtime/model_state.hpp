@@ -8,8 +8,8 @@
 #include "core/formats/payload_layout.hpp"
 
 #include <gantry/function.h>
+#include <gantry/parameter_info.hpp>
 #include <gantry/result.hpp>
-#include <gantry/tensor_type.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -24,23 +24,7 @@ namespace gantry {
 
 struct RuntimeState;
 
-// An input or output, as the file states it.
-struct InputInfo {
-  // The position, "0", if the file contains no names.
-  std::string name;
-  // nullopt: no tensor, or the file does not contain its shape and dtype
-  std::optional<TensorType> type;
-  // "float32[n, 64]", "R.Shape([n])", as the file has it; empty: unknown
-  std::string type_text;
-  // false: a tuple, a shape or a number
-  bool is_tensor = true;
-  bool is_tuple = false;
-};
-
-struct NamedOutput {
-  std::string name;
-  Value value;
-};
+using NamedOutput = NamedItem<Value>;
 
 class FunctionState;
 
@@ -63,7 +47,7 @@ struct InputCopies {
 // thread   one at a time for all functions of a model
 class FunctionState {
  public:
-  FunctionState(std::string function, std::vector<InputInfo> parameters, Ref<ModuleNode> runner,
+  FunctionState(std::string function, std::vector<ParameterInfo> parameters, Ref<ModuleNode> runner,
                 gantry_device_id first)
       : name(std::move(function)),
         inputs(std::move(parameters)),
@@ -90,11 +74,11 @@ class FunctionState {
   // True if outputs() returns memory of the function, which the next run writes.
   virtual bool reuses_outputs() const = 0;
   // Returns the outputs that the file states; nullopt if it does not state them.
-  virtual Result<std::optional<std::vector<InputInfo>>> stated_outputs() const = 0;
+  virtual Result<std::optional<std::vector<ParameterInfo>>> stated_outputs() const = 0;
 
   std::string name;
   // in order, without the parameters that a graph contains
-  const std::vector<InputInfo> inputs;
+  const std::vector<ParameterInfo> inputs;
   // the virtual machine or the executor that runs it
   const Ref<ModuleNode> module;
   // the first one of the model
@@ -156,23 +140,17 @@ Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source);
 //
 // subject  [in]   of the function
 // returns  invalid, reason INPUT; suggests near names
-Result<std::size_t> input_index(std::string_view subject, std::span<const InputInfo> inputs,
+Result<std::size_t> input_index(std::string_view subject, std::span<const ParameterInfo> inputs,
                                 std::string_view name);
 inline Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
   return input_index(function.subject(), function.inputs, name);
 }
 
 // Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
-std::string inputs_text(std::span<const InputInfo> inputs);
+std::string inputs_text(std::span<const ParameterInfo> inputs);
 
 // Returns the size of a tensor in bytes; 0 for other values.
 std::uint64_t tensor_size(const gantry_value& value);
-
-// Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
-// are several.
-//
-// returns  exhausted  too many items
-Result<std::vector<NamedOutput>> named_items(const Value& value, std::string_view base);
 
 // Calls a function that creates an executor or a virtual machine from devices.
 //

@@ -36,8 +36,8 @@ Detail described_executable(const ModuleNode& module, const PayloadLayouts& layo
   return {};
 }
 
-InputInfo input_of(std::string name, const Detail* annotations) {
-  InputInfo input{.name = std::move(name), .type = {}, .type_text = {}};
+ParameterInfo input_of(std::string name, const Detail* annotations) {
+  ParameterInfo input{.name = std::move(name)};
   const Detail* const annotation = annotations != nullptr ? annotations->find(input.name) : nullptr;
   if (annotation == nullptr) return input;
   input.type_text = annotation->value;
@@ -45,24 +45,28 @@ InputInfo input_of(std::string name, const Detail* annotations) {
     input.type = std::move(tensor->type);
     input.type_text = std::move(tensor->text);
   }
-  input.is_tensor = accepts_tensor(annotation->value);
-  input.is_tuple = is_tuple(annotation->value);
+  if (is_tuple(annotation->value)) {
+    input.kind = GANTRY_ARRAY;
+  } else if (accepts_tensor(annotation->value) && !input.type_text.empty()) {
+    input.kind = GANTRY_TENSOR;
+  }
   return input;
 }
 
 // The results of a function, those of tuples one by one; nullopt if the file does not state the type of
 // each.
-std::optional<std::vector<InputInfo>> results_of(const Detail* described) {
+std::optional<std::vector<ParameterInfo>> results_of(const Detail* described) {
   const Detail* const annotation = described != nullptr ? described->find("returns") : nullptr;
   if (annotation == nullptr) return std::nullopt;
   const std::vector<std::string_view> all = flat_annotations(annotation->value);
-  std::vector<InputInfo> results;
+  std::vector<ParameterInfo> results;
   for (std::size_t i = 0; i < all.size(); ++i) {
     auto tensor = tensor_annotation(all[i]);
     if (!tensor) return std::nullopt;
-    results.push_back({.name = all.size() == 1 ? std::string("output") : concat("output", i),
+    results.push_back({.name = output_name(i, all.size()),
                        .type = std::move(tensor->type),
-                       .type_text = std::move(tensor->text)});
+                       .type_text = std::move(tensor->text),
+                       .kind = GANTRY_TENSOR});
   }
   return results;
 }
@@ -71,8 +75,9 @@ class VmFunction final : public FunctionState {
  public:
   // results  [in]   as results_of() returns them
   VmFunction(std::shared_ptr<RuntimeState> runtime, std::string function,
-             std::vector<InputInfo> parameters, std::optional<std::vector<InputInfo>> results,
-             Ref<ModuleNode> machine, Ref<FunctionObject> call, InputDevice device)
+             std::vector<ParameterInfo> parameters,
+             std::optional<std::vector<ParameterInfo>> results, Ref<ModuleNode> machine,
+             Ref<FunctionObject> call, InputDevice device)
       : FunctionState(std::move(function), std::move(parameters), std::move(machine), device.id),
         runtime_(std::move(runtime)),
         call_(std::move(call)),
@@ -82,7 +87,15 @@ class VmFunction final : public FunctionState {
   std::string subject() const override { return concat("function ", quoted(name)); }
 
   Result<std::vector<NamedOutput>> outputs() const override {
-    return named_items(result_, "output");
+    return named_items(result_, "output",
+                       [](const Value& value) -> Result<std::optional<std::vector<Value>>> {
+                         if (value.get().kind != GANTRY_ARRAY)
+                           return std::optional<std::vector<Value>>();
+                         GANTRY_TRY(const auto parts, items_in(value.get()));
+                         std::vector<Value> items;
+                         for (const gantry_value& part : parts) items.push_back(Value::share(part));
+                         return std::optional(std::move(items));
+                       });
   }
 
   Status call(std::span<const gantry_value> values, const gantry_env* env,
@@ -107,7 +120,7 @@ class VmFunction final : public FunctionState {
     result_ = Value();
   }
   bool reuses_outputs() const override { return false; }
-  Result<std::optional<std::vector<InputInfo>>> stated_outputs() const override {
+  Result<std::optional<std::vector<ParameterInfo>>> stated_outputs() const override {
     return stated_results_;
   }
 
@@ -130,7 +143,7 @@ class VmFunction final : public FunctionState {
   Ref<FunctionObject> call_;
   // of the inputs: the first one of the machine
   InputDevice device_;
-  std::optional<std::vector<InputInfo>> stated_results_;
+  std::optional<std::vector<ParameterInfo>> stated_results_;
   // of a call: its arguments, and tensors that are copied for it
   std::vector<gantry_value> values_;
   std::vector<Value> copies_;
@@ -193,7 +206,7 @@ class VmModel final : public ModelState {
     const Detail* const described = description_of(name);
     const Detail* const annotations =
         described != nullptr ? described->find("annotations") : nullptr;
-    std::vector<InputInfo> inputs;
+    std::vector<ParameterInfo> inputs;
     for (std::string& input : names) inputs.push_back(input_of(std::move(input), annotations));
     return std::make_shared<VmFunction>(runtime_, name, std::move(inputs), results_of(described),
                                         module, std::move(call), device_);

@@ -3,6 +3,7 @@
 
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
+#include "tests/support/relax_code_in.hpp"
 
 #include <gantry/dtype_text.hpp>
 
@@ -28,10 +29,7 @@ using ::testing::IsEmpty;
 
 // Reads a payload as a loader does.
 Result<RelaxCode> read(const gantry_blob& blob, std::uint64_t* consumed = nullptr) {
-  const auto read_code = [](Blob& from) {
-    return read_relax_payload(from.reader(), from.numbering());
-  };
-  return test::read_whole(blob, read_code, consumed);
+  return test::relax_code_in(blob, consumed);
 }
 
 Result<RelaxCode> read(const RelaxPayload& payload) { return read(payload.blob()); }

@@ -5,6 +5,7 @@
 #include "tests/support/files.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
+#include "tests/support/relax_code_in.hpp"
 #include "tests/unit/relax/golden.hpp"
 
 #include <gmock/gmock.h>
@@ -30,7 +31,7 @@ struct Listed {
 };
 
 Listed listed(const gantry_blob& blob) {
-  RelaxCode code = gantry::test::read_whole(blob, read_code).value();
+  RelaxCode code = gantry::test::relax_code_in(blob).value();
   Program program = decode(code).value();
   return {std::move(code), std::move(program)};
 }

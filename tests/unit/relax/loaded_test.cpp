@@ -4,6 +4,7 @@
 #include "tests/support/memory_sink.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
+#include "tests/support/relax_code_in.hpp"
 #include "tests/unit/relax/golden.hpp"
 #include "tests/unit/relax/machine.hpp"
 
@@ -24,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Result<RelaxCode> code_in(const gantry_blob& blob, std::uint64_t* consumed = nullptr) {
-  return gantry::test::read_whole(blob, read_code, consumed);
+  return gantry::test::relax_code_in(blob, consumed);
 }
 
 // ---- saving

@@ -5,6 +5,7 @@
 #include "plugins/relax/loaded.hpp"
 #include "tests/support/payload_blob.hpp"
 #include "tests/support/relax_assembler.hpp"
+#include "tests/support/relax_code_in.hpp"
 #include "tests/unit/relax/golden.hpp"
 
 #include <gmock/gmock.h>
@@ -38,7 +39,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 Result<Program> decoded(const RelaxPayload& payload) {
-  GANTRY_TRY(const RelaxCode code, gantry::test::read_whole(payload.blob(), read_code));
+  GANTRY_TRY(const RelaxCode code, gantry::test::relax_code_in(payload.blob()));
   return decode(code);
 }
 
@@ -75,7 +76,7 @@ RelaxAssembler branching_code() {
 class GoldenProgram : public ::testing::TestWithParam<GoldenExecutable> {};
 
 TEST_P(GoldenProgram, IsValid) {
-  const RelaxCode code = gantry::test::read_whole(GetParam().blob(), read_code).value();
+  const RelaxCode code = gantry::test::relax_code_in(GetParam().blob()).value();
 
   const auto program = decode(code);
 
@@ -149,7 +150,7 @@ TEST(Program, GivesNoPlaceToRegistersThatNoInstructionNames) {
   code.branch(1048575, 1);
   code.ret(1000);
   const RelaxPayload payload = code.payload();
-  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
+  const RelaxCode read = gantry::test::relax_code_in(payload.blob()).value();
 
   const Program program = decode(read).value();
 
@@ -246,7 +247,7 @@ TEST_P(ProgramRefuses, TheChangedWord) {
   RelaxAssembler code = branching_code();
   GetParam().change(code);
   const RelaxPayload payload = code.payload();
-  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
+  const RelaxCode read = gantry::test::relax_code_in(payload.blob()).value();
 
   const auto refused = decode(read);
 
@@ -511,7 +512,7 @@ TEST_P(FunctionRefuses, TheChangedField) {
   RelaxAssembler code = small_relax_code();
   GetParam().change(code);
   const RelaxPayload payload = code.payload();
-  const RelaxCode read = gantry::test::read_whole(payload.blob(), read_code).value();
+  const RelaxCode read = gantry::test::relax_code_in(payload.blob()).value();
 
   const auto refused = decode(read);
 

@@ -13,7 +13,7 @@
 #include <gantry/embed/stream.hpp>
 #include <gantry/embed/task.hpp>
 #include <gantry/handle.hpp>
-#include <gantry/tensor_type.hpp>
+#include <gantry/parameter_info.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,56 +28,18 @@
 namespace gantry {
 inline namespace embed_api {
 
-// One input or output of a function.
-struct ParameterInfo {
-  // "0", the position, if the file contains no names
-  std::string name;
-  // nullopt: no tensor, or the file does not state its shape and dtype
-  std::optional<TensorType> type;
-  // "float32[n, 64]", as the file has it; empty: not stated
-  std::string type_text;
-  // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated
-  std::int32_t kind = GANTRY_NONE;
-
-  bool is_tuple() const { return kind == GANTRY_ARRAY; }
-  // False for a tuple, a shape or a number.
-  bool accepts_tensor() const {
-    return kind == GANTRY_TENSOR || (kind == GANTRY_NONE && type_text.empty());
-  }
-};
-
-struct NamedValue {
-  std::string name;
-  Any value;
-};
+using NamedValue = NamedItem<Any>;
 
 // Returns the items of nested tuples in order, named `base`, or `base0`, `base1` and so on if there
 // are several.
 //
 // returns  EXHAUSTED  too many items
 inline Result<std::vector<NamedValue>> named_items(const Any& value, std::string_view base) {
-  // A tuple may contain itself several times, so a few bytes of code can make any number of items.
-  constexpr std::size_t max_items = 65536;
-  std::vector<Any> items;
-  // in reverse order
-  std::vector<Any> waiting{value};
-  for (std::size_t visited = 0; !waiting.empty(); ++visited) {
-    Any next = std::move(waiting.back());
-    waiting.pop_back();
-    if (next.value().kind != GANTRY_ARRAY) {
-      items.push_back(std::move(next));
-      continue;
-    }
-    GANTRY_TRY(const std::vector<Any> parts, next.items());
-    if (visited + waiting.size() + parts.size() > max_items)
-      return exhausted("the result has more than ", max_items, " items, the limit");
-    waiting.insert(waiting.end(), parts.rbegin(), parts.rend());
-  }
-  std::vector<NamedValue> named;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    named.push_back({items.size() == 1 ? std::string(base) : concat(base, i), std::move(items[i])});
-  }
-  return named;
+  return named_items(value, base, [](const Any& each) -> Result<std::optional<std::vector<Any>>> {
+    if (each.value().kind != GANTRY_ARRAY) return std::optional<std::vector<Any>>();
+    GANTRY_TRY(std::vector<Any> items, each.items());
+    return std::optional(std::move(items));
+  });
 }
 
 namespace embed_detail {
@@ -234,9 +196,7 @@ class ModelFunction {
     std::vector<NamedValue> all;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool has_name = stated && stated->size() == values.size();
-      std::string name = has_name             ? (*stated)[i].name
-                         : values.size() == 1 ? std::string("output")
-                                              : concat("output", i);
+      std::string name = has_name ? (*stated)[i].name : output_name(i, values.size());
       all.push_back({std::move(name), std::move(values[i])});
     }
     return all;

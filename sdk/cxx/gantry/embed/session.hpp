@@ -169,10 +169,8 @@ class Session {
   Status check_type(std::size_t index, const gantry_tensor& tensor) const {
     const ParameterInfo& input = inputs_[index];
     if (!input.type || has_type(tensor.dtype, shape_of(tensor), *input.type)) return {};
-    return invalid("input ", quoted(input.name), " of ", subject(), " is ", tensor_text(tensor),
-                   ", expected ", input.type_text)
-        .with_reason(same_dtype(tensor.dtype, input.type->dtype) ? "ARGUMENT_SHAPE"
-                                                                 : "ARGUMENT_DTYPE");
+    return wrong_type(concat("input ", quoted(input.name), " of ", subject()), tensor.dtype,
+                      shape_of(tensor), *input.type, input.type_text);
   }
   void set(std::size_t index, Any value) {
     kept_[index] = std::move(value);
