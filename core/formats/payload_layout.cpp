@@ -63,7 +63,7 @@ void PayloadLayouts::add(std::string_view key, PayloadLayout layout) {
 Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
   const auto found = alternatives_.find(key);
   if (found == alternatives_.end()) {
-    return not_found("payload layout of ", quoted(key), " is unknown; known: ", join(keys()));
+    return not_found("payload layout of ", quoted(key), " not found; layouts: ", join(keys()));
   }
   if (alias == key) return {};
   std::vector<PayloadLayout> copy = found->second;

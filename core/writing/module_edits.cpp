@@ -133,8 +133,8 @@ class Editor {
     if (!found.empty()) return found;
     std::ranges::sort(keys);
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-    return not_found("no module has the index or type key ", quoted(text), did_you_mean(text, keys),
-                     ", the container has ", join(names, ", ", std::identity(), max_listed_names));
+    return not_found("module ", quoted(text), " not found", did_you_mean(text, keys),
+                     "; modules: ", join(names, ", ", std::identity(), max_listed_names));
   }
 
   Result<std::size_t> one(std::string_view text) const {

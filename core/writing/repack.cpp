@@ -95,9 +95,8 @@ Failure no_prefix(const ElfFile& elf, std::string_view prefix) {
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (symbol.defined() && is_blob_symbol(symbol.name)) found.push_back(symbol.name);
   }
-  return not_found(
-      "no container has the prefix ", quoted(prefix), ", the file has ",
-      found.empty() ? "no container" : join(found, ", ", std::identity(), max_listed_names));
+  return not_found("container with the prefix ", quoted(prefix), " not found; containers: ",
+                   found.empty() ? "none" : join(found, ", ", std::identity(), max_listed_names));
 }
 
 class Repacking {

@@ -63,8 +63,8 @@ Result<std::size_t> index_of(const Call& call, const gantry_value& key, std::str
     constexpr std::size_t max_listed = 16;
     const std::string names = join(
         tensors, ", ", [](const AotTensor& tensor) { return quoted(tensor.name); }, max_listed);
-    return not_found("no ", what, " is called ", quoted(*name), ", ", what, "s are ",
-                     names.empty() ? "none" : names)
+    return not_found(what, " ", quoted(*name), " not found; ", what,
+                     "s: ", names.empty() ? "none" : names)
         .with_reason(what == "input" ? "INPUT" : "OUTPUT");
   }
   const auto index = value_int(key);

@@ -14,7 +14,7 @@ Result<std::uint32_t> node_of(const Executor& executor, const Call& call, const 
     for (std::uint32_t n = 0; n < graph.nodes.size(); ++n) {
       if (graph.nodes[n].name == *name) return n;
     }
-    return not_found("no node of ", graph.nodes.size(), " is called ", quoted(*name))
+    return not_found("node ", quoted(*name), " not found, node count is ", graph.nodes.size())
         .with_reason("NODE");
   }
   return index_of(call, key, "node", graph.nodes.size());

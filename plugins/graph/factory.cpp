@@ -57,8 +57,8 @@ Result<Value> Factory::debug_create(const Call& call) const {
   if (call.args.empty()) return call.refuse("argument count is 0");
   GANTRY_TRY(const std::string_view name, call.text(0));
   if (name != source_.payload->list.module_name) {
-    return not_found("no module is called ", quoted(name), ", the only one is ",
-                     quoted(source_.payload->list.module_name))
+    return not_found("module ", quoted(name),
+                     " not found; modules: ", quoted(source_.payload->list.module_name))
         .with_reason("MODULE");
   }
   return create_executor(call, 1, Kind::debug);

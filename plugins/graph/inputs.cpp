@@ -18,8 +18,7 @@ Result<std::uint32_t> input_of(const Executor& executor, const Call& call,
     const std::string names = list_names(graph.inputs.size(), [&](std::size_t i) {
       return graph.input(static_cast<std::uint32_t>(i)).name;
     });
-    return not_found("no input is called ", quoted(*name), ", inputs are ", names)
-        .with_reason("INPUT");
+    return not_found("input ", quoted(*name), " not found; inputs: ", names).with_reason("INPUT");
   }
   return index_of(call, key, "input", graph.inputs.size());
 }

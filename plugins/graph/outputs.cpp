@@ -27,7 +27,7 @@ Result<std::uint32_t> output_of(const Executor& executor, const Call& call,
     }
     const std::string names =
         list_names(graph.heads.size(), [&](std::size_t i) { return output_name(graph, i); });
-    return not_found("no output is called ", quoted(*name), ", outputs are ", names)
+    return not_found("output ", quoted(*name), " not found; outputs: ", names)
         .with_reason("OUTPUT");
   }
   return index_of(call, key, "output", graph.heads.size());

@@ -18,7 +18,7 @@ Result<std::uint32_t> function_of(const Program& program, const Call& call, std:
   GANTRY_TRY(const std::string_view name, call.text(argument));
   if (const auto function = program.find(name)) return *function;
   return not_found(
-             "no function is called ", quoted(name), "; functions: ",
+             "function ", quoted(name), " not found; functions: ",
              join(
                  program.functions, ", ",
                  [](const FunctionCode& each) { return quoted(each.name); }, max_listed_names))

@@ -148,7 +148,7 @@ Result<Value> VmModule::set_one_input(const Call& call) {
   if (const auto name = value_text(call.args[1])) {
     param = static_cast<std::size_t>(std::ranges::find(params, *name) - params.begin());
     if (param == params.size()) {
-      return call.refuse("no parameter is called ", quoted(*name),
+      return call.refuse("parameter ", quoted(*name), " not found",
                          "; parameters: ", join(params, ", ", in_quotes, max_listed_names));
     }
   } else {

@@ -365,9 +365,9 @@ TEST_F(EmbedCxx, FindsInputsByNameAndByPosition) {
 
   EXPECT_EQ(prims.input("b").value(), 2u);
   EXPECT_EQ(prims.input("1").value(), 1u);
-  EXPECT_EQ(prims.input("3").error().message, "function \"prims\" has no input \"3\"");
+  EXPECT_EQ(prims.input("3").error().message, "input \"3\" of function \"prims\" not found");
   EXPECT_EQ(prims.input("bb").error().message,
-            "function \"prims\" has no input \"bb\", did you mean \"b\"");
+            "input \"bb\" of function \"prims\" not found, did you mean \"b\"");
   EXPECT_EQ(prims.input("bb").error().reason, "INPUT");
 }
 
@@ -498,8 +498,8 @@ TEST_F(EmbedSession, RefusesInputsThatDoNotFit) {
       {graph.bind("x", Any(whole)),
        "input \"x\" of the model is int32[1, 64], expected float32[1, 64]", "ARGUMENT_DTYPE"},
       {graph.bind("x", text), "value is a string, expected a tensor", "VALUE_KIND"},
-      {prims.set_input("bb", wide), "function \"prims\" has no input \"bb\", did you mean \"b\"",
-       "INPUT"},
+      {prims.set_input("bb", wide),
+       "input \"bb\" of function \"prims\" not found, did you mean \"b\"", "INPUT"},
       {prims.set_input(3, wide), "function \"prims\" has no input 3, input count is 3", "INPUT"},
       {prims.bind(3, text), "function \"prims\" has no input 3, input count is 3", "INPUT"},
       {prims.set_input(0, Tensor()), "input 0 of function \"prims\": the tensor handle is empty",
@@ -537,7 +537,8 @@ TEST_F(EmbedSession, HasNoOutputsBeforeARunThatSucceeds) {
 
   EXPECT_EQ(before.error().message, "function \"main\" has no outputs before a run that succeeds");
   EXPECT_EQ(unknown.error().code, Code::not_found);
-  EXPECT_EQ(unknown.error().message, "function \"main\" has no output \"y\"; outputs: \"output\"");
+  EXPECT_EQ(unknown.error().message,
+            "output \"y\" of function \"main\" not found; outputs: \"output\"");
   EXPECT_EQ(cancelled.error().reason, "CANCELLED");
   EXPECT_FALSE(after.ok());
 }

@@ -147,7 +147,7 @@ TEST_F(PluginsExplain, NamesTheNearestIdOfAnUnknownOne) {
 
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.out, IsEmpty());
-  EXPECT_THAT(outcome.err, HasSubstr("gantry: no manifest has the id \"acme.npv\", did you mean "
+  EXPECT_THAT(outcome.err, HasSubstr("gantry: plugin \"acme.npv\" not found, did you mean "
                                      "\"acme.npu\"\n  installed plugins: acme.npu\n"));
 }
 

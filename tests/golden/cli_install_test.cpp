@@ -116,7 +116,7 @@ TEST_F(PluginsRemove, RequiresAVersionIfThereAreSeveral) {
   EXPECT_THAT(unclear.err, StartsWith("gantry: \"gantry.graph\" has several versions, name one: "
                                       "gantry.graph@0.0.9, gantry.graph@0.1.0"));
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_THAT(wrong.err, StartsWith("gantry: \"gantry.graph@7.0.0\" is not installed, found "
+  EXPECT_THAT(wrong.err, StartsWith("gantry: plugin \"gantry.graph@7.0.0\" not found; installed: "
                                     "gantry.graph@0.0.9, gantry.graph@0.1.0"));
   EXPECT_EQ(clear.status, 0) << clear.err;
   EXPECT_FALSE(fs::exists(temp / "store/gantry.graph-0.0.9"));

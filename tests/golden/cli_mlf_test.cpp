@@ -336,7 +336,7 @@ TEST_F(MlfRun, RunsTheChosenModelOfSeveral) {
             "gantry: the archive has 2 models, one must be named\n  \"digits\"\n  \"resnet20\"\n  "
             "--function NAME selects one\n");
   EXPECT_EQ(wrong.status, 1);
-  EXPECT_THAT(wrong.err, StartsWith("gantry: the archive has no model \"digit\""));
+  EXPECT_THAT(wrong.err, StartsWith("gantry: model \"digit\" of the archive not found"));
 }
 
 // A script with one call of a function that only one of two models has.

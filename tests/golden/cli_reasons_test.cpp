@@ -56,12 +56,10 @@ TEST(PluginsReasons, NamesTheNearestCodesAndTagsOfAnUnknownOne) {
   EXPECT_EQ(code.status, 1);
   EXPECT_THAT(code.out, IsEmpty());
   EXPECT_EQ(code.err,
-            "gantry: no reason has the code \"D339\", did you mean \"D309\" or \"D330\" or "
+            "gantry: reason \"D339\" not found, did you mean \"D309\" or \"D330\" or "
             "\"D331\"\n");
-  EXPECT_EQ(tag.err,
-            "gantry: no reason has the code \"static_tsl\", did you mean \"STATIC_TLS\"\n");
-  EXPECT_EQ(nothing.err,
-            "gantry: no reason has the code \"?\"; gantry plugins reasons lists all\n");
+  EXPECT_EQ(tag.err, "gantry: reason \"static_tsl\" not found, did you mean \"STATIC_TLS\"\n");
+  EXPECT_EQ(nothing.err, "gantry: reason \"?\" not found; gantry plugins reasons lists all\n");
 }
 
 }  // namespace

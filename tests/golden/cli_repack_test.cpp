@@ -238,10 +238,11 @@ TEST_F(Repack, RewritesTheContainerOfAPrefix) {
 TEST_F(Repack, RefusesAPrefixWithoutAContainer) {
   write_file(temp_ / "a.bin", container_of_second_module("tvm-0.12/axpy2_opencl.so"));
 
-  expect_refused(repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--prefix", "a_"}),
-                 "gantry: no container has the prefix \"a_\", the file has __tvm_dev_mblob\n");
+  expect_refused(
+      repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--prefix", "a_"}),
+      "gantry: container with the prefix \"a_\" not found; containers: __tvm_dev_mblob\n");
   expect_refused(repack("tvm-0.12/axpy2_llvm.so", "a.so", {"--prefix", "a_"}),
-                 "gantry: no container has the prefix \"a_\", the file has no container\n");
+                 "gantry: container with the prefix \"a_\" not found; containers: none\n");
   expect_refused(repack(path("a.bin"), "b.bin", {"--prefix", "a_"}),
                  "gantry: prefix \"a_\" selects a container by its symbol, " +
                      quoted(path("a.bin")) + " is a container without symbols\n");
@@ -424,7 +425,7 @@ TEST_F(Repack, WritesOnlyTheContainerOfAnObject) {
                      " is no shared library, so that only its container can be written: --form "
                      "container\n");
   expect_refused(repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--drop", "7"}),
-                 "gantry: no module has the index or type key \"7\", the container has 0 "
+                 "gantry: module \"7\" not found; modules: 0 "
                  "\"_lib\", 1 \"opencl\"\n");
 
   ASSERT_EQ(repack(path("devc.o"), "b.bin", {"--form", "container"}).status, 0);

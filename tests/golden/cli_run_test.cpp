@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(BadInput{"Missing", {}, "input \"x\" of the model is missing"},
                       BadInput{"Unknown",
                                {"--input", "y=tvm-0.12/digits_mlp.input.npz"},
-                               "the model has no input \"y\""},
+                               "input \"y\" of the model not found"},
                       BadInput{"Shape",
                                {"--input", "x=tvm-0.12/digits_mlp.input.npz"},
                                "input \"x\" is float32[360, 1, 64], expected float32[1, 64]"},
@@ -239,16 +239,16 @@ TEST_F(RunInputs, AreMembersThatAreNamed) {
 
 TEST_F(RunInputs, ThatTheFileDoesNotContainAreListed) {
   EXPECT_THAT(run({"first=" + path("x.npz")}).err,
-              StartsWith("gantry: input \"first\": \"" + path("x.npz") +
-                         "\" has no member \"first\"; members: \"x\", \"z\"\n"));
+              StartsWith("gantry: input \"first\": member \"first\" of \"" + path("x.npz") +
+                         "\" not found; members: \"x\", \"z\"\n"));
   EXPECT_THAT(run({"first=" + path("both.npz:z")}).err,
-              StartsWith("gantry: input \"first\": \"" + path("both.npz") +
-                         "\" has no member \"z\"; members: \"first\", \"second\"\n"));
+              StartsWith("gantry: input \"first\": member \"z\" of \"" + path("both.npz") +
+                         "\" not found; members: \"first\", \"second\"\n"));
 }
 
 TEST_F(RunInputs, ThatTheModelDoesNotHaveAreRefusedWithTheNearest) {
   EXPECT_THAT(run({path("other.npz")}).err,
-              StartsWith("gantry: the model has no input \"secnd\", did you mean \"second\"\n"
+              StartsWith("gantry: input \"secnd\" of the model not found, did you mean \"second\"\n"
                          "  inputs of the model: first float32[1], second float32[1]\n"));
 }
 

@@ -371,12 +371,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "  --function NAME selects one\n"},
         Refusal{"UnknownFunction",
                 {lm, "--function", "prefil"},
-                "the model has no function \"prefil\", did you mean \"prefill\"\n"
+                "function \"prefil\" of the model not found, did you mean \"prefill\"\n"
                 "  batch_decode(x, kv, packed_params)\n"
                 "  batch_prefill(x, pos, kv, packed_params)\n"},
         Refusal{"UnknownFunctionWithInputs",
                 {lm, "--function", "prefil", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
-                "the model has no function \"prefil\", did you mean \"prefill\"\n"
+                "function \"prefil\" of the model not found, did you mean \"prefill\"\n"
                 "  batch_decode(x, kv, packed_params)\n"},
         Refusal{"MissingInput",
                 {"relax/prims_llvm.so", "--function", "prims"},
@@ -385,13 +385,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{
             "UnknownInput",
             {lm, "--function", "embed", "--input", "idx=relax/lm_paged_llvm.npz:c3_a0"},
-            "function \"embed\" has no input \"idx\", did you mean \"ids\"\n"
+            "input \"idx\" of function \"embed\" not found, did you mean \"ids\"\n"
             "  inputs of function \"embed\": ids int32[seq_len], packed_params T.Tuple(R.Tensor("},
-        Refusal{
-            "PositionBeyondTheLast",
-            {"relax/cnn_llvm.so", "--input", "1=relax/cnn_llvm.npz:c0_a0"},
-            "function \"main\" has no input \"1\"\n  inputs of function \"main\": x float32[1, 1, "
-            "8, 8]\n"},
+        Refusal{"PositionBeyondTheLast",
+                {"relax/cnn_llvm.so", "--input", "1=relax/cnn_llvm.npz:c0_a0"},
+                "input \"1\" of function \"main\" not found\n  inputs of function \"main\": x "
+                "float32[1, 1, "
+                "8, 8]\n"},
         Refusal{
             "InputThatIsNoTensor",
             {"relax/prims_llvm.so", "--function", "prims", "--input", "n=relax/cnn_llvm.npz:c0_a0"},

@@ -360,7 +360,7 @@ TEST_F(VmAsModel, ListsItsFunctionsIfNoneIsChosen) {
                "  prims(n, f, b)");
   EXPECT_EQ(unknown.error().reason, "FUNCTION");
   expect_error(unknown.error(), Code::not_found,
-               "the model has no function \"prim\", did you mean \"prims\"\n"
+               "function \"prim\" of the model not found, did you mean \"prims\"\n"
                "  addn(x, n)\n"
                "  prims(n, f, b)");
 }
@@ -405,9 +405,10 @@ TEST_F(ModelArguments, NameInputsAndOutputsThatExist) {
 
   EXPECT_EQ(session.input("b").value(), 2u);
   EXPECT_EQ(session.input("1").value(), 1u);
-  expect_error(session.input("3").error(), Code::invalid, "function \"prims\" has no input \"3\"");
+  expect_error(session.input("3").error(), Code::invalid,
+               "input \"3\" of function \"prims\" not found");
   expect_error(session.set_input("bb", tensor).error(), Code::invalid,
-               "function \"prims\" has no input \"bb\", did you mean \"b\"");
+               "input \"bb\" of function \"prims\" not found, did you mean \"b\"");
   expect_error(session.set_input(3, tensor).error(), Code::invalid,
                "function \"prims\" has no input 3, input count is 3");
   expect_error(session.bind(3, Any()).error(), Code::invalid,
@@ -421,7 +422,7 @@ TEST_F(ModelArguments, NameAnOutputOfTheLastRun) {
   ASSERT_TRUE(session.run({{"x", array("relax/cnn_llvm.npz", "c0_a0")}}).ok());
 
   expect_error(session.output("y").error(), Code::not_found,
-               "function \"main\" has no output \"y\"; outputs: \"output\"");
+               "output \"y\" of function \"main\" not found; outputs: \"output\"");
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ class LoadedModel(unittest.TestCase):
         self.model.run({"x": self.images[3]}, out={"output": out})
 
         numpy.testing.assert_array_equal(out, self.expected[3])
-        with self.assertRaisesRegex(KeyError, "no output 'y', the outputs are \\['output'\\]"):
+        with self.assertRaisesRegex(KeyError, "output 'y' not found; outputs: \\['output'\\]"):
             self.model.run({"x": self.images[3]}, out={"y": out})
 
     def test_runs_on_the_device_of_a_call(self):

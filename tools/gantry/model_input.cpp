@@ -28,8 +28,8 @@ Result<Tensor> select(Members members, const InputSpec& input) {
   }
   const std::string names =
       join(members, ", ", [](const auto& member) { return quoted(member.first); });
-  return not_found("input ", quoted(input.name), ": ", quoted(input.path), " has no member ",
-                   quoted(wanted), "; members: ", names.empty() ? "none" : names);
+  return not_found("input ", quoted(input.name), ": member ", quoted(wanted), " of ",
+                   quoted(input.path), " not found; members: ", names.empty() ? "none" : names);
 }
 
 // The arrays of one --input by input name.

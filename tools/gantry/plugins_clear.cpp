@@ -15,7 +15,7 @@ namespace gantry::cli {
 namespace {
 
 Failure unknown_id(const std::string& id, const std::vector<std::string>& known) {
-  return not_found("no plugin has the id ", quoted(id),
+  return not_found("plugin ", quoted(id), " not found",
                    did_you_mean(id, {known.begin(), known.end()}),
                    "; plugins: ", known.empty() ? "none" : join(known))
       .with_reason("NO_PLUGIN");

@@ -116,7 +116,8 @@ Result<ExitStatus> remove(const StoreOptions& options, const Globals& globals) {
   if (!version.empty())
     std::erase_if(chosen, [&](const StoredPlugin& plugin) { return plugin.version != version; });
   if (chosen.empty() && !all.empty())
-    return not_found(quoted(options.subject), " is not installed, found ", join(all, ", "));
+    return not_found("plugin ", quoted(options.subject),
+                     " not found; installed: ", join(all, ", "));
   if (chosen.empty()) return not_installed(store, id, globals);
   if (chosen.size() > 1)
     return invalid(quoted(id), " has several versions, name one: ", join(all, ", "));

@@ -43,7 +43,7 @@ Error unknown_reason(std::string_view word) {
   }
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string near = did_you_mean(name, {names.begin(), names.end()});
-  return not_found("no reason has the code ", quoted(word), near,
+  return not_found("reason ", quoted(word), " not found", near,
                    near.empty() ? "; gantry plugins reasons lists all" : "");
 }
 

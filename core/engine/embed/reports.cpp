@@ -30,7 +30,7 @@ Result<Value> make_report(const Report<Subject> (&reports)[N], Subject& subject,
   for (const Report<Subject>& each : reports) {
     if (each.name == what) return each.make(subject);
   }
-  return not_found("report: ", title, " has no report ", quoted(what), "; reports: ",
+  return not_found("report ", quoted(what), " of ", title, " not found; reports: ",
                    join(reports, ", ", [](const Report<Subject>& each) { return each.name; }))
       .with_reason("REPORT");
 }

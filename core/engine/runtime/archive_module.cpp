@@ -117,7 +117,7 @@ Result<Ref<ModuleNode>> archived_model(const ModuleNode& archive, std::string_vi
   if (found != names.end()) return archive.imports[static_cast<std::size_t>(found - names.begin())];
   const Message text = name.empty()
                            ? Message("the archive has ", names.size(), " models, one must be named")
-                           : Message("the archive has no model ", quoted(name),
+                           : Message("model ", quoted(name), " of the archive not found",
                                      did_you_mean(name, {names.begin(), names.end()}));
   Error error = fail(Code::not_found, text).with_reason("ARCHIVE_MODEL");
   const std::size_t listed = std::min(names.size(), max_listed_names);

@@ -72,7 +72,8 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
       *borrowed = value.get();
       return {};
     }
-    return not_found(plugin.title(), " has no option ", quoted(view_of(key)), "; options: ",
+    return not_found("option ", quoted(view_of(key)), " of ", plugin.title(),
+                     " not found; options: ",
                      join(plugin.options, ", ", [](const auto& option) { return option.first; }))
         .with_reason("CONFIG_KEY");
   });

@@ -40,7 +40,7 @@ Error no_function(const ModelState& model, std::string_view name) {
   Error error =
       name.empty() ? fail(Code::not_found, "the model has ", functions.size(), " functions and no ",
                           quoted(model.default_function), "; one must be named")
-                   : fail(Code::not_found, "the model has no function ", quoted(name),
+                   : fail(Code::not_found, "function ", quoted(name), " of the model not found",
                           did_you_mean(name, {functions.begin(), functions.end()}));
   error.reason = "FUNCTION";
   const std::size_t listed = std::min(functions.size(), max_listed_names);
@@ -99,7 +99,7 @@ Result<std::size_t> input_index(std::string_view subject, std::span<const Parame
   if (position && *position < inputs.size()) return *position;
   std::vector<std::string_view> names;
   for (const ParameterInfo& input : inputs) names.push_back(input.name);
-  return invalid(subject, " has no input ", quoted(name), did_you_mean(name, names))
+  return invalid("input ", quoted(name), " of ", subject, " not found", did_you_mean(name, names))
       .with_reason("INPUT");
 }
 

@@ -66,7 +66,7 @@ std::string ArrayFile::names_text() const {
 Result<std::size_t> ArrayFile::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return found->second;
-  return not_found("file has no member ", quoted(name), "; members: ", names_text());
+  return not_found("member ", quoted(name), " of the file not found; members: ", names_text());
 }
 
 Result<ArrayHeader> ArrayFile::header(std::size_t index) const {

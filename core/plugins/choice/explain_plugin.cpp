@@ -24,7 +24,7 @@ std::optional<Manifest> manifest_behind(const Candidate& candidate) {
 Error unknown_id(std::string_view id, const std::vector<Candidate>& candidates,
                  const std::set<std::string>& ids, const Explanation& explanation) {
   Error error =
-      not_found("no manifest has the id ", quoted(id), did_you_mean(id, {ids.begin(), ids.end()}))
+      not_found("plugin ", quoted(id), " not found", did_you_mean(id, {ids.begin(), ids.end()}))
           .with_reason(reason::no_plugin.tag);
   error.at("installed plugins: ", ids.empty() ? "none" : join(ids, ", ", {}, max_listed_names));
   for (const Candidate& candidate : candidates) {

@@ -213,7 +213,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
       return !is_out(slot.candidate) && slot.candidate.manifest->id == id;
     });
     if (at == state_->slots.end()) {
-      return not_found("no usable plugin has the id ", id).with_reason(reason::no_plugin.tag);
+      return not_found("plugin ", quoted(id), " not found among the usable ones")
+          .with_reason(reason::no_plugin.tag);
     }
     index = static_cast<std::size_t>(at - state_->slots.begin());
   }

@@ -86,8 +86,9 @@ Failure unknown_key(const Manifest& manifest, const ConfigText& text, std::strin
   std::vector<std::string_view> names;
   for (const ConfigOption& option : manifest.config_schema) names.push_back(option.name);
   std::string near = did_you_mean(text.key, names);
-  if (near.empty()) near = concat(", options are", names.empty() ? "" : " ", join(names));
-  return invalid(source, ": plugin ", manifest.id, " has no option \"", text.key, "\"", near)
+  if (near.empty()) near = concat("; options: ", names.empty() ? "none" : join(names));
+  return invalid(source, ": option ", quoted(text.key), " of plugin ", manifest.id, " not found",
+                 near)
       .with_reason(reason::config_key.tag);
 }
 

@@ -247,7 +247,7 @@ class Model:
             names = [parameter.name for parameter in self.signature(function).outputs or ()]
             unknown = [name for name in out if name not in names]
             if unknown:
-                raise KeyError(f"no output {unknown[0]!r}, the outputs are {names}")
+                raise KeyError(f"output {unknown[0]!r} not found; outputs: {names}")
             return tuple(out.get(name) for name in names)
         return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 

@@ -126,7 +126,7 @@ TEST_F(Probed, PluginThatIsClearedHasAnId) {
   const Outcome outcome = gantry({"plugins", "clear", "test.fak"});
 
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("no plugin has the id \"test.fak\", did you mean "
+  EXPECT_THAT(outcome.err, HasSubstr("plugin \"test.fak\" not found, did you mean "
                                      "\"test.fake\"; plugins: "));
 }
 

@@ -145,7 +145,7 @@ TEST(ArrayFile, ListsItsNamesIfOneIsNotFound) {
 
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, Code::not_found);
-  EXPECT_EQ(found.error().message, "file has no member \"c\"; members: \"a\", \"b\\n\"");
+  EXPECT_EQ(found.error().message, "member \"c\" of the file not found; members: \"a\", \"b\\n\"");
 }
 
 TEST(ArrayFile, ListsNoMoreThan16Names) {

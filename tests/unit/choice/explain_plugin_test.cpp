@@ -138,7 +138,7 @@ TEST(ExplainPlugin, ListsIdsUnreadableManifestsAndLocationsForAnUnknownId) {
   EXPECT_EQ(plugin.error().reason, "NO_PLUGIN");
   const std::string directory = world.path().string();
   EXPECT_EQ(plugin.error().message,
-            "no manifest has the id \"test.fakr\", did you mean \"test.fake\""
+            "plugin \"test.fakr\" not found, did you mean \"test.fake\""
             "\n  installed plugins: acme.npu, test.fake"
             "\n  manifest that cannot be read: " +
                 directory +

@@ -331,7 +331,7 @@ TEST(PluginSet, ReportsThatNoPluginOffersAKey) {
   EXPECT_EQ(active.error().reason, "NO_PLUGIN");
   EXPECT_EQ(active.error().message, "no plugin offers type key \"fake\"");
   EXPECT_EQ(fixture.plugins.open("test.fake").error().message,
-            "no usable plugin has the id test.fake");
+            "plugin \"test.fake\" not found among the usable ones");
 }
 
 // A device that one process at a time may use. The driver reports only that it is not available.

@@ -118,7 +118,7 @@ TEST_F(EmbedModel, ReportsAFunctionThatItDoesNotHave) {
   ASSERT_FALSE(found.ok());
   EXPECT_EQ(found.error().code, Code::not_found);
   EXPECT_EQ(found.error().reason, "FUNCTION");
-  EXPECT_THAT(found.error().message.text(), HasSubstr("the model has no function \"mian\""));
+  EXPECT_THAT(found.error().message.text(), HasSubstr("function \"mian\" of the model not found"));
 }
 
 TEST_F(EmbedModel, RunsOnTheDevicesThatAreNamed) {
@@ -211,8 +211,9 @@ TEST_F(EmbedModel, FindsInputsByNameAndByPosition) {
   expect_ok(find("prims", "1"));
   EXPECT_EQ(index, 1u);
   expect_error(find("prims", "bb"), Code::invalid, "INPUT",
-               "function \"prims\" has no input \"bb\", did you mean \"b\"");
-  expect_error(find("prims", "3"), Code::invalid, "INPUT", "function \"prims\" has no input \"3\"");
+               "input \"bb\" of function \"prims\" not found, did you mean \"b\"");
+  expect_error(find("prims", "3"), Code::invalid, "INPUT",
+               "input \"3\" of function \"prims\" not found");
   EXPECT_EQ(index, 1u);
   EXPECT_EQ(find("absent", "b").error().reason, "FUNCTION");
   expect_error(done([&](gantry_status* status) {

@@ -46,7 +46,8 @@ TEST_F(RefusedRun, HasASizeThatIsNone) {
 
 TEST_F(RefusedRun, NamesAnUnknownFunction) {
   run.function = gantry_text("absent");
-  expect_refused("FUNCTION", "the model has no function \"absent\"\n  default", Code::not_found);
+  expect_refused("FUNCTION", "function \"absent\" of the model not found\n  default",
+                 Code::not_found);
 }
 
 TEST_F(RefusedRun, LacksAnInput) {
@@ -69,7 +70,8 @@ TEST_F(RefusedRun, HasACountWithoutInputs) {
 TEST_F(RefusedRun, NamesAnUnknownInput) {
   const gantry_bytes names[] = {gantry_text("y")};
   run.input_names = names;
-  expect_refused("INPUT", "the model has no input \"y\"\n  inputs of the model: x float32[1, 64]");
+  expect_refused("INPUT",
+                 "input \"y\" of the model not found\n  inputs of the model: x float32[1, 64]");
 }
 
 TEST_F(RefusedRun, HasAnInputOfAnotherDtype) {

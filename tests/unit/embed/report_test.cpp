@@ -133,7 +133,7 @@ TEST_F(EmbedReport, OfTheTraceHasSpansIfTheyAreRecorded) {
 
 TEST_F(EmbedReport, ThatIsUnknownIsRefusedWithAList) {
   expect_error(make(runtime, "weather"), Code::not_found, "REPORT",
-               "report: a runtime has no report \"weather\"; reports: configuration, devices, "
+               "report \"weather\" of a runtime not found; reports: configuration, devices, "
                "explanation, plugins, trace");
 }
 

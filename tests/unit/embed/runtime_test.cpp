@@ -60,7 +60,7 @@ TEST_F(EmbedRuntime, IsTheProgramInErrorsOfHostFunctions) {
                  return host->config_get(host, gantry_text("absent"), &found, status);
                }),
                Code::not_found, "CONFIG_KEY",
-               "the program has no option \"absent\"; options: threads, cache_directory");
+               "option \"absent\" of the program not found; options: threads, cache_directory");
   expect_error(done([&](gantry_status* status) {
                  return host->text_new(host, GANTRY_STRING, {"\xff", 1}, &found, status);
                }),

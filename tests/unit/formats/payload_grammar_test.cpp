@@ -147,7 +147,7 @@ TEST(PayloadLayouts, RejectAnAliasOfAnUnknownKey) {
 
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::not_found);
-  EXPECT_EQ(done.error().message, "payload layout of \"y\" is unknown; known: a, b");
+  EXPECT_EQ(done.error().message, "payload layout of \"y\" not found; layouts: a, b");
 }
 
 TEST(PayloadLayouts, IgnoreAKeyThatIsItsOwnAlias) {

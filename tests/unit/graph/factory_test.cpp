@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "debug_create",
                 {text_value("other"), device_value(cpu)},
                 Code::not_found,
-                "no module is called \"other\", the only one is \"resnet\""},
+                "module \"other\" not found; modules: \"resnet\""},
         BadMake{"NoModule",
                 "debug_create",
                 {},
@@ -191,7 +191,7 @@ TEST_F(Factories, CreateExecutorsThatRunUpToANode) {
 
   const Result<Value> unknown = call(debug, "debug_get_output", {text_value("z")});
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message, "no node of 4 is called \"z\"");
+  EXPECT_EQ(unknown.error().message, "node \"z\" not found, node count is 4");
   const Result<Value> past = call(debug, "debug_get_output", {int_value(4)});
   ASSERT_FALSE(past.ok());
   EXPECT_EQ(past.error().message,

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "set_input",
                 {text_value("z"), four.value()},
                 Code::not_found,
-                "no input is called \"z\", inputs are \"x\", \"p0\""},
+                "input \"z\" not found; inputs: \"x\", \"p0\""},
         BadCall{"IndexPastEnd",
                 "set_input",
                 {int_value(2), four.value()},
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "run_from_inputs",
                 {int_value(1), int_value(0), text_value("z"), four.value()},
                 Code::not_found,
-                "no input is called \"z\", inputs are \"x\", \"p0\""}),
+                "input \"z\" not found; inputs: \"x\", \"p0\""}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(Inputs, RunFromInputsReturnsCopiesOfAllOutputs) {

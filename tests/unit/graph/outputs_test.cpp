@@ -55,7 +55,7 @@ TEST_F(Outputs, RejectUnknownKeys) {
 
   ASSERT_FALSE(by_name.ok());
   EXPECT_EQ(by_name.error().code, Code::not_found);
-  EXPECT_EQ(by_name.error().message, "no output is called \"z\", outputs are \"y\"");
+  EXPECT_EQ(by_name.error().message, "output \"z\" not found; outputs: \"y\"");
   ASSERT_FALSE(by_index.ok());
   EXPECT_EQ(by_index.error().code, Code::invalid);
   EXPECT_EQ(by_index.error().message,

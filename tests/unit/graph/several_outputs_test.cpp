@@ -126,7 +126,7 @@ TEST_F(SeveralOutputs, AreNamedByTheirNumber) {
   const Result<Value> third = call(model, "get_output", {text_value("parts:2")});
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.error().message,
-            "no output is called \"parts:2\", outputs are \"parts:0\", \"parts:1\", \"back\", "
+            "output \"parts:2\" not found; outputs: \"parts:0\", \"parts:1\", \"back\", "
             "\"sum\"");
 }
 

@@ -113,9 +113,10 @@ TEST(ConfigValues, AreRejectedWithSourceOptionAndPlugin) {
   const std::string name = "t: option \"name\" of plugin acme.npu: ";
   const BadValue bad[] = {
       {layer("runtime.yaml", "mbb", "1"), "CONFIG_KEY",
-       "runtime.yaml: plugin acme.npu has no option \"mbb\", did you mean \"mb\""},
+       "runtime.yaml: option \"mbb\" of plugin acme.npu not found, did you mean \"mb\""},
       {layer("runtime.yaml", "zzzzzz", "1"), "CONFIG_KEY",
-       "runtime.yaml: plugin acme.npu has no option \"zzzzzz\", options are on, mb, scale, name, "
+       "runtime.yaml: option \"zzzzzz\" of plugin acme.npu not found; options: on, mb, scale, "
+       "name, "
        "dir, mode, token"},
       {layer("t", "mb", "2048"), "CONFIG_VALUE",
        "t: option \"mb\" of plugin acme.npu: expected int 0 to 1024, found \"2048\""},

@@ -110,7 +110,7 @@ TEST_F(RelayModules, ListFunctionsThatExist) {
   make();
 
   EXPECT_EQ(failure(*executable, "get_function_arity", {name("mian")}),
-            "no function is called \"mian\"; functions: \"main\", \"same\"");
+            "function \"mian\" not found; functions: \"main\", \"same\"");
   EXPECT_EQ(failure(*executable, "get_function_param_name", {name("main"), number(2)}),
             "get_function_param_name(function, index): index is 2, parameter count is 2");
 }
@@ -375,7 +375,7 @@ TEST_F(RelayModules, RefuseWrongCalls) {
        [](auto& t, auto& f) {
          return std::vector{t("main"), t("z"), f({1})};
        },
-       "set_one_input(function, name or index, tensor): no parameter is called \"z\"; parameters: "
+       "set_one_input(function, name or index, tensor): parameter \"z\" not found; parameters: "
        "\"x\", \"y\""},
       {"set_one_input",
        [](auto& t, auto& f) {

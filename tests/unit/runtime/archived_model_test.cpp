@@ -300,7 +300,7 @@ TEST_F(SeveralModels, MustBeChosenByName) {
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.error().code, Code::not_found);
   EXPECT_THAT(wrong.error().message.text(),
-              AllOf(StartsWith("the archive has no model \"digit\""), HasSubstr("\"digits\""),
+              AllOf(StartsWith("model \"digit\" of the archive not found"), HasSubstr("\"digits\""),
                     HasSubstr("\n  \"other\"")));
 }
 

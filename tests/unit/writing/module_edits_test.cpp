@@ -150,16 +150,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Code::invalid,
                     "without the dropped modules, no module imports 4 \"dnnl\"; drop it as well "
                     "(--drop 4)"},
-        RefusedEdit{
-            "Unknown",
-            {.drop = {"opencll"}, .replace = {}, .add = {}},
-            Code::not_found,
-            "no module has the index or type key \"opencll\", did you mean \"opencl\", the "
-            "container has 0 \"graph\", 1 \"_lib\", 2 \"opencl\", 3 \"opencl\", 4 \"dnnl\""},
+        RefusedEdit{"Unknown",
+                    {.drop = {"opencll"}, .replace = {}, .add = {}},
+                    Code::not_found,
+                    "module \"opencll\" not found, did you mean \"opencl\"; "
+                    "modules: 0 \"graph\", 1 \"_lib\", 2 \"opencl\", 3 \"opencl\", 4 \"dnnl\""},
         RefusedEdit{"IndexOutOfRange",
                     {.drop = {"5"}, .replace = {}, .add = {}},
                     Code::not_found,
-                    "no module has the index or type key \"5\", the container has 0 \"graph\", 1 "
+                    "module \"5\" not found; modules: 0 \"graph\", 1 "
                     "\"_lib\", 2 \"opencl\", 3 \"opencl\", 4 \"dnnl\""},
         RefusedEdit{"AmbiguousReplacement",
                     {.drop = {}, .replace = {{"opencl", ""}}, .add = {}},

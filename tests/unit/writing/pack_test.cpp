@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "member: v",
                    {},
                    Code::not_found,
-                   "file has no member \"v\"; members: \"w\""},
+                   "member \"v\" of the file not found; members: \"w\""},
         FailedPack{"ParameterNotOfItsType",
                    "member: w",
                    "member: w, type: \"float32[4]\"",

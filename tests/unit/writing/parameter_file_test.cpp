@@ -171,7 +171,7 @@ TEST_F(ParameterFile, MustHaveTheTypeThatTheRecipeRequires) {
 TEST_F(ParameterFile, ListsTheMembersOfTheFile) {
   EXPECT_EQ(find("m.params", "n").error().code, Code::not_found);
   EXPECT_EQ(error_of("m.params", "n"),
-            "file has no member \"n\"; members: \"m\"" + below("m.params"));
+            "member \"n\" of the file not found; members: \"m\"" + below("m.params"));
   EXPECT_EQ(error_of("m.npz", ""),
             "no member is named, the file has \"m\", \"other\"" + below("m.npz"));
   EXPECT_EQ(error_of("m.params", ""), "no member is named, the file has \"m\"" + below("m.params"));

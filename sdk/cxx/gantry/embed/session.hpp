@@ -142,7 +142,7 @@ class Session {
     for (NamedValue& each : values) {
       if (each.name == name) return std::move(each.value);
     }
-    return not_found(subject(), " has no output ", quoted(name), "; outputs: ",
+    return not_found("output ", quoted(name), " of ", subject(), " not found; outputs: ",
                      join(values, ", ", [](const NamedValue& each) { return quoted(each.name); }));
   }
 
