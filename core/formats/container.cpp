@@ -151,7 +151,7 @@ Status ContainerReader::finish_entries() {
   }
   container_.tree = std::move(*modules.tree);
   if (modules.library_count == 0) {
-    container_.warnings.push_back("container has no _lib entry, so it has no host code");
+    container_.warnings.push_back("container has no _lib entry, so it has no CPU code");
   }
   append(container_.warnings, container_.tree.warnings(container_.facts.generation == Generation::g2
                                                            ? ChildOrder::of_import

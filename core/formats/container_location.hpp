@@ -55,7 +55,7 @@ concept SymbolFile = requires(const File& file) {
 // costs    O(symbols)
 template <SymbolFile File>
 Result<ContainerLocation> locate_container(const File& file, std::string_view prefix = {}) {
-  std::vector<HostSymbol> symbols;
+  std::vector<CpuSymbol> symbols;
   symbols.reserve(file.symbols().size());
   for (const auto& symbol : file.symbols()) {
     symbols.push_back({symbol.name, symbol.size, symbol.defined()});

@@ -35,12 +35,12 @@ constexpr FfiName ffi_names[] = {
 };
 
 // True for the symbols of functions since v0.22, and for those that are reserved since then.
-bool has_function_prefix(const HostSymbol& symbol) {
+bool has_function_prefix(const CpuSymbol& symbol) {
   return symbol.defined && symbol.name.starts_with("__tvm_ffi_") &&
          symbol.name != "__tvm_ffi_library_bin" && symbol.name != "__tvm_ffi_library_ctx";
 }
 
-bool is_packed_symbol(const HostSymbol& symbol) {
+bool is_packed_symbol(const CpuSymbol& symbol) {
   return symbol.name == "__TVMFuncCall" || symbol.name == "__tvm_module_ctx" ||
          symbol.name == "__tvm_main__" || symbol.name.starts_with("__TVMAPI") ||
          symbol.name.starts_with("__TVMBackend") ||
@@ -53,13 +53,13 @@ bool ends_with(std::string_view name, std::string_view suffix) {
          name[name.size() - suffix.size()] == suffix.front() && name.ends_with(suffix);
 }
 
-// Host code of v0.21 to v0.25 uses both TVMBackend and FFI names, so FFI names have precedence.
-void find_dialect(std::span<const HostSymbol> symbols, ContainerSymbols& out) {
+// CPU code of v0.21 to v0.25 uses both TVMBackend and FFI names, so FFI names have precedence.
+void find_dialect(std::span<const CpuSymbol> symbols, ContainerSymbols& out) {
   using std::begin, std::end;
   const FfiName* best = end(ffi_names);
   bool is_packed = out.family == Family::legacy;
   bool is_prefixed = out.family == Family::ffi;
-  for (const HostSymbol& symbol : symbols) {
+  for (const CpuSymbol& symbol : symbols) {
     // Fast path: most names begin with another character.
     if (!symbol.name.starts_with('_') && !symbol.name.starts_with('T')) continue;
     const FfiName* const found = std::find_if(begin(ffi_names), best, [&](const FfiName& each) {
@@ -91,12 +91,12 @@ bool is_blob_symbol(std::string_view name) {
       container_families, [&](const ContainerFamily& names) { return name.ends_with(names.blob); });
 }
 
-ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view wanted) {
+ContainerSymbols choose_symbols(std::span<const CpuSymbol> symbols, std::string_view wanted) {
   ContainerSymbols chosen;
   std::string_view context_name;
   for (const ContainerFamily& names : container_families) {
     for (std::size_t i = 0; i < symbols.size(); ++i) {
-      const HostSymbol& symbol = symbols[i];
+      const CpuSymbol& symbol = symbols[i];
       if (!symbol.defined || !ends_with(symbol.name, names.blob)) continue;
       const std::string_view prefix = symbol.name.substr(0, symbol.name.size() - names.blob.size());
       const bool is_wanted = wanted.empty() || prefix == wanted;

@@ -20,7 +20,7 @@
 namespace gantry {
 
 // One dynamic symbol of a file.
-struct HostSymbol {
+struct CpuSymbol {
   std::string_view name;
   // 0: unknown
   std::uint64_t size = 0;
@@ -54,7 +54,7 @@ struct ContainerFamily {
   ContainerSymbols::Family family;
   // the container
   std::string_view blob;
-  // the variable in which host code finds its context
+  // the variable in which CPU code finds its context
   std::string_view context;
 };
 
@@ -86,7 +86,7 @@ inline constexpr std::string_view register_functions[] = {
 //
 // prefix   of the container's symbol; empty: the first in byte order, which the runtime reads
 // costs    O(symbols)
-ContainerSymbols choose_symbols(std::span<const HostSymbol> symbols, std::string_view prefix = {});
+ContainerSymbols choose_symbols(std::span<const CpuSymbol> symbols, std::string_view prefix = {});
 
 // True if the symbol of a container may have this name: it ends with one of the blob symbols.
 bool is_blob_symbol(std::string_view name);

@@ -18,7 +18,7 @@ enum class Generation : std::uint8_t { none, g0, g1, g2, g3, g3x, g4, g4x, g5, u
 // "none", "G0", ... "G3x", ... "unknown"
 std::string_view name_of(Generation generation);
 
-// The calling convention of compiled host code: TVMValue and type codes, or TVMFFIAny.
+// The calling convention of compiled CPU code: TVMValue and type codes, or TVMFFIAny.
 enum class Dialect : std::uint8_t {
   packed,
   // v0.21: functions have no prefix, and objects a header of 16 bytes and other numbers
@@ -33,7 +33,7 @@ constexpr bool is_ffi(Dialect dialect) {
 // "packed", "ffi" of both, "unknown"
 std::string_view name_of(Dialect dialect);
 
-// The module whose imports host code searches for a function.
+// The module whose imports CPU code searches for a function.
 enum class LookUpStart : std::uint8_t {
   // the `_lib` itself: v0.8 and later
   library,

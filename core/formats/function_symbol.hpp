@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of functions in compiled host code, and their symbols.
+// The names of functions in compiled CPU code, and their symbols.
 //
 //     dialect       function   symbol
 //     packed        add        add

@@ -110,7 +110,7 @@ struct RelaxCode {
   // Opcodes and operands; not verified.
   NumbersAt words;
 
-  // Returns the first function that is compiled into the library, or NULL. Its host code may refer
+  // Returns the first function that is compiled into the library, or NULL. Its CPU code may refer
   // to any constant by index.
   const RelaxFunction* compiled_function() const;
 };

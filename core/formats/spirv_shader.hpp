@@ -6,7 +6,7 @@
 //   then instructions: u32 (words << 16 | opcode), operands
 //
 // Plugins read the shaders of payloads with it, and core/writing those that it writes. The input is untrusted: a shader with a broken header, instruction length or declaration never
-// reaches a driver. The computation itself is not validated; it is trusted like the host code in
+// reaches a driver. The computation itself is not validated; it is trusted like the CPU code in
 // the same artifact.
 #pragma once
 

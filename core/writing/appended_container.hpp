@@ -16,7 +16,7 @@
 //     .dynsym, .symtab  value, size and section of the container's symbol; the numbers of sections
 //                       behind that of the container
 //
-// The host code of an artifact exists nowhere else, so that it cannot be linked again. A container
+// The CPU code of an artifact exists nowhere else, so that it cannot be linked again. A container
 // that was appended before is replaced, so that the file does not grow with each change. The result
 // can be stripped, and what strip has written gets another container in the same way. A library
 // without section headers gets none; strip does not accept it.

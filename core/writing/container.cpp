@@ -23,7 +23,7 @@ Status check_key(std::string_view key) {
   return {};
 }
 
-bool is_host_code(const ContainerModule& module) { return module.type_key.empty(); }
+bool is_cpu_code(const ContainerModule& module) { return module.type_key.empty(); }
 
 // Appends a payload, in layout two after its length.
 Status write_payload(const ContainerModule& module, bool has_length, Pieces& out) {
@@ -39,7 +39,7 @@ Status write_entries(std::span<const ContainerModule> modules, const ModuleIndex
                      bool have_lengths, Pieces& out) {
   for (std::size_t e = 0; e < index.entries.size(); ++e) {
     const ContainerModule& module = modules[index.entries[e].front()];
-    if (is_host_code(module)) {
+    if (is_cpu_code(module)) {
       out.write_text(library_key);
       continue;
     }
@@ -65,13 +65,13 @@ Status write_layout_one(std::span<const ContainerModule> modules, const ModuleIn
 
 // Layout one without a tree: the root is not written, and imports every entry.
 Status write_flat(std::span<const ContainerModule> modules, ModuleIndex index, Pieces& out) {
-  bool is_flat = is_host_code(modules.front()) && index.child.size() + 1 == modules.size();
+  bool is_flat = is_cpu_code(modules.front()) && index.child.size() + 1 == modules.size();
   for (std::size_t m = 1; is_flat && m < modules.size(); ++m) {
-    is_flat = !is_host_code(modules[m]) && index.child[m - 1] == m && modules[m].imports.empty();
+    is_flat = !is_cpu_code(modules[m]) && index.child[m - 1] == m && modules[m].imports.empty();
   }
   if (!is_flat) {
     return invalid(
-        "container of G1 has no import tree: its root must be host code that imports all other "
+        "container of G1 has no import tree: its root must be CPU code that imports all other "
         "modules in order, and these may import nothing");
   }
   index.entries.erase(index.entries.begin());
@@ -125,7 +125,7 @@ Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, Generation form) 
 Result<Pieces> write_container(std::span<const ContainerModule> modules, Generation form) {
   GANTRY_TRY(const ModuleIndex index, numbered(nodes_of(modules), form));
   Pieces body(sizeof(std::uint64_t));
-  if (form != Generation::g5 && is_host_code(modules.front()) && modules.front().imports.empty()) {
+  if (form != Generation::g5 && is_cpu_code(modules.front()) && modules.front().imports.empty()) {
     body.Write<std::uint64_t>(0);
   } else {
     GANTRY_CHECK(write_body(modules, index, form, body));

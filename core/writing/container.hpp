@@ -21,19 +21,19 @@ namespace gantry {
 
 // A module of the container.
 struct ContainerModule {
-  // empty: host code, which is compiled into the library and becomes `_lib`
+  // empty: CPU code, which is compiled into the library and becomes `_lib`
   std::string type_key;
   // indices in the list of modules
   std::vector<std::size_t> imports;
   // Appends the payload. offset() counts from the container's first byte, so that a payload can
-  // align its parts. Not called for host code.
+  // align its parts. Not called for CPU code.
   std::function<Status(Pieces&)> write_payload;
 };
 
 // Returns the container, from the field of its length on. Modules that the root does not import,
 // directly or through others, are not written.
 //
-// In layout one, a root that is host code and imports nothing gives the empty container, u64 8,
+// In layout one, a root that is CPU code and imports nothing gives the empty container, u64 8,
 // u64 0; exporters write no container at all for it. Any other root without imports has a tree, as
 // in v0.8 to v0.13: v0.14 to v0.21 omit it, and their own loaders then do not find the root's entry.
 // Layout two always has a tree.

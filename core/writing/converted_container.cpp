@@ -63,11 +63,11 @@ std::vector<bool> reached_from(const std::vector<EditedModule>& modules, const E
   return seen;
 }
 
-// Host code up to v0.7 searches functions from the root, later host code from itself.
+// CPU code up to v0.7 searches functions from the root, later CPU code from itself.
 void warn_of_look_up(const std::vector<EditedModule>& modules, std::vector<Message>& warnings) {
   if (std::ranges::none_of(modules, is_host_module)) return;
   const std::vector<bool> below = reached_from(modules, imports_of(modules), is_host_module);
-  // A module above the host code, for example an executor, has no functions for it.
+  // A module above the CPU code, for example an executor, has no functions for it.
   const std::vector<bool> above = reached_from(modules, importers_of(modules), is_host_module);
   std::vector<std::string> lost;
   for (std::size_t m = 0; m < modules.size(); ++m) {
@@ -75,7 +75,7 @@ void warn_of_look_up(const std::vector<EditedModule>& modules, std::vector<Messa
   }
   if (lost.empty()) return;
   warnings.push_back(Message(
-      "host code finds functions of modules that it does not import only up to v0.7; no longer: ",
+      "CPU code finds functions of modules that it does not import only up to v0.7; no longer: ",
       join(lost, ", ", std::identity(), max_listed_names)));
 }
 
@@ -123,7 +123,7 @@ Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> mo
   const PayloadForm& form = payload_form(to);
   const ExporterFacts& facts = container.facts;
   if (std::ranges::any_of(modules, is_host_module) && facts.dialect != form.dialect) {
-    return unsupported("host code has ", words_for(facts.dialect), ", ", name_of(form.generation),
+    return unsupported("CPU code has ", words_for(facts.dialect), ", ", name_of(form.generation),
                        " (", form.releases, ") requires ", words_for(form.dialect));
   }
   // A bare container of layout one may be that of G4.

@@ -18,7 +18,7 @@ struct GraphTensor {
   TensorType type;
 };
 
-// A call of a function of the host code. Its arguments are all inputs, then all outputs.
+// A call of a function of the CPU code. Its arguments are all inputs, then all outputs.
 struct GraphOperator {
   std::string function;
   // names of inputs, parameters or outputs of earlier operators

@@ -105,12 +105,12 @@ Entries number_separately(std::span<const IndexNode> modules) {
 
 Entries number_merged(std::span<const IndexNode> modules) {
   Entries entries;
-  // First the modules above the host code. Host modules found here are stored and expanded below.
+  // First the modules above the CPU code. Host modules found here are stored and expanded below.
   std::vector<std::size_t> boundary;
   Walk walk(modules);
   while (!walk.done()) {
     const std::size_t module = walk.pop();
-    if (modules[module].host_code()) {
+    if (modules[module].cpu_code()) {
       boundary.push_back(module);
     } else {
       entries.push_back({module});
@@ -119,13 +119,13 @@ Entries number_merged(std::span<const IndexNode> modules) {
   }
   if (boundary.empty()) return entries;
 
-  // Then one entry for all host code and the modules below it.
+  // Then one entry for all CPU code and the modules below it.
   const std::size_t library = entries.size();
   entries.emplace_back();
   walk.push_all(std::move(boundary));
   while (!walk.done()) {
     const std::size_t module = walk.pop();
-    if (modules[module].host_code()) {
+    if (modules[module].cpu_code()) {
       entries[library].push_back(module);
     } else {
       entries.push_back({module});

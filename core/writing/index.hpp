@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers modules and their imports as entries and import tree of a container, like the exporters
-// of generations G2 to G5. G3 and later make one entry, `_lib`, of all host code:
+// of generations G2 to G5. G3 and later make one entry, `_lib`, of all CPU code:
 //
 //     modules                     entries           row_ptr    child
 //     0 graph   -> 1, 2           0 graph           0          1
@@ -31,21 +31,21 @@ namespace gantry {
 
 // One node of the module graph; module 0 of a list is the root.
 struct IndexNode {
-  // empty: host code, which is compiled into the shared library itself
+  // empty: CPU code, which is compiled into the shared library itself
   std::string_view type_key;
   // indices in the list, in import order; may repeat
   std::vector<std::size_t> imports;
 
-  bool host_code() const { return type_key.empty(); }
+  bool cpu_code() const { return type_key.empty(); }
 };
 
-// Returns the name of a module in messages, as 2 "cuda"; host code has an empty key.
+// Returns the name of a module in messages, as 2 "cuda"; CPU code has an empty key.
 std::string name_of_module(std::size_t index, std::string_view type_key);
 
 // The order of a container's entries and the import tree in that order. A module that the root does
 // not import, directly or through others, has no entry.
 struct ModuleIndex {
-  // the modules of each entry; only merged host code may have several
+  // the modules of each entry; only merged CPU code may have several
   std::vector<std::vector<std::size_t>> entries;
   // entries.size() + 1
   std::vector<std::uint64_t> row_ptr;

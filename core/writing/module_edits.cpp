@@ -51,7 +51,7 @@ class Editor {
     GANTRY_TRY(const std::size_t m, one(edit.module));
     EditedModule& edited = modules_[m];
     if (edited.module.type_key.empty()) {
-      return invalid("module ", name(m), " is host code, which has no payload to replace");
+      return invalid("module ", name(m), " is CPU code, which has no payload to replace");
     }
     if (dropped_[m] || !edited.entry) {
       return invalid("module ", name(m), " is ",

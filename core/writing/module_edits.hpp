@@ -20,7 +20,7 @@
 
 namespace gantry {
 
-// A module is selected by its index or its type key, "_lib" for host code, in the container that was
+// A module is selected by its index or its type key, "_lib" for CPU code, in the container that was
 // read.
 struct ModuleEdits {
   struct Replacement {
@@ -32,7 +32,7 @@ struct ModuleEdits {
   struct Addition {
     std::string type_key;
     std::filesystem::path payload;
-    // the module that imports it; empty: the host code, or the root if there is none
+    // the module that imports it; empty: the CPU code, or the root if there is none
     std::string parent;
   };
 
@@ -63,7 +63,7 @@ struct EditedModule {
 // modules  [in]   of listed_modules()
 // returns  not_found  no module is selected; an edit's file does not exist
 //          invalid    the root, or a module that only a dropped one imports, would be lost; a module
-//                     is edited twice, or host code is replaced
+//                     is edited twice, or CPU code is replaced
 //          the other errors of opening the files
 Result<std::vector<EditedModule>> edit_modules(std::vector<ContainerModule> modules,
                                                const ModuleEdits& edits);

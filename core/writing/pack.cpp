@@ -12,11 +12,11 @@
 #include "core/writing/container.hpp"
 #include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
+#include "core/writing/cpu_code.hpp"
 #include "core/writing/device_payload.hpp"
 #include "core/writing/elf_object.hpp"
 #include "core/writing/graph_payload.hpp"
 #include "core/writing/graph_requirements.hpp"
-#include "core/writing/host_code.hpp"
 #include "core/writing/parameter_file.hpp"
 #include "core/writing/payload_form.hpp"
 
@@ -137,7 +137,7 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   return part;
 }
 
-// Returns the module graph: the graph, if there is one, imports the host code, which imports the
+// Returns the module graph: the graph, if there is one, imports the CPU code, which imports the
 // device modules. A container lists the imports of a module from the last to the first, so they are
 // reversed here to get the order of the recipe.
 std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
@@ -148,15 +148,15 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart*
                          return write_graph_payload(graph->payload, out);
                        }});
   }
-  const std::size_t host_code = modules.size();
+  const std::size_t cpu_code = modules.size();
   modules.push_back({});
   for (const DeviceModuleSource& source : recipe.device_modules) {
-    modules[host_code].imports.push_back(modules.size());
+    modules[cpu_code].imports.push_back(modules.size());
     modules.push_back({source.type_key, {}, [&source, &generators, generation](Pieces& out) {
                          return write_device_payload(source, generators, out, generation);
                        }});
   }
-  std::reverse(modules[host_code].imports.begin(), modules[host_code].imports.end());
+  std::reverse(modules[cpu_code].imports.begin(), modules[cpu_code].imports.end());
   return modules;
 }
 
@@ -203,7 +203,7 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
     }
     Error error = not_found(
         "graph calls function ", quoted(function), did_you_mean(function, defined),
-        ", the host code has ",
+        ", the CPU code has ",
         defined.empty() ? "none" : join(defined, ", ", std::identity(), max_listed_names));
     const auto* graph = std::get_if<GraphDescription>(&recipe.graph);
     if (graph == nullptr) return std::move(error).at("for ", recipe.graph_location);
@@ -227,7 +227,7 @@ class Writer {
   Writer(OutputFile& file, const PackOptions& options) : file_(file), options_(options) {}
 
   // A library with this container; NULL: with its own, or none.
-  Status write_library(const HostCodeLibrary& library, const Pieces* container) {
+  Status write_library(const CpuCodeLibrary& library, const Pieces* container) {
     if (container == nullptr) {
       Pieces bytes;
       bytes.append(FileRange{library.file, 0, library.file->bytes().size()});
@@ -317,13 +317,13 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     std::vector<ContainerModule> modules =
         module_graph(recipe, graph_part, generators, options.generation);
     PackReport written;
-    // Host code alone needs no container.
+    // CPU code alone needs no container.
     std::optional<Pieces> container;
     if (modules.size() > 1) {
       record_payloads(modules, written);
       GANTRY_TRY(container, write_container(modules, options.generation));
       written.bytes = container->size();
-      // Host code has no payload. Its parent is before it, and its children follow.
+      // CPU code has no payload. Its parent is before it, and its children follow.
       written.modules.insert(written.modules.begin() + (graph_part != nullptr ? 1 : 0),
                              {std::string(library_key), 0});
     }
@@ -337,7 +337,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     if (options.form != PackForm::library) {
       if (!container) {
         return invalid(
-            "recipe has host code only, which needs no container; expected a graph or "
+            "recipe has CPU code only, which needs no container; expected a graph or "
             "device_modules");
       }
       std::vector<std::string> words = options.programs.compiler;
@@ -348,8 +348,8 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     }
 
     report("compiling ", recipe.sources.size(), " sources");
-    GANTRY_TRY(const HostCodeLibrary library,
-               container ? build_host_code(recipe.sources, generators, options.generation)
+    GANTRY_TRY(const CpuCodeLibrary library,
+               container ? build_cpu_code(recipe.sources, generators, options.generation)
                          : build_plain_code(recipe.sources, generators));
     if (graph_part != nullptr && !has_unknown_functions(recipe)) {
       GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe));

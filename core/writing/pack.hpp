@@ -2,7 +2,7 @@
 //
 // Builds an artifact from a recipe.
 //
-//     host code sources + placeholder -> compiler, linker -> shared library --+
+//     CPU code sources + placeholder -> compiler, linker -> shared library --+
 //     recipe -> graph, parameters, device modules -> container ---------------+-> output
 //
 // The container is written once, from the files of the recipe to the output: no compiler reads it,
@@ -31,7 +31,7 @@ namespace gantry {
 constexpr std::string_view packed_mark = "__gantry_packed";
 
 enum class PackForm : std::uint8_t {
-  // host code and container: a shared library
+  // CPU code and container: a shared library
   library,
   // the container alone: an object file, C source, or its bytes
   object,
@@ -50,7 +50,7 @@ struct PackedModule {
 
 // What was written.
 struct PackReport {
-  // of the container; 0: host code needs none
+  // of the container; 0: CPU code needs none
   std::uint64_t bytes = 0;
   // its entries, in order
   std::vector<PackedModule> modules;
@@ -59,7 +59,7 @@ struct PackReport {
 struct PackOptions {
   PackForm form = PackForm::library;
   // g3: TVM 0.8 to 0.20 can load the artifact, one with a graph up to 0.19; g4: 0.21; g5: 0.22 or
-  // newer, its kernels 0.24 or newer. Host code must have the dialect of the generation.
+  // newer, its kernels 0.24 or newer. CPU code must have the dialect of the generation.
   Generation generation = Generation::g3;
   // With forms object and source: the container is that of a system library, which code in the
   // program itself registers before main(). The text is the prefix of its symbols; may be empty.
@@ -94,7 +94,7 @@ struct PackOptions {
 // returns  not_found    a file, a member, the output's directory or a function that the graph
 //                       calls does not exist
 //          invalid      parts that do not match; COMPILE_FAILED with a compiler's diagnostics;
-//                       HOST_DIALECT: host code of another generation; the output is the recipe, a
+//                       HOST_DIALECT: CPU code of another generation; the output is the recipe, a
 //                       file that it names, a file of another kind, or a terminal
 //          malformed    a file has a wrong format
 //          unsupported  no release of the generation has such a module, or one of its launch tags

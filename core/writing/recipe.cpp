@@ -167,7 +167,7 @@ class DeviceReader {
         }
         GANTRY_TRY(source.arguments, read_arguments(kernel));
         if (has_known_tags(module.type_key)) GANTRY_CHECK(check_launch(kernel, entry.key));
-        // Host code searches all modules for a kernel and uses the first one found.
+        // CPU code searches all modules for a kernel and uses the first one found.
         if (!names.insert(entry.key).second) {
           return yaml_error(document_.file, entry.location, path, "another module has this kernel");
         }

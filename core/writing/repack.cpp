@@ -110,7 +110,7 @@ class Repacking {
     GANTRY_CHECK(find_forms());
     GANTRY_TRY(auto listed, listed_modules(source_.container, source_.file));
     GANTRY_TRY(std::vector<EditedModule> edited, edit_modules(std::move(listed), options_.edits));
-    GANTRY_CHECK(check_host_code(edited));
+    GANTRY_CHECK(check_cpu_code(edited));
     for (const EditedModule& each : edited) GANTRY_CHECK(check_given(each));
     if (options_.generation) {
       GANTRY_TRY(edited, converted_modules(std::move(edited), source_.container, source_.file,
@@ -229,14 +229,14 @@ class Repacking {
     };
   }
 
-  Status check_host_code(const std::vector<EditedModule>& edited) const {
-    const auto is_host_code = [](const EditedModule& each) { return each.module.type_key.empty(); };
-    const auto was_host_code = [](const Entry& entry) { return entry.is_library(); };
-    const auto kept = std::ranges::count_if(edited, is_host_code);
-    const auto all = std::ranges::count_if(source_.container.entries, was_host_code);
+  Status check_cpu_code(const std::vector<EditedModule>& edited) const {
+    const auto is_cpu_code = [](const EditedModule& each) { return each.module.type_key.empty(); };
+    const auto was_cpu_code = [](const Entry& entry) { return entry.is_library(); };
+    const auto kept = std::ranges::count_if(edited, is_cpu_code);
+    const auto all = std::ranges::count_if(source_.container.entries, was_cpu_code);
     if (options_.form != PackForm::library || kept == all) return {};
     return invalid(
-        "host code cannot be dropped from a library; write only its container with "
+        "CPU code cannot be dropped from a library; write only its container with "
         "--form container");
   }
 

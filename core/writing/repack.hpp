@@ -6,7 +6,7 @@
 //                 |                                                   ^
 //                 +-- payloads stay in the file until they are written +
 //
-// The host code of a shared library exists nowhere else, so that the new container is appended to a
+// The CPU code of a shared library exists nowhere else, so that the new container is appended to a
 // copy of it.
 #pragma once
 
@@ -67,11 +67,11 @@ struct RepackOptions {
 };
 
 struct RepackedModule {
-  // "_lib": host code
+  // "_lib": CPU code
   std::string type_key;
   // of the container that was read; absent: its payload is that of a given file
   std::optional<std::size_t> entry;
-  // of the payload; 0 for host code
+  // of the payload; 0 for CPU code
   std::uint64_t bytes = 0;
 };
 

@@ -169,7 +169,7 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
   return {};
 }
 
-// Host code runs kernels on the first device.
+// CPU code runs kernels on the first device.
 gantry_env Vm::env_of(const gantry_env* env) const {
   static constexpr gantry_env none{};
   gantry_env own = env != nullptr ? *env : none;

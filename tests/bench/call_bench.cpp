@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares a call through the public handle with the raw call: of four scalars and of three tensors
-// into packed host code of an artifact, and of four scalars into host code of the ffi dialect and
+// into packed CPU code of an artifact, and of four scalars into CPU code of the ffi dialect and
 // into a function of a plugin.
 #include "tests/bench/child.hpp"
 #include "tests/bench/suite.hpp"
@@ -93,21 +93,21 @@ void add_calls(Suite& suite) {
   const std::filesystem::path calls = suite.fixtures / "calls.so";
   add_ours("call/packed/gantry", or_fail(or_fail(runtime.load(calls.c_str())).function("sum4")));
   add_raw_packed(reinterpret_cast<PackedCall>(symbol_of(calls, "sum4")));
-  suite.figure("call into packed host code, 4 scalars, above the raw call",
+  suite.figure("call into packed CPU code, 4 scalars, above the raw call",
                above_raw("call/packed", 7));
   add_tensors(runtime, or_fail(or_fail(runtime.load(calls.c_str())).function("add_first")),
               reinterpret_cast<PackedCall>(symbol_of(calls, "add_first")));
-  suite.figure("call into packed host code, 3 tensors, above the raw call",
+  suite.figure("call into packed CPU code, 3 tensors, above the raw call",
                above_raw("call/tensors", 9));
 
   const std::filesystem::path ffi = suite.fixtures / "ffi_calls.so";
   add_ours("call/host_ffi/gantry", or_fail(or_fail(runtime.load(ffi.c_str())).function("sum4")));
   add_raw_values("call/host_ffi/raw",
-                 [call = reinterpret_cast<ffi::HostCode>(symbol_of(ffi, "__tvm_ffi_sum4"))](
+                 [call = reinterpret_cast<ffi::CpuCode>(symbol_of(ffi, "__tvm_ffi_sum4"))](
                      const gantry_value* values, gantry_value* result) {
                    return call(nullptr, values, 4, result);
                  });
-  suite.figure("call into host code of the ffi dialect, 4 scalars, above the raw call",
+  suite.figure("call into CPU code of the ffi dialect, 4 scalars, above the raw call",
                above_raw("call/host_ffi", 1.5));
 
   const Module stubs = or_fail(runtime.load((suite.fixtures / "stubs1.so").c_str()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code of the ffi dialect, as TVM 0.22 and later compile it.
+// CPU code of the ffi dialect, as TVM 0.22 and later compile it.
 #include <stdint.h>
 
 // TVMFFIAny

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code of the measured artifacts: packed functions that do almost no work, so that the
+// CPU code of the measured artifacts: packed functions that do almost no work, so that the
 // benchmarks measure calls, and the bare loop for comparison.
 #include <stdint.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compares the thread pool with libgomp: empty parallel regions of compiled host code, regions
+// Compares the thread pool with libgomp: empty parallel regions of compiled CPU code, regions
 // after a pause, a network, and a small one with twice as many runnable threads as CPUs.
 #include "tests/bench/bare_graph.hpp"
 #include "tests/bench/child.hpp"

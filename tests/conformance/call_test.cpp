@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 51, 63 to 70 and 77 of README.md: functions that run on the device, called as compiled host
+// Cases 51, 63 to 70 and 77 of README.md: functions that run on the device, called as compiled CPU
 // code calls them.
 #include "core/engine/module/module.hpp"
 #include "under_test.hpp"
@@ -122,7 +122,7 @@ TEST_P(DeviceCall, AcceptsOrRefusesUnalignedData) {
   const Tensor a = vector(101, 1, 1), b = vector(101, 2, 2), c = vector(101, 0, 0);
   const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> locations = {{0, 4}, {0, 2}, {0, 1}};
-  // TVM's host code for the CPU does not check addresses. GPUs detect them in a kernel, after which
+  // TVM's CPU code for the CPU does not check addresses. GPUs detect them in a kernel, after which
   // the device is unusable.
   if (is_address && device.id.type != cpu_device_type) locations.emplace_back(4, 0);
   for (const auto& [address, offset] : locations) {

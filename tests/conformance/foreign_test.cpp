@@ -98,7 +98,7 @@ TEST_P(ForeignPayload, ForAnotherArchitectureNamesBoth) {
 
 INSTANTIATE_TEST_SUITE_P(Every, ForeignPayload, ::testing::ValuesIn(devices), name_of_test);
 
-// 55, the CPU: host code for another machine is detected from its bytes before the library is
+// 55, the CPU: CPU code for another machine is detected from its bytes before the library is
 // opened.
 TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
@@ -110,7 +110,7 @@ TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
   const auto file = MappedFile::open(directory / "other.so").value();
   const ElfFile elf = ElfFile::parse(file).value();
   const auto location = locate_container(elf).value();
-  const auto judged = check_host_code(elf, facts_of(location.symbols, ContainerLayout::none), "it");
+  const auto judged = check_cpu_code(elf, facts_of(location.symbols, ContainerLayout::none), "it");
   const auto loaded = make_runtime()->load((directory / "other.so").string());
 
   ASSERT_FALSE(judged.ok());

@@ -98,7 +98,7 @@ TEST_F(TwoVendors, CopyToEachOtherThroughTheHost) {
 // Files with modules of both vendors.
 class FilesOfBoth : public TwoVendors {
  protected:
-  // An artifact whose host code calls kernels of both.
+  // An artifact whose CPU code calls kernels of both.
   std::string packed() {
     std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory.path(),
                           std::filesystem::copy_options::recursive);
@@ -192,7 +192,7 @@ TEST_F(FilesOfBoth, AreResolvedModuleByModule) {
   EXPECT_EQ(to_runtime(node_of(*model), 12), 12) << "device type 12 is ambiguous here";
 }
 
-// Host code of v0.7 looks functions up from module 0, whatever it imports itself.
+// CPU code of v0.7 looks functions up from module 0, whatever it imports itself.
 TEST_F(FilesOfBoth, AreRefusedIfHostCodeOfV07ReachesBothFromTheRoot) {
   const std::vector<std::uint8_t> beads = payload();
   ASSERT_FALSE(beads.empty());

@@ -25,7 +25,7 @@ struct UnderTest {
   // An artifact with a function axpy2(a, b, c), c = a + 2 b, float32[n]: a golden file, one of the
   // build tree, or an absolute path.
   const char* artifact;
-  // of the module that runs on the device; empty: host code
+  // of the module that runs on the device; empty: CPU code
   const char* type_key;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// pthread_cancel() inside host code, and at every cancellation point of libc that a load, a call
+// pthread_cancel() inside CPU code, and at every cancellation point of libc that a load, a call
 // and the destruction of a runtime reach. The process must not end, and no lock may remain held:
 // after each, another thread does the same work.
 #include <gantry/embed.hpp>
@@ -83,7 +83,7 @@ const std::filesystem::path& artifact() {
   return path;
 }
 
-// ---- in host code ------------------------------------------------------------------------------
+// ---- in CPU code ------------------------------------------------------------------------------
 
 TEST(CancellationInHostCode, PassesThroughACall) {
   test::HostWorld world{2};
@@ -174,7 +174,7 @@ class CancellationPoint : public ::testing::Test {
     return Runtime(runtime).load(model_.string());
   }
 
-  // Loads with a plugin and as host code, and calls a function of each.
+  // Loads with a plugin and as CPU code, and calls a function of each.
   void use(const Runtime& runtime) const {
     EXPECT_EQ(load_model(runtime)->function("one").value()()->integer().value(), 1);
     const auto code = Runtime(runtime).load(golden_.string());

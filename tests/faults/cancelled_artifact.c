@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code that waits at cancellation points: in a function, in a task of a parallel region, and,
+// CPU code that waits at cancellation points: in a function, in a task of a parallel region, and,
 // if GANTRY_TEST_WAIT is set, for a moment in its constructor.
 #include <stdint.h>
 #include <stdlib.h>

@@ -27,7 +27,7 @@ using namespace gantry::fuzz;
 namespace {
 
 struct GraphModule {
-  // empty: host code
+  // empty: CPU code
   std::string key;
   std::vector<std::size_t> imports;
   std::vector<std::uint8_t> payload;

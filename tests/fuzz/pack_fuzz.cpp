@@ -19,7 +19,7 @@ using namespace gantry::fuzz;
 namespace {
 
 struct Module {
-  // empty: host code
+  // empty: CPU code
   std::string key;
   std::vector<std::size_t> imports;
   std::string content;
@@ -80,7 +80,7 @@ void compare(const Container& container, const std::vector<Module>& modules) {
     const Entry& entry = container.entries[e];
     const Module& module = modules[index.entries[e].front()];
     if (module.key.empty()) {
-      expect(entry.is_library(), "host code is _lib");
+      expect(entry.is_library(), "CPU code is _lib");
       continue;
     }
     Pieces payload;

@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, TirScript,
                          ::testing::ValuesIn(golden_scripts(CallScript::Kind::tir)),
                          [](const auto& test) { return test.param; });
 
-TEST(HostFunction, ReceivesTheRecordedArguments) {
+TEST(CpuFunction, ReceivesTheRecordedArguments) {
   HostFunctions functions;
 
   EXPECT_THAT(play_golden("tir_call_packed_llvm", functions), IsEmpty());

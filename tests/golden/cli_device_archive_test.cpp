@@ -15,7 +15,7 @@
 namespace gantry::test {
 namespace {
 
-// Calls the kernel of axpy2_opencl.so as its host code does.
+// Calls the kernel of axpy2_opencl.so as its CPU code does.
 constexpr std::string_view host_source = R"(#include "tvm/runtime/c_runtime_api.h"
 #include "tvm/runtime/c_backend_api.h"
 void* __tvm_module_ctx = NULL;

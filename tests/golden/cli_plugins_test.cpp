@@ -266,7 +266,7 @@ TEST(DoctorHostCode, OfABareContainerIsAbsent) {
   EXPECT_EQ(text.status, 1);
   EXPECT_THAT(text.out, HasSubstr("required by entry 0 \"x\" of bare.bin"));
   EXPECT_THAT(text.out,
-              HasSubstr("host code bare.bin\n  ABSENT   the file is a container without it\n"));
+              HasSubstr("CPU code bare.bin\n  ABSENT   the file is a container without it\n"));
   EXPECT_TRUE(nlohmann::json::parse(document.out)["host_code"].is_null());
 }
 
@@ -280,7 +280,7 @@ TEST(Doctor, EscapesFileNames) {
   EXPECT_EQ(doctor.status, 1);
   EXPECT_THAT(doctor.out,
               HasSubstr("required by entry 0 \"GraphExecutorFactory\" of x\\x1b[31m.so"));
-  EXPECT_THAT(doctor.out, HasSubstr("host code x\\x1b[31m.so\n"));
+  EXPECT_THAT(doctor.out, HasSubstr("CPU code x\\x1b[31m.so\n"));
   EXPECT_THAT(doctor.out, Not(HasSubstr("\x1b")));
 }
 

@@ -192,7 +192,7 @@ TEST_F(Repack, ReportsWhatWasLoadedAndWhatHasNoPlugin) {
   EXPECT_THAT(skipped.err, IsEmpty());
 }
 
-// A library of two containers without host code.
+// A library of two containers without CPU code.
 TEST_F(Repack, RewritesTheContainerOfAPrefix) {
   const std::vector<std::uint8_t> cuda = container_of_second_module("tvm-0.12/axpy2_cuda_ptx75.so");
   write_file(temp_ / "two.so", ElfBuilder()
@@ -398,7 +398,7 @@ TEST_F(Repack, RefusesToLoseModules) {
 
 TEST_F(Repack, RefusesToDropTheHostCodeOfALibrary) {
   expect_refused(repack("tvm-0.12/digits_mlp_llvm.so", "a.so", {"--drop", "_lib"}),
-                 "gantry: host code cannot be dropped from a library; write only its container "
+                 "gantry: CPU code cannot be dropped from a library; write only its container "
                  "with --form container\n");
   EXPECT_EQ(
       repack("tvm-0.12/digits_mlp_llvm.so", "a.bin", {"--drop", "_lib", "--form", "container"})
@@ -488,14 +488,14 @@ TEST_F(Repack, MovesALibraryBetweenGenerationsOfOneAbi) {
 
 TEST_F(Repack, RefusesToMoveHostCodeOfAnotherAbi) {
   expect_refused(repack("tvm-0.12/resnet20_llvm.so", "a.so", {"--generation", "g5"}),
-                 "gantry: host code has the packed dialect (TVMValue), G5 (v0.22 and later) "
+                 "gantry: CPU code has the packed dialect (TVMValue), G5 (v0.22 and later) "
                  "requires the ffi dialect (TVMFFIAny)\n");
   expect_refused(repack("tvm-0.25/digits_mlp_relax_llvm.so", "a.so", {"--generation", "g3"}),
-                 "gantry: host code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires "
+                 "gantry: CPU code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires "
                  "the packed dialect (TVMValue)\n");
 }
 
-// Without host code, what TVM wrote is the same after a way through all generations.
+// Without CPU code, what TVM wrote is the same after a way through all generations.
 TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
   struct {
     const char* file;
@@ -508,7 +508,7 @@ TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
       {"tvm-0.12/axpy2_cuda_ptx75.so", {"g4", "g5", "g3"}},
   };
   for (const auto& artifact : artifacts) {
-    // The root is host code: its module takes its place.
+    // The root is CPU code: its module takes its place.
     const bool is_relax = std::string_view(artifact.file).find("relax") != std::string::npos;
     if (is_relax) {
       ASSERT_EQ(repack(artifact.file, "0.bin",
@@ -532,7 +532,7 @@ TEST_F(Repack, MovesWhatTvmWroteThereAndBack) {
 }
 
 TEST_F(Repack, RefusesALibraryThatNamesItsContainerAsAnotherGeneration) {
-  // a library whose container has no host code
+  // a library whose container has no CPU code
   write_file(
       temp_ / "model.so",
       ElfBuilder()
@@ -547,7 +547,7 @@ TEST_F(Repack, RefusesALibraryThatNamesItsContainerAsAnotherGeneration) {
             0);
 }
 
-// The container of a library without host code under the name of another generation.
+// The container of a library without CPU code under the name of another generation.
 TEST_F(Repack, WritesAnObjectAndCSourceOfAContainer) {
   write_file(temp_ / "cuda.bin", container_of_second_module("tvm-0.12/axpy2_cuda_ptx75.so"));
 

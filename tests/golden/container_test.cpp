@@ -443,7 +443,7 @@ struct Damaged {
     const auto mapped = MappedFile::open(test::golden(file_name));
     const auto file = ElfFile::parse(*mapped);
     for (const ElfSymbol& symbol : file->symbols()) names_.emplace_back(symbol.name);
-    std::vector<HostSymbol> symbols;
+    std::vector<CpuSymbol> symbols;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       symbols.push_back({names_[i], file->symbols()[i].size, file->symbols()[i].defined()});
     }

@@ -34,7 +34,7 @@ TEST_F(OutputsOfRuns, AreRowsOfOneArray) {
   ASSERT_TRUE(outputs.add(0, std::vector{floats("y", {3}, 1), number(4)}).ok());
   ASSERT_TRUE(outputs.add(1, std::vector{floats("y", {3}, 2), number(5)}).ok());
 
-  const std::vector<HostArray> arrays = outputs.take_arrays();
+  const std::vector<CpuArray> arrays = outputs.take_arrays();
   ASSERT_EQ(arrays.size(), 2u);
   EXPECT_THAT(arrays[0].tensor.shape(), ElementsAre(2, 3));
   EXPECT_THAT(arrays[0].tensor.elements<float>(), ElementsAre(1, 1, 1, 2, 2, 2));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The sub-graphs for the libraries of other vendors in an artifact of our writer, as exporters arrange
-// them: host code, a module of constants, and one module for each sub-graph.
+// them: CPU code, a module of constants, and one module for each sub-graph.
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/container_object.hpp"
 #include "tests/support/files.hpp"

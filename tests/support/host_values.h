@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of compiled host code, with the layouts that its compilers use.
+// The values of compiled CPU code, with the layouts that its compilers use.
 #pragma once
 
 #include <stdint.h>

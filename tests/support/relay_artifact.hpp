@@ -122,7 +122,7 @@ inline Result<RelayAssembler> relay_of_graph(std::span<const std::uint8_t> facto
 
 // Writes a copy of an artifact whose first module is the executable. The other modules stay.
 //
-// library  [in]   an artifact with a container and a root module that imports its host code
+// library  [in]   an artifact with a container and a root module that imports its CPU code
 // code     [in]   RelayAssembler(const Container&)
 template <class Assemble>
 Status write_relay_artifact(const std::filesystem::path& library,

@@ -28,7 +28,7 @@ Result<std::vector<Device>> find_devices(const Runtime& runtime) {
       if (info.name != kind) continue;
       Device& device = found.emplace_back();
       device.name = concat(info.name, ":", info.id.index);
-      if (info.plugin.empty()) device.product = "host code";
+      if (info.plugin.empty()) device.product = "CPU code";
       for (const auto& [key, value] : info.attributes) {
         if (key == "name") device.product = value;
       }

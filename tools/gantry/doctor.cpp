@@ -69,15 +69,15 @@ struct Diagnosis {
   std::optional<Probe> probe;
   // NULL: no file is examined
   std::shared_ptr<const Artifact> artifact;
-  // whether this host can run the artifact's host code, which requires no plugin
-  Status host_code;
+  // whether this host can run the artifact's CPU code, which requires no plugin
+  Status cpu_code;
   // instruction sets that this CPU lacks
   std::optional<CpuRequirement> unmet;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
 
   bool good() const {
-    return plugins.all_served() && host_code.ok() && !unmet && (!payloads || all_run(*payloads));
+    return plugins.all_served() && cpu_code.ok() && !unmet && (!payloads || all_run(*payloads));
   }
   // Of an artifact. Without a probe, nothing has opened the plugins that serve it, nor their drivers.
   std::string_view summary() const {
@@ -87,16 +87,16 @@ struct Diagnosis {
 };
 
 // An object is linked first; what the library then imports is checked when it is loaded.
-Status host_code_status(const Artifact& artifact) {
+Status cpu_code_status(const Artifact& artifact) {
   if (artifact.elf == nullptr) return {};
   if (artifact.elf->type() == ElfType::relocatable) return check_machine(*artifact.elf, "it");
-  const auto runs = check_host_code(*artifact.elf, artifact.container.facts, "it");
+  const auto runs = check_cpu_code(*artifact.elf, artifact.container.facts, "it");
   return runs.ok() ? check_stack(*artifact.elf, "it") : Status(runs.error());
 }
 
-std::string host_code_text(const Artifact& artifact, const Diagnosis& diagnosis) {
-  const Status& runs = diagnosis.host_code;
-  const std::string title = "\n" + text_line("host code ", artifact.name);
+std::string cpu_code_text(const Artifact& artifact, const Diagnosis& diagnosis) {
+  const Status& runs = diagnosis.cpu_code;
+  const std::string title = "\n" + text_line("CPU code ", artifact.name);
   if (artifact.elf == nullptr) {
     return title + "  ABSENT   the file is a container without it\n";
   }
@@ -140,14 +140,14 @@ void write_probe(const std::optional<Probe>& probe, JsonWriter& json) {
   json.end();
 }
 
-void write_host_code(const Diagnosis& diagnosis, JsonWriter& json) {
+void write_cpu_code(const Diagnosis& diagnosis, JsonWriter& json) {
   if (!diagnosis.artifact || diagnosis.artifact->elf == nullptr) {
     return json.field("host_code", nullptr);
   }
   const Artifact& artifact = *diagnosis.artifact;
   const Error lacking =
       diagnosis.unmet ? unavailable(to_text(*diagnosis.unmet)).with_reason("BLOB_ARCH") : Error();
-  const Error* const why = !diagnosis.host_code.ok() ? &diagnosis.host_code.error()
+  const Error* const why = !diagnosis.cpu_code.ok() ? &diagnosis.cpu_code.error()
                            : diagnosis.unmet         ? &lacking
                                                      : nullptr;
   json.begin_object("host_code");
@@ -189,7 +189,7 @@ std::string doctor_json(const Diagnosis& diagnosis) {
     write_objects("search", explanation.locations, json, write_location);
     json.field("summary", diagnosis.artifact ? std::optional<std::string_view>(diagnosis.summary())
                                              : std::nullopt);
-    write_host_code(diagnosis, json);
+    write_cpu_code(diagnosis, json);
     write_payload_checks(diagnosis.payloads, json);
     write_probe(diagnosis.probe, json);
     write_objects("requirements", explanation.requirements, json, write_requirement);
@@ -240,7 +240,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     diagnosis.artifact = *std::move(read);
     const Artifact& artifact = *diagnosis.artifact;
     required = requirements_of(artifact);
-    diagnosis.host_code = host_code_status(artifact);
+    diagnosis.cpu_code = cpu_code_status(artifact);
     if (artifact.elf != nullptr) diagnosis.unmet = unmet_cpu_requirement(*artifact.elf);
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
@@ -278,7 +278,7 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
     print(doctor_json(diagnosis));
   } else {
     std::string text = to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
-    if (diagnosis.artifact) text += host_code_text(*diagnosis.artifact, diagnosis);
+    if (diagnosis.artifact) text += cpu_code_text(*diagnosis.artifact, diagnosis);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
     if (diagnosis.artifact) text += summary_text(diagnosis);
@@ -305,7 +305,7 @@ void add_doctor(CLI::App& plugins, Invocation& invocation) {
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Exits with status 1 if a requirement is not served, or if this host cannot run the file's "
-      "host code.\n"
+      "CPU code.\n"
       "Without --probe, no plugin nor driver is opened: a file whose drivers are missing passes.\n"
       "With --json, \"plugins\" has for each id: its manifests with drop-ins, its options with "
       "their\n"

@@ -122,7 +122,7 @@ Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command,
   };
 }
 
-HostGenerators::HostGenerators(std::shared_ptr<RuntimeState> runtime)
+CpuGenerators::CpuGenerators(std::shared_ptr<RuntimeState> runtime)
     : runtime_(std::move(runtime)), kinds_(target_kinds(*runtime_->plugins)) {
   generators_.tools.programs = options_of_environment().programs;
   generators_.kinds = &kinds_;
@@ -160,7 +160,7 @@ Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, cons
 
 Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
                                                const std::shared_ptr<RuntimeState>& runtime) {
-  return [&command, host = std::make_shared<HostGenerators>(runtime)](std::size_t item) {
+  return [&command, host = std::make_shared<CpuGenerators>(runtime)](std::size_t item) {
     const KnownTargetKind* const kind = host->kinds().find(command.items[item]);
     if (kind == nullptr) return std::string();
     for (const GeneratorEntry& entry : plugin_generators(*kind)) {

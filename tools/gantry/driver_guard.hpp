@@ -70,11 +70,11 @@ Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
                                              const std::shared_ptr<RuntimeState>& runtime);
 
 // Reads the generators of a runtime, for check_generator().
-class HostGenerators {
+class CpuGenerators {
  public:
-  explicit HostGenerators(std::shared_ptr<RuntimeState> runtime);
-  HostGenerators(const HostGenerators&) = delete;
-  HostGenerators& operator=(const HostGenerators&) = delete;
+  explicit CpuGenerators(std::shared_ptr<RuntimeState> runtime);
+  CpuGenerators(const CpuGenerators&) = delete;
+  CpuGenerators& operator=(const CpuGenerators&) = delete;
 
   const TargetKinds& kinds() const { return kinds_; }
   const Generators& generators() const { return generators_; }

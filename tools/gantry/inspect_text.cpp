@@ -128,7 +128,7 @@ class Writer {
   }
 
   TableCell server_of(const Entry& entry) const {
-    if (entry.is_library()) return {"host code", Tone::faint};
+    if (entry.is_library()) return {"CPU code", Tone::faint};
     if (const auto id = options_.served_by(entry.type_key)) return {escaped(*id), Tone::good};
     return {"no plugin", Tone::warning};
   }

@@ -2,7 +2,7 @@
 #include "tools/gantry/model_input.hpp"
 
 #include "tools/gantry/common/arg_spec.hpp"
-#include "tools/gantry/host_array.hpp"
+#include "tools/gantry/cpu_array.hpp"
 
 #include "core/base/text.hpp"
 #include "core/engine/runtime/model_state.hpp"

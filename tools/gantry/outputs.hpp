@@ -3,7 +3,7 @@
 // What a run returns: values by name, and the arrays that files contain.
 #pragma once
 
-#include "tools/gantry/host_array.hpp"
+#include "tools/gantry/cpu_array.hpp"
 
 #include <gantry/embed.hpp>
 #include <gantry/result.hpp>
@@ -34,7 +34,7 @@ class Outputs {
   // returns  invalid if the outputs have not the number and types of those of run 0, which the rows
   //          of an array have
   Status add(std::int64_t run, std::span<const NamedValue> outputs);
-  std::vector<HostArray> take_arrays() { return std::move(arrays_); }
+  std::vector<CpuArray> take_arrays() { return std::move(arrays_); }
   // Returns those of the last run.
   std::vector<NamedText> take_texts() { return std::move(texts_); }
 
@@ -45,7 +45,7 @@ class Outputs {
   const Runtime& runtime_;
   bool each_;
   std::int64_t count_;
-  std::vector<HostArray> arrays_;
+  std::vector<CpuArray> arrays_;
   std::vector<NamedText> texts_;
 };
 

@@ -96,7 +96,7 @@ Result<ExitStatus> pack_recipe(const RecipeOptions& options, const Globals& glob
 void add_pack(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RecipeOptions>();
   CLI::App* command = app.add_subcommand(
-      "pack", "build an artifact from host code, kernels, a graph and parameters");
+      "pack", "build an artifact from CPU code, kernels, a graph and parameters");
   command->add_option("RECIPE", options->recipe, "the recipe, a YAML file")
       ->required()
       ->check(not_empty());

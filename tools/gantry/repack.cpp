@@ -179,7 +179,7 @@ void add_repack(CLI::App& app, Invocation& invocation) {
                  "replace the payload of a module", accepted_by(parse_replacement));
   add_repeatable(
       *command, "--add", "KEY=FILE[@MODULE]", options->add,
-      "add a module with this payload, as an import of MODULE; default: the host code; the "
+      "add a module with this payload, as an import of MODULE; default: the CPU code; the "
       "last @ of FILE separates MODULE unless a / follows it",
       accepted_by(parse_addition));
   add_text(*command, "--prefix", "PREFIX", options->prefix,
@@ -204,8 +204,8 @@ void add_repack(CLI::App& app, Invocation& invocation) {
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
       "Indices and type keys are those of `gantry inspect FILE`. The result is loaded before it is "
-      "put into its place, which runs initializers of its host code.\n\n"
-      "Host code is converted only between generations of one calling convention, g2 and g3; "
+      "put into its place, which runs initializers of its CPU code.\n\n"
+      "CPU code is converted only between generations of one calling convention, g2 and g3; "
       "without host "
       "code, payloads are written in the form of the generation.\n\n"
       "Examples:\n"

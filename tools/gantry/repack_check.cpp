@@ -51,16 +51,16 @@ Status add_missing(const Module& module, std::vector<Message>& warnings) {
   return {};
 }
 
-// As add_missing(), without host code, which is not with the bytes of a container.
+// As add_missing(), without CPU code, which is not with the bytes of a container.
 Status add_missing_of(const Container& container, const Module& module,
                       std::vector<Message>& warnings) {
   GANTRY_TRY(const std::vector<std::string> missing, module.missing());
   for (const std::string& reason : missing) {
-    const auto is_host_code = [&](const Entry& entry) {
+    const auto is_cpu_code = [&](const Entry& entry) {
       const auto index = static_cast<std::size_t>(&entry - container.entries.data());
       return entry.is_library() && reason.starts_with(concat("entry ", index, " "));
     };
-    if (std::ranges::any_of(container.entries, is_host_code)) continue;
+    if (std::ranges::any_of(container.entries, is_cpu_code)) continue;
     warnings.push_back(
         Message("not loaded: ", std::string_view(reason).substr(0, reason.find('\n'))));
   }
@@ -104,7 +104,7 @@ Result<LoadCheck> check_loading(const Globals& globals, const PayloadLayouts& la
   IsolatedCommand command{.work = "load", .globals = globals, .file = path.native()};
   if (form == PackForm::library) {
     if (source.elf->machine() != host_machine()) {
-      check.warnings.push_back(Message("the host code is for ", name_of(source.elf->machine()),
+      check.warnings.push_back(Message("the CPU code is for ", name_of(source.elf->machine()),
                                        ", so that the result is not loaded on this machine"));
       return check;
     }

@@ -24,7 +24,7 @@ struct LoadCheck {
 };
 
 // Loads every container of the result with the plugins of this host: the one that `gantry run`
-// loads together with the host code, the others of a library alone. A child process does so, so that
+// loads together with the CPU code, the others of a library alone. A child process does so, so that
 // code that ends its process leaves the command to remove its files. The end of what the code prints,
 // up to 64 KiB, is written to standard error.
 //

@@ -37,7 +37,7 @@ struct Finished {
 std::string run_text(const RunOptions& options, const Finished& done) {
   const Statistics times = done.outcome.run_ns.statistics();
   std::string text;
-  for (const HostArray& array : done.outcome.arrays) text += text_line(line_of(array));
+  for (const CpuArray& array : done.outcome.arrays) text += text_line(line_of(array));
   for (const NamedText& value : done.outcome.texts)
     text += text_line(escaped(value.name), "  ", value.text);
   const std::size_t runs = done.outcome.run_ns.count();

@@ -135,7 +135,7 @@ Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
   Outputs outputs(runtime);
   GANTRY_TRY(const std::vector<NamedValue> results, named_items(result, "result"));
   GANTRY_CHECK(outputs.add(0, results));
-  for (HostArray& array : outputs.take_arrays()) outcome.arrays.push_back(std::move(array));
+  for (CpuArray& array : outputs.take_arrays()) outcome.arrays.push_back(std::move(array));
   outcome.texts = outputs.take_texts();
   return outcome;
 }

@@ -5,7 +5,7 @@
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/statistics.hpp"
-#include "tools/gantry/host_array.hpp"
+#include "tools/gantry/cpu_array.hpp"
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/outputs.hpp"
 
@@ -51,7 +51,7 @@ struct RunOptions {
 
 struct RunOutcome {
   // outputs of a model; array arguments and the result of a function
-  std::vector<HostArray> arrays;
+  std::vector<CpuArray> arrays;
   // outputs or results that are neither arrays nor numbers
   std::vector<NamedText> texts;
   // `arrays` begins with arguments

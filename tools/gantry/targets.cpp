@@ -250,7 +250,7 @@ struct TargetsOptions {
 Result<ExitStatus> list_kinds(const std::shared_ptr<RuntimeState>& runtime,
                               const TargetsOptions& options, const Globals& globals) {
   const std::chrono::seconds limit(options.timeout_seconds);
-  const HostGenerators host(runtime);
+  const CpuGenerators host(runtime);
   GANTRY_TRY(std::vector<Message> problems,
              exclude_failing_generators(*runtime->plugins, globals, limit));
   TargetDevices devices(runtime, globals, limit);

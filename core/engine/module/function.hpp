@@ -22,7 +22,7 @@ class TraceRecorder;
 struct ModuleNode;
 
 // GANTRY_FUNCTION. The function cell of tvm-ffi directly follows the header, so that code of the
-// `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed host code
+// `ffi` dialect can call it. That code calls cpp_call whenever it is not NULL, so packed CPU code
 // has a member of its own.
 //
 // The members up to process_phase are compiled into programs (gantry_function_cell of gantry/call.h).
@@ -33,7 +33,7 @@ struct FunctionObject {
   void* cpp_call = nullptr;
   // owned
   gantry_function target{};
-  // for packed host code, whose `self` is that of target; else NULL
+  // for packed CPU code, whose `self` is that of target; else NULL
   gantry_packed_entry packed = nullptr;
   // of a call without one: device 0 of the function's device type, default stream, no task
   gantry_env env{};

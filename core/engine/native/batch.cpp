@@ -14,8 +14,8 @@
 namespace gantry {
 namespace {
 
-// A call of host code with converted arguments.
-struct HostStep {
+// A call of CPU code with converted arguments.
+struct CpuStep {
   PackedCall code;
   PackedValue* values;
   int* codes;
@@ -26,7 +26,7 @@ struct Stretch {
   // calls first .. end - 1
   std::size_t first, end;
   // module and services of its calls; NULL: single calls
-  const HostFunction* host;
+  const CpuFunction* host;
   gantry_device_id device;
 };
 
@@ -36,7 +36,7 @@ struct Batch {
   std::vector<Ref<FunctionObject>> functions;
   std::vector<Stretch> stretches;
   // one for each call; empty for single calls
-  std::vector<HostStep> steps;
+  std::vector<CpuStep> steps;
   std::vector<PackedValue> values;
   std::vector<int> codes;
 };
@@ -66,7 +66,7 @@ Status check_call(const gantry_batch_call& call, std::size_t index) {
 // Appends a call to the last stretch, or to a new one.
 //
 // host     [in]   NULL: a single call
-void add_to_stretch(Batch& batch, const HostFunction* host, gantry_device_id device) {
+void add_to_stretch(Batch& batch, const CpuFunction* host, gantry_device_id device) {
   const std::size_t index = batch.steps.size();
   if (!batch.stretches.empty()) {
     Stretch& last = batch.stretches.back();
@@ -129,18 +129,18 @@ class BatchRun {
     return GANTRY_OK;
   }
 
-  // A result that must be converted ends an entry into the host code, as does a failure.
-  gantry_code run_at_once(HostThread& thread, const Stretch& stretch, gantry_status* status) {
+  // A result that must be converted ends an entry into the CPU code, as does a failure.
+  gantry_code run_at_once(CpuThread& thread, const Stretch& stretch, gantry_status* status) {
     const gantry_env env = env_on(stretch.device, outer_);
-    const HostStep* const steps = batch_.steps.data();
-    const HostStep* step = steps + stretch.first;
-    const HostStep* const end = steps + stretch.end;
+    const CpuStep* const steps = batch_.steps.data();
+    const CpuStep* step = steps + stretch.first;
+    const CpuStep* const end = steps + stretch.end;
     while (step != end) {
       PackedValue value{};
       int result_code = kPackedNull;
       int returned = 0;
       {
-        HostScope scope(thread, stretch.host->owner, env);
+        CpuScope scope(thread, stretch.host->owner, env);
         for (;;) {
           if (task_is_cancelled()) [[unlikely]]
             return cancelled(status);
@@ -189,7 +189,7 @@ Result<ObjectPtr> new_batch(std::span<const gantry_batch_call> calls) {
   for (const gantry_batch_call& call : calls) {
     auto* const function = reinterpret_cast<FunctionObject*>(call.function);
     batch->functions.push_back(Ref<FunctionObject>::share(function));
-    const HostFunction* host = host_function(*function);
+    const CpuFunction* host = host_function(*function);
     if (host != nullptr && !to_plain_packed(call.args, call.count, values, codes)) host = nullptr;
     add_to_stretch(*batch, host, call.device);
     if (host == nullptr) {

@@ -2,12 +2,12 @@
 //
 // Batches of calls, prepared once: gantry/batch.h.
 //
-//     calls       f0   f1   f2   g0   h0   h1        f, h: packed host code; g: any other function
+//     calls       f0   f1   f2   g0   h0   h1        f, h: packed CPU code; g: any other function
 //     stretches  |  one entry   | g0 | one entry |
 //
-// A stretch is a maximal sequence of host code of one module on one device, whose arguments need no
+// A stretch is a maximal sequence of CPU code of one module on one device, whose arguments need no
 // conversion at run time. Its calls differ from single calls only in that the thread enters the
-// host code once. All other calls are single ones.
+// CPU code once. All other calls are single ones.
 #pragma once
 
 #include "core/engine/tensor/object.hpp"

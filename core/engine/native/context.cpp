@@ -23,9 +23,9 @@ namespace {
 // exhausted. If the process has no key left, the state is never freed.
 void reap(void* thread) {
   detail::host_thread = nullptr;
-  delete static_cast<HostThread*>(thread);
+  delete static_cast<CpuThread*>(thread);
 }
-void reap_with_this_thread(HostThread& thread) {
+void reap_with_this_thread(CpuThread& thread) {
   static const std::optional<pthread_key_t> key = [] {
     pthread_key_t made{};
     return pthread_key_create(&made, reap) == 0 ? std::optional(made) : std::nullopt;
@@ -83,8 +83,8 @@ gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::
 }
 
 // Returns the innermost call whose env has a device of the type; NULL if there is none.
-HostCall* call_on(const HostThread& thread, std::int32_t device_type) {
-  for (HostCall* call = thread.call; call != &thread.none; call = call->around) {
+CpuCall* call_on(const CpuThread& thread, std::int32_t device_type) {
+  for (CpuCall* call = thread.call; call != &thread.none; call = call->around) {
     if (call->env->device.type == device_type) return call;
   }
   return nullptr;
@@ -97,10 +97,10 @@ constexpr gantry_function_table set_stream_table{sizeof(gantry_function_table), 
 
 }  // namespace
 
-constinit thread_local HostThread* detail::host_thread = nullptr;
+constinit thread_local CpuThread* detail::host_thread = nullptr;
 
-HostThread& detail::new_host_thread() {
-  auto made = std::make_unique<HostThread>();
+CpuThread& detail::new_host_thread() {
+  auto made = std::make_unique<CpuThread>();
   reap_with_this_thread(*made);
   host_thread = made.release();
   return *host_thread;
@@ -113,7 +113,7 @@ gantry_device_id device_here(int type, int index) {
 }
 
 // A function of a device runs on the current device of that type, in its current stream.
-gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type) {
+gantry_env env_of_callee(const CpuThread& thread, std::int32_t device_type) {
   gantry_env env = *thread.call->env;
   if (device_type == 0) return env;
   env.device = {device_type, current_index(thread, device_type)};
@@ -121,14 +121,14 @@ gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type) {
   return env;
 }
 
-std::int32_t current_index(const HostThread& thread, std::int32_t device_type) {
-  if (const HostCall* call = call_on(thread, device_type))
+std::int32_t current_index(const CpuThread& thread, std::int32_t device_type) {
+  if (const CpuCall* call = call_on(thread, device_type))
     return call->has_index ? call->index : call->env->device.index;
   return thread.index[static_cast<std::size_t>(device_type) & (kDeviceTypeCount - 1)];
 }
 
-void select_device(HostThread& thread, gantry_device_id device) {
-  if (HostCall* const call = call_on(thread, device.type)) {
+void select_device(CpuThread& thread, gantry_device_id device) {
+  if (CpuCall* const call = call_on(thread, device.type)) {
     call->index = device.index;
     call->has_index = true;
   } else {
@@ -136,7 +136,7 @@ void select_device(HostThread& thread, gantry_device_id device) {
   }
 }
 
-Error take_cause(HostThread& thread) {
+Error take_cause(CpuThread& thread) {
   if (!thread.failed) {
     return invalid("it fails without an error text: it was compiled without them")
         .with_reason("HOST_CODE");
@@ -147,7 +147,7 @@ Error take_cause(HostThread& thread) {
   return cause;
 }
 
-void* stream_here(const HostThread& thread, gantry_device_id device) {
+void* stream_here(const CpuThread& thread, gantry_device_id device) {
   const gantry_env& env = *thread.call->env;
   const bool of_the_call = env.device.type == device.type && env.device.index == device.index;
   if (of_the_call && env.stream != nullptr) return env.stream;
@@ -158,8 +158,8 @@ void* stream_here(const HostThread& thread, gantry_device_id device) {
 }
 
 // The workspaces that a successful call leaves belong to the enclosing call of the same runtime.
-void HostScope::settle_workspaces(bool succeeded) noexcept {
-  HostCall& around = *call_.around;
+void CpuScope::settle_workspaces(bool succeeded) noexcept {
+  CpuCall& around = *call_.around;
   const HostServices* const services = call_.owner.services;
   const std::uint32_t depth = call_.depth();
   const std::uint32_t outer = around.owner.services == services ? depth - 1 : 0;
@@ -169,7 +169,7 @@ void HostScope::settle_workspaces(bool succeeded) noexcept {
 }
 
 int fail_here(Error error) noexcept {
-  HostThread& thread = here();
+  CpuThread& thread = here();
   thread.error = std::move(error);
   thread.failed = true;
   return -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The context of compiled host code: the services of its runtime and the state of its thread.
+// The context of compiled CPU code: the services of its runtime and the state of its thread.
 //
-// The functions that host code calls have no context argument (apache/tvm's signatures), so the
+// The functions that CPU code calls have no context argument (apache/tvm's signatures), so the
 // call wrapper and the pool's workers record on each thread which call runs there.
 #pragma once
 
@@ -34,28 +34,28 @@ struct HostServices {
   const Log* log = nullptr;
   // the linker resolves all symbols when it opens a library
   bool binds_early = false;
-  // the last place of a look-up by host code; may be NULL
+  // the last place of a look-up by CPU code; may be NULL
   std::shared_ptr<const GlobalFunctions> globals;
 };
 
-// To what host code belongs. Both are borrowed.
-struct HostOwner {
+// To what CPU code belongs. Both are borrowed.
+struct CpuOwner {
   // of the code's runtime
   const HostServices* services = nullptr;
   // the code's module; determines the device numbers
   const ModuleNode* node = nullptr;
 };
 
-// One call of host code.
-struct HostCall {
-  HostOwner owner;
+// One call of CPU code.
+struct CpuCall {
+  CpuOwner owner;
   // borrowed
   const gantry_env* env = nullptr;
-  // the enclosing call on this thread; NULL: no host code runs
-  HostCall* around = nullptr;
+  // the enclosing call on this thread; NULL: no CPU code runs
+  CpuCall* around = nullptr;
   // workspaces taken in this call and not yet freed
   std::uint32_t taken = 0;
-  // Host code has selected `index` as the current device of the env's device type.
+  // CPU code has selected `index` as the current device of the env's device type.
   bool has_index = false;
   // undefined without has_index
   std::int32_t index;
@@ -63,27 +63,27 @@ struct HostCall {
   // Returns the number of calls on this thread: this one and the enclosing ones.
   std::uint32_t depth() const {
     std::uint32_t count = 0;
-    for (const HostCall* call = this; call->around != nullptr; call = call->around) ++count;
+    for (const CpuCall* call = this; call->around != nullptr; call = call->around) ++count;
     return count;
   }
 };
 
-// The state of one thread. Created at its first call into host code, freed when the thread ends.
-struct HostThread {
+// The state of one thread. Created at its first call into CPU code, freed when the thread ends.
+struct CpuThread {
   static constexpr gantry_env no_env{};
-  // the current call while no host code runs
-  HostCall none{{}, &no_env, nullptr, 0, false, 0};
+  // the current call while no CPU code runs
+  CpuCall none{{}, &no_env, nullptr, 0, false, 0};
 
   // the innermost call
-  HostCall* call = &none;
+  CpuCall* call = &none;
   // True if `error` holds the cause of a failure of the current call.
   bool failed = false;
-  // text or object returned to host code; valid until its next call
+  // text or object returned to CPU code; valid until its next call
   Value kept;
   gantry_bytes kept_bytes{};
   // Selected for each device type outside of calls on a device of that type: see current_index().
   std::array<std::int32_t, kDeviceTypeCount> index{};
-  // Streams that host code has set. A device without an entry uses its default stream.
+  // Streams that CPU code has set. A device without an entry uses its default stream.
   std::vector<std::pair<gantry_device_id, void*>> streams;
   // the last error
   Error error;
@@ -95,40 +95,40 @@ struct HostThread {
 
 namespace detail {
 // A single pointer, because a library that is opened late gets little initial-exec storage.
-extern constinit thread_local HostThread* host_thread __attribute__((tls_model("initial-exec")));
-HostThread& new_host_thread();
+extern constinit thread_local CpuThread* host_thread __attribute__((tls_model("initial-exec")));
+CpuThread& new_host_thread();
 }  // namespace detail
 
 // Returns the state of the calling thread.
 //
-// throws   std::bad_alloc at the thread's first call, which is made by HostScope before host code
+// throws   std::bad_alloc at the thread's first call, which is made by CpuScope before CPU code
 //          runs
 // costs    one load and one comparison
-inline HostThread& here() {
-  HostThread* thread = detail::host_thread;
+inline CpuThread& here() {
+  CpuThread* thread = detail::host_thread;
   return thread != nullptr ? *thread : detail::new_host_thread();
 }
 
-// Records one call of host code on this thread for the lifetime of the object.
-class HostScope {
+// Records one call of CPU code on this thread for the lifetime of the object.
+class CpuScope {
  public:
   // All arguments are borrowed until the object is destroyed.
-  HostScope(const HostOwner& owner, const gantry_env& env) : HostScope(here(), owner, env) {}
-  HostScope(HostThread& here, const HostOwner& owner, const gantry_env& env) {
+  CpuScope(const CpuOwner& owner, const gantry_env& env) : CpuScope(here(), owner, env) {}
+  CpuScope(CpuThread& here, const CpuOwner& owner, const gantry_env& env) {
     call_.owner = owner;
     call_.env = &env;
     call_.around = here.call;
     here.call = &call_;
     here.failed = false;
   }
-  ~HostScope() {
+  ~CpuScope() {
     if (call_.taken != 0) [[unlikely]]
       settle_workspaces(false);
     // Not a member, which every call would write to memory.
     detail::host_thread->call = call_.around;
   }
-  HostScope(const HostScope&) = delete;
-  HostScope& operator=(const HostScope&) = delete;
+  CpuScope(const CpuScope&) = delete;
+  CpuScope& operator=(const CpuScope&) = delete;
 
   // Records the result of the call and returns it: 0, or another value after a failure. A call
   // without a recorded result counts as failed.
@@ -150,10 +150,10 @@ class HostScope {
   // Ends the use of the workspaces that the call has taken and not freed.
   void settle_workspaces(bool succeeded) noexcept;
 
-  HostCall call_;
+  CpuCall call_;
 };
 
-// Releases the last object returned to host code at the end of a thread's outermost call, once the
+// Releases the last object returned to CPU code at the end of a thread's outermost call, once the
 // call's result has been taken. A module that stayed referenced would keep its runtime alive; on a
 // worker of that runtime's own pool it would do so forever.
 class KeptUntilHere {
@@ -168,40 +168,40 @@ class KeptUntilHere {
   KeptUntilHere(const KeptUntilHere&) = delete;
   KeptUntilHere& operator=(const KeptUntilHere&) = delete;
 
-  HostThread& thread() const { return thread_; }
+  CpuThread& thread() const { return thread_; }
 
  private:
-  HostThread& thread_;
+  CpuThread& thread_;
 };
 
-// Records `error` as the cause of the current call's failure. Returns -1, the result for host code.
+// Records `error` as the cause of the current call's failure. Returns -1, the result for CPU code.
 int fail_here(Error error) noexcept;
 
 // Takes the error of the failed call. If the code recorded none, the error reports that.
-Error take_cause(HostThread& thread);
+Error take_cause(CpuThread& thread);
 
 // Returns the runtime's number of a device that compiled code names.
 gantry_device_id device_here(int type, int index);
 
 // Returns the index of the current device of a type: that of the innermost call whose env has a
-// device of the type, unless host code has selected another one since that call began.
+// device of the type, unless CPU code has selected another one since that call began.
 //
 // device_type  [in]   0 to kDeviceTypeCount - 1
-std::int32_t current_index(const HostThread& thread, std::int32_t device_type);
+std::int32_t current_index(const CpuThread& thread, std::int32_t device_type);
 // Selects the current device of a type until that call returns, or for the thread if there is none.
-void select_device(HostThread& thread, gantry_device_id device);
+void select_device(CpuThread& thread, gantry_device_id device);
 
-// Returns the stream in which functions of `device` run when host code on this thread calls them:
-// the stream of the call's env if that is for `device`, else the stream that host code has set;
+// Returns the stream in which functions of `device` run when CPU code on this thread calls them:
+// the stream of the call's env if that is for `device`, else the stream that CPU code has set;
 // NULL is the default stream.
-void* stream_here(const HostThread& thread, gantry_device_id device);
+void* stream_here(const CpuThread& thread, gantry_device_id device);
 
-// Returns the env of a function that host code on this thread calls.
+// Returns the env of a function that CPU code on this thread calls.
 //
 // device_type  [in]   on which the function runs; 0: the host
-gantry_env env_of_callee(const HostThread& thread, std::int32_t device_type);
+gantry_env env_of_callee(const CpuThread& thread, std::int32_t device_type);
 
-// Adds the functions that host code looks up outside its modules:
+// Adds the functions that CPU code looks up outside its modules:
 //
 //     __tvm_set_device(number, index)               selects the device of its type
 //     runtime.TVMSetStream(number, index, stream)   selects its stream; NULL: the default stream

@@ -11,7 +11,7 @@
 // A device to which the runtime assigns a number (64 to 127) is ext_dev, 12, in compiled code,
 // because compilers have no other number for it. In the code of a module, 12 is the device of the
 // modules that it reaches through its imports; in another module, of the same file or of another
-// file, 12 may be another device. Host code that reaches modules of two such devices is rejected.
+// file, 12 may be another device. CPU code that reaches modules of two such devices is rejected.
 //
 // Compiled code and graphs contain the number but not the release that wrote it. A file that uses
 // such a device imports a module of its type key, so only those files are translated. Up to v0.7
@@ -58,7 +58,7 @@ inline bool translates_devices(const ModuleNode& node) {
 }
 
 // Translates a device number of the artifact into the runtime's, and back. Other numbers are
-// returned unchanged, and so is 12 if it is ambiguous (host code with such an ambiguity is
+// returned unchanged, and so is 12 if it is ambiguous (CPU code with such an ambiguity is
 // rejected).
 std::int32_t to_runtime(const ModuleNode& node, std::int32_t number);
 std::int32_t to_artifact(const ModuleNode& node, std::int32_t type);
@@ -79,7 +79,7 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
 // root          [in]   of the file
 // node          [in]   reached from root
 // device        [in]   ext_dev_of() the kind of device
-// returns       the failure of check_ext_dev() for host code that reaches `node`; after a failure
+// returns       the failure of check_ext_dev() for CPU code that reaches `node`; after a failure
 //               nothing is changed
 // thread        any; code that runs concurrently may use the old or the new numbers
 Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device,

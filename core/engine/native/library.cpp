@@ -11,8 +11,8 @@
 #include "core/base/x86_levels.hpp"
 #include "core/engine/native/library_imports.hpp"
 #include "core/engine/native/unread_pages.hpp"
-#include "core/formats/elf/elf_host.hpp"
 #include "core/formats/elf/elf_link.hpp"
+#include "core/formats/elf/elf_machine.hpp"
 #include "core/formats/elf/elf_x86.hpp"
 #include "core/formats/function_symbol.hpp"
 
@@ -67,8 +67,8 @@ bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t siz
 
 }  // namespace
 
-Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
-                                      std::string_view location) {
+Result<ImportBinding> check_cpu_code(const ElfFile& elf, const ExporterFacts& facts,
+                                     std::string_view location) {
   if (elf.type() != ElfType::shared || elf.flags().pie) {
     return unsupported(location, " is not a shared library").with_reason("FILE_KIND");
   }
@@ -108,16 +108,16 @@ Status check_stack(const ElfFile& elf, std::string_view location) {
       .with_reason("EXEC_STACK");
 }
 
-Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const MappedFile> file,
-                                                       std::shared_ptr<const ElfFile> elf,
-                                                       const ExporterFacts& facts,
-                                                       const HostServices& services,
-                                                       std::span<const std::uint8_t> container) {
+Result<std::shared_ptr<CpuLibrary>> CpuLibrary::open(std::shared_ptr<const MappedFile> file,
+                                                     std::shared_ptr<const ElfFile> elf,
+                                                     const ExporterFacts& facts,
+                                                     const HostServices& services,
+                                                     std::span<const std::uint8_t> container) {
   const std::string& location = file->path().native();
-  GANTRY_TRY(ImportBinding binding, check_host_code(*elf, facts, location));
+  GANTRY_TRY(ImportBinding binding, check_cpu_code(*elf, facts, location));
   if (services.binds_early) binding.bind_early();
 
-  std::shared_ptr<HostLibrary> library(new HostLibrary(file, std::move(elf), facts));
+  std::shared_ptr<CpuLibrary> library(new CpuLibrary(file, std::move(elf), facts));
   // The linker does not release its lock if a constructor is unwound.
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
@@ -140,8 +140,8 @@ Result<std::shared_ptr<HostLibrary>> HostLibrary::open(std::shared_ptr<const Map
   return library;
 }
 
-Status HostLibrary::open_file(const ImportBinding& binding,
-                              std::span<const std::uint8_t> container) {
+Status CpuLibrary::open_file(const ImportBinding& binding,
+                             std::span<const std::uint8_t> container) {
   const auto unread = [&] { return unread_pages(*elf_, container); };
   if (binding.needs_copy()) {
     GANTRY_TRY(opened_, LinkerFile::copy(path().filename().native(), binding.copied(file_->bytes()),
@@ -158,7 +158,7 @@ Status HostLibrary::open_file(const ImportBinding& binding,
   return {};
 }
 
-Failure HostLibrary::open_failure(const ImportBinding& binding, std::string_view text) const {
+Failure CpuLibrary::open_failure(const ImportBinding& binding, std::string_view text) const {
   const std::string& own = path().native();
   if (states_open_files(text)) {
     return exhausted(own, " cannot be opened: ", text, open_files_remedy)
@@ -173,7 +173,7 @@ Failure HostLibrary::open_failure(const ImportBinding& binding, std::string_view
   return explain_open_failure(*elf_, binding, own, text);
 }
 
-Status HostLibrary::open_path(const ImportBinding& binding) {
+Status CpuLibrary::open_path(const ImportBinding& binding) {
   // dlopen() searches the library path for a name without a slash.
   const std::string& own = path().native();
   const std::string with_slash = path().has_parent_path() ? own : "./" + own;
@@ -194,7 +194,7 @@ Status HostLibrary::open_path(const ImportBinding& binding) {
       .with_reason("REPLACED_DURING_LOAD");
 }
 
-Status HostLibrary::open_descriptor(const ImportBinding& binding) {
+Status CpuLibrary::open_descriptor(const ImportBinding& binding) {
   const std::string opened = opened_.path();
   handle_ = dlopen(opened.c_str(), flags_of(binding));
   if (handle_ == nullptr) {
@@ -219,7 +219,7 @@ Status HostLibrary::open_descriptor(const ImportBinding& binding) {
   return {};
 }
 
-HostLibrary::~HostLibrary() {
+CpuLibrary::~CpuLibrary() {
   if (handle_ == nullptr) return;
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
@@ -227,25 +227,25 @@ HostLibrary::~HostLibrary() {
   dlclose(handle_);
 }
 
-Status HostLibrary::record_calls(TraceRecorder& recorder) {
+Status CpuLibrary::record_calls(TraceRecorder& recorder) {
   GANTRY_TRY(operators_, OperatorCalls::record(*elf_, link_map_of(handle_)->l_addr, recorder));
   return {};
 }
 
 // dlsym() searches the library of the handle before its dependencies and the library defines the
 // symbol, so the result is not another library's symbol of the same name.
-void* HostLibrary::address_of(const ElfSymbol& symbol) const {
+void* CpuLibrary::address_of(const ElfSymbol& symbol) const {
   return dlsym(handle_, std::string(symbol.name).c_str());
 }
 
-void* HostLibrary::function(std::string_view name) const {
+void* CpuLibrary::function(std::string_view name) const {
   const ElfSymbol* symbol = elf_->find(name);
   if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::function)
     return nullptr;
   return address_of(*symbol);
 }
 
-void** HostLibrary::pointer_variable(std::string_view name) const {
+void** CpuLibrary::pointer_variable(std::string_view name) const {
   const ElfSymbol* symbol = elf_->find(name);
   if (symbol == nullptr || !symbol->exported() || symbol->type != SymbolType::object)
     return nullptr;
@@ -254,11 +254,11 @@ void** HostLibrary::pointer_variable(std::string_view name) const {
   return static_cast<void**>(address_of(*symbol));
 }
 
-std::vector<std::string> HostLibrary::function_names() const {
+std::vector<std::string> CpuLibrary::function_names() const {
   return exported_functions(*elf_, facts());
 }
 
-Result<std::string_view> HostLibrary::entry_name() const {
+Result<std::string_view> CpuLibrary::entry_name() const {
   const ElfSymbol* symbol = elf().find(main_symbol);
   if (symbol == nullptr || !symbol->exported()) return std::string_view();
   if (symbol->type != SymbolType::object) return main_symbol;

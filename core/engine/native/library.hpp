@@ -12,12 +12,12 @@
 // checked.
 //
 // The library's variables (context pointers, module context, cached look-ups) belong to one module
-// graph, so each HostLibrary has its own mapping: if the process already has the file open, a copy
+// graph, so each CpuLibrary has its own mapping: if the process already has the file open, a copy
 // is opened.
 #pragma once
 
 #include "core/engine/native/context.hpp"
-#include "core/engine/native/host_code.hpp"
+#include "core/engine/native/cpu_code.hpp"
 #include "core/engine/native/import_binding.hpp"
 #include "core/engine/native/linker_file.hpp"
 #include "core/engine/native/operator_calls.hpp"
@@ -44,8 +44,8 @@ namespace gantry {
 //          unsupported  FILE_KIND not a shared library; TVM_CPP, TVM_SYMBOLS
 //          unavailable  BLOB_ARCH another CPU, or a level of x86-64 that this one lacks; PAGE_SIZE
 //                       larger pages than those of the file
-Result<ImportBinding> check_host_code(const ElfFile& elf, const ExporterFacts& facts,
-                                      std::string_view location);
+Result<ImportBinding> check_cpu_code(const ElfFile& elf, const ExporterFacts& facts,
+                                     std::string_view location);
 
 // Checks that a file is for this machine: of an object, which is linked before it is opened, nothing else is checked.
 //
@@ -59,7 +59,7 @@ Status check_machine(const ElfFile& elf, std::string_view location);
 // returns  unsupported, reason EXEC_STACK
 Status check_stack(const ElfFile& elf, std::string_view location);
 
-class HostLibrary final : public HostCode {
+class CpuLibrary final : public CpuCode {
  public:
   // Opens a library. Only its constructors run; what they change of a ProcessState is restored and
   // logged.
@@ -69,20 +69,20 @@ class HostLibrary final : public HostCode {
   // container [in]  of that file's bytes, which the runtime reads from there: a copy for the linker
   //                 is without it
   // services [in]   its log, and how the linker binds
-  // returns  the failures of check_host_code(), and
+  // returns  the failures of check_cpu_code(), and
   //          unavailable  LIBRARY_NEEDED, LIBRARY_SYMBOLS with the names that this host lacks;
   //                       LIBRARY_OPEN; REPLACED_DURING_LOAD, only with $ORIGIN in its search path
   //                       or without /proc: the path now names another file
   //          exhausted    no descriptor or memory is left
   // thread   any; calls in one process are serialized while the system opens the file
-  static Result<std::shared_ptr<HostLibrary>> open(std::shared_ptr<const MappedFile> file,
-                                                   std::shared_ptr<const ElfFile> elf,
-                                                   const ExporterFacts& facts,
-                                                   const HostServices& services,
-                                                   std::span<const std::uint8_t> container = {});
+  static Result<std::shared_ptr<CpuLibrary>> open(std::shared_ptr<const MappedFile> file,
+                                                  std::shared_ptr<const ElfFile> elf,
+                                                  const ExporterFacts& facts,
+                                                  const HostServices& services,
+                                                  std::span<const std::uint8_t> container = {});
 
   // Closes the library. Precondition: no function, tensor or module of the library exists.
-  ~HostLibrary() override;
+  ~CpuLibrary() override;
 
   const ElfFile& elf() const { return *elf_; }
   std::string name() const override { return path().native(); }
@@ -108,9 +108,9 @@ class HostLibrary final : public HostCode {
   Status record_calls(TraceRecorder& recorder) override;
 
  private:
-  HostLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
-              const ExporterFacts& facts)
-      : HostCode(facts), file_(std::move(file)), elf_(std::move(elf)) {}
+  CpuLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
+             const ExporterFacts& facts)
+      : CpuCode(facts), file_(std::move(file)), elf_(std::move(elf)) {}
   Status open_file(const ImportBinding& binding, std::span<const std::uint8_t> container);
   // Opens by the file's own path.
   Status open_path(const ImportBinding& binding);

@@ -88,11 +88,11 @@ int get_function_from_context(void* context, const char* name, void** function) 
   try {
     if (context == nullptr) {
       return fail_here(bug("function ", quoted(std::string_view(name)),
-                           " is looked up by host code whose module context is not set"));
+                           " is looked up by CPU code whose module context is not set"));
     }
     auto found = static_cast<LibraryContext*>(context)->find(name);
     if (!found.ok()) {
-      return fail_here(std::move(found).failure().at("while host code looks up ",
+      return fail_here(std::move(found).failure().at("while CPU code looks up ",
                                                      quoted(std::string_view(name))));
     }
     *function = *found;

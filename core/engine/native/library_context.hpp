@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The object to which an artifact's `__tvm_module_ctx` points; its host code looks up functions
+// The object to which an artifact's `__tvm_module_ctx` points; its CPU code looks up functions
 // there.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace gantry {
 
-// Function handles are valid as long as this object, because host code stores them in static
+// Function handles are valid as long as this object, because CPU code stores them in static
 // variables.
 class LibraryContext {
  public:

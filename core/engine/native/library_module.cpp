@@ -19,7 +19,7 @@ namespace {
 
 struct LibraryModule {
   // Destroyed last: its code may use the context's handles until then.
-  std::shared_ptr<HostCode> library;
+  std::shared_ptr<CpuCode> library;
   // of function names; empty except for prefixed system libraries
   std::string prefix;
   const HostServices* services;
@@ -31,7 +31,7 @@ struct LibraryModule {
 //
 // name     [in,out]  the entry's name replaces `__tvm_main__`
 Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
-  const HostCode& library = *module.library;
+  const CpuCode& library = *module.library;
   const std::string_view symbol_prefix = function_symbol_prefix(library.facts());
   if (name == main_symbol && !symbol_prefix.empty()) {
     name = "main";
@@ -51,7 +51,7 @@ Result<void*> find_code(const LibraryModule& module, std::string_view& name) {
 // Returns a function object that callers can enter with arguments in the code's layout. If calls
 // are traced, returns the pair, which the look-up wraps.
 Result<gantry_function> to_packed_function(const LibraryModule& module,
-                                           std::unique_ptr<HostFunction> function) {
+                                           std::unique_ptr<CpuFunction> function) {
   const gantry_function pair{function.get(), host_function_table()};
   if (module.node->artifact->trace != nullptr) {
     function.release();
@@ -66,13 +66,13 @@ Result<gantry_function> to_packed_function(const LibraryModule& module,
 
 Result<gantry_function> to_function(const LibraryModule& module, void* code, std::string name) {
   if (is_ffi(module.library->facts().dialect)) {
-    auto* function = new ffi::HostFunction{
-        reinterpret_cast<ffi::HostCode>(code), {module.services, module.node}, std::move(name)};
+    auto* function = new ffi::CpuFunction{
+        reinterpret_cast<ffi::CpuCode>(code), {module.services, module.node}, std::move(name)};
     return gantry_function{function, ffi::host_function_table(*module.node)};
   }
   return to_packed_function(
       module,
-      std::make_unique<HostFunction>(HostFunction{
+      std::make_unique<CpuFunction>(CpuFunction{
           reinterpret_cast<PackedCall>(code), {module.services, module.node}, std::move(name)}));
 }
 
@@ -103,7 +103,7 @@ gantry_code visit_functions(void* self, const gantry_visitor* visitor, gantry_st
 
 gantry_code save_binary(void*, const gantry_sink*, gantry_status* status) {
   return gantry_fail(status, GANTRY_UNSUPPORTED, "",
-                     "host code has no payload: it is the library itself");
+                     "CPU code has no payload: it is the library itself");
 }
 
 constexpr gantry_module_table library_table{
@@ -117,7 +117,7 @@ constexpr gantry_module_table library_table{
 
 }  // namespace
 
-Result<gantry_module> new_library_module(std::shared_ptr<HostCode> library,
+Result<gantry_module> new_library_module(std::shared_ptr<CpuCode> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix) {
   if (!library->claim()) {

@@ -2,12 +2,12 @@
 //
 // The module of an artifact's library: `_lib` in the import graph.
 //
-//     open HostLibrary ─▶ new_library_module ─▶ bind ─▶ link imports ─▶ set_module_context
+//     open CpuLibrary ─▶ new_library_module ─▶ bind ─▶ link imports ─▶ set_module_context
 #pragma once
 
 #include "core/engine/module/module.hpp"
 #include "core/engine/native/context.hpp"
-#include "core/engine/native/host_code.hpp"
+#include "core/engine/native/cpu_code.hpp"
 
 #include <gantry/module.h>
 
@@ -19,7 +19,7 @@ namespace gantry {
 
 // Creates the module and sets each context pointer that the library defines.
 //
-// library  [in]   retained until the module is destroyed: a HostLibrary or LinkedCode
+// library  [in]   retained until the module is destroyed: a CpuLibrary or LinkedCode
 // services [in]   borrowed, outlives the module
 // node     [in]   the node that the module will be bound to; borrowed
 // prefix   [in]   of the names in a prefixed system library: names are looked up with it, then
@@ -29,7 +29,7 @@ namespace gantry {
 // get_function finds the functions that the library itself exports, and the entry under the name
 // `__tvm_main__` (in the file a text with the entry's name, or the entry itself). visit_functions
 // omits the names that are reserved for the compiler.
-Result<gantry_module> new_library_module(std::shared_ptr<HostCode> library,
+Result<gantry_module> new_library_module(std::shared_ptr<CpuCode> library,
                                          const HostServices* services, ModuleNode& node,
                                          std::string_view prefix = {});
 

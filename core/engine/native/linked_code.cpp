@@ -31,7 +31,7 @@ bool is_of_another_prefix(std::string_view name, std::string_view prefix) {
 
 ContainerLocation linked_location(const std::vector<LinkedSymbol>& symbols,
                                   std::string_view prefix) {
-  std::vector<HostSymbol> names;
+  std::vector<CpuSymbol> names;
   std::vector<void*> addresses;
   Dialect dialect = Dialect::unknown;
   for (const LinkedSymbol& symbol : symbols) {
@@ -59,7 +59,7 @@ ContainerLocation linked_location(const std::vector<LinkedSymbol>& symbols,
 
 LinkedCode::LinkedCode(const std::vector<LinkedSymbol>& symbols, const ExporterFacts& facts,
                        std::string name)
-    : HostCode(facts), name_(std::move(name)) {
+    : CpuCode(facts), name_(std::move(name)) {
   for (const LinkedSymbol& symbol : symbols) symbols_[symbol.name] = symbol.address;
 }
 

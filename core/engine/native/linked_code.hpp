@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host code of a system library: code that is linked into the program or one of its libraries,
+// The CPU code of a system library: code that is linked into the program or one of its libraries,
 // and whose constructors have registered its symbols.
 #pragma once
 
-#include "core/engine/native/host_code.hpp"
+#include "core/engine/native/cpu_code.hpp"
 #include "core/formats/container_location.hpp"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct LinkedSymbol {
 ContainerLocation linked_location(const std::vector<LinkedSymbol>& symbols,
                                   std::string_view prefix);
 
-class LinkedCode final : public HostCode {
+class LinkedCode final : public CpuCode {
  public:
   // symbols  [in]   names are borrowed, as long as the program; of two with one name the later counts
   // facts    [in]   of linked_location()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/native/operator_calls.hpp"
 
-#include "core/engine/native/host_code.hpp"
+#include "core/engine/native/cpu_code.hpp"
 #include "core/engine/native/packed/tvm_abi.hpp"
 #include "core/formats/aot_metadata.hpp"
 #include "core/formats/elf/elf_symbol_uses.hpp"

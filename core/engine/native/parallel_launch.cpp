@@ -15,7 +15,7 @@ namespace {
 
 // Returns the error of the task that failed on this thread.
 Error cause_here() {
-  HostThread& thread = here();
+  CpuThread& thread = here();
   if (!thread.failed) return invalid("fails without an error text").with_reason("HOST_CODE");
   return thread.error;
 }
@@ -25,7 +25,7 @@ Error cause_here() {
 struct alignas(64) Launch {
   ParallelTask task;
   void* closure;
-  HostOwner owner;
+  CpuOwner owner;
   gantry_env env;
   std::mutex mutex{};
   // by task number
@@ -65,7 +65,7 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
   auto& launch = *static_cast<Launch*>(data);
   try {
     const KeptUntilHere kept;
-    HostScope scope(launch.owner, launch.env);
+    CpuScope scope(launch.owner, launch.env);
     ParallelEnv env{&launch.owner.services->pool->barrier(), tasks};
     scope.returned(launch.run(number, &env));
   } catch (const std::bad_alloc&) {
@@ -77,7 +77,7 @@ void run_on_pool(void* data, std::int32_t number, std::int32_t tasks) {
 }  // namespace
 
 int parallel_launch(ParallelTask task, void* closure, int task_count) {
-  const HostCall& call = *here().call;
+  const CpuCall& call = *here().call;
   if (call.owner.services == nullptr) {
     return fail_here(
         bug("TVMBackendParallelLaunch is called on a thread that no gantry call has entered"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of a runtime that compiled host code calls. A library receives them through
+// The functions of a runtime that compiled CPU code calls. A library receives them through
 // variables that it defines, `__TVM...`, or as imports, import_binding.hpp.
 #pragma once
 

@@ -156,7 +156,7 @@ void Workspaces::close() noexcept {
 // A thread has a share in each runtime that it has used. Shares of closed runtimes are removed when
 // the thread uses another runtime than before.
 WorkspaceShare& Workspaces::share() {
-  HostThread& thread = here();
+  CpuThread& thread = here();
   if (thread.share != nullptr && thread.share->registry() == registry_.get()) return *thread.share;
   std::erase_if(thread.shares, [](const auto& share) {
     return share->registry()->closed.load(std::memory_order_acquire);
@@ -174,7 +174,7 @@ WorkspaceShare& Workspaces::share() {
 
 Result<void*> Workspaces::alloc(gantry_device_id device, std::uint64_t bytes, void* stream) {
   GANTRY_TRY(DevicePool* const pool, share().pool(device, stream, devices_));
-  HostCall& call = *here().call;
+  CpuCall& call = *here().call;
   const std::uint32_t depth = call.depth();
   GANTRY_TRY(void* const data, pool->alloc(bytes, depth));
   if (depth != 0) ++call.taken;
@@ -186,7 +186,7 @@ Status Workspaces::free(gantry_device_id device, void* data) {
     if (!pool.is_of(device)) continue;
     const auto depth = pool.free(data);
     if (!depth) continue;
-    HostCall& call = *here().call;
+    CpuCall& call = *here().call;
     if (*depth == call.depth() && call.taken != 0) --call.taken;
     return {};
   }

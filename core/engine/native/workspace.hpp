@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch memory for compiled host code (TVMBackendAllocWorkspace): blocks that a thread allocates
+// Scratch memory for compiled CPU code (TVMBackendAllocWorkspace): blocks that a thread allocates
 // and frees in the order of a stack; freed blocks are kept for the next call.
 //
 //     Workspaces (runtime) ── WorkspaceShare (one for each thread) ── DevicePool (one for each
@@ -64,7 +64,7 @@ class DevicePool {
   // Returns the smallest spare block that is large enough. If there is none, frees the largest
   // spare block and allocates a new one: the number of blocks does not grow while one is spare.
   //
-  // depth    [in]   of the calling host code, see Workspaces::end_call()
+  // depth    [in]   of the calling CPU code, see Workspaces::end_call()
   Result<void*> alloc(std::uint64_t bytes, std::uint32_t depth);
   // returns  the depth at which the block was allocated; nullopt if no such block is in use
   std::optional<std::uint32_t> free(void* data);
@@ -131,7 +131,7 @@ class Workspaces {
   // returns  invalid if this thread has no such block in use
   Status free(gantry_device_id device, void* data);
 
-  // Ends a call of host code on this thread. Blocks that the call has allocated and not freed
+  // Ends a call of CPU code on this thread. Blocks that the call has allocated and not freed
   // become spare if it failed, else they belong to the enclosing call.
   //
   // depth    [in]   of the call that ends; calls within it are deeper
@@ -141,7 +141,7 @@ class Workspaces {
   // Frees the memory of all threads; later allocations fail. Must be called before plugins are
   // destroyed, because memory of their devices is freed through their tables.
   //
-  // thread   one, while no thread runs host code of this runtime; threads that have workspaces may
+  // thread   one, while no thread runs CPU code of this runtime; threads that have workspaces may
   //          end during the call or later
   void close() noexcept;
 

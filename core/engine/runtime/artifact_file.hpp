@@ -4,7 +4,7 @@
 //
 //     shared library                      itself
 //     object, ar archive, tar archive     linked with the system's compiler (core/base/toolchain)
-//     bare container                      itself, without host code
+//     bare container                      itself, without CPU code
 //     Model Library Format archive        not here: load_archive.hpp loads its models
 //     other kinds                         refused
 #pragma once

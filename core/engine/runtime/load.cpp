@@ -114,7 +114,7 @@ class Loading {
 
   Result<Ref<ModuleNode>> new_node(std::size_t index) {
     const ServedKey& key = keys_->of(index);
-    if (key.name == library_key && !has_host_code())
+    if (key.name == library_key && !has_cpu_code())
       return new_unbound_node(artifact_, key.name, index, "the file is a container without it");
     if (key.missing.empty()) return new_module_node(artifact_, key.name, index);
     return new_unbound_node(artifact_, key.name, index, key.missing);
@@ -159,7 +159,7 @@ class Loading {
     return {};
   }
 
-  Result<std::shared_ptr<HostCode>> open_host_code() {
+  Result<std::shared_ptr<CpuCode>> open_cpu_code() {
     if (linked_ != nullptr) {
       return std::make_shared<LinkedCode>(linked_->symbols, container().facts, artifact_->name);
     }
@@ -168,19 +168,19 @@ class Loading {
     if (const auto unmet = unmet_cpu_requirement(*artifact_->elf))
       state_.log.warning(Message(artifact_->name, ": ", to_text(*unmet)));
     const Span span(state_.trace.get(), "dlopen", "load");
-    GANTRY_TRY(std::shared_ptr<HostCode> library,
-               HostLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host,
-                                 artifact_->container_file ? std::span<const std::uint8_t>()
-                                                           : container().bytes));
+    GANTRY_TRY(std::shared_ptr<CpuCode> library,
+               CpuLibrary::open(artifact_->file, artifact_->elf, container().facts, state_.host,
+                                artifact_->container_file ? std::span<const std::uint8_t>()
+                                                          : container().bytes));
     return library;
   }
 
   // Opens the artifact's own code. Each of several `_lib` entries (G2) has its own mapping.
   Status bind_libraries() {
-    if (!has_host_code()) return {};
+    if (!has_cpu_code()) return {};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;
-      GANTRY_TRY(std::shared_ptr<HostCode> library, open_host_code());
+      GANTRY_TRY(std::shared_ptr<CpuCode> library, open_cpu_code());
       GANTRY_TRY(const gantry_module pair, new_library_module(std::move(library), &state_.host,
                                                               *nodes_[i], container().prefix));
       GANTRY_CHECK(bind(*nodes_[i], pair));
@@ -216,12 +216,12 @@ class Loading {
   }
 
   // A bare container has none; functions of its other modules are found through the unbound `_lib`.
-  bool has_host_code() const { return artifact_->elf != nullptr || linked_ != nullptr; }
+  bool has_cpu_code() const { return artifact_->elf != nullptr || linked_ != nullptr; }
 
   bool looks_up_from_root() const { return container().facts.look_up_start == LookUpStart::root; }
 
   Status set_contexts() {
-    if (!has_host_code()) return {};
+    if (!has_cpu_code()) return {};
     const bool from_root = looks_up_from_root();
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!container().entries[i].is_library()) continue;

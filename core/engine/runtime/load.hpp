@@ -34,7 +34,7 @@ struct RuntimeState;
 // path     [in]   recognized by its content: a shared library; an object, or an ar or tar archive of
 //                 objects and C sources, which the system's compiler links into the user's cache
 //                 directory; a Model Library Format archive, whose module has a function for each of
-//                 several models; a container without its library, whose host code is missing; a
+//                 several models; a container without its library, whose CPU code is missing; a
 //                 parameter file or a graph with the others beside it, as for load_graph_files()
 // returns  malformed, unsupported  the file
 //          unavailable, reason COMPILER_MISSING; invalid, reason COMPILE_FAILED

@@ -179,7 +179,7 @@ Status bind_missing(RuntimeState& state, ModuleNode& root) {
   // first error of a plugin
   std::optional<Error> failure;
   for (ModuleNode* node : reachable(root)) {
-    // Host code is unbound only in a bare container, and no plugin serves it.
+    // CPU code is unbound only in a bare container, and no plugin serves it.
     if (!is_unbound(*node) || node->type_key == library_key) continue;
     // An entry after a payload of unknown length has no key.
     auto server = node->type_key.empty()

@@ -28,7 +28,7 @@ struct ServedKey {
   std::string_view name;
   // indices
   std::vector<std::size_t> entries;
-  // NULL: host code, or no plugin serves it
+  // NULL: CPU code, or no plugin serves it
   std::shared_ptr<const ActivePlugin> server;
   // why no plugin serves it, full text; empty: one does
   std::string missing;

@@ -3,7 +3,7 @@
 // The state of one runtime. core/decisions/0001-life-of-a-runtime.md defines what keeps it alive.
 //
 //     configuration, environment -> manifests -> plugins, opened when needed -> devices, loaders
-//     pool, workspaces, globals  -> used by compiled host code
+//     pool, workspaces, globals  -> used by compiled CPU code
 #pragma once
 
 #include "core/base/log.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compilation target: a kind with values of its options, and the target of its host code.
+// A compilation target: a kind with values of its options, and the target of its CPU code.
 //
 //     cuda -arch=sm_90 -host="llvm -mcpu=znver4"
 //     {"kind": "cuda", "arch": "sm_90", "host": {"kind": "llvm", "mcpu": "znver4"}}
@@ -33,7 +33,7 @@ struct CompileTarget {
   // the tag whose values it has; empty: none
   std::string tag;
   std::vector<std::string> keys;
-  // of the host code: none or one, which has no host
+  // of the CPU code: none or one, which has no host
   std::vector<CompileTarget> host;
   std::map<std::string, TargetValue, std::less<>> values;
   // 0: the runtime assigns one

@@ -5,7 +5,7 @@
 #include "core/plugins/choice/explain.hpp"
 #include "core/plugins/choice/inspect.hpp"
 #include "core/plugins/manifest/filter.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -5,7 +5,7 @@
 #include "core/formats/type_key.hpp"
 #include "core/plugins/choice/compatible.hpp"
 #include "core/plugins/choice/replaced_manifests.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <gantry/join.hpp>
 
@@ -150,7 +150,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
 }
 
 std::string core_line(const gantry_host_info& core) {
-  const HostTraits host = host_traits();
+  const MachineTraits host = host_traits();
   return concat("core ", core.core_version ? core.core_version : "?", "  abi ", describe(core.abi),
                 "  schema ", kSchemaMajor, ".", kSchemaMinor, "  ", host.libc_name, " ",
                 host.libc_version, "  ", host.isa.empty() ? host.arch : host.isa.back(), "  uid ",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/inspect.hpp"
 
-#include "core/formats/elf/elf_host.hpp"
+#include "core/formats/elf/elf_machine.hpp"
 #include "core/plugins/choice/compatible.hpp"
 #include "core/plugins/choice/imports.hpp"
 #include "core/plugins/choice/library_file.hpp"
 #include "core/plugins/choice/linker.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>

@@ -4,7 +4,7 @@
 // once.
 #include "core/plugins/choice/imports.hpp"
 #include "core/plugins/choice/linker.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>

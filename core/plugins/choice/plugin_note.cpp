@@ -2,7 +2,7 @@
 #include "core/plugins/choice/plugin_note.hpp"
 
 #include "core/plugins/choice/compatible.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/byte_count.hpp>

@@ -3,7 +3,7 @@
 
 #include "core/plugins/choice/plugin_note.hpp"
 #include "core/plugins/manifest/directory.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <sys/stat.h>
 
@@ -67,7 +67,7 @@ bool leaves_packages_out(const std::vector<SearchLocation>& locations) {
 }  // namespace
 
 std::vector<std::string> package_library_directories() {
-  const HostTraits host = host_traits();
+  const MachineTraits host = host_traits();
   const std::string_view libc = host.libc_name == "musl" ? "musl" : "gnu";
   std::vector<std::string> all;
   for (const std::string& lib :

@@ -5,7 +5,7 @@
 #include "core/base/near_name.hpp"
 #include "core/base/text_file.hpp"
 #include "core/plugins/manifest/drop_in.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 #include "core/plugins/manifest/null_file.hpp"
 
 #include <sys/stat.h>
@@ -125,7 +125,7 @@ void apply(const PluginFilter& filter, std::vector<Candidate>& candidates) {
 }
 
 void check_hosts(std::vector<Candidate>& candidates) {
-  const HostTraits host = host_traits();
+  const MachineTraits host = host_traits();
   for (Candidate& candidate : candidates) {
     if (candidate.stopped()) continue;
     if (const Status fits = check_targets(candidate.manifest->targets, host); !fits.ok()) {

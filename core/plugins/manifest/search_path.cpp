@@ -2,7 +2,7 @@
 #include "core/plugins/manifest/search_path.hpp"
 
 #include "core/plugins/manifest/directory.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <algorithm>
 #include <filesystem>

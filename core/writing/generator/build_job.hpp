@@ -19,7 +19,7 @@ enum class KernelCode { automatic, source, compiled };
 
 // Texts and kernels are borrowed.
 struct BuildJob {
-  // of the payload; library_key: host code
+  // of the payload; library_key: CPU code
   std::string_view type_key;
   // as parse_target() reads it; empty: the kind of the type key, with defaults
   std::string_view target = {};

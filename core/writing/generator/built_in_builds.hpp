@@ -6,7 +6,7 @@
 //     "cuda", "opencl"     str format | kernel table | str data
 //     "vulkan"             str "vulkan" | kernel table | u64 n | n times: str kernel, u32 0,
 //                          vec<u32> SPIR-V
-//     host code            a shared library
+//     CPU code            a shared library
 //
 // source   apache/tvm src/runtime/meta_data.h (v0.8 to v0.23), metadata.h (later);
 //          src/runtime/source_utils.cc; src/runtime/spirv/spirv_shader.h

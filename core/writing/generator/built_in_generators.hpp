@@ -29,7 +29,7 @@ enum class GeneratorUse {
 struct BuiltInGenerator {
   // "nvcc"
   std::string_view name;
-  // of targets, and of the payloads that it writes; library_key: host code
+  // of targets, and of the payloads that it writes; library_key: CPU code
   std::string_view target_kind, type_key;
   // empty: any
   std::span<const std::string_view> languages;

@@ -13,7 +13,7 @@ namespace gantry {
 
 // Compilers, each a program and its first arguments.
 struct GeneratorPrograms {
-  // of host code
+  // of CPU code
   std::vector<std::string> compiler = {"cc"};
   // of GLSL
   std::vector<std::string> glslang = {"glslangValidator"};
@@ -29,7 +29,7 @@ struct GeneratorTools {
   std::filesystem::path directory = {};
   // directory of temporary files; its path does not affect the payload
   std::filesystem::path scratch = {};
-  // of host code, as in LinkJob
+  // of CPU code, as in LinkJob
   std::vector<std::string> flags = {}, libraries = {};
 };
 

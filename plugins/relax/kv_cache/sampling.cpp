@@ -20,7 +20,7 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 // A tensor in host memory.
-struct HostFloats {
+struct CpuFloats {
   // Owns the copy of a tensor of another device.
   Value copy;
   std::span<const float> elements;
@@ -39,9 +39,9 @@ constexpr TensorSpec any_floats{
 constexpr TensorSpec host_floats{.dtype = dtypes::float32, .has_offset = true};
 constexpr TensorSpec host_ints{.dtype = dtypes::int32, .has_offset = true};
 
-Result<HostFloats> on_host(const Host& host, const Call& call, std::size_t i) {
+Result<CpuFloats> on_host(const Host& host, const Call& call, std::size_t i) {
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(i, any_floats));
-  HostFloats result;
+  CpuFloats result;
   if (tensor->device.type != cpu_device_type) {
     GANTRY_TRY(result.copy, host.tensor_copied(*tensor, {cpu_device_type, 0}, call.env));
     tensor = result.copy.tensor();
@@ -116,7 +116,7 @@ Candidates candidates_of(std::span<const float> probabilities, float minimum,
 Result<Value> sample_top_p_from_prob(const Host& host, const Call& call,
                                      const std::shared_ptr<StorageMemory>& counted) {
   GANTRY_CHECK(call.count_is(3));
-  GANTRY_TRY(const HostFloats prob, on_host(host, call, 0));
+  GANTRY_TRY(const CpuFloats prob, on_host(host, call, 0));
   GANTRY_CHECK(check_row(call, 0));
   GANTRY_TRY(const double top_p, call.real(1));
   GANTRY_TRY(const double uniform, call.real(2));
@@ -145,7 +145,7 @@ Result<Value> sample_top_p_from_prob(const Host& host, const Call& call,
 Result<Value> sample_top_p_from_logits(const Host& host, const Call& call,
                                        const std::shared_ptr<StorageMemory>& counted) {
   GANTRY_CHECK(call.count_is(4));
-  GANTRY_TRY(const HostFloats logits, on_host(host, call, 0));
+  GANTRY_TRY(const CpuFloats logits, on_host(host, call, 0));
   GANTRY_CHECK(check_row(call, 0));
   GANTRY_TRY(const double temperature, call.real(1));
   GANTRY_TRY(const double top_p, call.real(2));
@@ -172,8 +172,8 @@ Result<Value> sample_top_p_from_logits(const Host& host, const Call& call,
 
 Result<Value> multinomial_from_uniform(const Host& host, const Call& call) {
   GANTRY_CHECK(call.count_is(2));
-  GANTRY_TRY(const HostFloats prob, on_host(host, call, 0));
-  GANTRY_TRY(const HostFloats uniform, on_host(host, call, 1));
+  GANTRY_TRY(const CpuFloats prob, on_host(host, call, 0));
+  GANTRY_TRY(const CpuFloats uniform, on_host(host, call, 1));
   GANTRY_TRY(const gantry_tensor* tensor, call.tensor(0));
   const std::span<const std::int64_t> shape = shape_of(*tensor);
   if (shape.size() != 2 || shape[1] < 1) {

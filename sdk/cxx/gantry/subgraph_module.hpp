@@ -14,7 +14,7 @@
 //     using Loaders = Types<SubgraphModule<Plugin, Program>>;      // of the plugin
 //
 // A module of constants (const_loader) calls __init_<symbol> with an array of the constants, then
-// the host code of the artifact calls <symbol>:
+// the CPU code of the artifact calls <symbol>:
 //
 //     get_const_vars() -> names     __init_<symbol>(constants) -> 0     <symbol>(inputs..., outputs...)
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host code of the kernels, as a compiler's exporter writes it: checks the arguments, sets the
+// The CPU code of the kernels, as a compiler's exporter writes it: checks the arguments, sets the
 // device, and calls the kernel with its parameters and its extents. For compilers an accelerator
 // without a number of its own is ext_dev, 12; this code does not contain the number that the runtime
 // assigned.

@@ -258,7 +258,7 @@ typedef struct gantry_embed {
   gantry_code (*report)(gantry_object* object, gantry_bytes what, gantry_value* tree,
                         gantry_status* status);
 
-  // Creates a pool of threads, which several runtimes use for compiled host code: see
+  // Creates a pool of threads, which several runtimes use for compiled CPU code: see
   // gantry_runtime_options. It runs one parallel part of a model at a time; while it is busy, others
   // run on the thread of their caller. Its threads start with the first one and end with the pool.
   //

@@ -103,7 +103,7 @@ typedef struct gantry_runtime_options {
   // Directories and manifests of plugins, searched before all others.
   const gantry_bytes* plugin_paths;
   uint32_t plugin_path_count;
-  // Of compiled host code, including the caller. 0: as configured, else as 0 of gantry_pool_options.
+  // Of compiled CPU code, including the caller. 0: as configured, else as 0 of gantry_pool_options.
   int32_t threads;
   // "error", "warning", "info" or "debug". Empty: as configured.
   gantry_bytes log_level;

@@ -104,7 +104,7 @@ def main():
         write(os.path.join(model, "model.json"), json.dumps(GRAPH))
         write(os.path.join(model, "model.params"), parameters)
         assert peer.run(model, [1, 2, 3, 4]) == [11, 22, 33, 44], name
-        print("| host code, metadata, %s | 4 outputs equal |" % name)
+        print("| CPU code, metadata, %s | 4 outputs equal |" % name)
 
 
 if __name__ == "__main__":

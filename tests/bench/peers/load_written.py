@@ -165,7 +165,7 @@ def compare_constants(gantry, data, work):
     for what, path in {"packed from a recipe": packed, "packed, then repacked": add(packed, "_lib")}.items():
         module = tvm.runtime.load_module(path)
         assert module.get_function("add")(40, 2) == 42
-        report("host code, " + what, "add(40, 2) is 42")
+        report("CPU code, " + what, "add(40, 2) is 42")
         for constants in module.imports:
             check("const_loader, " + what, constants)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code as TVM v0.8 wrote it with --link-params: parameters are constants of the library, and a
+// CPU code as TVM v0.8 wrote it with --link-params: parameters are constants of the library, and a
 // function returns their addresses by storage id.
 //
 // source   apache/tvm v0.8.0 src/target/source/codegen_c_host.cc

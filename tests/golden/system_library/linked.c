@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host code of graph_linked in a system library with a prefix: TVM's registration, which
+// The CPU code of graph_linked in a system library with a prefix: TVM's registration, which
 // includes the prefix. The container is an object that `gantry pack` has written.
 //
 // source   apache/tvm src/target/func_registry_generator.cc

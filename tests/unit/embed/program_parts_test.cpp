@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 class EmbedProgramParts : public test::Embedded {
  protected:
   EmbedProgramParts() { test::program_plugin() = {}; }
-  // One module of the program's plugin, without host code.
+  // One module of the program's plugin, without CPU code.
   std::string file() {
     const Words container = test::layout_one(1, Words().str("test.block").str("hello"), {0, 0}, {});
     const auto path = directory / "block.so";

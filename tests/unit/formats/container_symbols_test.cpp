@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
 // The table of generations in FORMAT.md, as far as it depends on symbols.
 struct SymbolCase {
   std::string name;
-  std::vector<HostSymbol> symbols;
+  std::vector<CpuSymbol> symbols;
   Family family;
   Dialect dialect;
 };
@@ -104,22 +104,22 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(ChooseSymbols, FindsTheContextSlotOfTheFamily) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_module_ctx"),
-                                        defined("__tvm_ffi__library_ctx"),
-                                        defined("__tvm_ffi__library_bin")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_module_ctx"),
+                                       defined("__tvm_ffi__library_ctx"),
+                                       defined("__tvm_ffi__library_bin")};
 
   EXPECT_EQ(choose_symbols(symbols).context, 1u);
 }
 
 TEST(ChooseSymbols, FindsTheContextSlotWithoutAContainer) {
-  const std::vector<HostSymbol> symbols{defined("run"), defined("__tvm_module_ctx")};
+  const std::vector<CpuSymbol> symbols{defined("run"), defined("__tvm_module_ctx")};
 
   EXPECT_EQ(choose_symbols(symbols).context, 1u);
 }
 
 TEST(ChooseSymbols, FindsAPrefixedContainer) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_module_ctx"), defined("my___tvm_dev_mblob"),
-                                        defined("my___tvm_module_ctx")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_module_ctx"), defined("my___tvm_dev_mblob"),
+                                       defined("my___tvm_module_ctx")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
@@ -130,11 +130,11 @@ TEST(ChooseSymbols, FindsAPrefixedContainer) {
 }
 
 TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
-  const std::vector<HostSymbol> symbols{defined("a_"
-                                                "__tvm_dev_mblob"),
-                                        defined("__tvm_dev_mblob"),
-                                        defined("b_"
-                                                "__tvm_dev_mblob")};
+  const std::vector<CpuSymbol> symbols{defined("a_"
+                                               "__tvm_dev_mblob"),
+                                       defined("__tvm_dev_mblob"),
+                                       defined("b_"
+                                               "__tvm_dev_mblob")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
@@ -147,7 +147,7 @@ TEST(ChooseSymbols, PrefersTheContainerWithoutAPrefixAndNamesTheOthers) {
 
 // The order of a symbol table depends on the linker.
 TEST(ChooseSymbols, PrefersTheLeastPrefixInAnyOrder) {
-  const std::vector<HostSymbol> symbols{defined("b___tvm_dev_mblob"), defined("a___tvm_dev_mblob")};
+  const std::vector<CpuSymbol> symbols{defined("b___tvm_dev_mblob"), defined("a___tvm_dev_mblob")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
@@ -157,8 +157,8 @@ TEST(ChooseSymbols, PrefersTheLeastPrefixInAnyOrder) {
 }
 
 TEST(ChooseSymbols, PrefersTheNewerFamily) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
-                                        defined("__tvm_ffi__library_bin")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_dev_mblob"),
+                                       defined("__tvm_ffi__library_bin")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
@@ -168,16 +168,16 @@ TEST(ChooseSymbols, PrefersTheNewerFamily) {
 }
 
 TEST(ChooseSymbols, FindsTheSizeOfAContainerWithoutAHeader) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
-                                        defined("__tvm_dev_mblob_nbytes")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_dev_mblob"),
+                                       defined("__tvm_dev_mblob_nbytes")};
 
   EXPECT_EQ(choose_symbols(symbols).size, 1u);
 }
 
 TEST(ChooseSymbols, FindsNoContextSlotUnderAnotherPrefixOrWithoutADefinition) {
-  const std::vector<HostSymbol> symbols{defined("my___tvm_dev_mblob"),
-                                        defined("no___tvm_module_ctx"),
-                                        undefined("my___tvm_module_ctx"), defined("")};
+  const std::vector<CpuSymbol> symbols{defined("my___tvm_dev_mblob"),
+                                       defined("no___tvm_module_ctx"),
+                                       undefined("my___tvm_module_ctx"), defined("")};
 
   EXPECT_EQ(choose_symbols(symbols).context, std::nullopt);
   EXPECT_EQ(choose_symbols(std::vector{undefined("__tvm_module_ctx"), defined("")}).context,
@@ -185,16 +185,16 @@ TEST(ChooseSymbols, FindsNoContextSlotUnderAnotherPrefixOrWithoutADefinition) {
 }
 
 TEST(ChooseSymbols, PrefersTheContextSlotOfTheNewerFamilyWithoutAContainer) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_ffi__library_ctx"),
-                                        defined("__tvm_module_ctx")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_ffi__library_ctx"),
+                                       defined("__tvm_module_ctx")};
 
   EXPECT_EQ(choose_symbols(symbols).context, 0u);
 }
 
 TEST(ChooseSymbols, FindsTheContextSlotWithTheLeastPrefixWithoutAContainer) {
-  const std::vector<HostSymbol> symbols{defined("b___tvm_ffi__library_ctx"),
-                                        defined("a___tvm_ffi__library_ctx"),
-                                        defined("c___tvm_ffi__library_ctx")};
+  const std::vector<CpuSymbol> symbols{defined("b___tvm_ffi__library_ctx"),
+                                       defined("a___tvm_ffi__library_ctx"),
+                                       defined("c___tvm_ffi__library_ctx")};
 
   const ContainerSymbols chosen = choose_symbols(symbols);
 
@@ -203,21 +203,21 @@ TEST(ChooseSymbols, FindsTheContextSlotWithTheLeastPrefixWithoutAContainer) {
 }
 
 TEST(ChooseSymbols, PrefersTheNewerFamilyWithAPrefixToTheOlderOneWithout) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"),
-                                        defined("z___tvm_ffi__library_bin")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_dev_mblob"),
+                                       defined("z___tvm_ffi__library_bin")};
 
   EXPECT_EQ(choose_symbols(symbols).blob, 1u);
 }
 
 TEST(ChooseSymbols, PrefersTheFirstOfTwoEqualNames) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_dev_mblob"), defined("__tvm_dev_mblob")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_dev_mblob"), defined("__tvm_dev_mblob")};
 
   EXPECT_EQ(choose_symbols(symbols).blob, 0u);
 }
 
 TEST(ChooseSymbols, FindsTheSizeOfTheOldestFamilyOnly) {
-  const std::vector<HostSymbol> symbols{defined("__tvm_ffi__library_bin"),
-                                        defined("__tvm_dev_mblob_nbytes")};
+  const std::vector<CpuSymbol> symbols{defined("__tvm_ffi__library_bin"),
+                                       defined("__tvm_dev_mblob_nbytes")};
 
   EXPECT_EQ(choose_symbols(symbols).size, std::nullopt);
 }

@@ -267,7 +267,7 @@ std::vector<Exported> every_generation() {
        Generation::g5,
        Dialect::ffi,
        {"cuda"},
-       {"container has no _lib entry, so it has no host code"}},
+       {"container has no _lib entry, so it has no CPU code"}},
       {"Prefixed",
        FakeFile().add("my___tvm_dev_mblob", example_g3).add("my___tvm_module_ctx", Words()),
        Generation::g3,

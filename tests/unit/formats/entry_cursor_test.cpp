@@ -186,7 +186,7 @@ TEST(EntryCursor, LosesATreeThatTheCallerAcceptsAsPayload) {
 TEST(ContainerReader, ReturnsFactsAndNamesTheContainerInErrors) {
   const Words container = test::contained(two_lost(4, tree_of_three()));
   ContainerLocation location;
-  const std::vector<HostSymbol> symbols{test::defined("__tvm_dev_mblob")};
+  const std::vector<CpuSymbol> symbols{test::defined("__tvm_dev_mblob")};
   location.symbols = choose_symbols(symbols);
   location.blob_symbol = "__tvm_dev_mblob";
   location.room = container.bytes();

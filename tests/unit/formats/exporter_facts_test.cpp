@@ -29,7 +29,7 @@ ImportTree falling() {
 
 struct Exporter {
   std::string name;
-  std::vector<HostSymbol> symbols;
+  std::vector<CpuSymbol> symbols;
   ContainerLayout layout;
   std::uint64_t libraries;
   std::optional<ImportTree> tree;
@@ -64,9 +64,9 @@ TEST_P(EveryExporter, HasItsFacts) {
 }
 
 std::vector<Exporter> every_exporter() {
-  const HostSymbol legacy = defined("__tvm_dev_mblob");
-  const HostSymbol first_ffi = defined("__tvm_ffi_library_bin");
-  const HostSymbol ffi = defined("__tvm_ffi__library_bin");
+  const CpuSymbol legacy = defined("__tvm_dev_mblob");
+  const CpuSymbol first_ffi = defined("__tvm_ffi_library_bin");
+  const CpuSymbol ffi = defined("__tvm_ffi__library_bin");
   const auto none = ContainerLayout::none;
   const auto one = ContainerLayout::one;
   const auto two = ContainerLayout::two;
@@ -233,9 +233,9 @@ std::vector<Exporter> every_exporter() {
 INSTANTIATE_TEST_SUITE_P(Each, EveryExporter, ::testing::ValuesIn(every_exporter()),
                          [](const auto& test) { return test.param.name; });
 
-// Host code of v0.21 is recognized by the names of its functions, with and without a container.
+// CPU code of v0.21 is recognized by the names of its functions, with and without a container.
 TEST(FirstFfi, HasNoFunctionsWithAPrefix) {
-  const auto is_first = [](const std::vector<HostSymbol>& symbols) {
+  const auto is_first = [](const std::vector<CpuSymbol>& symbols) {
     return facts_of(choose_symbols(symbols), ContainerLayout::none).dialect == Dialect::ffi_0_21;
   };
 
@@ -265,7 +265,7 @@ TEST(ExporterFacts, HaveTheNumbersOfTheAbi) {
 // used wherever it is in the list of symbols.
 struct FfiCase {
   std::string name;
-  std::vector<HostSymbol> symbols;
+  std::vector<CpuSymbol> symbols;
   std::string symbol;
   std::string writer;
 };

@@ -34,7 +34,7 @@ inline Words relay_instruction(const std::vector<std::int64_t>& words,
   return made;
 }
 
-// FORMAT.md, "First example": host code imports one CUDA kernel; G3.
+// FORMAT.md, "First example": CPU code imports one CUDA kernel; G3.
 inline std::vector<std::uint8_t> example_g3() {
   return from_hex(
       "e0000000000000000300000000000000"
@@ -75,8 +75,8 @@ inline std::vector<std::uint8_t> example_g5() {
       "78");
 }
 
-inline HostSymbol defined(std::string_view name) { return {name, 8, true}; }
-inline HostSymbol undefined(std::string_view name) { return {name, 0, false}; }
+inline CpuSymbol defined(std::string_view name) { return {name, 8, true}; }
+inline CpuSymbol undefined(std::string_view name) { return {name, 0, false}; }
 
 // The facts on which payloads depend, for files of v0.20, of v0.21, and of v0.22 and later.
 inline ExporterFacts legacy() {

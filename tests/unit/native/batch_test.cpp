@@ -31,18 +31,18 @@ using test::text_value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Host code of packed.so, and functions like those of a plugin, which record their calls.
+// CPU code of packed.so, and functions like those of a plugin, which record their calls.
 class BatchTest : public ::testing::Test {
  protected:
   using Args = std::span<const gantry_value>;
   using Body = std::function<gantry_code(const gantry_env&, Args, gantry_status*)>;
 
-  // A call of host code by name.
+  // A call of CPU code by name.
   gantry_batch_call host_call(std::string_view name, std::vector<gantry_value> args) {
     functions_.push_back(function_of(node, name));
     return call_of(functions_.back().base(), std::move(args));
   }
-  // A call of a function that is not host code.
+  // A call of a function that is not CPU code.
   gantry_batch_call plugin_call(Body body) {
     bodies_.push_back(std::move(body));
     functions_.push_back(*new_function({&bodies_.back(), &table_}, {}, 0));
@@ -56,8 +56,8 @@ class BatchTest : public ::testing::Test {
             0,
             {kCpu, 0}};
   }
-  // A call of host code that runs `body`. Its arguments need no conversion.
-  gantry_batch_call within_host_code(Body body, std::vector<gantry_value> args = {}) {
+  // A call of CPU code that runs `body`. Its arguments need no conversion.
+  gantry_batch_call within_cpu_code(Body body, std::vector<gantry_value> args = {}) {
     gantry_value inner{};
     inner.kind = GANTRY_POINTER;
     inner.object = plugin_call(std::move(body)).function;
@@ -90,8 +90,8 @@ class BatchTest : public ::testing::Test {
       return gantry_code{GANTRY_OK};
     });
   }
-  gantry_batch_call noting_in_host_code(std::string text) {
-    return within_host_code([this, text](const gantry_env&, Args, gantry_status*) {
+  gantry_batch_call noting_in_cpu_code(std::string text) {
+    return within_cpu_code([this, text](const gantry_env&, Args, gantry_status*) {
       journal.push_back(concat(text, " at ", here().call->depth()));
       return gantry_code{GANTRY_OK};
     });
@@ -116,8 +116,8 @@ class BatchTest : public ::testing::Test {
 };
 
 TEST_F(BatchTest, RunsItsCallsInOrder) {
-  const auto batch = prepared({noting("a"), noting_in_host_code("b"), noting_in_host_code("c"),
-                               noting("d"), noting_in_host_code("e")});
+  const auto batch = prepared({noting("a"), noting_in_cpu_code("b"), noting_in_cpu_code("c"),
+                               noting("d"), noting_in_cpu_code("e")});
 
   for (int k = 0; k < 2; ++k) {
     journal.clear();
@@ -143,7 +143,7 @@ TEST_F(BatchTest, KeepsItsFunctions) {
 TEST_F(BatchTest, ReadsTheContentsOfATensorInEachRun) {
   gantry_tensor tensor{};
   std::vector<std::int32_t> ranks;
-  const auto batch = prepared({within_host_code(
+  const auto batch = prepared({within_cpu_code(
       [&](const gantry_env&, Args args, gantry_status*) {
         ranks.push_back(args[0].tensor->ndim);
         return gantry_code{GANTRY_OK};
@@ -164,7 +164,7 @@ TEST_F(BatchTest, ReportsAResultThatCannotBeConverted) {
   EXPECT_TRUE(journal.empty());
 }
 
-// A result that host code returns as an object ends the entry; the next calls are made in another.
+// A result that CPU code returns as an object ends the entry; the next calls are made in another.
 TEST_F(BatchTest, ReleasesResults) {
   const auto sum = function_of(node, "sum");
   gantry_value pointer{};
@@ -172,7 +172,7 @@ TEST_F(BatchTest, ReleasesResults) {
   pointer.object = sum.base();
   const auto batch =
       prepared({host_call("return_code", {int_value(kPackedFunction), pointer}),
-                host_call("echo", {value_of(sum.base())}), noting_in_host_code("next"),
+                host_call("echo", {value_of(sum.base())}), noting_in_cpu_code("next"),
                 host_call("echo", {int_value(3)}), host_call("echo", {text_value("text")})});
   const std::uint64_t before = sum->header.counts;
 
@@ -188,7 +188,7 @@ TEST_F(BatchTest, ReportsTheCallThatFailsAsASingleCallDoes) {
   ASSERT_FALSE(alone.ok());
 
   const Status text =
-      run(prepared({noting_in_host_code("first"), noting("second"),
+      run(prepared({noting_in_cpu_code("first"), noting("second"),
                     host_call("raise_text", {text_value("no luck")}), noting("never")}));
   const std::uint64_t text_at = failed;
   const Status none = run(prepared({host_call("sum", {}), host_call("fail_mute", {})}));
@@ -205,7 +205,7 @@ TEST_F(BatchTest, ReportsTheCallThatFailsAsASingleCallDoes) {
 // Compiled code without error texts fails after another call whose failure its caller ignored.
 TEST_F(BatchTest, DoesNotReportTheErrorOfAnEarlierCall) {
   const auto mute = test::call_named(node, "fail_mute");
-  const auto ignored = within_host_code([](const gantry_env&, Args, gantry_status* status) {
+  const auto ignored = within_cpu_code([](const gantry_env&, Args, gantry_status* status) {
     return gantry_fail(status, GANTRY_INVALID, "TEST", "an ignored error");
   });
 
@@ -243,13 +243,13 @@ TEST_F(BatchTest, StopsBetweenCallsWhenItsTaskIsCancelled) {
   std::atomic<bool> cancelled{false};
   const gantry_env env{{kCpu, 0}, nullptr, &cancelled};
   const auto cancels = [&](const char* text) {
-    return within_host_code([&, text](const gantry_env&, Args, gantry_status*) {
+    return within_cpu_code([&, text](const gantry_env&, Args, gantry_status*) {
       journal.push_back(text);
       cancelled = true;
       return gantry_code{GANTRY_OK};
     });
   };
-  const auto within = prepared({cancels("one"), noting_in_host_code("two")});
+  const auto within = prepared({cancels("one"), noting_in_cpu_code("two")});
   const auto across = prepared({cancels("three"), noting("four")});
 
   for (const auto& batch : {&within, &across}) {
@@ -267,13 +267,13 @@ TEST_F(BatchTest, StopsBetweenCallsWhenItsTaskIsCancelled) {
 // A call on the env's device gets its stream, another one the default stream of its device.
 TEST_F(BatchTest, RunsOnTheDeviceOfEachCall) {
   std::vector<std::string> seen;
-  const auto sees = [&](std::int32_t index, bool in_host_code) {
+  const auto sees = [&](std::int32_t index, bool in_cpu_code) {
     const auto body = [&](const gantry_env& env, Args, gantry_status*) {
       seen.push_back(concat(env.device.type, ":", env.device.index, env.stream ? " stream" : "",
                             env.task ? " task" : ""));
       return gantry_code{GANTRY_OK};
     };
-    gantry_batch_call one = in_host_code ? within_host_code(body) : plugin_call(body);
+    gantry_batch_call one = in_cpu_code ? within_cpu_code(body) : plugin_call(body);
     one.device = {4, index};
     return one;
   };
@@ -293,7 +293,7 @@ TEST_F(BatchTest, StartsEachCallOnItsDevice) {
   const std::int32_t before = current_index(here(), 4);
   std::vector<std::int32_t> seen;
   const auto selects = [&](std::int32_t index) {
-    gantry_batch_call one = within_host_code([&, index](const gantry_env&, Args, gantry_status*) {
+    gantry_batch_call one = within_cpu_code([&, index](const gantry_env&, Args, gantry_status*) {
       seen.push_back(current_index(here(), 4));
       select_device(here(), {4, index});
       return gantry_code{GANTRY_OK};
@@ -311,7 +311,7 @@ TEST_F(BatchTest, StartsEachCallOnItsDevice) {
 TEST_F(BatchTest, TranslatesDeviceNumbersOfAModuleThatNeedsIt) {
   gantry_tensor tensor{};
   std::vector<bool> copied;
-  const auto batch = prepared({within_host_code(
+  const auto batch = prepared({within_cpu_code(
       [&](const gantry_env&, Args args, gantry_status*) {
         copied.push_back(args[0].tensor != &tensor);
         return gantry_code{GANTRY_OK};
@@ -331,7 +331,7 @@ TEST_F(BatchTest, PassesTheDeviceNumbersOfTheArtifact) {
   gantry_tensor tensor{};
   tensor.device = {5, 0};
   std::vector<std::int32_t> types;
-  const auto batch = prepared({within_host_code(
+  const auto batch = prepared({within_cpu_code(
       [&](const gantry_env&, Args args, gantry_status*) {
         types.push_back(args[0].tensor->device.type);
         return gantry_code{GANTRY_OK};
@@ -424,7 +424,7 @@ TEST_F(BatchTest, CallsNoPluginAfterExit) {
 TEST_F(BatchTest, MayRunOnSeveralThreadsAtOnce) {
   std::atomic<int> ran{0};
   const auto counts = [&] {
-    return within_host_code([&](const gantry_env&, Args, gantry_status*) {
+    return within_cpu_code([&](const gantry_env&, Args, gantry_status*) {
       ++ran;
       return gantry_code{GANTRY_OK};
     });
@@ -454,7 +454,7 @@ TEST_F(BatchTest, KeepsTheTypesOfEachCallsArguments) {
   gantry_value number{};
   number.kind = GANTRY_FLOAT;
   const auto batch =
-      prepared({within_host_code(record, {int_value(1)}), within_host_code(record, {number})});
+      prepared({within_cpu_code(record, {int_value(1)}), within_cpu_code(record, {number})});
 
   ASSERT_TRUE(run(batch).ok());
 

@@ -160,7 +160,7 @@ TEST_F(ExtDev, IsRejectedIfItIsAmbiguous) {
   EXPECT_EQ(status.error().message,
             "entry 0 \"factory\" of model.so reaches modules of device acme (plugin plugin.a) and "
             "device bolt (plugin plugin.b): "
-            "device type 12, ext_dev, in its code is ambiguous; compile separate host code for the "
+            "device type 12, ext_dev, in its code is ambiguous; compile separate CPU code for the "
             "modules of each device");
   EXPECT_TRUE(check_ext_dev(*nodes[1], nodes[1]->ext_devs, devices).ok());
 }
@@ -182,7 +182,7 @@ TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldHostCode) {
   ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
-  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "it has no host code";
+  EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "it has no CPU code";
   const Status refused = add(*nodes[5], "bolt", LookUpStart::root);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "EXT_DEV");

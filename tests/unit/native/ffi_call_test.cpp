@@ -135,7 +135,7 @@ TEST_F(FfiCall, ReportsAFunctionThatNobodyHas) {
   const Error error = error_of("call_import", {text_value("test.nobody")});
 
   EXPECT_EQ(error.code, Code::not_found);
-  EXPECT_THAT(error.message, HasSubstr("while host code looks up \"test.nobody\""));
+  EXPECT_THAT(error.message, HasSubstr("while CPU code looks up \"test.nobody\""));
 }
 
 TEST_F(FfiCall, TakesFunctionsAsArguments) {

@@ -35,14 +35,14 @@ class FirstFfi : public ListTest {
  protected:
   FirstFfi() { artifact->container.facts.dialect = Dialect::ffi_0_21; }
   ~FirstFfi() override { here().kept = {}; }
-  // list[0] as an argument of host code.
+  // list[0] as an argument of CPU code.
   gantry_value argument(Value value) {
     set_list_item(list, 0, std::move(value));
     gantry_value args[1]{};
     EXPECT_EQ(ffi::first_list_set_packed_arg(list, 0, args, 0), 0);
     return args[0];
   }
-  // Moves a value of host code to list[1].
+  // Moves a value of CPU code to list[1].
   int move(const gantry_value& value) {
     gantry_value args[] = {value};
     return ffi::first_list_move_from_packed_return(list, 1, args, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The services of a runtime for host code: a thread pool, workspaces, the CPU device and globals.
+// The services of a runtime for CPU code: a thread pool, workspaces, the CPU device and globals.
 #pragma once
 
 #include "core/engine/module/module_graph.hpp"
@@ -41,12 +41,11 @@ struct HostWorld {
     EXPECT_TRUE(add_host_globals(*globals).ok());
   }
 
-  Result<std::shared_ptr<HostLibrary>> open(const std::filesystem::path& path) {
+  Result<std::shared_ptr<CpuLibrary>> open(const std::filesystem::path& path) {
     GANTRY_TRY(const auto file, MappedFile::open(path));
     GANTRY_TRY(ElfFile elf, ElfFile::parse(file));
     const ExporterFacts facts = facts_by_symbols(elf);
-    return HostLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), facts,
-                             services);
+    return CpuLibrary::open(file, std::make_shared<const ElfFile>(std::move(elf)), facts, services);
   }
 
   // Returns a bound node `entry 0 "_lib" of <name>` without imports and without module context.

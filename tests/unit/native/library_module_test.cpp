@@ -192,7 +192,7 @@ TEST(LibraryModule, StaysOpenForAFunctionThatOutlivesItsModule) {
   EXPECT_FALSE((*world.open(fixture("packed.so")))->is_private_copy());
 }
 
-// --- look-ups of host code ---
+// --- look-ups of CPU code ---
 
 TEST(ModuleContext, FindsImportsBeforeGlobalsAndNeverItself) {
   HostWorld world(2);
@@ -413,7 +413,7 @@ TEST(ModuleContext, RequiresALibraryModule) {
   EXPECT_EQ(status.error().message, "module \"other\" is not a library module");
 }
 
-// --- host code that imports its runtime by name ---
+// --- CPU code that imports its runtime by name ---
 
 TEST(ImportedSymbols, HaveTheEffectOfTheContextPointers) {
   HostWorld world(3);
@@ -471,7 +471,7 @@ TEST(HostVariables, HaveTheFunctionsOfTheRelease) {
   for (const Dialect dialect : {Dialect::ffi, Dialect::ffi_0_21}) {
     ExporterFacts facts = test::facts_by_symbols(*elf);
     facts.dialect = dialect;
-    const auto library = HostLibrary::open(file, elf, facts, world.services).value();
+    const auto library = CpuLibrary::open(file, elf, facts, world.services).value();
     const Ref<ModuleNode> node = test::node_of(test::artifact_of({"_lib"}), 0);
 
     ASSERT_TRUE(bind(*node, new_library_module(library, &world.services, *node).value()).ok());

@@ -71,7 +71,7 @@ TEST_F(HostLibraryTest, RejectsALevelOfItsCpuThatThisOneLacks) {
           .note("GNU", 5, {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()})
           .build();
 
-  const auto checked = check_host_code(ElfFile::parse(library).value(), {}, "file");
+  const auto checked = check_cpu_code(ElfFile::parse(library).value(), {}, "file");
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::unavailable);
@@ -90,7 +90,7 @@ TEST_F(HostLibraryTest, RejectsSmallerPagesThanThoseOfTheHostWithTheRemedy) {
   // p_align: 1024
   library[load.at + 49] = 4;
 
-  const auto checked = check_host_code(ElfFile::parse(library).value(), {}, "model.so");
+  const auto checked = check_cpu_code(ElfFile::parse(library).value(), {}, "model.so");
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::unavailable);
@@ -275,7 +275,7 @@ TEST_F(HostLibraryTest, LogsAPrivateCopy) {
 
 TEST_F(HostLibraryTest, OpensOneFileOnManyThreads) {
   std::atomic<int> originals{0}, failed{0};
-  std::vector<std::shared_ptr<HostLibrary>> libraries(6);
+  std::vector<std::shared_ptr<CpuLibrary>> libraries(6);
   std::vector<std::thread> threads;
   for (auto& library : libraries) {
     threads.emplace_back([&] {
@@ -312,8 +312,8 @@ class ReplacedHostLibrary : public HostLibraryTest {
     setenv("GANTRY_TEST_RENAME", from.c_str(), 1);
     setenv("GANTRY_TEST_RENAME_TO", to.c_str(), 1);
   }
-  Result<std::shared_ptr<HostLibrary>> open_read_file() {
-    return HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
+  Result<std::shared_ptr<CpuLibrary>> open_read_file() {
+    return CpuLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
   }
 
   const std::filesystem::path path = directory / "model.so", other = directory / "next.so";
@@ -494,8 +494,8 @@ TEST_F(HostLibraryTest, RejectsAProgramThatIsMarkedAsOne) {
   const auto library = test::ElfBuilder().build();
   const auto program = test::ElfBuilder().dynamic(flags_1, pie).build();
 
-  EXPECT_TRUE(check_host_code(ElfFile::parse(library).value(), {}, "file").ok());
-  const auto checked = check_host_code(ElfFile::parse(program).value(), {}, "file");
+  EXPECT_TRUE(check_cpu_code(ElfFile::parse(library).value(), {}, "file").ok());
+  const auto checked = check_cpu_code(ElfFile::parse(program).value(), {}, "file");
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().reason, "FILE_KIND");
   EXPECT_EQ(checked.error().message, "file is not a shared library");
@@ -540,7 +540,7 @@ TEST_F(HostLibraryTest, InMemoryRequiresProc) {
   test::expect_with_mount("/proc", 0, [&]() -> std::string {
     const auto file = *MappedFile::copy("packed.so", test::read_file(fixture("packed.so")));
     const auto elf = std::make_shared<const ElfFile>(ElfFile::parse(file).value());
-    const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
+    const auto library = CpuLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
     if (library.ok()) return "it is opened";
     return library.error().message.text().ends_with(" does not exist; mount /proc")
                ? ""
@@ -596,7 +596,7 @@ TEST_F(HostLibraryTest, ReportsThatTheLinkerHasNoDescriptor) {
   const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one_more), 0);
 
-  const auto library = HostLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
+  const auto library = CpuLibrary::open(file, elf, test::facts_by_symbols(*elf), world.services);
 
   setrlimit(RLIMIT_NOFILE, &before);
   ASSERT_FALSE(library.ok());

@@ -32,7 +32,7 @@ class ListTest : public ::testing::Test {
   std::shared_ptr<Artifact> artifact = artifact_of({"_lib"});
   Ref<ModuleNode> node = node_of(artifact, 0);
   gantry_env env{{1, 0}, nullptr, nullptr};
-  HostScope scope{{&world.services, node.get()}, env};
+  CpuScope scope{{&world.services, node.get()}, env};
   gantry_value list[3]{};
 };
 

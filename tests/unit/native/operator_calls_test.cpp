@@ -16,7 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A library that the linker has opened, as HostLibrary does.
+// A library that the linker has opened, as CpuLibrary does.
 class OpenedOperators {
  public:
   explicit OpenedOperators(std::string_view name, int flags = RTLD_LAZY)

@@ -253,7 +253,7 @@ TEST_P(PackedCallRejects, AtTheWrongArgument) {
 }
 
 constexpr char kTakes[] =
-    "; host code takes numbers, texts, tensors, pointers, devices, dtypes, functions and modules";
+    "; CPU code takes numbers, texts, tensors, pointers, devices, dtypes, functions and modules";
 INSTANTIATE_TEST_SUITE_P(
     Arguments, PackedCallRejects,
     ::testing::Values(
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgument{"LongSmallBytes", small(GANTRY_SMALL_BYTES, 9, "abcdefg"),
                     "small bytes of 9 bytes, maximum is 8"},
         BadArgument{"NulInText", small(GANTRY_SMALL_STRING, 3, "a\0c\0\0\0\0"),
-                    "a string with a NUL inside, which host code cannot take"}),
+                    "a string with a NUL inside, which CPU code cannot take"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(PackedCall, RejectsResultsThatHaveNoOwner) {
@@ -325,7 +325,7 @@ TEST_F(PackedCall, DoesNotReportTheTextOfAnEarlierCall) {
             refused_in("it fails with an empty error text", "raise_text"));
 }
 
-// A plugin's function that host code calls.
+// A plugin's function that CPU code calls.
 gantry_code fail_as_full_device(void*, const gantry_env*, const gantry_value*, std::int32_t,
                                 gantry_value*, gantry_status* status) {
   gantry_fail(status, GANTRY_EXHAUSTED, "DEVICE_MEMORY", "the device is full");

@@ -14,13 +14,13 @@ namespace {
 
 class PackedList : public ListTest {
  protected:
-  // list[0] as an argument of host code.
+  // list[0] as an argument of CPU code.
   int code_of(Value value) {
     set_list_item(list, 0, std::move(value));
     EXPECT_EQ(list_set_packed_arg(list, 0, values, codes, 1), 0);
     return codes[1];
   }
-  // Moves a value of host code to list[2].
+  // Moves a value of CPU code to list[2].
   int move(PackedValue value, int code) {
     values[1] = value;
     codes[1] = code;

@@ -153,7 +153,7 @@ TEST_F(UnreadPages, AreZerosInTheCopyForTheLinker) {
   EXPECT_EQ(read_file(opened.path()), expected);
   HostWorld world(1);
   const auto library =
-      HostLibrary::open(part, elf, container.facts, world.services, container.bytes);
+      CpuLibrary::open(part, elf, container.facts, world.services, container.bytes);
   ASSERT_TRUE(library.ok()) << library.error().message;
   EXPECT_TRUE((*library)->is_private_copy());
   EXPECT_NE((*library)->function("tvmgen_default_fused_add_nn_relu"), nullptr);

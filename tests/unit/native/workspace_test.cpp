@@ -362,7 +362,7 @@ TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
   EXPECT_EQ(first->get().p, second->get().p);
 }
 
-// Workspaces that calls of host code do not free.
+// Workspaces that calls of CPU code do not free.
 class LeftWorkspaces : public ::testing::Test {
  protected:
   // outlives the world, which frees the remaining memory of the device
@@ -458,7 +458,7 @@ TEST_F(LeftInABatch, AreFreedByTheCallThatFailsOnly) {
 TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   {
-    HostScope outer({&world.services, node.get()}, env);
+    CpuScope outer({&world.services, node.get()}, env);
     ASSERT_EQ(run({0, 0}), GANTRY_OK);
     outer.returned(-1);
   }
@@ -472,10 +472,10 @@ TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
 TEST_F(LeftWorkspaces, AreFreedAfterAFailedCallThatFreesOneOfItsCaller) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
-  HostScope outer({&world.services, node.get()}, env);
+  CpuScope outer({&world.services, node.get()}, env);
   void* const of_outer = *world.workspaces.alloc(device, 64);
   {
-    const HostScope inner({&world.services, node.get()}, env);
+    const CpuScope inner({&world.services, node.get()}, env);
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
     ASSERT_TRUE(world.workspaces.free(device, of_outer).ok());
   }
@@ -491,7 +491,7 @@ TEST_F(LeftInABatch, AreFreedByACallThatDoesNotReturn) {
   const gantry_env env{{kCpu, 0}, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
   {
-    HostScope scope({&world.services, node.get()}, env);
+    CpuScope scope({&world.services, node.get()}, env);
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());
     scope.next_call();
     ASSERT_TRUE(world.workspaces.alloc(device, 64).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code of TVM 0.21 to 0.24, for which no golden file exists: C sources compiled against the
+// CPU code of TVM 0.21 to 0.24, for which no golden file exists: C sources compiled against the
 // layouts of each release, called with every kind of argument.
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/linked_release.hpp"

@@ -168,7 +168,7 @@ TEST(Load, LogsTheWarningsOfAContainer) {
 
   (void)runtime.load((directory / "a.so").string(), {.allow_missing = true});
 
-  EXPECT_THAT(lines, Contains("a.so: container has no _lib entry, so it has no host code"));
+  EXPECT_THAT(lines, Contains("a.so: container has no _lib entry, so it has no CPU code"));
 }
 
 }  // namespace

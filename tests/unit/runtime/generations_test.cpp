@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Artifacts of releases before v0.8, for which no golden file exists: containers built from
-// core/formats/FORMAT.md, linked with real host code.
+// core/formats/FORMAT.md, linked with real CPU code.
 #include "tests/support/container_object.hpp"
 #include "tests/unit/formats/fixtures.hpp"
 #include "tests/unit/runtime/digits.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Threads on which host code has run do not keep its runtime alive
+// Threads on which CPU code has run do not keep its runtime alive
 // (core/decisions/0001-life-of-a-runtime.md).
 #include "core/engine/module/module.hpp"
 #include "tests/unit/runtime/digits.hpp"

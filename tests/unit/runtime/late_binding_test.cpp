@@ -28,7 +28,7 @@ class LateBinding : public ::testing::Test {
  protected:
   LateBinding() { program_plugin() = {}; }
 
-  // One module without host code.
+  // One module without CPU code.
   std::string file(std::string_view key = "test.block", std::string_view name = "block.so") {
     const Words container = test::layout_one(1, Words().str(key).str("hello"), {0, 0}, {});
     const auto path = directory / name;

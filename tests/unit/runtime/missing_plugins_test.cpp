@@ -46,7 +46,7 @@ class MissingPlugins : public testing::Test {
     return manifest.write_to(dir_ / "plugins.d" / concat(name, ".yaml"));
   }
 
-  // A file without host code: these keys, each with a text as payload.
+  // A file without CPU code: these keys, each with a text as payload.
   std::string file(const std::vector<std::string_view>& keys) const {
     Words entries;
     for (const std::string_view key : keys) entries.str(key).str("x");
@@ -102,7 +102,7 @@ TEST_F(MissingPlugins, AreReportedTogetherWhetherOfferedOrNot) {
             HasSubstr("\n    plugin foo.off 1.0.0 is installed: enable it\n"),
             HasSubstr("\n  type keys that are served: test.block, test.broken, test.unit\n"),
             Not(HasSubstr("near name")), Not(HasSubstr("while loading")),
-            Not(HasSubstr("its host code"))));
+            Not(HasSubstr("its CPU code"))));
   EXPECT_EQ(program_plugin().host, nullptr) << "a plugin was created for a file that cannot load";
 }
 

@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class CheckPayloads : public ::testing::Test {
  protected:
-  // A file without host code: a payload of each type key.
+  // A file without CPU code: a payload of each type key.
   std::string file(const std::vector<std::string_view>& keys, std::string_view payload = "x") {
     test::Words entries;
     for (const std::string_view key : keys) entries.str(key).str(payload);

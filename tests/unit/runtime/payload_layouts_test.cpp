@@ -39,7 +39,7 @@ class DeclaredLayouts : public testing::Test {
     manifest.write_to(dir_ / "plugins.d" / concat(name, ".yaml"));
   }
 
-  // A file without host code with the given number of entries, in which module 0 has no imports.
+  // A file without CPU code with the given number of entries, in which module 0 has no imports.
   std::string file(std::uint64_t modules, const Words& entries) const {
     std::vector<std::uint64_t> rows(modules + 1, 0);
     const Words container = test::layout_one(modules, entries, rows, {});

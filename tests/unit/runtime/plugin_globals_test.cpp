@@ -136,7 +136,7 @@ TEST_F(PluginGlobals, ReportAPluginWithoutTheExtension) {
   EXPECT_THAT(result.error().message, StartsWith("plugin test.fake: gantry_globals is empty\n"));
 }
 
-// The host code keeps the function alive, which keeps the runtime alive.
+// The CPU code keeps the function alive, which keeps the runtime alive.
 TEST_F(PluginGlobals, OutliveTheHandleOfTheRuntime) {
   world.add("fake", "globals", offers("[test.answer]"));
   ASSERT_TRUE(call("test.answer").ok());

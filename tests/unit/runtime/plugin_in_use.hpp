@@ -21,7 +21,7 @@ class PluginInUse : public testing::Test {
  protected:
   PluginInUse() { program_plugin() = {}; }
 
-  // A file without host code: modules with type key and text, which is the payload unless the key is
+  // A file without CPU code: modules with type key and text, which is the payload unless the key is
   // "_lib". Module 0 imports all others.
   std::string file_of(const std::vector<std::pair<std::string, std::string>>& modules) {
     Words body;
@@ -37,7 +37,7 @@ class PluginInUse : public testing::Test {
     return file_with(body);
   }
 
-  // A file without host code whose container has this content.
+  // A file without CPU code whose container has this content.
   std::string file_with(const Words& content) {
     const Words container = Words().u64(content.size()).bytes(content.bytes());
     const auto path = dir_ / concat("file", ++files_, ".so");

@@ -203,7 +203,7 @@ TEST_F(AnnouncedWorks, AreLoggedWithoutASink) {
               testing::IsSupersetOf({"2 test.program: compiling", "2 test.program: linking"}));
 }
 
-// The calls of a batch are those of the plugin's own functions; native/batch_test.cpp runs host code.
+// The calls of a batch are those of the plugin's own functions; native/batch_test.cpp runs CPU code.
 TEST_F(PluginInUse, CanRunBatches) {
   Runtime runtime = with_plugin();
   const Function text = runtime.load(file_of({{"test.block", "hello"}}))->function("text").value();

@@ -205,7 +205,7 @@ TEST_P(RelaxCompiled, ReportsAFunctionThatNobodyHas) {
 
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, Code::not_found);
-  EXPECT_THAT(result.error().message, HasSubstr("while host code looks up \"vm.builtin.lost\""));
+  EXPECT_THAT(result.error().message, HasSubstr("while CPU code looks up \"vm.builtin.lost\""));
 }
 
 INSTANTIATE_TEST_SUITE_P(Releases, RelaxCompiled, ::testing::ValuesIn(linked_releases),

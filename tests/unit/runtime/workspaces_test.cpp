@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scratch memory that host code allocates on a plugin's device.
+// Scratch memory that CPU code allocates on a plugin's device.
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 

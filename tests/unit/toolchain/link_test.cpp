@@ -2,7 +2,7 @@
 #include "core/base/toolchain/link.hpp"
 #include "core/base/process.hpp"
 #include "core/base/temp_directory.hpp"
-#include "core/formats/elf/elf_host.hpp"
+#include "core/formats/elf/elf_machine.hpp"
 #include "tests/support/files.hpp"
 
 #include <fcntl.h>

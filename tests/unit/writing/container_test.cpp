@@ -25,12 +25,12 @@ std::function<Status(Pieces&)> payload(std::string bytes) {
   };
 }
 
-// Returns host code that imports a module with this type key.
+// Returns CPU code that imports a module with this type key.
 std::vector<ContainerModule> importing(std::string key) {
   return {{"", {1}, nullptr}, {std::move(key), {}, payload("p")}};
 }
 
-// A container of host code and one cuda child with the kernel add_kernel0(handle, handle, int32).
+// A container of CPU code and one cuda child with the kernel add_kernel0(handle, handle, int32).
 constexpr std::string_view worked_example =
     "e0000000000000000300000000000000"
     "04000000000000005f6c696204000000"
@@ -131,9 +131,9 @@ TEST_P(Generations, AreReadBackEqual) {
       for (std::size_t child = m + 1; child < modules.size(); ++child) {
         if (random() % 2 == 0) modules[m].imports.push_back(child);
       }
-      const bool host_code = random() % 3 == 0;
+      const bool cpu_code = random() % 3 == 0;
       // a type key whose payload is one text
-      if (!host_code) modules[m].type_key = "VMExecutable";
+      if (!cpu_code) modules[m].type_key = "VMExecutable";
       modules[m].write_payload = [m](Pieces& out) -> Status {
         out.write_text(std::string(m * m, static_cast<char>('a' + m)));
         return {};
@@ -156,8 +156,8 @@ TEST_P(Generations, AreReadBackEqual) {
     EXPECT_THAT(found->tree.edges(), ElementsAreArray(index->child));
     for (std::size_t e = 0; e < found->entries.size(); ++e) {
       const std::size_t m = index->entries[e].front();
-      EXPECT_EQ(found->entries[e].is_library(), nodes[m].host_code());
-      if (nodes[m].host_code()) continue;
+      EXPECT_EQ(found->entries[e].is_library(), nodes[m].cpu_code());
+      if (nodes[m].cpu_code()) continue;
       const Words payload = Words().str(std::string(m * m, static_cast<char>('a' + m)));
       EXPECT_EQ(found->entries[e].type_key, "VMExecutable");
       EXPECT_THAT(found->entries[e].payload, ElementsAreArray(payload.bytes()));
@@ -349,7 +349,7 @@ TEST(Container, OfG1RefusesModulesThatRequireATree) {
     ASSERT_FALSE(container.ok());
     EXPECT_EQ(container.error().code, Code::invalid);
     EXPECT_EQ(container.error().message,
-              "container of G1 has no import tree: its root must be host code that imports all "
+              "container of G1 has no import tree: its root must be CPU code that imports all "
               "other modules in order, and these may import nothing");
   }
 }

@@ -137,7 +137,7 @@ TEST_F(ConvertedContainer, OfG1GetsATree) {
 }
 
 TEST_F(ConvertedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
-  // v0.7: the root imports host code and a module that the host code finds through the root
+  // v0.7: the root imports CPU code and a module that the CPU code finds through the root
   read(test::layout_one(4,
                         Words()
                             .bytes(text_module("root").bytes())
@@ -148,7 +148,7 @@ TEST_F(ConvertedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
 
   ASSERT_TRUE(converted(Generation::g3).ok());
   EXPECT_THAT(warnings_, ElementsAre(Message(
-                             "host code finds functions of modules that it does not import only "
+                             "CPU code finds functions of modules that it does not import only "
                              "up to v0.7; no longer: 1 \"examplejson\"")));
   ASSERT_TRUE(converted(Generation::g2).ok());
   EXPECT_THAT(warnings_, IsEmpty());
@@ -171,7 +171,7 @@ TEST_F(ConvertedContainer, OfG2NamesTheKernelsOfOpencl) {
 // A search from each lost module would visit 200 million modules.
 TEST_F(ConvertedContainer, WarnsOfAChainOf20000Modules) {
   constexpr std::uint64_t last = 20'001;
-  // The root imports host code and a chain.
+  // The root imports CPU code and a chain.
   Words modules = Words().bytes(text_module("root").bytes()).str("_lib");
   std::vector<std::uint64_t> row_ptr = {0, 2, 2}, child = {1, 2};
   for (std::uint64_t m = 2; m <= last; ++m) {
@@ -190,7 +190,7 @@ TEST_F(ConvertedContainer, WarnsOfAChainOf20000Modules) {
   ASSERT_TRUE(converted(Generation::g3).ok());
   ASSERT_EQ(warnings_.size(), 1u);
   EXPECT_THAT(std::string(warnings_[0].text()),
-              StartsWith("host code finds functions of modules that it does not import only up to "
+              StartsWith("CPU code finds functions of modules that it does not import only up to "
                          "v0.7; no longer: 2 \"examplejson\", 3 \"examplejson\""));
 }
 
@@ -212,23 +212,23 @@ TEST_F(ConvertedContainer, RefusesHostCodeOfAnotherAbi) {
       test::layout_one(2, Words().str("_lib").bytes(text_module("a").bytes()), {0, 1, 1}, {1});
   read(g3);
   expect_refused(Generation::g5,
-                 "host code has the packed dialect (TVMValue), G5 (v0.22 and later) requires the "
+                 "CPU code has the packed dialect (TVMValue), G5 (v0.22 and later) requires the "
                  "ffi dialect (TVMFFIAny)");
   expect_refused(Generation::g4,
-                 "host code has the packed dialect (TVMValue), G4 (v0.21) requires the ffi dialect "
+                 "CPU code has the packed dialect (TVMValue), G4 (v0.21) requires the ffi dialect "
                  "(TVMFFIAny) of v0.21");
   read(g3, Dialect::unknown);
   expect_refused(Generation::g2,
-                 "host code has an unknown dialect, G2 (v0.7) requires the packed dialect "
+                 "CPU code has an unknown dialect, G2 (v0.7) requires the packed dialect "
                  "(TVMValue)");
 
   read(Words().bytes(test::example_g5()), Dialect::ffi);
   expect_refused(Generation::g3,
-                 "host code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires the "
+                 "CPU code has the ffi dialect (TVMFFIAny), G3 (v0.8 to v0.20) requires the "
                  "packed dialect (TVMValue)");
   container_.facts.dialect = Dialect::ffi_0_21;
   expect_refused(Generation::g5,
-                 "host code has the ffi dialect (TVMFFIAny) of v0.21, G5 (v0.22 and later) "
+                 "CPU code has the ffi dialect (TVMFFIAny) of v0.21, G5 (v0.22 and later) "
                  "requires the ffi dialect (TVMFFIAny)");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How the demo's host code calls kernels of devices. Their results are tested in tools/demo, which
+// How the demo's CPU code calls kernels of devices. Their results are tested in tools/demo, which
 // requires drivers.
 #include "tests/unit/writing/demo_kernels.hpp"
 

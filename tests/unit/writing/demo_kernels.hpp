@@ -96,7 +96,7 @@ class DemoKernels : public ::testing::Test {
   static void SetUpTestSuite() {
     directory_ = new TempDir;
     Recipe recipe = read_recipe(golden("../../../tools/demo/digits.yaml")).value();
-    // Host code is independent of the device modules.
+    // CPU code is independent of the device modules.
     recipe.device_modules.clear();
     const Status packed = pack(recipe, *directory_ / "digits.so");
     ASSERT_TRUE(packed.ok()) << packed.error().message;

@@ -10,7 +10,7 @@ using Entries = std::vector<std::vector<std::size_t>>;
 using Numbers = std::vector<std::uint64_t>;
 
 // Expected results of the exporter's algorithm, computed by hand. It uses a stack, so the last
-// import is numbered first; all host code is numbered as one entry after the modules above it.
+// import is numbered first; all CPU code is numbered as one entry after the modules above it.
 struct Worked {
   std::string name;
   std::vector<IndexNode> modules;
@@ -82,7 +82,7 @@ TEST(Index, RejectsAChildBeforeItsParent) {
   EXPECT_TRUE(index_separate(modules).ok());
 }
 
-// Of merged host code, the module with the import is named.
+// Of merged CPU code, the module with the import is named.
 TEST(Index, NamesTheHostModuleThatImportsAnEarlierEntry) {
   const std::vector<IndexNode> modules = {
       {device, {1, 2, 3}}, {host, {}}, {host, {3}}, {"vulkan", {}}};
@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
               "module 1 \"cuda\" imports module 0 \"graph\", which imports it, directly or "
               "through others"},
         Cycle{"OfOne", {{"cuda", {0}}}, "module 0 \"cuda\" imports itself"},
-        // Merged host code would hide this one.
+        // Merged CPU code would hide this one.
         Cycle{"OfHostCode",
               {{"graph", {1}}, {host, {2}}, {host, {1}}},
               "module 2 \"_lib\" imports module 1 \"_lib\", which imports it, directly or through "

@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedEdit{"HostCodeReplaced",
                     {.drop = {}, .replace = {{"_lib", ""}}, .add = {}},
                     Code::invalid,
-                    "module 1 \"_lib\" is host code, which has no payload to replace"},
+                    "module 1 \"_lib\" is CPU code, which has no payload to replace"},
         RefusedEdit{"DroppedAndReplaced",
                     {.drop = {"4"}, .replace = {{"4", ""}}, .add = {}},
                     Code::invalid,

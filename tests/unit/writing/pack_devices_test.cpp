@@ -74,7 +74,7 @@ TEST_F(PackDevices, ReportTheDiagnosticsOfGlslangWithTheLocation) {
   EXPECT_TRUE(files_out().empty());
 }
 
-// Functions that the graph calls must be host code, unless there is a payload whose functions are
+// Functions that the graph calls must be CPU code, unless there is a payload whose functions are
 // unknown.
 TEST_F(PackDevices, DefineFunctionsOfTheGraphOnlyInUnknownPayloads) {
   std::string text(recipe_text);
@@ -87,7 +87,7 @@ TEST_F(PackDevices, DefineFunctionsOfTheGraphOnlyInUnknownPayloads) {
   ASSERT_FALSE(kernels.ok());
   EXPECT_EQ(kernels.error().code, Code::not_found);
   EXPECT_EQ(kernels.error().message,
-            "graph calls function \"thrice\", did you mean \"twice\", the host code has twice\n"
+            "graph calls function \"thrice\", did you mean \"twice\", the CPU code has twice\n"
             "  for r.yaml:6:18: graph.operators[0].function");
   EXPECT_TRUE(ready.ok()) << ready.error().message;
 }

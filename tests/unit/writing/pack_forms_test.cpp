@@ -5,7 +5,7 @@
 #include "core/formats/elf/elf_link.hpp"
 #include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
-#include "core/writing/host_code.hpp"
+#include "core/writing/cpu_code.hpp"
 #include "tests/unit/writing/packed.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Host code and a device module, which every generation has.
+// CPU code and a device module, which every generation has.
 constexpr std::string_view module_text =
     "schema: \"1.0\"\nsources: [twice.c]\ndevice_modules: [{type_key: npu, data: npu.bin}]\n";
 
@@ -103,7 +103,7 @@ TEST_F(PackForms, OfAContainerAloneRequireOne) {
     ASSERT_FALSE(packed.ok());
     EXPECT_EQ(packed.error().code, Code::invalid);
     EXPECT_EQ(packed.error().message,
-              "recipe has host code only, which needs no container; expected a graph or "
+              "recipe has CPU code only, which needs no container; expected a graph or "
               "device_modules");
     EXPECT_THAT(files_out(), ::testing::IsEmpty());
   }
@@ -305,23 +305,21 @@ TEST_P(HostDialect, MustBeThatOfTheGeneration) {
 constexpr std::string_view packed_code = "void* __TVMFuncCall;\n";
 constexpr std::string_view first_ffi_code = "void* __TVMFFIFunctionCall;\n";
 const std::string prefix_is_missing =
-    "host code has no function of the ffi dialect of TVM 0.22 or newer, generation G5 requires it: "
+    "CPU code has no function of the ffi dialect of TVM 0.22 or newer, generation G5 requires it: "
     "functions whose symbols begin with \"__tvm_ffi_\"";
 INSTANTIATE_TEST_SUITE_P(
     Of, HostDialect,
     ::testing::Values(
-        WrongDialect{
-            "FfiInG3", Generation::g3, first_ffi_code,
-            "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
-            "G3 requires the packed dialect"},
-        WrongDialect{
-            "FfiInG2", Generation::g2, first_ffi_code,
-            "host code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
-            "G2 requires the packed dialect"},
+        WrongDialect{"FfiInG3", Generation::g3, first_ffi_code,
+                     "CPU code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
+                     "G3 requires the packed dialect"},
+        WrongDialect{"FfiInG2", Generation::g2, first_ffi_code,
+                     "CPU code has the ffi dialect, by symbol \"__TVMFFIFunctionCall\"; generation "
+                     "G2 requires the packed dialect"},
         WrongDialect{"PackedInG4", Generation::g4, packed_code,
-                     "host code has the packed dialect, generation G4 requires the ffi dialect"},
+                     "CPU code has the packed dialect, generation G4 requires the ffi dialect"},
         WrongDialect{"LaterFfiInG4", Generation::g4, ffi_code,
-                     "host code has symbol \"__tvm_ffi_twice\" of TVM 0.22 or newer, generation G4 "
+                     "CPU code has symbol \"__tvm_ffi_twice\" of TVM 0.22 or newer, generation G4 "
                      "requires code of TVM 0.21"},
         WrongDialect{"PackedInG5", Generation::g5, packed_code, prefix_is_missing},
         WrongDialect{"FirstFfiInG5", Generation::g5, first_ffi_code, prefix_is_missing},

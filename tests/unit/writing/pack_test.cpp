@@ -129,7 +129,7 @@ TEST_F(Pack, RequiresTheDefinitionOfAFunction) {
 
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::not_found);
-  EXPECT_EQ(packed.error().message, "graph calls function \"puts\", the host code has twice");
+  EXPECT_EQ(packed.error().message, "graph calls function \"puts\", the CPU code has twice");
 }
 
 TEST_F(Pack, ProducesEqualBytesInAnotherDirectory) {
@@ -251,7 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "function: thrice",
                    {},
                    Code::not_found,
-                   "graph calls function \"thrice\", did you mean \"twice\", the host code has "
+                   "graph calls function \"thrice\", did you mean \"twice\", the CPU code has "
                    "twice\n  for r.yaml:6:18: graph.operators[0].function"},
         FailedPack{"MissingParameterFile", "w.npz", "none.npz", {}, Code::not_found, "none.npz"},
         FailedPack{"MissingMember",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 6 to 10 and 14: how the system's linker treats the library.
-#include "core/formats/elf/elf_host.hpp"
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/formats/elf/elf_machine.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/join.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// packed.h - the interface between host code of the packed dialect (TVM v0.7 to v0.20) and its
+// packed.h - the interface between CPU code of the packed dialect (TVM v0.7 to v0.20) and its
 // runtime.
 //
 //     int f(TVMValue* args, int* type_codes, int n, TVMValue* ret, int* ret_code, void* resource)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of drivers or of host code in a child process, so that what ends its process, or never
+// Calls of drivers or of CPU code in a child process, so that what ends its process, or never
 // returns, does not end the command. The program of the child is a hidden command of this one
 // (tools/gantry/isolated_command.hpp).
 //

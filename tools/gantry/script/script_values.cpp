@@ -41,14 +41,14 @@ Result<Tensor> with_strides(const Tensor& tensor) {
 }
 
 // A tensor in CPU memory as an array.
-struct HostCopy {
+struct CpuCopy {
   Tensor tensor;
   ArrayView view;
 };
 
-Result<HostCopy> host_copy(const Runtime& runtime, const Any& value, const std::string& name) {
+Result<CpuCopy> host_copy(const Runtime& runtime, const Any& value, const std::string& name) {
   GANTRY_TRY(const Tensor tensor, value.tensor());
-  HostCopy copy;
+  CpuCopy copy;
   GANTRY_TRY(copy.tensor, runtime.tensor(tensor.shape(), tensor.dtype()));
   GANTRY_CHECK(runtime.copy(tensor, copy.tensor));
   const auto shape = copy.tensor.shape();
@@ -134,7 +134,7 @@ struct Compare {
   }
   Status operator()(const TensorScriptValue& expected) const {
     if (kind() != GANTRY_TENSOR) return differs(type_text(expected.dtype, expected.shape));
-    GANTRY_TRY(const HostCopy copy, host_copy(runtime, found, name));
+    GANTRY_TRY(const CpuCopy copy, host_copy(runtime, found, name));
     const ScriptArray& array = script.arrays.at(expected.key);
     const auto code = static_cast<TypeCode>(expected.dtype.code);
     const bool is_approximate = (code == TypeCode::float_ || code == TypeCode::bfloat) &&
@@ -207,7 +207,7 @@ Result<ScriptValue> recorded(const Runtime& runtime, const Any& value, const std
       return ScriptValue{ShapeScriptValue{std::move(extents)}};
     }
     case GANTRY_TENSOR: {
-      GANTRY_TRY(const HostCopy copy, host_copy(runtime, value, key));
+      GANTRY_TRY(const CpuCopy copy, host_copy(runtime, value, key));
       const ArrayView& view = copy.view;
       std::string free = key;
       while (script.arrays.contains(free)) free += "_";
@@ -244,7 +244,7 @@ Result<std::string> value_line(const Runtime& runtime, const Any& value) {
   }
   if (value.value().kind != GANTRY_TENSOR) return described(value);
   constexpr std::uint64_t max = 8;
-  GANTRY_TRY(const HostCopy copy, host_copy(runtime, value, ""));
+  GANTRY_TRY(const CpuCopy copy, host_copy(runtime, value, ""));
   const std::uint64_t size = element_bytes(copy.view.dtype);
   const std::uint64_t count = size == 0 ? 0 : copy.view.bytes.size() / size;
   std::string text = concat(type_text(copy.view.dtype, copy.view.shape), " ");

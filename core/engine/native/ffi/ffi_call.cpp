@@ -10,7 +10,7 @@
 namespace gantry::ffi {
 namespace {
 
-[[gnu::noinline]] gantry_code failed(const HostFunction& function, gantry_value* result,
+[[gnu::noinline]] gantry_code failed(const CpuFunction& function, gantry_value* result,
                                      gantry_status* status) {
   // Not released: code that fails does not define its result.
   *result = {};
@@ -19,7 +19,7 @@ namespace {
 
 // Code of TVM 0.21 may return an object that it has received from this runtime. Its own objects have
 // other numbers and another header, and only their creator can release them.
-[[gnu::noinline]] gantry_code check_result(const HostFunction& function, gantry_value* result,
+[[gnu::noinline]] gantry_code check_result(const CpuFunction& function, gantry_value* result,
                                            gantry_status* status) {
   const ModuleNode& node = *function.owner.node;
   const bool is_first = is_first_ffi(node);
@@ -39,13 +39,13 @@ namespace {
 
 // Calls the code with a list in its own layout. Inlined, because passing six arguments on costs a
 // nanosecond.
-[[gnu::always_inline]] inline gantry_code run(HostThread& thread, const HostFunction& function,
+[[gnu::always_inline]] inline gantry_code run(CpuThread& thread, const CpuFunction& function,
                                               const gantry_env& env, const gantry_value* args,
                                               std::int32_t count, gantry_value* result,
                                               gantry_status* status) {
   int code = 0;
   {
-    HostScope scope(thread, function.owner, env);
+    CpuScope scope(thread, function.owner, env);
     code = scope.returned(function.code(nullptr, args, count, result));
   }
   if (code != 0) [[unlikely]]
@@ -60,7 +60,7 @@ namespace {
                                              const gantry_value* args, std::int32_t count,
                                              gantry_value* result, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    const auto& function = *static_cast<HostFunction*>(self);
+    const auto& function = *static_cast<CpuFunction*>(self);
     if (count < 0)
       return to_status(invalid("a call has ", count, " arguments, minimum is 0"), status);
     ConvertedList list({args, static_cast<std::size_t>(count)});
@@ -87,8 +87,8 @@ gantry_code call_unconverted(void* self, const gantry_env* env, const gantry_val
 // nothing but the code, so that the arguments stay in their registers.
 gantry_code call_unconverted(void* self, const gantry_env* env, const gantry_value* args,
                              std::int32_t count, gantry_value* result, gantry_status* status) {
-  const auto& function = *static_cast<HostFunction*>(self);
-  HostThread* const thread = detail::host_thread;
+  const auto& function = *static_cast<CpuFunction*>(self);
+  CpuThread* const thread = detail::host_thread;
   if (thread == nullptr) [[unlikely]]
     return call_first(self, env, args, count, result, status);
   if (has_ext_devs(*function.owner.node)) [[unlikely]]
@@ -100,7 +100,7 @@ gantry_code call_unconverted(void* self, const gantry_env* env, const gantry_val
 
 constexpr gantry_function_table table_of(decltype(gantry_function_table::call) call) {
   return {sizeof(gantry_function_table), 0,
-          [](void* self) { delete static_cast<HostFunction*>(self); }, call};
+          [](void* self) { delete static_cast<CpuFunction*>(self); }, call};
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/context.hpp"
+#include "core/engine/native/cpu_code_boundary.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/native/ffi/ffi_values.hpp"
-#include "core/engine/native/host_boundary.hpp"
 #include "core/engine/native/value_list.hpp"
 #include "core/engine/tensor/object.hpp"
 #include "core/engine/tensor/raised_error.hpp"
@@ -21,7 +21,7 @@ namespace gantry::ffi {
 
 namespace {
 
-// Calls a function object for host code.
+// Calls a function object for CPU code.
 //
 // node     [in]   the code's, if its list is converted; else NULL
 Result<Value> call_out(void* function, const gantry_value* args, std::int32_t count,
@@ -39,7 +39,7 @@ Result<Value> call_out(void* function, const gantry_value* args, std::int32_t co
   return call(callee, &env, converted.get());
 }
 
-// Moves a value of host code to list[index].
+// Moves a value of CPU code to list[index].
 Status move_to_list(void* list, int index, gantry_value value) {
   if (!is_result(value)) {
     return unsupported("register ", index, " receives ", kind_text(value.kind),
@@ -66,7 +66,7 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
 int first_function_call(void* function, const gantry_value* args, std::int32_t count,
                         gantry_value* result) {
   return host_boundary([&]() -> Status {
-    HostThread& thread = here();
+    CpuThread& thread = here();
     GANTRY_TRY(Value owned, call_out(function, args, count, thread.call->owner.node));
     if (owned.get().kind == GANTRY_SMALL_STRING) {
       thread.kept = std::move(owned);

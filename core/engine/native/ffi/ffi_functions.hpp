@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions that compiled host code of the ffi dialect calls. Each may be called from any thread
-// that runs host code.
+// Functions that compiled CPU code of the ffi dialect calls. Each may be called from any thread
+// that runs CPU code.
 //
 // source   apache/tvm-ffi include/tvm/ffi/c_api.h, include/tvm/ffi/extra/c_env_api.h; apache/tvm
 //          src/runtime/vm/builtin.cc for the lists

@@ -2,8 +2,8 @@
 #include "core/engine/native/packed/packed_call.hpp"
 
 #include "core/engine/module/module_graph.hpp"
+#include "core/engine/native/cpu_code_boundary.hpp"
 #include "core/engine/native/device_numbers.hpp"
-#include "core/engine/native/host_boundary.hpp"
 #include "core/engine/native/packed/packed_values.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -27,17 +27,17 @@ bool take_plain(PackedValue value, int code, gantry_value* result) {
   return true;
 }
 
-// Runs one call and returns the result of the host code: 0, or -1 after fail_here().
-inline int run_code(HostThread& thread, const HostFunction& function, const gantry_env& env,
+// Runs one call and returns the result of the CPU code: 0, or -1 after fail_here().
+inline int run_code(CpuThread& thread, const CpuFunction& function, const gantry_env& env,
                     PackedValue* values, int* codes, std::int32_t count, PackedValue* result,
                     int* result_code) {
-  HostScope scope(thread, function.owner, env);
+  CpuScope scope(thread, function.owner, env);
   return scope.returned(function.code(values, codes, count, result, result_code, nullptr));
 }
 
 // Calls with an argument list that to_plain_packed() does not convert. Not inlined, because a larger
 // stack frame makes every call slower.
-[[gnu::noinline]] gantry_code call_with_any(const HostFunction& function, const gantry_env& env,
+[[gnu::noinline]] gantry_code call_with_any(const CpuFunction& function, const gantry_env& env,
                                             const gantry_value* args, std::int32_t count,
                                             gantry_value* result, gantry_status* status) {
   if (count < 0)
@@ -53,7 +53,7 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
 }
 
 // Calls with arguments in the code's layout, but with the runtime's device numbers.
-[[gnu::noinline]] gantry_code call_translated(const HostFunction& function, const gantry_env& env,
+[[gnu::noinline]] gantry_code call_translated(const CpuFunction& function, const gantry_env& env,
                                               const PackedValue* values, const int* codes,
                                               std::int32_t count, gantry_value* result,
                                               gantry_status* status) {
@@ -64,9 +64,9 @@ inline int run_code(HostThread& thread, const HostFunction& function, const gant
 }
 
 // Calls with arguments that need no conversion.
-inline gantry_code call_plain(HostThread& thread, const HostFunction& function,
-                              const gantry_env& env, PackedValue* values, int* codes,
-                              std::int32_t count, gantry_value* result, gantry_status* status) {
+inline gantry_code call_plain(CpuThread& thread, const CpuFunction& function, const gantry_env& env,
+                              PackedValue* values, int* codes, std::int32_t count,
+                              gantry_value* result, gantry_status* status) {
   PackedValue value{};
   int code = kPackedNull;
   const int returned = run_code(thread, function, env, values, codes, count, &value, &code);
@@ -78,7 +78,7 @@ inline gantry_code call_plain(HostThread& thread, const HostFunction& function,
 gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* args,
                        std::int32_t count, gantry_value* result, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    const auto& function = *static_cast<HostFunction*>(self);
+    const auto& function = *static_cast<CpuFunction*>(self);
     const KeptUntilHere kept;
     PackedValue values[kFewArguments];
     int codes[kFewArguments];
@@ -90,15 +90,15 @@ gantry_code call_entry(void* self, const gantry_env* env, const gantry_value* ar
   });
 }
 
-// Converts a result for host code. An object is retained by the thread until its next call or until
-// its outermost call of host code has returned.
-Status return_result(HostThread& thread, Value value, PackedValue* result, int* code) {
+// Converts a result for CPU code. An object is retained by the thread until its next call or until
+// its outermost call of CPU code has returned.
+Status return_result(CpuThread& thread, Value value, PackedValue* result, int* code) {
   thread.kept = std::move(value);
   const gantry_value& kept = thread.kept.get();
   // The bytes of a text are NUL-terminated in every form.
   if (gantry_value_bytes(&kept, &thread.kept_bytes)) {
     if (!gantry_value_is_canonical(&kept)) {
-      return bug("a function called by host code returns a text that is not canonical: ",
+      return bug("a function called by CPU code returns a text that is not canonical: ",
                  kept.small_size, " bytes of kind ", kept.kind)
           .with_reason("VALUE_FORM");
     }
@@ -119,7 +119,7 @@ Status return_result(HostThread& thread, Value value, PackedValue* result, int* 
 
 Status call_out(FunctionObject& function, const PackedValue* args, const int* codes, int count,
                 PackedValue* result, int* result_code) {
-  HostThread& thread = here();
+  CpuThread& thread = here();
   if (count < 0) return invalid("a call has ", count, " arguments, minimum is 0");
   GantryArguments values(count);
   GANTRY_CHECK(values.fill(thread.call->owner.node, args, codes));
@@ -133,7 +133,7 @@ Status call_out(FunctionObject& function, const PackedValue* args, const int* co
 
 const gantry_function_table* host_function_table() {
   static constexpr gantry_function_table table{
-      sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<HostFunction*>(self); },
+      sizeof(gantry_function_table), 0, [](void* self) { delete static_cast<CpuFunction*>(self); },
       call_entry};
   return &table;
 }
@@ -141,7 +141,7 @@ const gantry_function_table* host_function_table() {
 gantry_code call_packed(void* self, const gantry_env* env, void* values, int* codes,
                         std::int32_t count, gantry_value* result, gantry_status* status) {
   return abi_boundary(status, [&]() -> gantry_code {
-    const auto& function = *static_cast<HostFunction*>(self);
+    const auto& function = *static_cast<CpuFunction*>(self);
     auto* const words = static_cast<PackedValue*>(values);
     const KeptUntilHere kept;
     if (translates_devices(*function.owner.node)) [[unlikely]]
@@ -150,9 +150,9 @@ gantry_code call_packed(void* self, const gantry_env* env, void* values, int* co
   });
 }
 
-const HostFunction* host_function(const FunctionObject& function) {
+const CpuFunction* host_function(const FunctionObject& function) {
   return function.target.table == host_function_table()
-             ? static_cast<const HostFunction*>(function.target.self)
+             ? static_cast<const CpuFunction*>(function.target.self)
              : nullptr;
 }
 
@@ -179,7 +179,7 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
 }
 
 // Not inlined, because a larger stack frame makes every call slower.
-[[gnu::noinline]] gantry_code finish_packed_call(const HostFunction& function, int returned,
+[[gnu::noinline]] gantry_code finish_packed_call(const CpuFunction& function, int returned,
                                                  PackedValue value, int result_code,
                                                  gantry_value* result, gantry_status* status) {
   if (returned != 0) return to_status(in_function(take_cause(here()), function), status);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls between the ABI and compiled host code of the packed dialect, in both directions.
+// Calls between the ABI and compiled CPU code of the packed dialect, in both directions.
 //
 //     gantry::call ─▶ host_function_table ─▶ packed function of the artifact
 //                                                  │ TVMFuncCall
 //                                                  ▼
 //                                            call_from_host ─▶ gantry::call ─▶ a plugin's function
 //
-//     gantry_value        to host code, code          from host code, code
+//     gantry_value        to CPU code, code          from CPU code, code
 //     int, bool           0                           0, 1 int; 15 bool
 //     float               2                           2
 //     pointer, none       3, 4                        3, 4
@@ -28,7 +28,7 @@
 #pragma once
 
 #include "core/engine/native/context.hpp"
-#include "core/engine/native/host_function.hpp"
+#include "core/engine/native/cpu_function.hpp"
 
 #include <gantry/function.h>
 
@@ -37,22 +37,22 @@
 namespace gantry {
 
 // A packed function of an artifact.
-using HostFunction = HostFunctionOf<PackedCall>;
+using CpuFunction = CpuFunctionOf<PackedCall>;
 
-// The table whose `self` is a HostFunction. A failure has the error text of the artifact, or of a
+// The table whose `self` is a CpuFunction. A failure has the error text of the artifact, or of a
 // function that it called, and a line with the name of the function.
 const gantry_function_table* host_function_table();
 
 // The entry for callers that lay out arguments themselves: FunctionObject::packed. The device
 // numbers in tensors are the runtime's.
 //
-// self           [in]   a HostFunction
+// self           [in]   a CpuFunction
 // values, codes  [in]   numbers, pointers and tensors: `count` PackedValues and type codes
 gantry_code call_packed(void* self, const gantry_env* env, void* values, int* codes,
                         std::int32_t count, gantry_value* result, gantry_status* status);
 
-// Returns the function behind a function object, or NULL if it is not host code of this dialect.
-const HostFunction* host_function(const FunctionObject& function);
+// Returns the function behind a function object, or NULL if it is not CPU code of this dialect.
+const CpuFunction* host_function(const FunctionObject& function);
 
 // Converts a list of numbers, pointers and tensors, which are passed as their 8 bytes, for a module
 // whose device numbers are not translated. Nearly every call has only such arguments.
@@ -70,11 +70,11 @@ inline bool is_plain_packed(int result_code) {
 //
 // returned       [in]   0, or another value after a failure
 // result         [out]  owned by the caller
-gantry_code finish_packed_call(const HostFunction& function, int returned, PackedValue value,
+gantry_code finish_packed_call(const CpuFunction& function, int returned, PackedValue value,
                                int result_code, gantry_value* result, gantry_status* status);
 
 // TVMFuncCall. Returned texts and objects are valid until the thread's next call, at
-// most until its outermost call of host code has returned.
+// most until its outermost call of CPU code has returned.
 //
 // function  [in]   a FunctionObject, from get_function_from_context() or an argument
 int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,

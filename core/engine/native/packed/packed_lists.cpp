@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/native/packed/packed_lists.hpp"
 
-#include "core/engine/native/host_boundary.hpp"
+#include "core/engine/native/cpu_code_boundary.hpp"
 #include "core/engine/native/packed/packed_values.hpp"
 #include "core/engine/native/value_list.hpp"
 
@@ -30,7 +30,7 @@ int list_set_packed_arg(void* list, int index, PackedValue* args, int* codes, in
 
 int list_move_from_packed_return(void* list, int index, PackedValue* args, int* codes, int result) {
   return host_boundary([&]() -> Status {
-    HostThread& thread = here();
+    CpuThread& thread = here();
     if (thread.call->owner.node == nullptr) {
       return bug(
           "TVMBackendAnyListMoveFromPackedReturn is called on a thread that no gantry call has "

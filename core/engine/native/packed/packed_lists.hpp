@@ -2,7 +2,7 @@
 //
 // Lists of values in code of the packed dialect: the registers of a Relax virtual machine of TVM
 // 0.16 to 0.20 whose functions are compiled. The code accesses a list, an array of gantry_value, with
-// these functions only. Each may be called from any thread that runs host code.
+// these functions only. Each may be called from any thread that runs CPU code.
 //
 // source   apache/tvm src/runtime/relax_vm/builtin.cc
 #pragma once

@@ -56,7 +56,7 @@ Result<Value> owned_object(PackedValue value, int code) {
 
 }  // namespace
 
-// Host code takes C strings. Texts are NUL-terminated, in objects and in small strings.
+// CPU code takes C strings. Texts are NUL-terminated, in objects and in small strings.
 Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
   gantry_bytes text{};
   if (value.kind == GANTRY_CSTRING) {
@@ -70,7 +70,7 @@ Status PackedArguments::fill_text(std::int32_t i, const gantry_value& value) {
     gantry_value_bytes(&value, &text);
   }
   if (text.size != 0 && std::memchr(text.data, 0, text.size) != nullptr) {
-    return argument_error(i, "a string with a NUL inside, which host code cannot take");
+    return argument_error(i, "a string with a NUL inside, which CPU code cannot take");
   }
   if (value.kind == GANTRY_SMALL_STRING && text.data[text.size] != '\0') {
     return argument_error(i, "a small string that is not padded with zeros");
@@ -151,10 +151,10 @@ Status PackedArguments::fill(const ModuleNode& node, const gantry_value* values)
         codes_[i] = kPackedModule;
         break;
       default:
-        return argument_error(
-            i, concat(kind_text(value.kind),
-                      "; host code takes numbers, texts, tensors, pointers, devices, "
-                      "dtypes, functions and modules"));
+        return argument_error(i,
+                              concat(kind_text(value.kind),
+                                     "; CPU code takes numbers, texts, tensors, pointers, devices, "
+                                     "dtypes, functions and modules"));
     }
   }
   return {};

@@ -40,14 +40,14 @@ class Few {
   T* data_;
 };
 
-// The arguments of one call to host code. The memory that they point to is valid as long as this
+// The arguments of one call to CPU code. The memory that they point to is valid as long as this
 // object and `values`.
 class PackedArguments {
  public:
   explicit PackedArguments(std::int32_t count)
       : values_(count), codes_(count), tensors_(count), count_(count) {}
 
-  // returns  invalid for a kind that host code cannot take, a NULL pointer or a text that contains
+  // returns  invalid for a kind that CPU code cannot take, a NULL pointer or a text that contains
   //          a NUL: "argument 2 is ..."
   Status fill(const ModuleNode& node, const gantry_value* values);
 
@@ -66,7 +66,7 @@ class PackedArguments {
   std::vector<std::unique_ptr<gantry_bytes>> side_bytes_;
 };
 
-// The arguments of a call from host code.
+// The arguments of a call from CPU code.
 class GantryArguments {
  public:
   explicit GantryArguments(std::int32_t count) : values_(count), tensors_(count), count_(count) {}
@@ -83,7 +83,7 @@ class GantryArguments {
   std::int32_t count_;
 };
 
-// Converts a result of host code to a value that the caller owns: texts are copied, functions and
+// Converts a result of CPU code to a value that the caller owns: texts are copied, functions and
 // modules retained.
 //
 // returns  unsupported, with the type code, for a code that has no owned value
@@ -97,7 +97,7 @@ struct PackedItem {
   int code;
 };
 
-// Converts an owned value that host code borrows. An object has the code of its kind, and others the
+// Converts an owned value that CPU code borrows. An object has the code of its kind, and others the
 // code 8; a tensor is passed as the address of its description, from which arguments and results
 // are converted back to the object.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C types between compiled host code and its runtime in the packed dialect (TVM 0.2 to 0.20).
+// The C types between compiled CPU code and its runtime in the packed dialect (TVM 0.2 to 0.20).
 #pragma once
 
 #include <gantry/tensor.h>
@@ -20,7 +20,7 @@ union PackedValue {
 };
 static_assert(sizeof(PackedValue) == 8);
 
-// Type codes of arguments and results. Up to v0.17, 15 is the first extension code, which host code
+// Type codes of arguments and results. Up to v0.17, 15 is the first extension code, which CPU code
 // never uses.
 enum PackedCode : int {
   kPackedInt = 0,

@@ -88,7 +88,7 @@ class Function : public Object {
     if constexpr (sizeof...(args) == 0) {
       return call({});
     } else {
-      // Numbers and tensors are laid out here as packed host code takes them.
+      // Numbers and tensors are laid out here as packed CPU code takes them.
       if constexpr ((is_packed_argument<Args> && ...)) {
         const gantry_function_cell* const own = cell();
         if (own != nullptr && own->packed != nullptr && (!is_empty(args) && ...) &&

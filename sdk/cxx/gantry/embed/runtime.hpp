@@ -332,7 +332,7 @@ class Runtime : public Object {
                }));
     return Any(std::move(tree));
   }
-  // Returns the number of threads that compiled host code uses, including the caller.
+  // Returns the number of threads that compiled CPU code uses, including the caller.
   Result<std::int64_t> threads() const {
     GANTRY_TRY(const Any tree, report("configuration"));
     GANTRY_TRY(const Any threads, tree.member("threads"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions that a library exports: arguments and results of every kind that compiled code takes.
-#include "host_code.h"
+#include "cpu_code.h"
 
 // Returns an integer and a float, added.
 FUNCTION(sum) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An operator of graphs.
-#include "host_code.h"
+#include "cpu_code.h"
 
 // The last tensor receives the sum of all elements of the others, float32 vectors.
 FUNCTION(total) {

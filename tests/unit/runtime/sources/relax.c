@@ -2,7 +2,7 @@
 //
 // The library of a Relax executable: kernels, and functions that the compiler translated to host
 // code. tests/unit/runtime/relax_artifact_test.cpp has the same program as bytecode.
-#include "host_code.h"
+#include "cpu_code.h"
 
 // heap[1] = bytes of float32[heap[0], 4]; heap[2] = its elements.
 FUNCTION(sizes) {

@@ -10,7 +10,7 @@
 
 namespace gantry {
 
-struct HostTraits {
+struct MachineTraits {
   // "x86_64", "aarch64"
   std::string arch;
   // "linux"
@@ -24,12 +24,12 @@ struct HostTraits {
 // Returns the properties of this host.
 //
 // costs    executes cpuid
-HostTraits host_traits();
+MachineTraits host_traits();
 
 // Checks that the host is one of a plugin's targets.
 //
 // returns  unsupported with reason TARGET or ISA, naming the targets and the host
-Status check_targets(const ManifestTargets& targets, const HostTraits& host);
+Status check_targets(const ManifestTargets& targets, const MachineTraits& host);
 
 // Compares dotted numbers: "2.4" is less than "2.36". A part that is not a number is 0.
 bool version_less(std::string_view a, std::string_view b);

@@ -34,10 +34,10 @@ TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
   void* function = nullptr;
   EXPECT_EQ(get_function_from_context(nullptr, "f", &function), -1);
   EXPECT_EQ(here().error.message,
-            "function \"f\" is looked up by host code whose module context is not set");
+            "function \"f\" is looked up by CPU code whose module context is not set");
 }
 
-// The destructor of another key may run host code when the first one has freed the state.
+// The destructor of another key may run CPU code when the first one has freed the state.
 TEST(HostThreadState, IsAbsentAfterItWasFreed) {
   static pthread_key_t key;
   static int runs;
@@ -64,9 +64,9 @@ TEST(HostThreadState, IsAbsentAfterItWasFreed) {
 TEST(HostThreadState, HasAStreamForOneDevice) {
   int of_call = 0, set = 0;
   const gantry_env env{{4, 1}, &of_call, nullptr};
-  HostCall current;
+  CpuCall current;
   current.env = &env;
-  HostThread thread;
+  CpuThread thread;
   thread.call = &current;
   thread.streams = {{{6, 3}, &set}};
 
@@ -86,17 +86,17 @@ TEST(HostThreadState, HasADeviceOfEachTypeForACall) {
   const std::int32_t before = current();
   select_device(here(), {4, 1});
   {
-    const HostScope outer({}, on_2);
+    const CpuScope outer({}, on_2);
     EXPECT_EQ(current(), 2);
     select_device(here(), {4, 5});
     {
-      const HostScope inner({}, on_cpu);
+      const CpuScope inner({}, on_cpu);
       EXPECT_EQ(current(), 5);
       select_device(here(), {4, 6});
     }
     EXPECT_EQ(current(), 6);
     {
-      const HostScope inner({}, on_3);
+      const CpuScope inner({}, on_3);
       EXPECT_EQ(current(), 3);
       select_device(here(), {4, 7});
       EXPECT_EQ(current(), 7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of host code before it runs: the CPU that it is compiled for, and where it is.
+// What is known of CPU code before it runs: the CPU that it is compiled for, and where it is.
 #include "core/engine/runtime/cpu_requirement.hpp"
 #include "tests/support/built_runtime.hpp"
 #include "tests/support/files.hpp"
@@ -77,7 +77,7 @@ TEST(CpuRequirement, IsNoneOfLibrariesForAnyCpu) {
 }
 
 // The system refuses absolute paths of more than PATH_MAX bytes.
-TEST(HostCode, LoadsByARelativeNameBelowADeepDirectory) {
+TEST(CpuCode, LoadsByARelativeNameBelowADeepDirectory) {
   const test::TempDir directory;
   const auto library = test::read_file(test::golden("tvm-0.25/axpy2_llvm.so"));
   const std::string name(200, 'd');

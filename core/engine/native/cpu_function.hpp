@@ -18,16 +18,16 @@ namespace gantry {
 //
 // Code     pointer to the function
 template <class Code>
-struct HostFunctionOf {
+struct CpuFunctionOf {
   Code code;
   // the caller keeps the module
-  HostOwner owner;
+  CpuOwner owner;
   std::string name;
 };
 
 // Adds the line of context of errors in the function.
 template <class Code>
-Error in_function(Error error, const HostFunctionOf<Code>& function) {
+Error in_function(Error error, const CpuFunctionOf<Code>& function) {
   return std::move(error).at("in host function ", quoted(function.name), " of ",
                              location_of(*function.owner.node));
 }

@@ -17,7 +17,7 @@
 
 namespace gantry::cli {
 
-struct HostArray {
+struct CpuArray {
   std::string name;
   // on the CPU, compact
   Tensor tensor;
@@ -33,17 +33,17 @@ Result<Tensor> zeros(const Runtime& runtime, std::span<const std::int64_t> shape
 // Copies a tensor to a device.
 Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std::string& device);
 
-ArrayView view_of(const HostArray& array);
+ArrayView view_of(const CpuArray& array);
 // Writes the array's name, dtype and shape.
-void write_type(const HostArray& array, JsonWriter& json);
+void write_type(const CpuArray& array, JsonWriter& json);
 // "output  float32[1, 10]  0.5 0.25 ...", with at most eight elements.
-std::string line_of(const HostArray& array);
+std::string line_of(const CpuArray& array);
 
 // Writes one array to an .npy file, or all arrays to an .npz file or a stream, with the types of
 // numpy_dtype(), and commits the file.
 //
 // returns  invalid if the name ends with ".npy" and there is not exactly one array
-Status write_arrays(OutputFile& file, std::span<const HostArray> arrays);
+Status write_arrays(OutputFile& file, std::span<const CpuArray> arrays);
 
 // The arrays of a file that the outputs of a run are compared with.
 class ExpectedArrays {
@@ -55,14 +55,14 @@ class ExpectedArrays {
   //
   // only     ignore arrays of `found` that the file does not contain; otherwise they are
   //          differences
-  Status compare_with(std::span<const HostArray> found, Tolerance tolerance, bool only) const;
+  Status compare_with(std::span<const CpuArray> found, Tolerance tolerance, bool only) const;
 
  private:
   // The arrays, with names of `found` in place of positions.
-  std::vector<HostArray> named_as(std::span<const HostArray> found) const;
+  std::vector<CpuArray> named_as(std::span<const CpuArray> found) const;
 
   std::string path_;
-  std::vector<HostArray> arrays_;
+  std::vector<CpuArray> arrays_;
 };
 
 }  // namespace gantry::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds host code, a shared library whose container is a placeholder of a few bytes, which
+// Builds CPU code, a shared library whose container is a placeholder of a few bytes, which
 // append_container() replaces: the container itself never passes through the linker.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace gantry {
 // words    the compiler, its first arguments and flags
 ElfMachine target_machine(const std::vector<std::string>& words);
 
-struct HostCodeLibrary {
+struct CpuCodeLibrary {
   std::shared_ptr<const MappedFile> file;
   ElfFile elf;
 };
@@ -38,11 +38,11 @@ struct HostCodeLibrary {
 //          invalid      the result is no shared library (FILE_KIND); code of the other dialect
 //                       (HOST_DIALECT)
 //          unavailable  the library lacks the placeholder
-Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
-                                        const Generators& generators, Generation form);
+Result<CpuCodeLibrary> build_cpu_code(std::vector<std::string> sources,
+                                      const Generators& generators, Generation form);
 
-// Builds host code that needs no container. A symbol marks the library as one of this project.
-Result<HostCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
-                                         Generators generators);
+// Builds CPU code that needs no container. A symbol marks the library as one of this project.
+Result<CpuCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
+                                        Generators generators);
 
 }  // namespace gantry

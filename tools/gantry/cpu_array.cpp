@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/host_array.hpp"
+#include "tools/gantry/cpu_array.hpp"
 
 #include "tools/gantry/common/call_script.hpp"
 #include "tools/gantry/common/element_value.hpp"
@@ -43,19 +43,19 @@ Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std
   return copy;
 }
 
-ArrayView view_of(const HostArray& array) {
+ArrayView view_of(const CpuArray& array) {
   const auto shape = array.tensor.shape();
   return {array.name, array.tensor.dtype(), {shape.begin(), shape.end()}, bytes_of(array.tensor)};
 }
 
-void write_type(const HostArray& array, JsonWriter& json) {
+void write_type(const CpuArray& array, JsonWriter& json) {
   const auto shape = array.tensor.shape();
   json.field("name", json_text(array.name));
   json.field("dtype", dtype_text(array.tensor.dtype()));
   json.field("shape", std::vector<std::int64_t>(shape.begin(), shape.end()));
 }
 
-std::string line_of(const HostArray& array) {
+std::string line_of(const CpuArray& array) {
   constexpr std::uint64_t max = 8;
   const ArrayView view = view_of(array);
   const std::uint64_t size = element_bytes(view.dtype);
@@ -67,9 +67,9 @@ std::string line_of(const HostArray& array) {
   return text + (count > max ? " ..." : "");
 }
 
-Status write_arrays(OutputFile& file, std::span<const HostArray> arrays) {
+Status write_arrays(OutputFile& file, std::span<const CpuArray> arrays) {
   std::vector<NpzItem> items;
-  for (const HostArray& array : arrays) {
+  for (const CpuArray& array : arrays) {
     items.push_back({array.name, numpy_dtype(array.tensor.dtype()), array.tensor.shape(),
                      bytes_of(array.tensor)});
   }
@@ -92,35 +92,35 @@ Result<ExpectedArrays> ExpectedArrays::read(const Runtime& runtime, const std::s
   return expected;
 }
 
-std::vector<HostArray> ExpectedArrays::named_as(std::span<const HostArray> found) const {
+std::vector<CpuArray> ExpectedArrays::named_as(std::span<const CpuArray> found) const {
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < found.size(); ++i) {
     names.emplace(output_name(i, found.size()), found[i].name);
   }
   const bool is_named_by_position = std::ranges::all_of(
-      arrays_, [&](const HostArray& array) { return names.contains(array.name); });
-  std::vector<HostArray> expected = arrays_;
+      arrays_, [&](const CpuArray& array) { return names.contains(array.name); });
+  std::vector<CpuArray> expected = arrays_;
   if (is_named_by_position && arrays_.size() == found.size()) {
-    for (HostArray& array : expected) array.name = names[array.name];
+    for (CpuArray& array : expected) array.name = names[array.name];
   }
   return expected;
 }
 
-Status ExpectedArrays::compare_with(std::span<const HostArray> found, Tolerance tolerance,
+Status ExpectedArrays::compare_with(std::span<const CpuArray> found, Tolerance tolerance,
                                     bool only) const {
-  const std::vector<HostArray> expected = named_as(found);
+  const std::vector<CpuArray> expected = named_as(found);
   std::vector<ArrayView> expected_views;
-  for (const HostArray& array : expected) {
+  for (const CpuArray& array : expected) {
     ArrayView& view = expected_views.emplace_back(view_of(array));
-    const auto same = std::ranges::find(found, array.name, &HostArray::name);
+    const auto same = std::ranges::find(found, array.name, &CpuArray::name);
     if (same == found.end()) continue;
     const gantry_dtype dtype = same->tensor.dtype();
     if (same_dtype(view.dtype, numpy_dtype(dtype))) view.dtype = dtype;
   }
   std::vector<ArrayView> found_views;
-  for (const HostArray& array : found) {
+  for (const CpuArray& array : found) {
     const bool is_expected =
-        std::ranges::find(expected, array.name, &HostArray::name) != expected.end();
+        std::ranges::find(expected, array.name, &CpuArray::name) != expected.end();
     if (is_expected || !only) found_views.push_back(view_of(array));
   }
   Status status = compare_all(found_views, expected_views, tolerance);

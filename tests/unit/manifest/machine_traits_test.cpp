@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include <gtest/gtest.h>
 
 namespace gantry {
 namespace {
 
-const HostTraits kHost{"x86_64", "linux", "glibc", "2.36", {"x86-64-v1", "x86-64-v2"}};
+const MachineTraits kHost{"x86_64", "linux", "glibc", "2.36", {"x86-64-v1", "x86-64-v2"}};
 
 TEST(CheckTargets, AcceptsMatchingAndEmptyTargets) {
   EXPECT_TRUE(check_targets({}, kHost).ok());
@@ -38,8 +38,8 @@ TEST(CheckTargets, ReportsTheTargetsAndTheHost) {
   }
 }
 
-TEST(HostTraits, DescribeThisMachine) {
-  const HostTraits host = host_traits();
+TEST(MachineTraits, DescribeThisMachine) {
+  const MachineTraits host = host_traits();
 
   EXPECT_TRUE(host.arch == "x86_64" || host.arch == "aarch64");
   EXPECT_EQ(host.os, "linux");

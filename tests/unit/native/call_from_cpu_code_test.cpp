@@ -143,7 +143,7 @@ TEST_F(CallFromHost, PassesManyNumbersWithoutASmallSize) {
   EXPECT_THAT(seen.small_sizes, ::testing::ElementsAreArray(std::vector<std::uint32_t>(17, 0)));
 }
 
-// The host code returns the result of its callee.
+// The CPU code returns the result of its callee.
 TEST_F(CallFromHost, ReturnsEachKindOfValue) {
   artifact_of(*node).device_numbers = {{4, 5}, {5, 4}};
   const gantry_value number = float_value(2.5);
@@ -244,19 +244,19 @@ TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
 
 TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
   const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
-  const HostScope call_of_host_code({&world.services, node.get()}, kFirstCpu);
+  const CpuScope call_of_cpu_code({&world.services, node.get()}, kFirstCpu);
   here().kept = Value(std::move(new_text(GANTRY_STRING, "a text object")).value());
 
   {
     const KeptUntilHere kept;
-    const HostScope task({&world.services, node.get()}, kFirstCpu);
+    const CpuScope task({&world.services, node.get()}, kFirstCpu);
   }
 
   EXPECT_EQ(text_of(here().kept.get()), "a text object");
   here().kept = {};
 }
 
-// Returned to its caller as an object, with type code 8, which no result of host code may have.
+// Returned to its caller as an object, with type code 8, which no result of CPU code may have.
 TEST_F(CallFromHost, PassesAnObjectThatItCannotReturn) {
   seen.answer = owned_value(std::move(new_shape({})).value()).take();
   const Value keeper = Value::adopt(seen.answer);
@@ -290,7 +290,7 @@ TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {
   EXPECT_EQ(seen.env.stream, &stream);
 }
 
-// A function of a device runs on the device that host code has set, and in the call's stream only
+// A function of a device runs on the device that CPU code has set, and in the call's stream only
 // if the stream is one of that device.
 TEST_F(CallFromHost, UsesTheCurrentDevice) {
   int stream = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/formats/elf/elf_host.hpp"
+#include "core/formats/elf/elf_machine.hpp"
 
 #include <gantry/concat.hpp>
 

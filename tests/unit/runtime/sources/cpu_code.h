@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host code as compilers of TVM write it, for releases of which no artifact exists. Written from the
+// CPU code as compilers of TVM write it, for releases of which no artifact exists. Written from the
 // layouts and symbols of each release.
 //
 //     TVM_MINOR       release, 16 to 24: v0.16 to v0.20 are the packed dialect, later ones the ffi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/writing/host_code.hpp"
+#include "core/writing/cpu_code.hpp"
 
 #include "core/base/new_file.hpp"
 #include "core/base/text.hpp"
@@ -48,36 +48,36 @@ Status write_placeholder(const fs::path& file, ElfMachine machine, std::string_v
   return write_new_file(file, bytes);
 }
 
-// A source of host code. The compiler opens it by its name.
-struct HostSource {
+// A source of CPU code. The compiler opens it by its name.
+struct CpuSource {
   std::string language;
   // NULL: the file is empty
   std::shared_ptr<const MappedFile> file;
 };
 
-Result<HostSource> open_source(const fs::path& path) {
-  HostSource source{language_of(path.native()), nullptr};
+Result<CpuSource> open_source(const fs::path& path) {
+  CpuSource source{language_of(path.native()), nullptr};
   std::error_code error;
   if (fs::is_regular_file(path, error) && fs::file_size(path, error) == 0) return source;
   GANTRY_TRY(source.file, MappedFile::open(path));
   return source;
 }
 
-Result<HostCodeLibrary> read_library(const fs::path& path) {
+Result<CpuCodeLibrary> read_library(const fs::path& path) {
   GANTRY_TRY(auto mapped, MappedFile::open(path));
   GANTRY_TRY(ElfFile elf, ElfFile::parse(mapped));
   if (elf.type() != ElfType::shared) {
     return invalid("C compiler produces no shared library; remove flags such as -c from the recipe")
         .with_reason("FILE_KIND");
   }
-  return HostCodeLibrary{std::move(mapped), std::move(elf)};
+  return CpuCodeLibrary{std::move(mapped), std::move(elf)};
 }
 
-Result<HostCodeLibrary> build_library_of(const std::vector<std::string>& names,
-                                         const Generators& generators) {
-  std::vector<HostSource> sources;
+Result<CpuCodeLibrary> build_library_of(const std::vector<std::string>& names,
+                                        const Generators& generators) {
+  std::vector<CpuSource> sources;
   for (const std::string& name : names) {
-    GANTRY_TRY(HostSource source, open_source(generators.tools.directory / name));
+    GANTRY_TRY(CpuSource source, open_source(generators.tools.directory / name));
     sources.push_back(std::move(source));
   }
   BuildJob job{.type_key = library_key};
@@ -101,8 +101,8 @@ Status check_placeholder(const ElfFile& elf, std::string_view symbol) {
                      ", expected ", ByteCount(sizeof placeholder));
 }
 
-// What the symbols other than the container's show of the host code.
-struct HostCode {
+// What the symbols other than the container's show of the CPU code.
+struct CpuCode {
   Dialect dialect = Dialect::unknown;
   // a symbol that shows the dialect
   std::string_view evidence;
@@ -110,9 +110,9 @@ struct HostCode {
   std::string_view function;
 };
 
-HostCode host_code_of(const ElfFile& elf, std::string_view container) {
-  std::vector<HostSymbol> symbols;
-  HostCode code;
+CpuCode cpu_code_of(const ElfFile& elf, std::string_view container) {
+  std::vector<CpuSymbol> symbols;
+  CpuCode code;
   for (const ElfSymbol& symbol : elf.symbols()) {
     if (symbol.name == container) continue;
     symbols.push_back({symbol.name, symbol.size, symbol.defined()});
@@ -129,9 +129,9 @@ HostCode host_code_of(const ElfFile& elf, std::string_view container) {
 
 // Checks that a runtime can call the code as the generation of its container requires.
 Status check_dialect(const ElfFile& elf, Generation form) {
-  const HostCode code = host_code_of(elf, container_names(form).symbol);
+  const CpuCode code = cpu_code_of(elf, container_names(form).symbol);
   const auto refuse = [](const auto&... words) {
-    return invalid("host code ", words...).with_reason("HOST_DIALECT");
+    return invalid("CPU code ", words...).with_reason("HOST_DIALECT");
   };
   if (form == Generation::g5) {
     if (code.dialect == Dialect::ffi) return {};
@@ -168,22 +168,22 @@ ElfMachine target_machine(const std::vector<std::string>& words) {
   return host_machine();
 }
 
-Result<HostCodeLibrary> build_host_code(std::vector<std::string> sources,
-                                        const Generators& generators, Generation form) {
+Result<CpuCodeLibrary> build_cpu_code(std::vector<std::string> sources,
+                                      const Generators& generators, Generation form) {
   const std::string_view symbol = container_names(form).symbol;
   const fs::path object = generators.tools.scratch / "container.o";
   std::vector<std::string> words = generators.tools.programs.compiler;
   words.insert(words.end(), generators.tools.flags.begin(), generators.tools.flags.end());
   GANTRY_CHECK(write_placeholder(object, target_machine(words), symbol));
   sources.push_back(object.native());
-  GANTRY_TRY(HostCodeLibrary library, build_library_of(sources, generators));
+  GANTRY_TRY(CpuCodeLibrary library, build_library_of(sources, generators));
   GANTRY_CHECK(check_placeholder(library.elf, symbol));
   GANTRY_CHECK(check_dialect(library.elf, form));
   return library;
 }
 
-Result<HostCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
-                                         Generators generators) {
+Result<CpuCodeLibrary> build_plain_code(const std::vector<std::string>& sources,
+                                        Generators generators) {
   generators.tools.flags.push_back(concat("-Wl,--defsym=", packed_mark, "=0"));
   return build_library_of(sources, generators);
 }

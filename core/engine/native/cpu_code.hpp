@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The host code of an artifact: the functions and variables that it gives its runtime, by name.
+// The CPU code of an artifact: the functions and variables that it gives its runtime, by name.
 //
-//     HostLibrary   a shared library that the runtime has opened
+//     CpuLibrary   a shared library that the runtime has opened
 //     LinkedCode    code of the program, which has registered its symbols
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace gantry {
 
-class HostCode {
+class CpuCode {
  public:
-  explicit HostCode(const ExporterFacts& facts) : facts_(facts) {}
-  virtual ~HostCode() = default;
-  HostCode(const HostCode&) = delete;
-  HostCode& operator=(const HostCode&) = delete;
+  explicit CpuCode(const ExporterFacts& facts) : facts_(facts) {}
+  virtual ~CpuCode() = default;
+  CpuCode(const CpuCode&) = delete;
+  CpuCode& operator=(const CpuCode&) = delete;
 
   const ExporterFacts& facts() const { return facts_; }
   // For messages: the path of a library.

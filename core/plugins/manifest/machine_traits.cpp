@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugins/manifest/host_traits.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 
 #include "core/base/x86_levels.hpp"
 #include "core/plugins/manifest/reason.hpp"
@@ -18,7 +18,7 @@ bool contains(const std::vector<std::string>& all, std::string_view one) {
 }
 
 // "glibc>=2.28", "glibc"
-bool libc_fits(std::string_view target, const HostTraits& host) {
+bool libc_fits(std::string_view target, const MachineTraits& host) {
   const std::size_t at = target.find(">=");
   if (target.substr(0, at) != host.libc_name) return false;
   return at == std::string_view::npos || !version_less(host.libc_version, target.substr(at + 2));
@@ -35,8 +35,8 @@ std::uint64_t take_number(std::string_view& text) {
 
 }  // namespace
 
-HostTraits host_traits() {
-  HostTraits host;
+MachineTraits host_traits() {
+  MachineTraits host;
   host.os = "linux";
   host.libc_name = "glibc";
   host.libc_version = gnu_get_libc_version();
@@ -50,7 +50,7 @@ HostTraits host_traits() {
   return host;
 }
 
-Status check_targets(const ManifestTargets& targets, const HostTraits& host) {
+Status check_targets(const ManifestTargets& targets, const MachineTraits& host) {
   if (!targets.arch.empty() && !contains(targets.arch, host.arch)) {
     return unsupported("plugin targets ", join(targets.arch), ", this host is ", host.arch)
         .with_reason(reason::target.tag);
