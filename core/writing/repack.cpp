@@ -7,6 +7,7 @@
 #include "core/base/temp_directory.hpp"
 #include "core/formats/aligned_payload.hpp"
 #include "core/formats/container_symbols.hpp"
+#include "core/formats/kind/file_kind.hpp"
 #include "core/formats/type_key.hpp"
 #include "core/writing/appended_container.hpp"
 #include "core/writing/carrying_stream.hpp"
@@ -292,16 +293,21 @@ Result<ContainerFile> ContainerFile::open(const fs::path& path, const PayloadLay
   GANTRY_TRY(opened.file, MappedFile::open(path));
   const std::span<const std::uint8_t> bytes = opened.file->bytes();
   if (has_elf_magic(bytes)) {
-    GANTRY_TRY(opened.elf, ElfFile::parse(opened.file));
-    GANTRY_CHECK(opened.elf->check_complete());
+    auto elf = ElfFile::parse(opened.file);
+    if (elf.ok()) {
+      if (Status complete = elf->check_complete(); !complete.ok())
+        elf = std::move(complete).error();
+    }
+    if (!elf.ok()) return std::move(elf).error().at("in ", quoted(path.native()));
+    opened.elf = *std::move(elf);
     GANTRY_TRY(const ContainerLocation location, locate_container(*opened.elf, prefix));
     if (!prefix.empty() && !location.room) return no_prefix(*opened.elf, prefix);
     GANTRY_TRY(opened.container, read_container(location, layouts));
     return opened;
   }
   if (!looks_like_container(bytes)) {
-    return unsupported(quoted(path.native()), " is no shared library, object or container")
-        .with_reason("FILE_KIND");
+    return not_an_artifact(path.native(), bytes,
+                           "a shared library, an object file or a bare container");
   }
   if (!prefix.empty()) {
     return invalid("prefix ", quoted(prefix), " selects a container by its symbol, ",

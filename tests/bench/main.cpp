@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   try {
     if (!devices_only) {
       for (const auto add : {add_loads, add_calls, add_graphs, add_aot, add_relay, add_pool,
-                             add_packing, add_starts, add_sizes})
+                             add_packing, add_starts, add_memory})
         add(suite);
 #ifdef GANTRY_BENCH_DNNL
       add_dnnl(suite);

@@ -92,14 +92,7 @@ void add_starts(Suite& suite) {
   add_command(suite, "version", 0.7, {program, "version"});
 }
 
-void add_sizes(Suite& suite) {
-  suite.figure("stripped core library", [tree = suite.build_tree](const Times&) {
-    return Row{1300,
-               static_cast<double>(
-                   std::filesystem::file_size(tree / "tests/bench/libgantry.stripped.so")) /
-                   1e3,
-               "KB", ""};
-  });
+void add_memory(Suite& suite) {
   suite.figure("anonymous memory of an idle runtime", [tree = suite.build_tree](const Times&) {
     return Row{2, numbers_of({(tree / "tests/gantry_bench_memory").string(), "idle"}).at(0) / 1e6,
                "MB", "of the whole program"};

@@ -83,7 +83,7 @@ void add_aot(Suite& suite);
 void add_pool(Suite& suite);
 void add_packing(Suite& suite);
 void add_starts(Suite& suite);
-void add_sizes(Suite& suite);
+void add_memory(Suite& suite);
 // only if the plugin is built, and with fixtures
 void add_dnnl(Suite& suite);
 // only if the plugin is built

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/golden/cli_command.hpp"
+#include "tests/golden/console_examples.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/tar_bytes.hpp"
 
@@ -259,7 +260,7 @@ TEST(MlfExport, LeavesNothingAfterAFailure) {
   EXPECT_EQ(no_graph.err,
             "gantry: no module is a graph (GraphExecutorFactory), the modules are \"_lib\"\n  in "
             "tvm-0.12/axpy2_c.so\n");
-  EXPECT_THAT(no_library.err, HasSubstr("is an archive of numpy arrays, expected a shared library "
+  EXPECT_THAT(no_library.err, HasSubstr("is an archive of NumPy arrays, expected a shared library "
                                         "or a model library archive"));
   EXPECT_THAT(no_tar.err, HasSubstr("it exists and is not a tar archive; remove it or choose "
                                     "another output"));
@@ -402,6 +403,14 @@ TEST(Mlf, CompletesItsCommands) {
   }
   EXPECT_THAT(run_gantry({"__complete", "--", "mlf", "export", "--ver"}).out,
               HasSubstr("--version\t"));
+}
+
+TEST(MlfPage, ShowsWhatTheCommandsPrint) {
+  const TempDir directory;
+
+  EXPECT_EQ(run_examples("core/formats/mlf/MLF.md",
+                         {.name = "digits.tar", .path = (directory / "digits.tar").string()}),
+            2);
 }
 
 }  // namespace

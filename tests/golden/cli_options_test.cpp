@@ -213,7 +213,7 @@ TEST(InspectOption, WithoutEffectOnTheFileIsRefused) {
     EXPECT_EQ(outcome.status, 1);
     EXPECT_THAT(outcome.out, IsEmpty());
     EXPECT_EQ(outcome.err,
-              "gantry: \"tvm-0.12/resnet20.input.npz\" is an archive of numpy arrays without "
+              "gantry: \"tvm-0.12/resnet20.input.npz\" is an archive of NumPy arrays without "
               "modules, so that " +
                   option.front() + " has no effect\n");
   }

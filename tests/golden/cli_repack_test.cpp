@@ -409,9 +409,10 @@ TEST_F(Repack, RefusesToDropTheHostCodeOfALibrary) {
 TEST_F(Repack, RefusesFilesWithoutAContainer) {
   expect_refused(repack("tvm-0.12/axpy2_llvm.so", "a.so"),
                  "gantry: file has no container\n  in \"tvm-0.12/axpy2_llvm.so\"\n");
-  expect_refused(repack("tvm-0.12/digits_cpp_graph_c.tar", "a.so"),
-                 "gantry: \"tvm-0.12/digits_cpp_graph_c.tar\" is no shared library, object or "
-                 "container\n");
+  expect_refused(
+      repack("tvm-0.12/digits_cpp_graph_c.tar", "a.so"),
+      "gantry: \"tvm-0.12/digits_cpp_graph_c.tar\" is a tar archive (unpack it and use "
+      "the files in it); expected a shared library, an object file or a bare container\n");
 }
 
 TEST_F(Repack, WritesOnlyTheContainerOfAnObject) {

@@ -2,6 +2,7 @@
 //
 // Plays call scripts with the built program.
 #include "tests/golden/cli_command.hpp"
+#include "tests/support/built_plugins.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/page.hpp"
 
@@ -198,7 +199,8 @@ TEST_F(PlayScript, PrintsWhatThePageShows) {
   const std::string shown = blocks_of(page, "console").at(0);
   const std::size_t end = shown.find('\n');
 
-  const Outcome run = run_gantry({"run", library, "--script", path("calls.json")});
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins(), "run", library, "--script", path("calls.json")});
 
   EXPECT_EQ(shown.substr(0, end), "$ gantry run " + std::string(library) + " --script calls.json");
   EXPECT_EQ(run.out, shown.substr(end + 1));

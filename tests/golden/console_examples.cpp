@@ -33,7 +33,15 @@ bool has_form(std::string_view text, std::string_view form) {
 
 }  // namespace
 
-int run_examples(std::string_view page) {
+int run_examples(std::string_view page, const WrittenFile& written) {
+  const auto placed = [&](std::string text) {
+    for (std::size_t at = 0; !written.name.empty(); at += written.path.size()) {
+      at = text.find(written.name, at);
+      if (at == std::string::npos) break;
+      text.replace(at, written.name.size(), written.path);
+    }
+    return text;
+  };
   int commands = 0;
   for (const std::string& block : blocks_of(read_page(page), "console")) {
     for (std::size_t at = 0; at < block.size();) {
@@ -45,9 +53,9 @@ int run_examples(std::string_view page) {
       std::istringstream line(block.substr(at + 9, line_end - at - 9));
       const std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
       at = std::min(block.find("\n$ ", line_end), block.size() - 1) + 1;
-      const std::string expected = block.substr(line_end + 1, at - line_end - 1);
+      const std::string expected = placed(block.substr(line_end + 1, at - line_end - 1));
       std::vector<std::string> args{"--plugins", built_plugins()};
-      args.insert(args.end(), words.begin(), words.end());
+      for (const std::string& word : words) args.push_back(placed(word));
 
       const Outcome outcome = run_gantry(args);
 

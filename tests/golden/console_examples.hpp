@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace gantry::test {
@@ -9,7 +10,11 @@ namespace gantry::test {
 // with all plugins of this build, and expects that they print it. "..." stands for any text in a
 // line, a line "..." for any lines.
 //
+// written  [in]   a file that the examples write, and where it is written
 // returns  the number of commands
-int run_examples(std::string_view page);
+struct WrittenFile {
+  std::string name, path;
+};
+int run_examples(std::string_view page, const WrittenFile& written = {});
 
 }  // namespace gantry::test

@@ -29,8 +29,8 @@ constexpr KindName kind_names[] = {
     {FileKind::tar, "tar", "a tar archive"},
     {FileKind::model_library, "model-library", "a model library archive"},
     {FileKind::parameters, "parameters", "a parameter file"},
-    {FileKind::npy, "npy", "a numpy array"},
-    {FileKind::npz, "npz", "an archive of numpy arrays"},
+    {FileKind::npy, "npy", "a NumPy array"},
+    {FileKind::npz, "npz", "an archive of NumPy arrays"},
     {FileKind::container, "container", "a bare container"},
     {FileKind::weights, "weights", "a directory of weights"},
     {FileKind::unknown, "unknown", "of unknown kind"},
@@ -104,13 +104,13 @@ std::string first_bytes_text(std::span<const std::uint8_t> bytes) {
   return shown;
 }
 
-Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes) {
+Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes,
+                        std::string_view expected) {
   const FileKind kind = kind_of(bytes);
   return unsupported(
              quoted(name), " is ",
              kind == FileKind::parameters ? std::string(words_for(kind)) : first_bytes_text(bytes),
-             "; expected a shared library, an object file, an archive, a bare container or "
-             "a parameter file")
+             "; expected ", expected)
       .with_reason("FILE_KIND");
 }
 

@@ -51,7 +51,11 @@ std::string first_bytes_text(std::span<const std::uint8_t> bytes);
 // The refusal of a file that is nothing that can be inspected or loaded, with what it is instead.
 //
 // name     [in]   of the file, as given
+// expected [in]   what the caller takes
 // returns  unsupported, reason FILE_KIND
-Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes);
+Failure not_an_artifact(std::string_view name, std::span<const std::uint8_t> bytes,
+                        std::string_view expected =
+                            "a shared library, an object file, an archive, a bare container or a "
+                            "parameter file");
 
 }  // namespace gantry

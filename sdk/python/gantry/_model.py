@@ -239,7 +239,7 @@ class Model:
     def _output_names(self, function: str, count: int) -> tuple[str, ...]:
         stated = self.signature(function).outputs
         if stated is None or len(stated) != count:
-            return tuple(f"output{index}" for index in range(count))
+            return ("output",) if count == 1 else tuple(f"output{index}" for index in range(count))
         return tuple(parameter.name for parameter in stated)
 
     def _targets(self, out: Any, function: str) -> tuple:
