@@ -412,7 +412,7 @@ TEST_F(Repack, RefusesFilesWithoutAContainer) {
   expect_refused(
       repack("tvm-0.12/digits_cpp_graph_c.tar", "a.so"),
       "gantry: \"tvm-0.12/digits_cpp_graph_c.tar\" is a tar archive (unpack it and use "
-      "the files in it); expected a shared library, an object file or a bare container\n");
+      "one of the files in it); expected a shared library, an object file or a bare container\n");
 }
 
 TEST_F(Repack, WritesOnlyTheContainerOfAnObject) {
