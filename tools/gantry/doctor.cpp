@@ -148,8 +148,8 @@ void write_cpu_code(const Diagnosis& diagnosis, JsonWriter& json) {
   const Error lacking =
       diagnosis.unmet ? unavailable(to_text(*diagnosis.unmet)).with_reason("BLOB_ARCH") : Error();
   const Error* const why = !diagnosis.cpu_code.ok() ? &diagnosis.cpu_code.error()
-                           : diagnosis.unmet         ? &lacking
-                                                     : nullptr;
+                           : diagnosis.unmet        ? &lacking
+                                                    : nullptr;
   json.begin_object("host_code");
   json.field("machine", name_of(artifact.elf->machine()));
   json.field("dialect", name_of(artifact.container.facts.dialect));
