@@ -125,7 +125,7 @@ Result<Measured> PayloadLayouts::measure(std::string_view key,
   }
   if (best) return *best;
   if (furthest) return *furthest;
-  return not_found("no payload layout is known for ", quoted(key));
+  return not_found("payload layout of ", quoted(key), " not found");
 }
 
 }  // namespace gantry

@@ -22,9 +22,9 @@ Status check_parameter(const Graph& graph, const GraphTensor& parameter) {
   if (input == graph.input_by_name.end()) {
     std::vector<std::string_view> names;
     for (const std::uint32_t node : graph.inputs) names.push_back(graph.nodes[node].name);
-    return not_found("parameter ", quoted(parameter.name), " is not an argument of the graph",
-                     did_you_mean(parameter.name, names), ", its arguments are ",
-                     join(names, ", ", std::identity(), max_listed_names));
+    return not_found("parameter ", quoted(parameter.name), " of the graph not found",
+                     did_you_mean(parameter.name, names),
+                     "; arguments: ", join(names, ", ", std::identity(), max_listed_names));
   }
   const GraphEntry& entry = graph.entries[graph.input_entry(input->second)];
   if (same_type(parameter.type, {entry.dtype, entry.shape})) return {};

@@ -3,6 +3,7 @@
 
 #include "core/formats/aligned_payload.hpp"
 #include "core/formats/array_list.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/dmlc_stream.hpp>
@@ -16,9 +17,7 @@
 namespace gantry::aot {
 namespace {
 
-constexpr std::string_view factory_key = "AotExecutorFactory";
-
-const ArrayListForm& factory_form() { return *array_list_form(factory_key); }
+const ArrayListForm& factory_form() { return *array_list_form(aot_factory_key); }
 
 Status check_names(const std::vector<Parameter>& parameters) {
   std::vector<std::string_view> names;
@@ -47,7 +46,8 @@ Status write_payload(const Payload& payload, bool with_parameters, const Sink& s
   if (with_parameters && sink.alignment() == 0) return sink.write(read);
   SinkStream out(&sink.raw());
   if (with_parameters) {
-    return write_aligned_payload(factory_key, read, {}, {out, out.position(), sink.alignment()});
+    return write_aligned_payload(aot_factory_key, read, {},
+                                 {out, out.position(), sink.alignment()});
   }
   ArrayList bare;
   bare.module_name = payload.module_name;

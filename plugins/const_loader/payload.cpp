@@ -3,6 +3,7 @@
 
 #include "core/formats/aligned_payload.hpp"
 #include "core/formats/array_list.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/aligned_record.hpp>
 #include <gantry/byte_count.hpp>
@@ -20,9 +21,6 @@ namespace gantry::const_loader {
 namespace {
 
 using Name = ArrayList::Name;
-
-// Both keys have the same payload.
-constexpr std::string_view const_loader_key = "const_loader";
 
 template <class... Parts>
 Failure refuse(std::uint64_t at, const Parts&... parts) {
@@ -92,7 +90,7 @@ std::size_t Payload::find(std::string_view symbol) const {
 }
 
 Result<Payload> read_payload(Blob& blob) {
-  GANTRY_TRY(ArrayList list, read_array_list(blob.reader(), *array_list_form(const_loader_key)));
+  GANTRY_TRY(ArrayList list, read_array_list(blob.reader(), *array_list_form(constants_key)));
   for (std::size_t i = 0; i < list.arrays.size(); ++i)
     GANTRY_CHECK(check_data(list.arrays[i].array, i));
   const std::vector<Name> names = names_of_constants(list);
@@ -128,7 +126,7 @@ Status write_payload(const Payload& payload, const Sink& sink) {
   if (sink.alignment() == 0) return sink.write(read);
   SinkStream out(&sink.raw());
   // Without numbered constants.
-  return write_aligned_payload(const_loader_key, read, {}, {out, out.position(), sink.alignment()});
+  return write_aligned_payload(constants_key, read, {}, {out, out.position(), sink.alignment()});
 }
 
 }  // namespace gantry::const_loader

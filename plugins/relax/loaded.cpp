@@ -3,6 +3,7 @@
 
 #include "core/formats/aligned_payload.hpp"
 #include "core/formats/dtype_codes.hpp"
+#include "core/formats/type_key.hpp"
 
 #include <gantry/compact_tensor.hpp>
 #include <gantry/device_name.hpp>
@@ -37,7 +38,7 @@ Status Loaded::save(const Sink& sink) const {
   }
   ExporterFacts facts;
   facts.numbering = numbering_;
-  return write_aligned_payload("relax.VMExecutable", kept_.bytes, facts,
+  return write_aligned_payload(relax_executable_key, kept_.bytes, facts,
                                {out, out.position(), sink.alignment()});
 }
 

@@ -2,6 +2,7 @@
 #include "loaded.hpp"
 
 #include "core/formats/aligned_payload.hpp"
+#include "core/formats/type_key.hpp"
 #include "core/formats/vm_constants.hpp"
 
 #include <gantry/compact_tensor.hpp>
@@ -232,7 +233,7 @@ Status Loaded::save(const Sink& sink) const {
   const auto bytes = now.is_changed ? changed.bytes() : kept_.bytes;
   if (sink.alignment() == 0) return sink.write(bytes);
   SinkStream out(&sink.raw());
-  return write_aligned_payload("VMExecutable", bytes, ExporterFacts(),
+  return write_aligned_payload(relay_executable_key, bytes, ExporterFacts(),
                                {out, out.position(), sink.alignment()});
 }
 

@@ -130,8 +130,8 @@ TEST_F(PluginsRemove, NamesTheLocationOfOtherPlugins) {
 
   EXPECT_EQ(removed.status, 1);
   EXPECT_EQ(removed.err,
-            concat("gantry: \"gantry.graph\" is not in \"", store,
-                   "\", which contains no plugin\n  found at ", elsewhere,
+            concat("gantry: plugin \"gantry.graph\" of \"", store,
+                   "\" not found; plugins: none\n  found at ", elsewhere,
                    "/graph.yaml: remove the package or directory that it belongs to\n"));
 }
 

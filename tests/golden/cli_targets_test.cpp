@@ -166,7 +166,7 @@ TEST_F(TargetsCommand, ReportsAWrongTarget) {
   EXPECT_EQ(wrong.status, 1);
   EXPECT_EQ(wrong.out, "");
   EXPECT_EQ(wrong.err,
-            "gantry: option \"core\" is unknown to target kind \"acme\", did you mean \"cores\"; "
+            "gantry: option \"core\" of target kind \"acme\" not found, did you mean \"cores\"; "
             "options: cores, isa, fast, mattr, device, from_device, libs, model, "
             "target_device_type (offset 0x5)\n");
 }

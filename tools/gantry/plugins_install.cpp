@@ -96,8 +96,8 @@ Result<ExitStatus> not_installed(const PluginStore& store, const std::string& id
     if (candidate.manifest && candidate.manifest->id == id) elsewhere.push_back(candidate.file);
   for (const StoredPlugin& plugin : store.versions(""))
     stored.push_back(concat(plugin.id, "@", plugin.version));
-  Failure error = not_found(quoted(id), " is not in ", quoted(store.directory().native()),
-                            ", which contains ", stored.empty() ? "no plugin" : join(stored, ", "));
+  Failure error = not_found("plugin ", quoted(id), " of ", quoted(store.directory().native()),
+                            " not found; plugins: ", stored.empty() ? "none" : join(stored, ", "));
   if (!elsewhere.empty()) {
     error = std::move(error).at("found at ", join(elsewhere, ", "),
                                 ": remove the package or directory that it belongs to");

@@ -33,8 +33,8 @@ Result<fs::path> find_templates(const NewOptions& options) {
       options.templates.empty() ? installed.lexically_normal() : fs::path(options.templates);
   std::error_code failed;
   if (fs::is_directory(path / options.language, failed)) return path / options.language;
-  return not_found("template ", quoted(options.language), " is not in ", quoted(path.native()),
-                   "; install the SDK (Debian: gantry-dev), or use --template DIR");
+  return not_found("template ", quoted(options.language), " of ", quoted(path.native()),
+                   " not found; install the SDK (Debian: gantry-dev), or use --template DIR");
 }
 
 Result<ExitStatus> make_project(const NewOptions& options, const Globals&) {

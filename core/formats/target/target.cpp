@@ -172,7 +172,7 @@ Status set_target_kind(std::string_view name, std::uint64_t at, const TargetKind
   std::vector<std::string_view> names = kinds.names();
   const std::vector<std::string_view> tags = kinds.tags();
   names.insert(names.end(), tags.begin(), tags.end());
-  return malformed(at, "target kind ", quoted(name), " is unknown", did_you_mean(name, names),
+  return malformed(at, "target kind ", quoted(name), " not found", did_you_mean(name, names),
                    "; kinds: ", join(kinds.names(), ", ", std::identity(), max_listed_names));
 }
 
@@ -182,7 +182,7 @@ Result<const TargetOption*> find_target_option(const TargetKind& kind, std::stri
   std::vector<std::string_view> names;
   for (const TargetOption& option : kind.options) names.push_back(option.name);
   for (const TargetOption& option : common_target_options()) names.push_back(option.name);
-  return malformed(at, "option ", quoted(name), " is unknown to target kind ", quoted(kind.name),
+  return malformed(at, "option ", quoted(name), " of target kind ", quoted(kind.name), " not found",
                    did_you_mean(name, names),
                    "; options: ", join(names, ", ", std::identity(), max_listed_names));
 }

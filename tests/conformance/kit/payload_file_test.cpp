@@ -52,7 +52,7 @@ constexpr WrongFile kWrongFiles[] = {
 // Of builds, after a payload.
 constexpr WrongFile kWrongBuilds[] = {
     {"UnknownOption", "{target: kit -mod=plain, source: a, broken: b}",
-     "builds[0].target: option \"mod\" is unknown to target kind \"kit\", did you mean \"mode\""},
+     "builds[0].target: option \"mod\" of target kind \"kit\" not found, did you mean \"mode\""},
     {"KindWithoutLanguages", "{target: llvm, source: a, broken: b}",
      "builds[0].target: is of kind \"llvm\", expected a kind of the manifest that has languages"},
     {"OtherLanguage", "{target: kit, language: c, source: a, broken: b}",

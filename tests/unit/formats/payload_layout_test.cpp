@@ -346,7 +346,7 @@ TEST(Payload, IsNotFoundForAnUnknownKey) {
 
   ASSERT_FALSE(measured.ok());
   EXPECT_EQ(measured.error().code, Code::not_found);
-  EXPECT_EQ(measured.error().message, "no payload layout is known for \"acme.npu\"");
+  EXPECT_EQ(measured.error().message, "payload layout of \"acme.npu\" not found");
 }
 
 // `rest` requires a known end, which layout one does not have.

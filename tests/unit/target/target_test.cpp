@@ -191,12 +191,12 @@ TEST(TargetRefuses, TheWrongPart) {
            BadTarget{"", 0, "target is empty, expected the name of a kind"},
            BadTarget{" \t", 0, "target is empty, expected the name of a kind"},
            BadTarget{" npv", 1,
-                     "target kind \"npv\" is unknown, did you mean \"npu\"; kinds: c, llvm, npu"},
+                     "target kind \"npv\" not found, did you mean \"npu\"; kinds: c, llvm, npu"},
            BadTarget{"acme/edg", 0,
-                     "target kind \"acme/edg\" is unknown, did you mean \"acme/edge\"; kinds: c, "
+                     "target kind \"acme/edg\" not found, did you mean \"acme/edge\"; kinds: c, "
                      "llvm, npu"},
            BadTarget{"npu -archh=1", 4,
-                     "option \"archh\" is unknown to target kind \"npu\", did you mean \"arch\"" +
+                     "option \"archh\" of target kind \"npu\" not found, did you mean \"arch\"" +
                          options},
            BadTarget{"npu arch", 4,
                      "target has \"arch\", expected an option, -name=value or --name=value"},
@@ -234,7 +234,7 @@ TEST(TargetRefuses, TheWrongPart) {
            BadTarget{"{\"kind\":\"npu\",\"kind\":\"c\"}", 21,
                      "member \"kind\" of the target is given twice, expected once"},
            BadTarget{"{\"kind\":\"npu\",\"cors\":1}", 21,
-                     "option \"cors\" is unknown to target kind \"npu\", did you mean \"cores\"" +
+                     "option \"cors\" of target kind \"npu\" not found, did you mean \"cores\"" +
                          options},
            BadTarget{"{\"kind\":\"npu\",\"cores\":1.5}", 22,
                      "member \"cores\" of the target is a fraction, expected an integer"},

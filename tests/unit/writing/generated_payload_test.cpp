@@ -268,7 +268,7 @@ TEST_F(GeneratedPayload, IsRefusedForAWrongModule) {
                        "are built from npu\n  r.yaml:3:1: module"},
            WrongModule{
                "acme.npu", "a.npu", "npu -core=1", KernelCode::automatic,
-               "option \"core\" is unknown to target kind \"npu\", did you mean \"cores\"; "
+               "option \"core\" of target kind \"npu\" not found, did you mean \"cores\"; "
                "options: cores, device, from_device, libs, model, target_device_type\n  for "
                "r.yaml:3:9: target"},
            WrongModule{"acme.npu", "a.npu", "cuda", KernelCode::automatic,

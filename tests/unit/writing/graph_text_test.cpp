@@ -210,8 +210,7 @@ TEST(CheckParameter, RequiresAnArgumentOfThatName) {
 
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().code, Code::not_found);
-  EXPECT_EQ(checked.error().message,
-            "parameter \"v\" is not an argument of the graph, its arguments are x, w");
+  EXPECT_EQ(checked.error().message, "parameter \"v\" of the graph not found; arguments: x, w");
 }
 
 TEST(CheckParameter, RequiresTheSameType) {
