@@ -138,7 +138,7 @@ TEST(DoctorHostCode, RunsOnThisHost) {
 
   EXPECT_EQ(text.status, 0);
   EXPECT_THAT(text.out,
-              HasSubstr("\nhost code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n\n"
+              HasSubstr("\nCPU code digits_mlp_c.so\n  RUNS     x86-64, packed dialect\n\n"
                         "summary: drivers not opened; --probe opens them and checks the "
                         "payloads\n"));
   EXPECT_EQ(json::parse(run_gantry(document).out)["host_code"],
@@ -152,7 +152,7 @@ TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
       run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
 
   EXPECT_EQ(text.status, 0);
-  EXPECT_THAT(text.out, HasSubstr("\nhost code axpy2_llvm.so\n  RUNS     x86-64, ffi dialect\n"));
+  EXPECT_THAT(text.out, HasSubstr("\nCPU code axpy2_llvm.so\n  RUNS     x86-64, ffi dialect\n"));
   EXPECT_EQ(document.status, 0);
   const json code = json::parse(document.out)["host_code"];
   EXPECT_EQ(code["dialect"], "ffi");

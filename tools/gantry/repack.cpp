@@ -206,7 +206,7 @@ void add_repack(CLI::App& app, Invocation& invocation) {
       "Indices and type keys are those of `gantry inspect FILE`. The result is loaded before it is "
       "put into its place, which runs initializers of its CPU code.\n\n"
       "CPU code is converted only between generations of one calling convention, g2 and g3; "
-      "without host "
+      "without CPU "
       "code, payloads are written in the form of the generation.\n\n"
       "Examples:\n"
       "  gantry repack model.so --drop opencl -o cpu.so\n"

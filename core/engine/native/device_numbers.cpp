@@ -81,7 +81,7 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
       names.append(names.empty() ? "" : " and ").append(described(*device));
   }
   return unsupported(location_of(node), " reaches modules of ", names,
-                     ": device type 12, ext_dev, in its code is ambiguous; compile separate host "
+                     ": device type 12, ext_dev, in its code is ambiguous; compile separate CPU "
                      "code for the modules of each device")
       .with_reason("EXT_DEV");
 }

@@ -212,7 +212,7 @@ TEST(ModuleContext, FindsImportsBeforeGlobalsAndNeverItself) {
   ASSERT_FALSE(own.ok());
   EXPECT_EQ(own.error().code, Code::not_found);
   EXPECT_THAT(own.error().message,
-              HasSubstr("function \"sum\" not found; looked in module \"device\"\n  while host "
+              HasSubstr("function \"sum\" not found; looked in module \"device\"\n  while CPU "
                         "code looks up \"sum\"\n  in host function \"call_by_name\""));
 }
 
