@@ -295,7 +295,9 @@ Status write_relax_code(const RelaxCode& code, const RelaxConstantUses& uses, co
   }
   GANTRY_CHECK(form.write_constants());
   std::uint64_t done = code.constants.at.back();
-  for (const std::size_t word : form.index_of ? uses.words : std::vector<std::uint64_t>()) {
+  // Words whose indices do not change are written with what is around them.
+  const std::span<const std::uint64_t> changed = uses.words;
+  for (const std::uint64_t word : changed.first(form.index_of ? changed.size() : 0)) {
     copy(done, code.words.offset_of(word));
     const auto constant = static_cast<std::uint64_t>(relax_argument_value(code.words[word]));
     out.Write<std::int64_t>(relax_constant_word(index_of(constant)));

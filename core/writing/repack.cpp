@@ -287,19 +287,19 @@ class Repacking {
 
 }  // namespace
 
+Status ContainerFile::read_elf() {
+  GANTRY_TRY(elf, ElfFile::parse(file));
+  return elf->check_complete();
+}
+
 Result<ContainerFile> ContainerFile::open(const fs::path& path, const PayloadLayouts& layouts,
                                           std::string_view prefix) {
   ContainerFile opened;
   GANTRY_TRY(opened.file, MappedFile::open(path));
   const std::span<const std::uint8_t> bytes = opened.file->bytes();
   if (has_elf_magic(bytes)) {
-    auto elf = ElfFile::parse(opened.file);
-    if (elf.ok()) {
-      if (Status complete = elf->check_complete(); !complete.ok())
-        elf = std::move(complete).error();
-    }
-    if (!elf.ok()) return std::move(elf).error().at("in ", quoted(path.native()));
-    opened.elf = *std::move(elf);
+    if (Status read = opened.read_elf(); !read.ok())
+      return std::move(read).error().at("in ", quoted(path.native()));
     GANTRY_TRY(const ContainerLocation location, locate_container(*opened.elf, prefix));
     if (!prefix.empty() && !location.room) return no_prefix(*opened.elf, prefix);
     GANTRY_TRY(opened.container, read_container(location, layouts));

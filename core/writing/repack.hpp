@@ -42,6 +42,9 @@ struct ContainerFile {
   static Result<ContainerFile> open(const std::filesystem::path& path,
                                     const PayloadLayouts& layouts, std::string_view prefix = {});
   bool is_library() const { return elf && elf->type() == ElfType::shared; }
+
+ private:
+  Status read_elf();
 };
 
 struct RepackOptions {

@@ -15,6 +15,7 @@
 #include <utility>
 
 namespace gantry::opencl {
+
 Result<Buffer*> buffer_of(void* data) {
   auto* const buffer = static_cast<Buffer*>(data);
   if (buffer != nullptr && buffer->mark == Buffer::mark_of_ours) return buffer;
@@ -136,6 +137,8 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   return {};
 }
 
+// ---- properties, as the driver reports them
+
 namespace {
 
 template <class T>
@@ -228,6 +231,9 @@ Attribute DeviceFunctions::attribute(std::int32_t kind) const {
       return {};
   }
 }
+
+// ---- streams and events: a stream is a command queue; an event is a marker in a queue, with the
+// driver's timestamp
 
 namespace {
 

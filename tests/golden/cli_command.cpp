@@ -45,10 +45,8 @@ std::vector<std::string> variables_of(const TempDir& temp, const std::vector<std
   // Listing devices loads drivers, which keep memory until the process exits.
   const bool starts_drivers = std::find(words.begin(), words.end(), "devices") != words.end();
   const char* given = std::getenv("ASAN_OPTIONS");
-  // GCC 12's leak sanitizer takes the bytes before a plugin's thread-local storage for its bounds, and
-  // may search for pointers at an address that does not exist.
-  const std::string sanitizer = concat(given != nullptr ? given : "", ":intercept_tls_get_addr=0",
-                                       starts_drivers ? ":detect_leaks=0" : "");
+  const std::string sanitizer =
+      concat(given != nullptr ? given : "", starts_drivers ? ":detect_leaks=0" : "");
   std::vector<std::string> variables{"PATH=/usr/bin:/bin", "LC_ALL=C", "GANTRY_PLUGIN_FILES=",
                                      "XDG_CACHE_HOME=" + (temp / "cache").string(),
                                      "ASAN_OPTIONS=" + sanitizer};

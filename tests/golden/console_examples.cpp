@@ -3,6 +3,7 @@
 
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/page.hpp"
+#include "tests/support/replaced_all.hpp"
 
 #include <gtest/gtest.h>
 
@@ -34,13 +35,8 @@ bool has_form(std::string_view text, std::string_view form) {
 }  // namespace
 
 int run_examples(std::string_view page, const WrittenFile& written) {
-  const auto placed = [&](std::string text) {
-    for (std::size_t at = 0; !written.name.empty(); at += written.path.size()) {
-      at = text.find(written.name, at);
-      if (at == std::string::npos) break;
-      text.replace(at, written.name.size(), written.path);
-    }
-    return text;
+  const auto placed = [&](const std::string& text) {
+    return written.name.empty() ? text : replaced_all(text, written.name, written.path);
   };
   int commands = 0;
   for (const std::string& block : blocks_of(read_page(page), "console")) {

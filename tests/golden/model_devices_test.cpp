@@ -4,6 +4,7 @@
 // model_devices.json state what each returns; tests/python/test_devices.py plays them, too.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/npz_file.hpp"
+#include "tests/support/replaced_all.hpp"
 #include "tests/unit/embed/embedded.hpp"
 
 #include <gantry/embed.hpp>
@@ -204,12 +205,6 @@ std::ostream& operator<<(std::ostream& out, const Face& face) { return out << fa
 const Face faces[] = {
     {"Command", command, "--device"}, {"C", c_api, "model_new"}, {"Cxx", cxx_api, "model_new"}};
 
-std::string replaced_in(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
-    text.replace(at, what.size(), with);
-  return text;
-}
-
 class ModelDevices : public ::testing::TestWithParam<std::tuple<Face, Row>> {};
 
 TEST_P(ModelDevices, AreThoseOfTheTable) {
@@ -226,7 +221,7 @@ TEST_P(ModelDevices, AreThoseOfTheTable) {
   const json& error = errors.at(row.result);
   const std::string name = std::filesystem::path(place.file()).filename().string();
   const auto filled = [&](std::string_view key) {
-    return replaced_in(replaced_in(error.at(key), "{file}", name), "{source}", face.source);
+    return replaced_all(replaced_all(error.at(key), "{file}", name), "{source}", face.source);
   };
   EXPECT_EQ(answer.message.substr(0, answer.message.find('\n')), filled("text")) << answer.message;
   EXPECT_THAT(answer.message, HasSubstr(filled("cause")));

@@ -16,7 +16,7 @@ namespace gantry {
 //
 // returns  0, or -1 after fail_here()
 template <class Body>
-int host_boundary(const Body& body) {
+int cpu_code_boundary(const Body& body) {
   try {
     Status done = body();
     return done.ok() ? 0 : fail_here(std::move(done).error());

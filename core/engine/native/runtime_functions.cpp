@@ -94,7 +94,7 @@ RuntimeFunction imported(std::string_view name, void* address, Dialect dialect) 
 std::span<const RuntimeFunction> runtime_functions() {
   static const HalfHelpers half = half_helpers();
   static const RuntimeFunction functions[] = {
-      in_variable("__TVMFuncCall", address(call_from_host), Dialect::packed),
+      in_variable("__TVMFuncCall", address(call_from_cpu_code), Dialect::packed),
       in_variable("__TVMAPISetLastError", address(set_last_error), Dialect::packed),
       {packed_register_function, address(register_symbol), Dialect::packed, {}, true},
       in_variable("__TVMFFIFunctionCall", address(ffi::function_call), Dialect::ffi, true),

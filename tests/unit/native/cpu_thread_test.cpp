@@ -29,7 +29,7 @@ TEST(HostThreadState, ReportsErrorsOutsideOfCalls) {
             "TVMBackendAllocWorkspace is called on a thread that no gantry call has entered");
   EXPECT_EQ(runtime_function<int(int, int, void*)>("TVMBackendFreeWorkspace")(1, 0, nullptr), -1);
   EXPECT_EQ(parallel_launch(nullptr, nullptr, 0), -1);
-  EXPECT_EQ(call_from_host(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
+  EXPECT_EQ(call_from_cpu_code(nullptr, nullptr, nullptr, 0, nullptr, nullptr), -1);
   EXPECT_EQ(here().error.message, "TVMFuncCall receives a handle that is not a function");
   void* function = nullptr;
   EXPECT_EQ(get_function_from_context(nullptr, "f", &function), -1);

@@ -92,7 +92,7 @@ TEST_F(PackedCall, RejectsANegativeNumberOfArguments) {
       host_function_table()->call(sum->target.self, &sum->env, nullptr, -1, &result, status.get());
   EXPECT_EQ(status.error(code, "").message, "a call has -1 arguments, minimum is 0");
 
-  EXPECT_EQ(call_from_host(sum.get(), nullptr, nullptr, -1, nullptr, nullptr), -1);
+  EXPECT_EQ(call_from_cpu_code(sum.get(), nullptr, nullptr, -1, nullptr, nullptr), -1);
   EXPECT_EQ(here().error.message, "a call has -1 arguments, minimum is 0");
 }
 

@@ -17,16 +17,13 @@
 namespace gantry::relax::test {
 namespace {
 
+using gantry::test::relax_code_in;
 using gantry::test::RelaxAssembler;
 using gantry::test::RelaxPayload;
 using gantry::test::RelaxRelease;
 using gantry::test::small_relax_code;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-Result<RelaxCode> code_in(const gantry_blob& blob, std::uint64_t* consumed = nullptr) {
-  return gantry::test::relax_code_in(blob, consumed);
-}
 
 // ---- saving
 
@@ -101,14 +98,14 @@ TEST_F(SavedExecutable, HasAlignedArraysAndTheSameCode) {
       const RelaxPayload payload = code_with_arrays(release).payload();
       gantry_blob blob = payload.blob();
       if (!numbering_is_known) blob.numbering = GANTRY_NUMBERING_UNKNOWN;
-      const RelaxCode before = code_in(blob).value();
+      const RelaxCode before = relax_code_in(blob).value();
 
       const auto bytes = saved(blob, 128, 1000);
 
       ASSERT_TRUE(bytes.ok()) << bytes.error().message;
       gantry_blob again = gantry::test::payload_blob(*bytes, -1);
       again.numbering = static_cast<std::uint32_t>(payload.numbering);
-      const RelaxCode after = code_in(again).value();
+      const RelaxCode after = relax_code_in(again).value();
       const Program program = decode(after).value();
       const auto arguments = program.arguments_of(program.instructions[0]);
       ASSERT_EQ(arguments.size(), 2u);
@@ -201,7 +198,7 @@ TEST_P(GoldenFile, IsReadToTheLastByte) {
   const gantry_blob blob = GetParam().blob();
   std::uint64_t consumed = 0;
 
-  const auto code = code_in(blob, &consumed);
+  const auto code = relax_code_in(blob, &consumed);
 
   ASSERT_TRUE(code.ok()) << code.error().message;
   EXPECT_EQ(consumed, blob.size);
@@ -210,7 +207,7 @@ TEST_P(GoldenFile, IsReadToTheLastByte) {
 }
 
 TEST_P(GoldenFile, HasTheFunctionsOfItsDetails) {
-  const RelaxCode code = code_in(GetParam().blob()).value();
+  const RelaxCode code = relax_code_in(GetParam().blob()).value();
 
   const Program program = decode(code).value();
 
@@ -233,7 +230,7 @@ TEST_P(GoldenFile, HasTheFunctionsOfItsDetails) {
 }
 
 TEST_P(GoldenFile, HasTheConstantsOfItsDetails) {
-  const RelaxCode code = code_in(GetParam().blob()).value();
+  const RelaxCode code = relax_code_in(GetParam().blob()).value();
 
   const Detail& constants = *GetParam().details.root.find("constants");
   ASSERT_EQ(code.constants.size(), constants.children.size());

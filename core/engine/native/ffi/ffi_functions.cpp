@@ -54,7 +54,7 @@ Status move_to_list(void* list, int index, gantry_value value) {
 
 int function_call(void* function, const gantry_value* args, std::int32_t count,
                   gantry_value* result) {
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     const ModuleNode* const node = here().call->owner.node;
     const bool converts = node != nullptr && translates_devices(*node);
     GANTRY_TRY(Value owned, call_out(function, args, count, converts ? node : nullptr));
@@ -65,7 +65,7 @@ int function_call(void* function, const gantry_value* args, std::int32_t count,
 
 int first_function_call(void* function, const gantry_value* args, std::int32_t count,
                         gantry_value* result) {
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     CpuThread& thread = here();
     GANTRY_TRY(Value owned, call_out(function, args, count, thread.call->owner.node));
     if (owned.get().kind == GANTRY_SMALL_STRING) {
@@ -81,7 +81,7 @@ int first_function_call(void* function, const gantry_value* args, std::int32_t c
 void set_raised(const char* kind, const char* text) { set_raised_parts(kind, &text, 1); }
 
 void set_raised_parts(const char* kind, const char** parts, std::int32_t count) {
-  host_boundary([&]() -> Status {
+  cpu_code_boundary([&]() -> Status {
     std::string text;
     for (std::int32_t i = 0; i < count; ++i) text += parts[i] != nullptr ? parts[i] : "";
     return new_raised_error(kind != nullptr ? kind : "RuntimeError", text);
@@ -93,7 +93,7 @@ int handle_init_once(void** slot, int (*init)(void** result)) {
   static std::recursive_mutex mutex;
   const std::atomic_ref handle(*slot);
   if (handle.load(std::memory_order_acquire) != nullptr) return 0;
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     const std::lock_guard lock(mutex);
     if (handle.load(std::memory_order_acquire) != nullptr) return {};
     void* made = nullptr;
@@ -119,12 +119,12 @@ int first_list_set_packed_arg(void* list, int index, gantry_value* args, int arg
 }
 
 int list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
-  return host_boundary(
+  return cpu_code_boundary(
       [&] { return move_to_list(list, index, std::exchange(args[result], gantry_value{})); });
 }
 
 int first_list_move_from_packed_return(void* list, int index, gantry_value* args, int result) {
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     gantry_value value = std::exchange(args[result], gantry_value{});
     if (value.kind == GANTRY_CSTRING) {
       GANTRY_TRY(Value copy, new_text(GANTRY_STRING, value.cstring));

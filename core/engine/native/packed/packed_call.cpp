@@ -189,9 +189,9 @@ bool to_plain_packed(const gantry_value* args, std::int32_t count, PackedValue* 
   return GANTRY_OK;
 }
 
-int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
-                   int* result_code) {
-  return host_boundary([&]() -> Status {
+int call_from_cpu_code(void* function, PackedValue* args, int* codes, int count,
+                       PackedValue* result, int* result_code) {
+  return cpu_code_boundary([&]() -> Status {
     if (function == nullptr || static_cast<gantry_object*>(function)->kind != GANTRY_FUNCTION) {
       return invalid("TVMFuncCall receives a handle that is not a function");
     }

@@ -5,7 +5,7 @@
 //     gantry::call ─▶ host_function_table ─▶ packed function of the artifact
 //                                                  │ TVMFuncCall
 //                                                  ▼
-//                                            call_from_host ─▶ gantry::call ─▶ a plugin's function
+//                                            call_from_cpu_code ─▶ gantry::call ─▶ a plugin's function
 //
 //     gantry_value        to CPU code, code          from CPU code, code
 //     int, bool           0                           0, 1 int; 15 bool
@@ -77,7 +77,7 @@ gantry_code finish_packed_call(const CpuFunction& function, int returned, Packed
 // most until its outermost call of CPU code has returned.
 //
 // function  [in]   a FunctionObject, from get_function_from_context() or an argument
-int call_from_host(void* function, PackedValue* args, int* codes, int count, PackedValue* result,
-                   int* result_code);
+int call_from_cpu_code(void* function, PackedValue* args, int* codes, int count,
+                       PackedValue* result, int* result_code);
 
 }  // namespace gantry

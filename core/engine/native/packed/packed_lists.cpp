@@ -8,7 +8,7 @@
 namespace gantry {
 
 int list_set_packed_arg(void* list, int index, PackedValue* args, int* codes, int arg) {
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     const gantry_value& item = list_item(list, index);
     if (item.kind == GANTRY_SMALL_STRING) {
       args[arg].s = item.small;
@@ -29,7 +29,7 @@ int list_set_packed_arg(void* list, int index, PackedValue* args, int* codes, in
 }
 
 int list_move_from_packed_return(void* list, int index, PackedValue* args, int* codes, int result) {
-  return host_boundary([&]() -> Status {
+  return cpu_code_boundary([&]() -> Status {
     CpuThread& thread = here();
     if (thread.call->owner.node == nullptr) {
       return bug(
