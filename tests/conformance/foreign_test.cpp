@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Every, ForeignPayload, ::testing::ValuesIn(devices), na
 
 // 55, the CPU: CPU code for another machine is detected from its bytes before the library is
 // opened.
-TEST(ForeignHostCode, ForAnotherMachineNamesBoth) {
+TEST(ForeignCpuCode, ForAnotherMachineNamesBoth) {
   std::vector<std::uint8_t> artifact = test::read_file(path_of(devices[0]));
   // e_machine: x86-64 and aarch64
   artifact[18] = artifact[18] == 62 ? 183 : 62;

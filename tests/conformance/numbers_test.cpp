@@ -159,7 +159,7 @@ constexpr char both[] =
     " reaches modules of device abacus (plugin example.abacus) and device soroban (plugin "
     "example.soroban): device type 12, ext_dev, in its code is ambiguous";
 
-TEST_F(FilesOfBoth, AreRefusedIfTheirHostCodeHasOneNumberForBoth) {
+TEST_F(FilesOfBoth, AreRefusedIfTheirCpuCodeHasOneNumberForBoth) {
   const auto model = runtime.load(packed());
 
   ASSERT_FALSE(model.ok());
@@ -193,7 +193,7 @@ TEST_F(FilesOfBoth, AreResolvedModuleByModule) {
 }
 
 // CPU code of v0.7 looks functions up from module 0, whatever it imports itself.
-TEST_F(FilesOfBoth, AreRefusedIfHostCodeOfV07ReachesBothFromTheRoot) {
+TEST_F(FilesOfBoth, AreRefusedIfCpuCodeOfV07ReachesBothFromTheRoot) {
   const std::vector<std::uint8_t> beads = payload();
   ASSERT_FALSE(beads.empty());
   test::Words entries;
@@ -230,7 +230,7 @@ TEST_F(FilesOfBoth, AreTranslatedIfTheirPluginIsAddedLater) {
   EXPECT_TRUE(graph.ok()) << graph.error().message;
 }
 
-TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceWithTheSameNumberInHostCode) {
+TEST_F(FilesOfBoth, AreNotBoundToASecondDeviceWithTheSameNumberInCpuCode) {
   const std::string file = packed();
   runtime = without_library();
   const auto loaded = runtime.load(file, {.allow_missing = true});

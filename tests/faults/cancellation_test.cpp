@@ -85,7 +85,7 @@ const std::filesystem::path& artifact() {
 
 // ---- in CPU code ------------------------------------------------------------------------------
 
-TEST(CancellationInHostCode, PassesThroughACall) {
+TEST(CancellationInCpuCode, PassesThroughACall) {
   test::HostWorld world{2};
   const auto node = world.load_whole(artifact());
 
@@ -94,7 +94,7 @@ TEST(CancellationInHostCode, PassesThroughACall) {
   EXPECT_EQ(test::call_named(node, "one").value().get().i, 1);
 }
 
-TEST(CancellationInHostCode, PassesThroughAParallelRegion) {
+TEST(CancellationInCpuCode, PassesThroughAParallelRegion) {
   test::HostWorld world{2};
   const auto node = world.load_whole(artifact());
   (void)test::call_named(node, "region");
@@ -107,7 +107,7 @@ TEST(CancellationInHostCode, PassesThroughAParallelRegion) {
 }
 
 // The linker would keep its lock.
-TEST(CancellationInHostCode, IsDeferredWhileAConstructorRuns) {
+TEST(CancellationInCpuCode, IsDeferredWhileAConstructorRuns) {
   test::HostWorld world{2};
   setenv("GANTRY_TEST_WAIT", "1", 1);
 
@@ -123,7 +123,7 @@ TEST(CancellationInHostCode, IsDeferredWhileAConstructorRuns) {
   EXPECT_TRUE(world.open(artifact()).ok());
 }
 
-TEST(CancellationInHostCode, IsDeferredWhileAPoolIsDestroyed) {
+TEST(CancellationInCpuCode, IsDeferredWhileAPoolIsDestroyed) {
   std::optional<ThreadPool> pool(2);
   ASSERT_TRUE(pool->try_run(
       2, [](void*, std::int32_t, std::int32_t) {}, nullptr));

@@ -129,7 +129,7 @@ TEST(Devices, ReportsAnExceptionOfAPlugin) {
   EXPECT_THAT(devices.err, HasSubstr("throws: fake: create throws\n"));
 }
 
-TEST(DoctorHostCode, RunsOnThisHost) {
+TEST(DoctorCpuCode, RunsOnThisHost) {
   const Args doctor{"--plugins", built_plugins("graph"), "plugins", "doctor", "--artifact", model};
   Args document = doctor;
   document.push_back("--json");
@@ -146,7 +146,7 @@ TEST(DoctorHostCode, RunsOnThisHost) {
                             "reason": null, "text": ""})"));
 }
 
-TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
+TEST(DoctorCpuCode, OfTheFfiDialectIsAccepted) {
   const Outcome text = run_gantry({"plugins", "doctor", "--artifact", "tvm-0.25/axpy2_llvm.so"});
   const Outcome document =
       run_gantry({"plugins", "doctor", "--json", "--artifact", "tvm-0.25/axpy2_llvm.so"});
@@ -160,7 +160,7 @@ TEST(DoctorHostCode, OfTheFfiDialectIsAccepted) {
 }
 
 // Knights Landing has an instruction set that no later CPU has.
-TEST(DoctorHostCode, ForAnotherCpuDoesNotRun) {
+TEST(DoctorCpuCode, ForAnotherCpuDoesNotRun) {
   const TempDir temp;
   write_file(temp / "f.c",
              "const char target[] = \"llvm -keys=cpu -mcpu=knl\"; int f(void) { return 0; }\n");
@@ -196,7 +196,7 @@ TEST(DoctorSummary, StatesThatDriversAreNotOpened) {
   EXPECT_EQ(json::parse(run_gantry(all).out)["summary"], nullptr);
 }
 
-TEST(DoctorHostCode, OfAnotherMachineIsRejected) {
+TEST(DoctorCpuCode, OfAnotherMachineIsRejected) {
   const TempDir temp;
   auto library = read_file(golden(model));
   // e_machine: aarch64
@@ -210,7 +210,7 @@ TEST(DoctorHostCode, OfAnotherMachineIsRejected) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  BLOB_ARCH  it is aarch64, this host is x86-64\n"));
 }
 
-TEST(DoctorHostCode, ThatRequiresAnExecutableStackIsRejected) {
+TEST(DoctorCpuCode, ThatRequiresAnExecutableStackIsRejected) {
   const TempDir temp;
   auto library = read_file(golden(model));
   make_stack_executable(library);
@@ -223,7 +223,7 @@ TEST(DoctorHostCode, ThatRequiresAnExecutableStackIsRejected) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  EXEC_STACK  it requires an executable stack: "));
 }
 
-TEST(DoctorHostCode, OfAProgramIsRejected) {
+TEST(DoctorCpuCode, OfAProgramIsRejected) {
   const std::string program = (build_tree() / "bin/gantry").string();
 
   const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", program});
@@ -232,7 +232,7 @@ TEST(DoctorHostCode, OfAProgramIsRejected) {
   EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is not a shared library\n"));
 }
 
-TEST(DoctorHostCode, OfAnObjectRunsOnItsMachine) {
+TEST(DoctorCpuCode, OfAnObjectRunsOnItsMachine) {
   const TempDir temp;
   auto bytes = read_file(golden("relax/tir_syslib_llvm.o"));
   constexpr std::size_t machine_at = 18;
@@ -250,7 +250,7 @@ TEST(DoctorHostCode, OfAnObjectRunsOnItsMachine) {
 }
 
 // `inspect --extract` writes payloads; what is written here is the container of a library.
-TEST(DoctorHostCode, OfABareContainerIsAbsent) {
+TEST(DoctorCpuCode, OfABareContainerIsAbsent) {
   const TempDir temp;
   // layout two: one module of the key "x", with one byte
   const std::uint64_t words[] = {8 * 4 + 8 + 1 + 8 + 1, 2, 0, 0, 0, 1};
@@ -284,7 +284,7 @@ TEST(Doctor, EscapesFileNames) {
   EXPECT_THAT(doctor.out, Not(HasSubstr("\x1b")));
 }
 
-TEST(DoctorHostCode, WithAnUndefinedTvmSymbolIsRejected) {
+TEST(DoctorCpuCode, WithAnUndefinedTvmSymbolIsRejected) {
   const TempDir temp;
   write_file(temp / "f.c", "int TVMOfLater(void); int f(void) { return TVMOfLater(); }\n");
   write_file(temp / "f.yaml", "schema: \"1.0\"\nsources: [f.c]\n");

@@ -396,7 +396,7 @@ TEST_F(Repack, RefusesToLoseModules) {
       "well (--drop 2)\n");
 }
 
-TEST_F(Repack, RefusesToDropTheHostCodeOfALibrary) {
+TEST_F(Repack, RefusesToDropTheCpuCodeOfALibrary) {
   expect_refused(repack("tvm-0.12/digits_mlp_llvm.so", "a.so", {"--drop", "_lib"}),
                  "gantry: CPU code cannot be dropped from a library; write only its container "
                  "with --form container\n");
@@ -487,7 +487,7 @@ TEST_F(Repack, MovesALibraryBetweenGenerationsOfOneAbi) {
   EXPECT_EQ(run.status, 0) << run.err;
 }
 
-TEST_F(Repack, RefusesToMoveHostCodeOfAnotherAbi) {
+TEST_F(Repack, RefusesToMoveCpuCodeOfAnotherAbi) {
   expect_refused(repack("tvm-0.12/resnet20_llvm.so", "a.so", {"--generation", "g5"}),
                  "gantry: CPU code has the packed dialect (TVMValue), G5 (v0.22 and later) "
                  "requires the ffi dialect (TVMFFIAny)\n");

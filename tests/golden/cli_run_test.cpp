@@ -377,7 +377,7 @@ TEST(RunDevice, OfAnUnknownNameIsReportedWithTheNearest) {
   EXPECT_THAT(error_of(":"), StartsWith("gantry: device \":\" has no kind"));
 }
 
-TEST(RunDevice, OfHostCodeIsTheCpuWithoutALine) {
+TEST(RunDevice, OfCpuCodeIsTheCpuWithoutALine) {
   const Outcome run = with_graph({"run", "tvm-0.12/digits_mlp_c.so", "--input",
                                   "x=tvm-0.12/digits_mlp.input.npz", "--each", "--json"});
 

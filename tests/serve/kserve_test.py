@@ -68,11 +68,11 @@ def test_data_may_be_json(digits):
 
 # What is wrong, and a part of the refusal.
 WRONG = {
-    "unknown input": (dict(name="y"), 'input "y" is unknown, the inputs are: x'),
+    "unknown input": (dict(name="y"), 'input "y" not found; inputs: x'),
     "datatype": (dict(dtype="float64"), 'input "x" is FP64, the model takes FP32'),
     "shape": (dict(shape=(64, 1)), 'input "x" has shape [64, 1], the model takes [1, 64]'),
     "rank": (dict(shape=(64,)), 'input "x" has shape [64], the model takes [1, 64]'),
-    "unknown output": (dict(output="z"), 'output "z" is unknown, the outputs are'),
+    "unknown output": (dict(output="z"), 'output "z" not found; outputs'),
     "unknown model": (dict(model="none"), "Model with name none does not exist"),
     "input twice": (dict(twice=True), 'input "x" is there twice'),
 }

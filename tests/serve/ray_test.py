@@ -132,8 +132,8 @@ def test_http_takes_the_protocols_json(cnn):
         ("{", "Expecting property name enclosed in double quotes"),
         ("{}", '"inputs" is missing'),
         (body("x", DATA["x"][:1])[:-1] + ', "outputs": 5}', '"outputs" is no list'),
-        (body("x", DATA["x"][:1])[:-1] + ', "outputs": [{"name": []}]}', "output [] is unknown"),
-        (body("z", DATA["x"][:1]), 'input "z" is unknown, the inputs are: '),
+        (body("x", DATA["x"][:1])[:-1] + ', "outputs": [{"name": []}]}', "output [] not found"),
+        (body("z", DATA["x"][:1]), 'input "z" not found; inputs: '),
         (body("x", DATA["x"][:1, 0]), "has shape [1, 8, 8], the model takes [-1, 1, 8, 8]"),
     ],
 )

@@ -65,8 +65,8 @@ def test_request_is_accepted_in_any_order():
     ("given", "text"),
     [
         ([("n", "INT64", [])], "missing inputs: x"),
-        ([("z", "FP32", [1])], 'input "z" is unknown, the inputs are: x, n'),
-        ([("n", "INT64", [])] * 2, 'input "n" is there twice, the inputs are: x, n'),
+        ([("z", "FP32", [1])], 'input "z" not found; inputs: x, n'),
+        ([("n", "INT64", [])] * 2, 'input "n" is there twice; inputs: x, n'),
         ([("x", "FP64", [1, 64])], 'input "x" is FP64, the model takes FP32'),
         ([("x", "FP32", [1, 63])], 'input "x" has shape [1, 63], the model takes [-1, 64]'),
         ([("x", "FP32", [64])], 'input "x" has shape [64], the model takes [-1, 64]'),
@@ -87,7 +87,7 @@ def test_unknown_output_is_refused():
     with pytest.raises(ValueError) as refusal:
         ROWS.select(["y", "z"])
 
-    assert str(refusal.value) == 'output "z" is unknown, the outputs are: y'
+    assert str(refusal.value) == 'output "z" not found; outputs: y'
 
 
 def test_extents_that_vary_are_not_those_of_one_run():

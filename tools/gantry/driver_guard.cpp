@@ -5,6 +5,7 @@
 #include "tools/gantry/pack_programs.hpp"
 
 #include "core/base/text.hpp"
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/payload_check.hpp"
@@ -107,9 +108,8 @@ Result<std::vector<Message>> exclude_failing_drivers(PluginSet& plugins, const G
   return excluded;
 }
 
-Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command,
-                                           const std::shared_ptr<RuntimeState>& runtime) {
-  return [&command, runtime](std::size_t item) {
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& handle) {
+  return [&command, runtime = state_of(handle.get())](std::size_t item) {
     PluginSet& plugins = *runtime->plugins;
     const auto candidate = candidate_of(plugins, command.items[item]);
     // Errors are reported when the command opens the plugin.
@@ -159,8 +159,9 @@ Result<std::vector<Message>> exclude_failing_generators(PluginSet& plugins, cons
 }
 
 Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
-                                               const std::shared_ptr<RuntimeState>& runtime) {
-  return [&command, host = std::make_shared<CpuGenerators>(runtime)](std::size_t item) {
+                                               const Runtime& runtime) {
+  return [&command,
+          host = std::make_shared<CpuGenerators>(state_of(runtime.get()))](std::size_t item) {
     const KnownTargetKind* const kind = host->kinds().find(command.items[item]);
     if (kind == nullptr) return std::string();
     for (const GeneratorEntry& entry : plugin_generators(*kind)) {
@@ -202,7 +203,8 @@ Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const
 }
 
 Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
-                                             const std::shared_ptr<RuntimeState>& runtime) {
+                                             const Runtime& handle) {
+  const std::shared_ptr<RuntimeState>& runtime = state_of(handle.get());
   GANTRY_TRY(auto artifact, read_artifact(*runtime, command.file));
   return [&command, runtime, artifact = std::move(artifact)](std::size_t item) {
     const auto entry = parse_number<std::size_t>(command.items[item]);

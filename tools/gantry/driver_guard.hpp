@@ -62,12 +62,11 @@ Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const
                                                     std::chrono::milliseconds limit);
 
 // Prepare the calls in the child processes, see IsolatedWork.
-Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command,
-                                           const std::shared_ptr<RuntimeState>& runtime);
+Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const Runtime& runtime);
 Result<IsolatedCall> check_generators_isolated(const IsolatedCommand& command,
-                                               const std::shared_ptr<RuntimeState>& runtime);
+                                               const Runtime& runtime);
 Result<IsolatedCall> check_payloads_isolated(const IsolatedCommand& command,
-                                             const std::shared_ptr<RuntimeState>& runtime);
+                                             const Runtime& runtime);
 
 // Reads the generators of a runtime, for check_generator().
 class CpuGenerators {

@@ -7,6 +7,7 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/text.hpp"
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/environment.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
@@ -144,8 +145,8 @@ Result<ExitStatus> run_isolated_command(std::span<char*> words) {
   GANTRY_TRY(CallReports reports, CallReports::take());
   // Here, too, because the kernel forgets it if the program is set-user-ID.
   end_with_parent(command.parent);
-  GANTRY_TRY(const auto runtime, open_state(command.globals));
-  exclude(command.excluded, *runtime->plugins);
+  GANTRY_TRY(const Runtime runtime, open_runtime(command.globals));
+  exclude(command.excluded, *state_of(runtime.get())->plugins);
   GANTRY_TRY(const IsolatedCall call, work->prepare(command, runtime));
   reports.report();
   for (std::size_t item = 0; item < std::max<std::size_t>(command.items.size(), 1); ++item)

@@ -9,9 +9,9 @@
 #include "tools/gantry/command.hpp"
 
 #include "core/base/process.hpp"
-#include "core/engine/runtime/state.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
 
+#include <gantry/embed.hpp>
 #include <gantry/result.hpp>
 
 #include <cstddef>
@@ -47,8 +47,7 @@ using IsolatedCall = std::function<std::string(std::size_t item)>;
 // which is valid until the process ends.
 struct IsolatedWork {
   std::string_view name;
-  Result<IsolatedCall> (*prepare)(const IsolatedCommand& command,
-                                  const std::shared_ptr<RuntimeState>& runtime);
+  Result<IsolatedCall> (*prepare)(const IsolatedCommand& command, const Runtime& runtime);
 };
 
 // Returns the program that executes the hidden command, for run_isolated().

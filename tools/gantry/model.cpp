@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 
 #include <gantry/quoted.hpp>
@@ -12,12 +13,12 @@ bool has_virtual_machine(const Module& module) {
 }
 
 Result<Module> selected_model(const Module& module, std::string& function) {
-  const ModuleNode& node = *reinterpret_cast<const ModuleNode*>(module.get());
+  const ModuleNode& node = node_of(module.get());
   if (archived_models(node).empty()) return module;
   auto root = archived_model(node, function);
   if (!root.ok()) return std::move(root).error().at("--function NAME selects one");
   function.clear();
-  return Module(ObjectRef::adopt(reinterpret_cast<gantry_object*>(root->take())));
+  return Module(ObjectRef::share(root->base()));
 }
 
 Result<Session> model_session(const Runtime& runtime, const Module& module,

@@ -32,7 +32,7 @@ Result<Module> load_model(const Runtime& runtime, const std::string& path,
 
 Result<std::vector<std::string>> reported_devices(const Runtime& runtime, const Module& model,
                                                   std::span<const std::string> given, bool quiet) {
-  const Artifact& artifact = *reinterpret_cast<const ModuleNode*>(model.get())->artifact;
+  const Artifact& artifact = *node_of(model.get()).artifact;
   GANTRY_TRY(std::vector<std::string> devices,
              model_devices(*state_of(runtime.get()), artifact, {given, "--device"}));
   if (given.empty() && devices.front() != "cpu" && !quiet) {

@@ -76,7 +76,7 @@ Status check_type(const ParameterInfo& info, const Tensor& tensor, bool each) {
   if (has_first_axis && has_type(tensor.dtype(), shape.subspan(each ? 1 : 0), *info.type))
     return {};
   return wrong_type(
-      concat("input ", quoted(info.name)), tensor.dtype(), shape, *info.type,
+      concat("input ", quoted(info.name)), tensor.dtype(), shape, info.type->dtype,
       each ? concat(info.type_text, " with an additional first axis for --each") : info.type_text);
 }
 

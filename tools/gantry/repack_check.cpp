@@ -5,6 +5,7 @@
 #include "tools/gantry/common/isolated_outcome.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/engine/embed/objects.hpp"
 #include "core/formats/container_symbols.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -83,16 +84,16 @@ Status load_all(const Runtime& runtime, const std::string& path,
 
 }  // namespace
 
-Result<IsolatedCall> load_isolated(const IsolatedCommand& command,
-                                   const std::shared_ptr<RuntimeState>& runtime) {
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime) {
+  const PayloadLayouts& layouts = state_of(runtime.get())->layouts;
   std::vector<ContainerFile> others;
   for (const std::string& prefix : command.prefixes) {
-    GANTRY_TRY(others.emplace_back(), ContainerFile::open(command.file, runtime->layouts, prefix));
+    GANTRY_TRY(others.emplace_back(), ContainerFile::open(command.file, layouts, prefix));
   }
-  GANTRY_TRY(Runtime own, runtime_of(runtime));
-  return [&command, own = std::move(own), others = std::move(others)](std::size_t) {
+  return [&command, runtime, others = std::move(others)](std::size_t) {
     IsolatedOutcome outcome;
-    outcome.status = guard([&] { return load_all(own, command.file, others, outcome.warnings); });
+    outcome.status =
+        guard([&] { return load_all(runtime, command.file, others, outcome.warnings); });
     return text_of(outcome);
   };
 }

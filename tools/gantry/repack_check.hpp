@@ -38,7 +38,6 @@ Result<LoadCheck> check_loading(const Globals& globals, const PayloadLayouts& la
                                 const std::filesystem::path& path);
 
 // Prepares the call in the child process, see IsolatedWork. Its answer is a text of IsolatedOutcome.
-Result<IsolatedCall> load_isolated(const IsolatedCommand& command,
-                                   const std::shared_ptr<RuntimeState>& runtime);
+Result<IsolatedCall> load_isolated(const IsolatedCommand& command, const Runtime& runtime);
 
 }  // namespace gantry::cli

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 namespace gantry::cli {
 
@@ -35,7 +34,7 @@ void warn_of_empty_directories(const std::vector<std::string>& directories,
 }
 
 // Displays the work of plugins on a terminal. Lines of the log erase it.
-void display_work(EngineOptions& options) {
+void display_work(RuntimeOptions& options) {
   const auto line = std::make_shared<WorkLine>();
   options.work_sink = [line](std::uint64_t work, std::string_view text) { line->show(work, text); };
   options.log_sink = [line](std::int32_t level, std::string_view text) {
@@ -45,35 +44,30 @@ void display_work(EngineOptions& options) {
 
 }  // namespace
 
-Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals, bool trace) {
-  EngineOptions options;
-  options.config_file = globals.config;
-  options.plugin_dirs = globals.plugins;
-  options.threads = globals.threads;
-  options.spin_us = globals.spin_us;
-  options.log_level = globals.quiet ? "error" : globals.log;
-  options.trace = trace;
-  if (!globals.quiet && terminal_of(STDERR_FILENO).present) display_work(options);
-  GANTRY_TRY(auto state, RuntimeState::create(std::move(options)));
-  for (const std::string& line : unknown_names(state->config, *state->plugins))
-    state->log.warning(line);
-  if (!globals.quiet) warn_of_empty_directories(globals.plugins, *state->plugins);
-  return state;
-}
-
 Result<Runtime> open_runtime(const Globals& globals, bool trace) {
-  GANTRY_TRY(auto state, open_state(globals, trace));
-  return runtime_of(std::move(state));
+  RuntimeOptions options{.config_file = globals.config,
+                         .plugin_paths = globals.plugins,
+                         .threads = globals.threads,
+                         .spin_us = globals.spin_us,
+                         .log_level = globals.quiet ? "error" : globals.log,
+                         .trace = trace};
+  if (!globals.quiet && terminal_of(STDERR_FILENO).present) display_work(options);
+  GANTRY_TRY(Runtime runtime, Runtime::create(options));
+  const RuntimeState& state = *state_of(runtime.get());
+  for (const std::string& line : unknown_names(state.config, *state.plugins))
+    state.log.warning(line);
+  if (!globals.quiet) warn_of_empty_directories(globals.plugins, *state.plugins);
+  return runtime;
 }
 
-Result<Runtime> runtime_of(std::shared_ptr<RuntimeState> state) {
-  GANTRY_TRY(Ref<RuntimeObject> made, new_runtime_object(std::move(state)));
-  return Runtime(ObjectRef::adopt(reinterpret_cast<gantry_object*>(made.take())));
+Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals) {
+  GANTRY_TRY(const Runtime runtime, open_runtime(globals));
+  return state_of(runtime.get());
 }
 
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files) {
   InputFiles inputs;
-  // open_state() reports a directory that cannot be read.
+  // open_runtime() reports a directory that cannot be read.
   if (const auto configuration = config_files({.file = globals.config}); configuration.ok())
     for (const std::string& file : *configuration) inputs.add(file);
   for (const std::string_view file : files) inputs.add(file);

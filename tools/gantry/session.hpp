@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Creates the runtime of a sub-command with the global options. Commands that load no artifact use its
-// state alone.
+// The runtime of a sub-command, created with the global options.
 #pragma once
 
 #include "tools/gantry/command.hpp"
@@ -21,13 +20,12 @@
 
 namespace gantry::cli {
 
-// Each creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
-Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals, bool trace = false);
+// Creates a runtime, which finds plugins and opens none. With --quiet it logs only errors.
 Result<Runtime> open_runtime(const Globals& globals, bool trace = false);
-// Returns the handle of a runtime.
-Result<Runtime> runtime_of(std::shared_ptr<RuntimeState> state);
+// Creates one for a command that loads no artifact, and returns its state.
+Result<std::shared_ptr<RuntimeState>> open_state(const Globals& globals);
 
-// The configuration that open_state() reads, and further files that a command reads.
+// The configuration that open_runtime() reads, and further files that a command reads.
 InputFiles input_files(const Globals& globals, std::initializer_list<std::string_view> files);
 
 // The numbers of devices by name.

@@ -49,11 +49,11 @@ Result<Ref<ModelObject>> new_model_object(std::shared_ptr<RuntimeState> owner,
 RuntimeObject* as_runtime(gantry_object* object);
 ModelObject* as_model(gantry_object* object);
 
-// Returns the runtime of an object of the C API, for tools that are built with the core.
-//
-// runtime  [in]   a runtime
+// What an object of the C API is in the core, for tools that are built with the core. Precondition:
+// the object is a runtime, or a module.
 inline const std::shared_ptr<RuntimeState>& state_of(gantry_object* runtime) {
   return as_runtime(runtime)->state;
 }
+inline ModuleNode& node_of(gantry_object* module) { return *reinterpret_cast<ModuleNode*>(module); }
 
 }  // namespace gantry

@@ -19,11 +19,21 @@ std::string title_of(const FunctionState& function, const ParameterInfo& input) 
   return concat("input ", quoted(input.name), " of ", function.subject());
 }
 
-Status check_tensor(const gantry_tensor& tensor, std::string_view title) {
+Status check_tensor(const FunctionState& function, const ParameterInfo& input,
+                    const gantry_tensor& tensor) {
   auto bytes = data_bytes(tensor);
-  if (!bytes.ok()) return std::move(bytes).failure().with_reason("ARGUMENT_SHAPE").at("in ", title);
-  if (tensor.data != nullptr || *bytes == 0) return {};
-  return invalid(title, " is at address 0").with_reason("ARGUMENT");
+  if (!bytes.ok()) {
+    return std::move(bytes)
+        .failure()
+        .with_reason("ARGUMENT_SHAPE")
+        .at("in ", title_of(function, input));
+  }
+  if (tensor.data == nullptr && *bytes != 0)
+    return invalid(title_of(function, input), " is at address 0").with_reason("ARGUMENT");
+  const auto shape = shape_of(tensor);
+  if (!input.type || has_type(tensor.dtype, shape, *input.type)) return {};
+  return wrong_type(title_of(function, input), tensor.dtype, shape, input.type->dtype,
+                    input.type_text);
 }
 
 Status check_value(const FunctionState& function, std::size_t index, const gantry_value& value) {
@@ -36,12 +46,7 @@ Status check_value(const FunctionState& function, std::size_t index, const gantr
                    input.type ? "a tensor" : "a value")
         .with_reason("ARGUMENT_KIND");
   }
-  if (tensor == nullptr) return {};
-  const std::string title = title_of(function, input);
-  GANTRY_CHECK(check_tensor(*tensor, title));
-  const auto shape = shape_of(*tensor);
-  if (!input.type || has_type(tensor->dtype, shape, *input.type)) return {};
-  return wrong_type(title, tensor->dtype, shape, *input.type, input.type_text);
+  return tensor == nullptr ? Status() : check_tensor(function, input, *tensor);
 }
 
 Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& run,

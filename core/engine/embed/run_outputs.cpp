@@ -60,20 +60,21 @@ class OutputPasser {
   // Copies an output to a tensor of the caller.
   Status fill(const gantry_tensor& to, const NamedOutput& output) const {
     const gantry_value& value = output.value.get();
-    const std::string title = concat("output ", quoted(output.name), " of ", function_.subject());
+    const auto title = [&] {
+      return concat("output ", quoted(output.name), " of ", function_.subject());
+    };
     const gantry_tensor* const from = gantry_value_tensor(&value);
     if (from == nullptr) {
-      return invalid(title, " is ", kind_text(value.kind), ", and a tensor is to be filled with it")
+      return invalid(title(), " is ", kind_text(value.kind),
+                     ", and a tensor is to be filled with it")
           .with_reason("ARGUMENT_KIND");
     }
-    const auto shape = shape_of(*from);
-    const TensorType type{from->dtype, {shape.begin(), shape.end()}};
-    if (!has_type(to.dtype, shape_of(to), type)) {
-      return wrong_type(concat("the tensor for ", title), to.dtype, shape_of(to), type,
+    if (!same_dtype(to.dtype, from->dtype) || !std::ranges::equal(shape_of(to), shape_of(*from))) {
+      return wrong_type(concat("the tensor for ", title()), to.dtype, shape_of(to), from->dtype,
                         tensor_text(*from));
     }
     Status copied = tensor_copy(runtime_.devices, *from, to, env_);
-    if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title);
+    if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title());
     return {};
   }
 

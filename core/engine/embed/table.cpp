@@ -79,6 +79,14 @@ class Sink {
   std::string_view title_;
 };
 
+// True if a path of plugins is a manifest, and not a directory. One that does not exist is what its
+// name says.
+bool is_manifest(const std::filesystem::path& path) {
+  std::error_code failed;
+  if (std::filesystem::exists(path, failed)) return !std::filesystem::is_directory(path, failed);
+  return path.extension() == ".yaml" || path.extension() == ".yml";
+}
+
 // Converts the options of a runtime. Takes options->log and options->work over, also if it fails.
 //
 // given    [in]   may be NULL
@@ -97,10 +105,7 @@ Result<EngineOptions> runtime_options(const gantry_runtime_options* given) {
     GANTRY_CHECK(check_pointer(known.plugin_paths, function, "plugin_paths"));
   for (std::uint32_t i = 0; i < known.plugin_path_count; ++i) {
     GANTRY_TRY(std::string path, path_argument(known.plugin_paths[i], function));
-    std::error_code failed;
-    // A path that does not exist is reported as a manifest is.
-    const bool is_directory = std::filesystem::is_directory(path, failed);
-    (is_directory ? options.plugin_dirs : options.plugin_files).push_back(std::move(path));
+    (is_manifest(path) ? options.plugin_files : options.plugin_dirs).push_back(std::move(path));
   }
   options.only_these_plugins = (known.flags & GANTRY_RUNTIME_ONLY_THESE_PLUGINS) != 0;
   options.probe = (known.flags & GANTRY_RUNTIME_NO_PROBE) == 0;

@@ -40,13 +40,14 @@ struct ParameterInfo {
 // Returns the error of a tensor without the type.
 //
 // title    [in]   `input "x" of the model`
+// wanted   [in]   the dtype that it should have
 // expected [in]   the type as text: "float32[n, 64]"
 // returns  INVALID  ARGUMENT_DTYPE or ARGUMENT_SHAPE
 inline Error wrong_type(std::string_view title, gantry_dtype dtype,
-                        std::span<const std::int64_t> shape, const TensorType& type,
+                        std::span<const std::int64_t> shape, gantry_dtype wanted,
                         std::string_view expected) {
   return invalid(title, " is ", type_text(dtype, shape), ", expected ", expected)
-      .with_reason(same_dtype(dtype, type.dtype) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
+      .with_reason(same_dtype(dtype, wanted) ? "ARGUMENT_SHAPE" : "ARGUMENT_DTYPE");
 }
 
 // Returns the name of an output for which the file has none: "output", or "output0", "output1" and so

@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
+
+// Prints the index of the largest of some numbers.
+void print_largest(std::span<const float> scores) {
+  std::printf("%td\n", std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
 
 gantry::Status recognise(const char* model_file, const char* images_file) {
   GANTRY_TRY(auto runtime, gantry::Runtime::create());
@@ -10,12 +16,10 @@ gantry::Status recognise(const char* model_file, const char* images_file) {
   GANTRY_TRY(auto digits, model.function());
   GANTRY_TRY(const auto inputs, runtime.read_tensors(images_file));
   for (std::int64_t i = 0; i < inputs.front().second.shape()[0]; ++i) {
-    // float32[1, 64]
     GANTRY_TRY(const auto image, inputs.front().second.row(i));
     GANTRY_TRY(const auto outputs, digits.run({{"x", image}}));
     GANTRY_TRY(const auto output, outputs.front().value.tensor());
-    const auto scores = output.elements<float>();
-    std::printf("%td\n", std::max_element(scores.begin(), scores.end()) - scores.begin());
+    print_largest(output.elements<float>());
   }
   return {};
 }

@@ -151,7 +151,7 @@ TEST(Details, TranslateThePrivateFloatCodesOfOlderContainers) {
             "args=[float8_e4m3fn float8_e5m2 float4_e2m1fn]");
 }
 
-TEST(Details, AreEmptyForHostCodeAndUnknownKeys) {
+TEST(Details, AreEmptyForCpuCodeAndUnknownKeys) {
   EXPECT_THAT(describe("_lib", Words()).root.children, IsEmpty());
   EXPECT_THAT(describe("acme.npu", Words().u64(1)).root.children, IsEmpty());
   EXPECT_THAT(describe("acme.npu", Words().u64(1)).warnings, IsEmpty());

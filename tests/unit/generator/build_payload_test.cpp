@@ -98,7 +98,7 @@ TEST_F(BuildPayload, DoesNotWarnOfSourceOnRequest) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(BuildPayload, OfHostCodeIsALibrary) {
+TEST_F(BuildPayload, OfCpuCodeIsALibrary) {
   test::write_file(temp_ / "f.c", "int f(void) { return X; }\n");
   generators_.tools.flags = {"-DX=1"};
   BuildJob host{.type_key = library_key};
@@ -112,7 +112,7 @@ TEST_F(BuildPayload, OfHostCodeIsALibrary) {
                                  "ELF"));
 }
 
-TEST_F(BuildPayload, OfHostCodeReportsFileAndLine) {
+TEST_F(BuildPayload, OfCpuCodeReportsFileAndLine) {
   test::write_file(temp_ / "f.c", "int f(void) { return missing; }\n");
   BuildJob host{.type_key = library_key};
   host.sources = {{"f.c", "c", ""}};

@@ -214,7 +214,7 @@ TEST_F(BatchTest, DoesNotReportTheErrorOfAnEarlierCall) {
   EXPECT_EQ(ran.error().message, mute.error().message);
 }
 
-TEST_F(BatchTest, ReportsAnArgumentThatHostCodeCannotTakeWhenItRuns) {
+TEST_F(BatchTest, ReportsAnArgumentThatCpuCodeCannotTakeWhenItRuns) {
   const auto batch = prepared({noting("first"), host_call("sum", {tensor_ref_value(nullptr)})});
 
   const Status ran = run(batch);

@@ -178,7 +178,7 @@ TEST_F(ExtDev, RejectsAModuleThatMakesItAmbiguous) {
   EXPECT_EQ(to_runtime(*nodes[4], 12), 12);
 }
 
-TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldHostCode) {
+TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldCpuCode) {
   ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);

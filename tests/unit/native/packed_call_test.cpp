@@ -299,7 +299,7 @@ TEST_F(PackedCall, RejectsResultsThatHaveNoOwner) {
   }
 }
 
-TEST_F(PackedCall, ReportsTheErrorTextOfHostCode) {
+TEST_F(PackedCall, ReportsTheErrorTextOfCpuCode) {
   const auto result = call_named(node, "raise_text", {text_value("ndim is 2, 1 expected")});
 
   ASSERT_FALSE(result.ok());

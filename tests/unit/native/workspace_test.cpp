@@ -350,7 +350,7 @@ TEST_F(WorkspacesTest, WorkWithSeveralRuntimesOnOneThread) {
   EXPECT_EQ(here().shares.size(), 2u) << "those of closed runtimes before the last are removed";
 }
 
-TEST(HostWorkspace, IsAlignedAndReusedFromHostCode) {
+TEST(HostWorkspace, IsAlignedAndReusedFromCpuCode) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("packed.so"));
 
@@ -511,7 +511,7 @@ TEST_F(LeftWorkspaces, AreFreedAfterFailedTasks) {
   EXPECT_EQ(fake.allocated.size(), 4u);
 }
 
-TEST(HostWorkspace, ReportsErrorsToHostCode) {
+TEST(HostWorkspace, ReportsErrorsToCpuCode) {
   HostWorld world(2);
   const auto node = world.load_whole(fixture("packed.so"));
 

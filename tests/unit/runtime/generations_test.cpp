@@ -57,7 +57,7 @@ int seven(void* args, int* codes, int count, int64_t* result, int* code) {
   Runtime runtime = make_runtime();
 };
 
-TEST_F(Generations, OneRunsHostCodeWithoutItsDeviceModules) {
+TEST_F(Generations, OneRunsCpuCodeWithoutItsDeviceModules) {
   const std::string file = with_seven(test::container_g1().bytes());
 
   const auto strict = runtime.load(file);

@@ -98,7 +98,7 @@ TEST_F(LoadKind, LoadsABareContainerAgain) {
   EXPECT_EQ(again->get(), first.get());
 }
 
-TEST_F(LoadKind, ReportsHostCodeThatABareContainerLacks) {
+TEST_F(LoadKind, ReportsCpuCodeThatABareContainerLacks) {
   const Module module = runtime_.load(bare_container("tvm-0.12/digits_mlp_llvm.so")).value();
 
   const auto executor = Executor::create(runtime_, module, {"cpu"});

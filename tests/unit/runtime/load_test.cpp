@@ -160,7 +160,7 @@ TEST(Load, RefusesALibraryForAnotherMachine) {
   EXPECT_THAT(model.error().message, AllOf(HasSubstr("aarch64"), HasSubstr("x86-64")));
 }
 
-TEST(Load, RunsHostCodeThatImportsTvmFunctions) {
+TEST(Load, RunsCpuCodeThatImportsTvmFunctions) {
   Runtime runtime = make_runtime();
   const auto inputs = runtime.read_tensors(golden("tvm-0.12/resnet20.input.npz").string()).value();
   const auto expected =

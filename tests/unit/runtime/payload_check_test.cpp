@@ -100,7 +100,7 @@ TEST_F(CheckPayloads, OmitsKeysWithoutAPlugin) {
 }
 
 // A manifest can offer any key.
-TEST_F(CheckPayloads, OmitsHostCode) {
+TEST_F(CheckPayloads, OmitsCpuCode) {
   world.add("fake", "good",
             test::ManifestBuilder()
                 .set("keys", "[{key: fake, payload: [str]}, {key: _lib, payload: []}]")

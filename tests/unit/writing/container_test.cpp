@@ -87,7 +87,7 @@ TEST(Container, EqualsTheExampleByteForByte) {
   EXPECT_THAT(bytes_of(*container), ElementsAreArray(from_hex(worked_example)));
 }
 
-TEST(Container, OfHostCodeAloneIsEmpty) {
+TEST(Container, OfCpuCodeAloneIsEmpty) {
   const std::vector<ContainerModule> modules = {{"", {}, nullptr}};
 
   const Result<Pieces> container = write_container(modules);
@@ -225,7 +225,7 @@ TEST(Container, OfLayoutTwoEqualsTheExampleByteForByte) {
                                                               "05000000000000002f2f707478")));
 }
 
-TEST(Container, OfHostCodeAloneHasATreeInLayoutTwo) {
+TEST(Container, OfCpuCodeAloneHasATreeInLayoutTwo) {
   const std::vector<ContainerModule> modules = {{"", {}, nullptr}};
 
   const Result<Pieces> container = write_container(modules, Generation::g5);

@@ -70,7 +70,7 @@ Words cuda_module(std::string_view name, bool has_tags) {
   return all.bytes(payload.bytes());
 }
 
-TEST_F(ConvertedContainer, WithoutHostCodeHasTheFormOfAnyGeneration) {
+TEST_F(ConvertedContainer, WithoutCpuCodeHasTheFormOfAnyGeneration) {
   const Words g3 = test::layout_one(
       2, Words().bytes(cuda_module("", false).bytes()).bytes(cuda_module("", false).bytes()),
       {0, 1, 1}, {1});
@@ -136,7 +136,7 @@ TEST_F(ConvertedContainer, OfG1GetsATree) {
   EXPECT_EQ(found.facts.generation, Generation::g3);
 }
 
-TEST_F(ConvertedContainer, WarnsOfFunctionsThatHostCodeFindsNoLonger) {
+TEST_F(ConvertedContainer, WarnsOfFunctionsThatCpuCodeFindsNoLonger) {
   // v0.7: the root imports CPU code and a module that the CPU code finds through the root
   read(test::layout_one(4,
                         Words()
@@ -207,7 +207,7 @@ TEST_F(ConvertedContainer, RefusesToLoseAModuleThatNothingImports) {
             "new order; drop it");
 }
 
-TEST_F(ConvertedContainer, RefusesHostCodeOfAnotherAbi) {
+TEST_F(ConvertedContainer, RefusesCpuCodeOfAnotherAbi) {
   const Words g3 =
       test::layout_one(2, Words().str("_lib").bytes(text_module("a").bytes()), {0, 1, 1}, {1});
   read(g3);

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                {0, 1, 2, 2},
                {1, 2}},
         // Two host modules become one entry; the import of one by the other is not an edge.
-        Worked{"HostCodeMerges",
+        Worked{"CpuCodeMerges",
                {{device, {1, 2}}, {host, {3}}, {host, {3, 1}}, {device, {}}},
                {{0}, {1, 2}, {3}},
                {0, 1, 2, 2},
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                {{0}, {2}, {1}},
                {0, 2, 2, 2},
                {1, 2}},
-        Worked{"NoHostCode", {{device, {1}}, {device, {}}}, {{0}, {1}}, {0, 1, 1}, {1}},
+        Worked{"NoCpuCode", {{device, {1}}, {device, {}}}, {{0}, {1}}, {0, 1, 1}, {1}},
         Worked{"NotReachable", {{host, {}}, {device, {}}}, {{0}}, {0, 0}, {}}),
     [](const auto& test) { return test.param.name; });
 
@@ -113,7 +113,7 @@ TEST_P(SeparateIndex, EqualsTheExporters) {
 INSTANTIATE_TEST_SUITE_P(
     Graphs, SeparateIndex,
     ::testing::Values(Worked{"HostAlone", {{host, {}}}, {{0}}, {0, 0}, {}},
-                      Worked{"HostCodeStaysApart",
+                      Worked{"CpuCodeStaysApart",
                              {{device, {1, 2}}, {host, {3}}, {host, {3, 1}}, {device, {}}},
                              {{0}, {2}, {3}, {1}},
                              {0, 2, 4, 4, 5},
@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
               "through others"},
         Cycle{"OfOne", {{"cuda", {0}}}, "module 0 \"cuda\" imports itself"},
         // Merged CPU code would hide this one.
-        Cycle{"OfHostCode",
+        Cycle{"OfCpuCode",
               {{"graph", {1}}, {host, {2}}, {host, {1}}},
               "module 2 \"_lib\" imports module 1 \"_lib\", which imports it, directly or through "
               "others"},

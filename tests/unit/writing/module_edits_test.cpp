@@ -85,7 +85,7 @@ TEST_F(ModuleEditsTest, ReplaceChangesThePayloadAndForgetsTheEntry) {
   EXPECT_EQ(payload_of((*edited)[4]), "new");
 }
 
-TEST_F(ModuleEditsTest, AddAppendsAModuleThatTheHostCodeImports) {
+TEST_F(ModuleEditsTest, AddAppendsAModuleThatTheCpuCodeImports) {
   const auto edited =
       edit_modules(model(), {.drop = {"2"}, .replace = {}, .add = {{"cuda", file_, ""}}});
 
@@ -103,7 +103,7 @@ TEST_F(ModuleEditsTest, AddTakesAParentByIndexOrKey) {
   EXPECT_EQ(imports_of(*edited), (Imports{{1}, {2, 3, 6}, {4}, {4, 5}, {}, {}, {}}));
 }
 
-TEST_F(ModuleEditsTest, AddWithoutHostCodeIsAnImportOfTheRoot) {
+TEST_F(ModuleEditsTest, AddWithoutCpuCodeIsAnImportOfTheRoot) {
   const auto edited = edit_modules({{"graph", {}, nullptr}},
                                    {.drop = {}, .replace = {}, .add = {{"cuda", file_, ""}}});
 
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {.drop = {}, .replace = {{"opencl", ""}}, .add = {}},
                     Code::invalid,
                     "type key \"opencl\" selects 2 modules: 2, 3; name one by its index"},
-        RefusedEdit{"HostCodeReplaced",
+        RefusedEdit{"CpuCodeReplaced",
                     {.drop = {}, .replace = {{"_lib", ""}}, .add = {}},
                     Code::invalid,
                     "module 1 \"_lib\" is CPU code, which has no payload to replace"},

@@ -30,7 +30,7 @@ class PackDevices : public PackTest {
   }
 };
 
-TEST_F(PackDevices, KeepsTheirOrderBelowTheHostCode) {
+TEST_F(PackDevices, KeepsTheirOrderBelowTheCpuCode) {
   const Status packed = pack_text(device_text);
 
   ASSERT_TRUE(packed.ok()) << packed.error().message;

@@ -165,7 +165,7 @@ TEST_F(Pack, OfSourcesAloneHasNoContainer) {
   EXPECT_NE(file.find("twice"), nullptr);
 }
 
-TEST_F(Pack, PacksDeviceModulesBelowTheHostCode) {
+TEST_F(Pack, PacksDeviceModulesBelowTheCpuCode) {
   test::write_file(in() / "k.ptx", "//ptx");
 
   const Status packed = pack_text(

@@ -18,8 +18,8 @@
 namespace gantry::cli {
 namespace {
 
-Tensor handle_of(Ref<TensorObject> object) {
-  return Tensor(ObjectRef::adopt(reinterpret_cast<gantry_object*>(object.take())));
+Tensor handle_of(const Ref<TensorObject>& object) {
+  return Tensor(ObjectRef::share(object.base()));
 }
 
 // The same tensor with the strides of its shape: compiled code compares each with the product of the extents after it, also

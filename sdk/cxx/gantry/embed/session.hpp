@@ -170,7 +170,7 @@ class Session {
     const ParameterInfo& input = inputs_[index];
     if (!input.type || has_type(tensor.dtype, shape_of(tensor), *input.type)) return {};
     return wrong_type(concat("input ", quoted(input.name), " of ", subject()), tensor.dtype,
-                      shape_of(tensor), *input.type, input.type_text);
+                      shape_of(tensor), input.type->dtype, input.type_text);
   }
   void set(std::size_t index, Any value) {
     kept_[index] = std::move(value);

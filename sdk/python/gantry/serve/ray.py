@@ -123,8 +123,7 @@ def _encode(body: dict, results: dict[str, numpy.ndarray]) -> dict:
     outputs = []
     for entry in wanted:
         name = entry.get("name") if isinstance(entry, dict) else None
-        if not isinstance(name, str) or name not in results:
-            raise ValueError(f'output {name!r} is unknown, the outputs are: {", ".join(results)}')
+        signature.check_output(name, list(results))
         array = results[name]
         datatype = signature.DATATYPES[array.dtype]
         outputs.append({"name": name, "datatype": datatype, "shape": list(array.shape)})

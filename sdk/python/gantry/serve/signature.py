@@ -84,8 +84,8 @@ class Signature:
             if parameter is None:
                 known = ", ".join(p.name for p in self.inputs)
                 twice = any(p.name == name for p in self.inputs)
-                fault = "is there twice" if twice else "is unknown"
-                raise ValueError(f'input "{name}" {fault}, the inputs are: {known}')
+                fault = "is there twice" if twice else "not found"
+                raise ValueError(f'input "{name}" {fault}; inputs: {known}')
             parameter.check(datatype, shape)
         if left:
             raise ValueError(f"missing inputs: {', '.join(left)}")
@@ -102,9 +102,17 @@ class Signature:
         known = [p.name for p in self.outputs]
         chosen = list(names)
         for name in chosen:
-            if name not in known:
-                raise ValueError(f'output "{name}" is unknown, the outputs are: {", ".join(known)}')
+            check_output(name, known)
         return chosen or known
+
+
+def check_output(name: object, known: Iterable[str]) -> None:
+    """Check that a model has the output that a request names.
+
+    raises   ValueError  no such output
+    """
+    if name not in known:
+        raise ValueError(f"output {json.dumps(name)} not found; outputs: {', '.join(known)}")
 
 
 def read(path: str) -> Signature:
