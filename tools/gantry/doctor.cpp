@@ -4,6 +4,7 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/payload_report.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/cpu_instructions.hpp"
 #include "tools/gantry/driver_guard.hpp"
 #include "tools/gantry/explanation_json.hpp"
 #include "tools/gantry/option_checks.hpp"
@@ -73,6 +74,8 @@ struct Diagnosis {
   Status cpu_code;
   // instruction sets that this CPU lacks
   std::optional<CpuRequirement> unmet;
+  // why they are unknown; empty: they are known
+  std::string unchecked;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
 
@@ -94,6 +97,17 @@ Status cpu_code_status(const Artifact& artifact) {
   return runs.ok() ? check_stack(*artifact.elf, "it") : Status(runs.error());
 }
 
+void check_instructions(const ElfFile& elf, Diagnosis& diagnosis) {
+  diagnosis.unmet = unmet_cpu_requirement(elf);
+  if (diagnosis.unmet) return;
+  auto found = unmet_by_instructions(elf);
+  if (found.ok()) {
+    diagnosis.unmet = *std::move(found);
+  } else {
+    diagnosis.unchecked = found.error().message;
+  }
+}
+
 std::string cpu_code_text(const Artifact& artifact, const Diagnosis& diagnosis) {
   const Status& runs = diagnosis.cpu_code;
   const std::string title = "\n" + text_line("CPU code ", artifact.name);
@@ -104,7 +118,9 @@ std::string cpu_code_text(const Artifact& artifact, const Diagnosis& diagnosis) 
     return title + text_line("  LACKS    ", to_text(*diagnosis.unmet));
   if (runs.ok()) {
     return title + text_line("  RUNS     ", name_of(artifact.elf->machine()), ", ",
-                             name_of(artifact.container.facts.dialect), " dialect");
+                             name_of(artifact.container.facts.dialect), " dialect",
+                             diagnosis.unchecked.empty() ? "" : ", instruction sets not checked: ",
+                             diagnosis.unchecked);
   }
   const Error& why = runs.error();
   return title + text_line("  REFUSED  ", why.reason, "  ", why.message) +
@@ -241,7 +257,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
     const Artifact& artifact = *diagnosis.artifact;
     required = requirements_of(artifact);
     diagnosis.cpu_code = cpu_code_status(artifact);
-    if (artifact.elf != nullptr) diagnosis.unmet = unmet_cpu_requirement(*artifact.elf);
+    if (artifact.elf != nullptr) check_instructions(*artifact.elf, diagnosis);
   }
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.plugins;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What compilers leave in a library about the CPU that it is for. It does not prove that a function uses an instruction set, and
-// most compilers leave nothing: libraries of TVM's `llvm` have none of it.
+// most compilers leave nothing: libraries of TVM's `llvm` have none of it. tools/gantry/cpu_instructions.hpp decodes the code.
 //
 //     .rodata            a target: `llvm -mcpu=haswell -mattr=+avx2`, {"kind": "llvm", "mcpu": "haswell"}
 //     .GCC.command.line  options of GCC (-frecord-gcc-switches) and Clang (-frecord-command-line)
