@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using Args = std::vector<std::string>;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -144,6 +145,26 @@ TEST(DoctorCpuCode, RunsOnThisHost) {
   EXPECT_EQ(json::parse(run_gantry(document).out)["host_code"],
             json::parse(R"({"machine": "x86-64", "dialect": "packed", "runs": true,
                             "reason": null, "text": ""})"));
+}
+
+// The linker searches this directory first, and stops at a file that is no library.
+TEST(DoctorCpuCode, IsNotDecodedWithoutTheDecoder) {
+  const test::TempDir directory;
+  for (const char* name : {"libZydis.so.4.0", "libZydis.so.4.1"})
+    test::write_file(directory.path() / name, "");
+  const Args doctor{"--plugins", built_plugins("graph"), "plugins", "doctor", "--artifact", model};
+  Args document = doctor;
+  document.push_back("--json");
+  const Args environment{"LD_LIBRARY_PATH=" + directory.path().string()};
+
+  const Outcome text = run_gantry(doctor, environment);
+
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, ContainsRegex("  RUNS     x86-64, packed dialect, instruction sets not "
+                                      "checked: libZydis.so.4.[0-9] cannot be opened\n"));
+  EXPECT_THAT(
+      json::parse(run_gantry(document, environment).out)["host_code"]["text"].get<std::string>(),
+      HasSubstr("instruction sets not checked: libZydis.so.4."));
 }
 
 TEST(DoctorCpuCode, OfTheFfiDialectIsAccepted) {

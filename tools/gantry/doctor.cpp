@@ -74,7 +74,7 @@ struct Diagnosis {
   Status cpu_code;
   // instruction sets that this CPU lacks
   std::optional<CpuRequirement> unmet;
-  // why they are unknown; empty: they are known
+  // that they are unknown, and why; empty: they are known
   std::string unchecked;
   // with an artifact and --probe
   std::optional<std::vector<PayloadCheck>> payloads;
@@ -104,7 +104,7 @@ void check_instructions(const ElfFile& elf, Diagnosis& diagnosis) {
   if (found.ok()) {
     diagnosis.unmet = *std::move(found);
   } else {
-    diagnosis.unchecked = found.error().message;
+    diagnosis.unchecked = concat("instruction sets not checked: ", found.error().message);
   }
 }
 
@@ -119,8 +119,7 @@ std::string cpu_code_text(const Artifact& artifact, const Diagnosis& diagnosis) 
   if (runs.ok()) {
     return title + text_line("  RUNS     ", name_of(artifact.elf->machine()), ", ",
                              name_of(artifact.container.facts.dialect), " dialect",
-                             diagnosis.unchecked.empty() ? "" : ", instruction sets not checked: ",
-                             diagnosis.unchecked);
+                             diagnosis.unchecked.empty() ? "" : ", ", diagnosis.unchecked);
   }
   const Error& why = runs.error();
   return title + text_line("  REFUSED  ", why.reason, "  ", why.message) +
@@ -171,7 +170,7 @@ void write_cpu_code(const Diagnosis& diagnosis, JsonWriter& json) {
   json.field("dialect", name_of(artifact.container.facts.dialect));
   json.field("runs", why == nullptr);
   json.field("reason", why != nullptr ? std::optional(json_text(why->reason)) : std::nullopt);
-  json.field("text", why != nullptr ? json_text(why->message) : std::string());
+  json.field("text", why != nullptr ? json_text(why->message) : diagnosis.unchecked);
   json.end();
 }
 
