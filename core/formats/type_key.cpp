@@ -165,6 +165,7 @@ constexpr TypeKey rows[] = {
     {.key = "hexagon",
      .what = "Hexagon kernels",
      .content = PayloadContent::kernels,
+     .conversion = PayloadConversion::hexagon_data,
      .layouts = layouts::device_code,
      .vendor = "Qualcomm",
      .device = "Hexagon DSPs"},
@@ -203,6 +204,7 @@ constexpr TypeKey rows[] = {
     {.key = "metal",
      .what = "Metal kernels",
      .content = PayloadContent::kernels,
+     .conversion = PayloadConversion::metal_fields,
      .layouts = layouts::metal,
      .vendor = "Apple",
      .device = "Apple GPUs with Metal"},
@@ -227,6 +229,7 @@ constexpr TypeKey rows[] = {
     {.key = "opencl",
      .what = "OpenCL kernels",
      .content = PayloadContent::kernels,
+     .conversion = PayloadConversion::opencl_text,
      .layouts = layouts::opencl,
      .plugin = "gantry.opencl"},
     {.key = "opengl",
@@ -266,11 +269,13 @@ constexpr TypeKey rows[] = {
     {.key = "vulkan",
      .what = "Vulkan kernels",
      .content = PayloadContent::kernels,
+     .conversion = PayloadConversion::vulkan_shaders,
      .layouts = layouts::vulkan,
      .plugin = "gantry.vulkan"},
     {.key = "webgpu",
      .what = "WebGPU kernels",
      .content = PayloadContent::kernels,
+     .conversion = PayloadConversion::webgpu_kernels,
      .layouts = layouts::webgpu},
 };
 
@@ -295,6 +300,11 @@ const TypeKey* find_type_key(std::string_view key) {
 PayloadContent content_of(std::string_view type_key) {
   const TypeKey* const found = find_type_key(type_key);
   return found != nullptr ? found->content : PayloadContent::other;
+}
+
+PayloadConversion conversion_of(std::string_view type_key) {
+  const TypeKey* const found = find_type_key(type_key);
+  return found != nullptr ? found->conversion : PayloadConversion::parts;
 }
 
 std::string_view type_key_in(Generation generation, std::string_view type_key) {

@@ -50,12 +50,30 @@ enum class PayloadContent : std::uint8_t {
   relax_code,
 };
 
+// How a payload is written in the form of another generation (core/writing/converted_payload.hpp), in
+// addition to the parts that its layout names: element types, kernel records.
+enum class PayloadConversion : std::uint8_t {
+  // none
+  parts,
+  // a program for each kernel, or one for all
+  opencl_text,
+  // shaders with or without their lengths
+  vulkan_shaders,
+  // the fields in another order, with or without a version
+  metal_fields,
+  // kernels with or without a second name
+  webgpu_kernels,
+  // only between generations with the same kind of data: a library, or its path
+  hexagon_data,
+};
+
 // A type key that compilers write. Texts may be empty.
 struct TypeKey {
   std::string_view key;
   // description: "CUDA kernels"
   std::string_view what = {};
   PayloadContent content = PayloadContent::other;
+  PayloadConversion conversion = PayloadConversion::parts;
   // Layouts of the payload (payload_layout.hpp), fields separated by blanks. The first one that matches
   // is that of a payload.
   std::span<const std::string_view> layouts = {};
@@ -80,6 +98,8 @@ const TypeKey* find_type_key(std::string_view key);
 
 // `other` for a key that is not in the table.
 PayloadContent content_of(std::string_view type_key);
+// `parts` for a key that is not in the table.
+PayloadConversion conversion_of(std::string_view type_key);
 inline bool is_virtual_machine(std::string_view type_key) {
   const PayloadContent content = content_of(type_key);
   return content == PayloadContent::relay_code || content == PayloadContent::relax_code;

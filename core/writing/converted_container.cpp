@@ -2,6 +2,7 @@
 #include "core/writing/converted_container.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/formats/type_key.hpp"
 #include "core/writing/carrying_stream.hpp"
 #include "core/writing/converted_payload.hpp"
 #include "core/writing/index.hpp"
@@ -137,7 +138,8 @@ Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> mo
       GANTRY_TRY(each.module.type_key, converted_type_key(entry.type_key, to));
     }
     // Containers of v0.7 are often read as those of G3, so that its form proves no markers.
-    const bool is_marked_text = to >= Generation::g3 && entry.type_key == "opencl";
+    const bool is_marked_text =
+        to >= Generation::g3 && conversion_of(entry.type_key) == PayloadConversion::opencl_text;
     if (is_same && !is_marked_text) continue;
     each.module.write_payload = [file, facts, &entry, &layouts, to](Pieces& out) -> Status {
       CarryingStream stream(file, out);

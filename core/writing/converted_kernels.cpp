@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/writing/converted_kernels.hpp"
 
+#include "core/formats/type_key.hpp"
+
 #include <gantry/launch_tags.hpp>
 #include <gantry/quoted.hpp>
 
@@ -42,7 +44,8 @@ Result<std::string> converted_tag(const std::string& tag, const PayloadForm& to)
 Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to) {
   // WebGPU's records had names before the others had them.
   const bool is_named =
-      to.has_kernel_names || (from.type_key == "webgpu" && to.generation >= Generation::g3);
+      to.has_kernel_names || (conversion_of(from.type_key) == PayloadConversion::webgpu_kernels &&
+                              to.generation >= Generation::g3);
   if (is_named && kernel.stored_name.empty()) kernel.stored_name = kernel.name;
   if (!is_named && kernel.stored_name == kernel.name) kernel.stored_name.clear();
   for (gantry_dtype& parameter : kernel.parameters) {

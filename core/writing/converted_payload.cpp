@@ -5,6 +5,7 @@
 #include "core/formats/opencl_text.hpp"
 #include "core/formats/payload_parts.hpp"
 #include "core/formats/relax_code.hpp"
+#include "core/formats/type_key.hpp"
 #include "core/writing/converted_kernels.hpp"
 
 #include <gantry/array_record.hpp>
@@ -42,10 +43,20 @@ class Conversion {
     }
     GANTRY_TRY(measured_, std::move(measured));
     GANTRY_TRY(parts_, find_parts(payload_, measured_));
-    if (type_key_ == "hexagon") GANTRY_CHECK(check_hexagon());
-    if (type_key_ == "opencl") return write_opencl();
-    if (type_key_ == "vulkan") return write_vulkan();
-    if (type_key_ == "metal") return write_metal();
+    switch (conversion_of(type_key_)) {
+      case PayloadConversion::hexagon_data:
+        GANTRY_CHECK(check_hexagon());
+        break;
+      case PayloadConversion::opencl_text:
+        return write_opencl();
+      case PayloadConversion::vulkan_shaders:
+        return write_vulkan();
+      case PayloadConversion::metal_fields:
+        return write_metal();
+      case PayloadConversion::webgpu_kernels:
+      case PayloadConversion::parts:
+        break;
+    }
     return write(0, payload_.size());
   }
 
@@ -283,7 +294,7 @@ Status write_converted_relax(std::span<const std::uint8_t> payload, const Export
 Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
                                const ExporterFacts& facts, const PayloadLayouts& layouts,
                                Generation to, dmlc::Stream& out) {
-  if (type_key.starts_with("relax.")) {
+  if (content_of(type_key) == PayloadContent::relax_code) {
     return write_converted_relax(payload, facts, payload_form(to), out);
   }
   return Conversion(type_key, payload, facts, to, out).run(layouts);
