@@ -153,9 +153,10 @@ Status ContainerReader::finish_entries() {
   if (modules.library_count == 0) {
     container_.warnings.push_back("container has no _lib entry, so it has no CPU code");
   }
-  append(container_.warnings, container_.tree.warnings(container_.facts.generation == Generation::g2
-                                                           ? ChildOrder::of_import
-                                                           : ChildOrder::ascending));
+  const EntryOrder order = generation_facts(container_.facts.generation).order;
+  append(container_.warnings,
+         container_.tree.warnings(order == EntryOrder::separate ? ChildOrder::of_import
+                                                                : ChildOrder::ascending));
   return {};
 }
 

@@ -2,8 +2,9 @@
 //
 // Reads the modules and the import tree of a file from its symbols and bytes. Executes nothing.
 //
-//     exporter_facts.hpp -> container_symbols.hpp -> container_location.hpp import_tree.hpp,
-//     entry.hpp -> payload_layout.hpp -> entry_cursor.hpp -> container.hpp -> details.hpp
+//     generation.hpp -> exporter_facts.hpp -> container_symbols.hpp -> container_location.hpp,
+//     import_tree.hpp, entry.hpp -> payload_layout.hpp -> entry_cursor.hpp -> container.hpp ->
+//     details.hpp
 #pragma once
 
 #include "core/formats/container_location.hpp"

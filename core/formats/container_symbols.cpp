@@ -84,6 +84,15 @@ void find_dialect(std::span<const CpuSymbol> symbols, ContainerSymbols& out) {
   }
 }
 
+Generation generation_of(const ContainerSymbols& symbols, ContainerLayout layout) {
+  const bool is_first = symbols.family == Family::ffi_first;
+  if (layout == ContainerLayout::two) return is_first ? Generation::g4x : Generation::g5;
+  if (is_first) return Generation::g4;
+  if (layout == ContainerLayout::none) return Generation::none;
+  if (symbols.size) return Generation::g0;
+  return is_ffi(symbols.dialect) ? Generation::g3x : Generation::g3;
+}
+
 }  // namespace
 
 bool is_blob_symbol(std::string_view name) {
@@ -144,32 +153,20 @@ ContainerSymbols choose_symbols(std::span<const CpuSymbol> symbols, std::string_
 }
 
 ExporterFacts facts_of(const ContainerSymbols& symbols, ContainerLayout layout) {
-  using Tags = ArgumentTags;
   ExporterFacts facts;
+  facts.generation = generation_of(symbols, layout);
   facts.dialect = symbols.dialect;
   facts.dialect_symbol = symbols.dialect_symbol;
   facts.writer = symbols.writer;
-  const bool has_ffi_code = is_ffi(facts.dialect);
-  if (layout == ContainerLayout::two) {
-    const bool is_first = symbols.family == Family::ffi_first;
-    facts.set_generation(is_first ? Generation::g4x : Generation::g5);
-    if (!has_ffi_code) facts.dialect = Dialect::ffi;
-    facts.argument_tags = Tags::yes;
-    facts.numbering = Numbering::ffi;
-  } else if (symbols.family == Family::ffi_first) {
-    facts.set_generation(Generation::g4);
-    facts.numbering = Numbering::ffi_0_21;
-  } else if (layout == ContainerLayout::one) {
-    facts.set_generation(symbols.size   ? Generation::g0
-                         : has_ffi_code ? Generation::g3x
-                                        : Generation::g3);
-    // A bare container may also be of G4.
-    if (symbols.family == Family::legacy) {
-      facts.argument_tags = Tags::no;
-      facts.numbering = has_ffi_code ? Numbering::unknown : Numbering::packed;
-      facts.has_private_float_codes = true;
-    }
-  }
+  const GenerationFacts& all = generation_facts(facts.generation);
+  if (layout == ContainerLayout::two && !is_ffi(facts.dialect)) facts.dialect = all.dialect;
+  // A bare container of layout one may also be of G4.
+  const bool is_named = symbols.family == Family::legacy || symbols.family == Family::ffi_first;
+  if (layout == ContainerLayout::one && !is_named) return facts;
+  facts.argument_tags = all.proven_tags;
+  facts.has_private_float_codes = all.has_private_float_codes;
+  const bool is_contradicted = all.numbering == Numbering::packed && is_ffi(facts.dialect);
+  facts.numbering = is_contradicted ? Numbering::unknown : all.numbering;
   return facts;
 }
 

@@ -18,7 +18,7 @@ bool is_compiler_helper(std::string_view symbol) {
 }
 
 std::string_view function_symbol_prefix(const ExporterFacts& facts) {
-  return facts.dialect == Dialect::ffi ? "__tvm_ffi_" : "";
+  return has_function_prefix(facts.dialect) ? "__tvm_ffi_" : "";
 }
 
 std::string_view function_of_symbol(std::string_view symbol, const ExporterFacts& facts) {

@@ -88,18 +88,13 @@ Status write_layout_two(std::span<const ContainerModule> modules, const ModuleIn
 
 Status write_body(std::span<const ContainerModule> modules, const ModuleIndex& index,
                   Generation form, Pieces& out) {
-  switch (form) {
-    case Generation::g1:
-      return write_flat(modules, index, out);
-    case Generation::g2:
-    case Generation::g3:
-    case Generation::g4:
-      return write_layout_one(modules, index, out);
-    case Generation::g5:
-      return write_layout_two(modules, index, out);
-    default:
-      return bug("containers of generation ", name_of(form), " are not written");
+  const GenerationFacts& facts = generation_facts(form);
+  if (facts.written_as != form) {
+    return bug("containers of generation ", facts.name, " are not written");
   }
+  if (facts.layout == ContainerLayout::two) return write_layout_two(modules, index, out);
+  if (facts.order == EntryOrder::listed) return write_flat(modules, index, out);
+  return write_layout_one(modules, index, out);
 }
 
 Pieces with_length(Pieces body) {
@@ -116,8 +111,15 @@ std::vector<IndexNode> nodes_of(std::span<const ContainerModule> modules) {
 }
 
 Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, Generation form) {
-  if (form == Generation::g1) return index_listed(nodes);
-  return form == Generation::g2 ? index_separate(nodes) : index_merged(nodes);
+  switch (generation_facts(form).order) {
+    case EntryOrder::listed:
+      return index_listed(nodes);
+    case EntryOrder::separate:
+      return index_separate(nodes);
+    case EntryOrder::merged:
+      break;
+  }
+  return index_merged(nodes);
 }
 
 }  // namespace
@@ -125,7 +127,8 @@ Result<ModuleIndex> numbered(std::span<const IndexNode> nodes, Generation form) 
 Result<Pieces> write_container(std::span<const ContainerModule> modules, Generation form) {
   GANTRY_TRY(const ModuleIndex index, numbered(nodes_of(modules), form));
   Pieces body(sizeof(std::uint64_t));
-  if (form != Generation::g5 && is_cpu_code(modules.front()) && modules.front().imports.empty()) {
+  const bool is_one = generation_facts(form).layout == ContainerLayout::one;
+  if (is_one && is_cpu_code(modules.front()) && modules.front().imports.empty()) {
     body.Write<std::uint64_t>(0);
   } else {
     GANTRY_CHECK(write_body(modules, index, form, body));

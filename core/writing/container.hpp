@@ -8,7 +8,7 @@
 //                  | per entry: "_lib", or str type key, u64 bytes of the payload, payload
 #pragma once
 
-#include "core/formats/exporter_facts.hpp"
+#include "core/formats/generation.hpp"
 #include "core/writing/index.hpp"
 #include "core/writing/pieces.hpp"
 

@@ -22,7 +22,7 @@ namespace gantry {
 // The first line of the text.
 constexpr std::string_view container_source_mark = "// A container of compiled modules.\n";
 
-// Both names: see container_names.hpp.
+// Both names: see core/formats/generation.hpp.
 struct ContainerSource {
   std::string_view symbol;
   // called with the symbol's name and address before main(); empty: none

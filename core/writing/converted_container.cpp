@@ -121,15 +121,14 @@ Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> mo
                                                     const PayloadLayouts& layouts, Generation to,
                                                     std::vector<Message>& warnings) {
   GANTRY_TRY(const Generation from, form_of(container));
-  const PayloadForm& form = payload_form(to);
+  const GenerationFacts& form = generation_facts(to);
   const ExporterFacts& facts = container.facts;
   if (std::ranges::any_of(modules, is_host_module) && facts.dialect != form.dialect) {
-    return unsupported("CPU code has ", words_for(facts.dialect), ", ", name_of(form.generation),
-                       " (", form.releases, ") requires ", words_for(form.dialect));
+    return unsupported("CPU code has ", words_for(facts.dialect), ", ", form.name, " (",
+                       form.releases, ") requires ", words_for(form.dialect));
   }
   // A bare container of layout one may be that of G4.
-  const bool is_proven =
-      facts.argument_tags != ArgumentTags::unknown || facts.generation == Generation::g4;
+  const bool is_proven = facts.argument_tags == generation_facts(facts.generation).proven_tags;
   const bool is_same = is_proven && have_same_payloads(from, to);
   for (EditedModule& each : modules) {
     if (is_host_module(each) || !each.entry) continue;
@@ -139,15 +138,15 @@ Result<std::vector<EditedModule>> converted_modules(std::vector<EditedModule> mo
     }
     // Containers of v0.7 are often read as those of G3, so that its form proves no markers.
     const bool is_marked_text =
-        to >= Generation::g3 && conversion_of(entry.type_key) == PayloadConversion::opencl_text;
+        form.has_opencl_markers && conversion_of(entry.type_key) == PayloadConversion::opencl_text;
     if (is_same && !is_marked_text) continue;
     each.module.write_payload = [file, facts, &entry, &layouts, to](Pieces& out) -> Status {
       CarryingStream stream(file, out);
       return write_converted_payload(entry.type_key, entry.payload, facts, layouts, to, stream);
     };
   }
-  if (to <= Generation::g2) return modules;
-  if (facts.look_up_start == LookUpStart::root) warn_of_look_up(modules, warnings);
+  if (form.order != EntryOrder::merged) return modules;
+  if (generation_facts(facts.generation).searches_from_root) warn_of_look_up(modules, warnings);
   if (!is_ordered(modules)) return numbered_again(std::move(modules));
   for (EditedModule& each : modules) {
     std::vector<std::size_t>& imports = each.module.imports;

@@ -8,7 +8,6 @@
 
 #include "core/formats/container.hpp"
 #include "core/writing/module_edits.hpp"
-#include "core/writing/payload_form.hpp"
 
 #include <memory>
 #include <vector>

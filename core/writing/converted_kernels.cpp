@@ -2,6 +2,7 @@
 #include "core/writing/converted_kernels.hpp"
 
 #include "core/formats/type_key.hpp"
+#include "core/writing/converted_dtype.hpp"
 
 #include <gantry/launch_tags.hpp>
 #include <gantry/quoted.hpp>
@@ -27,13 +28,13 @@ constexpr struct {
     {"paramWriteAccess:", Generation::g3, "v0.16"},
 };
 
-Result<std::string> converted_tag(const std::string& tag, const PayloadForm& to) {
+Result<std::string> converted_tag(const std::string& tag, const GenerationFacts& to) {
   const std::string_view flag = detail::launch_flag(tag);
   const std::string_view name = flag.empty() ? std::string_view(tag) : flag;
   for (const auto& row : new_tags) {
     if (name.starts_with(row.begin) && to.generation < row.first) {
-      return unsupported("launch tag ", quoted(tag), " exists since ", row.release, ", ",
-                         name_of(to.generation), " is ", to.releases);
+      return unsupported("launch tag ", quoted(tag), " exists since ", row.release, ", ", to.name,
+                         " is ", to.releases);
     }
   }
   return flag.empty() ? tag : concat(to.flag_prefix, flag);
@@ -41,11 +42,10 @@ Result<std::string> converted_tag(const std::string& tag, const PayloadForm& to)
 
 }  // namespace
 
-Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to) {
-  // WebGPU's records had names before the others had them.
-  const bool is_named =
-      to.has_kernel_names || (conversion_of(from.type_key) == PayloadConversion::webgpu_kernels &&
-                              to.generation >= Generation::g3);
+Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const GenerationFacts& to) {
+  const bool is_named = conversion_of(from.type_key) == PayloadConversion::webgpu_kernels
+                            ? to.has_webgpu_kernel_names
+                            : to.has_kernel_names;
   if (is_named && kernel.stored_name.empty()) kernel.stored_name = kernel.name;
   if (!is_named && kernel.stored_name == kernel.name) kernel.stored_name.clear();
   for (gantry_dtype& parameter : kernel.parameters) {
@@ -56,15 +56,15 @@ Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const Pay
   }
   for (std::size_t p = 0; p < kernel.parameters.size(); ++p) {
     if (to.argument_tags >= ArgumentTags::yes || !kernel.is_tensor_map(p)) continue;
-    return unsupported("parameter ", p, " is a tensor map, which ", name_of(to.generation), " (",
-                       to.releases, ") cannot express");
+    return unsupported("parameter ", p, " is a tensor map, which ", to.name, " (", to.releases,
+                       ") cannot express");
   }
   set_kernel_form(kernel, to.argument_tags);
   return {};
 }
 
-Status write_converted_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
-                               dmlc::Stream& out) {
+Status write_converted_kernels(ByteReader in, const KernelTableForm& from,
+                               const GenerationFacts& to, dmlc::Stream& out) {
   GANTRY_TRY(const KernelTable table,
              read_kernel_table(in, from.argument_tags, [](ByteReader&) { return Status(); }));
   KernelTable converted;

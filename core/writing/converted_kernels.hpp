@@ -3,7 +3,7 @@
 // Writes kernel tables in the form of another generation.
 #pragma once
 
-#include "core/writing/payload_form.hpp"
+#include "core/formats/generation.hpp"
 
 #include <gantry/byte_reader.hpp>
 #include <gantry/kernel_table.hpp>
@@ -22,12 +22,12 @@ struct KernelTableForm {
 };
 
 // returns  unsupported  a launch tag, an argument tag or an element type that the generation lacks
-Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const PayloadForm& to);
+Status convert_kernel(KernelInfo& kernel, const KernelTableForm& from, const GenerationFacts& to);
 
 // in       [in]   at the table; is_end after it
 // returns  malformed    the table
 //          unsupported  see convert_kernel()
-Status write_converted_kernels(ByteReader in, const KernelTableForm& from, const PayloadForm& to,
-                               dmlc::Stream& out);
+Status write_converted_kernels(ByteReader in, const KernelTableForm& from,
+                               const GenerationFacts& to, dmlc::Stream& out);
 
 }  // namespace gantry

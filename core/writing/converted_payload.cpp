@@ -6,6 +6,7 @@
 #include "core/formats/payload_parts.hpp"
 #include "core/formats/relax_code.hpp"
 #include "core/formats/type_key.hpp"
+#include "core/writing/converted_dtype.hpp"
 #include "core/writing/converted_kernels.hpp"
 
 #include <gantry/array_record.hpp>
@@ -30,14 +31,18 @@ class Conversion {
  public:
   Conversion(std::string_view type_key, std::span<const std::uint8_t> payload,
              const ExporterFacts& facts, Generation to, dmlc::Stream& out)
-      : type_key_(type_key), payload_(payload), facts_(facts), to_(payload_form(to)), out_(out) {}
+      : type_key_(type_key),
+        payload_(payload),
+        facts_(facts),
+        to_(generation_facts(to)),
+        out_(out) {}
 
   Status run(const PayloadLayouts& layouts) {
     auto measured =
         layouts.measure(type_key_, ByteReader(payload_), PayloadEnd::known, facts_.argument_tags);
     if (!measured.ok() && measured.error().code == Code::not_found) {
       return unsupported("type key ", quoted(type_key_),
-                         " has no payload layout, so that its form in ", name_of(to_.generation),
+                         " has no payload layout, so that its form in ", to_.name,
                          " is unknown; drop or replace the module, or declare the layout in the "
                          "manifest of its plugin");
     }
@@ -105,8 +110,7 @@ class Conversion {
         break;
     }
     return unsupported("kernel records at ", Hex{part.at},
-                       " are not in a table, so that they cannot be written for ",
-                       name_of(to_.generation));
+                       " are not in a table, so that they cannot be written for ", to_.name);
   }
 
   Status write_dtype(std::uint64_t at) {
@@ -118,19 +122,19 @@ class Conversion {
   Status check_hexagon() const {
     ByteReader in(payload_.subspan(field_begin(2)), field_begin(2));
     GANTRY_TRY(const std::string_view data, in.read_string("data"));
-    const bool is_image =
+    const bool is_library =
         has_elf_magic({reinterpret_cast<const std::uint8_t*>(data.data()), data.size()});
-    if (is_image == (to_.generation == Generation::g5)) return {};
-    return unsupported("data of \"hexagon\" are ", is_image ? "a library" : "the path of a library",
-                       ", ", name_of(to_.generation), " requires ",
-                       is_image ? "the path of one" : "its bytes");
+    if (is_library == to_.has_hexagon_library) return {};
+    return unsupported("data of \"hexagon\" are ",
+                       is_library ? "a library" : "the path of a library", ", ", to_.name,
+                       " requires ", is_library ? "the path of one" : "its bytes");
   }
 
   // Loaders since v0.8 build one program for each kernel, from the text after its marker; older ones
   // build the whole text. The whole text after each marker has the same kernels for both.
   Status write_opencl() {
     const bool has_format = measured_.layout->fields().front().kind == Kind::format;
-    if (!has_format || to_.generation <= Generation::g2) return write(0, payload_.size());
+    if (!has_format || !to_.has_opencl_markers) return write(0, payload_.size());
     ByteReader in(payload_);
     GANTRY_TRY(const std::string_view format, in.read_string("format"));
     ByteReader code(payload_.subspan(field_begin(2)), field_begin(2));
@@ -141,7 +145,7 @@ class Conversion {
     if (table.size() == 0) return write(0, payload_.size());
     if (text.size() > max_marked_bytes / table.size()) {
       return unsupported("text of ", ByteCount(text.size()), " is the program of ", table.size(),
-                         " kernels, ", name_of(to_.generation), " (", to_.releases,
+                         " kernels, ", to_.name, " (", to_.releases,
                          ") requires a copy for each, limit is ", ByteCount(max_marked_bytes));
     }
     const std::string_view line_end = text.ends_with('\n') ? "" : "\n";
@@ -190,13 +194,12 @@ class Conversion {
     const std::vector<PayloadField>& fields = measured_.layout->fields();
     const bool has_version = fields.front().kind == Kind::literal;
     const bool has_shaders = has_version || fields[2].kind == Kind::map;
-    if (has_shaders != (to_.generation == Generation::g5) && to_.generation != Generation::g3 &&
-        to_.generation != Generation::g4) {
+    if (to_.metal == (has_shaders ? MetalForm::one_source : MetalForm::separate_sources)) {
       return unsupported("\"metal\" has ", has_shaders ? "a source for each kernel" : "one source",
-                         ", ", name_of(to_.generation), " (", to_.releases, ") requires ",
+                         ", ", to_.name, " (", to_.releases, ") requires ",
                          has_shaders ? "one source" : "a source for each kernel");
     }
-    if (!has_shaders || has_version == (to_.generation != Generation::g5)) {
+    if (!has_shaders || has_version == (to_.metal == MetalForm::versioned)) {
       return write(0, payload_.size());
     }
     if (!has_version) {
@@ -212,7 +215,7 @@ class Conversion {
   std::string_view type_key_;
   std::span<const std::uint8_t> payload_;
   const ExporterFacts& facts_;
-  const PayloadForm& to_;
+  const GenerationFacts& to_;
   dmlc::Stream& out_;
   Measured measured_;
   PayloadParts parts_;
@@ -220,20 +223,20 @@ class Conversion {
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
-// Code of G5 has memory scopes, as v0.23 and later write it, code of older generations has none.
 class RelaxConversion {
  public:
-  RelaxConversion(const RelaxCode& code, bool is_private, const PayloadForm& to, dmlc::Stream& out)
+  RelaxConversion(const RelaxCode& code, bool is_private, const GenerationFacts& to,
+                  dmlc::Stream& out)
       : code_(code), is_private_(is_private), to_(to), out_(out) {}
 
   Status run() {
     // Code whose references are malformed is not written.
     GANTRY_TRY(const RelaxConstantUses uses, find_constant_uses(code_));
-    const bool has_scopes = to_.generation == Generation::g5;
+    const bool has_scopes = to_.has_memory_scopes;
     if (!has_scopes && !code_.scopes.empty()) {
       return unsupported("code has the memory scope ", quoted(code_.scopes.front().scope),
-                         " of constant ", code_.scopes.front().constant, ", ",
-                         name_of(to_.generation), " (", to_.releases, ") has none");
+                         " of constant ", code_.scopes.front().constant, ", ", to_.name, " (",
+                         to_.releases, ") has none");
     }
     if (to_.has_code_length) {
       // The list of memory scopes, whose count is 0 if it is added or removed.
@@ -279,23 +282,40 @@ class RelaxConversion {
 
   const RelaxCode& code_;
   const bool is_private_;
-  const PayloadForm& to_;
+  const GenerationFacts& to_;
   dmlc::Stream& out_;
 };
 
 Status write_converted_relax(std::span<const std::uint8_t> payload, const ExporterFacts& facts,
-                             const PayloadForm& to, dmlc::Stream& out) {
+                             const GenerationFacts& to, dmlc::Stream& out) {
   GANTRY_TRY(const RelaxCode code, read_relax_payload(payload, facts.numbering));
   return RelaxConversion(code, facts.has_private_float_codes, to, out).run();
 }
 
 }  // namespace
 
+bool have_same_payloads(Generation a, Generation b) {
+  const GenerationFacts& x = generation_facts(a);
+  const GenerationFacts& y = generation_facts(b);
+  return a == b || (x.argument_tags == y.argument_tags && x.numbering == y.numbering &&
+                    x.has_kernel_names == y.has_kernel_names);
+}
+
+Result<std::string> converted_type_key(std::string_view type_key, Generation to) {
+  const GenerationFacts& form = generation_facts(to);
+  const std::string_view converted = type_key_in(to, type_key);
+  if (!converted.empty()) return std::string(converted);
+  const TypeKey& key = *find_type_key(type_key);
+  return unsupported("modules of type key ", quoted(type_key), " do not exist in ", form.name, " (",
+                     form.releases, "), only in ", name_of(key.first),
+                     key.first == key.last ? std::string() : concat(" to ", name_of(key.last)));
+}
+
 Status write_converted_payload(std::string_view type_key, std::span<const std::uint8_t> payload,
                                const ExporterFacts& facts, const PayloadLayouts& layouts,
                                Generation to, dmlc::Stream& out) {
   if (content_of(type_key) == PayloadContent::relax_code) {
-    return write_converted_relax(payload, facts, payload_form(to), out);
+    return write_converted_relax(payload, facts, generation_facts(to), out);
   }
   return Conversion(type_key, payload, facts, to, out).run(layouts);
 }

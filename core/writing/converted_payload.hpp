@@ -16,7 +16,6 @@
 
 #include "core/formats/exporter_facts.hpp"
 #include "core/formats/payload_layout.hpp"
-#include "core/writing/payload_form.hpp"
 
 #include <gantry/result.hpp>
 
@@ -24,9 +23,20 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gantry {
+
+// True if all payloads have the same form in both generations, except that of OpenCL C.
+//
+// a, b      [in]   generations that are written
+bool have_same_payloads(Generation a, Generation b);
+
+// Returns the type key that modules of a key have in another generation: mostly the same.
+//
+// returns  unsupported: no release of the generation has such modules
+Result<std::string> converted_type_key(std::string_view type_key, Generation to);
 
 // type_key  [in]   in the generation of the payload
 // facts     [in]   of the container of the payload

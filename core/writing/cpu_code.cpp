@@ -6,12 +6,10 @@
 #include "core/formats/container_symbols.hpp"
 #include "core/formats/function_symbol.hpp"
 #include "core/formats/type_key.hpp"
-#include "core/writing/container_names.hpp"
 #include "core/writing/elf_object.hpp"
 #include "core/writing/generator/build_payload.hpp"
 #include "core/writing/generator/source_language.hpp"
 #include "core/writing/pack.hpp"
-#include "core/writing/payload_form.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/quoted.hpp>
@@ -129,28 +127,29 @@ CpuCode cpu_code_of(const ElfFile& elf, std::string_view container) {
 
 // Checks that a runtime can call the code as the generation of its container requires.
 Status check_dialect(const ElfFile& elf, Generation form) {
-  const CpuCode code = cpu_code_of(elf, container_names(form).symbol);
+  const GenerationFacts& required = generation_facts(form);
+  const CpuCode code = cpu_code_of(elf, required.symbol);
   const auto refuse = [](const auto&... words) {
     return invalid("CPU code ", words...).with_reason("HOST_DIALECT");
   };
-  if (form == Generation::g5) {
+  if (required.dialect == Dialect::ffi) {
     if (code.dialect == Dialect::ffi) return {};
     if (code.dialect == Dialect::unknown && code.function.empty()) return {};
-    return refuse(
-        "has no function of the ffi dialect of TVM 0.22 or newer, generation G5 "
-        "requires it: functions whose symbols begin with \"__tvm_ffi_\"");
+    return refuse("has no function of the ffi dialect of TVM 0.22 or newer, generation ",
+                  required.name, " requires it: functions whose symbols begin with \"__tvm_ffi_\"");
   }
-  if (form == Generation::g4) {
+  if (required.dialect == Dialect::ffi_0_21) {
     if (code.dialect == Dialect::packed) {
-      return refuse("has the packed dialect, generation G4 requires the ffi dialect");
+      return refuse("has the packed dialect, generation ", required.name,
+                    " requires the ffi dialect");
     }
     if (code.dialect != Dialect::ffi) return {};
-    return refuse("has symbol ", quoted(code.evidence),
-                  " of TVM 0.22 or newer, generation G4 requires code of TVM 0.21");
+    return refuse("has symbol ", quoted(code.evidence), " of TVM 0.22 or newer, generation ",
+                  required.name, " requires code of TVM 0.21");
   }
   if (!is_ffi(code.dialect)) return {};
   return refuse("has the ffi dialect, by symbol ", quoted(code.evidence), "; generation ",
-                name_of(form), " requires the packed dialect");
+                required.name, " requires the packed dialect");
 }
 
 }  // namespace
@@ -170,7 +169,7 @@ ElfMachine target_machine(const std::vector<std::string>& words) {
 
 Result<CpuCodeLibrary> build_cpu_code(std::vector<std::string> sources,
                                       const Generators& generators, Generation form) {
-  const std::string_view symbol = container_names(form).symbol;
+  const std::string_view symbol = generation_facts(form).symbol;
   const fs::path object = generators.tools.scratch / "container.o";
   std::vector<std::string> words = generators.tools.programs.compiler;
   words.insert(words.end(), generators.tools.flags.begin(), generators.tools.flags.end());

@@ -7,7 +7,6 @@
 #include "core/writing/converted_payload.hpp"
 #include "core/writing/generator/build_payload.hpp"
 #include "core/writing/generator/source_language.hpp"
-#include "core/writing/payload_form.hpp"
 #include "core/writing/recipe.hpp"
 
 #include <gantry/kernel_table.hpp>
@@ -63,7 +62,7 @@ Result<KernelFiles> open_kernel_files(const DeviceModuleSource& module,
 }
 
 // The kernels of a module in the form of the payload.
-Result<KernelTable> kernels_of(const DeviceModuleSource& module, const PayloadForm& form) {
+Result<KernelTable> kernels_of(const DeviceModuleSource& module, const GenerationFacts& form) {
   KernelTable kernels;
   for (const KernelSource& source : module.kernels) {
     // The element types are those of DLPack.
@@ -77,7 +76,7 @@ Result<KernelTable> kernels_of(const DeviceModuleSource& module, const PayloadFo
 
 // What a generator has built, with the names of kernels and the sizes of shaders, which it omits.
 Status write_built(const DeviceModuleSource& module, std::string_view bytes,
-                   const std::string& generator, const PayloadForm& form, Pieces& out) {
+                   const std::string& generator, const GenerationFacts& form, Pieces& out) {
   const PayloadLayouts layouts = PayloadLayouts::built_in();
   if (!form.has_kernel_names || !layouts.contains(module.type_key)) {
     out.write_bytes(bytes);
@@ -99,7 +98,7 @@ Status write_built(const DeviceModuleSource& module, std::string_view bytes,
 }
 
 Status write_sources(const DeviceModuleSource& module, const KernelTable& kernels,
-                     const Generators& generators, const PayloadForm& form, Pieces& out) {
+                     const Generators& generators, const GenerationFacts& form, Pieces& out) {
   GANTRY_TRY(const KernelFiles files, open_kernel_files(module, generators.tools.directory));
   BuildJob job;
   job.type_key = module.type_key;
@@ -126,7 +125,7 @@ Status write_sources(const DeviceModuleSource& module, const KernelTable& kernel
 
 Status write_device_payload(const DeviceModuleSource& module, const Generators& generators,
                             Pieces& out, Generation generation) {
-  const PayloadForm& form = payload_form(generation);
+  const GenerationFacts& form = generation_facts(generation);
   GANTRY_TRY(const KernelTable kernels, kernels_of(module, form));
   if (module.data.empty()) return write_sources(module, kernels, generators, form, out);
   auto file = MappedFile::open(module.data);

@@ -7,7 +7,7 @@
 //     FunctionInfo: str name | vec<dtype> arguments | vec<str> launch tags
 //                   | generations G4 and G5: vec<i32> argument tags, all 0
 //     The name is empty, in G5 the kernel's. Flags of launch tags, types and shaders have the form
-//     of the generation, too (payload_form.hpp).
+//     of the generation, too (core/formats/generation.hpp).
 //
 // The payloads of sources are built by generators (core/writing/generator).
 #pragma once

@@ -22,11 +22,11 @@ namespace gantry {
 struct ElfObject {
   // x86-64 or aarch64
   ElfMachine machine = host_machine();
-  // global variable that contains the bytes; see container_names.hpp
+  // global variable that contains the bytes; see core/formats/generation.hpp
   std::string symbol;
   // a power of two
   std::uint64_t alignment = 128;
-  // Called with the symbol's name and address before main(); empty: none. See container_names.hpp.
+  // Called with the symbol's name and address before main(); empty: none. See core/formats/generation.hpp.
   std::string register_function;
   // Adds a note, so that a library linked from the object has a program header for another
   // container; see free_program_header.hpp.

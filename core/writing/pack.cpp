@@ -10,15 +10,14 @@
 #include "core/formats/type_key.hpp"
 #include "core/writing/appended_container.hpp"
 #include "core/writing/container.hpp"
-#include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "core/writing/cpu_code.hpp"
 #include "core/writing/device_payload.hpp"
 #include "core/writing/elf_object.hpp"
 #include "core/writing/graph_payload.hpp"
 #include "core/writing/graph_requirements.hpp"
 #include "core/writing/parameter_file.hpp"
-#include "core/writing/payload_form.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
@@ -233,17 +232,17 @@ class Writer {
       bytes.append(FileRange{library.file, 0, library.file->bytes().size()});
       return write([&](dmlc::Stream& out) { return bytes.write_to(out); });
     }
-    const std::string_view symbol = container_names(options_.generation).symbol;
+    const std::string_view symbol = generation_facts(options_.generation).symbol;
     return write(
         [&](dmlc::Stream& out) { return append_container(library.file, symbol, *container, out); });
   }
 
   // The container alone.
   Status write_container_alone(Pieces container, ElfMachine machine) {
-    const ContainerNames names = container_names(options_.generation);
-    const std::string symbol = concat(options_.system_library.value_or(""), names.symbol);
+    const GenerationFacts& facts = generation_facts(options_.generation);
+    const std::string symbol = concat(options_.system_library.value_or(""), facts.symbol);
     const std::string_view register_function =
-        options_.system_library ? names.register_function : std::string_view();
+        options_.system_library ? facts.register_function : std::string_view();
     if (options_.form == PackForm::source) {
       return write([&](dmlc::Stream& out) {
         return write_container_source({symbol, register_function}, container, out);

@@ -11,9 +11,9 @@
 #include "core/formats/type_key.hpp"
 #include "core/writing/appended_container.hpp"
 #include "core/writing/carrying_stream.hpp"
-#include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
 #include "core/writing/converted_container.hpp"
+#include "core/writing/converted_payload.hpp"
 #include "core/writing/elf_object.hpp"
 #include "core/writing/index.hpp"
 #include "core/writing/saved_container.hpp"
@@ -142,7 +142,8 @@ class Repacking {
 
   // Writes the form, the last function that uses the container.
   Status write(const fs::path& path) {
-    const std::string symbol = concat(source_.container.prefix, container_names(report_.to).symbol);
+    const std::string symbol =
+        concat(source_.container.prefix, generation_facts(report_.to).symbol);
     const auto write_form = [&](dmlc::Stream& out) -> Status {
       switch (options_.form) {
         case PackForm::library:
@@ -207,7 +208,7 @@ class Repacking {
                          source_.elf ? " is no shared library" : " has no library",
                          ", so that only its container can be written: --form container");
     }
-    if (container_names(report_.from).symbol == container_names(report_.to).symbol) return {};
+    if (generation_facts(report_.from).symbol == generation_facts(report_.to).symbol) return {};
     return unsupported("the library has its container at ", source_.container.blob_symbol,
                        ", where ", name_of(report_.to),
                        " does not read it, so that only the container can be written: --form "

@@ -8,21 +8,10 @@
 namespace gantry {
 
 Result<Generation> form_of(const Container& container) {
-  if (container.layout == ContainerLayout::two) return Generation::g5;
-  switch (container.facts.generation) {
-    case Generation::g1:
-    case Generation::g2:
-    case Generation::g3:
-    case Generation::g4:
-      return container.facts.generation;
-    case Generation::g3x:
-      return Generation::g3;
-    default:
-      break;
-  }
+  const GenerationFacts& facts = generation_facts(container.facts.generation);
+  if (facts.written_as != Generation::none) return facts.written_as;
   if (container.layout == ContainerLayout::none) return unsupported("file has no container");
-  return unsupported("container is of generation ", name_of(container.facts.generation),
-                     ", known forms are G1 to G5");
+  return unsupported("container is of generation ", facts.name, ", known forms are G1 to G5");
 }
 
 Result<std::vector<ContainerModule>> listed_modules(const Container& container,

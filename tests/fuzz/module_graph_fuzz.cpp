@@ -13,7 +13,6 @@
 #include "core/formats/elf/elf_link.hpp"
 #include "core/writing/appended_container.hpp"
 #include "core/writing/container.hpp"
-#include "core/writing/container_names.hpp"
 #include "core/writing/elf_object.hpp"
 #include "tests/support/elf_builder.hpp"
 
@@ -142,7 +141,7 @@ void compare_file(std::span<const std::uint8_t> bytes, Generation form,
   expect(elf.ok(), "the file is ELF");
   const auto found = read_container(*elf, layouts);
   expect(found.ok(), "the container of the file is read");
-  expect(found->blob_symbol == container_names(form).symbol,
+  expect(found->blob_symbol == generation_facts(form).symbol,
          "its symbol is that of its generation");
   expect(std::ranges::equal(found->bytes, container), "its bytes are those that were written");
   compare(*found, modules, form != Generation::g2);
@@ -187,7 +186,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   compare(*found, modules, form != Generation::g2);
 
-  const std::string symbol(container_names(form).symbol);
+  const std::string symbol(generation_facts(form).symbol);
   if (kind == 1) {
     ElfObject object;
     object.symbol = symbol;

@@ -3,7 +3,6 @@
 // Writes a container as an object file, for tests that link it into a library.
 #pragma once
 
-#include "core/writing/container_names.hpp"
 #include "core/writing/elf_object.hpp"
 
 #include <fcntl.h>
@@ -18,6 +17,9 @@
 #include <utility>
 
 namespace gantry::test {
+
+// Of generations G2 and G3.
+constexpr std::string_view container_symbol = "__tvm_dev_mblob";
 
 // Aborts the program on failure, like write_file().
 inline void write_object(const std::filesystem::path& file, const ElfObject& object,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/writing/repack.hpp"
-#include "core/writing/payload_form.hpp"
 
 #include "core/base/json_document.hpp"
 #include "tools/gantry/artifact_names.hpp"

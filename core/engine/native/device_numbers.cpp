@@ -33,7 +33,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Co
     const auto number = devices.number_of(moved.name);
     if (!number.ok()) continue;
     // The newer number comes first: to_artifact() returns the first match.
-    if (container.facts.device_numbering == DeviceNumbering::since_v0_8)
+    if (!generation_facts(container.facts.generation).has_old_device_numbers)
       numbers.emplace_back(moved.since, *number);
     numbers.emplace_back(moved.before, *number);
   }
@@ -89,7 +89,8 @@ Status check_ext_dev(const ModuleNode& node, std::uint64_t ext_devs, const Devic
 Status add_ext_dev(ModuleNode& root, ModuleNode& node, std::uint64_t device,
                    const DeviceSet& devices) {
   if ((node.ext_devs & device) == device) return {};
-  const bool from_root = root.artifact->container.facts.look_up_start == LookUpStart::root;
+  const bool from_root =
+      generation_facts(root.artifact->container.facts.generation).searches_from_root;
   const std::vector<ModuleNode*> all = reachable(root);
   std::vector<ModuleNode*> reaching;
   const auto add = [&](ModuleNode& one) {

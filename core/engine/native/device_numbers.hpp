@@ -15,7 +15,7 @@
 //
 // Compiled code and graphs contain the number but not the release that wrote it. A file that uses
 // such a device imports a module of its type key, so only those files are translated. Up to v0.7
-// the file determines which of the two numbers it contains (DeviceNumbering). Files of v0.8 to
+// the generation determines which of the two numbers a file contains. Files of v0.8 to
 // v0.20 cannot be distinguished: both numbers are accepted from them, and they receive the newer
 // one. Code of v0.8 to v0.10 that receives a tensor on such a device rejects it by its number.
 #pragma once

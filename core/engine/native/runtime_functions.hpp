@@ -33,7 +33,7 @@ struct RuntimeFunction {
 
   // False if the twin is for this code.
   bool fits(const ExporterFacts& facts) const {
-    return !has_twin || (dialect == Dialect::ffi_0_21) == (facts.dialect == Dialect::ffi_0_21);
+    return !has_twin || has_short_objects(dialect) == has_short_objects(facts.dialect);
   }
   bool is_of(const ExporterFacts& facts) const {
     if (dialect == Dialect::unknown) return true;

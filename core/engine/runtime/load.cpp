@@ -218,7 +218,9 @@ class Loading {
   // A bare container has none; functions of its other modules are found through the unbound `_lib`.
   bool has_cpu_code() const { return artifact_->elf != nullptr || linked_ != nullptr; }
 
-  bool looks_up_from_root() const { return container().facts.look_up_start == LookUpStart::root; }
+  bool looks_up_from_root() const {
+    return generation_facts(container().facts.generation).searches_from_root;
+  }
 
   Status set_contexts() {
     if (!has_cpu_code()) return {};

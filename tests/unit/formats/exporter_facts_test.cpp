@@ -57,10 +57,9 @@ TEST_P(EveryExporter, HasItsFacts) {
   EXPECT_EQ(facts.argument_tags, exporter.tags);
   EXPECT_EQ(facts.numbering, exporter.numbering);
   EXPECT_EQ(facts.has_private_float_codes, exporter.has_private_float_codes);
-  EXPECT_EQ(facts.look_up_start,
-            exporter.is_v0_7_or_older ? LookUpStart::root : LookUpStart::library);
-  EXPECT_EQ(facts.device_numbering,
-            exporter.is_v0_7_or_older ? DeviceNumbering::up_to_v0_7 : DeviceNumbering::since_v0_8);
+  const GenerationFacts& all = generation_facts(facts.generation);
+  EXPECT_EQ(all.searches_from_root, exporter.is_v0_7_or_older);
+  EXPECT_EQ(all.has_old_device_numbers, exporter.is_v0_7_or_older);
 }
 
 std::vector<Exporter> every_exporter() {
@@ -343,7 +342,7 @@ TEST(Generation, HasAName) {
 
 TEST(ExporterFacts, AreRefinedByTheTreeForFfiFilesOfLayoutOne) {
   ExporterFacts facts;
-  facts.set_generation(Generation::g3x);
+  facts.generation = Generation::g3x;
 
   facts.add_tree(0, nullptr);
 

@@ -23,10 +23,10 @@ std::vector<Ref<ModuleNode>> file_of(std::initializer_list<const char*> type_key
   return nodes;
 }
 
-void set_device_numbers(const std::vector<Ref<ModuleNode>>& nodes, DeviceNumbering numbering,
+void set_device_numbers(const std::vector<Ref<ModuleNode>>& nodes, Generation generation,
                         const DeviceSet& devices) {
   Artifact& artifact = test::artifact_of(*nodes[0]);
-  artifact.container.facts.device_numbering = numbering;
+  artifact.container.facts.generation = generation;
   artifact.device_numbers = moved_device_numbers(artifact.container, devices);
 }
 
@@ -43,7 +43,7 @@ TEST(DeviceNumbers, TranslatesAnOldFileInBothDirections) {
   DeviceSet devices;
   const auto nodes = file_of({"GraphExecutorFactory", "_lib", "hexagon"});
 
-  set_device_numbers(nodes, DeviceNumbering::up_to_v0_7, devices);
+  set_device_numbers(nodes, Generation::g2, devices);
 
   for (const auto& node : nodes) {
     EXPECT_EQ(to_runtime(*node, 14), 16);
@@ -56,7 +56,7 @@ TEST(DeviceNumbers, AcceptsBothNumbersOfALaterFileAndPassesTheNewer) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "hexagon"});
 
-  set_device_numbers(nodes, DeviceNumbering::since_v0_8, devices);
+  set_device_numbers(nodes, Generation::g3, devices);
 
   EXPECT_EQ(to_runtime(*nodes[0], 14), 16);
   EXPECT_EQ(to_runtime(*nodes[0], 16), 16);
@@ -66,10 +66,10 @@ TEST(DeviceNumbers, AcceptsBothNumbersOfALaterFileAndPassesTheNewer) {
 // In such a file 14 is oneapi and 11 is rocm_host.
 TEST(DeviceNumbers, DoesNotTranslateAFileWithoutSuchADevice) {
   DeviceSet devices;
-  for (const auto numbering : {DeviceNumbering::up_to_v0_7, DeviceNumbering::since_v0_8}) {
+  for (const auto generation : {Generation::g2, Generation::g3}) {
     const auto nodes = file_of({"_lib", "opencl"});
 
-    set_device_numbers(nodes, numbering, devices);
+    set_device_numbers(nodes, generation, devices);
 
     EXPECT_THAT(nodes[0]->artifact->device_numbers, IsEmpty());
   }
@@ -94,8 +94,8 @@ TEST(DeviceNumbers, TranslatesNumbersThatTheRuntimeAssigns) {
     const std::int32_t number = *devices.add(key, nullptr, table_of(key, 0));
     const auto old = file_of({"_lib", key}), newer = file_of({"_lib", key});
 
-    set_device_numbers(old, DeviceNumbering::up_to_v0_7, devices);
-    set_device_numbers(newer, DeviceNumbering::since_v0_8, devices);
+    set_device_numbers(old, Generation::g2, devices);
+    set_device_numbers(newer, Generation::g3, devices);
 
     EXPECT_EQ(to_runtime(*old[0], before), number) << key;
     EXPECT_EQ(to_artifact(*old[0], number), before) << key;
@@ -114,8 +114,8 @@ class ExtDev : public ::testing::Test {
     for (const std::int32_t type : {acme, bolt}) devices.serve(type, nullptr);
     devices.add("opencl", nullptr, table_of("opencl", 4)).value();
   }
-  Status add(ModuleNode& node, std::string_view kind, LookUpStart start = LookUpStart::library) {
-    test::artifact_of(node).container.facts.look_up_start = start;
+  Status add(ModuleNode& node, std::string_view kind, Generation generation = Generation::g3) {
+    test::artifact_of(node).container.facts.generation = generation;
     return add_ext_dev(*nodes[0], node, ext_dev_of(kind, devices), devices);
   }
 
@@ -179,11 +179,11 @@ TEST_F(ExtDev, RejectsAModuleThatMakesItAmbiguous) {
 }
 
 TEST_F(ExtDev, IsTheDeviceBelowTheRootInOldCpuCode) {
-  ASSERT_TRUE(add(*nodes[3], "acme", LookUpStart::root).ok());
+  ASSERT_TRUE(add(*nodes[3], "acme", Generation::g2).ok());
 
   EXPECT_EQ(to_runtime(*nodes[2], 12), acme);
   EXPECT_EQ(to_runtime(*nodes[4], 12), 12) << "it has no CPU code";
-  const Status refused = add(*nodes[5], "bolt", LookUpStart::root);
+  const Status refused = add(*nodes[5], "bolt", Generation::g2);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().reason, "EXT_DEV");
 }
@@ -213,7 +213,7 @@ TEST(DeviceNumbers, DoesNotTranslateForAnAbsentDevice) {
   DeviceSet devices;
   const auto nodes = file_of({"_lib", "aocl"});
 
-  set_device_numbers(nodes, DeviceNumbering::up_to_v0_7, devices);
+  set_device_numbers(nodes, Generation::g2, devices);
 
   EXPECT_THAT(nodes[0]->artifact->device_numbers, IsEmpty());
 }

@@ -185,7 +185,7 @@ TEST_F(ConvertedContainer, WarnsOfAChainOf20000Modules) {
   content.u64(child.size());
   for (const std::uint64_t each : child) content.u64(each);
   read(Words().u64(content.size()).bytes(content.bytes()));
-  container_.facts.look_up_start = LookUpStart::root;
+  container_.facts.generation = Generation::g2;
 
   ASSERT_TRUE(converted(Generation::g3).ok());
   ASSERT_EQ(warnings_.size(), 1u);

@@ -3,7 +3,6 @@
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/elf/elf_link.hpp"
-#include "core/writing/container_names.hpp"
 #include "core/writing/container_source.hpp"
 #include "core/writing/cpu_code.hpp"
 #include "tests/unit/writing/packed.hpp"
@@ -40,7 +39,7 @@ class PackForms : public test::PackTest {
   }
   // Returns the bytes of the container of a library.
   static std::vector<std::uint8_t> container_in(const fs::path& library,
-                                                std::string_view symbol = container_symbol) {
+                                                std::string_view symbol = "__tvm_dev_mblob") {
     const ElfFile elf = ElfFile::parse(MappedFile::open(library).value()).value();
     const auto bytes = elf.bytes_of(*elf.find(symbol)).value();
     return {bytes.begin(), bytes.end()};
@@ -53,7 +52,7 @@ TEST_F(PackForms, OfALibraryHasTheContainerInASegmentOfItsOwn) {
   const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
   const Status links = check_link(elf);
   EXPECT_TRUE(links.ok()) << links.error().message;
-  const ElfSymbol& symbol = *elf.find(container_symbol);
+  const ElfSymbol& symbol = *elf.find("__tvm_dev_mblob");
   EXPECT_EQ(elf.offset_in_file(elf.bytes_of(symbol).value()) % 4096, 0u);
   const auto is_container = [&](const ElfSegment& segment) {
     return segment.type == segment_type::load && segment.address == symbol.value &&

@@ -22,13 +22,13 @@ namespace {
 [[gnu::noinline]] gantry_code check_result(const CpuFunction& function, gantry_value* result,
                                            gantry_status* status) {
   const ModuleNode& node = *function.owner.node;
-  const bool is_first = is_first_ffi(node);
-  if (!is_first && !translates_devices(node) && is_result(*result)) return GANTRY_OK;
+  const bool is_short = has_short_objects(node.artifact->container.facts.dialect);
+  if (!is_short && !translates_devices(node) && is_result(*result)) return GANTRY_OK;
   if (result->kind < GANTRY_OBJECT && is_result(*result)) {
     if (result->kind == GANTRY_DEVICE) result->device.type = to_runtime(node, result->device.type);
     return GANTRY_OK;
   }
-  if (is_first && result->kind >= GANTRY_OBJECT && from_first_ffi(*result)) return GANTRY_OK;
+  if (is_short && result->kind >= GANTRY_OBJECT && from_first_ffi(*result)) return GANTRY_OK;
   const std::int32_t kind = std::exchange(*result, gantry_value{}).kind;
   return to_status(in_function(unsupported("it returns ", kind_text(kind),
                                            ", which only code of the same runtime can take")
@@ -108,7 +108,9 @@ constexpr gantry_function_table table_of(decltype(gantry_function_table::call) c
 const gantry_function_table* host_function_table(const ModuleNode& node) {
   static constexpr gantry_function_table converted = table_of(call_converted);
   static constexpr gantry_function_table unconverted = table_of(call_unconverted);
-  return is_first_ffi(node) || has_moved_devices(node) ? &converted : &unconverted;
+  const bool is_converted =
+      has_short_objects(node.artifact->container.facts.dialect) || has_moved_devices(node);
+  return is_converted ? &converted : &unconverted;
 }
 
 }  // namespace gantry::ffi

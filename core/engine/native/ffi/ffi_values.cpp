@@ -29,10 +29,6 @@ Failure argument_error(std::int32_t i, std::int32_t kind) {
 
 }  // namespace
 
-bool is_first_ffi(const ModuleNode& node) {
-  return node.artifact->container.facts.dialect == Dialect::ffi_0_21;
-}
-
 gantry_value to_first_ffi(const gantry_value& value) {
   gantry_value out = value;
   if (value.kind == GANTRY_SMALL_STRING) {
@@ -72,7 +68,7 @@ void ConvertedList::pass_tensor(std::int32_t i, const gantry_tensor& tensor,
 }
 
 Status ConvertedList::to_host(const ModuleNode& node) {
-  const bool is_short = is_first_ffi(node);
+  const bool is_short = has_short_objects(node.artifact->container.facts.dialect);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;
@@ -98,7 +94,7 @@ Status ConvertedList::to_host(const ModuleNode& node) {
 }
 
 Status ConvertedList::from_host(const ModuleNode& node) {
-  const bool is_short = is_first_ffi(node);
+  const bool is_short = has_short_objects(node.artifact->container.facts.dialect);
   for (std::int32_t i = 0; i < count_of(list_); ++i) {
     const gantry_value& value = list_[static_cast<std::size_t>(i)];
     values_[i] = value;

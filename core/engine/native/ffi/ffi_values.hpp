@@ -28,9 +28,6 @@
 
 namespace gantry::ffi {
 
-// True if the node has code of TVM 0.21.
-bool is_first_ffi(const ModuleNode& node);
-
 // Converts a value that code of TVM 0.21 receives from this runtime, except by address. The result
 // is valid as long as `value`, in which it may refer to a small text.
 gantry_value to_first_ffi(const gantry_value& value);
