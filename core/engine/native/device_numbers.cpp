@@ -13,29 +13,29 @@
 namespace gantry {
 namespace {
 
-struct Moved {
+struct RenumberedDevice {
   // of the device and of its modules' type key
   std::string_view name;
   // up to v0.10, and since v0.11
   std::int32_t before, since;
 };
-constexpr Moved kMoved[] = {
+constexpr RenumberedDevice kRenumbered[] = {
     {"aocl", 5, 32}, {"sdaccel", 6, 33}, {"opengl", 11, 34}, {"hexagon", 14, 16}};
 
 }  // namespace
 
-std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Container& container,
-                                                                        const DeviceSet& devices) {
+std::vector<std::pair<std::int32_t, std::int32_t>> converted_device_numbers(
+    const Container& container, const DeviceSet& devices) {
   std::vector<std::pair<std::int32_t, std::int32_t>> numbers;
-  for (const Moved& moved : kMoved) {
-    const auto has_key = [&](const Entry& entry) { return entry.type_key == moved.name; };
+  for (const RenumberedDevice& each : kRenumbered) {
+    const auto has_key = [&](const Entry& entry) { return entry.type_key == each.name; };
     if (std::none_of(container.entries.begin(), container.entries.end(), has_key)) continue;
-    const auto number = devices.number_of(moved.name);
+    const auto number = devices.number_of(each.name);
     if (!number.ok()) continue;
     // The newer number comes first: to_artifact() returns the first match.
     if (!generation_facts(container.facts.generation).has_old_device_numbers)
-      numbers.emplace_back(moved.since, *number);
-    numbers.emplace_back(moved.before, *number);
+      numbers.emplace_back(each.since, *number);
+    numbers.emplace_back(each.before, *number);
   }
   return numbers;
 }
@@ -66,8 +66,8 @@ std::int32_t to_artifact(const ModuleNode& node, std::int32_t type) {
 }
 
 std::uint64_t ext_dev_of(std::string_view kind, const DeviceSet& devices) {
-  for (const Moved& moved : kMoved) {
-    if (moved.name == kind) return 0;
+  for (const RenumberedDevice& each : kRenumbered) {
+    if (each.name == kind) return 0;
   }
   const auto number = devices.number_of(kind);
   return number.ok() ? ext_dev_bit(*number) : 0;

@@ -36,8 +36,8 @@ namespace gantry {
 // translated.
 //
 // source        apache/tvm include/tvm/runtime/c_runtime_api.h
-std::vector<std::pair<std::int32_t, std::int32_t>> moved_device_numbers(const Container& container,
-                                                                        const DeviceSet& devices);
+std::vector<std::pair<std::int32_t, std::int32_t>> converted_device_numbers(
+    const Container& container, const DeviceSet& devices);
 
 // Returns the bit of a device type in ModuleNode::ext_devs; 0 if compilers have a number for the
 // type. The last type, 127, is not translated: its bit stands for a device named ext_dev.
@@ -45,7 +45,7 @@ constexpr std::uint64_t kExtDevItself = std::uint64_t{1} << 63;
 std::uint64_t ext_dev_bit(std::int32_t type);
 
 // True if the node's file has device numbers of another release. Does not change after the load.
-inline bool has_moved_devices(const ModuleNode& node) {
+inline bool has_converted_devices(const ModuleNode& node) {
   return !node.artifact->device_numbers.empty();
 }
 // True if ext_dev stands for a device in the node's code. Changes when a missing module is bound.
@@ -54,7 +54,7 @@ inline bool has_ext_devs(const ModuleNode& node) {
 }
 // True if a device number in the node's code may differ from the runtime's number.
 inline bool translates_devices(const ModuleNode& node) {
-  return has_moved_devices(node) || has_ext_devs(node);
+  return has_converted_devices(node) || has_ext_devs(node);
 }
 
 // Translates a device number of the artifact into the runtime's, and back. Other numbers are

@@ -81,9 +81,9 @@ DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugin
   std::vector<std::string>& kinds = defaults.kinds;
   for (const Entry& entry : artifact.container.entries) {
     for (const std::int64_t number : stated_numbers(entry)) {
-      const auto moved = std::ranges::find(artifact.device_numbers, number,
-                                           [](const auto& pair) { return pair.first; });
-      const auto type = moved == artifact.device_numbers.end() ? number : moved->second;
+      const auto converted = std::ranges::find(artifact.device_numbers, number,
+                                               [](const auto& pair) { return pair.first; });
+      const auto type = converted == artifact.device_numbers.end() ? number : converted->second;
       const std::string_view kind = dlpack_name(static_cast<std::int32_t>(type));
       if (!kind.empty()) add(kind, kinds);
     }

@@ -58,7 +58,7 @@ class Loading {
     Status found = keys_->find_servers(state_, options_.allow_missing);
     if (!found.ok()) return std::move(found).failure();
     GANTRY_CHECK(make_nodes());
-    artifact_->device_numbers = moved_device_numbers(container(), state_.devices);
+    artifact_->device_numbers = converted_device_numbers(container(), state_.devices);
     GANTRY_CHECK(set_ext_devs());
     GANTRY_CHECK(bind_libraries());
     GANTRY_CHECK(load_payloads());

@@ -27,7 +27,7 @@ void set_device_numbers(const std::vector<Ref<ModuleNode>>& nodes, Generation ge
                         const DeviceSet& devices) {
   Artifact& artifact = test::artifact_of(*nodes[0]);
   artifact.container.facts.generation = generation;
-  artifact.device_numbers = moved_device_numbers(artifact.container, devices);
+  artifact.device_numbers = converted_device_numbers(artifact.container, devices);
 }
 
 const gantry_device_table* table_of(const char* name, std::int32_t type) {

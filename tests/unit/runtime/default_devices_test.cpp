@@ -21,9 +21,9 @@ class ModelDevices : public ::testing::Test {
  protected:
   // Of a graph whose values are on these device numbers.
   DefaultDevices of_graph(std::string_view numbers,
-                          std::vector<std::pair<std::int32_t, std::int32_t>> moved = {}) {
+                          std::vector<std::pair<std::int32_t, std::int32_t>> converted = {}) {
     const std::string text = replaced(test::small_graph, "[1,1,1,1]", numbers);
-    return of({.text = text, .has_library = true}, std::move(moved));
+    return of({.text = text, .has_library = true}, std::move(converted));
   }
   // Of an artifact with modules of these type keys.
   DefaultDevices of_modules(const std::vector<std::string>& keys, bool is_ahead_of_time = false) {
@@ -36,11 +36,11 @@ class ModelDevices : public ::testing::Test {
 
  private:
   DefaultDevices of(const ModelParts& parts,
-                    std::vector<std::pair<std::int32_t, std::int32_t>> moved) {
+                    std::vector<std::pair<std::int32_t, std::int32_t>> converted) {
     const auto file = model_container("model.so", parts).value();
     Artifact artifact;
     artifact.container = read_container_bytes(file->bytes(), PayloadLayouts::built_in()).value();
-    artifact.device_numbers = std::move(moved);
+    artifact.device_numbers = std::move(converted);
     return default_devices(artifact, *state_of(runtime_.get())->plugins);
   }
   Runtime runtime_ = test::make_runtime();

@@ -164,9 +164,9 @@ TEST_F(PayloadOfAPlugin, AddsItsDeviceWhenItIsBoundLater) {
 }
 
 // Their numbers in artifacts are not those of the runtime (core/engine/native/device_numbers.hpp).
-TEST_F(PayloadOfAPlugin, OfAMovedDeviceHasItsNumbersTranslated) {
+TEST_F(PayloadOfAPlugin, OfARenumberedDeviceHasItsNumbersTranslated) {
   test::World world;
-  world.add("fake", "moved_device", test::ManifestBuilder().key("aocl").device("aocl"));
+  world.add("fake", "renumbered_device", test::ManifestBuilder().key("aocl").device("aocl"));
   RuntimeOptions options;
   options.plugin_paths = {world.path().string()};
   options.only_these_plugins = true;

@@ -109,7 +109,7 @@ const gantry_function_table* host_function_table(const ModuleNode& node) {
   static constexpr gantry_function_table converted = table_of(call_converted);
   static constexpr gantry_function_table unconverted = table_of(call_unconverted);
   const bool is_converted =
-      has_short_objects(node.artifact->container.facts.dialect) || has_moved_devices(node);
+      has_short_objects(node.artifact->container.facts.dialect) || has_converted_devices(node);
   return is_converted ? &converted : &unconverted;
 }
 
