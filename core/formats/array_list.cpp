@@ -49,27 +49,6 @@ Status read_same_count(ByteReader& in, const char* field, std::string_view what,
   return refuse_list(at, what, " are ", count, ", the ", earlier, " are ", expected);
 }
 
-Status read_array_names(ByteReader& in, const ArrayListForm& form, ArrayList& list) {
-  std::uint64_t count = 0;
-  const std::uint64_t count_at = in.offset();
-  if (form.has_count_first) {
-    GANTRY_TRY(count, in.read_u64(form.count));
-  }
-  const std::uint64_t names_at = in.offset();
-  GANTRY_TRY(const std::uint64_t names, in.read_count(length_bytes, form.names));
-  if (form.has_count_first && names != count) {
-    return refuse_list(names_at, form.names, " are ", names, ", the ", form.counted, " at ",
-                       Hex{count_at}, " is ", count);
-  }
-  list.names_at = in.offset();
-  list.arrays.resize(names);
-  for (NamedArray& each : list.arrays) {
-    GANTRY_TRY(each.name, in.read_string(form.name));
-  }
-  if (form.has_count_first) return {};
-  return read_same_count(in, form.count, form.counted, names, form.names);
-}
-
 Error in_array(Error error, const ArrayListForm& form, std::size_t i, std::string_view name) {
   if (form.has_users) {
     error.message = Message(form.array, ' ', i, error.message);
@@ -117,12 +96,35 @@ const ArrayListForm* array_list_form(std::string_view type_key) {
   }
 }
 
-Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form) {
+Result<ArrayList> read_array_names(ByteReader& in, const ArrayListForm& form) {
   ArrayList list;
   if (form.has_graph) {
     GANTRY_TRY(list.graph_json, in.read_string("graph_json"));
   }
-  GANTRY_CHECK(read_array_names(in, form, list));
+  std::uint64_t count = 0;
+  const std::uint64_t count_at = in.offset();
+  if (form.has_count_first) {
+    GANTRY_TRY(count, in.read_u64(form.count));
+  }
+  const std::uint64_t names_at = in.offset();
+  GANTRY_TRY(const std::uint64_t names, in.read_count(length_bytes, form.names));
+  if (form.has_count_first && names != count) {
+    return refuse_list(names_at, form.names, " are ", names, ", the ", form.counted, " at ",
+                       Hex{count_at}, " is ", count);
+  }
+  list.names_at = in.offset();
+  list.arrays.resize(names);
+  for (NamedArray& each : list.arrays) {
+    GANTRY_TRY(each.name, in.read_string(form.name));
+  }
+  if (!form.has_count_first) {
+    GANTRY_CHECK(read_same_count(in, form.count, form.counted, names, form.names));
+  }
+  return list;
+}
+
+Result<ArrayList> read_array_list(ByteReader& in, const ArrayListForm& form) {
+  GANTRY_TRY(ArrayList list, read_array_names(in, form));
   for (std::size_t i = 0; i < list.arrays.size(); ++i) {
     NamedArray& each = list.arrays[i];
     auto array = read_array_record(in, "");

@@ -65,6 +65,12 @@ struct ArrayList {
   std::uint64_t names_at = 0;
 };
 
+// Reads what is before the first array: the graph and the names, each with an empty array.
+//
+// in       [in, out] as of read_array_list(); after the names on success
+// returns  MALFORMED    at the first wrong field; counts that differ
+Result<ArrayList> read_array_names(ByteReader& in, const ArrayListForm& form);
+
 // Reads one payload.
 //
 // in       [in, out] at the first byte on entry, after the last field on success, undefined after a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/model_signature.hpp"
 
+#include "core/formats/array_list.hpp"
 #include "core/formats/graph_json.hpp"
 #include "core/formats/type_key.hpp"
 
@@ -16,18 +17,6 @@ SignatureTensor tensor_of(std::string name, const GraphEntry& entry) {
   return {std::move(name), entry.dtype, entry.shape, entry.device_number};
 }
 
-// The names of the parameters, which follow their count.
-Result<std::set<std::string_view>> read_names(ByteReader& in) {
-  GANTRY_CHECK(in.skip(sizeof(std::uint64_t), "parameter count"));
-  GANTRY_TRY(const std::uint64_t count, in.read_count(sizeof(std::uint64_t), "parameter names"));
-  std::set<std::string_view> names;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    GANTRY_TRY(const std::string_view name, in.read_string("parameter name"));
-    names.insert(name);
-  }
-  return names;
-}
-
 }  // namespace
 
 std::string compiled_output_name(std::string_view stated, std::size_t index, std::size_t count) {
@@ -36,13 +25,14 @@ std::string compiled_output_name(std::string_view stated, std::size_t index, std
 }
 
 Result<std::optional<ModelSignature>> read_signature(const Entry& entry) {
-  if (entry.type_key != graph_factory_key && entry.type_key != old_graph_factory_key) {
-    return std::optional<ModelSignature>();
-  }
+  if (content_of(entry.type_key) != PayloadContent::graph) return std::optional<ModelSignature>();
   ByteReader in(entry.payload, entry.at);
-  GANTRY_TRY(const std::string_view text, in.read_string("graph"));
-  GANTRY_TRY(const Graph graph, read_graph_json(text, in.offset() - text.size()));
-  GANTRY_TRY(const std::set<std::string_view> parameters, read_names(in));
+  GANTRY_TRY(const ArrayList list, read_array_names(in, *array_list_form(entry.type_key)));
+  // After its length.
+  const std::uint64_t graph_at = entry.at + sizeof(std::uint64_t);
+  GANTRY_TRY(const Graph graph, read_graph_json(list.graph_json, graph_at));
+  std::set<std::string_view> parameters;
+  for (const NamedArray& each : list.arrays) parameters.insert(each.name);
 
   ModelSignature signature;
   for (std::uint32_t i = 0; i < graph.inputs.size(); ++i) {

@@ -100,5 +100,15 @@ TEST(ModelSignature, ReportsTheOffsetInADamagedPayload) {
   EXPECT_EQ(names.error().code, Code::malformed);
 }
 
+TEST(ModelSignature, RefusesNamesThatAreNotAsManyAsTheArrays) {
+  const Words payload = Words().str(small_graph).u64(1).u64(2).str("p0").str("p1");
+
+  const auto found = signature_of("GraphExecutorFactory", payload);
+
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(std::string(found.error().message.text()),
+              ::testing::MatchesRegex("names are 2, the array count at 0x[0-9a-f]+ is 1"));
+}
+
 }  // namespace
 }  // namespace gantry
