@@ -4,6 +4,7 @@
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
 
+#include <gantry/generator.hpp>
 #include <gantry/quoted.hpp>
 
 #include <set>
@@ -28,10 +29,8 @@ std::vector<std::string_view> called_names(std::string_view text) {
 Status append_opencl_program(std::string& text, std::string_view kernel, std::string_view name,
                              std::string_view source) {
   if (source.find(kernel) == source.npos) {
-    return unsupported("source ", quoted(name), " has no kernel ", quoted(kernel),
-                       did_you_mean(kernel, called_names(source)), ", expected: __kernel void ",
-                       kernel, "(...)")
-        .with_reason("KERNEL");
+    return no_kernel(name, kernel, opencl_kernel_declaration,
+                     did_you_mean(kernel, called_names(source)));
   }
   if (source.starts_with(opencl_marker) ||
       source.find(concat("\n", opencl_marker)) != source.npos) {

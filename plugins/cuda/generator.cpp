@@ -59,9 +59,7 @@ Status Plugin::build(const Build& what, const Sink& sink) {
     const std::string& name = kernels.kernels()[i].name;
     if (ptx.find(concat(".entry ", name, "(")) != ptx.npos) continue;
     what.at_kernel(i);
-    return unsupported("source ", quoted(sources[what.source_of(i)].name), " has no kernel ",
-                       quoted(name), ", expected: extern \"C\" __global__ void ", name, "(...)")
-        .with_reason("KERNEL");
+    return no_kernel(sources[what.source_of(i)].name, name, cuda_kernel_declaration);
   }
   PayloadWriter out;
   out.Write("ptx");

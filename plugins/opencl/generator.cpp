@@ -90,12 +90,6 @@ Status check_records(const Build& what, const KernelTable& kernels) {
   return {};
 }
 
-Failure no_kernel(const BuildSource& source, const KernelInfo& kernel) {
-  return unsupported("source ", quoted(source.name), " has no kernel ", quoted(kernel.name),
-                     ", expected: __kernel void ", kernel.name, "(...)")
-      .with_reason("KERNEL");
-}
-
 // The source of each kernel as a program of its own.
 Result<std::string> marked_text(const Build& what, const std::vector<BuildSource>& sources,
                                 const KernelTable& kernels) {
@@ -143,7 +137,9 @@ Status check_kernels(const Build& what, const std::vector<BuildSource>& sources,
     cl_int error = CL_SUCCESS;
     const OwnedKernel made(clCreateKernel(program, kernel.name.c_str(), &error));
     if (error != CL_SUCCESS) what.at_kernel(i);
-    if (error == CL_INVALID_KERNEL_NAME) return no_kernel(source, kernel);
+    if (error == CL_INVALID_KERNEL_NAME) {
+      return no_kernel(source.name, kernel.name, opencl_kernel_declaration);
+    }
     if (error != CL_SUCCESS) {
       return driver_error(error, concat("clCreateKernel of ", quoted(kernel.name)));
     }

@@ -30,7 +30,7 @@ Status build_library(const GeneratorTools& tools, const Build& what, const Sink&
 
 // Compiles CUDA C++ with nvcc to PTX, for sm_75 if the target has no architecture.
 //
-// returns  the failures of run_compiler(); not_found: the PTX does not have a kernel; invalid: the
+// returns  the failures of run_compiler(); not_found: the PTX does not have a kernel (KERNEL); invalid: the
 //          architecture is none, or the path of a source cannot be included
 Status build_ptx(const GeneratorTools& tools, const Build& what, const Sink& sink);
 

@@ -68,8 +68,7 @@ Status build_ptx(const GeneratorTools& tools, const Build& what, const Sink& sin
     const std::string& name = kernels.kernels()[i].name;
     if (ptx.find(concat(".entry ", name, "(")) != ptx.npos) continue;
     what.at_kernel(i);
-    return not_found("source ", quoted(what.sources()[what.source_of(i)].name), " has no kernel ",
-                     quoted(name), ", expected: extern \"C\" __global__ void ", name, "(...)");
+    return no_kernel(what.sources()[what.source_of(i)].name, name, cuda_kernel_declaration);
   }
   return write_text_payload("ptx", kernels, ptx, sink);
 }

@@ -20,6 +20,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_table.hpp>
+#include <gantry/quoted.hpp>
 #include <gantry/sink.hpp>
 #include <gantry/value.hpp>
 
@@ -35,6 +36,22 @@ namespace gantry {
 struct BuildSource {
   std::string_view name, language, text;
 };
+
+// How sources declare a kernel.
+inline constexpr std::string_view opencl_kernel_declaration = "__kernel void";
+inline constexpr std::string_view cuda_kernel_declaration = "extern \"C\" __global__ void";
+
+// The failure of a build whose source lacks a kernel.
+//
+// source       [in]   its name
+// near         [in]   empty, or a suggestion: ", did you mean \"add\""
+// returns      NOT_FOUND  (KERNEL)
+inline Failure no_kernel(std::string_view source, std::string_view kernel,
+                         std::string_view declaration, std::string_view near = {}) {
+  return not_found("source ", quoted(source), " has no kernel ", quoted(kernel), near,
+                   ", expected: ", declaration, " ", kernel, "(...)")
+      .with_reason("KERNEL");
+}
 
 // Borrowed: valid during the call.
 class Build {

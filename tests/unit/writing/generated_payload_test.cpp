@@ -361,7 +361,10 @@ TEST_F(GeneratedPayload, OfCudaIsCompiledByNvccIfThePluginHasNoCompiler) {
                    (directory / "kernels.cu").native(), "\n#include \"",
                    (directory / "a.cu").native(), "\"\n"));
   generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry b() {}' > "$4")", "sh"};
-  EXPECT_EQ(refused(what).message,
+  const Error missing = refused(what);
+  EXPECT_EQ(missing.code, Code::not_found);
+  EXPECT_EQ(missing.reason, "KERNEL");
+  EXPECT_EQ(missing.message,
             "source \"a.cu\" has no kernel \"a\", expected: extern \"C\" __global__ void "
             "a(...)\n  r.yaml:4:7: a");
   generators.tools.programs.nvcc = {"sh", "-c", "echo 'a.cu(1): error: no'; exit 2"};
