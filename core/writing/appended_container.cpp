@@ -46,11 +46,8 @@ std::uint64_t page_bytes(ElfMachine machine) {
 }
 
 Status check_kind(const ElfFile& elf) {
-  if (elf.type() != ElfType::shared || elf.flags().pie) {
-    return unsupported("file is a ",
-                       elf.type() == ElfType::relocatable ? "relocatable object" : "program",
-                       ", a container can be appended to a shared library only")
-        .with_reason("FILE_KIND");
+  if (!elf.is_shared_library()) {
+    return unsupported(no_library_text("file", elf)).with_reason("FILE_KIND");
   }
   if (elf.machine() != ElfMachine::x86_64 && elf.machine() != ElfMachine::aarch64) {
     return unsupported("library is for ", name_of(elf.machine()),

@@ -204,9 +204,10 @@ class Repacking {
   Status check_output_form() const {
     if (options_.form != PackForm::library) return {};
     if (!source_.is_library()) {
-      return unsupported(quoted(source_.file->path().native()),
-                         source_.elf ? " is no shared library" : " has no library",
-                         ", so that only its container can be written: --form container");
+      const std::string name = quoted(source_.file->path().native());
+      return unsupported(
+          source_.elf ? no_library_text(name, *source_.elf) : concat(name, " has no library"),
+          ", so that only its container can be written: --form container");
     }
     if (generation_facts(report_.from).symbol == generation_facts(report_.to).symbol) return {};
     return unsupported("the library has its container at ", source_.container.blob_symbol,

@@ -41,7 +41,7 @@ struct ContainerFile {
   //          has the prefix; invalid: a prefix for a bare container
   static Result<ContainerFile> open(const std::filesystem::path& path,
                                     const PayloadLayouts& layouts, std::string_view prefix = {});
-  bool is_library() const { return elf && elf->type() == ElfType::shared; }
+  bool is_library() const { return elf && elf->is_shared_library(); }
 
  private:
   Status read_elf();

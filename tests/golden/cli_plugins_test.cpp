@@ -250,7 +250,8 @@ TEST(DoctorCpuCode, OfAProgramIsRejected) {
   const Outcome doctor = run_gantry({"plugins", "doctor", "--artifact", program});
 
   EXPECT_EQ(doctor.status, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  FILE_KIND  it is not a shared library\n"));
+  EXPECT_THAT(doctor.out,
+              HasSubstr("  REFUSED  FILE_KIND  it is a program, expected a shared library\n"));
 }
 
 TEST(DoctorCpuCode, OfAnObjectRunsOnItsMachine) {

@@ -423,8 +423,8 @@ TEST_F(Repack, WritesOnlyTheContainerOfAnObject) {
 
   expect_refused(repack(path("devc.o"), "a.o"),
                  "gantry: " + quoted(path("devc.o")) +
-                     " is no shared library, so that only its container can be written: --form "
-                     "container\n");
+                     " is an object file, expected a shared library, so that only its container "
+                     "can be written: --form container\n");
   expect_refused(repack("tvm-0.12/axpy2_opencl.so", "a.so", {"--drop", "7"}),
                  "gantry: module \"7\" not found; modules: 0 "
                  "\"_lib\", 1 \"opencl\"\n");

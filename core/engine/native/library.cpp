@@ -69,8 +69,8 @@ bool may_be_written(const ElfFile& elf, std::uint64_t address, std::uint64_t siz
 
 Result<ImportBinding> check_cpu_code(const ElfFile& elf, const ExporterFacts& facts,
                                      std::string_view location) {
-  if (elf.type() != ElfType::shared || elf.flags().pie) {
-    return unsupported(location, " is not a shared library").with_reason("FILE_KIND");
+  if (!elf.is_shared_library()) {
+    return unsupported(no_library_text(location, elf)).with_reason("FILE_KIND");
   }
   GANTRY_CHECK(check_machine(elf, location));
   if (const std::uint64_t alignment = alignment_below_page(elf); alignment != 0)

@@ -200,4 +200,12 @@ Result<std::span<const std::uint8_t>> ElfFile::bytes_of(const ElfSymbol& symbol)
   return room.first(symbol.size);
 }
 
+std::string no_library_text(std::string_view name, const ElfFile& elf) {
+  const std::string kind = elf.is_program() ? "a program"
+                           : elf.type() == ElfType::relocatable
+                               ? "an object file"
+                               : concat("ELF type ", static_cast<int>(elf.type()));
+  return concat(name, " is ", kind, ", expected a shared library");
+}
+
 }  // namespace gantry

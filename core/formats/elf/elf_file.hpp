@@ -42,6 +42,11 @@ class ElfFile {
   ElfType type() const { return image_.type(); }
   ElfMachine machine() const { return image_.machine(); }
   const ElfFlags& flags() const { return flags_; }
+  // A program may have the type of a shared library.
+  bool is_program() const {
+    return type() == ElfType::executable || (type() == ElfType::shared && flags_.pie);
+  }
+  bool is_shared_library() const { return type() == ElfType::shared && !flags_.pie; }
   // memory size of PT_TLS, in bytes
   std::uint64_t tls_size() const { return tls_size_; }
 
@@ -104,5 +109,9 @@ class ElfFile {
   // indices of symbols_ sorted by name, defined symbols first
   std::vector<std::uint32_t> by_name_;
 };
+
+// Returns the refusal of a file that is no shared library: "model.so is a program, expected a shared
+// library".
+std::string no_library_text(std::string_view name, const ElfFile& elf);
 
 }  // namespace gantry

@@ -79,8 +79,7 @@ Status read_code(InspectReport& report, const InspectOptions& options) {
 Status inspect_elf(InspectReport& report, const InspectOptions& options) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(report.bytes));
   GANTRY_CHECK(elf.check_complete());
-  // the ELF type of a position-independent executable is that of a shared library
-  if (elf.flags().pie) report.kind = FileKind::program;
+  if (elf.is_program()) report.kind = FileKind::program;
   report.machine = name_of(elf.machine());
   report.soname = elf.soname();
   report.needed.assign(elf.needed().begin(), elf.needed().end());

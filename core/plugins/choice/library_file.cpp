@@ -49,18 +49,14 @@ Error library_error(Error error, const Manifest& manifest) {
 // Also rejects the running program itself, which Boost.DLL would open successfully.
 Status check_kind(const ElfFile& elf, const MappedFile& file) {
   struct stat self {};
-  const bool is_self = ::stat("/proc/self/exe", &self) == 0 && identity_of(self) == file.identity();
-  if (is_self || elf.type() == ElfType::executable || elf.flags().pie) {
-    return malformed(no_offset, file.path().native(), " is ",
-                     is_self ? "this program itself" : "a program", ", expected a shared library")
+  if (::stat("/proc/self/exe", &self) == 0 && identity_of(self) == file.identity()) {
+    return malformed(no_offset, file.path().native(),
+                     " is this program itself, expected a shared library")
         .with_reason(reason::executable.tag);
   }
-  if (elf.type() != ElfType::shared) {
-    return malformed(no_offset, file.path().native(), " is ELF type ", static_cast<int>(elf.type()),
-                     ", expected a shared library")
-        .with_reason(reason::elf_broken.tag);
-  }
-  return {};
+  if (elf.is_shared_library()) return {};
+  return malformed(no_offset, no_library_text(file.path().native(), elf))
+      .with_reason(elf.is_program() ? reason::executable.tag : reason::elf_broken.tag);
 }
 
 Status check_size(const MappedFile& file) {

@@ -238,7 +238,7 @@ TEST(InspectPlugin, RejectsAnObjectFile) {
   EXPECT_EQ(error.code, Code::malformed);
   EXPECT_EQ(error.reason, "ELF_BROKEN");
   EXPECT_EQ(error.message,
-            world.library("x").string() + " is ELF type 1, expected a shared library");
+            world.library("x").string() + " is an object file, expected a shared library");
 }
 
 TEST(InspectPlugin, RejectsSmallerPagesThanThoseOfTheHost) {

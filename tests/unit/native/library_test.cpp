@@ -105,7 +105,8 @@ TEST_F(HostLibraryTest, RejectsAProgram) {
   const Error error = error_of(patched(16, {2, 0}));
 
   EXPECT_EQ(error.code, Code::unsupported);
-  EXPECT_EQ(error.message, (directory / "patched.so").native() + " is not a shared library");
+  EXPECT_EQ(error.message,
+            (directory / "patched.so").native() + " is a program, expected a shared library");
 }
 
 // The system's loader maps a truncated file, and the first access beyond its end raises SIGBUS.
@@ -498,7 +499,7 @@ TEST_F(HostLibraryTest, RejectsAProgramThatIsMarkedAsOne) {
   const auto checked = check_cpu_code(ElfFile::parse(program).value(), {}, "file");
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().reason, "FILE_KIND");
-  EXPECT_EQ(checked.error().message, "file is not a shared library");
+  EXPECT_EQ(checked.error().message, "file is a program, expected a shared library");
 }
 
 TEST_F(HostLibraryTest, ReportsThatNoDescriptorIsLeft) {
