@@ -4,10 +4,6 @@
 #include "core/base/call_destroy.hpp"
 #include "core/engine/embed/arguments.hpp"
 #include "core/engine/embed/dlpack.hpp"
-#include "core/engine/embed/foreign_tensor.hpp"
-#include "core/engine/embed/give.hpp"
-#include "core/engine/embed/load_reader.hpp"
-#include "core/engine/embed/models.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/embed/pool.hpp"
 #include "core/engine/embed/reports.hpp"
@@ -17,13 +13,18 @@
 #include "core/engine/embed/value_tree.hpp"
 #include "core/engine/module/function.hpp"
 #include "core/engine/module/global_functions.hpp"
+#include "core/engine/module/module.hpp"
+#include "core/engine/runtime/archive_module.hpp"
+#include "core/engine/runtime/default_devices.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/load.hpp"
+#include "core/engine/runtime/options.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/engine/runtime/read_tensors.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "core/formats/inspect/report.hpp"
 #include "core/plugins/choice/serving_plugins.hpp"
 
@@ -31,10 +32,15 @@
 #include <gantry/embed.h>
 #include <gantry/function.h>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/byte_count.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
+#include <gantry/tensor_text.hpp>
 #include <gantry/value.hpp>
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
@@ -43,6 +49,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -232,6 +239,203 @@ Status add_function(RuntimeState* runtime, std::string_view name, const gantry_f
   GANTRY_TRY(Ref<FunctionObject> made, new_function(given.get(), {}, 0));
   given.release();
   return runtime->globals->add(std::string(name), std::move(made));
+}
+
+// Memory of the embedder.
+struct ForeignMemory {
+  // bytes at the tensor's address
+  std::uint64_t size;
+  void* self;
+  // may be NULL
+  void (*destroy)(void* self);
+};
+
+// Calls destroy of a memory once it is owned.
+class MemoryOwner {
+ public:
+  explicit MemoryOwner(const ForeignMemory& memory) : memory_(memory) {}
+  MemoryOwner(const MemoryOwner&) = delete;
+  MemoryOwner& operator=(const MemoryOwner&) = delete;
+  ~MemoryOwner() {
+    if (owns_ && memory_.destroy != nullptr)
+      call_destroy("a memory of tensor_foreign", [&] { memory_.destroy(memory_.self); });
+  }
+  void own() { owns_ = true; }
+
+ private:
+  ForeignMemory memory_;
+  bool owns_ = false;
+};
+
+Failure outside(const gantry_tensor& what, std::uint64_t size) {
+  return invalid("tensor_foreign: the elements of ", tensor_text(what), " with byte offset ",
+                 what.byte_offset, " are not within the memory of ", ByteCount(size))
+      .with_reason("ARGUMENT_RANGE");
+}
+
+// Checks that every element is within the memory.
+//
+// bytes    [in]   of the elements alone
+Status check_extent(const gantry_tensor& what, std::uint64_t bytes, std::uint64_t size) {
+  if (bytes == 0) return {};
+  if (what.byte_offset > size) return outside(what, size);
+  const std::uint64_t left = size - what.byte_offset;
+  if (what.strides == nullptr) return bytes <= left ? Status() : outside(what, size);
+  // the index of the last element; elements before the first one are outside
+  std::uint64_t last = 0;
+  const auto shape = shape_of(what);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    const std::int64_t stride = what.strides[axis];
+    if (shape[axis] == 1) continue;
+    std::uint64_t reach = 0;
+    if (stride < 0 ||
+        __builtin_mul_overflow(static_cast<std::uint64_t>(shape[axis] - 1),
+                               static_cast<std::uint64_t>(stride), &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      return outside(what, size);
+  }
+  const std::uint64_t element = element_bytes(what.dtype);
+  return last < left / element ? Status() : outside(what, size);
+}
+
+// See gantry_embed::tensor_foreign.
+Result<Ref<TensorObject>> foreign_tensor(RuntimeState& runtime, const gantry_tensor& what,
+                                         const ForeignMemory& memory) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  GANTRY_CHECK(check_extent(what, bytes, memory.size));
+  GANTRY_TRY(const auto device, runtime.device(what.device.type));
+  GANTRY_CHECK(device_at(*device, what.device.index, concat(device->name, ":", what.device.index)));
+  auto owner = std::make_shared<MemoryOwner>(memory);
+  GANTRY_TRY(const ObjectPtr pin, new_pin(owner));
+  GANTRY_TRY(Ref<TensorObject> tensor, tensor_view(what, pin.get()));
+  owner->own();
+  return tensor;
+}
+
+// Returns the devices that the program names; none if it names none.
+Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
+  std::vector<std::string> names;
+  if (options.devices == nullptr && options.device_count == 0) return names;
+  GANTRY_CHECK(check_pointer(options.devices, "model_new", "devices"));
+  for (std::uint32_t i = 0; i < options.device_count; ++i) {
+    GANTRY_CHECK(check_text(options.devices[i], "model_new", "a device"));
+    names.emplace_back(view_of(options.devices[i]));
+  }
+  if (names.empty())
+    return invalid("model has 0 devices, minimum is 1").with_reason("ARGUMENT_COUNT");
+  return names;
+}
+
+// See gantry_embed::model_new.
+Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options* given) {
+  GANTRY_TRY(const gantry_model_options known,
+             read_options(given, GANTRY_MODEL_CAPTURE, "gantry_model_options"));
+  ModelSource source{.runtime = state_of(*node.artifact),
+                     .module = Ref<ModuleNode>::share(&node),
+                     .devices = {},
+                     .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
+  GANTRY_TRY(source.devices, names_of(known));
+  // Each model of an archive has devices of its own.
+  if (!source.devices.empty() || archived_models(node).empty()) {
+    GANTRY_TRY(source.devices,
+               model_devices(*source.runtime, *node.artifact, {source.devices, "model_new"}));
+  }
+  GANTRY_TRY(std::shared_ptr<ModelState> first, model_state(source));
+  const auto threads = static_cast<std::uint32_t>(std::max(1, source.runtime->pool->size()));
+  ModelInstances::Make make = [source] { return model_state(source); };
+  return new_model_object(source.runtime, std::move(first), std::move(make),
+                          known.executors != 0 ? known.executors : threads);
+}
+
+// See gantry_embed::model_module.
+Result<Ref<ModuleNode>> module_of(ModelObject& model) {
+  GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.apart());
+  return apart->module;
+}
+
+// See gantry_embed::model_signature.
+Result<const Signature*> signature_of(ModelObject& model, std::string_view function) {
+  if (const Signature* const known = model.signatures.find(function)) return known;
+  ModelInstances::Use use(model.instances);
+  GANTRY_CHECK(use.begin());
+  GANTRY_TRY(const FunctionState* const state, use->function(function));
+  return model.signatures.add(function, *state);
+}
+
+// Memory for the content until it is in sealed memory; wiped afterwards.
+class Scratch {
+ public:
+  // name     [in]   for messages
+  // returns  exhausted
+  static Result<Scratch> create(std::uint64_t size, std::string_view name) {
+    Scratch made;
+    if (size == 0) return made;
+    void* const bytes = size <= PTRDIFF_MAX ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                            : MAP_FAILED;
+    if (bytes == MAP_FAILED) {
+      return exhausted("no memory for ", ByteCount(size), " of a reader")
+          .at("while loading ", name);
+    }
+    made.bytes_ = {static_cast<std::uint8_t*>(bytes), size};
+    return made;
+  }
+  Scratch(Scratch&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
+  ~Scratch() {
+    if (bytes_.empty()) return;
+    ::explicit_bzero(bytes_.data(), bytes_.size());
+    ::munmap(bytes_.data(), bytes_.size());
+  }
+
+  std::span<std::uint8_t> bytes() const { return bytes_; }
+
+ private:
+  Scratch() = default;
+  std::span<std::uint8_t> bytes_;
+};
+
+// The size that gantry_reader::read states.
+constexpr std::size_t max_read = std::size_t{1} << 20;
+
+Status read_all(const gantry_reader& reader, std::span<std::uint8_t> to) {
+  for (std::size_t offset = 0; offset < to.size();) {
+    const std::size_t size = std::min(to.size() - offset, max_read);
+    StatusBuffer status;
+    const gantry_code code = status.call([&](gantry_status* reported) {
+      return reader.read(reader.self, offset, to.data() + offset, size, reported);
+    });
+    if (code != GANTRY_OK) {
+      return status.error(code, "the reader")
+          .at("while reading ", size, " bytes at offset ", offset);
+    }
+    offset += size;
+  }
+  return {};
+}
+
+// Reads the options of a load.
+//
+// given    [in]   may be NULL
+Result<LoadPermissions> load_options(const gantry_load_options* given) {
+  GANTRY_TRY(const gantry_load_options known,
+             read_options(given, GANTRY_LOAD_ALLOW_MISSING | GANTRY_LOAD_ALLOW_EXECUTABLE_STACK,
+                          "gantry_load_options"));
+  const auto allows = [&](std::uint32_t flag) { return (known.flags & flag) != 0; };
+  return LoadPermissions{.allow_missing = allows(GANTRY_LOAD_ALLOW_MISSING),
+                         .allow_executable_stack = allows(GANTRY_LOAD_ALLOW_EXECUTABLE_STACK)};
+}
+
+// See gantry_embed::load_reader.
+//
+// name     [in]   see memory_title()
+Result<Ref<ModuleNode>> load_read(RuntimeState& runtime, const gantry_reader& reader,
+                                  const std::string& name, const LoadPermissions& allowed) {
+  const std::string title = memory_title(name);
+  GANTRY_TRY(const Scratch scratch, Scratch::create(reader.size, title));
+  Status read = read_all(reader, scratch.bytes());
+  if (!read.ok()) return std::move(read).failure().at("while loading ", title);
+  return load_memory(runtime, scratch.bytes(), title, allowed);
 }
 
 void retain(gantry_object* object) {

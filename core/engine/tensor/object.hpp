@@ -150,6 +150,20 @@ Value owned_value(Ref<T> ref) {
   return Value::adopt(value_of(object));
 }
 
+// Transfers a new object to a caller of the C API. Leaves *out unchanged if `made` is an error.
+template <class T>
+Status give(Result<Ref<T>> made, gantry_object** out) {
+  if (!made.ok()) return std::move(made).failure();
+  *out = reinterpret_cast<gantry_object*>(made->take());
+  return {};
+}
+template <class T>
+Status give(Result<Ref<T>> made, gantry_value* out) {
+  if (!made.ok()) return std::move(made).failure();
+  *out = owned_value(std::move(*made)).take();
+  return {};
+}
+
 // GANTRY_STRING, GANTRY_BYTES
 struct TextObject {
   gantry_object header;
