@@ -2,8 +2,10 @@
 #include "core/engine/runtime/graph_model.hpp"
 
 #include "core/engine/module/module_graph.hpp"
-#include "core/engine/runtime/graph_inputs.hpp"
+#include "core/engine/runtime/input_device.hpp"
+#include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
+#include "core/engine/tensor/tensor.hpp"
 #include "core/engine/tensor/value_content.hpp"
 #include "core/formats/aot_metadata.hpp"
 #include "core/formats/details.hpp"
@@ -12,13 +14,121 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
+#include <gantry/result.hpp>
 #include <gantry/value.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gantry {
 namespace {
+
+// The inputs of an executor of a graph, or of code compiled ahead of time. In one run, each is the
+// caller's memory if compiled code accepts it, else a copy in memory of the executor.
+class GraphInputs {
+ public:
+  // in_place [in]   false: tensors are always copied, as recorded runs require
+  // returns  codes of the executor
+  static Result<GraphInputs> find(std::shared_ptr<RuntimeState> runtime, ModuleNode& executor,
+                                  std::span<const ParameterInfo> inputs, bool in_place);
+
+  // Sets an input for one run.
+  //
+  // value    [in]   a tensor, valid until release(); compact, with the dtype and shape of the input
+  // env      [in]   device, stream and task; may be NULL
+  // function [in]   whose input it is, for errors
+  // copies   [in,out] counts a tensor that is copied
+  // returns  also COPY_REQUIRED
+  Status set(const FunctionState& function, std::size_t index, const gantry_value& value,
+             const gantry_env* env, InputCopies& copies);
+
+  // Ends the use of memory of the callers.
+  void release();
+
+ private:
+  // Memory of the executor for one input.
+  struct Own {
+    Value tensor;
+    InputDevice device;
+  };
+  struct Input {
+    std::string name;
+    // nullopt: tensors are always copied
+    std::optional<Own> own;
+    bool is_bound = false;
+  };
+
+  explicit GraphInputs(std::shared_ptr<RuntimeState> runtime) : runtime_(std::move(runtime)) {}
+  static Status assign(FunctionObject& function, const Input& input, const gantry_value& value,
+                       const gantry_env* env);
+
+  std::shared_ptr<RuntimeState> runtime_;
+  Ref<FunctionObject> set_input_, set_input_zero_copy_;
+  std::vector<Input> inputs_;
+};
+
+Result<GraphInputs> GraphInputs::find(std::shared_ptr<RuntimeState> runtime, ModuleNode& executor,
+                                      std::span<const ParameterInfo> inputs, bool in_place) {
+  GraphInputs found(std::move(runtime));
+  GANTRY_TRY(found.set_input_, find_function(executor, own_or_imported, "set_input"));
+  for (const ParameterInfo& input : inputs)
+    found.inputs_.push_back({.name = input.name, .own = {}});
+  if (!in_place) return found;
+  GANTRY_TRY(found.set_input_zero_copy_,
+             find_function(executor, own_or_imported, "set_input_zero_copy"));
+  GANTRY_TRY(const Ref<FunctionObject> get_input,
+             find_function(executor, own_or_imported, "get_input"));
+  for (Input& input : found.inputs_) {
+    const gantry_value name = cstring_value(input.name.c_str());
+    GANTRY_TRY(Value tensor, call(*get_input, nullptr, {&name, 1}));
+    if (tensor.get().kind != GANTRY_TENSOR) return wrong_kind(tensor.get(), "a tensor");
+    GANTRY_TRY(const InputDevice device,
+               InputDevice::find(*found.runtime_, gantry_value_tensor(&tensor.get())->device));
+    input.own = Own{std::move(tensor), device};
+  }
+  return found;
+}
+
+Status GraphInputs::assign(FunctionObject& function, const Input& input, const gantry_value& value,
+                           const gantry_env* env) {
+  const gantry_value args[] = {cstring_value(input.name.c_str()), value};
+  GANTRY_CHECK(call(function, env, args));
+  return {};
+}
+
+Status GraphInputs::set(const FunctionState& function, std::size_t index, const gantry_value& value,
+                        const gantry_env* env, InputCopies& copies) {
+  Input& input = inputs_[index];
+  const gantry_tensor& tensor = *gantry_value_tensor(&value);
+  if (input.own && input.own->device.accepts(tensor, in_place_alignment)) {
+    Status bound = assign(*set_input_zero_copy_, input, value, env);
+    // An input that is also an output has one memory, that of the executor.
+    if (bound.ok() || bound.error().reason != "ZERO_COPY") {
+      input.is_bound = bound.ok();
+      return bound;
+    }
+  }
+  GANTRY_CHECK(copies.add(function, index, value));
+  if (!input.own) return assign(*set_input_, input, value, env);
+  // set_input would allocate memory for an input that was bound once.
+  return tensor_copy(runtime_->devices, tensor, *gantry_value_tensor(&input.own->tensor.get()),
+                     env);
+}
+
+void GraphInputs::release() {
+  for (Input& input : inputs_) {
+    if (!std::exchange(input.is_bound, false)) continue;
+    // A failure, out of memory, leaves memory bound that no run reads: each sets all inputs first.
+    static_cast<void>(assign(*set_input_zero_copy_, input, input.own->tensor.get(), nullptr).ok());
+  }
+}
 
 // The name that TVM's exporter uses.
 constexpr char default_factory[] = "default";

@@ -8,14 +8,15 @@
 #include "core/engine/native/ffi/ffi_values.hpp"
 #include "core/engine/native/value_list.hpp"
 #include "core/engine/tensor/object.hpp"
-#include "core/engine/tensor/raised_error.hpp"
 
 #include <gantry/kind_text.hpp>
+#include <gantry/result.hpp>
 
 #include <atomic>
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gantry::ffi {
 
@@ -37,6 +38,22 @@ Result<Value> call_out(void* function, const gantry_value* args, std::int32_t co
   ConvertedList converted(values);
   GANTRY_CHECK(converted.from_host(*node));
   return call(callee, &env, converted.get());
+}
+
+// Returns an error with an error object, whose kind and text are kept unchanged. Its message is the
+// text, escaped.
+//
+// kind     [in]   "ValueError"
+// returns  invalid, reason HOST_CODE, without the object if memory is exhausted
+Error new_raised_error(std::string_view kind, std::string_view text) {
+  Error error = invalid(Message::lines(text.empty() ? "an error without a text" : text))
+                    .with_reason("HOST_CODE");
+  gantry_error what{};
+  what.kind = {kind.data(), kind.size()};
+  what.message = {text.data(), text.size()};
+  if (auto object = new_error(what); object.ok())
+    error.raised = ObjectRef::adopt(&object->take()->header);
+  return error;
 }
 
 // Moves a value of CPU code to list[index].
