@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 namespace gantry {
 namespace {
@@ -31,6 +32,23 @@ Error with_remedy(Error error, const Manifest& manifest, std::optional<std::int6
 }
 
 }  // namespace
+
+ProbeProgram find_probe(const std::string& library_directory) {
+  namespace fs = std::filesystem;
+  ProbeProgram found;
+  if (library_directory.empty()) return found;
+  for (const char* const up : {"..", "../.."}) {
+    const fs::path path =
+        (fs::path(library_directory) / up / "libexec/gantry/gantry-probe").lexically_normal();
+    std::error_code ignored;
+    if (found.path.empty() && fs::is_regular_file(path, ignored) &&
+        ::access(path.c_str(), X_OK) == 0) {
+      found.path = path.string();
+    }
+    found.searched.push_back(path.string());
+  }
+  return found;
+}
 
 std::uint64_t ProberOptions::default_memory_bytes() {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));

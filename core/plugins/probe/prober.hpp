@@ -13,7 +13,6 @@
 #include "core/base/log.hpp"
 #include "core/base/process.hpp"
 #include "core/plugins/manifest/candidate.hpp"
-#include "core/plugins/probe/find_probe.hpp"
 #include "core/plugins/probe/probe_cache.hpp"
 #include "core/plugins/probe/probe_environment.hpp"
 
@@ -27,6 +26,21 @@
 #include <vector>
 
 namespace gantry {
+
+// The program gantry-probe. PATH is not searched: the program belongs to this core.
+struct ProbeProgram {
+  // absolute path; empty: not found
+  std::string path;
+  // where it was searched
+  std::vector<std::string> searched;
+};
+
+// Searches libexec/gantry beside the directory of the core's library, which is bin, lib or tests of a
+// prefix, a build tree or the Python package, and beside its parent, which is lib where libraries are in
+// lib/<architecture>.
+//
+// library_directory  [in]  empty: nothing is searched
+ProbeProgram find_probe(const std::string& library_directory);
 
 struct ProberOptions {
   ProbeProgram program;

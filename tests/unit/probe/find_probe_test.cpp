@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugins/probe/find_probe.hpp"
+#include "core/plugins/probe/prober.hpp"
 
 #include "tests/support/files.hpp"
 

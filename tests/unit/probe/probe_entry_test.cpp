@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plugins/probe/probe_entry.hpp"
+#include "core/plugins/probe/probe_cache.hpp"
 
 #include <gtest/gtest.h>
 
