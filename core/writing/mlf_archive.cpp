@@ -4,24 +4,107 @@
 #include "core/base/digest/digest.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/text.hpp"
+#include "core/formats/array_list.hpp"
 #include "core/formats/arrays/params.hpp"
+#include "core/formats/container.hpp"
+#include "core/formats/elf/elf_file.hpp"
+#include "core/formats/graph_json.hpp"
 #include "core/formats/mlf/memory_map.hpp"
+#include "core/formats/mlf/model_library.hpp"
 #include "core/formats/model_signature.hpp"
 #include "core/formats/type_key.hpp"
 #include "core/writing/graph_requirements.hpp"
-#include "core/writing/mlf_graph.hpp"
+#include "core/writing/pieces.hpp"
 #include "core/writing/tar_archive.hpp"
 
+#include <gantry/aligned_record.hpp>
+#include <gantry/byte_reader.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
+#include <gantry/param_names.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gantry {
 namespace {
+
+// A graph with its parameters, from the factory in a container or from an archive.
+struct MlfGraph {
+  // of the file's bytes
+  std::string_view text;
+  Graph graph;
+  // without fillers; views of the file's bytes
+  std::vector<Param> parameters;
+  std::string module_name;
+};
+
+// Reads the first graph factory of a container.
+//
+// returns  not_found  with the type keys of the modules
+Result<MlfGraph> read_factory(const Container& container) {
+  const auto found = std::ranges::find_if(container.entries, [](const Entry& entry) {
+    return entry.type_key == graph_factory_key || entry.type_key == old_graph_factory_key;
+  });
+  if (found == container.entries.end()) {
+    return not_found(
+        "no module is a graph (", graph_factory_key, "), the modules are ",
+        join(
+            container.entries, ", ", [](const Entry& entry) { return quoted(entry.type_key); },
+            max_listed_names));
+  }
+  ByteReader in(found->payload, found->at);
+  GANTRY_TRY(ArrayList factory, read_array_list(in, *array_list_form(found->type_key)));
+  std::erase_if(factory.arrays, [](const Param& each) { return is_filler(each.name); });
+  MlfGraph graph;
+  graph.text = factory.graph_json;
+  GANTRY_TRY(graph.graph, read_graph_json(graph.text, found->at + sizeof(std::uint64_t)));
+  graph.parameters = std::move(factory.arrays);
+  graph.module_name = factory.module_name;
+  return graph;
+}
+
+// Precondition: the model has a graph.
+Result<MlfGraph> read_archived_graph(const ModelLibrary& archive, std::size_t model) {
+  const MlfModelFiles& files = archive.model_files[model];
+  MlfGraph graph;
+  graph.text = as_text(archive.files.find(files.graph)->content);
+  auto read = read_graph_json(graph.text, 0);
+  if (!read.ok()) return std::move(read).error().at("in ", files.graph);
+  graph.graph = std::move(*read);
+  const ArchiveMember* parameters = archive.files.find(files.parameters);
+  if (parameters == nullptr) return graph;
+  auto arrays = read_params(parameters->content);
+  if (!arrays.ok()) return std::move(arrays).error().at("in ", files.parameters);
+  graph.parameters = std::move(*arrays);
+  return graph;
+}
+
+// Returns a parameter file. The data stay in `file`, whose bytes they view.
+//
+// source   sdk/cxx/gantry/param_names.hpp
+Pieces params_of(const std::shared_ptr<const MappedFile>& file,
+                 const std::vector<Param>& parameters) {
+  Pieces out;
+  out.Write<std::uint64_t>(params_magic);
+  out.Write<std::uint64_t>(0);
+  out.Write<std::uint64_t>(parameters.size());
+  for (const Param& parameter : parameters) out.write_text(parameter.name);
+  out.Write<std::uint64_t>(parameters.size());
+  for (const Param& parameter : parameters) {
+    const std::span<const std::uint8_t> data = parameter.array.data;
+    write_record_header(out, parameter.array.dtype, parameter.array.shape, data.size());
+    out.append(FileRange{file, static_cast<std::uint64_t>(data.data() - file->bytes().data()),
+                         data.size()});
+  }
+  return out;
+}
 
 constexpr std::string_view readme_file = "README.md";
 constexpr std::string_view first_time = "1970-01-01 00:00:00Z";
