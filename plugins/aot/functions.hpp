@@ -6,15 +6,17 @@
 #include "executor.hpp"
 
 #include <gantry/call.hpp>
+#include <gantry/handle.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gantry::aot {
 
-// Defined in inputs.cpp. A key is an input's name or index.
+// A key is an input's name or index.
 Result<Value> set_input(Executor& executor, const Call& call);
 Result<Value> set_input_zero_copy(Executor& executor, const Call& call);
 Result<Value> get_input(Executor& executor, const Call& call);
@@ -22,12 +24,11 @@ Result<Value> get_input_index(Executor& executor, const Call& call);
 Result<Value> get_input_name(Executor& executor, const Call& call);
 Result<Value> get_num_inputs(Executor& executor, const Call& call);
 
-// Defined in outputs.cpp. A key is an output's name or index.
+// A key is an output's name or index.
 Result<Value> set_output_zero_copy(Executor& executor, const Call& call);
 Result<Value> get_output(Executor& executor, const Call& call);
 Result<Value> get_num_outputs(Executor& executor, const Call& call);
 
-// Defined in info.cpp.
 Result<Value> get_input_info(Executor& executor, const Call& call);
 Result<Value> get_output_info(Executor& executor, const Call& call);
 
@@ -52,5 +53,11 @@ std::string title(std::string_view what, const AotTensor& tensor);
 // what     [in]   and tensor: as of title()
 Status bind_argument(Executor& executor, const Call& call, std::size_t argument,
                      std::string_view what, const AotTensor& tensor);
+
+// Returns {"shape": {name: shape}, "dtype": {name: text}} of tensors, as the graph executor does.
+//
+// is_listed  [in]   by index; empty: all are listed
+Result<Value> info_of(const Host& host, const std::vector<AotTensor>& tensors,
+                      const std::function<bool(std::size_t)>& is_listed = {});
 
 }  // namespace gantry::aot

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metadata_module.hpp"
 
-#include "info.hpp"
+#include "functions.hpp"
 #include "model.hpp"
 #include "plugin.hpp"
 

@@ -13,19 +13,35 @@
 #pragma once
 
 #include "memory.hpp"
-#include "replay.hpp"
 
 #include <gantry/batch.h>
 #include <gantry/trace.h>
 #include <gantry/device_name.hpp>
 #include <gantry/method.hpp>
+#include <gantry/recorder.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace gantry::graph {
+
+// The recording of an executor's run, and when it is valid.
+struct Replay {
+  explicit Replay(std::unique_ptr<Recorder> given) : recorder(std::move(given)) {}
+
+  bool is_of(std::uint64_t current_moves) const { return recording && moves == current_moves; }
+
+  const std::unique_ptr<Recorder> recorder;
+  Recording recording;
+  // Memory::moves() at the time of the recording.
+  std::uint64_t moves = 0;
+  // True after the first run, which is not recorded.
+  bool is_warm = false;
+};
 
 class Executor {
  public:
@@ -142,6 +158,11 @@ class Executor {
   // NULL: runs are not recorded.
   std::unique_ptr<Replay> replay_;
 };
+
+// Returns a module that owns an executor.
+//
+// parent   [in]   kept alive by the new module
+Result<Value> new_executor_module(std::unique_ptr<Executor> executor, gantry_object* parent);
 
 // Inline, because it is the only cost of a single call besides host->call.
 inline gantry_code Executor::run_op(const Op& op, const gantry_env& env, gantry_status* status) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "factory.hpp"
 
-#include "functions.hpp"
+#include "executor.hpp"
 #include "plugin.hpp"
 
 #include <gantry/quoted.hpp>
