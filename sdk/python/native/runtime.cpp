@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +21,7 @@
 #include "callbacks.hpp"
 #include "function.hpp"
 #include "gil.hpp"
-#include "log_sink.hpp"
+#include "interpreter.hpp"
 #include "model.hpp"
 #include "report.hpp"
 #include "texts.hpp"
@@ -63,6 +64,41 @@ int clear(PyObject* self) noexcept {
 PyType_Slot runtime_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
                                {0, nullptr}};
+
+void write_line(void* self, std::int32_t level, gantry_bytes line) {
+  if (!interpreter_runs()) {
+    std::fprintf(stderr, "gantry: %.*s\n", static_cast<int>(line.size), line.data);
+    return;
+  }
+  const GilAcquired acquired;
+  // A line may be written while an exception passes through the thread.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* const text =
+      PyUnicode_DecodeUTF8(line.data, static_cast<Py_ssize_t>(line.size), "backslashreplace");
+  PyObject* const done =
+      text != nullptr ? PyObject_CallFunction(static_cast<PyObject*>(self), "iO", level, text)
+                      : nullptr;
+  if (done == nullptr) PyErr_WriteUnraisable(static_cast<PyObject*>(self));
+  Py_XDECREF(done);
+  Py_XDECREF(text);
+  PyErr_Restore(type, value, traceback);
+}
+
+void destroy_sink(void* self) {
+  if (!interpreter_runs()) return;
+  const GilAcquired acquired;
+  Py_DECREF(static_cast<PyObject*>(self));
+}
+
+// Returns a sink that calls `write(level, line)` with the GIL, on the thread that writes the line.
+// Lines go to stderr once the interpreter has begun to end.
+//
+// write    [in]   None: the sink is empty, and the log goes to stderr
+gantry_log_sink log_sink(nb::object write) {
+  if (write.is_none()) return {};
+  return {write.release().ptr(), write_line, destroy_sink};
+}
 
 // The memory of an object with the buffer protocol, in dense rows.
 class Content {

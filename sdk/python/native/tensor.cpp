@@ -7,12 +7,13 @@
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "call_status.hpp"
 #include "collected.hpp"
-#include "dlpack_export.hpp"
+#include "dlpack.hpp"
 #include "dtypes.hpp"
 #include "gil.hpp"
 
@@ -155,6 +156,76 @@ nb::object array_protocol(nb::object tensor, const nb::object& dtype, const nb::
   nb::object array = numpy_array(tensor);
   if (!dtype.is_none()) array = array.attr("astype")(dtype, nb::arg("copy") = false);
   return copy.is(nb::handle(Py_True)) ? array.attr("copy")() : array;
+}
+
+// The first members of both structs of DLPack up to their deleter.
+struct PlainHead {
+  gantry_tensor tensor;
+  void* manager;
+  void (*deleter)(void* self);
+};
+struct VersionedHead {
+  std::uint32_t major, minor;
+  void* manager;
+  void (*deleter)(void* self);
+};
+
+// Destroys a tensor that no consumer has taken.
+template <class Head>
+void destroy_capsule(PyObject* capsule, const char* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* const head = static_cast<Head*>(PyCapsule_GetPointer(capsule, name));
+  head->deleter(head);
+}
+void destroy_plain(PyObject* capsule) { destroy_capsule<PlainHead>(capsule, dlpack::managed_name); }
+void destroy_versioned(PyObject* capsule) {
+  destroy_capsule<VersionedHead>(capsule, dlpack::versioned_name);
+}
+
+[[noreturn]] void refuse_buffer(const char* text) {
+  PyErr_SetString(PyExc_BufferError, text);
+  throw nb::python_error();
+}
+
+// Tensor.__dlpack_device__: the device's type and index.
+nb::tuple dlpack_device(const Tensor& tensor) {
+  return nb::make_tuple(tensor.get().device.type, tensor.get().device.index);
+}
+
+// Tensor.__dlpack__: returns a capsule whose tensor keeps the tensor of the runtime.
+//
+// stream   [in]   None or an integer; the work that produces the tensor is complete on return, so any
+//                 stream may use it
+// throws   BufferError: another device, or a copy, is requested
+nb::object dlpack_export(const Tensor& tensor, const nb::object&, const nb::object& max_version,
+                         const nb::object& device, const nb::object& copy) {
+  if (copy.is(nb::handle(Py_True))) refuse_buffer("gantry.Tensor exports no copies");
+  if (!device.is_none() && !device.equal(dlpack_device(tensor)))
+    refuse_buffer("gantry.Tensor exports no copies on other devices");
+  const bool is_versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
+  void* managed = nullptr;
+  CallStatus status;
+  gantry_code code = GANTRY_OK;
+  {
+    const GilReleased released;
+    code =
+        embed().dlpack_export(tensor.runtime()->runtime.get(), tensor.value().get().object,
+                              is_versioned ? dlpack::version : 0, nullptr, &managed, status.out());
+  }
+  // The protocol requires this exception for tensors that cannot be exported.
+  if (code == GANTRY_UNSUPPORTED || code == GANTRY_INVALID)
+    refuse_buffer(std::string(status.text()).c_str());
+  status.check(code);
+  PyObject* const capsule = is_versioned
+                                ? PyCapsule_New(managed, dlpack::versioned_name, destroy_versioned)
+                                : PyCapsule_New(managed, dlpack::managed_name, destroy_plain);
+  if (capsule != nullptr) return nb::steal(capsule);
+  if (is_versioned) {
+    static_cast<VersionedHead*>(managed)->deleter(managed);
+  } else {
+    static_cast<PlainHead*>(managed)->deleter(managed);
+  }
+  throw nb::python_error();
 }
 
 }  // namespace
