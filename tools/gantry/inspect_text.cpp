@@ -7,6 +7,7 @@
 #include "tools/gantry/inspect_vm.hpp"
 
 #include "core/base/text.hpp"
+#include "core/formats/inspect/weights.hpp"
 #include "core/formats/model_signature.hpp"
 
 #include <gantry/aligned_record.hpp>
@@ -15,6 +16,7 @@
 #include <gantry/join.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace gantry::cli {
 namespace {
@@ -46,10 +48,7 @@ class Writer {
         field("verified", concat(*report_.verified_shards, " of ",
                                  report_.weights->index.shards.size(), " shards"));
       }
-      write_weights_text(
-          *report_.weights,
-          [&](std::string_view name, std::string_view value) { field(name, value); },
-          [&](const Message& title) { section(title); }, terminal_, sink_);
+      write_weights(*report_.weights);
     }
     if (!report_.functions.empty()) {
       section({"functions (", report_.functions.size(), ")"});
@@ -223,6 +222,42 @@ class Writer {
           const ArrayReport& array = report_.arrays[index];
           return {array.name.empty() ? std::string("-") : escaped(array.name),
                   type_text(array.dtype, array.shape), concat(array.size)};
+        },
+        terminal_, sink_);
+  }
+
+  void write_weights(const WeightDirectory& weights) {
+    const WeightTotals totals = totals_of(weights.index);
+    const std::vector<WeightShard>& shards = weights.index.shards;
+    field("index", weights.index_name);
+    field("weights", concat(totals.records, ", ", human_size(totals.stored), " stored, ",
+                            human_size(totals.loaded), " when loaded"));
+
+    section({"shards (", shards.size(), ")"});
+    write_table(
+        {{"index", Align::right}, {"bytes", Align::right}, {"weights", Align::right}, {"path"}},
+        shards.size(),
+        [&](std::size_t i) -> TableRow {
+          return {concat(i), concat(shards[i].bytes), concat(shards[i].records.size()),
+                  escaped(shards[i].path)};
+        },
+        terminal_, sink_);
+
+    const std::vector<ListedWeight> records = records_of(weights.index);
+    section({"weights (", records.size(), ")"});
+    write_table(
+        {{"name"},
+         {"type"},
+         {"format"},
+         {"bytes", Align::right},
+         {"shard", Align::right},
+         {"offset", Align::right}},
+        records.size(),
+        [&](std::size_t i) -> TableRow {
+          const WeightRecord& record = *records[i].record;
+          return {escaped(record.name),     type_text(record.dtype, record.shape),
+                  escaped(record.format),   concat(record.stored_bytes),
+                  concat(records[i].shard), concat(record.begin)};
         },
         terminal_, sink_);
   }
