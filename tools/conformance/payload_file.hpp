@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Golden payloads of a vendor: bytes that the plugin must load, and calls with their results. The
-// format is described in sdk/CONFORMANCE.md.
+// Golden payloads of a vendor: bytes that the plugin must load, and calls with their results; and
+// sources from which the plugin's code generator builds payloads. The format is described in
+// sdk/CONFORMANCE.md.
 #pragma once
 
 #include "core/plugins/manifest/manifest.hpp"
-#include "tools/conformance/golden_build.hpp"
 #include "tools/conformance/golden_value.hpp"
 
+#include <gantry/tensor.h>
 #include <gantry/result.hpp>
 
 #include <cstdint>
@@ -28,6 +29,31 @@ struct Payload {
   std::vector<GoldenCall> calls;
   // Not empty: the plugin must refuse the payload with a text that contains these words.
   std::vector<std::string> refused;
+};
+
+struct GoldenKernel {
+  std::string name;
+  std::vector<gantry_dtype> arguments;
+  std::vector<std::string> launch;
+};
+
+// Sources from which the plugin's code generator builds payloads.
+struct GoldenBuild {
+  // "build 0 of golden.yaml"
+  std::string name;
+  // of the target's kind
+  std::string kind, type_key;
+  // canonical JSON
+  std::string target;
+  std::string language;
+  std::string source;
+  // a text that does not compile
+  std::string broken;
+  std::vector<GoldenKernel> kernels;
+  // canonical JSON of targets that the generator does not support
+  std::vector<std::string> refused_targets;
+  double tolerance = 0;
+  std::vector<GoldenCall> calls;
 };
 
 struct GoldenFile {
