@@ -19,8 +19,8 @@ constexpr std::string_view opencl_marker = "// Function: ";
 // Appends the program of a kernel.
 //
 // name     [in]   of the source, for messages
-// returns  NOT_FOUND    the source does not contain the kernel's name (KERNEL)
-//          UNSUPPORTED  a line begins with the marker (KERNEL_BUILD)
+// returns  UNSUPPORTED  the source does not contain the kernel's name (KERNEL); a line begins with
+//                       the marker (KERNEL_BUILD)
 Status append_opencl_program(std::string& text, std::string_view kernel, std::string_view name,
                              std::string_view source);
 

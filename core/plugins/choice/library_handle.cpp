@@ -20,9 +20,11 @@
 
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace gantry {
@@ -149,9 +151,12 @@ Result<LibraryHandle> LibraryHandle::open(const std::string& path, const MappedF
   dlerror();
   try {
     library.load(by, static_cast<type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), failed);
-  } catch (...) {
-    // std::bad_alloc of Boost: an exception of a library's constructor terminates the process.
+  } catch (const std::bad_alloc&) {
+    // of Boost
     return exhausted(path, ": out of memory while opening it").with_reason(reason::linker.tag);
+  } catch (...) {
+    // Of a library's constructor, behind which the linker keeps its locks.
+    std::terminate();
   }
   if (failed || !library.is_loaded()) {
     // Boost reports "bad file descriptor" for every failure, so the linker's message is read first.

@@ -30,8 +30,8 @@ Status build_library(const GeneratorTools& tools, const Build& what, const Sink&
 
 // Compiles CUDA C++ with nvcc to PTX, for sm_75 if the target has no architecture.
 //
-// returns  the failures of run_compiler(); not_found: the PTX does not have a kernel (KERNEL); invalid: the
-//          architecture is none, or the path of a source cannot be included
+// returns  the failures of run_compiler(); unsupported: the PTX does not have a kernel
+//          (KERNEL); invalid: the architecture is none, or the path of a source cannot be included
 Status build_ptx(const GeneratorTools& tools, const Build& what, const Sink& sink);
 
 // Stores CUDA C++ as one text, in which #line keeps the files and lines of diagnostics.

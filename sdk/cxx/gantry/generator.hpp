@@ -45,11 +45,11 @@ inline constexpr std::string_view cuda_kernel_declaration = "extern \"C\" __glob
 //
 // source       [in]   its name
 // near         [in]   empty, or a suggestion: ", did you mean \"add\""
-// returns      NOT_FOUND  (KERNEL)
+// returns      UNSUPPORTED  (KERNEL)
 inline Failure no_kernel(std::string_view source, std::string_view kernel,
                          std::string_view declaration, std::string_view near = {}) {
-  return not_found("source ", quoted(source), " has no kernel ", quoted(kernel), near,
-                   ", expected: ", declaration, " ", kernel, "(...)")
+  return unsupported("source ", quoted(source), " has no kernel ", quoted(kernel), near,
+                     ", expected: ", declaration, " ", kernel, "(...)")
       .with_reason("KERNEL");
 }
 

@@ -89,7 +89,6 @@ typedef struct gantry_generator {
   // sink     [in]   receives the payload; alignment is 0
   // returns  UNSUPPORTED  a compiler rejects a source; the text contains file, line and the
   //                       compiler's words
-  //          NOT_FOUND    a source lacks a kernel
   //          UNAVAILABLE  this host has no compiler; the text states what to install
   //          others       on failure, the bytes that the sink has received are discarded
   // thread   any, in parallel

@@ -21,7 +21,7 @@ TEST(OpenclText, HasNoProgramWithoutItsKernel) {
   const Status added = append_opencl_program(text, "add", "a.cl", "void ad() { f(); }");
 
   ASSERT_FALSE(added.ok());
-  EXPECT_EQ(added.error().code, Code::not_found);
+  EXPECT_EQ(added.error().code, Code::unsupported);
   EXPECT_EQ(added.error().reason, "KERNEL");
   EXPECT_EQ(added.error().message,
             "source \"a.cl\" has no kernel \"add\", did you mean \"ad\", expected: __kernel void "

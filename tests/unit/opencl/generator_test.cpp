@@ -252,7 +252,7 @@ TEST_F(OpenclGenerator, RefusesWrongKernels) {
     // A source lists its kernels, a program that was compiled does not.
     const std::string near = job.target == "{}" ? ", did you mean \"fil\"" : "";
     const Error missing = refused(job);
-    EXPECT_EQ(missing.code, Code::not_found);
+    EXPECT_EQ(missing.code, Code::unsupported);
     EXPECT_EQ(missing.message, concat("source \"fill.cl\" has no kernel \"fill\"", near,
                                       ", expected: __kernel void fill(...)"));
     job.second = fill_body;

@@ -195,7 +195,7 @@ TEST_F(DevicePayload, RejectsAProgramWithoutTheKernel) {
 
   const Error error = refused(module("opencl", "sub.cl"), tools());
 
-  EXPECT_EQ(error.code, Code::not_found);
+  EXPECT_EQ(error.code, Code::unsupported);
   EXPECT_EQ(error.message,
             "source \"sub.cl\" has no kernel \"add\", expected: __kernel void add(...)\n"
             "  r.yaml:4:7: kernels.add");

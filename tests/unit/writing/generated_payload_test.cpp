@@ -362,7 +362,7 @@ TEST_F(GeneratedPayload, OfCudaIsCompiledByNvccIfThePluginHasNoCompiler) {
                    (directory / "a.cu").native(), "\"\n"));
   generators.tools.programs.nvcc = {"sh", "-c", R"(printf '.visible .entry b() {}' > "$4")", "sh"};
   const Error missing = refused(what);
-  EXPECT_EQ(missing.code, Code::not_found);
+  EXPECT_EQ(missing.code, Code::unsupported);
   EXPECT_EQ(missing.reason, "KERNEL");
   EXPECT_EQ(missing.message,
             "source \"a.cu\" has no kernel \"a\", expected: extern \"C\" __global__ void "
