@@ -3,7 +3,7 @@
 # Packs the Debian packages of a build and checks their contents without installing them:
 #   each package is there and has its files, and no file belongs to two of them,
 #   files are only where Debian expects them, and no file is writable by others,
-#   each manifest names a library that is in its own package,
+#   each manifest names a library that is in its own package, and gantry-tools depends on what the command opens,
 #   the archive runs in any directory, and BUILD says what it requires,
 #   packing again gives the same bytes, and the build tree is configured as before.
 #
@@ -45,6 +45,10 @@ for deb in "$work"/debs/*.deb; do
   done
 done
 [ -z "$(sort "$work/all" | uniq -d)" ] || fail "files are in two packages: $(sort "$work/all" | uniq -d | head -n 5)"
+# The command opens this library itself.
+if [ "$(uname -m)" = x86_64 ]; then
+  dpkg-deb -f "$work"/debs/gantry-tools_*.deb Depends | grep -q 'libzydis' || fail "gantry-tools does not depend on libZydis"
+fi
 # package:file below /usr; libgantry.so is a link to a file of another package
 while IFS=: read -r name file; do
   [ -s "$work/$name/usr/$file" ] || [ -L "$work/$name/usr/$file" ] || fail "$name has no /usr/$file"
