@@ -108,6 +108,25 @@ TEST(InspectWeights, RefusesAMalformedIndex) {
             "0x1d)\n  in relax/weights_bad_json.weights/tensor-cache.json\n");
 }
 
+// Each warning names the occurrence before.
+TEST(InspectWeights, WarnsOfANameThatOccursThreeTimes) {
+  const TempDir temp;
+  const std::string directory = temp / "w";
+  constexpr std::string_view one =
+      R"({"name": "a", "shape": [1], "dtype": "float32", "format": "raw", "nbytes": 4, "byteOffset": )";
+  write_weights(directory, replaced(small_index,
+                                    R"({"name": "b", "shape": [4], "dtype": "float32", )"
+                                    R"("format": "f32-to-bf16", "nbytes": 8, "byteOffset": 0})",
+                                    gantry::concat(one, "0}, ", one, "4}")));
+
+  const Outcome inspect = run_gantry({"inspect", directory});
+
+  EXPECT_EQ(inspect.status, 0) << inspect.err;
+  EXPECT_THAT(inspect.out,
+              HasSubstr("  \"a\" occurs twice, in shard 0 and shard 1: the last one is loaded\n"
+                        "  \"a\" occurs twice, in shard 1: the last one is loaded\n"));
+}
+
 TEST(InspectWeights, ComparesTheirChecksums) {
   const TempDir temp;
   const std::string directory = temp / "w";

@@ -87,6 +87,18 @@ struct Entry {
 
 class RunFunction : public ::testing::TestWithParam<Entry> {};
 
+TEST(RunFunctionOutput, ShowsUpToEightElements) {
+  const auto shown = [](std::string_view array) {
+    const std::string zeros = gantry::concat("zeros:", array);
+    return run_gantry({"run", "tvm-0.12/axpy2_c.so", "--function", "axpy2", "--arg", zeros, "--arg",
+                       zeros, "--arg", zeros})
+        .out;
+  };
+
+  EXPECT_THAT(shown("float32[8]"), HasSubstr("arg2  float32[8]  0 0 0 0 0 0 0 0\n"));
+  EXPECT_THAT(shown("float32[9]"), HasSubstr("arg2  float32[9]  0 0 0 0 0 0 0 0 ...\n"));
+}
+
 TEST_P(RunFunction, ComputesAPlusTwoB) {
   const TempDir temp;
   std::vector<float> a, b, expected;

@@ -94,6 +94,25 @@ TEST_F(AotFactories, RefuseAParameterOfAnotherType) {
             "  while setting parameter \"x\"");
 }
 
+// As many bytes in the same shape.
+TEST_F(AotFactories, RefuseAParameterOfAnotherDtype) {
+  std::vector<std::uint8_t> bytes = payload({{"x", {1, 2, 3, 4}}});
+  // after two counts, the name, and the record's header, device and rank
+  constexpr std::size_t code_at = 8 + 8 + (8 + 1) + (8 + 8) + (4 + 4) + 4;
+  ASSERT_EQ(bytes.at(code_at), dtypes::float32.code);
+  bytes[code_at] = dtypes::int32.code;
+  const Value factory = load(bytes).value();
+
+  const auto made = call(factory, "default", {device_value(gantry::test::cpu)});
+
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, Code::malformed);
+  EXPECT_EQ(made.error().reason, "BLOB_FORMAT");
+  EXPECT_EQ(made.error().message,
+            "parameter is int32[4] in 16 bytes, its input is float32[4] in 16\n"
+            "  while setting parameter \"x\"");
+}
+
 // One number, as the input has, in another shape.
 TEST_F(AotFactories, RefuseAParameterOfAnotherShape) {
   const Value factory = load(payload({{"scale", {2}}})).value();

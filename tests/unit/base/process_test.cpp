@@ -226,6 +226,24 @@ TEST(RunProgram, ReadsAnswersToItsReports) {
   EXPECT_EQ(end.output, "got A\n");
 }
 
+// What a report removes is not missing at the end.
+TEST(RunProgram, CountsNoOutputThatAReportRemovesAsDropped) {
+  ProgramStart start = shell("echo first; printf r >&3; a=$(head -c 1 <&3); echo 0123456789");
+  start.reports = true;
+  ProgramLimits limits;
+  limits.kept_bytes = 4;
+
+  const ProgramEnd end = run(start, limits, [](std::string_view) {
+    ReportStep step;
+    step.removes_output = true;
+    step.answer = "A";
+    return step;
+  });
+
+  EXPECT_EQ(end.output, "789\n");
+  EXPECT_EQ(end.dropped_bytes, 7u);
+}
+
 TEST(RunProgram, HasANewLimitOfTimeAfterAReport) {
   ProgramStart start = shell("printf r >&3; sleep 1000");
   start.reports = true;

@@ -48,5 +48,11 @@ TEST(SelfTimes, ContainACallThatBeginsWithTheOneAround) {
   EXPECT_THAT(self_times(events), ElementsAre(is("add", 4), is("main", 6, true), is("relu", 2)));
 }
 
+TEST(SelfTimes, ContainACallThatEndsWithTheOneAround) {
+  const std::vector<TraceEvent> events{call("add", 6, 10), call("main", 0, 10)};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("add", 4), is("main", 6, true)));
+}
+
 }  // namespace
 }  // namespace gantry::cli

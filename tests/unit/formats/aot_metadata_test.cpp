@@ -90,6 +90,22 @@ void add_constants(AotImage& image, std::uint64_t count, std::size_t name_bytes)
   image.set(64, count);
 }
 
+// Constants need not be in the order of their offsets.
+TEST(AotMetadata, HaveAPoolUpToTheLargestEndOfAConstant) {
+  AotImage image;
+  add_constants(image, 2, 1);
+  const std::uint64_t second = image.word(56) - AotImage::base + 32;
+  image.set(second + 8, 0);
+
+  const auto metadata = read_aot_metadata(image_of(image), AotImage::base);
+
+  ASSERT_TRUE(metadata.ok()) << metadata.error().message;
+  ASSERT_EQ(metadata->constants.size(), 2u);
+  EXPECT_EQ(metadata->constants[0].offset, 128u);
+  EXPECT_EQ(metadata->constants[1].offset, 0u);
+  EXPECT_EQ(metadata->constant_bytes, 136u);
+}
+
 class AotMetadataRefuse : public ::testing::TestWithParam<WrongWord> {};
 TEST_P(AotMetadataRefuse, AWrongWord) {
   const WrongWord& wrong = GetParam();

@@ -146,6 +146,23 @@ TEST(ProberCache, DependsOnEveryFileAndEveryPropertyOfTheHost) {
   }
 }
 
+// A file that is replaced twice within a second has its inode and size again.
+TEST(ProberCache, DependsOnTheTimeOfAFileInNanoseconds) {
+  ProbeWorld world("good");
+  const fs::path driver = world.cache / "driver";
+  test::write_file(driver, std::string_view("1"));
+  const auto second = std::chrono::floor<std::chrono::seconds>(fs::last_write_time(driver));
+  fs::last_write_time(driver, second);
+  Candidate plugin = world.candidate();
+  plugin.manifest->needs.files = {driver.string()};
+  (void)Prober(world.options()).probe(plugin);
+  ASSERT_TRUE(is_cached(Prober(world.options()).probe(plugin)));
+
+  fs::last_write_time(driver, second + std::chrono::nanoseconds(1));
+
+  EXPECT_FALSE(is_cached(Prober(world.options()).probe(plugin)));
+}
+
 // The same for a plugin that was harmful: what is added counts as well.
 TEST(ProberCache, DependsOnFilesThatAreAddedAfterAHarmfulVerdict) {
   ProbeWorld world("create_crashes");

@@ -153,6 +153,23 @@ TEST_F(RecordedWork, IsRecordedAgainForOtherArguments) {
   EXPECT_THAT(calls(y, 2), ElementsAre("capture_launch default"));
 }
 
+// On a device of handles, parts of one block have the same handle.
+TEST_F(RecordedWork, IsRecordedAgainForAnotherPartOfTheSameMemory) {
+  start_on(handles);
+  const Value whole = tensor(handles);
+  gantry_tensor half = *whole.tensor();
+  std::int64_t extent = 2;
+  half.shape = &extent;
+  const Value first = Host(fake.table()).tensor_view(half, whole.object()).value();
+  half.byte_offset = 8;
+  const Value second = Host(fake.table()).tensor_view(half, whole.object()).value();
+  calls(first);
+  EXPECT_EQ(calls(first), recorded);
+
+  EXPECT_EQ(calls(second), recorded_again);
+  EXPECT_THAT(calls(second), ElementsAre("capture_launch default"));
+}
+
 TEST_F(RecordedWork, IsRecordedForEachShape) {
   start_on(handles);
   const Value x = tensor(handles), small = shape({1}), large = shape({2});

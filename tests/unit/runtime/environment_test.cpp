@@ -61,6 +61,16 @@ TEST(Environment, StatesTheThreadsOfProgramsOfTvm) {
   EXPECT_EQ(stated_threads(read_environment()).value(), 0);
 }
 
+// As TVM does.
+TEST(Environment, IgnoresAnEmptyNumberOfThreads) {
+  const Variable tvm("TVM_NUM_THREADS", ""), openmp("OMP_NUM_THREADS", "3");
+
+  const auto threads = stated_threads(read_environment());
+
+  ASSERT_TRUE(threads.ok()) << threads.error().message;
+  EXPECT_EQ(*threads, 3);
+}
+
 TEST(Environment, RefusesThreadsThatAreNoNumber) {
   for (const char* const value : {"0", "-1", "1025", "x", "2x", ","}) {
     const Variable tvm("TVM_NUM_THREADS", value);

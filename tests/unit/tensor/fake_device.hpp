@@ -42,8 +42,10 @@ class FakeDevice {
   // "alloc 16 bytes at 256, rank 1, scope , on 0", "free on 0", "copy 16 bytes host+0 -> npu+0 on
   // 0", "record on 0", "wait on 1", "synchronize on 0"
   std::vector<std::string> calls;
-  // code of every alloc and copy
+  // code of every alloc and copy, and of the call on an event that fails
   gantry_code fails_with = GANTRY_OK;
+  // "record" or "wait": the call on an event that fails with that code
+  std::string event_call_fails;
   // alloc succeeds but returns NULL
   bool gives_null = false;
   bool has_events = true;
@@ -111,13 +113,16 @@ class FakeDevice {
     ++static_cast<FakeDevice*>(self)->events;
     return GANTRY_OK;
   }
-  static gantry_code event_record(void* self, std::int32_t i, void*, void*, gantry_status*) {
-    static_cast<FakeDevice*>(self)->calls.push_back(concat("record on ", i));
-    return GANTRY_OK;
+  static gantry_code event_record(void* self, std::int32_t i, void*, void*, gantry_status* status) {
+    return static_cast<FakeDevice*>(self)->event_call("record", i, status);
   }
-  static gantry_code event_wait(void* self, std::int32_t i, void*, void*, gantry_status*) {
-    static_cast<FakeDevice*>(self)->calls.push_back(concat("wait on ", i));
-    return GANTRY_OK;
+  static gantry_code event_wait(void* self, std::int32_t i, void*, void*, gantry_status* status) {
+    return static_cast<FakeDevice*>(self)->event_call("wait", i, status);
+  }
+
+  gantry_code event_call(std::string_view name, std::int32_t i, gantry_status* status) {
+    calls.push_back(concat(name, " on ", i));
+    return event_call_fails == name ? fail(status) : gantry_code{GANTRY_OK};
   }
 
   gantry_code fail(gantry_status* status) const {

@@ -105,6 +105,24 @@ TEST(TensorCopy, BetweenDevicesOfOneTypeIsOrderedOnBothStreams) {
   EXPECT_EQ(npu.events, 0);
 }
 
+TEST(TensorCopy, BetweenDevicesDestroysAnEventThatCannotBeRecordedOrAwaited) {
+  for (const std::string_view call : {"record", "wait"}) {
+    DeviceSet devices;
+    FakeDevice npu("npu");
+    const std::int32_t type = npu.add_to(devices);
+    const auto from = make(devices, Like({4}, kByte, {type, 0}));
+    const auto to = make(devices, Like({4}, kByte, {type, 1}));
+    npu.fails_with = GANTRY_UNAVAILABLE;
+    npu.event_call_fails = call;
+
+    const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+    ASSERT_FALSE(copied.ok()) << call;
+    EXPECT_EQ(copied.error().message, "the fake device fails") << call;
+    EXPECT_EQ(npu.events, 0) << call;
+  }
+}
+
 TEST(TensorCopy, BetweenDevicesWithoutEventsSynchronizes) {
   DeviceSet devices;
   FakeDevice npu("npu");
