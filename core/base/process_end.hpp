@@ -6,7 +6,7 @@
 //        └────── fork() ──▶ forked     in the child, which has no thread and no driver of the plugins
 //
 // This, the work of signal_cleanup.hpp and the list of plugins that are open
-// (core/plugins/choice/library_handle.cpp, opened_plugins.hpp) are the only process-wide state of the core;
+// (core/plugins/library/library_handle.cpp, opened_plugins.hpp) are the only process-wide state of the core;
 // all runtimes share it.
 #pragma once
 

@@ -4,7 +4,7 @@
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/plugins/choice/plugin_note.hpp"
+#include "core/plugins/library/plugin_note.hpp"
 
 #include <vector>
 

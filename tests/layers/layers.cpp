@@ -38,10 +38,10 @@ struct Restricted {
 };
 const Restricted restricted[] = {
     {"yaml-cpp/", "core/base/yaml/"},
-    {"boost/dll", "core/plugins/choice/"},
+    {"boost/dll", "core/plugins/library/"},
     {"CLI/", "tools/"},
-    {"gtest/", "sdk/conformance/"},
-    {"gmock/", "sdk/conformance/"},
+    {"gtest/", "tests/"},
+    {"gmock/", "tests/"},
     {"zlib.h", "core/formats/arrays/"},
     {"sodium.h", "core/base/digest/", "core/plugins/trust/"},
 };
@@ -271,14 +271,6 @@ class Checker {
       if (!include.is_quoted && (what.find('/') == std::string::npos || what.starts_with("sys/")))
         return;
       return refuse(include, "but sdk/cxx may include only the ABI and the standard library");
-    }
-    if (path_.starts_with("sdk/conformance/")) {
-      for (const std::string_view component :
-           {"core/engine/runtime/", "core/formats/elf/", "core/plugins/manifest/",
-            "core/plugins/choice/", "sdk/conformance/"}) {
-        if (what.starts_with(component)) return;
-      }
-      if (!include.is_quoted && !what.starts_with("core/")) return;
     }
     check_own_directory(include, first_parts(path_, 2));
   }

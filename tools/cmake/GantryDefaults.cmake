@@ -26,7 +26,7 @@ if(GANTRY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # bin, lib and share/gantry/plugins.d have the same relative paths as after an install, so that
-# plugins are found in the build tree (tier 8 of the search, sdk/MANIFEST.md).
+# plugins are found in the build tree (the own prefix, sdk/MANIFEST.md).
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(GANTRY_PLUGIN_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/share/gantry/plugins.d")

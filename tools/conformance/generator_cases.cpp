@@ -5,7 +5,7 @@
 #include "tools/conformance/golden_call.hpp"
 #include "tools/conformance/limited_sink.hpp"
 
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 
 #include <gantry/generator.h>
 #include <gantry/abi_boundary.hpp>

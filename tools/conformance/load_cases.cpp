@@ -7,8 +7,8 @@
 #include "tools/conformance/subject.hpp"
 
 #include "core/formats/elf/elf_file.hpp"
-#include "core/plugins/choice/library_handle.hpp"
-#include "core/plugins/choice/plugin_note.hpp"
+#include "core/plugins/library/library_handle.hpp"
+#include "core/plugins/library/plugin_note.hpp"
 
 #include <gantry/descriptor.hpp>
 

@@ -8,7 +8,7 @@
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/target/target.hpp"
 #include "core/formats/target/target_kinds.hpp"
-#include "core/plugins/manifest/declared_layouts.hpp"
+#include "core/plugins/choice/declared_layouts.hpp"
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>

@@ -2,7 +2,7 @@
 #include "tools/conformance/stage.hpp"
 
 #include "core/engine/runtime/payload.hpp"
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 #include "tools/conformance/failing_calls.hpp"
 
 #include <gantry/abi_boundary.hpp>

@@ -4,7 +4,7 @@
 #include "core/base/absolute_path.hpp"
 #include "core/engine/runtime/environment.hpp"
 #include "core/engine/tensor/object.hpp"
-#include "core/plugins/choice/library_handle.hpp"
+#include "core/plugins/library/library_handle.hpp"
 #include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/abi_boundary.hpp>

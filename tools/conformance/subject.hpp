@@ -9,7 +9,7 @@
 
 #include "core/engine/runtime/host_table.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/plugins/choice/plugin.hpp"
+#include "core/plugins/library/plugin.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/case.hpp"
 #include "tools/conformance/forwarding_host.hpp"

@@ -235,7 +235,7 @@ Result<std::vector<DiagnosedPlugin>> examine_all(const RuntimeState& runtime) {
     DiagnosedPlugin one;
     GANTRY_TRY(one.report, examine_plugin(runtime, id));
     const ExplainedPlugin& plugin = one.report.plugin;
-    if (plugin.manifest && plugin.manifests[plugin.used].candidate.state >= CandidateState::trusted)
+    if (plugin.manifest && plugin.manifests[plugin.used].candidate.passed >= Step::trusted)
       one.check = check_plugin(plugin.manifest->file);
     all.push_back(std::move(one));
   }

@@ -114,7 +114,7 @@ Result<IsolatedCall> list_devices_isolated(const IsolatedCommand& command, const
     const auto candidate = candidate_of(plugins, command.items[item]);
     // Errors are reported when the command opens the plugin.
     std::vector<Message> problems;
-    if (!candidate || !plugins.open(Choice{*candidate}).ok()) return std::string();
+    if (!candidate || !plugins.open(*candidate).ok()) return std::string();
     const Candidate opened = plugins.candidate(*candidate);
     for (const ManifestDevice& device : opened.manifest->devices)
       list_devices(*runtime, device.name, problems);
@@ -190,15 +190,15 @@ Result<std::vector<Message>> exclude_failing_checks(RuntimeState& runtime, const
   };
   command.items = served();
   std::vector<Message> excluded;
-  GANTRY_CHECK(exclude_failing(
-      plugins, std::move(command), limit, "the driver",
-      [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
-        const auto entry = parse_number<std::size_t>(items[failure.item]).value();
-        const std::vector<Choice> choices =
-            plugins.choices_for_key(artifact.container.entries[entry].type_key);
-        excluded.push_back(exclude(plugins, choices.front().candidate, failure.text));
-        return served();
-      }));
+  GANTRY_CHECK(
+      exclude_failing(plugins, std::move(command), limit, "the driver",
+                      [&](const std::vector<std::string>& items, const IsolatedFailure& failure) {
+                        const auto entry = parse_number<std::size_t>(items[failure.item]).value();
+                        const std::vector<std::size_t> choices =
+                            plugins.choices_for_key(artifact.container.entries[entry].type_key);
+                        excluded.push_back(exclude(plugins, choices.front(), failure.text));
+                        return served();
+                      }));
   return excluded;
 }
 

@@ -10,9 +10,9 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("id", json_text(candidate.id));
   json.field("version", json_text(candidate.version));
   json.field("manifest", json_text(candidate.file));
-  json.field("tier", candidate.tier);
+  json.field("tier", number_of(candidate.tier));
   json.field("priority", candidate.priority);
-  json.field("state", name_of(candidate.state));
+  json.field("state", name_of(candidate.passed));
   json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
   json.field("text", json_text(candidate.text));
   if (candidate.probe) {
@@ -23,12 +23,13 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   } else {
     json.field("probe", nullptr);
   }
+  json.field("older_than", text_or_null(candidate.newer));
   json.field("support", json_text(candidate.support));
   write_texts("would_be_chosen_if", candidate.changes, json);
 }
 
 void write_location(const SearchLocation& location, JsonWriter& json) {
-  json.field("tier", location.tier);
+  json.field("tier", number_of(location.tier));
   json.field("location", json_text(location.name));
   json.field("text", json_text(describe(location)));
   write_texts("files", location.files, json);

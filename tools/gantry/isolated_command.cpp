@@ -99,7 +99,7 @@ bool read_word(std::string_view word, IsolatedCommand& command) {
 bool is_excluded_by_a_command(const Candidate& candidate) {
   const std::uint16_t number = candidate.reason.number;
   const bool has_reason = number == reason::driver_ended.number || reason::is_of_probe(number);
-  return has_reason && candidate.state == CandidateState::parsed;
+  return has_reason && candidate.passed == Step::read;
 }
 
 void exclude(const std::vector<std::string>& manifests, PluginSet& plugins) {

@@ -5,7 +5,7 @@
 #include "tools/gantry/explanation_json.hpp"
 
 #include "core/engine/runtime/plugin_options.hpp"
-#include "core/plugins/choice/compatible.hpp"
+#include "core/plugins/library/compatible.hpp"
 
 namespace gantry::cli {
 namespace {

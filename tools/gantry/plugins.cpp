@@ -30,7 +30,7 @@ void print_list(const std::vector<Candidate>& candidates) {
   const auto row_of = [&](std::size_t index) -> TableRow {
     const Candidate& candidate = candidates[index];
     const auto& manifest = candidate.manifest;
-    const auto state = candidate.stopped() ? candidate.reason.tag : name_of(candidate.state);
+    const auto state = candidate.stopped() ? candidate.reason.tag : name_of(candidate.passed);
     return {manifest ? escaped(manifest->id) : "-", manifest ? manifest->version.text : "-",
             TableCell(std::string(state), candidate.stopped() ? Tone::warning : Tone::good),
             manifest ? joined_keys(*manifest) : "", escaped(candidate.file)};
@@ -56,7 +56,7 @@ void write_listed(const Candidate& candidate, JsonWriter& json) {
   const auto& manifest = candidate.manifest;
   json.field("id", manifest ? std::optional(json_text(manifest->id)) : std::nullopt);
   json.field("version", manifest ? std::optional(json_text(manifest->version.text)) : std::nullopt);
-  json.field("state", name_of(candidate.state));
+  json.field("state", name_of(candidate.passed));
   json.field("reason",
              candidate.stopped() ? std::optional(name_of(candidate.reason)) : std::nullopt);
   json.field("text", json_text(candidate.text));

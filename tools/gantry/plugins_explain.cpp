@@ -47,11 +47,11 @@ std::string manifest_line(const ExplainedManifest& one) {
   const std::string version = candidate.version.empty() ? "?" : candidate.version;
   const std::string_view verdict = candidate.reason ? name_of(candidate.verdict) : "used";
   std::string text = text_line("  ", pad(upper(verdict), 9), pad(version, 10), " tier ",
-                               candidate.tier, "  ", candidate.file);
+                               number_of(candidate.tier), "  ", candidate.file);
   if (candidate.reason) {
     text += text_line(margin, name_of(candidate.reason), "  ", indent(candidate.text, margin));
   } else {
-    text += text_line(margin, name_of(candidate.state));
+    text += text_line(margin, name_of(candidate.passed));
   }
   for (const std::string& drop_in : one.drop_ins) text += text_line(margin, "drop-in ", drop_in);
   return text;

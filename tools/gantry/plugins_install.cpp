@@ -69,7 +69,7 @@ Status print_use(const StoredPlugin& plugin, const Globals& globals) {
     const bool is_other = fs::path(candidate.file).parent_path() != plugin.path;
     if (!is_other || !candidate.manifest || candidate.manifest->id != plugin.id) continue;
     print(text_line("  also found: ", escaped(candidate.title()), "  ",
-                    candidate.stopped() ? candidate.reason.tag : name_of(candidate.state), "  ",
+                    candidate.stopped() ? candidate.reason.tag : name_of(candidate.passed), "  ",
                     escaped(candidate.file)));
   }
   return {};

@@ -38,7 +38,7 @@ struct VerifyOptions {
 bool is_lockable(const Candidate& candidate) {
   if (!candidate.manifest || candidate.manifest->library_path.empty()) return false;
   const Reason& why = candidate.reason;
-  return candidate.state >= CandidateState::trusted || why == reason::lock_missing ||
+  return candidate.passed >= Step::trusted || why == reason::lock_missing ||
          why == reason::lock_mismatch;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/probe/program.hpp"
 
-#include "core/base/text_file.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/plugin_instance.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/plugins/choice/plugin.hpp"
-#include "core/plugins/manifest/drop_in.hpp"
+#include "core/plugins/choice/steps.hpp"
 #include "core/plugins/probe/probe_record.hpp"
 #include "core/plugins/probe/run_probe.hpp"
 
@@ -81,48 +79,44 @@ void confine(std::uint64_t memory_bytes) {
   limit(RLIMIT_DATA, data_bytes() + memory_bytes);
 }
 
-// Reads the manifest and its drop-ins, and checks what the parent has checked: a file may have been
-// replaced since.
-Result<Manifest> manifest_of(const ProbeCommand& command, const Trust& trust) {
-  Candidate candidate;
+// Takes the plugin through the steps that the parent has taken it: a file may have been replaced since.
+Result<Candidate> candidate_of(const ProbeCommand& command, const ChoiceOptions& options) {
+  SearchResult found;
+  Candidate& candidate = found.candidates.emplace_back();
   candidate.file = command.manifest;
   candidate.tier = command.tier;
   candidate.location_name = command.location;
-  candidate.drop_ins = command.drop_ins;
-  GANTRY_TRY(const std::string text, read_text_file(command.manifest));
-  GANTRY_TRY(Manifest manifest, read_manifest(text, command.manifest));
-  for (const std::string& file : command.drop_ins) {
-    GANTRY_TRY(const std::string changes, read_text_file(file));
-    GANTRY_CHECK(apply_drop_in(changes, file, manifest));
-  }
-  candidate.manifest = std::move(manifest);
-  Ownership ownership = trust.ownership();
-  // Those of a policy that only warns; the parent has logged them.
-  std::vector<Message> warnings;
-  GANTRY_CHECK(trust.check_manifest(candidate, text, ownership, warnings));
-  return *std::move(candidate.manifest);
+  for (const std::string& file : command.drop_ins)
+    found.drop_ins.push_back({file, candidate.name, candidate.location});
+  // Warnings of a policy that only warns; the parent has logged them.
+  Discovery discovery = discover(found, options);
+  if (discovery.candidates.empty())
+    return unavailable(command.manifest, " is empty now").with_reason(reason::masked.tag);
+  Candidate& plugin = discovery.candidates.front();
+  if (plugin.stopped()) return unavailable(plugin.text).with_reason(plugin.reason.tag);
+  return std::move(plugin);
 }
 
 Status run(const ProbeCommand& command) {
-  EngineOptions options;
-  options.config_file = command.config_file;
-  options.only_these_plugins = true;
-  options.threads = 1;
-  GANTRY_TRY(const auto state, RuntimeState::create(std::move(options)));
-  const Trust& trust = *state->plugins->options().trust;
-  GANTRY_TRY(const Manifest manifest, manifest_of(command, trust));
-  GANTRY_TRY(
-      const Inspection inspection,
-      inspect_plugin(manifest, core_info().abi, Depth::library, [&](const MappedFile& library) {
-        return trust.check_library(manifest, library);
-      }));
+  EngineOptions engine;
+  engine.config_file = command.config_file;
+  engine.only_these_plugins = true;
+  engine.threads = 1;
+  GANTRY_TRY(const auto state, RuntimeState::create(std::move(engine)));
+  ChoiceOptions options;
+  options.core = core_info();
+  options.trust = state->plugins->options().trust;
+  GANTRY_TRY(Candidate candidate, candidate_of(command, options));
+  Passage at{.options = options, .candidate = candidate};
+  GANTRY_CHECK(take(Step::resolved, at));
+  const Manifest& manifest = *candidate.manifest;
   send(options_record(plugin_options_digest(*state, manifest)));
   // From here on the process may be ended by what the plugin does.
   confine(command.memory_bytes);
   watch_faults();
   begin(ProbeStage::open);
-  GANTRY_TRY(const auto plugin,
-             open_plugin(manifest, inspection, core_info(), [] { begin(ProbeStage::query); }));
+  GANTRY_TRY(const auto plugin, open_plugin(manifest, *at.inspection, core_info(), nullptr,
+                                            [] { begin(ProbeStage::query); }));
   begin(ProbeStage::create);
   GANTRY_TRY(const auto instance, PluginInstance::create(*state, plugin, manifest));
   begin(ProbeStage::enumerate);

@@ -74,7 +74,7 @@ Result<Value> plugins(RuntimeState& runtime) {
       GANTRY_CHECK(plugin.member("library", candidate.manifest->library_path));
     }
     GANTRY_CHECK(plugin.member("title", candidate.title()));
-    GANTRY_CHECK(plugin.member("state", name_of(candidate.state)));
+    GANTRY_CHECK(plugin.member("state", name_of(candidate.passed)));
     GANTRY_TRY(Value made, plugin.map());
     all.item(std::move(made));
   }

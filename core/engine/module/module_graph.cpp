@@ -6,7 +6,7 @@
 #include "core/engine/module/global_functions.hpp"
 #include "core/engine/module/unbound.hpp"
 #include "core/engine/tensor/device_set.hpp"
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>

@@ -4,7 +4,7 @@
 #include "core/base/process_end.hpp"
 #include "core/engine/runtime/plugin_instance.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -43,7 +43,7 @@ class PluginInstance {
   std::mutex load_mutex_;
 };
 
-// The instance that PluginSetOptions::activate of a runtime creates.
+// The instance that ChoiceOptions::activate of a runtime creates.
 inline PluginInstance& instance_of(const ActivePlugin& plugin) {
   return *static_cast<PluginInstance*>(plugin.instance.get());
 }

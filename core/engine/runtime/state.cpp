@@ -9,10 +9,10 @@
 #include "core/engine/module/function.hpp"
 #include "core/engine/runtime/config_files.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
+#include "core/plugins/choice/declared_layouts.hpp"
 #include "core/plugins/choice/explain.hpp"
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 #include "core/plugins/manifest/config_values.hpp"
-#include "core/plugins/manifest/declared_layouts.hpp"
 #include "core/plugins/probe/prober.hpp"
 #include "core/plugins/trust/trust.hpp"
 
@@ -58,10 +58,10 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
 //          have it; the error of the last plugin that fails, if no other one has it
 // thread   any
 Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_view name) {
-  const std::vector<Choice> choices = state.plugins->choices_for_global(name);
+  const std::vector<std::size_t> choices = state.plugins->choices_for_global(name);
   if (choices.empty()) return Ref<FunctionObject>();
   std::optional<Error> failure;
-  for (const Choice& choice : choices) {
+  for (const std::size_t choice : choices) {
     const auto find = [&]() -> Result<Ref<FunctionObject>> {
       GANTRY_TRY(const auto plugin, state.plugins->open(choice));
       return find_in(state, *plugin, name);
@@ -71,8 +71,8 @@ Result<Ref<FunctionObject>> find_plugin_global(RuntimeState& state, std::string_
     if (!found.ok()) failure = std::move(found).error();
   }
   if (failure) return std::move(*failure).at("which offers the global function ", quoted(name));
-  const auto id_of = [&](const Choice& choice) {
-    return state.plugins->candidate(choice.candidate).manifest->id;
+  const auto id_of = [&](std::size_t choice) {
+    return state.plugins->candidate(choice).manifest->id;
   };
   return not_found("global function ", quoted(name), " not found; ", join(choices, ", ", id_of),
                    choices.size() == 1 ? " offers" : " offer", " it by manifest and ",
@@ -297,32 +297,25 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
       search_plugins(locations_of(state->options, state->config, state->environment));
   for (const std::string& name : state->environment.ignored)
     found.warnings.push_back(ignored_warning(*state, name));
-  PluginSetOptions set;
+  ChoiceOptions set;
+  set.filters = filters_of(state->config, state->environment);
   for (const ConfigOverride& each : state->config.overrides)
     set.overrides.emplace_back(each.what, each.id);
   set.fallback = state->config.fallback;
   set.fallback_source = state->config.source();
   set.core = core_info();
   set.opened = &OpenedPlugins::of_process();
-  set.activate = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
-                                     const Manifest& manifest) -> Result<std::shared_ptr<void>> {
+  set.create = [raw = state.get()](const std::shared_ptr<const LoadedPlugin>& plugin,
+                                   const Manifest& manifest) -> Result<std::shared_ptr<void>> {
     GANTRY_TRY(std::shared_ptr<void> instance, PluginInstance::create(*raw, plugin, manifest));
     return instance;
   };
   state->prober = new_prober(*state);
-  if (state->options.probe) {
-    set.probe.check = [&prober = *state->prober](const Candidate& plugin) {
-      return prober.check(plugin);
-    };
-    set.probe.forget = [&prober = *state->prober](const Candidate& plugin) {
-      prober.forget(plugin);
-    };
-  }
+  if (state->options.probe) set.prober = state->prober.get();
   set.log = &state->log;
   GANTRY_TRY(Trust trust, Trust::open(trust_of(state->options, state->config, state->environment)));
   set.trust = std::make_shared<const Trust>(std::move(trust));
-  state->plugins = std::make_unique<PluginSet>(
-      std::move(found), filters_of(state->config, state->environment), std::move(set));
+  state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(set));
   for (const std::string& name : ignored_variables(*state))
     state->plugins->add_warning(ignored_warning(*state, name));
   GANTRY_CHECK(state->plugins->check_required());

@@ -23,7 +23,7 @@
 #include "core/engine/tensor/device_set.hpp"
 #include "core/formats/payload_layout.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
-#include "core/plugins/choice/table_copy.hpp"
+#include "core/plugins/library/table_copy.hpp"
 
 #include <atomic>
 #include <cstdint>

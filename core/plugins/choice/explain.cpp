@@ -3,8 +3,7 @@
 
 #include "core/base/text.hpp"
 #include "core/formats/type_key.hpp"
-#include "core/plugins/choice/compatible.hpp"
-#include "core/plugins/choice/replaced_manifests.hpp"
+#include "core/plugins/library/compatible.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 
 #include <gantry/join.hpp>
@@ -29,6 +28,38 @@ Verdict verdict_of(const Reason& why) {
   if (why == replaced_by || why == shadowed_by || why == duplicate_of) return Verdict::shadowed;
   return Verdict::refused;
 }
+
+// The readable manifests of locations that GANTRY_PLUGIN_FILES replaces, highest precedence first.
+class ReplacedManifests {
+ public:
+  // locations  [in]  of the search; must outlive this object
+  explicit ReplacedManifests(const std::vector<SearchLocation>& locations)
+      : locations_(locations) {}
+
+  // costs    the first call reads at most 256 manifests
+  const std::vector<Manifest>& all() {
+    if (!is_read_) read();
+    return manifests_;
+  }
+
+ private:
+  void read() {
+    constexpr std::size_t max = 256;
+    is_read_ = true;
+    for (const SearchLocation& location : locations_) {
+      if (location.replaced_by.empty()) continue;
+      for (const std::string& file : location.files) {
+        if (manifests_.size() == max) return;
+        if (auto manifest = open_manifest(file); manifest.ok())
+          manifests_.push_back(*std::move(manifest));
+      }
+    }
+  }
+
+  const std::vector<SearchLocation>& locations_;
+  bool is_read_ = false;
+  std::vector<Manifest> manifests_;
+};
 
 // The reason of a candidate is not repeated, because it is always shown beside the advice.
 std::string advice_for_override(const ExplainedRequirement& entry,
@@ -89,11 +120,21 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
 // A plugin in use serves its keys from memory, whatever happens to its file.
 void add_stale_file(const PluginSet& plugins, const Candidate& candidate, ExplainedCandidate& one) {
   const OpenedPlugins* const opened = plugins.options().opened;
-  if (opened == nullptr || candidate.state != CandidateState::active) return;
+  if (opened == nullptr || candidate.passed != Step::created) return;
   const Status same = opened->check_opened(*candidate.manifest);
   if (same.ok()) return;
   one.reason = reason_of(same.error());
   one.text = same.error().message;
+}
+
+// Returns the highest version of a plugin among the manifests that it shadows, if it is newer.
+std::string newer_than(const Candidate& chosen, const std::vector<Candidate>& candidates) {
+  const Candidate* newest = &chosen;
+  for (const Candidate& other : candidates) {
+    if (other.reason != reason::shadowed_by || other.manifest->id != chosen.manifest->id) continue;
+    if (other.manifest->version > newest->manifest->version) newest = &other;
+  }
+  return newest == &chosen ? "" : concat(newest->manifest->version.text, " of ", newest->file);
 }
 
 // Lists the chosen candidate first, then the next ones, then the others in order of precedence.
@@ -104,22 +145,23 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
                                          ReplacedManifests& replaced) {
   ExplainedRequirement out;
   out.requirement = requirement;
-  out.override_id = plugins.override_of(requirement.what);
-  const std::vector<Choice> choices = requirement.device
-                                          ? plugins.choices_for_device(requirement.what)
-                                          : plugins.choices_for_key(requirement.what);
+  out.override_id = plugins.options().override_of(requirement.what);
+  const std::vector<std::size_t> choices = requirement.device
+                                               ? plugins.choices_for_device(requirement.what)
+                                               : plugins.choices_for_key(requirement.what);
   std::set<std::size_t> listed;
-  for (const Choice& choice : choices) {
+  for (const std::size_t choice : choices) {
     // added after `candidates` was created
-    if (choice.candidate >= candidates.size()) continue;
-    const Candidate& candidate = candidates[choice.candidate];
-    ExplainedCandidate one = explain_candidate(candidate, choice.candidate);
+    if (choice >= candidates.size()) continue;
+    const Candidate& candidate = candidates[choice];
+    ExplainedCandidate one = explain_candidate(candidate, choice);
     if (!candidate.stopped()) {
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
+      if (one.verdict == Verdict::chosen) one.newer = newer_than(candidate, candidates);
       add_stale_file(plugins, candidate, one);
     }
-    listed.insert(choice.candidate);
+    listed.insert(choice);
     out.candidates.push_back(std::move(one));
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -128,8 +170,9 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
       continue;
     ExplainedCandidate one = explain_candidate(candidate, i);
     if (!candidate.stopped()) {
-      one.reason = reason::not_chosen;
-      one.text = Message("the override is another plugin: ", out.override_id);
+      const Status first = check_override(out.override_id, *candidate.manifest);
+      one.reason = reason_of(first.error());
+      one.text = first.error().message;
       one.verdict = Verdict::skipped;
     }
     out.candidates.push_back(std::move(one));
@@ -176,7 +219,7 @@ ExplainedCandidate explain_candidate(const Candidate& candidate, std::size_t ind
   out.index = index;
   out.file = candidate.file;
   out.tier = candidate.tier;
-  out.state = candidate.state;
+  out.passed = candidate.passed;
   out.probe = candidate.probe;
   out.reason = candidate.reason;
   out.text = candidate.text;
@@ -206,6 +249,31 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
     if (!candidates[i].manifest) out.unreadable.push_back(explain_candidate(candidates[i], i));
   }
   return out;
+}
+
+void add_changes(const PluginSet& plugins, Explanation& explanation) {
+  const std::vector<Candidate> candidates = plugins.candidates();
+  for (ExplainedRequirement& entry : explanation.requirements) {
+    // The first candidate of another plugin that would be chosen.
+    const auto rival_of = [&](const ExplainedCandidate& self) -> const Manifest* {
+      for (const ExplainedCandidate& one : entry.candidates) {
+        const bool serves = one.verdict == Verdict::chosen || one.verdict == Verdict::next;
+        if (serves && one.id != self.id && one.index < candidates.size())
+          return &*candidates[one.index].manifest;
+      }
+      return nullptr;
+    };
+    for (ExplainedCandidate& one : entry.candidates) {
+      // added to the set after it was explained
+      if (one.verdict == Verdict::chosen || one.index >= candidates.size()) continue;
+      one.changes = changes_of({.options = plugins.options(),
+                                .candidates = candidates,
+                                .index = one.index,
+                                .what = entry.requirement.what,
+                                .override_id = entry.override_id,
+                                .rival = rival_of(one)});
+    }
+  }
 }
 
 std::vector<Requirement> all_requirements(const PluginSet& plugins,

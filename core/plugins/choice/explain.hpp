@@ -39,15 +39,18 @@ std::string_view name_of(Verdict verdict);
 struct ExplainedCandidate {
   Verdict verdict = Verdict::refused;
   std::string id, version, file, title, support;
-  int tier = 0;
+  Tier tier = Tier::program;
   std::int32_t priority = 0;
-  CandidateState state = CandidateState::found;
+  Step passed = Step::found;
   std::optional<ProbeNote> probe;
   // Of a plugin in use: STALE_MAPPED if its file was changed after it was opened.
   Reason reason;
   Message text;
   // index into PluginSet::candidates()
   std::size_t index = 0;
+  // Of a chosen plugin: the newer manifest of its id that it shadows, "2.0.0 of /x/npu.yaml"; empty:
+  // there is none.
+  std::string newer;
   // All of these changes together would make it the chosen one: see add_changes().
   std::vector<Message> changes;
 };

@@ -71,7 +71,7 @@ Result<ExplainedPlugin> explain_plugin(const PluginSet& plugins, std::string_vie
     one.drop_ins = candidate.drop_ins;
     // A candidate that is or was eligible takes precedence; otherwise the first that was not shadowed.
     const bool takes_part = candidate.manifest && !is_shadowed(one.candidate);
-    if (takes_part && (!has_used || candidate.state >= CandidateState::eligible)) {
+    if (takes_part && (!has_used || candidate.passed >= Step::preferred)) {
       has_used = true;
       out.used = out.manifests.size();
       out.manifest = *manifest;

@@ -3,7 +3,6 @@
 // The texts of an explanation: the output of `gantry plugins doctor` and the error of a failed load.
 #include "core/base/text.hpp"
 #include "core/plugins/choice/explain.hpp"
-#include "core/plugins/choice/replaced_manifests.hpp"
 
 #include <gantry/join.hpp>
 
@@ -19,7 +18,7 @@ std::string search_line(const std::vector<SearchLocation>& locations) {
 
 std::string replaced_text(const ExplainedRequirement& entry) {
   constexpr std::size_t max = 5;
-  return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 9, which offer it: ",
+  return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 8, which offer it: ",
                 join(entry.replaced, ", ", {}, max),
                 "; unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
 }
@@ -102,9 +101,11 @@ std::string to_text(const ExplainedCandidate& one) {
     return Message(name_of(one.reason), "  ", indent(one.text, margin));
   };
   if (serves) {
-    std::string text = text_line(head, "prio ", one.priority, "  ", name_of(one.state), "  ",
+    std::string text = text_line(head, "prio ", one.priority, "  ", name_of(one.passed), "  ",
                                  one.file, probe_text(one.probe));
     if (one.reason) text += text_line(margin, reason_text());
+    if (!one.newer.empty())
+      text += text_line(margin, "older than ", one.newer, ", which it shadows");
     return text + changes_line(one);
   }
   std::string text = text_line(head, reason_text());

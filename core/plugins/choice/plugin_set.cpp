@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/plugin_set.hpp"
 
-#include "core/base/file_users.hpp"
 #include "core/base/process_end.hpp"
-#include "core/plugins/choice/inspect.hpp"
-#include "core/plugins/manifest/manifest.hpp"
 
-#include <gantry/join.hpp>
 #include <gantry/result.hpp>
 
 #include <algorithm>
@@ -22,29 +18,6 @@
 namespace gantry {
 namespace {
 
-// Adds to the error of a create that was refused the other processes that have a device node or a
-// file of the manifest open: a device may be for one process at a time.
-//
-// costs    see other_users_of()
-void add_required_file_users(const ManifestRequires& needs, Error& error) {
-  constexpr std::size_t max = 5;
-  const auto add = [&](std::string_view noun, const std::string& path) {
-    const std::vector<FileUser> users = other_users_of(path, max);
-    if (users.empty()) return;
-    error.at(noun, path, " is open in process ", join(users, ", ", [](const FileUser& user) {
-               return concat(user.process, " (", user.program, ")");
-             }));
-  };
-  for (const std::string& node : needs.device_nodes) add("device node ", node);
-  for (const std::string& file : needs.files) add("file ", file);
-}
-
-// True for a candidate that was stopped before it could be tried, for example because it has no
-// valid manifest. One that failed later is tried again, because the cause may be gone.
-bool is_out(const Candidate& candidate) {
-  return candidate.stopped() && candidate.state < CandidateState::eligible;
-}
-
 bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
   if (offer == Offer::type_key) return manifest.key_for(what) != nullptr;
   if (offer == Offer::global) return manifest.offers_global(what);
@@ -54,7 +27,7 @@ bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
 
 }  // namespace
 
-// One candidate and its plugin, if it is in use.
+// A candidate and its plugin, if it is in use.
 struct Slot {
   Candidate candidate;
   // of a plugin that is part of the program
@@ -78,40 +51,12 @@ struct PluginSet::State {
   std::atomic<std::uint64_t> fallbacks{0};
 };
 
-bool comes_first(const Manifest& a, const Manifest& b) {
-  if (a.priority != b.priority) return a.priority > b.priority;
-  if (a.version != b.version) return a.version > b.version;
-  return a.id < b.id;
-}
-
-PluginSet::PluginSet(SearchResult found, const std::vector<PluginFilter>& filters,
-                     PluginSetOptions options)
-    : found_(std::move(found)),
-      filters_(filters),
-      options_(std::move(options)),
-      state_(std::make_unique<State>()) {
-  TrustChecks checks;
-  std::vector<Message> of_trust;
-  std::optional<Ownership> ownership;
-  if (options_.trust) {
-    ownership = options_.trust->ownership();
-    checks.file = [&](const std::string& file) { return ownership->check(file); };
-    checks.candidate = [&](Candidate& candidate, std::string_view text) {
-      // The policy `warn` is about plugins that are used.
-      std::vector<Message> of_unused;
-      return options_.trust->check_manifest(candidate, text, *ownership,
-                                            candidate.stopped() ? of_unused : of_trust);
-    };
-  }
-  VersionCheck beside;
-  if (options_.opened)
-    beside = [&](const Manifest& manifest) { return options_.opened->check_version(manifest); };
-  MergeResult merged = merge_plugins(found_, filters, checks, beside);
-  for (Candidate& candidate : merged.candidates) {
+PluginSet::PluginSet(SearchResult found, ChoiceOptions options)
+    : found_(std::move(found)), options_(std::move(options)), state_(std::make_unique<State>()) {
+  Discovery discovery = discover(found_, options_);
+  for (Candidate& candidate : discovery.candidates)
     state_->slots.emplace_back().candidate = std::move(candidate);
-  }
-  warnings_ = std::move(merged.warnings);
-  warnings_.insert(warnings_.end(), of_trust.begin(), of_trust.end());
+  warnings_ = std::move(discovery.warnings);
   for (const Message& warning : warnings_) warn(warning);
 }
 
@@ -136,63 +81,52 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   slot.candidate.file = "(program)";
   slot.candidate.location_name = "the program";
   slot.candidate.manifest = manifest_of(*plugin);
-  slot.candidate.state = CandidateState::eligible;
+  slot.candidate.passed = Step::preferred;
   const std::lock_guard lock(state_->mutex);
   for (Slot& other : state_->slots) {
     Candidate& candidate = other.candidate;
-    if (is_out(candidate) || candidate.manifest->id != plugin->id) continue;
+    if (candidate.is_out() || candidate.manifest->id != plugin->id) continue;
     if (other.query) return invalid("plugin ", plugin->id, " is already part of the program");
     if (other.opening || other.active) {
       return invalid("plugin ", candidate.title(),
                      " is already in use and cannot be replaced by a plugin of the program");
     }
-    candidate.state = CandidateState::parsed;
-    candidate.stop(reason::shadowed_by,
-                   concat("same id as ", slot.candidate.title(), " of the program"));
+    shadow_by_program(candidate, slot.candidate.title());
   }
   state_->slots.push_back(std::move(slot));
   return {};
 }
 
-std::string PluginSet::override_of(std::string_view what) const {
-  for (const auto& [is_override, id] : options_.overrides) {
-    if (is_override == what) return id;
-  }
-  return "";
-}
-
-std::vector<Choice> PluginSet::choices(std::string_view what, Offer offer) const {
-  const std::string override_id = override_of(what);
+std::vector<std::size_t> PluginSet::choices(std::string_view what, Offer offer) const {
+  const std::string_view override_id = options_.override_of(what);
   const std::lock_guard lock(state_->mutex);
-  std::vector<Choice> all;
+  std::vector<std::size_t> all;
   for (std::size_t i = 0; i < state_->slots.size(); ++i) {
     const Candidate& candidate = state_->slots[i].candidate;
-    if (is_out(candidate) || !offers(*candidate.manifest, what, offer)) continue;
-    if (!override_id.empty() && candidate.manifest->id != override_id) continue;
-    all.push_back({i, !override_id.empty()});
+    if (candidate.is_out() || !offers(*candidate.manifest, what, offer)) continue;
+    if (check_override(override_id, *candidate.manifest).ok()) all.push_back(i);
   }
-  std::stable_sort(all.begin(), all.end(), [&](const Choice& a, const Choice& b) {
-    return comes_first(*state_->slots[a.candidate].candidate.manifest,
-                       *state_->slots[b.candidate].candidate.manifest);
+  std::ranges::stable_sort(all, [&](std::size_t a, std::size_t b) {
+    return comes_first(*state_->slots[a].candidate.manifest, *state_->slots[b].candidate.manifest);
   });
   return all;
 }
 
-std::vector<Choice> PluginSet::choices_for_key(std::string_view type_key) const {
+std::vector<std::size_t> PluginSet::choices_for_key(std::string_view type_key) const {
   return choices(type_key, Offer::type_key);
 }
-std::vector<Choice> PluginSet::choices_for_device(std::string_view name) const {
+std::vector<std::size_t> PluginSet::choices_for_device(std::string_view name) const {
   return choices(name, Offer::device);
 }
-std::vector<Choice> PluginSet::choices_for_global(std::string_view name) const {
+std::vector<std::size_t> PluginSet::choices_for_global(std::string_view name) const {
   return choices(name, Offer::global);
 }
 
-std::string PluginSet::tie_for(const std::vector<Choice>& all) const {
+std::string PluginSet::tie_for(const std::vector<std::size_t>& all) const {
   if (all.size() < 2) return "";
   const std::lock_guard lock(state_->mutex);
-  const Manifest& first = *state_->slots[all[0].candidate].candidate.manifest;
-  const Manifest& second = *state_->slots[all[1].candidate].candidate.manifest;
+  const Manifest& first = *state_->slots[all[0]].candidate.manifest;
+  const Manifest& second = *state_->slots[all[1]].candidate.manifest;
   if (first.priority != second.priority || first.version != second.version) return "";
   return concat(first.id, " and ", second.id, " are equal in priority and version, ", first.id,
                 " comes first by its id; set a priority or an override");
@@ -210,7 +144,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
   {
     const std::lock_guard lock(state_->mutex);
     const auto at = std::find_if(state_->slots.begin(), state_->slots.end(), [&](const Slot& slot) {
-      return !is_out(slot.candidate) && slot.candidate.manifest->id == id;
+      return !slot.candidate.is_out() && slot.candidate.manifest->id == id;
     });
     if (at == state_->slots.end()) {
       return not_found("plugin ", quoted(id), " not found among the usable ones")
@@ -218,38 +152,34 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
     }
     index = static_cast<std::size_t>(at - state_->slots.begin());
   }
-  return activate(index);
-}
-
-Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(const Choice& choice) {
-  return activate(choice.candidate);
+  return open(index);
 }
 
 void PluginSet::exclude(std::size_t candidate, const Reason& why, Message text) {
   const std::lock_guard lock(state_->mutex);
   Slot& slot = state_->slots[candidate];
   if (slot.active || slot.opening) return;
-  slot.candidate.state = CandidateState::parsed;
+  slot.candidate.passed = Step::read;
   slot.candidate.stop(why, std::move(text));
 }
 
 void PluginSet::set_probe(std::size_t candidate, const Result<ProbeNote>& verdict) {
   const std::lock_guard lock(state_->mutex);
   Slot& slot = state_->slots[candidate];
-  if (slot.active || slot.opening || is_out(slot.candidate)) return;
+  if (slot.active || slot.opening || slot.candidate.is_out()) return;
   if (verdict.ok()) {
     slot.candidate.probe = *verdict;
   } else {
-    slot.candidate.state = CandidateState::inspected;
-    slot.candidate.stop(reason_of(verdict.error()), verdict.error().message);
+    slot.candidate.passed = Step::resolved;
+    slot.candidate.stop(verdict.error());
   }
 }
 
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, Offer offer) {
   const std::string_view noun = offer == Offer::device ? "device" : "type key";
-  const std::vector<Choice> all = choices(what, offer);
+  const std::vector<std::size_t> all = choices(what, offer);
   if (all.empty()) {
-    const std::string override_id = override_of(what);
+    const std::string_view override_id = options_.override_of(what);
     if (!override_id.empty()) {
       return unavailable(noun, " \"", what, "\" is overridden to plugin ", override_id,
                          ", which is not installed or does not offer it")
@@ -260,7 +190,7 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
   }
   Error last;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Result<std::shared_ptr<const ActivePlugin>> active = activate(all[i].candidate);
+    Result<std::shared_ptr<const ActivePlugin>> active = open(all[i]);
     if (active.ok()) return active;
     last = std::move(active).error();
     // A library of another machine never served this host.
@@ -268,21 +198,21 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
     Message text;
     {
       std::unique_lock lock(state_->mutex);
-      const Candidate& failed = state_->slots[all[i].candidate].candidate;
+      const Candidate& failed = state_->slots[all[i]].candidate;
       // The program has added a plugin with that id in the meantime.
-      if (is_out(failed)) {
+      if (failed.is_out()) {
         lock.unlock();
         return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
       if (!options_.fallback) {
         last.at("plugins.fallback is false in ", options_.fallback_source, ": ",
-                state_->slots[all[i + 1].candidate].candidate.title(), " is not tried");
+                state_->slots[all[i + 1]].candidate.title(), " is not tried");
         break;
       }
       state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
       text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
-                     state_->slots[all[i + 1].candidate].candidate.title(), ": ", last.message);
+                     state_->slots[all[i + 1]].candidate.title(), ": ", last.message);
     }
     if (!is_foreign) {
       warn(text);
@@ -290,19 +220,12 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
       options_.log->info(text);
     }
   }
-  if (all.front().is_override)
+  if (!options_.override_of(what).empty())
     last.at(noun, " \"", what, "\" is overridden to this plugin, no other is tried");
   return last;
 }
 
-Result<std::shared_ptr<const LoadedPlugin>> PluginSet::open_library(const Manifest& manifest,
-                                                                    const Inspection& inspection) {
-  if (!options_.opened) return open_plugin(manifest, inspection, options_.core);
-  GANTRY_TRY(OpenedPlugins::Claim claim, options_.opened->claim(manifest, *inspection.file));
-  return open_plugin(manifest, inspection, options_.core, [&] { claim.keep(); });
-}
-
-Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t index) {
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::size_t index) {
   Candidate candidate;
   decltype(&gantry_plugin_query_v1) query = nullptr;
   Slot* slot = nullptr;
@@ -311,20 +234,18 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     slot = &state_->slots[index];
     if (slot->opening && slot->opener == std::this_thread::get_id()) {
       return bug("plugin ", slot->candidate.title(), " requests itself while it is being created")
-          .with_reason("CREATE_FAILED");
+          .with_reason(reason::create_failed.tag);
     }
     state_->settled.wait(lock, [&] { return !slot->opening; });
     if (slot->active) return slot->active;
     // It was shadowed after it was chosen.
-    if (is_out(slot->candidate)) {
+    if (slot->candidate.is_out())
       return unavailable(slot->candidate.text).with_reason(slot->candidate.reason.tag);
-    }
     slot->opening = true;
     slot->opener = std::this_thread::get_id();
     candidate = slot->candidate;
     query = slot->query;
   }
-  const Manifest& manifest = *candidate.manifest;
 
   // Also if pthread_cancel() unwinds the plugin; another thread may then open it.
   struct Opening {
@@ -337,63 +258,35 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::activate(std::size_t inde
     }
   };
   const Opening opening{*state_, *slot};
-  CandidateState reached = CandidateState::eligible;
-  const auto open = [&]() -> Result<std::shared_ptr<const ActivePlugin>> {
-    if (!plugins_may_run()) return process_end_error(concat("plugin ", manifest.title()));
-    std::shared_ptr<const LoadedPlugin> plugin;
-    if (query) {
-      const std::lock_guard load_lock(state_->load_mutex);
-      GANTRY_TRY(plugin, adopt_plugin(query, options_.core));
-    } else {
-      GANTRY_TRY(const Inspection inspection, inspect_file(manifest, Depth::library));
-      reached = CandidateState::inspected;
-      if (options_.probe.check) {
-        GANTRY_TRY(const std::optional<ProbeNote> probe, options_.probe.check(candidate));
-        // A note of set_probe() is of the run itself, this one may be of its cached verdict.
-        if (!candidate.probe) candidate.probe = probe;
-      }
-      if (candidate.probe) reached = CandidateState::probed;
-      const std::lock_guard load_lock(state_->load_mutex);
-      GANTRY_TRY(plugin, open_library(manifest, inspection));
-    }
-    for (const Message& warning : plugin->warnings) warn(warning);
-    reached = CandidateState::negotiated;
-    auto active = std::make_shared<ActivePlugin>();
-    active->plugin = plugin;
-    active->manifest = manifest;
-    if (options_.activate) {
-      auto instance = options_.activate(plugin, manifest);
-      if (!instance.ok()) {
-        Error error = std::move(instance).error();
-        if (!reason_of(error)) error.reason = reason::create_failed.tag;
-        if (error.code == Code::unavailable) add_required_file_users(manifest.needs, error);
-        return std::move(error.at("while creating plugin ", manifest.title()));
-      }
-      active->instance = std::move(*instance);
-    }
-    watch_process_end();
-    reached = CandidateState::active;
-    return std::shared_ptr<const ActivePlugin>(std::move(active));
-  };
-  Result<std::shared_ptr<const ActivePlugin>> opened = open();
-  if (!opened.ok() && candidate.probe) {
-    if (reached >= CandidateState::probed && options_.probe.forget)
-      options_.probe.forget(candidate);
+  candidate.passed = Step::preferred;
+  candidate.stop({}, {});
+  Passage at{.options = options_,
+             .candidate = candidate,
+             .query = query,
+             .load_mutex = &state_->load_mutex};
+  Status opened;
+  if (!plugins_may_run())
+    opened = process_end_error(concat("plugin ", candidate.manifest->title()));
+  for (const Step step : {Step::resolved, Step::probed, Step::opened, Step::created}) {
+    if (opened.ok()) opened = take(step, at);
+  }
+  if (!opened.ok()) {
+    const Reason why = reason_of(opened.error());
+    candidate.stop(why ? why : reason::create_failed, opened.error().message);
+    if (candidate.probe && candidate.passed >= Step::probed && options_.prober != nullptr)
+      options_.prober->forget(candidate);
     candidate.probe.reset();
   }
 
   const std::lock_guard lock(state_->mutex);
-  slot->candidate.state = reached;
-  slot->candidate.probe = candidate.probe;
   if (opened.ok()) {
+    slot->active = std::make_shared<ActivePlugin>(
+        ActivePlugin{std::move(at.plugin), *candidate.manifest, std::move(at.instance)});
     state_->created.push_back(index);
-    slot->active = *opened;
-    slot->candidate.stop({}, {});
-  } else {
-    const Reason why = reason_of(opened.error());
-    slot->candidate.stop(why ? why : reason::create_failed, opened.error().message);
   }
-  return opened;
+  slot->candidate = std::move(candidate);
+  if (!opened.ok()) return std::move(opened).error();
+  return slot->active;
 }
 
 std::vector<std::string> PluginSet::served_keys() const {
@@ -403,8 +296,7 @@ std::vector<std::string> PluginSet::served_keys() const {
     const Candidate& candidate = slot.candidate;
     if (candidate.stopped()) continue;
     const auto add = [&](const std::string& key) {
-      const std::string override_id = override_of(key);
-      if (override_id.empty() || override_id == candidate.manifest->id) keys.insert(key);
+      if (check_override(options_.override_of(key), *candidate.manifest).ok()) keys.insert(key);
     };
     for (const ManifestKey& key : candidate.manifest->keys) {
       add(key.key);
@@ -418,7 +310,7 @@ std::vector<std::string> PluginSet::served_devices() const {
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> names;
   for (const Slot& slot : state_->slots) {
-    if (is_out(slot.candidate)) continue;
+    if (slot.candidate.is_out()) continue;
     for (const ManifestDevice& device : slot.candidate.manifest->devices) names.insert(device.name);
   }
   return {names.begin(), names.end()};
@@ -457,23 +349,24 @@ Status PluginSet::check_required() {
     for (const Slot& slot : state_->slots) {
       const auto& manifest = slot.candidate.manifest;
       if (manifest && manifest->required) required.push_back(slot.candidate);
-      if (manifest && !is_out(slot.candidate)) eligible.insert(manifest->id);
+      if (manifest && !slot.candidate.is_out()) eligible.insert(manifest->id);
     }
   }
-  for (const Candidate& candidate : required) {
+  for (Candidate& candidate : required) {
     using namespace reason;
     const Reason& why = candidate.reason;
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
     // The version that this process has opened is used instead.
     if (why == restart_needed && eligible.contains(candidate.manifest->id)) continue;
-    Error error = unavailable(candidate.text).with_reason(why.tag);
-    if (!candidate.stopped()) {
-      // part of the program
-      if (candidate.manifest->library_path.empty()) continue;
-      const auto inspection = inspect_file(*candidate.manifest, Depth::dependencies);
-      if (inspection.ok()) continue;
-      error = inspection.error();
+    Status usable;
+    if (candidate.stopped()) {
+      usable = unavailable(candidate.text).with_reason(why.tag);
+    } else if (!candidate.manifest->library_path.empty()) {
+      Passage at{.options = options_, .candidate = candidate, .depth = Depth::dependencies};
+      usable = take(Step::resolved, at);
     }
+    if (usable.ok()) continue;
+    const Error& error = usable.error();
     const std::string& by = candidate.drop_ins.empty() ? candidate.file : candidate.drop_ins.back();
     return unavailable("plugin ", candidate.title(), " is required by ", by,
                        " and cannot be used, ", gantry::name_of(reason_of(error)), ": ",
@@ -483,54 +376,42 @@ Status PluginSet::check_required() {
   return {};
 }
 
-Result<Inspection> PluginSet::inspect_file(const Manifest& manifest, Depth depth) const {
-  const auto library = [&](const MappedFile& mapped) -> Status {
-    if (options_.opened) GANTRY_CHECK(options_.opened->check(manifest, mapped));
-    return options_.trust ? options_.trust->check_library(manifest, mapped) : Status();
-  };
-  std::optional<Ownership> ownership;
-  const auto needed = [&](const std::string& file) -> Status {
-    if (!options_.trust) return {};
-    if (!ownership) ownership = options_.trust->ownership();
-    return ownership->check(file);
-  };
-  return inspect_plugin(manifest, options_.core.abi, depth, library, needed);
-}
-
 // Inspects a candidate and stores the result as its state. A failure to open it stays stored: an
 // inspection does not show whether its cause is gone.
 //
 // returns  true if nothing prevents opening it as far as is known
 bool PluginSet::inspect(std::size_t index, Depth depth) {
   Slot* slot = nullptr;
-  Manifest manifest;
+  Candidate copy;
   // in use, being opened, or without a file
   const auto settled = [&] { return slot->query || slot->opening || slot->active; };
   {
     const std::lock_guard lock(state_->mutex);
     slot = &state_->slots[index];
-    if (is_out(slot->candidate)) return false;
+    if (slot->candidate.is_out()) return false;
     if (settled()) return true;
-    manifest = *slot->candidate.manifest;
+    copy = slot->candidate;
   }
-  const auto inspection = inspect_file(manifest, depth);
+  copy.passed = Step::preferred;
+  Passage at{.options = options_, .candidate = copy, .depth = depth};
+  const Status usable = take(Step::resolved, at);
   const std::lock_guard lock(state_->mutex);
-  if (is_out(slot->candidate)) return false;
-  if (settled()) return true;
   Candidate& candidate = slot->candidate;
-  if (!inspection.ok()) {
-    candidate.state = CandidateState::eligible;
-    candidate.stop(reason_of(inspection.error()), inspection.error().message);
-  } else if (candidate.state == CandidateState::eligible) {
-    candidate.state = CandidateState::inspected;
+  if (candidate.is_out()) return false;
+  if (settled()) return true;
+  if (!usable.ok()) {
+    candidate.passed = Step::preferred;
+    candidate.stop(usable.error());
+  } else if (candidate.passed == Step::preferred) {
+    candidate.passed = Step::resolved;
     candidate.stop({}, {});
   }
-  return inspection.ok();
+  return usable.ok();
 }
 
-std::optional<Choice> PluginSet::usable_for_key(std::string_view type_key, Depth depth) {
-  for (const Choice& choice : choices_for_key(type_key)) {
-    if (inspect(choice.candidate, depth)) return choice;
+std::optional<std::size_t> PluginSet::usable_for_key(std::string_view type_key, Depth depth) {
+  for (const std::size_t choice : choices_for_key(type_key)) {
+    if (inspect(choice, depth)) return choice;
   }
   return std::nullopt;
 }

@@ -9,21 +9,12 @@
 // selected by the order of choice fails, the next is tried and one warning is logged.
 #pragma once
 
-#include "core/base/log.hpp"
-#include "core/plugins/choice/inspect.hpp"
-#include "core/plugins/choice/opened_plugins.hpp"
-#include "core/plugins/choice/plugin.hpp"
-#include "core/plugins/manifest/candidate.hpp"
-#include "core/plugins/manifest/merge.hpp"
-#include "core/plugins/manifest/search_path.hpp"
-#include "core/plugins/trust/trust.hpp"
+#include "core/plugins/choice/steps.hpp"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace gantry {
@@ -36,66 +27,22 @@ struct ActivePlugin {
   std::shared_ptr<void> instance;
 };
 
-// Creates an opened plugin; implemented by core/engine/runtime. Called without a lock held, once for each
-// plugin that is opened.
-using Activate = std::function<Result<std::shared_ptr<void>>(
-    const std::shared_ptr<const LoadedPlugin>& plugin, const Manifest& manifest)>;
-
-// Opens plugins in a child process before this process does; implemented by core/plugins/probe.
-struct ProbeHooks {
-  // Returns the error for a plugin that must not be opened. Called without a lock held.
-  std::function<Result<std::optional<ProbeNote>>(const Candidate&)> check;
-  // A plugin that passed has failed in this process.
-  std::function<void(const Candidate&)> forget;
-};
-
-struct PluginSetOptions {
-  // type key, device or global -> plugin id
-  std::vector<std::pair<std::string, std::string>> overrides;
-  // its texts must outlive the set
-  gantry_host_info core{};
-  Activate activate;
-  // NULL: all files are trusted
-  std::shared_ptr<const Trust> trust;
-  // borrowed; what this process has opened. NULL: opened plugins are not compared
-  OpenedPlugins* opened = nullptr;
-  // empty functions: plugins are opened in this process only
-  ProbeHooks probe;
-  // borrowed; NULL: nothing is logged
-  const Log* log = nullptr;
-  // try the next plugin that offers a type key or device if one fails
-  bool fallback = true;
-  // the file that forbids it
-  std::string fallback_source = {};
-};
-
 // The kinds of things that a plugin offers by name.
 enum class Offer { type_key, device, global };
 
-// One way to serve a requirement, in the order of choice.
-struct Choice {
-  // index into candidates(); stays valid
-  std::size_t candidate = 0;
-  bool is_override = false;
-};
-
-// The order of choice: by priority and version, the higher first, then by id, the bytewise lower
-// first.
-bool comes_first(const Manifest& a, const Manifest& b);
-
 class PluginSet {
  public:
-  // Reads and parses the manifests, and logs the warnings about them, in the order of discovery. A
-  // manifest that is malformed is a candidate with a reason, not an error.
-  PluginSet(SearchResult found, const std::vector<PluginFilter>& filters, PluginSetOptions options);
+  // Takes all manifests that were found through the steps of discover(), and logs the warnings about
+  // them, in the order of discovery. A manifest that is malformed is a candidate with a reason, not
+  // an error.
+  PluginSet(SearchResult found, ChoiceOptions options);
   // Destroys the plugins in the reverse order of their creation: one that requested another plugin
   // while it was created is destroyed before it.
   ~PluginSet();
   PluginSet(const PluginSet&) = delete;
   PluginSet& operator=(const PluginSet&) = delete;
 
-  // Adds a plugin that is part of the program. It shadows a candidate of the same id, as tier 1
-  // does.
+  // Adds a plugin that is part of the program. It shadows a candidate of the same id.
   //
   // returns  invalid if a plugin with that id was added before or is in use; the errors of
   //          adopt_plugin()
@@ -112,18 +59,19 @@ class PluginSet {
   Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
   // As above, for the plugin with that id. No other plugin is tried.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
-  Result<std::shared_ptr<const ActivePlugin>> open(const Choice& choice);
+  // candidate  [in]  index into candidates()
+  Result<std::shared_ptr<const ActivePlugin>> open(std::size_t candidate);
 
-  // Returns the candidates that offer it, in order: override, priority, version, id. An override
+  // Returns the indices of the candidates that offer it, in order: override, priority, version, id. An override
   // excludes all others; if no candidate matches it, the list is empty. Stopped candidates are
   // omitted, except those that failed when they were inspected or opened: these are tried again,
   // because the cause may be gone.
-  std::vector<Choice> choices_for_key(std::string_view type_key) const;
-  std::vector<Choice> choices_for_device(std::string_view name) const;
-  std::vector<Choice> choices_for_global(std::string_view name) const;
+  std::vector<std::size_t> choices_for_key(std::string_view type_key) const;
+  std::vector<std::size_t> choices_for_device(std::string_view name) const;
+  std::vector<std::size_t> choices_for_global(std::string_view name) const;
   // "a and b are equal in priority and version, a comes first by its id; ..."; empty where the
   // order is unambiguous.
-  std::string tie_for(const std::vector<Choice>& choices) const;
+  std::string tie_for(const std::vector<std::size_t>& choices) const;
 
   // Excludes a candidate, which is then never tried. No effect if its plugin is in use.
   void exclude(std::size_t candidate, const Reason& why, Message text);
@@ -140,7 +88,7 @@ class PluginSet {
   // depth    [in]   library: before a plugin is opened; dependencies: after an opening has failed
   // thread   any
   // costs    one inspection for each candidate up to the first that passes
-  std::optional<Choice> usable_for_key(std::string_view type_key, Depth depth);
+  std::optional<std::size_t> usable_for_key(std::string_view type_key, Depth depth);
 
   // Returns the type keys and aliases that candidates serve, without those of stopped candidates
   // and without those that are overridden to another plugin. Sorted bytewise and unique.
@@ -152,21 +100,17 @@ class PluginSet {
   // Snapshots. The candidates that were found precede those of the program, which are in the order
   // in which they were added.
   std::vector<Candidate> candidates() const;
-  // Precondition: `index` comes from a Choice.
+  // Precondition: `index` is one of candidates().
   Candidate candidate(std::size_t index) const;
   std::vector<Candidate> in_use() const;
   // How often a plugin failed and the next one was tried.
   std::uint64_t fallbacks() const;
   const SearchResult& found() const { return found_; }
-  const std::vector<PluginFilter>& filters() const { return filters_; }
   // of the search, the manifests, the drop-ins, the filters and add_warning(); logged
   const std::vector<Message>& warnings() const { return warnings_; }
   // Logs a warning of the runtime's creation and adds it.
   void add_warning(Message text);
-  const PluginSetOptions& options() const { return options_; }
-  // The override of a type key, device or global, or empty.
-  std::string override_of(std::string_view what) const;
-
+  const ChoiceOptions& options() const { return options_; }
   // Checks every plugin whose manifest or drop-in says `required: true`, without running its code.
   // Shadowed and disabled plugins are omitted.
   //
@@ -174,27 +118,19 @@ class PluginSet {
   //          <file> and ..."
   Status check_required();
 
-  // inspect_plugin() with the checks of options().trust and options().opened.
-  Result<Inspection> inspect_file(const Manifest& manifest, Depth depth) const;
-
   // Inspects every eligible candidate and its dependencies, without running its code, and stores
   // the results as their states.
   void inspect_all();
 
  private:
   struct State;
-  std::vector<Choice> choices(std::string_view what, Offer offer) const;
+  std::vector<std::size_t> choices(std::string_view what, Offer offer) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
-  Result<std::shared_ptr<const ActivePlugin>> activate(std::size_t index);
-  // open_plugin() in `options_.opened`.
-  Result<std::shared_ptr<const LoadedPlugin>> open_library(const Manifest& manifest,
-                                                           const Inspection& inspection);
   bool inspect(std::size_t index, Depth depth);
   void warn(const Message& text) const;
 
   SearchResult found_;
-  std::vector<PluginFilter> filters_;
-  PluginSetOptions options_;
+  ChoiceOptions options_;
   std::vector<Message> warnings_;
   std::unique_ptr<State> state_;
 };

@@ -9,7 +9,7 @@ std::optional<std::string> ServingPlugins::id_for(std::string_view type_key) {
   const auto choice = plugins_.usable_for_key(type_key, Depth::library);
   // Not kept, because a file can contain any number of unknown keys.
   if (!choice) return std::nullopt;
-  const std::string id = plugins_.candidate(choice->candidate).manifest->id;
+  const std::string id = plugins_.candidate(*choice).manifest->id;
   return known_.emplace(type_key, id).first->second;
 }
 

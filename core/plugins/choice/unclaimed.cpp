@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/unclaimed.hpp"
 
-#include "core/plugins/choice/plugin_note.hpp"
+#include "core/plugins/library/plugin_note.hpp"
 #include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 
@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// of SearchLocation::tier
-constexpr int kPackageTier = 7;
 // Directory entries that are visited.
 constexpr std::size_t kMaxVisited = 65536;
 
@@ -60,7 +58,7 @@ std::optional<UnclaimedLibrary> library_at(const fs::path& path, Claims& claims)
 // True if manifests of packages were found and not read.
 bool leaves_packages_out(const std::vector<SearchLocation>& locations) {
   return std::any_of(locations.begin(), locations.end(), [](const SearchLocation& location) {
-    return location.tier == kPackageTier && location.state == LocationState::replaced;
+    return location.tier == Tier::system && location.state == LocationState::replaced;
   });
 }
 

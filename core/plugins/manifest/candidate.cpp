@@ -3,10 +3,10 @@
 
 namespace gantry {
 
-std::string_view name_of(CandidateState state) {
-  constexpr std::string_view names[] = {"found",  "parsed", "trusted",    "eligible", "inspected",
-                                        "probed", "loaded", "negotiated", "active"};
-  return names[static_cast<std::size_t>(state)];
+void Candidate::stop(const Error& error) {
+  Reason why = reason_of(error);
+  if (!why) why = error.code == Code::not_found ? reason::not_found : reason::unreadable;
+  stop(why, error.message);
 }
 
 }  // namespace gantry

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A manifest that was found, the last state that it reached, and the reason why it stopped there.
+// A manifest that was found, the last step that it has passed, and the reason why it has not passed the
+// next one. The steps: core/plugins/choice/steps.hpp.
 #pragma once
 
 #include "core/plugins/manifest/manifest.hpp"
 #include "core/plugins/manifest/reason.hpp"
+#include "core/plugins/manifest/tier.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -13,28 +15,31 @@
 
 namespace gantry {
 
-// The states from a file to a plugin in use, in order.
-enum class CandidateState {
+// The steps from a file to a plugin in use, in order.
+enum class Step : std::uint8_t {
   // the file exists
   found,
+  // no file of a higher location has its name
+  named,
   // its manifest is valid
-  parsed,
+  read,
+  // it is enabled, not filtered, and its targets match this host
+  filtered,
   // its files may be used on this host (core/plugins/trust/trust.hpp)
   trusted,
-  // it is enabled, not filtered, not shadowed, and its targets match this host
-  eligible,
-  // its library passed the inspection (core/plugins/choice/inspect.hpp); no code of it has run
-  inspected,
-  // it was opened in a child process; reached only if its manifest requires that
+  // no other candidate of its id takes precedence
+  preferred,
+  // its library passed the inspection (core/plugins/library/inspect.hpp); no code of it has run
+  resolved,
+  // it was opened in a child process; skipped if its manifest does not require that
   probed,
-  // its library is open; its constructors have run
-  loaded,
-  // its table is copied and checked
-  negotiated,
-  // the plugin is created
-  active,
+  // its library is open, its table copied and checked
+  opened,
+  // the plugin is created: it is in use
+  created,
+  // it is the first that serves what is requested
+  chosen,
 };
-std::string_view name_of(CandidateState state);
 
 // A passed probe of a plugin.
 struct ProbeNote {
@@ -44,33 +49,39 @@ struct ProbeNote {
 };
 
 struct Candidate {
-  // path of the manifest; "(program)" for a table that the program passed
+  // path of the manifest, as composed, not canonical; "(program)" for a table that the program passed
   std::string file;
-  // file name of the manifest
+  // file name of the manifest without an architecture, by which manifests replace and mask each other
   std::string name;
-  int tier = 1;
+  Tier tier = Tier::program;
   // index into SearchResult::locations; a lower one has precedence
   std::size_t location = 0;
   std::string location_name;
-  // set from `parsed` on
+  // set from `read` on
   std::optional<Manifest> manifest;
   std::vector<std::string> drop_ins;
-  CandidateState state = CandidateState::found;
+  // the last one
+  Step passed = Step::found;
   std::optional<ProbeNote> probe;
   // why this host does not trust its files, also if it stopped for another reason; number 0: it
-  // does, or the manifest is not parsed
+  // does, or the manifest is not read
   Reason distrust;
-  // why it stopped at `state`; number 0: it did not
+  // why it did not pass the step after `passed`; number 0: no step has refused it
   Reason reason;
   // one sentence, followed by lines of context
   Message text;
 
   bool stopped() const { return static_cast<bool>(reason); }
+  // True for one that was stopped before it could be tried. One that failed later is tried again,
+  // because the cause may be gone.
+  bool is_out() const { return stopped() && passed < Step::preferred; }
   void stop(const Reason& why, Message sentence) {
     reason = why;
     text = std::move(sentence);
   }
-  // "acme.npu 2.3.1", or the file if the manifest is not parsed.
+  // Stops with the reason of an error; UNREADABLE or NOT_FOUND if it has none of a candidate.
+  void stop(const Error& error);
+  // "acme.npu 2.3.1", or the file if the manifest is not read.
   std::string title() const {
     return manifest ? concat(manifest->id, " ", manifest->version.text) : file;
   }

@@ -10,7 +10,7 @@
 namespace gantry {
 
 struct PluginFilter {
-  // case-sensitive; `*` matches any bytes, `?` one byte, `[abc]`, `[a-z]` and `[!a]` one of a class
+  // case-sensitive; `*` matches any characters, `?` one, `[abc]`, `[a-z]` and `[!a]` one of a class
   std::string glob;
   // false: disables plugins; true: enables plugins that an earlier filter disabled
   bool select = false;
@@ -19,9 +19,7 @@ struct PluginFilter {
 };
 
 // True if the glob matches the whole text.
-//
-// costs    O(|glob| * |text|), no recursion
-bool matches_glob(std::string_view glob, std::string_view text);
+bool matches_glob(const std::string& glob, const std::string& text);
 
 // Parses a list of globs that are separated by colons, as in environment variables.
 std::vector<PluginFilter> parse_filters(std::string_view list, bool select,

@@ -94,6 +94,8 @@ struct Manifest {
   // key `requires`, which is a keyword of C++
   ManifestRequires needs;
   bool enabled = true;
+  // the manifest, or the drop-in that has last changed `enabled`
+  std::string switched_by;
   bool required = false;
   std::int32_t priority = 0;
   Probe probe = Probe::automatic;

@@ -68,7 +68,7 @@ class Search {
     return std::move(result_);
   }
 
-  void open_location(int tier, std::string name, LocationState state) {
+  void open_location(Tier tier, std::string name, LocationState state) {
     result_.locations.push_back({tier, std::move(name), state, {}, {}, {}});
     drop_in_groups_.emplace_back();
   }
@@ -88,14 +88,14 @@ class Search {
     if (!entry.starts_with('/')) {
       refuse(
           entry, reason::library_path,
-          concat("\"", entry,
-                 "\" is relative, expected an absolute path: the working directory is not used"));
+          Message("\"", entry, "\" is relative, expected an absolute path: the working directory ",
+                  "is not used"));
       return;
     }
     std::error_code failed;
     const fs::file_status status = fs::status(entry, failed);
     if (!fs::exists(status)) {
-      refuse(entry, reason::not_found, concat("no such file or directory"));
+      refuse(entry, reason::not_found, "no such file or directory");
     } else if (fs::is_directory(status)) {
       add_directory(entry);
     } else {
@@ -136,13 +136,23 @@ class Search {
 
   void add_manifest(const std::string& file) {
     result_.locations.back().files.push_back(file);
-    if (counts()) result_.manifests.push_back({file, name_of_file(file), location(), {}, ""});
+    if (counts()) new_candidate(file);
   }
 
-  void refuse(const std::string& file, const Reason& why, std::string text) {
+  void refuse(const std::string& file, const Reason& why, Message text) {
     result_.locations.back().files.push_back(file);
-    if (!counts()) return;
-    result_.manifests.push_back({file, name_of_file(file), location(), why, std::move(text)});
+    if (counts()) new_candidate(file).stop(why, std::move(text));
+  }
+
+  Candidate& new_candidate(const std::string& file) {
+    const SearchLocation& found = result_.locations.back();
+    Candidate& candidate = result_.candidates.emplace_back();
+    candidate.file = file;
+    candidate.name = general_name(fs::path(file).filename().string());
+    candidate.tier = found.tier;
+    candidate.location = location();
+    candidate.location_name = found.name;
+    return candidate;
   }
 
   // Adds the manifest of a plugin's own directory:
@@ -164,8 +174,8 @@ class Search {
       add_manifest((directory / manifests[0]).string());
     } else if (manifests.size() > 1) {
       refuse(directory.string(), reason::manifest_directory,
-             concat("directory contains ", manifests.size(), " manifests (", manifests[0], ", ",
-                    manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
+             Message("directory contains ", manifests.size(), " manifests (", manifests[0], ", ",
+                     manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
     }
   }
 
@@ -183,10 +193,6 @@ class Search {
           Message(directory.string(), ": cannot be read: ", failed.message()));
   }
 
-  static std::string name_of_file(const std::string& file) {
-    return general_name(fs::path(file).filename().string());
-  }
-
   std::string architecture_;
   SearchResult result_;
   // one group for each location
@@ -198,75 +204,85 @@ bool is_directory(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
+// Returns the directory of the core's own prefix; empty if it is one of the host's, which keeps its
+// place.
+std::string own_prefix(const PluginLocations& locations) {
+  if (locations.core_directory.empty()) return "";
+  const fs::path share =
+      fs::path(locations.core_directory) / ".." / "share" / "gantry" / "plugins.d";
+  std::error_code failed;
+  const fs::path tidy = fs::weakly_canonical(share, failed);
+  std::string path = (failed ? share : tidy).string();
+  const bool is_listed =
+      std::ranges::find(locations.host, path, &HostDirectory::path) != locations.host.end();
+  return is_listed ? "" : path;
+}
+
 }  // namespace
 
-std::vector<SystemDirectory> system_plugin_directories() {
-  return {{4, "/etc/gantry/plugins.d"},
-          {5, "/run/gantry/plugins.d"},
-          {7, "/usr/local/share/gantry/plugins.d"},
-          {7, "/usr/share/gantry/plugins.d"}};
+std::vector<HostDirectory> host_plugin_directories() {
+  std::vector<HostDirectory> all;
+  for (const TierTraits& traits : tiers) {
+    for (const std::string_view path : traits.directories)
+      all.push_back({traits.tier, std::string(path)});
+  }
+  return all;
 }
 
 SearchResult search_plugins(const PluginLocations& locations) {
   Search search(host_traits().arch);
-  const auto list = [&](int tier, const std::string& name, const std::vector<std::string>& entries,
-                        LocationState state) {
+  const LocationState after_program =
+      locations.exclusive ? LocationState::replaced : LocationState::searched;
+  const auto state_of = [&](Tier tier) {
+    const TierTraits& traits = traits_of(tier);
+    if (tier == Tier::program) return LocationState::searched;
+    if (locations.privileged && !traits.is_for_privileged && tier != Tier::environment)
+      return LocationState::privileged;
+    const bool is_replaced = traits.is_replaceable && locations.plugin_files;
+    return is_replaced ? LocationState::replaced : after_program;
+  };
+  const auto list = [&](Tier tier, const std::string& name,
+                        const std::vector<std::string>& entries) {
     if (entries.empty()) return;
-    search.open_location(tier, name, state);
+    search.open_location(tier, name, state_of(tier));
     for (const std::string& entry : entries) search.add_entry(entry);
   };
   // Each directory is a separate location: files in the first replace those of the same name in the
   // second.
-  const auto directories = [&](int tier, const std::string& prefix,
-                               const std::vector<std::string>& all, LocationState state) {
+  const auto directories = [&](Tier tier, const std::string& prefix,
+                               const std::vector<std::string>& all) {
     for (const std::string& directory : all) {
-      list(tier, prefix + directory, {directory}, state);
+      list(tier, prefix + directory, {directory});
       std::error_code ignored;
       if (!fs::exists(directory, ignored)) search.mark_absent();
     }
   };
-  std::vector<std::string> fixed_directories;
-  const auto fixed = [&](int tier, const std::string& directory, LocationState state) {
-    if (directory.empty()) return;
+  const auto fixed = [&](Tier tier, const std::string& directory) {
+    const LocationState state = state_of(tier);
     const bool exists = is_directory(directory);
     search.open_location(tier, directory, exists ? state : LocationState::absent);
     if (locations.plugin_files && !locations.exclusive) search.mark_replaced(kFiles);
     if (exists && state != LocationState::privileged) search.add_directory(directory);
-    fixed_directories.push_back(directory);
   };
-  const auto variable = [&](const std::string& name, const std::optional<std::string>& value,
-                            LocationState state) {
-    search.open_location(3, name, value ? state : LocationState::unset);
+  const auto variable = [&](std::string_view name, const std::optional<std::string>& value) {
+    search.open_location(Tier::environment, std::string(name),
+                         value ? after_program : LocationState::unset);
     if (!value) return;
     for (const std::string& entry : split_list(*value)) search.add_entry(entry);
   };
 
-  list(1, "--plugin", locations.manifests, LocationState::searched);
-  directories(1, "--plugins ", locations.directories, LocationState::searched);
-  const LocationState after_program =
-      locations.exclusive ? LocationState::replaced : LocationState::searched;
-  list(2, concat("plugins.manifests of ", locations.config_file), locations.config_manifests,
-       after_program);
-  directories(2, "plugins.dirs ", locations.config_directories, after_program);
-  variable(std::string(kFiles), locations.plugin_files, after_program);
-  if (!locations.plugin_files)
-    variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files, after_program);
-  const LocationState after_files =
-      locations.plugin_files ? LocationState::replaced : after_program;
-  for (const SystemDirectory& directory : locations.system)
-    fixed(directory.tier, directory.path, after_files);
-  const LocationState own = locations.privileged ? LocationState::privileged : after_files;
-  if (!locations.core_directory.empty()) {
-    const fs::path share =
-        fs::path(locations.core_directory) / ".." / "share" / "gantry" / "plugins.d";
-    std::error_code failed;
-    const fs::path tidy = fs::weakly_canonical(share, failed);
-    const std::string path = (failed ? share : tidy).string();
-    const bool listed = std::find(fixed_directories.begin(), fixed_directories.end(), path) !=
-                        fixed_directories.end();
-    if (!listed) fixed(8, path, own);
-  }
-  fixed(9, locations.user_directory, own);
+  list(Tier::program, "--plugin", locations.manifests);
+  directories(Tier::program, "--plugins ", locations.directories);
+  list(Tier::config, concat("plugins.manifests of ", locations.config_file),
+       locations.config_manifests);
+  directories(Tier::config, "plugins.dirs ", locations.config_directories);
+  variable(kFiles, locations.plugin_files);
+  if (!locations.plugin_files) variable("GANTRY_ADD_PLUGIN_FILES", locations.add_plugin_files);
+  std::vector<HostDirectory> all = locations.host;
+  if (const std::string own = own_prefix(locations); !own.empty()) all.push_back({Tier::core, own});
+  if (!locations.user_directory.empty()) all.push_back({Tier::user, locations.user_directory});
+  std::ranges::stable_sort(all, {}, &HostDirectory::tier);
+  for (const HostDirectory& directory : all) fixed(directory.tier, directory.path);
   return search.take();
 }
 
@@ -275,13 +291,14 @@ std::string describe(const SearchLocation& location) {
   const std::string files = concat(count, count == 1 ? " file" : " files");
   switch (location.state) {
     case LocationState::searched:
-      return concat(location.tier, " ", location.name, " (", files, ")");
+      return concat(number_of(location.tier), " ", location.name, " (", files, ")");
     case LocationState::absent:
-      return concat(location.tier, " ", location.name, " (absent)");
+      return concat(number_of(location.tier), " ", location.name, " (absent)");
     case LocationState::unset:
-      return concat(location.tier, " ", location.name, " (unset)");
+      return concat(number_of(location.tier), " ", location.name, " (unset)");
     case LocationState::privileged:
-      return concat(location.tier, " ", location.name, " (not used: privileged process)");
+      return concat(number_of(location.tier), " ", location.name,
+                    " (not used: privileged process)");
     case LocationState::replaced: {
       std::string names;
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
@@ -289,7 +306,7 @@ std::string describe(const SearchLocation& location) {
       }
       const std::string why =
           location.replaced_by.empty() ? "not used" : concat("replaced by ", location.replaced_by);
-      return concat(location.tier, " ", location.name, " (", why, ", ", files, names,
+      return concat(number_of(location.tier), " ", location.name, " (", why, ", ", files, names,
                     count > kMaxNames ? ", ..." : "", ")");
     }
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Searches for manifests, by tiers; the first has the highest precedence:
+// Searches for manifests, by tiers (tier.hpp); the first has the highest precedence:
 //
-//   1  the program: manifests, then directories
-//   2  the configuration: plugins.manifests, plugins.dirs
-//   3  GANTRY_PLUGIN_FILES (then 4 to 9 are not used) or GANTRY_ADD_PLUGIN_FILES
-//   4  /etc/gantry/plugins.d                      administrators
-//   5  /run/gantry/plugins.d                      until the next boot; containers
-//   7  /usr/local/share/gantry/plugins.d, /usr/share/gantry/plugins.d      packages
-//   8  <directory of the core>/../share/gantry/plugins.d, if it is none of the above
-//   9  $XDG_DATA_HOME/gantry/plugins.d            the user's
+//   1  program      manifests, then directories
+//   2  config       plugins.manifests, plugins.dirs
+//   3  environment  GANTRY_PLUGIN_FILES (then 4 to 8 are not used) or GANTRY_ADD_PLUGIN_FILES
+//   4  admin        /etc/gantry/plugins.d
+//   5  boot         /run/gantry/plugins.d: until the next boot; containers
+//   6  core         <directory of the core>/../share/gantry/plugins.d, if it is none of the others
+//   7  user         $XDG_DATA_HOME/gantry/plugins.d
+//   8  system       /usr/local/share/gantry/plugins.d, /usr/share/gantry/plugins.d: packages
 //
-// A privileged process uses tiers 1, 2, 4, 5 and 7. The working directory is never searched.
+// A privileged process uses tiers 1, 2, 4, 5 and 8. The working directory is never searched.
 // Nothing here reads the environment: core/engine/runtime/environment.cpp passes the values.
 //
 // An entry of a directory is a manifest `*.yaml` or a directory that contains exactly one manifest.
@@ -20,7 +20,7 @@
 // name is `acme.npu.yaml`, so that drop-ins and masks are the same on all hosts.
 #pragma once
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/plugins/manifest/candidate.hpp"
 
 #include <optional>
 #include <string>
@@ -28,28 +28,26 @@
 
 namespace gantry {
 
-struct SystemDirectory {
-  int tier = 4;
+struct HostDirectory {
+  Tier tier = Tier::admin;
   std::string path;
 };
 
 // Returns the directories that only an administrator writes, highest precedence first.
-std::vector<SystemDirectory> system_plugin_directories();
+std::vector<HostDirectory> host_plugin_directories();
 
 struct PluginLocations {
-  // tier 1
+  // of the program
   std::vector<std::string> manifests, directories;
-  // stop after tier 1
+  // stop after those
   bool exclusive = false;
   // path for messages; empty: no configuration
   std::string config_file;
-  // tier 2
   std::vector<std::string> config_manifests, config_directories;
-  // tier 3, values of the variables
+  // values of the variables
   std::optional<std::string> plugin_files, add_plugin_files;
-  // tiers 4 to 7
-  std::vector<SystemDirectory> system = system_plugin_directories();
-  // of tiers 8 and 9; empty: not searched
+  std::vector<HostDirectory> host = host_plugin_directories();
+  // of tiers `core` and `user`; empty: not searched
   std::string core_directory, user_directory;
   // the process has more privileges than its caller
   bool privileged = false;
@@ -70,7 +68,7 @@ enum class LocationState {
 
 // One location, a line of the section "search:" in messages.
 struct SearchLocation {
-  int tier = 0;
+  Tier tier = Tier::program;
   // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
   std::string name;
   LocationState state = LocationState::absent;
@@ -82,19 +80,6 @@ struct SearchLocation {
   std::string replaced_by;
 };
 
-struct FoundManifest {
-  // path as composed, not canonical
-  std::string file;
-  // file name without an architecture, by which manifests replace and mask each other
-  std::string name;
-  // index into SearchResult::locations
-  std::size_t location = 0;
-  // number 0, or why it cannot be used: not_found, library_path, manifest_directory
-  Reason reason;
-  // one sentence for `reason`
-  std::string text;
-};
-
 struct FoundDropIn {
   // path, and the name of the manifest that the drop-in changes: "cuda.yaml"
   std::string file, name;
@@ -103,8 +88,9 @@ struct FoundDropIn {
 
 struct SearchResult {
   std::vector<SearchLocation> locations;
-  // by location, then bytewise by path
-  std::vector<FoundManifest> manifests;
+  // By location, then bytewise by path. Those that cannot be used have a reason: NOT_FOUND,
+  // LIBRARY_PATH, MANIFEST_FOLDER.
+  std::vector<Candidate> candidates;
   // in the order of application: the highest location last
   std::vector<FoundDropIn> drop_ins;
   // unreadable directories; the runtime adds variables that it ignores

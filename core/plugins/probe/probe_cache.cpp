@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/probe/probe_cache.hpp"
 
-#include "core/plugins/choice/linker.hpp"
+#include "core/plugins/library/linker.hpp"
 #include "core/plugins/probe/probe_record.hpp"
 
 #include <gantry/byte_reader.hpp>

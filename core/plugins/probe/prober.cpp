@@ -2,7 +2,7 @@
 #include "core/plugins/probe/prober.hpp"
 
 #include "core/base/text_file.hpp"
-#include "core/plugins/choice/compatible.hpp"
+#include "core/plugins/library/compatible.hpp"
 #include "core/plugins/probe/run_probe.hpp"
 
 #include <gantry/join.hpp>

@@ -73,7 +73,7 @@ ProbeEnd judge(const ProgramEnd& program, const ProbeRecords& records) {
 
 std::vector<std::string> probe_arguments(const ProbeCommand& command) {
   std::vector<std::string> all{command.manifest, command.config_file, concat(command.memory_bytes),
-                               concat(command.tier), command.location};
+                               concat(number_of(command.tier)), command.location};
   all.insert(all.end(), command.drop_ins.begin(), command.drop_ins.end());
   return all;
 }
@@ -81,13 +81,14 @@ std::vector<std::string> probe_arguments(const ProbeCommand& command) {
 Result<ProbeCommand> read_probe_arguments(const std::vector<std::string>& arguments) {
   const auto bytes =
       arguments.size() < 5 ? std::nullopt : parse_number<std::uint64_t>(arguments[2]);
-  const auto tier = bytes ? parse_number<int>(arguments[3]) : std::nullopt;
-  if (!tier) return invalid("expected MANIFEST CONFIG BYTES TIER LOCATION DROP-IN...");
+  const auto number = bytes ? parse_number<std::size_t>(arguments[3]) : std::nullopt;
+  if (!number || *number == 0 || *number > tier_count)
+    return invalid("expected MANIFEST CONFIG BYTES TIER LOCATION DROP-IN...");
   ProbeCommand command;
   command.manifest = arguments[0];
   command.config_file = arguments[1];
   command.memory_bytes = *bytes;
-  command.tier = *tier;
+  command.tier = tiers[*number - 1].tier;
   command.location = arguments[4];
   command.drop_ins.assign(arguments.begin() + 5, arguments.end());
   return command;

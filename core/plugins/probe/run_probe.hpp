@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/base/process.hpp"
+#include "core/plugins/manifest/tier.hpp"
 #include "core/plugins/probe/probe_end.hpp"
 
 #include <gantry/result.hpp>
@@ -19,7 +20,7 @@ struct ProbeCommand {
   std::string helper;
   std::string manifest;
   // of the manifest: Candidate::tier and location_name
-  int tier = 1;
+  Tier tier = Tier::program;
   std::string location;
   // in the order in which they are applied
   std::vector<std::string> drop_ins;

@@ -86,6 +86,13 @@ Result<Trust> Trust::open(const TrustOptions& options) {
   return trust;
 }
 
+bool Trust::reads_manifests(Tier tier) const {
+  if (trust_.policy_of(tier) != SignaturePolicy::off) return true;
+  return lock_ && std::ranges::any_of(*lock_, [](const LockEntry& entry) {
+           return !entry.manifest_sha256.empty();
+         });
+}
+
 Status Trust::check_manifest(Candidate& candidate, std::string_view text, Ownership& ownership,
                              std::vector<Message>& warnings) const {
   Manifest& manifest = *candidate.manifest;
@@ -100,7 +107,7 @@ Status Trust::check_manifest(Candidate& candidate, std::string_view text, Owners
       warnings.push_back(Message("plugin ", candidate.title(), ": ",
                                  gantry::name_of(reason_of(is_signed.error())), ": ",
                                  is_signed.error().message, "; it is used, because the policy of ",
-                                 "tier ", tier_name(candidate.tier), " is warn"));
+                                 "tier ", gantry::name_of(candidate.tier), " is warn"));
     }
   }
   return check_lock(manifest, text);
@@ -111,7 +118,7 @@ Status Trust::check_signature(const Candidate& candidate, std::string_view text)
   GANTRY_TRY(const auto found, read_signature_file(file));
   if (!found) {
     return unavailable(file, " does not exist, and the manifests of ", candidate.location_name,
-                       " (tier ", tier_name(candidate.tier), ") need a signature")
+                       " (tier ", gantry::name_of(candidate.tier), ") need a signature")
         .with_reason(reason::signature_missing.tag);
   }
   const MinisignSignature& signature = *found;

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::string_view kPolicyNames[] = {"off", "warn", "require"};
 constexpr std::string_view kLockNames[] = {"optional", "enforce"};
-// Tiers 6 and 7 are both directories of packages.
-constexpr std::string_view kTierNames[] = {"",     "program", "config", "environment", "admin",
-                                           "boot", "system",  "system", "core",        "user"};
-
 // Returns the end of a day, or nullopt if the text is no date of the form 2027-12-31.
 std::optional<std::int64_t> end_of_day(std::string_view text) {
   if (text.size() != 10 || text[4] != '-' || text[7] != '-') return std::nullopt;
@@ -66,11 +62,13 @@ constexpr YamlField kKey[] = {
 constexpr YamlField policy_field(std::string_view name) {
   return {.name = name, .type = YamlType::choice, .choices = kPolicyNames};
 }
-constexpr YamlField kPolicies[] = {
-    policy_field("default"),     policy_field("program"), policy_field("config"),
-    policy_field("environment"), policy_field("admin"),   policy_field("boot"),
-    policy_field("system"),      policy_field("core"),    policy_field("user"),
-};
+// `default`, then the tiers
+constexpr auto kPolicies = [] {
+  std::array<YamlField, tier_count + 1> fields{policy_field("default")};
+  for (const TierTraits& traits : tiers)
+    fields[index_of(traits.tier) + 1] = policy_field(traits.name);
+  return fields;
+}();
 constexpr YamlField kFields[] = {
     {.name = "keys",
      .type = YamlType::list,
@@ -118,10 +116,6 @@ Result<TrustedKey> key_of(const YamlRecord& record, const TrustFile& trust) {
 
 }  // namespace
 
-SignaturePolicy TrustFile::policy_of(int tier) const {
-  return policies[static_cast<std::size_t>(std::clamp(tier, 1, 9))];
-}
-
 const TrustedKey* TrustFile::find(const MinisignKeyNumber& number) const {
   const auto at = std::find_if(keys.begin(), keys.end(),
                                [&](const TrustedKey& one) { return one.key.number == number; });
@@ -132,10 +126,6 @@ const TrustedKey* TrustFile::successor_of(std::string_view id) const {
   const auto at = std::find_if(keys.begin(), keys.end(),
                                [&](const TrustedKey& one) { return one.replaces == id; });
   return at == keys.end() ? nullptr : &*at;
-}
-
-std::string_view tier_name(int tier) {
-  return kTierNames[static_cast<std::size_t>(std::clamp(tier, 1, 9))];
 }
 
 std::span<const YamlField> trust_fields() { return kFields; }
@@ -161,8 +151,8 @@ Result<TrustFile> parse_trust_file(std::string_view text, const std::string& fil
         .with_reason(reason::yaml_range.tag);
   }
   const YamlRecord policies = root.record("policies");
-  for (int tier = 1; tier <= 9; ++tier)
-    trust.policies[static_cast<std::size_t>(tier)] = policy_in(policies, tier_name(tier));
+  for (const TierTraits& traits : tiers)
+    trust.policies[index_of(traits.tier)] = policy_in(policies, traits.name);
   for (const std::string& uid : root.texts("trusted_uids"))
     trust.trusted_uids.push_back(*parse_number<uid_t>(uid));
   trust.requires_lock = root.text("lock") == "enforce";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "core/base/yaml/yaml_record.hpp"
+#include "core/plugins/manifest/tier.hpp"
 #include "core/plugins/trust/minisign.hpp"
 
 #include <gantry/result.hpp>
@@ -42,21 +43,18 @@ struct TrustFile {
   // path; empty: there is none
   std::string file;
   std::vector<TrustedKey> keys;
-  // by tier, 1 to 9; index 0 is not used
-  std::array<SignaturePolicy, 10> policies{};
+  // by index_of(tier)
+  std::array<SignaturePolicy, tier_count> policies{};
   std::vector<uid_t> trusted_uids;
   // lock: enforce
   bool requires_lock = false;
 
-  SignaturePolicy policy_of(int tier) const;
+  SignaturePolicy policy_of(Tier tier) const { return policies[index_of(tier)]; }
   // NULL: unknown
   const TrustedKey* find(const MinisignKeyNumber& number) const;
   // The key that replaces `id`; NULL if there is none.
   const TrustedKey* successor_of(std::string_view id) const;
 };
-
-// The name of a tier in `policies`: "admin".
-std::string_view tier_name(int tier);
 
 // The fields of a trust file; equal to configs/schema/trust.schema.json.
 std::span<const YamlField> trust_fields();

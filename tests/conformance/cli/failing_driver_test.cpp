@@ -3,8 +3,8 @@
 // The command line with drivers that abort or hang.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/elf_builder.hpp"
-#include "tests/unit/choice/world.hpp"
 #include "tests/unit/formats/fixtures.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 //
 // The command line with plugins that end or block the process that opens them.
 #include "tests/golden/cli_command.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

@@ -21,7 +21,7 @@ std::vector<std::string> manifests_of(const ExplainedPlugin& plugin) {
   for (const ExplainedManifest& one : plugin.manifests) {
     const std::string file = std::filesystem::path(one.candidate.file).filename();
     all.push_back(
-        concat(one.candidate.reason ? name_of(one.candidate.reason) : name_of(one.candidate.state),
+        concat(one.candidate.reason ? name_of(one.candidate.reason) : name_of(one.candidate.passed),
                " ", file));
   }
   return all;
@@ -82,9 +82,9 @@ TEST(ExplainPlugin, FindsMaskedAndReplacedManifests) {
   locations.directories = {(temp / "high").string(), (temp / "low").string()};
   locations.exclusive = true;
   const auto explained_in = [&] {
-    PluginSetOptions options;
+    ChoiceOptions options;
     options.core = test::core_info();
-    const PluginSet plugins(search_plugins(locations), {}, std::move(options));
+    const PluginSet plugins(search_plugins(locations), std::move(options));
     return explain_plugin(plugins, "test.fake");
   };
 

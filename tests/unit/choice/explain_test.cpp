@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/explain.hpp"
 
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -19,10 +19,11 @@ using ::testing::StartsWith;
 std::unique_ptr<PluginSet> set_of(const World& world,
                                   std::vector<std::pair<std::string, std::string>> overrides = {},
                                   const std::vector<PluginFilter>& filters = {}) {
-  PluginSetOptions options;
+  ChoiceOptions options;
   options.core = core_info();
   options.overrides = std::move(overrides);
-  return std::make_unique<PluginSet>(world.search(), filters, options);
+  options.filters = filters;
+  return std::make_unique<PluginSet>(world.search(), options);
 }
 
 Requirement wanted(std::string key, std::string by = "model.so[1]") {
@@ -283,10 +284,10 @@ TEST(UnservedError, ListsEachDirectoryWithItsCount) {
     PluginLocations locations;
     locations.directories = directories;
     locations.exclusive = true;
-    locations.system.clear();
-    PluginSetOptions options;
+    locations.host.clear();
+    ChoiceOptions options;
     options.core = core_info();
-    const PluginSet plugins(search_plugins(locations), {}, options);
+    const PluginSet plugins(search_plugins(locations), options);
     return unserved_error(explain(plugins, {wanted("cuda")}), "model.so").message;
   };
   const std::string unset = "3 GANTRY_PLUGIN_FILES (unset); 3 GANTRY_ADD_PLUGIN_FILES (unset)";
@@ -314,14 +315,14 @@ class UnservedBesideAVariable : public ::testing::Test {
   Explanation explained(const std::vector<Requirement>& requirements) const {
     PluginLocations locations;
     locations.plugin_files = (dir / "bad.yaml").string();
-    locations.system = {{4, (dir / "system").string()}};
-    PluginSetOptions options;
+    locations.host = {{Tier::admin, (dir / "system").string()}};
+    ChoiceOptions options;
     options.core = core_info();
-    const PluginSet plugins(search_plugins(locations), {}, options);
+    const PluginSet plugins(search_plugins(locations), options);
     return explain(plugins, requirements);
   }
   std::string offer() const {
-    return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 9, which offer it: test.npu 1.0.0 of ",
+    return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 8, which offer it: test.npu 1.0.0 of ",
                   (dir / "system/npu.yaml").string(),
                   "; unset the variable, or use GANTRY_ADD_PLUGIN_FILES\n");
   }
@@ -400,10 +401,10 @@ TEST(Explain, DescribesACandidate) {
 
   const ExplainedCandidate one = explain(*plugins, {wanted("fake")}).requirements[0].candidates[0];
 
-  EXPECT_EQ(one.tier, 1);
+  EXPECT_EQ(one.tier, Tier::program);
   EXPECT_EQ(one.version, "1.2.3");
   EXPECT_EQ(one.priority, 5);
-  EXPECT_EQ(one.state, CandidateState::eligible);
+  EXPECT_EQ(one.passed, Step::preferred);
 }
 
 TEST(Explain, ListsACandidateThatAnOverrideExcludes) {
@@ -420,6 +421,31 @@ TEST(Explain, ListsACandidateThatAnOverrideExcludes) {
   EXPECT_EQ(other.verdict, Verdict::skipped);
   EXPECT_EQ(other.reason, reason::not_chosen);
   EXPECT_EQ(other.text, "the override is another plugin: test.b");
+}
+
+// The own prefix is searched before the packages' directories.
+TEST(Explain, NamesTheNewestVersionThatAChosenPluginShadows) {
+  const test::TempDir dir;
+  fake_manifest().write_to(dir / "own/share/gantry/plugins.d/a.yaml");
+  fake_manifest().version("1.5.0").write_to(dir / "packages/b.yaml");
+  fake_manifest().version("1.4.0").write_to(dir / "packages/c.yaml");
+  fake_manifest().version("0.9.0").write_to(dir / "packages/d.yaml");
+  PluginLocations locations;
+  locations.host = {{Tier::system, (dir / "packages").string()}};
+  locations.core_directory = (dir / "own/lib").string();
+  ChoiceOptions options;
+  options.core = core_info();
+  const PluginSet plugins(search_plugins(locations), options);
+
+  const ExplainedRequirement entry = explain(plugins, {wanted("fake")}).requirements[0];
+
+  const std::string newer = (dir / "packages/b.yaml").string();
+  ASSERT_EQ(entry.candidates[0].title, "test.fake 1.0.0");
+  EXPECT_EQ(entry.candidates[0].verdict, Verdict::chosen);
+  EXPECT_EQ(entry.candidates[0].newer, concat("1.5.0 of ", newer));
+  EXPECT_THAT(to_text(entry.candidates[0]),
+              HasSubstr(concat("older than 1.5.0 of ", newer, ", which it shadows\n")));
+  EXPECT_EQ(entry.candidates[1].newer, "");
 }
 
 TEST(Explain, ReportsTiesAndWarnings) {
@@ -480,10 +506,10 @@ TEST(Explain, DistinguishesReplacedMaskedAndDuplicateManifests) {
   PluginLocations locations;
   locations.directories = {(dir / "high").string(), (dir / "low").string()};
   locations.exclusive = true;
-  locations.system.clear();
-  PluginSetOptions options;
+  locations.host.clear();
+  ChoiceOptions options;
   options.core = core_info();
-  const PluginSet plugins(search_plugins(locations), {}, options);
+  const PluginSet plugins(search_plugins(locations), options);
 
   const Explanation explanation = explain(plugins, {wanted("fake")});
 

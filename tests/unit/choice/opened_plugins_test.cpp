@@ -2,7 +2,7 @@
 //
 // Plugins that are installed, replaced or removed while a process uses an older version of them:
 // two sets with one OpenedPlugins are two runtimes of a process.
-#include "core/plugins/choice/opened_plugins.hpp"
+#include "core/plugins/library/opened_plugins.hpp"
 
 #include "core/plugins/choice/explain.hpp"
 #include "tests/unit/choice/set_fixture.hpp"
@@ -76,7 +76,7 @@ TEST_F(Upgrade, LeavesTheOpenedVersionInUse) {
               ElementsAre("1.0.0 chosen", "1.1.0 refused GANTRY-D131 RESTART_NEEDED"));
   const Candidate newer = next.plugins.candidate(1);
   EXPECT_EQ(newer.text, kRestart);
-  EXPECT_EQ(newer.state, CandidateState::trusted);
+  EXPECT_EQ(newer.passed, Step::trusted);
   EXPECT_THAT(next.lines, IsEmpty());
 }
 

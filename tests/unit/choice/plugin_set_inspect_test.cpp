@@ -27,7 +27,7 @@ TEST(PluginSet, FindsMissingDependenciesWithoutOpening) {
   listed.plugins.inspect_all();
 
   for (const PluginSet* plugins : {&inspected.plugins, &listed.plugins}) {
-    EXPECT_EQ(plugins->candidates()[0].state, CandidateState::eligible);
+    EXPECT_EQ(plugins->candidates()[0].passed, Step::preferred);
     EXPECT_EQ(plugins->candidates()[0].reason, reason::lib_needed_missing);
   }
 }
@@ -41,8 +41,8 @@ TEST(PluginSet, InspectsWithoutOpening) {
   fixture.plugins.inspect_all();
 
   const std::vector<Candidate> candidates = fixture.plugins.candidates();
-  EXPECT_EQ(candidates[0].state, CandidateState::inspected);
-  EXPECT_EQ(candidates[1].state, CandidateState::eligible);
+  EXPECT_EQ(candidates[0].passed, Step::resolved);
+  EXPECT_EQ(candidates[1].passed, Step::preferred);
   EXPECT_EQ(candidates[1].reason, reason::query_missing);
   EXPECT_THAT(fixture.created, IsEmpty());
 }
@@ -58,8 +58,8 @@ TEST(PluginSet, FindsTheFirstUsablePluginWithoutOpeningIt) {
 
   ASSERT_TRUE(choice.has_value());
   const std::vector<Candidate> candidates = fixture.plugins.candidates();
-  EXPECT_EQ(candidates[choice->candidate].manifest->id, "test.fake");
-  EXPECT_EQ(candidates[choice->candidate].state, CandidateState::inspected);
+  EXPECT_EQ(candidates[*choice].manifest->id, "test.fake");
+  EXPECT_EQ(candidates[*choice].passed, Step::resolved);
   EXPECT_EQ(candidates[0].reason, reason::query_missing);
   EXPECT_EQ(candidates[1].reason, reason::library_missing);
   EXPECT_FALSE(fixture.plugins.usable_for_key("other", Depth::library).has_value());
@@ -94,7 +94,7 @@ TEST(PluginSet, KeepsTheFailureOfAPluginsCodeUntilItIsTriedAgain) {
     EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value()) << variant;
 
     EXPECT_EQ(fixture.plugins.candidates()[0].reason, failed.reason) << variant;
-    EXPECT_EQ(fixture.plugins.candidates()[0].state, failed.state) << variant;
+    EXPECT_EQ(fixture.plugins.candidates()[0].passed, failed.passed) << variant;
     EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty()) << variant;
     EXPECT_THAT(fixture.plugins.served_devices(), ElementsAre("fake_device")) << variant;
   }
@@ -109,7 +109,7 @@ TEST(PluginSet, TreatsAPluginInUseAsUsableWithoutItsFile) {
   std::filesystem::remove(world.library("good"));
 
   EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
-  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
+  EXPECT_EQ(fixture.plugins.candidates()[0].passed, Step::created);
 }
 
 TEST(PluginSet, NamesARequiredPluginThatCannotBeUsed) {
@@ -197,8 +197,8 @@ TEST(PluginSet, ExcludesACandidateThatIsNotInUse) {
 
   for (const std::size_t i : {0u, 1u}) fixture.plugins.exclude(i, reason::not_chosen, "why");
 
-  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::active);
-  EXPECT_EQ(fixture.plugins.candidate(1).state, CandidateState::parsed);
+  EXPECT_EQ(fixture.plugins.candidate(0).passed, Step::created);
+  EXPECT_EQ(fixture.plugins.candidate(1).passed, Step::read);
   EXPECT_EQ(fixture.plugins.candidate(1).reason, reason::not_chosen);
   EXPECT_EQ(fixture.plugins.candidate(1).text, "why");
   EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
@@ -210,12 +210,12 @@ TEST(PluginSet, ResetsTheStateOfAPluginThatFailsALaterInspection) {
   world.add("good", "good");
   SetFixture fixture(world);
   fixture.plugins.inspect_all();
-  ASSERT_EQ(fixture.plugins.candidate(0).state, CandidateState::inspected);
+  ASSERT_EQ(fixture.plugins.candidate(0).passed, Step::resolved);
   std::filesystem::remove(world.library("good"));
 
   fixture.plugins.inspect_all();
 
-  EXPECT_EQ(fixture.plugins.candidate(0).state, CandidateState::eligible);
+  EXPECT_EQ(fixture.plugins.candidate(0).passed, Step::preferred);
   EXPECT_EQ(fixture.plugins.candidate(0).reason, reason::library_missing);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The set with hooks that stand for a prober; no process is started.
+// Sets that open plugins with gantry-probe first.
 #include "core/plugins/choice/explain.hpp"
 #include "tests/unit/choice/set_fixture.hpp"
+#include "tests/unit/probe/probe_world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,113 +12,133 @@ namespace {
 
 using test::core_info;
 using test::fake_manifest;
+using test::ManifestBuilder;
 using test::second;
+using test::SetFixture;
+using test::TempDir;
 using test::World;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-// A set whose probes return what `verdicts` has for a plugin, by default that it is not probed.
+ManifestBuilder probed(const ManifestBuilder& manifest = fake_manifest()) {
+  return ManifestBuilder(manifest).line("probe: always");
+}
+
+// A set of a world's plugins, with gantry-probe and a cache of its own.
 struct ProbedSet {
-  explicit ProbedSet(const World& world) : plugins(world.search(), {}, options()) {}
+  explicit ProbedSet(const World& world)
+      : log(LogLevel::info, [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
+        prober(prober_options()),
+        plugins(world.search(), options()) {}
 
-  PluginSetOptions options() {
-    PluginSetOptions all;
+  ProberOptions prober_options() {
+    ProberOptions all;
+    all.program = {test::built_probe(), {}};
+    all.cache_directory = (cache / "gantry").string();
+    all.memory_bytes = test::kProbeMemory;
     all.core = core_info();
-    all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
-                          const Manifest&) -> Result<std::shared_ptr<void>> {
-      created.push_back(plugin->id);
+    all.environment = [](const Manifest&) { return ProbeEnvironment{{"LC_ALL=C"}, {}}; };
+    all.plugin_options = [](const Manifest&) { return digest_of({}); };
+    all.log = &log;
+    return all;
+  }
+  ChoiceOptions options() {
+    ChoiceOptions all;
+    all.core = core_info();
+    all.prober = &prober;
+    all.create = [this](const std::shared_ptr<const LoadedPlugin>&,
+                        const Manifest&) -> Result<std::shared_ptr<void>> {
       if (create_fails) return unavailable("no device").with_reason("NO_DEVICE");
       return std::make_shared<int>(7);
     };
-    all.probe.check = [this](const Candidate& plugin) {
-      checked.push_back(plugin.manifest->id);
-      return plugin.manifest->id == "test.second"
-                 ? Result<std::optional<ProbeNote>>(
-                       unavailable("it crashes").with_reason("PROBE_CRASHED"))
-                 : Result<std::optional<ProbeNote>>(note);
-    };
-    all.probe.forget = [this](const Candidate& plugin) {
-      forgotten.push_back(plugin.manifest->id);
-    };
     return all;
   }
+  // "plugin test.fake 1.0.0 was probed in 12 ms": how often a plugin was.
+  std::size_t probes_of(std::string_view id) const {
+    return static_cast<std::size_t>(std::ranges::count_if(lines, [&](const std::string& line) {
+      return line.starts_with(concat("plugin ", id, " ")) &&
+             line.find(" was probed in ") != std::string::npos;
+    }));
+  }
 
-  std::optional<ProbeNote> note = ProbeNote{412, 180};
+  TempDir cache;
+  std::vector<std::string> lines;
+  Log log;
+  Prober prober;
   bool create_fails = false;
-  std::vector<std::string> checked, created, forgotten;
   PluginSet plugins;
 };
 
 TEST(PluginSetProbe, IsMadeOnceBeforeAPluginIsOpened) {
   World world;
-  world.add("good", "good");
+  world.add("good", "good", probed());
   ProbedSet set(world);
 
   ASSERT_TRUE(set.plugins.for_key("fake").ok());
   ASSERT_TRUE(set.plugins.for_key("fake").ok());
 
-  EXPECT_THAT(set.checked, ElementsAre("test.fake"));
-  const Candidate candidate = set.plugins.candidates()[0];
-  ASSERT_TRUE(candidate.probe.has_value());
-  EXPECT_EQ(candidate.probe->elapsed_ms, 412u);
+  EXPECT_EQ(set.probes_of("test.fake"), 1u);
+  EXPECT_TRUE(set.plugins.candidates()[0].probe.has_value());
+  EXPECT_EQ(set.plugins.candidates()[0].passed, Step::created);
 }
 
 TEST(PluginSetProbe, ThatFailsKeepsThePluginOutOfThisProcess) {
   World world;
   // A constructor of the library would end this process.
-  world.add_noted("bad", "constructor_exits", second());
+  world.add_noted("bad", "constructor_exits", probed(second()));
   ProbedSet set(world);
 
   const auto active = set.plugins.for_key("fake");
 
   ASSERT_FALSE(active.ok());
-  EXPECT_EQ(active.error().reason, "PROBE_CRASHED");
-  EXPECT_EQ(set.plugins.candidates()[0].reason, reason::probe_crashed);
-  EXPECT_EQ(set.plugins.candidates()[0].state, CandidateState::inspected);
-  EXPECT_THAT(set.forgotten, IsEmpty());
+  EXPECT_EQ(active.error().reason, "PROBE_EXITED");
+  EXPECT_EQ(set.plugins.candidates()[0].reason, reason::probe_exited);
+  EXPECT_EQ(set.plugins.candidates()[0].passed, Step::resolved);
+  EXPECT_TRUE(set.prober.cached(set.plugins.candidates()[0]).has_value());
 }
 
 TEST(PluginSetProbe, ThatFailsLeavesOtherPlugins) {
   World world;
-  world.add_noted("bad", "constructor_exits", second());
-  world.add("good", "good");
+  world.add_noted("bad", "constructor_exits", probed(second()));
+  world.add("good", "good", probed());
   ProbedSet set(world);
 
   const auto active = set.plugins.for_key("fake");
 
   ASSERT_TRUE(active.ok()) << active.error().message;
   EXPECT_EQ((*active)->plugin->id, "test.fake");
-  EXPECT_THAT(set.checked, ElementsAre("test.second", "test.fake"));
+  EXPECT_EQ(set.probes_of("test.second"), 1u);
+  EXPECT_EQ(set.probes_of("test.fake"), 1u);
 }
 
 TEST(PluginSetProbe, OfAPluginThatFailsInThisProcessIsForgotten) {
   World world;
-  world.add("good", "good");
+  world.add("good", "good", probed());
   ProbedSet set(world);
   set.create_fails = true;
 
   EXPECT_FALSE(set.plugins.for_key("fake").ok());
 
-  EXPECT_THAT(set.forgotten, ElementsAre("test.fake"));
+  EXPECT_EQ(set.probes_of("test.fake"), 1u);
+  EXPECT_FALSE(set.prober.cached(set.plugins.candidates()[0]).has_value());
+  EXPECT_FALSE(set.plugins.candidates()[0].probe.has_value());
 }
 
-TEST(PluginSetProbe, OfAPluginThatWasNotProbedIsNotForgotten) {
+TEST(PluginSetProbe, OfAPluginThatIsOpenedWithoutOneIsNotForgotten) {
   World world;
   world.add("good", "good");
   ProbedSet set(world);
-  set.note.reset();
   set.create_fails = true;
+  ASSERT_TRUE(set.prober.probe(set.plugins.candidates()[0]).ok());
 
   EXPECT_FALSE(set.plugins.for_key("fake").ok());
 
-  EXPECT_THAT(set.forgotten, IsEmpty());
+  EXPECT_TRUE(set.prober.cached(set.plugins.candidates()[0]).has_value());
 }
 
 TEST(PluginSetProbe, IsShownBesideItsPlugin) {
   World world;
   world.add("good", "good");
-  ProbedSet set(world);
+  SetFixture set(world);
   const auto shown = [&](ProbeNote note) {
     set.plugins.set_probe(0, note);
     return to_text(explain(set.plugins, {{"fake", false, {}}}));
@@ -133,7 +154,7 @@ TEST(PluginSetProbe, IsShownBesideItsPlugin) {
 TEST(PluginSetProbe, VerdictOfAnEarlierProbeRefusesACandidate) {
   World world;
   world.add("good", "good");
-  ProbedSet set(world);
+  SetFixture set(world);
 
   set.plugins.set_probe(0, unavailable("it hangs").with_reason("PROBE_TIMEOUT"));
 

@@ -33,13 +33,13 @@ TEST(PluginSet, OpensPluginsOnRequestOnly) {
   SetFixture fixture(world);
 
   EXPECT_THAT(fixture.created, IsEmpty());
-  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::eligible);
+  EXPECT_EQ(fixture.plugins.candidates()[0].passed, Step::preferred);
   const auto active = fixture.plugins.for_key("fake");
 
   ASSERT_TRUE(active.ok()) << active.error().message;
   EXPECT_EQ((*active)->plugin->id, "test.fake");
   EXPECT_EQ(*std::static_pointer_cast<int>((*active)->instance), 7);
-  EXPECT_EQ(fixture.plugins.candidates()[0].state, CandidateState::active);
+  EXPECT_EQ(fixture.plugins.candidates()[0].passed, Step::created);
 }
 
 TEST(PluginSet, LogsWarningsOfManifestsOnceWhenItIsCreated) {
@@ -110,14 +110,14 @@ TEST(PluginSet, DestroysPluginsInTheReverseOrderOfTheirCreation) {
        {std::pair("test.fake", "test.second"), std::pair("test.second", "test.fake")}) {
     std::vector<std::string> destroyed;
     {
-      PluginSetOptions options;
+      ChoiceOptions options;
       options.core = test::core_info();
-      options.activate = [&](const std::shared_ptr<const LoadedPlugin>& plugin,
-                             const Manifest&) -> Result<std::shared_ptr<void>> {
+      options.create = [&](const std::shared_ptr<const LoadedPlugin>& plugin,
+                           const Manifest&) -> Result<std::shared_ptr<void>> {
         const auto note = [id = plugin->id](std::vector<std::string>* all) { all->push_back(id); };
         return std::shared_ptr<void>(&destroyed, note);
       };
-      PluginSet plugins(world.search(), {}, std::move(options));
+      PluginSet plugins(world.search(), std::move(options));
       ASSERT_TRUE(plugins.open(first).ok());
       ASSERT_TRUE(plugins.open(last).ok());
     }
@@ -144,7 +144,7 @@ TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
   world.add("e", "", fake_manifest().id("test.e").version("1.1.0-rc.1"));
   SetFixture fixture(world);
 
-  const std::vector<Choice> choices = fixture.plugins.choices_for_key("fake");
+  const std::vector<std::size_t> choices = fixture.plugins.choices_for_key("fake");
 
   EXPECT_THAT(ids(fixture.plugins, choices),
               ElementsAre("test.d", "test.c", "test.e", "test.a", "test.b"));
@@ -248,7 +248,7 @@ TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
                           "test.fake 1.0.0: no device "
                           "on this machine\n  while creating plugin test.second 2.0.0"));
   const Candidate failed = fixture.plugins.candidates()[1];
-  EXPECT_EQ(failed.state, CandidateState::negotiated);
+  EXPECT_EQ(failed.passed, Step::opened);
   EXPECT_EQ(failed.reason, reason::create_failed);
   EXPECT_EQ(fixture.plugins.fallbacks(), 1u);
 }
@@ -268,10 +268,10 @@ TEST(PluginSet, LogsAtInfoThatALibraryIsForAnotherMachine) {
     const Log log(LogLevel::info, [&](LogLevel level, std::string_view line) {
       lines.push_back(concat(name_of(level), " ", line));
     });
-    PluginSetOptions options;
+    ChoiceOptions options;
     options.core = core_info();
     options.log = &log;
-    PluginSet plugins(world.search(), {}, options);
+    PluginSet plugins(world.search(), options);
 
     const auto active = plugins.for_key("fake");
 
@@ -432,14 +432,14 @@ TEST(PluginSet, RejectsAPluginThatRequestsItselfDuringCreation) {
   world.add("good", "good");
   const SearchResult found = world.search();
   PluginSet* self = nullptr;
-  PluginSetOptions options;
+  ChoiceOptions options;
   options.core = core_info();
-  options.activate = [&](const std::shared_ptr<const LoadedPlugin>&,
-                         const Manifest&) -> Result<std::shared_ptr<void>> {
+  options.create = [&](const std::shared_ptr<const LoadedPlugin>&,
+                       const Manifest&) -> Result<std::shared_ptr<void>> {
     GANTRY_CHECK(self->for_key("fake"));
     return std::shared_ptr<void>();
   };
-  PluginSet plugins(found, {}, options);
+  PluginSet plugins(found, options);
   self = &plugins;
 
   const auto active = plugins.for_key("fake");
@@ -581,15 +581,15 @@ TEST(PluginSet, WaitsForAPluginThatAnotherThreadCreates) {
   world.add("good", "good");
   std::atomic<int> created = 0;
   std::atomic<bool> may_end = false;
-  PluginSetOptions options;
+  ChoiceOptions options;
   options.core = core_info();
-  options.activate = [&](const std::shared_ptr<const LoadedPlugin>&,
-                         const Manifest&) -> Result<std::shared_ptr<void>> {
+  options.create = [&](const std::shared_ptr<const LoadedPlugin>&,
+                       const Manifest&) -> Result<std::shared_ptr<void>> {
     ++created;
     while (!may_end) std::this_thread::yield();
     return std::make_shared<int>(7);
   };
-  PluginSet plugins(world.search(), {}, options);
+  PluginSet plugins(world.search(), options);
   std::shared_ptr<const ActivePlugin> first, other;
   std::thread creates([&] { first = plugins.for_key("fake").value(); });
   while (created == 0) std::this_thread::yield();

@@ -49,10 +49,10 @@ TEST(PluginSetTrust, ReachesTrustedBeforeEligible) {
 
   const std::vector<Candidate> all = trusting(world)->plugins.candidates();
 
-  EXPECT_EQ(all[0].state, CandidateState::eligible);
-  EXPECT_EQ(all[1].state, CandidateState::trusted);
+  EXPECT_EQ(all[0].passed, Step::preferred);
+  EXPECT_EQ(all[1].passed, Step::trusted);
   EXPECT_EQ(all[1].reason, reason::shadowed_by);
-  EXPECT_EQ(name_of(CandidateState::trusted), "trusted");
+  EXPECT_EQ(name_of(Step::trusted), "trusted");
 }
 
 TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
@@ -65,7 +65,7 @@ TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
 
   ASSERT_FALSE(plugin.ok());
   EXPECT_EQ(plugin.error().reason, "NO_PLUGIN");
-  EXPECT_EQ(set->plugins.candidates()[0].state, CandidateState::parsed);
+  EXPECT_EQ(set->plugins.candidates()[0].passed, Step::read);
   EXPECT_EQ(set->plugins.candidates()[0].reason, reason::permissions);
   EXPECT_THAT(set->plugins.served_keys(), IsEmpty());
 }
@@ -96,7 +96,7 @@ TEST(PluginSetTrust, DoesNotShadowByACandidateThatIsNotTrusted) {
 
   const std::vector<Candidate> all = set->plugins.candidates();
 
-  EXPECT_EQ(all[0].state, CandidateState::eligible);
+  EXPECT_EQ(all[0].passed, Step::preferred);
   EXPECT_EQ(all[1].reason, reason::permissions);
 }
 
@@ -109,16 +109,16 @@ TEST(PluginSetTrust, DoesNotMaskByAFileInADirectoryOfOthers) {
   PluginLocations locations;
   locations.directories = {writable.path().string(), trusted.path().string()};
   locations.exclusive = true;
-  PluginSetOptions options;
+  ChoiceOptions options;
   options.core = test::core_info();
   options.trust = host_trust();
 
-  const PluginSet plugins(search_plugins(locations), {}, std::move(options));
+  const PluginSet plugins(search_plugins(locations), std::move(options));
 
   const std::vector<Candidate> all = plugins.candidates();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].reason, reason::permissions);
-  EXPECT_EQ(all[1].state, CandidateState::eligible);
+  EXPECT_EQ(all[1].passed, Step::preferred);
 }
 
 // Others can place the library that the plugin needs.
@@ -131,19 +131,18 @@ TEST(PluginSetTrust, DoesNotOpenAPluginWhoseSearchPathOthersCanChange) {
                                            .build());
   const fs::path deps = world.path() / "deps";
   fs::create_directories(deps);
-  const auto refusal = [&] {
+  const auto inspected = [&] {
     const auto set = trusting(world);
-    return set->plugins.inspect_file(*set->plugins.candidates()[0].manifest, Depth::library);
+    (void)set->plugins.usable_for_key("fake", Depth::library);
+    return set->plugins.candidates()[0];
   };
-  EXPECT_TRUE(refusal().ok()) << refusal().error().message;
+  EXPECT_EQ(inspected().passed, Step::resolved) << inspected().text;
   ::chmod(deps.c_str(), 0777);
 
-  const auto inspection = refusal();
+  const Candidate refused = inspected();
 
-  ASSERT_FALSE(inspection.ok());
-  EXPECT_EQ(inspection.error().reason, "PERMISSIONS");
-  EXPECT_THAT(inspection.error().message,
-              HasSubstr("directory " + deps.string() + ", on the path"));
+  EXPECT_EQ(refused.reason, reason::permissions);
+  EXPECT_THAT(refused.text, HasSubstr("directory " + deps.string() + ", on the path"));
 }
 
 // The condition under which a candidate would be chosen includes its trust.
@@ -186,7 +185,7 @@ TEST(PluginSetTrust, ChecksTheDigestBeforeTheFileIsParsed) {
   world.add("a", "good", fake_manifest().set("sha256", "\"" + std::string(64, '0') + "\""));
   test::write_file(world.library("a"), "no ELF file");
   const auto set = trusting(world);
-  EXPECT_EQ(set->plugins.candidates()[0].state, CandidateState::eligible);
+  EXPECT_EQ(set->plugins.candidates()[0].passed, Step::preferred);
 
   const auto plugin = set->plugins.for_key("fake");
 
@@ -284,9 +283,6 @@ TEST(OpenPlugin, NeverRunsALibraryThatIsExchangedDuringTheLoad) {
                 .set("sha256", "\"" + digest_of(fake_library("good")) + "\""));
   const Manifest manifest = world.manifest("plugin");
   const auto trust = host_trust();
-  const auto check = [&](const MappedFile& library) {
-    return trust->check_library(manifest, library);
-  };
   std::atomic<bool> stop = false;
   std::thread exchange([&] {
     for (bool evil = true; !stop; evil = !evil) {
@@ -297,7 +293,8 @@ TEST(OpenPlugin, NeverRunsALibraryThatIsExchangedDuringTheLoad) {
   });
 
   for (int i = 0; i < 200; ++i) {
-    const auto inspection = inspect_plugin(manifest, test::core_info().abi, Depth::library, check);
+    const auto inspection =
+        inspect_plugin(manifest, test::core_info().abi, Depth::library, {.trust = trust.get()});
     if (!inspection.ok()) {
       EXPECT_EQ(inspection.error().reason, "DIGEST");
       continue;

@@ -3,7 +3,7 @@
 // Plugins of the program that are added while a set is in use.
 #include "core/plugins/choice/plugin_set.hpp"
 
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -69,14 +69,14 @@ constexpr std::array<Query, kTables> kQueries = all_queries(std::make_index_sequ
 struct Fixture {
   explicit Fixture(const World& world)
       : log(LogLevel::warning, [this](LogLevel, std::string_view) { on_warning(); }),
-        plugins(world.search(), {}, options()) {}
+        plugins(world.search(), options()) {}
 
-  PluginSetOptions options() {
-    PluginSetOptions all;
+  ChoiceOptions options() {
+    ChoiceOptions all;
     all.core = core_info();
     all.log = &log;
-    all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
-                          const Manifest&) -> Result<std::shared_ptr<void>> {
+    all.create = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
+                        const Manifest&) -> Result<std::shared_ptr<void>> {
       on_create();
       if (plugin->id == fails) return unavailable("no device on this machine");
       return std::make_shared<int>(7);

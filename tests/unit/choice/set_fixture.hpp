@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/plugins/choice/plugin_set.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <memory>
 #include <string>
@@ -26,17 +26,19 @@ struct SetFixture {
             [this](LogLevel, std::string_view line) { lines.emplace_back(line); }),
         trust(std::move(trusted)),
         opened(opened_plugins),
-        plugins(world.search(), filters, options(std::move(overrides))) {}
+        plugins(world.search(), options(std::move(overrides), filters)) {}
 
-  PluginSetOptions options(std::vector<std::pair<std::string, std::string>> overrides) {
-    PluginSetOptions all;
+  ChoiceOptions options(std::vector<std::pair<std::string, std::string>> overrides,
+                        const std::vector<PluginFilter>& filters) {
+    ChoiceOptions all;
+    all.filters = filters;
     all.overrides = std::move(overrides);
     all.core = core_info();
     all.log = &log;
     all.trust = trust;
     all.opened = opened;
-    all.activate = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
-                          const Manifest&) -> Result<std::shared_ptr<void>> {
+    all.create = [this](const std::shared_ptr<const LoadedPlugin>& plugin,
+                        const Manifest&) -> Result<std::shared_ptr<void>> {
       created.push_back(plugin->id);
       void* self = nullptr;
       if (const gantry_code code = plugin->table.create(nullptr, &self, nullptr)) {
@@ -54,10 +56,10 @@ struct SetFixture {
   PluginSet plugins;
 };
 
-inline std::vector<std::string> ids(const PluginSet& plugins, const std::vector<Choice>& choices) {
+inline std::vector<std::string> ids(const PluginSet& plugins,
+                                    const std::vector<std::size_t>& choices) {
   std::vector<std::string> all;
-  for (const Choice& choice : choices)
-    all.push_back(plugins.candidates()[choice.candidate].manifest->id);
+  for (const std::size_t choice : choices) all.push_back(plugins.candidates()[choice].manifest->id);
   return all;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/choice/unclaimed.hpp"
 
+#include "core/plugins/choice/steps.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 #include "tests/support/note_bytes.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 
@@ -17,8 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::vector<std::string> unclaimed_in(const World& world) {
-  const SearchResult found = world.search();
-  const std::vector<Candidate> candidates = merge_plugins(found, {}).candidates;
+  SearchResult found = world.search();
+  const std::vector<Candidate> candidates = discover(found, {}).candidates;
   std::vector<std::string> all;
   for (const UnclaimedLibrary& one : unclaimed_libraries(found.locations, candidates, {})) {
     all.push_back(concat(std::filesystem::relative(one.path, world.path()).string(), ": ", one.id,
@@ -88,12 +89,13 @@ class PackageLibraries : public ::testing::Test {
   std::filesystem::path libraries() const { return dir_ / "lib"; }
   std::vector<std::string> unclaimed(bool replaced = false) const {
     PluginLocations locations;
-    locations.system = {{4, (dir_ / "etc").string()}, {7, (dir_ / "share").string()}};
+    locations.host = {{Tier::admin, (dir_ / "etc").string()},
+                      {Tier::system, (dir_ / "share").string()}};
     if (replaced) locations.plugin_files = "";
-    const SearchResult found = search_plugins(locations);
+    SearchResult found = search_plugins(locations);
     std::vector<std::string> ids;
     for (const UnclaimedLibrary& one : unclaimed_libraries(
-             found.locations, merge_plugins(found, {}).candidates, {libraries().string()}))
+             found.locations, discover(found, {}).candidates, {libraries().string()}))
       ids.push_back(one.id);
     return ids;
   }

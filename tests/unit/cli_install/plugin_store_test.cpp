@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/install/plugin_store.hpp"
 
-#include "tests/unit/choice/world.hpp"
 #include "tests/unit/cli_install/archive_builder.hpp"
 #include "tests/unit/cli_install/mode_of.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 

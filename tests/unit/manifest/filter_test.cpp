@@ -7,29 +7,29 @@ namespace gantry {
 namespace {
 
 TEST(Glob, MatchesWholeTextsWithStarsQuestionMarksAndClasses) {
-  const std::pair<std::string_view, std::string_view> match[] = {{"*", ""},
-                                                                 {"*", "abc"},
-                                                                 {"a*c", "abbc"},
-                                                                 {"*vulkan*", "gantry.vulkan"},
-                                                                 {"a?c", "abc"},
-                                                                 {"[ab]c", "bc"},
-                                                                 {"[a-c]x", "bx"},
-                                                                 {"[!a]x", "bx"},
-                                                                 {"[", "["},
-                                                                 {"a[", "a["},
-                                                                 {"*a*b*", "xaybz"},
-                                                                 {"gantry.cuda", "gantry.cuda"},
-                                                                 {"*.yaml", "a.yaml"},
-                                                                 {"**", "a"},
-                                                                 {"[a-c]x", "ax"},
-                                                                 {"[a-c]x", "cx"},
-                                                                 {"[a-]x", "ax"},
-                                                                 {"[a-]x", "-x"},
-                                                                 {"[acb]x", "cx"},
-                                                                 {"[]]", "]"}};
+  const std::pair<std::string, std::string> match[] = {{"*", ""},
+                                                       {"*", "abc"},
+                                                       {"a*c", "abbc"},
+                                                       {"*vulkan*", "gantry.vulkan"},
+                                                       {"a?c", "abc"},
+                                                       {"[ab]c", "bc"},
+                                                       {"[a-c]x", "bx"},
+                                                       {"[!a]x", "bx"},
+                                                       {"[", "["},
+                                                       {"a[", "a["},
+                                                       {"*a*b*", "xaybz"},
+                                                       {"gantry.cuda", "gantry.cuda"},
+                                                       {"*.yaml", "a.yaml"},
+                                                       {"**", "a"},
+                                                       {"[a-c]x", "ax"},
+                                                       {"[a-c]x", "cx"},
+                                                       {"[a-]x", "ax"},
+                                                       {"[a-]x", "-x"},
+                                                       {"[acb]x", "cx"},
+                                                       {"[]]", "]"}};
   for (const auto& [glob, text] : match)
     EXPECT_TRUE(matches_glob(glob, text)) << glob << " " << text;
-  const std::pair<std::string_view, std::string_view> none[] = {
+  const std::pair<std::string, std::string> none[] = {
       {"", "a"},        {"a", ""},        {"a?c", "ac"},   {"gantry.cuda", "gantry.cuda2"},
       {"CUDA", "cuda"}, {"[!a]x", "ax"},  {"[a-c]", "d"},  {"a*", "ba"},
       {"*b", "bc"},     {"[a-c]x", "dx"}, {"ab*bx", "abx"}};

@@ -22,7 +22,7 @@ void touch(const std::filesystem::path& path) {
 
 std::vector<std::string> files(const SearchResult& result, const TempDir& dir) {
   std::vector<std::string> all;
-  for (const FoundManifest& found : result.manifests) {
+  for (const Candidate& found : result.candidates) {
     all.push_back(std::filesystem::path(found.file).lexically_relative(dir.path()).string());
   }
   return all;
@@ -36,7 +36,7 @@ std::vector<std::string> lines(const SearchResult& result) {
 
 PluginLocations no_locations() {
   PluginLocations locations;
-  locations.system.clear();
+  locations.host.clear();
   return locations;
 }
 
@@ -65,15 +65,16 @@ TEST(SearchPath, ReportsADirectoryWithSeveralManifests) {
 
   const SearchResult result = search_plugins(locations);
 
-  ASSERT_EQ(result.manifests.size(), 1u);
-  EXPECT_EQ(result.manifests[0].reason, reason::manifest_directory);
-  EXPECT_EQ(result.manifests[0].text,
+  ASSERT_EQ(result.candidates.size(), 1u);
+  EXPECT_EQ(result.candidates[0].reason, reason::manifest_directory);
+  EXPECT_EQ(result.candidates[0].text,
             "directory contains 2 manifests (a.yaml, b.yaml), expected one");
 }
 
 TEST(SearchPath, SearchesTheTiersInOrder) {
   const TempDir dir;
-  for (const char* name : {"api", "config", "files", "admin", "core/share/gantry/plugins.d"}) {
+  for (const char* name :
+       {"api", "config", "files", "admin", "core/share/gantry/plugins.d", "user", "packages"}) {
     touch(dir / concat(name, "/x.yaml"));
   }
   touch(dir / "single.yaml");
@@ -83,30 +84,34 @@ TEST(SearchPath, SearchesTheTiersInOrder) {
   locations.config_file = "/etc/gantry/runtime.yaml";
   locations.config_directories = {(dir / "config").string()};
   locations.add_plugin_files = (dir / "files").string();
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()},
+                    {Tier::system, (dir / "packages").string()}};
   locations.core_directory = (dir / "core/lib").string();
+  locations.user_directory = (dir / "user").string();
 
   const SearchResult result = search_plugins(locations);
 
-  EXPECT_THAT(files(result, dir),
-              ElementsAre("single.yaml", "api/x.yaml", "config/x.yaml", "files/x.yaml",
-                          "admin/x.yaml", "core/share/gantry/plugins.d/x.yaml"));
-  std::vector<int> tiers;
-  for (const SearchLocation& location : result.locations) tiers.push_back(location.tier);
-  EXPECT_THAT(tiers, ElementsAre(1, 1, 2, 3, 3, 4, 8));
+  EXPECT_THAT(
+      files(result, dir),
+      ElementsAre("single.yaml", "api/x.yaml", "config/x.yaml", "files/x.yaml", "admin/x.yaml",
+                  "core/share/gantry/plugins.d/x.yaml", "user/x.yaml", "packages/x.yaml"));
+  std::vector<std::string_view> tiers;
+  for (const SearchLocation& location : result.locations) tiers.push_back(name_of(location.tier));
+  EXPECT_THAT(tiers, ElementsAre("program", "program", "config", "environment", "environment",
+                                 "admin", "core", "user", "system"));
 }
 
 TEST(SearchPath, HasTheSystemDirectoriesOfThePage) {
   std::vector<std::string> all;
-  for (const SystemDirectory& directory : PluginLocations().system)
-    all.push_back(concat(directory.tier, " ", directory.path));
+  for (const HostDirectory& directory : PluginLocations().host)
+    all.push_back(concat(number_of(directory.tier), " ", directory.path));
 
   EXPECT_THAT(all,
               ElementsAre("4 /etc/gantry/plugins.d", "5 /run/gantry/plugins.d",
-                          "7 /usr/local/share/gantry/plugins.d", "7 /usr/share/gantry/plugins.d"));
+                          "8 /usr/local/share/gantry/plugins.d", "8 /usr/share/gantry/plugins.d"));
 }
 
-TEST(SearchPath, SearchesTheUsersDirectoryLast) {
+TEST(SearchPath, SearchesTheUsersDirectoryAfterThatOfTheCore) {
   const TempDir dir;
   touch(dir / "user/x.yaml");
   touch(dir / "share/gantry/plugins.d/x.yaml");
@@ -117,7 +122,7 @@ TEST(SearchPath, SearchesTheUsersDirectoryLast) {
   const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir), ElementsAre("share/gantry/plugins.d/x.yaml", "user/x.yaml"));
-  EXPECT_EQ(result.locations.back().tier, 9);
+  EXPECT_EQ(result.locations.back().tier, Tier::user);
 }
 
 // The core of a package is in /usr/lib, and /usr/share is a directory of the system.
@@ -125,13 +130,13 @@ TEST(SearchPath, ListsTheCoresDirectoryOnce) {
   const TempDir dir;
   touch(dir / "share/gantry/plugins.d/x.yaml");
   PluginLocations locations = no_locations();
-  locations.system = {{7, (dir / "share/gantry/plugins.d").string()}};
+  locations.host = {{Tier::system, (dir / "share/gantry/plugins.d").string()}};
   locations.core_directory = (dir / "lib").string();
 
   const SearchResult result = search_plugins(locations);
 
   EXPECT_THAT(files(result, dir), ElementsAre("share/gantry/plugins.d/x.yaml"));
-  EXPECT_EQ(result.locations.back().tier, 7);
+  EXPECT_EQ(result.locations.back().tier, Tier::system);
 }
 
 TEST(SearchPath, UsesNoDirectoryOfTheCoreOrTheUserInAPrivilegedProcess) {
@@ -141,7 +146,7 @@ TEST(SearchPath, UsesNoDirectoryOfTheCoreOrTheUserInAPrivilegedProcess) {
   touch(dir / "share/gantry/plugins.d/c.yaml");
   touch(dir / "user/a.yaml.d/10.yaml");
   PluginLocations locations = no_locations();
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()}};
   locations.core_directory = (dir / "lib").string();
   locations.user_directory = (dir / "user").string();
   locations.privileged = true;
@@ -184,8 +189,8 @@ TEST(SearchPath, RemovesTheArchitectureFromNames) {
 
   const SearchResult result = search_plugins(locations);
 
-  ASSERT_EQ(result.manifests.size(), 1u);
-  EXPECT_EQ(result.manifests[0].name, "a.yaml");
+  ASSERT_EQ(result.candidates.size(), 1u);
+  EXPECT_EQ(result.candidates[0].name, "a.yaml");
   ASSERT_EQ(result.drop_ins.size(), 2u);
   EXPECT_EQ(result.drop_ins[0].name, "a.yaml");
   EXPECT_EQ(result.drop_ins[1].name, "a.yaml");
@@ -196,7 +201,7 @@ TEST(SearchPath, DescribesEachLocation) {
   touch(dir / "a/x.yaml");
   PluginLocations locations;
   locations.directories = {(dir / "a").string()};
-  locations.system = {{4, (dir / "absent").string()}};
+  locations.host = {{Tier::admin, (dir / "absent").string()}};
 
   EXPECT_THAT(lines(search_plugins(locations)),
               ElementsAre(concat("1 --plugins ", (dir / "a").string(), " (1 file)"),
@@ -213,7 +218,7 @@ TEST(SearchPath, ListsTheManifestsThatPluginFilesReplace) {
   PluginLocations locations;
   locations.plugin_files = (dir / "bad.yaml").string();
   locations.add_plugin_files = "/not/searched";
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()}};
 
   const SearchResult result = search_plugins(locations);
 
@@ -230,13 +235,13 @@ TEST(SearchPath, SplitsListsAtColonsAndIgnoresDevNull) {
   touch(dir / "b/c.yaml");
   touch(dir / "admin/x.yaml");
   PluginLocations locations;
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()}};
   locations.plugin_files = concat((dir / "a.yaml").string(), "::", (dir / "b").string(), ":");
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a.yaml", "b/c.yaml"));
 
   for (const char* none : {"", "/dev/null"}) {
     locations.plugin_files = none;
-    EXPECT_THAT(search_plugins(locations).manifests, IsEmpty()) << none;
+    EXPECT_THAT(search_plugins(locations).candidates, IsEmpty()) << none;
   }
 }
 
@@ -248,7 +253,7 @@ TEST(SearchPath, UsesOnlyTheProgramsLocationsInExclusiveMode) {
   locations.directories = {(dir / "a").string()};
   locations.exclusive = true;
   locations.plugin_files = (dir / "admin").string();
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()}};
 
   EXPECT_THAT(files(search_plugins(locations), dir), ElementsAre("a/x.yaml"));
 }
@@ -259,7 +264,7 @@ TEST(SearchPath, NamesNoVariableInExclusiveMode) {
   PluginLocations locations;
   locations.exclusive = true;
   locations.plugin_files = "";
-  locations.system = {{4, (dir / "admin").string()}};
+  locations.host = {{Tier::admin, (dir / "admin").string()}};
 
   const SearchResult result = search_plugins(locations);
 
@@ -275,8 +280,8 @@ TEST(SearchPath, DescribesADirectoryThatDoesNotExistAsAbsent) {
   const SearchResult result = search_plugins(locations);
 
   EXPECT_EQ(lines(result)[0], "1 --plugins /nowhere/plugins (absent)");
-  ASSERT_EQ(result.manifests.size(), 1u);
-  EXPECT_EQ(result.manifests[0].reason, reason::not_found);
+  ASSERT_EQ(result.candidates.size(), 1u);
+  EXPECT_EQ(result.candidates[0].reason, reason::not_found);
 }
 
 TEST(NoManifestText, NamesTheDirectoriesOfPackages) {
@@ -298,11 +303,11 @@ TEST(SearchPath, KeepsMissingAndRelativeEntriesWithAReason) {
 
   const SearchResult result = search_plugins(locations);
 
-  ASSERT_EQ(result.manifests.size(), 2u);
-  EXPECT_EQ(result.manifests[0].reason, reason::not_found);
-  EXPECT_EQ(result.manifests[0].text, "no such file or directory");
-  EXPECT_EQ(result.manifests[1].reason, reason::library_path);
-  EXPECT_THAT(result.manifests[1].text, HasSubstr("is relative, expected an absolute path"));
+  ASSERT_EQ(result.candidates.size(), 2u);
+  EXPECT_EQ(result.candidates[0].reason, reason::not_found);
+  EXPECT_EQ(result.candidates[0].text, "no such file or directory");
+  EXPECT_EQ(result.candidates[1].reason, reason::library_path);
+  EXPECT_THAT(result.candidates[1].text, HasSubstr("is relative, expected an absolute path"));
 }
 
 TEST(SearchPath, ListsDropInsOfTheLowestLocationFirst) {
@@ -332,7 +337,7 @@ TEST(SearchPath, IgnoresHiddenDirectories) {
   PluginLocations locations = no_locations();
   locations.directories = {dir.path().string()};
 
-  EXPECT_THAT(search_plugins(locations).manifests, IsEmpty());
+  EXPECT_THAT(search_plugins(locations).candidates, IsEmpty());
 }
 
 TEST(SearchPath, DistinguishesFilesAndDirectoriesOfTheSameForm) {
@@ -378,7 +383,7 @@ TEST(SearchPath, ListsFiveManifestsThatAreReplaced) {
     for (int i = 0; i < count; ++i) touch(dir / concat(i, ".yaml"));
     PluginLocations locations;
     locations.plugin_files = "";
-    locations.system = {{4, dir.path().string()}};
+    locations.host = {{Tier::admin, dir.path().string()}};
 
     EXPECT_EQ(
         lines(search_plugins(locations)).back(),

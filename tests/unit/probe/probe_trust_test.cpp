@@ -88,11 +88,11 @@ TEST(ProbeTrust, HasThePolicyOfTheManifestsTier) {
   ProberOptions options = world.options();
   options.config_file = (world.cache / "runtime.yaml").string();
   Candidate plugin = world.candidate();
-  plugin.tier = 4;
+  plugin.tier = Tier::admin;
   plugin.location_name = "/a/directory";
 
   const auto of_4 = Prober(options).probe(plugin);
-  plugin.tier = 5;
+  plugin.tier = Tier::boot;
   const auto of_5 = Prober(options).probe(plugin);
 
   ASSERT_FALSE(of_4.ok());

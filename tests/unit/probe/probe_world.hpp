@@ -7,7 +7,7 @@
 #include "core/plugins/manifest/config_values.hpp"
 #include "core/plugins/probe/prober.hpp"
 #include "core/plugins/probe/run_probe.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <memory>
 #include <string>
@@ -43,7 +43,7 @@ struct ProbeWorld {
     Candidate found;
     found.file = (world.path() / "fake/fake.yaml").string();
     found.manifest = world.manifest("fake");
-    found.state = CandidateState::inspected;
+    found.passed = Step::resolved;
     return found;
   }
   std::filesystem::path library_directory() const { return world.path() / "fake"; }

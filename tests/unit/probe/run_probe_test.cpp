@@ -261,7 +261,7 @@ TEST(ProbeArguments, AreReadAsTheyAreWritten) {
   command.manifest = "/a.yaml";
   command.config_file = "/c.yaml";
   command.memory_bytes = 7;
-  command.tier = 4;
+  command.tier = Tier::admin;
   command.location = "/etc/gantry/plugins.d";
   command.drop_ins = {"/1.yaml", "/2.yaml"};
 
@@ -271,7 +271,7 @@ TEST(ProbeArguments, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->manifest, "/a.yaml");
   EXPECT_EQ(read->config_file, "/c.yaml");
   EXPECT_EQ(read->memory_bytes, 7u);
-  EXPECT_EQ(read->tier, 4);
+  EXPECT_EQ(read->tier, Tier::admin);
   EXPECT_EQ(read->location, "/etc/gantry/plugins.d");
   EXPECT_THAT(read->drop_ins, ElementsAre("/1.yaml", "/2.yaml"));
 }
@@ -281,6 +281,8 @@ TEST(ProbeArguments, RequireNumbers) {
   EXPECT_FALSE(read_probe_arguments({"/a.yaml", "", "7", "1"}).ok());
   EXPECT_FALSE(read_probe_arguments({"/a.yaml", "", "much", "1", ""}).ok());
   EXPECT_FALSE(read_probe_arguments({"/a.yaml", "", "7", "low", ""}).ok());
+  EXPECT_FALSE(read_probe_arguments({"/a.yaml", "", "7", "0", ""}).ok());
+  EXPECT_FALSE(read_probe_arguments({"/a.yaml", "", "7", "9", ""}).ok());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The effect of every key of runtime.yaml on a runtime.
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 #include "tests/unit/runtime/variable.hpp"
@@ -50,7 +50,7 @@ class RuntimeYaml : public ::testing::Test {
   static std::string server_of_graphs(const Runtime& runtime) {
     const PluginSet& plugins = *state_of(runtime.get())->plugins;
     const auto choices = plugins.choices_for_key("GraphExecutorFactory");
-    return choices.empty() ? "" : plugins.candidates()[choices.front().candidate].file;
+    return choices.empty() ? "" : plugins.candidates()[choices.front()].file;
   }
   static std::vector<std::string> names_without_plugin(const Runtime& runtime) {
     const RuntimeState& state = *state_of(runtime.get());

@@ -6,7 +6,7 @@
 #include "core/plugins/choice/serving_plugins.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/words.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 

@@ -3,8 +3,8 @@
 // The error that lists all type keys without a usable plugin. No plugin's code runs before it.
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/choice/world.hpp"
 #include "tests/unit/formats/fixtures.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
 

@@ -6,8 +6,8 @@
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "tests/support/elf_builder.hpp"
-#include "tests/unit/choice/world.hpp"
 #include "tests/unit/formats/fixtures.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "tests/support/manifest_builder.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 

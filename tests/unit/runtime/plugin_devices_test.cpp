@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The devices of a plugin that is part of the test.
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/plugin_in_use.hpp"
 
 #include "core/engine/embed/objects.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions that plugins provide to compiled code by name.
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 
 #include <gmock/gmock.h>

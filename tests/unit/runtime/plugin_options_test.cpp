@@ -3,7 +3,7 @@
 // The options that a plugin reads: from its manifest, the configuration and the environment.
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/embed/objects.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 

@@ -2,7 +2,7 @@
 //
 // A runtime with plugins that would end or block this process. They are opened by the gantry-probe
 // of this build, which the runtime finds beside its own directory.
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gantry/embed.hpp>
 

@@ -2,7 +2,7 @@
 //
 // Plays each profile of configs/examples on this host, with fake plugins where it names a vendor's.
 #include "tests/support/schema.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/variable.hpp"
 
@@ -113,8 +113,7 @@ TEST_F(GpuServer, UsesTheNamedPluginOfTwoVendors) {
   const auto choices = plugins.choices_for_key("cuda");
 
   ASSERT_EQ(choices.size(), 1u);
-  EXPECT_TRUE(choices[0].is_override);
-  EXPECT_EQ(plugins.candidate(choices[0].candidate).manifest->id, "gantry.cuda");
+  EXPECT_EQ(plugins.candidate(choices[0]).manifest->id, "gantry.cuda");
   EXPECT_TRUE(candidate(server, "acme.npu").manifest);
 }
 

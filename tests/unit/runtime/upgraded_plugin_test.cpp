@@ -3,7 +3,7 @@
 // Versions of a plugin that are installed and removed while runtimes use it
 // (core/decisions/0007-upgrades-of-opened-plugins.md). What a process has opened lasts until its
 // end, so each test is a process of its own that prints what it uses.
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gantry/embed.hpp>
 

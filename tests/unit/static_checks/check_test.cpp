@@ -7,7 +7,7 @@
 #include "tests/support/changed_elf.hpp"
 #include "tests/support/minisign_signer.hpp"
 #include "tests/support/note_bytes.hpp"
-#include "tests/unit/choice/world.hpp"
+#include "tests/unit/library/world.hpp"
 
 #include <gmock/gmock.h>
 #include <algorithm>

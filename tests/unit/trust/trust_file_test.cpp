@@ -25,8 +25,8 @@ TEST(TrustFile, HasDefaultsForAnEmptyText) {
   ASSERT_TRUE(trust.ok()) << trust.error().message;
   EXPECT_TRUE(trust->keys.empty() && trust->trusted_uids.empty());
   EXPECT_FALSE(trust->requires_lock);
-  for (int tier = 1; tier <= 9; ++tier)
-    EXPECT_EQ(trust->policy_of(tier), SignaturePolicy::off) << tier;
+  for (const TierTraits& traits : tiers)
+    EXPECT_EQ(trust->policy_of(traits.tier), SignaturePolicy::off) << traits.name;
 }
 
 TEST(TrustFile, ReadsEveryKey) {
@@ -50,9 +50,9 @@ TEST(TrustFile, ReadsEveryKey) {
   EXPECT_EQ(trust->successor_of("acme-2026"), nullptr);
   EXPECT_EQ(trust->find(trust->keys[1].key.number), &trust->keys[1]);
   EXPECT_EQ(trust->find({}), nullptr);
-  EXPECT_EQ(trust->policy_of(1), SignaturePolicy::off);
-  EXPECT_EQ(trust->policy_of(4), SignaturePolicy::require);
-  EXPECT_EQ(trust->policy_of(7), SignaturePolicy::warn);
+  EXPECT_EQ(trust->policy_of(Tier::program), SignaturePolicy::off);
+  EXPECT_EQ(trust->policy_of(Tier::admin), SignaturePolicy::require);
+  EXPECT_EQ(trust->policy_of(Tier::system), SignaturePolicy::warn);
   EXPECT_THAT(trust->trusted_uids, ElementsAre(998u, 1000u));
   EXPECT_TRUE(trust->requires_lock);
 }
@@ -66,8 +66,8 @@ TEST(TrustFile, HasANameForEachTier) {
   const auto trust = parse_trust_file(all + "default: off}\n", "trust.yaml");
 
   ASSERT_TRUE(trust.ok()) << trust.error().message;
-  for (int tier = 1; tier <= 9; ++tier)
-    EXPECT_EQ(trust->policy_of(tier), SignaturePolicy::require) << tier;
+  for (const TierTraits& traits : tiers)
+    EXPECT_EQ(trust->policy_of(traits.tier), SignaturePolicy::require) << traits.name;
 }
 
 struct BadTrustFile {

@@ -27,7 +27,7 @@ std::string digest_of(std::string_view text) {
   return hex_text(sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
 }
 
-// A plugin of tier 4 in a temporary directory, with a trust file and a lock file.
+// A plugin of the administrator's tier in a temporary directory, with a trust file and a lock file.
 class TrustTest : public testing::Test {
  protected:
   TrustTest() {
@@ -54,7 +54,7 @@ class TrustTest : public testing::Test {
     Candidate one;
     one.file = manifest_.write_to(dir_ / "a.yaml").string();
     one.name = "a.yaml";
-    one.tier = 4;
+    one.tier = Tier::admin;
     one.location_name = "/etc/gantry/plugins.d";
     one.manifest = read_manifest(manifest_.text(), one.file).value();
     return one;

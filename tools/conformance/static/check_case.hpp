@@ -3,9 +3,9 @@
 // One static case of the conformance kit: a function from a plugin's parts to a result.
 #pragma once
 
-#include "core/plugins/choice/library_file.hpp"
-#include "core/plugins/choice/linker.hpp"
-#include "core/plugins/choice/plugin_note.hpp"
+#include "core/plugins/library/library_file.hpp"
+#include "core/plugins/library/linker.hpp"
+#include "core/plugins/library/plugin_note.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 #include "tools/conformance/static/check.hpp"
 

@@ -5,7 +5,7 @@
 #include "tools/gantry/install/staging_directory.hpp"
 
 #include "core/base/replace_file.hpp"
-#include "core/plugins/choice/inspect.hpp"
+#include "core/plugins/library/inspect.hpp"
 #include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
