@@ -65,7 +65,7 @@ TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
 
   ASSERT_FALSE(plugin.ok());
   EXPECT_EQ(plugin.error().reason, "NO_PLUGIN");
-  EXPECT_EQ(set->plugins.candidates()[0].passed, Step::read);
+  EXPECT_EQ(set->plugins.candidates()[0].passed, Step::filtered);
   EXPECT_EQ(set->plugins.candidates()[0].reason, reason::permissions);
   EXPECT_THAT(set->plugins.served_keys(), IsEmpty());
 }

@@ -156,7 +156,7 @@ TEST(SearchPath, UsesNoDirectoryOfTheCoreOrTheUserInAPrivilegedProcess) {
   EXPECT_THAT(files(result, dir), ElementsAre("admin/a.yaml"));
   EXPECT_THAT(result.drop_ins, IsEmpty());
   EXPECT_EQ(lines(result).back(),
-            concat("9 ", (dir / "user").string(), " (not used: privileged process)"));
+            concat("7 ", (dir / "user").string(), " (not used: privileged process)"));
 }
 
 TEST(SearchPath, SkipsManifestsOfOtherArchitectures) {
