@@ -307,18 +307,9 @@ class Situation:
         environment.update(self.data.get("env", {}))
         words = shlex.split(self.data.get("options", "")) + shlex.split(command)
 
-        def become():
-            os.chroot(self.root)
-            os.chdir("/")
-            os.umask(0o022)
-            if self.user != 0:
-                os.setgroups([])
-                os.setgid(self.user)
-                os.setuid(self.user)
-
-        ended = subprocess.run([OWN_PREFIX + "/bin/gantry"] + words, executable=OWN_PREFIX + "/bin/gantry",
-                               env=environment, stdin=subprocess.DEVNULL, capture_output=True, preexec_fn=become,
-                               timeout=LIMIT_S, check=False)
+        who = [f"--userspec={self.user}:{self.user}", "--groups="] if self.user != 0 else []
+        ended = subprocess.run(["/usr/sbin/chroot"] + who + [self.root, OWN_PREFIX + "/bin/gantry"] + words, env=environment,
+                               stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
         text = "$ gantry " + " ".join(words) + "\n" + ended.stdout.decode(errors="backslashreplace")
         if ended.stderr:
             text += "-- stderr\n" + ended.stderr.decode(errors="backslashreplace")
@@ -338,7 +329,7 @@ class Situation:
                       lambda m: f"<sha256 of {digests[m.group(0)]}>" if m.group(0) in digests else
                       m.group(0) if len(set(m.group(0))) == 1 else "<sha256>", text)
         text = re.sub(r"(schema \d+\.\d+  )\S+ \S+  \S+(  uid)", r"\1<libc>  <isa>\2", text)
-        text = re.sub(r"(?<!within )\b\d+ ms\b", "<n> ms", text)
+        text = re.sub(r"(?<!not return within )\b\d+ ms\b", "<n> ms", text)
         text = re.sub(r"(  (?:multiprocessors|l2_cache_bytes|\w+_global_memory_bytes)  )\d+", r"\1<n>", text)
         text = re.sub(r"(\"(?:elapsed_ms|cached_s)\": )\d+", r"\1<n>", text)
         text = re.sub(r"\b(this was found |probed again in )\d+ s\b", r"\1<n> s", text)
@@ -389,6 +380,7 @@ def main():
         if name not in situations:
             parser.error(f"no situation is named {name}")
     os.makedirs(out, exist_ok=True)
+    os.umask(0o022)
     check(libc.unshare(CLONE_NEWNS), "unshare: only root can run this")
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     with tempfile.TemporaryDirectory(prefix="situations.") as root:
