@@ -42,18 +42,24 @@ class PageThatNamesTests : public ::testing::TestWithParam<PageWithTests> {};
 
 TEST_P(PageThatNamesTests, NamesTestsThatExist) {
   const std::filesystem::path root = GANTRY_SOURCE_DIR;
-  std::string sources;
+  std::string sources, situations;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root / "tests")) {
     if (entry.path().extension() == ".cpp") sources += test::file_text(entry.path());
   }
+  for (const auto& entry :
+       std::filesystem::directory_iterator(root / "tests/unit/choice/situations"))
+    situations += test::file_text(entry.path());
   const std::string page = test::file_text(root / GetParam().page);
   static const std::regex name(R"(`([A-Z]\w+)\.([A-Z]\w+)`)");
 
   int count = 0;
   for (auto it = std::sregex_iterator(page.begin(), page.end(), name); it != std::sregex_iterator();
        ++it) {
-    const std::string test = "(" + (*it)[1].str() + ", " + (*it)[2].str() + ")";
-    EXPECT_NE(sources.find(test), std::string::npos) << "no TEST" << test;
+    const std::string suite = (*it)[1].str(), name_of_test = (*it)[2].str();
+    const bool is_row = suite == "Situation";
+    const std::string test =
+        is_row ? "\n" + name_of_test + ":\n" : "(" + suite + ", " + name_of_test + ")";
+    EXPECT_NE((is_row ? situations : sources).find(test), std::string::npos) << "no TEST" << test;
     ++count;
   }
   EXPECT_GT(count, GetParam().min_count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inspection of plugins without opening them, and required plugins.
+// Inspection of plugins without opening them.
 #include "core/plugins/choice/plugin_set.hpp"
 
 #include "tests/unit/choice/set_fixture.hpp"
@@ -21,15 +21,12 @@ using ::testing::IsEmpty;
 TEST(PluginSet, FindsMissingDependenciesWithoutOpening) {
   World world;
   world.add("x", "missing_dependency");
-  SetFixture inspected(world), listed(world);
+  SetFixture fixture(world);
 
-  EXPECT_FALSE(inspected.plugins.usable_for_key("fake", Depth::dependencies).has_value());
-  listed.plugins.inspect_all();
+  EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::dependencies).has_value());
 
-  for (const PluginSet* plugins : {&inspected.plugins, &listed.plugins}) {
-    EXPECT_EQ(plugins->candidates()[0].passed, Step::preferred);
-    EXPECT_EQ(plugins->candidates()[0].reason, reason::lib_needed_missing);
-  }
+  EXPECT_EQ(fixture.plugins.candidates()[0].passed, Step::preferred);
+  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::lib_needed_missing);
 }
 
 TEST(PluginSet, InspectsWithoutOpening) {
@@ -110,82 +107,6 @@ TEST(PluginSet, TreatsAPluginInUseAsUsableWithoutItsFile) {
 
   EXPECT_TRUE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
   EXPECT_EQ(fixture.plugins.candidates()[0].passed, Step::created);
-}
-
-TEST(PluginSet, NamesARequiredPluginThatCannotBeUsed) {
-  World world;
-  world.add("a", "good", fake_manifest().line("required: true"));
-  world.add("b", "no_query", second());
-  SetFixture fine(world);
-  EXPECT_TRUE(fine.plugins.check_required().ok());
-  world.add("c", "no_query", fake_manifest().id("test.c").line("required: true"));
-  SetFixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, Code::unavailable);
-  EXPECT_EQ(status.error().reason, "QUERY_MISSING");
-  EXPECT_THAT(status.error().message,
-              testing::StartsWith(concat("plugin test.c 1.0.0 is required by ",
-                                         (world.path() / "c/c.yaml").string(),
-                                         " and cannot be used, GANTRY-D220 QUERY_MISSING: ")));
-  EXPECT_THAT(fixture.created, IsEmpty());
-}
-
-TEST(PluginSet, ChecksTheDependenciesOfARequiredPlugin) {
-  World world;
-  world.add("x", "missing_dependency", fake_manifest().line("required: true"));
-  SetFixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().reason, "LIB_NEEDED_MISSING");
-}
-
-TEST(PluginSet, AppliesRequiredOfADropIn) {
-  World world;
-  world.add("x", "no_query");
-  std::filesystem::create_directories(world.path() / "x.yaml.d");
-  test::write_file(world.path() / "x.yaml.d/a.yaml", std::string_view("required: true\n"));
-  SetFixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_THAT(status.error().message,
-              testing::StartsWith(concat("plugin test.fake 1.0.0 is required by ",
-                                         (world.path() / "x.yaml.d/a.yaml").string(),
-                                         " and cannot be used, ")));
-}
-
-TEST(PluginSet, ReportsAFilteredRequiredPlugin) {
-  World world;
-  world.add("a", "good", fake_manifest().line("required: true"));
-  SetFixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
-
-  const Status status = fixture.plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().reason, "FILTERED");
-}
-
-TEST(PluginSet, DoesNotRequirePluginsThatAreDisabledOrHaveASuccessor) {
-  World world;
-  world.add("a", "good");
-  world.add("b", "", fake_manifest().version("0.9.0").line("required: true"));
-  world.add("c", "", fake_manifest().id("test.c").line("required: true\nenabled: false"));
-  world.add("d", "", fake_manifest().library("../x"));
-  fake_manifest()
-      .library(world.library("a").string())
-      .line("required: true")
-      .write_to(world.path() / "e/e.yaml");
-  SetFixture fixture(world);
-
-  const Status status = fixture.plugins.check_required();
-
-  EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
 TEST(PluginSet, ExcludesACandidateThatIsNotInUse) {

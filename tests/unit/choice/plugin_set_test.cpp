@@ -73,20 +73,6 @@ TEST(PluginSet, LogsWarningsAboutAPluginWhenItIsOpened) {
   EXPECT_THAT(fixture.lines, ElementsAre(HasSubstr("does not offer type key \"fake\"")));
 }
 
-// The broken manifest is listed with its reason and does not affect other plugins.
-TEST(PluginSet, ServesOtherPluginsBesideABrokenManifest) {
-  World world;
-  world.add("good", "good");
-  test::write_file(world.path() / "broken.yaml", std::string_view("keys: [{key: fake"));
-  SetFixture fixture(world);
-
-  EXPECT_THAT(fixture.lines, IsEmpty());
-  EXPECT_TRUE(fixture.plugins.check_required().ok());
-  EXPECT_TRUE(fixture.plugins.for_key("fake").ok());
-  EXPECT_THAT(fixture.lines, IsEmpty());
-  EXPECT_EQ(fixture.plugins.candidates()[0].reason, reason::yaml_syntax);
-}
-
 TEST(PluginSet, CreatesAPluginOnceForAllRequests) {
   World world;
   world.add("good", "good");
@@ -126,58 +112,6 @@ TEST(PluginSet, DestroysPluginsInTheReverseOrderOfTheirCreation) {
   }
 }
 
-TEST(PluginSet, ServesAnAliasThroughItsKey) {
-  World world;
-  world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
-  SetFixture fixture(world);
-
-  EXPECT_TRUE(fixture.plugins.for_key("old_fake").ok());
-  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake", "old_fake"));
-}
-
-TEST(PluginSet, ChoosesByPriorityThenVersionThenId) {
-  World world;
-  world.add("a", "", fake_manifest().id("test.a").version("1.0.0"));
-  world.add("b", "", fake_manifest().id("test.b").version("1.0.0"));
-  world.add("c", "", fake_manifest().id("test.c").version("1.1.0"));
-  world.add("d", "", fake_manifest().id("test.d").version("0.1.0").line("priority: 1"));
-  world.add("e", "", fake_manifest().id("test.e").version("1.1.0-rc.1"));
-  SetFixture fixture(world);
-
-  const std::vector<std::size_t> choices = fixture.plugins.choices_for_key("fake");
-
-  EXPECT_THAT(ids(fixture.plugins, choices),
-              ElementsAre("test.d", "test.c", "test.e", "test.a", "test.b"));
-  EXPECT_EQ(fixture.plugins.tie_for(choices), "");
-}
-
-// Numbers of versions and priorities are compared as numbers, for keys, devices and globals alike.
-TEST(PluginSet, ChoosesInOneOrderForKeysDevicesAndGlobals) {
-  World world;
-  const auto add = [&](std::string_view name, std::string_view version, int priority) {
-    world.add(name, "",
-              fake_manifest()
-                  .id(concat("test.", name))
-                  .version(version)
-                  .set("globals", "[fake.run]")
-                  .line(concat("priority: ", priority)));
-  };
-  add("a", "1.9.0", 0);
-  add("b", "1.10.0", 0);
-  add("c", "9.0.0", -1);
-  add("d", "9.0.0", -2);
-  add("e", "0.1.0", 10);
-  add("f", "0.2.0", 9);
-  SetFixture fixture(world);
-  const PluginSet& plugins = fixture.plugins;
-
-  const auto order = ElementsAre("test.e", "test.f", "test.b", "test.a", "test.c", "test.d");
-
-  EXPECT_THAT(ids(plugins, plugins.choices_for_key("fake")), order);
-  EXPECT_THAT(ids(plugins, plugins.choices_for_device("fake_device")), order);
-  EXPECT_THAT(ids(plugins, plugins.choices_for_global("fake.run")), order);
-}
-
 // A request begins with the first plugin again, also after a fallback.
 TEST(PluginSet, TriesEachPluginInItsOrderForEachRequest) {
   World world;
@@ -192,45 +126,6 @@ TEST(PluginSet, TriesEachPluginInItsOrderForEachRequest) {
   EXPECT_EQ((*by_device)->plugin->id, "test.fake");
   EXPECT_THAT(fixture.created, ElementsAre("test.second", "test.fake", "test.second"));
   EXPECT_EQ(fixture.plugins.fallbacks(), 2u);
-}
-
-// A tie concerns the first two only.
-TEST(PluginSet, ReportsNoTieBehindTheFirst) {
-  World world;
-  world.add("a", "", fake_manifest().id("test.a"));
-  world.add("b", "", fake_manifest().id("test.b"));
-  world.add("c", "", fake_manifest().id("test.c").version("2.0.0"));
-  SetFixture fixture(world);
-
-  const auto choices = fixture.plugins.choices_for_key("fake");
-
-  EXPECT_THAT(ids(fixture.plugins, choices), ElementsAre("test.c", "test.a", "test.b"));
-  EXPECT_EQ(fixture.plugins.tie_for(choices), "");
-}
-
-TEST(PluginSet, ReportsATie) {
-  World world;
-  world.add("a", "", fake_manifest().id("test.a"));
-  world.add("b", "", fake_manifest().id("test.b"));
-  SetFixture fixture(world);
-
-  EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")),
-            "test.a and test.b are equal in priority and version, test.a comes first by its id; "
-            "set a priority or an override");
-}
-
-TEST(PluginSet, UsesOnlyThePluginOfAnOverride) {
-  World world;
-  world.add("good", "good");
-  world.add("second", "second", second());
-  SetFixture fixture(world, {{"fake", "test.fake"}});
-
-  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
-              ElementsAre("test.fake"));
-  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_device("fake_device")),
-              ElementsAre("test.second", "test.fake"));
-  ASSERT_TRUE(fixture.plugins.for_key("fake").ok());
-  EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
 }
 
 TEST(PluginSet, TriesTheNextPluginWithOneWarning) {
@@ -392,23 +287,12 @@ TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {
   EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
 }
 
-TEST(PluginSet, OmitsFilteredPlugins) {
+TEST(PluginSet, DoesNotOpenAFilteredPlugin) {
   World world;
   world.add("good", "good");
   SetFixture fixture(world, {}, {{"test.*", false, "GANTRY_DISABLE"}});
 
-  EXPECT_THAT(fixture.plugins.choices_for_key("fake"), IsEmpty());
-  EXPECT_THAT(fixture.plugins.served_keys(), IsEmpty());
   EXPECT_FALSE(fixture.plugins.open("test.fake").ok());
-}
-
-TEST(PluginSet, DoesNotServeAKeyThatIsOverriddenToAnotherPlugin) {
-  World world;
-  world.add("good", "good", ManifestBuilder().set("keys", "[{key: fake, aliases: [old_fake]}]"));
-  SetFixture fixture(world, {{"fake", "test.absent"}});
-
-  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("old_fake"));
-  EXPECT_FALSE(fixture.plugins.usable_for_key("fake", Depth::library).has_value());
 }
 
 TEST(PluginSet, ReturnsOneInstanceToAllThreads) {
@@ -503,18 +387,6 @@ TEST(PluginSet, PrefersPluginsOfTheProgram) {
   EXPECT_EQ(again.error().message, "plugin test.fake is already part of the program");
 }
 
-TEST(PluginSet, ReportsNoTieOfDifferentPrioritiesOrVersions) {
-  for (const bool priority : {false, true}) {
-    World world;
-    world.add("a", "", fake_manifest().id("test.a"));
-    ManifestBuilder other = fake_manifest().id("test.b");
-    world.add("b", "", priority ? other.line("priority: 1") : other.version("1.0.1"));
-    SetFixture fixture(world);
-
-    EXPECT_EQ(fixture.plugins.tie_for(fixture.plugins.choices_for_key("fake")), "");
-  }
-}
-
 TEST(PluginSet, OpensThePluginWithTheId) {
   World world;
   world.add("good", "good");
@@ -527,23 +399,6 @@ TEST(PluginSet, OpensThePluginWithTheId) {
   EXPECT_EQ((*active)->plugin->id, "test.second");
   EXPECT_EQ((*active)->manifest.id, "test.second");
   EXPECT_THAT(fixture.created, ElementsAre("test.second"));
-}
-
-TEST(PluginSet, ServesAKeyThatIsOverriddenToAnInstalledPlugin) {
-  World world;
-  world.add("good", "good");
-  SetFixture fixture(world, {{"fake", "test.fake"}});
-
-  EXPECT_THAT(fixture.plugins.served_keys(), ElementsAre("fake"));
-}
-
-TEST(PluginSet, DoesNotServeTheDevicesOfAFilteredPlugin) {
-  World world;
-  world.add("a", "", fake_manifest().id("test.a"));
-  SetFixture all(world), none(world, {}, {{"test.a", false, "GANTRY_DISABLE"}});
-
-  EXPECT_THAT(all.plugins.served_devices(), ElementsAre("fake_device"));
-  EXPECT_THAT(none.plugins.served_devices(), IsEmpty());
 }
 
 // The constructor of one plugin loads a library, while other threads load plugins and libraries.

@@ -2,7 +2,6 @@
 //
 // The checks of core/plugins/trust between a plugin's manifest and its code.
 #include "core/base/digest/digest.hpp"
-#include "core/plugins/choice/explain.hpp"
 #include "tests/unit/choice/set_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -42,19 +41,6 @@ std::unique_ptr<SetFixture> trusting(const World& world,
                                       std::vector<PluginFilter>(), std::move(trust));
 }
 
-TEST(PluginSetTrust, ReachesTrustedBeforeEligible) {
-  World world;
-  world.add("a", "", fake_manifest());
-  world.add("b", "", fake_manifest().version("0.9.0"));
-
-  const std::vector<Candidate> all = trusting(world)->plugins.candidates();
-
-  EXPECT_EQ(all[0].passed, Step::preferred);
-  EXPECT_EQ(all[1].passed, Step::trusted);
-  EXPECT_EQ(all[1].reason, reason::shadowed_by);
-  EXPECT_EQ(name_of(Step::trusted), "trusted");
-}
-
 TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
   World world;
   world.add("a", "aborts_at_start");
@@ -68,57 +54,6 @@ TEST(PluginSetTrust, DoesNotTryACandidateThatOthersCanChange) {
   EXPECT_EQ(set->plugins.candidates()[0].passed, Step::filtered);
   EXPECT_EQ(set->plugins.candidates()[0].reason, reason::permissions);
   EXPECT_THAT(set->plugins.served_keys(), IsEmpty());
-}
-
-TEST(PluginSetTrust, ExplainsTheReasonInDoctorAndErrors) {
-  World world;
-  world.add("a", "good");
-  ::chmod(world.library("a").c_str(), 0666);
-  const auto set = trusting(world);
-
-  const Explanation explanation =
-      explain(set->plugins, {Requirement{"fake", false, {"model.so[1]"}}});
-
-  const std::string sentence = "GANTRY-D252 PERMISSIONS";
-  EXPECT_EQ(explanation.requirements[0].candidates[0].verdict, Verdict::refused);
-  EXPECT_THAT(to_text(explanation), HasSubstr(sentence + "  file " + world.library("a").string()));
-  EXPECT_THAT(unserved_error(explanation, "model.so").message,
-              HasSubstr("test.fake 1.0.0 is refused, " + sentence + ": file " +
-                        world.library("a").string() + " has mode 0666"));
-}
-
-TEST(PluginSetTrust, DoesNotShadowByACandidateThatIsNotTrusted) {
-  World world;
-  world.add("a", "", fake_manifest().version("1.0.0"));
-  const std::string newer = world.add("b", "", fake_manifest().version("2.0.0"));
-  ::chmod(newer.c_str(), 0666);
-  const auto set = trusting(world);
-
-  const std::vector<Candidate> all = set->plugins.candidates();
-
-  EXPECT_EQ(all[0].passed, Step::preferred);
-  EXPECT_EQ(all[1].reason, reason::permissions);
-}
-
-TEST(PluginSetTrust, DoesNotMaskByAFileInADirectoryOfOthers) {
-  World trusted;
-  trusted.add("a", "good");
-  const test::TempDir writable;
-  test::write_file(writable / "a.yaml", std::string_view());
-  ::chmod(writable.path().c_str(), 0777);
-  PluginLocations locations;
-  locations.directories = {writable.path().string(), trusted.path().string()};
-  locations.exclusive = true;
-  ChoiceOptions options;
-  options.core = test::core_info();
-  options.trust = host_trust();
-
-  const PluginSet plugins(search_plugins(locations), std::move(options));
-
-  const std::vector<Candidate> all = plugins.candidates();
-  ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].reason, reason::permissions);
-  EXPECT_EQ(all[1].passed, Step::preferred);
 }
 
 // Others can place the library that the plugin needs.
@@ -143,79 +78,6 @@ TEST(PluginSetTrust, DoesNotOpenAPluginWhoseSearchPathOthersCanChange) {
 
   EXPECT_EQ(refused.reason, reason::permissions);
   EXPECT_THAT(refused.text, HasSubstr("directory " + deps.string() + ", on the path"));
-}
-
-// The condition under which a candidate would be chosen includes its trust.
-TEST(PluginSetTrust, IsAConditionForADisabledCandidate) {
-  World world;
-  const std::string manifest = world.add_noted("a", "good", fake_manifest().line("enabled: false"));
-  world.add_noted(
-      "b", "good",
-      second().line("enabled: false").set("sha256", "\"" + std::string(64, '0') + "\""));
-  ::chmod(manifest.c_str(), 0666);
-  const auto set = trusting(world);
-  Explanation explanation = explain(set->plugins, {{"fake", false, {}}});
-
-  add_changes(set->plugins, explanation);
-
-  const auto& candidates = explanation.requirements[0].candidates;
-  ASSERT_EQ(candidates.size(), 2u);
-  EXPECT_EQ(candidates[0].reason, reason::disabled);
-  EXPECT_THAT(candidates[0].changes, ElementsAre(HasSubstr("enabled: true"),
-                                                 HasSubstr("GANTRY-D252 PERMISSIONS is repaired")));
-  EXPECT_THAT(candidates[1].changes,
-              ElementsAre(HasSubstr("enabled: true"), HasSubstr("GANTRY-D251 DIGEST is repaired")));
-}
-
-// The warning of a policy is about plugins that are used.
-TEST(PluginSetTrust, DoesNotWarnAboutTheSignatureOfADisabledCandidate) {
-  World world;
-  world.add("a", "good");
-  world.add("b", "good", second().line("enabled: false"));
-  const test::TempDir directory;
-  test::write_file(directory / "trust.yaml", "policies: {default: warn}\n");
-
-  const auto set = trusting(world, host_trust((directory / "trust.yaml").string()));
-
-  EXPECT_THAT(set->lines, ElementsAre(HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
-}
-
-TEST(PluginSetTrust, ChecksTheDigestBeforeTheFileIsParsed) {
-  World world;
-  world.add("a", "good", fake_manifest().set("sha256", "\"" + std::string(64, '0') + "\""));
-  test::write_file(world.library("a"), "no ELF file");
-  const auto set = trusting(world);
-  EXPECT_EQ(set->plugins.candidates()[0].passed, Step::preferred);
-
-  const auto plugin = set->plugins.for_key("fake");
-
-  ASSERT_FALSE(plugin.ok());
-  EXPECT_EQ(plugin.error().reason, "DIGEST");
-  EXPECT_EQ(set->plugins.candidates()[0].reason, reason::digest);
-  set->plugins.inspect_all();
-  EXPECT_EQ(set->plugins.candidates()[0].reason, reason::digest);
-}
-
-TEST(PluginSetTrust, OpensALibraryWithItsDigest) {
-  World world;
-  const std::string digest = digest_of(fake_library("good"));
-  world.add("a", "good", fake_manifest().set("sha256", "\"" + digest + "\""));
-
-  const auto plugin = trusting(world)->plugins.for_key("fake");
-
-  ASSERT_TRUE(plugin.ok()) << plugin.error().message;
-}
-
-TEST(PluginSetTrust, ReportsARequiredPluginThatIsNotTrusted) {
-  World world;
-  world.add(
-      "a", "good",
-      fake_manifest().line("required: true").set("sha256", "\"" + std::string(64, '0') + "\""));
-
-  const Status status = trusting(world)->plugins.check_required();
-
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().reason, "DIGEST");
 }
 
 TEST(PluginSetTrust, LogsTheWarningsOfAPolicyOnce) {
