@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 std::unique_ptr<PluginSet> set_of(const World& world) {
   ChoiceOptions options;
   options.core = core_info();
-  return std::make_unique<PluginSet>(world.search(), std::vector<PluginFilter>(), options);
+  return std::make_unique<PluginSet>(world.search(), options);
 }
 
 Requirement wanted(std::string key, std::string by = "model.so[1]") {
