@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/probe/probe_cache.hpp"
 
+#include "core/base/byte_text.hpp"
 #include "core/plugins/library/linker.hpp"
-#include "core/plugins/probe/probe_record.hpp"
 
 #include <gantry/byte_reader.hpp>
 

@@ -13,6 +13,7 @@
 // read.
 #pragma once
 
+#include "core/base/byte_text.hpp"
 #include "core/plugins/probe/probe_end.hpp"
 
 #include <cstdint>
@@ -25,25 +26,6 @@ constexpr int kProbeDescriptor = 3;
 constexpr std::size_t kMaxProbeRecord = 64 << 10;
 // All records of a run.
 constexpr std::size_t kMaxProbeRecords = 128 << 10;
-
-// Appends numbers and texts to bytes that ByteReader reads.
-class ByteText {
- public:
-  template <class Number>
-  ByteText& number(Number value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  ByteText& text(std::string_view value) {
-    number(std::uint64_t{value.size()});
-    bytes_.append(value);
-    return *this;
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-};
 
 // Each returns one record.
 std::string stage_record(ProbeStage stage);

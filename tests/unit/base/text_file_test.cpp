@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -73,6 +74,59 @@ TEST(TextFile, IsReadBeyondItsSize) {
   EXPECT_EQ(read_text_file("/proc/self/status", text->size() / 2).error().reason, "YAML_TOO_LARGE");
   // The buffer grows to this size.
   EXPECT_EQ(read_text_file("/proc/self/status", 512).error().reason, "YAML_TOO_LARGE");
+}
+
+TEST(StampedText, LastsIfItsFileIsOldEnough) {
+  const test::TempDir dir;
+  const std::string path = (dir / "a.yaml").string();
+  test::write_file(path, std::string_view("a: 1\n"));
+  struct stat about {};
+  ASSERT_EQ(stat(path.c_str(), &about), 0);
+
+  const auto fresh = read_stamped_text(path);
+  const auto old = read_stamped_text(path, std::chrono::nanoseconds(0));
+
+  EXPECT_EQ(fresh->text, "a: 1\n");
+  EXPECT_EQ(fresh->stamp, stamp_of(about));
+  EXPECT_FALSE(fresh->is_lasting);
+  EXPECT_EQ(old->stamp, stamp_of(about));
+  EXPECT_TRUE(old->is_lasting);
+}
+
+// Its group may be one of this process and not of the next one.
+TEST(StampedText, LastsIfThisUserMayReadItWithoutAGroup) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const test::TempDir dir;
+  const std::string path = (dir / "a.yaml").string();
+  test::write_file(path, std::string_view("a: 1\n"));
+  ASSERT_EQ(chown(path.c_str(), 12345, 0), 0);
+  const auto lasts = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    return read_stamped_text(path, std::chrono::nanoseconds(0))->is_lasting;
+  };
+
+  EXPECT_TRUE(lasts(0644));
+  EXPECT_FALSE(lasts(0640));
+  EXPECT_FALSE(lasts(0604));
+}
+
+TEST(StampedText, HasTheErrorsOfATextFile) {
+  const auto text = read_stamped_text("/nowhere/a.yaml");
+
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.error().message, read_text_file("/nowhere/a.yaml").error().message);
+}
+
+// The later one of both times counts, and a time in the future is not settled.
+TEST(FileStamp, IsSettledIfNoTickCanHaveItsTimesAgain) {
+  const auto settled = [](std::int64_t modified, std::int64_t changed) {
+    return is_settled({1, 2, 3, modified, changed}, 100, std::chrono::nanoseconds(10));
+  };
+
+  EXPECT_TRUE(settled(89, 89));
+  EXPECT_FALSE(settled(90, 89));
+  EXPECT_FALSE(settled(89, 90));
+  EXPECT_FALSE(settled(200, 1));
 }
 
 }  // namespace
