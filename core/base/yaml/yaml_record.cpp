@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -69,6 +70,26 @@ std::string hint_for(YamlType type, const YamlValue& value) {
   }
 }
 
+// Where a value is. The text is for errors only.
+class Path {
+ public:
+  Path() = default;
+  Path(const Path& parent, std::string_view key) : parent_(&parent), key_(key) {}
+  Path(const Path& parent, std::size_t index) : parent_(&parent), index_(index) {}
+
+  bool is_root() const { return parent_ == nullptr; }
+  std::string text() const {
+    if (is_root()) return {};
+    return index_ ? yaml_path(parent_->text(), *index_) : yaml_path(parent_->text(), key_);
+  }
+
+ private:
+  // NULL: the root
+  const Path* parent_ = nullptr;
+  std::string_view key_;
+  std::optional<std::size_t> index_;
+};
+
 // Checks values against their fields. The recursion depth is the nesting depth, which parse_yaml
 // limits.
 class Checker {
@@ -76,9 +97,8 @@ class Checker {
   Checker(const YamlDocument& document, const YamlUnknown& unknown)
       : document_(document), unknown_(unknown) {}
 
-  Status check_record(const YamlValue& value, std::span<const YamlField> fields,
-                      const std::string& path) {
-    const bool empty_document = path.empty() && value.kind == YamlKind::nothing;
+  Status check_record(const YamlValue& value, std::span<const YamlField> fields, const Path& path) {
+    const bool empty_document = path.is_root() && value.kind == YamlKind::nothing;
     if (value.kind != YamlKind::map && !empty_document) {
       return wrong_type(YamlType::record, value, path);
     }
@@ -88,12 +108,12 @@ class Checker {
       if (field == fields.end()) {
         GANTRY_CHECK(check_unknown(entry, fields, path));
       } else {
-        GANTRY_CHECK(check_field(entry.value, *field, yaml_path(path, field->name)));
+        GANTRY_CHECK(check_field(entry.value, *field, Path(path, field->name)));
       }
     }
     for (const YamlField& field : fields) {
       if (field.required && !value.find(field.name)) {
-        return yaml_error(document_.file, value.location, yaml_path(path, field.name),
+        return yaml_error(document_.file, value.location, Path(path, field.name).text(),
                           "required key is missing")
             .with_reason("YAML_MISSING_KEY");
       }
@@ -103,7 +123,7 @@ class Checker {
 
  private:
   Status check_unknown(const YamlEntry& entry, std::span<const YamlField> fields,
-                       const std::string& path) {
+                       const Path& path) {
     if (unknown_.skip_x_keys && entry.key.starts_with("x-")) return {};
     std::vector<std::string_view> names;
     for (const YamlField& field : fields) names.push_back(field.name);
@@ -112,29 +132,28 @@ class Checker {
       std::sort(names.begin(), names.end());
       near = concat(", known keys are ", names_of(names));
     }
-    Error error =
-        yaml_error(document_.file, entry.location, yaml_path(path, entry.key), "unknown key", near)
-            .with_reason("YAML_UNKNOWN_KEY");
+    Error error = yaml_error(document_.file, entry.location, Path(path, entry.key).text(),
+                             "unknown key", near)
+                      .with_reason("YAML_UNKNOWN_KEY");
     if (!unknown_.warnings) return error;
     unknown_.warnings->push_back(std::move(error.message));
     return {};
   }
 
-  Status check_field(const YamlValue& value, const YamlField& field, const std::string& path) {
+  Status check_field(const YamlValue& value, const YamlField& field, const Path& path) {
     GANTRY_CHECK(check_type(value, field.type, field, path));
     return run_check(field.check, value, path);
   }
 
-  Status run_check(decltype(YamlField::check) check, const YamlValue& value,
-                   const std::string& path) {
+  Status run_check(decltype(YamlField::check) check, const YamlValue& value, const Path& path) {
     const std::string expected = check ? check(value) : "";
     if (expected.empty()) return {};
-    return yaml_error(document_.file, value.location, path, yaml_expected(expected, value))
+    return yaml_error(document_.file, value.location, path.text(), yaml_expected(expected, value))
         .with_reason("YAML_TYPE");
   }
 
   Status check_type(const YamlValue& value, YamlType type, const YamlField& field,
-                    const std::string& path) {
+                    const Path& path) {
     switch (type) {
       case YamlType::any:
         return {};
@@ -149,28 +168,28 @@ class Checker {
     }
   }
 
-  Status check_list(const YamlValue& value, const YamlField& field, const std::string& path) {
+  Status check_list(const YamlValue& value, const YamlField& field, const Path& path) {
     if (value.kind != YamlKind::list) return wrong_type(YamlType::list, value, path);
     GANTRY_CHECK(check_count(value.items.size(), "items", value, field, path));
     for (std::size_t i = 0; i < value.items.size(); ++i) {
-      const std::string here = yaml_path(path, i);
+      const Path here(path, i);
       GANTRY_CHECK(check_type(value.items[i], field.items, field, here));
       GANTRY_CHECK(run_check(field.check_item, value.items[i], here));
     }
     return {};
   }
 
-  Status check_map(const YamlValue& value, const YamlField& field, const std::string& path) {
+  Status check_map(const YamlValue& value, const YamlField& field, const Path& path) {
     if (value.kind != YamlKind::map) return wrong_type(YamlType::map, value, path);
     GANTRY_CHECK(check_count(value.entries.size(), "keys", value, field, path));
     for (const YamlEntry& entry : value.entries) {
-      GANTRY_CHECK(check_type(entry.value, field.items, field, yaml_path(path, entry.key)));
+      GANTRY_CHECK(check_type(entry.value, field.items, field, Path(path, entry.key)));
     }
     return {};
   }
 
   Status check_scalar(const YamlValue& value, YamlType type, const YamlField& field,
-                      const std::string& path) {
+                      const Path& path) {
     if (value.kind != YamlKind::scalar) return wrong_type(type, value, path);
     switch (type) {
       case YamlType::text:
@@ -183,8 +202,8 @@ class Checker {
         std::int64_t number = 0;
         if (!yaml_integer(value, number)) return wrong_type(type, value, path);
         if (number < field.min || number > field.max) {
-          return yaml_error(document_.file, value.location, path, "expected integer ", field.min,
-                            " to ", field.max, ", found ", number)
+          return yaml_error(document_.file, value.location, path.text(), "expected integer ",
+                            field.min, " to ", field.max, ", found ", number)
               .with_reason("YAML_RANGE");
         }
         return {};
@@ -201,7 +220,7 @@ class Checker {
         if (std::find(field.choices.begin(), field.choices.end(), value.text) !=
             field.choices.end())
           return {};
-        return yaml_error(document_.file, value.location, path, "expected ",
+        return yaml_error(document_.file, value.location, path.text(), "expected ",
                           names_of(field.choices), ", found ", yaml_found(value),
                           did_you_mean(value.text, {field.choices.begin(), field.choices.end()}))
             .with_reason("YAML_RANGE");
@@ -211,16 +230,16 @@ class Checker {
   }
 
   Status check_count(std::size_t count, std::string_view unit, const YamlValue& value,
-                     const YamlField& field, const std::string& path) {
+                     const YamlField& field, const Path& path) {
     if (count <= field.longest) return {};
-    return yaml_error(document_.file, value.location, path, count, " ", unit, ", limit is ",
+    return yaml_error(document_.file, value.location, path.text(), count, " ", unit, ", limit is ",
                       field.longest)
         .with_reason("YAML_RANGE");
   }
 
-  Failure wrong_type(YamlType type, const YamlValue& value, const std::string& path) const {
-    return yaml_error(document_.file, value.location, path, "expected ", name_of(type), ", found ",
-                      yaml_found(value), hint_for(type, value))
+  Failure wrong_type(YamlType type, const YamlValue& value, const Path& path) const {
+    return yaml_error(document_.file, value.location, path.text(), "expected ", name_of(type),
+                      ", found ", yaml_found(value), hint_for(type, value))
         .with_reason("YAML_TYPE");
   }
 
@@ -290,7 +309,7 @@ const std::vector<YamlEntry>& YamlRecord::entries(std::string_view key) const {
 
 Result<YamlRecord> read_record(const YamlDocument& document, std::span<const YamlField> fields,
                                const YamlUnknown& unknown) {
-  GANTRY_CHECK(Checker(document, unknown).check_record(document.root, fields, ""));
+  GANTRY_CHECK(Checker(document, unknown).check_record(document.root, fields, Path()));
   return YamlRecord(document, document.root, "");
 }
 

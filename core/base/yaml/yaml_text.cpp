@@ -20,19 +20,26 @@ namespace {
 // Converts offsets to lines and columns; each costs O(log lines).
 class Lines {
  public:
-  explicit Lines(std::string_view text) : text_(text), starts_{0}, characters_{0} {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '\n') starts_.push_back(i + 1);
+  explicit Lines(std::string_view text)
+      : text_(text),
+        is_single_bytes_(count_characters(text) == text.size()),
+        starts_{0},
+        characters_{0} {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string_view::npos;) {
+      starts_.push_back(++at);
     }
-    for (std::size_t i = stride; i <= text.size(); i += stride) {
+    for (std::size_t i = stride; !is_single_bytes_ && i <= text.size(); i += stride) {
       characters_.push_back(characters_.back() + count(i - stride, i));
     }
   }
   YamlLocation location(std::size_t offset) const {
     offset = std::min(offset, text_.size());
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), offset);
-    const std::uint32_t column = characters_before(offset) - characters_before(*(after - 1)) + 1;
-    return {static_cast<std::uint32_t>(after - starts_.begin()), column, offset};
+    const std::size_t start = *(after - 1);
+    const std::uint32_t before = is_single_bytes_
+                                     ? static_cast<std::uint32_t>(offset - start)
+                                     : characters_before(offset) - characters_before(start);
+    return {static_cast<std::uint32_t>(after - starts_.begin()), before + 1, offset};
   }
 
  private:
@@ -47,8 +54,10 @@ class Lines {
   }
 
   std::string_view text_;
+  // each character is one byte
+  bool is_single_bytes_;
   std::vector<std::size_t> starts_;
-  // characters_before() of each multiple of the stride
+  // characters_before() of each multiple of the stride; the first one only if is_single_bytes_
   std::vector<std::uint32_t> characters_;
 };
 
@@ -58,6 +67,11 @@ Status check_characters(std::string_view text, std::string_view file, const Line
   bool in_indentation = true;
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
+    if (c >= 0x20 && c < 0x7f) {
+      in_indentation = in_indentation && c == ' ';
+      ++at;
+      continue;
+    }
     const std::size_t size = decode_utf8(text, at).size;
     if (size == 0) {
       return yaml_error(file, lines.location(at), "", "byte ", Hex{c}, " is not UTF-8")
@@ -75,7 +89,7 @@ Status check_characters(std::string_view text, std::string_view file, const Line
       return yaml_error(file, lines.location(at), "", "tab in the indentation, expected spaces")
           .with_reason("YAML_TAB");
     }
-    in_indentation = c == '\n' || (in_indentation && c == ' ');
+    in_indentation = c == '\n';
     at += size;
   }
   return {};
