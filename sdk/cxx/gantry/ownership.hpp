@@ -111,14 +111,22 @@ class Ownership {
     if (!file.starts_with('/')) {
       return refused(Message(file, " is relative, only absolute paths can be checked"));
     }
-    std::vector<std::string> left;
-    push_names(file, left);
-    // resolved so far, without links; "/" is empty
-    std::string at;
-    // the directory of the file or of a link that leads to it is sticky
     GANTRY_TRY(const Passed* root, check_component("/", file));
-    bool in_sticky = root != nullptr && root->is_sticky;
-    for (int links = 0; !left.empty();) {
+    const std::size_t slash = file.rfind('/');
+    const std::string last = file.substr(slash + 1);
+    const bool has_name = !last.empty() && last != ".";
+    const auto known = has_name ? directories_.find(file.substr(0, slash)) : directories_.end();
+    std::vector<std::string> left;
+    Resolved here{{}, root != nullptr && root->is_sticky, 0};
+    if (known != directories_.end()) {
+      here = known->second;
+      left.push_back(last);
+    } else {
+      push_names(file, left);
+    }
+    auto& [at, in_sticky, links] = here;
+    while (!left.empty()) {
+      if (has_name && left.size() == 1) directories_.try_emplace(file.substr(0, slash), here);
       const std::string name = std::move(left.back());
       left.pop_back();
       if (name == "..") {
@@ -158,6 +166,15 @@ class Ownership {
   // as the kernel's limit
   static constexpr int max_links = 40;
 
+  // A directory that has passed.
+  struct Resolved {
+    // its path without links; "/" is empty
+    std::string at;
+    // it, or the directory of a link that leads to a file, is sticky
+    bool in_sticky = false;
+    // symbolic links on its path
+    int links = 0;
+  };
   // a component that has passed
   struct Passed {
     bool is_directory = false;
@@ -246,6 +263,8 @@ class Ownership {
 
   TrustedOwners trusted_;
   std::unordered_map<std::string, Passed> passed_;
+  // by the path as it is in a file's
+  std::unordered_map<std::string, Resolved> directories_;
 };
 
 }  // namespace gantry

@@ -123,6 +123,35 @@ TEST_F(OwnershipCheck, ChecksTheDirectoryOfALink) {
   EXPECT_THAT(text(dir_ / "links/lib.so"), StartsWith("directory " + (dir_ / "links").string()));
 }
 
+// A directory that has passed is not checked again, its files are.
+TEST_F(OwnershipCheck, ChecksEachFileOfADirectory) {
+  fs::create_directories(dir_ / "links");
+  fs::create_directory_symlink(acme(), dir_ / "links/directory");
+  fs::create_directories(dir_ / "sticky");
+  ::chmod((dir_ / "sticky").c_str(), 01777);
+  for (const char* name : {"acme/wrong.so", "sticky/a.so", "sticky/b.so"}) {
+    test::write_file(dir_ / name, "bytes");
+    ::chmod((dir_ / name).c_str(), 0644);
+  }
+  ::chmod((dir_ / "acme/wrong.so").c_str(), 0666);
+  Ownership pass(TrustedOwners::of_process(false));
+  const auto text_of = [&](const char* name) {
+    const Status status = pass.check((dir_ / name).string());
+    return status.ok() ? std::string() : status.error().message.text();
+  };
+
+  for (const char* directory : {"acme", "links/directory", "links/../acme", "acme//."}) {
+    EXPECT_EQ(text_of(concat(directory, "/lib.so").c_str()), "") << directory;
+    EXPECT_EQ(text_of(concat(directory, "/none.so").c_str()), "") << directory;
+    EXPECT_THAT(text_of(concat(directory, "/wrong.so").c_str()), HasSubstr("has mode 0666"))
+        << directory;
+    EXPECT_EQ(text_of(concat(directory, "/").c_str()), "") << directory;
+  }
+  for (const char* name : {"sticky/a.so", "sticky/b.so"})
+    EXPECT_EQ(text_of(name), text(dir_ / name)) << name;
+  EXPECT_THAT(text_of("sticky/b.so"), HasSubstr("is sticky and writable by others"));
+}
+
 TEST_F(OwnershipCheck, RefusesALoopOfLinks) {
   fs::create_symlink("b", dir_ / "acme/a");
   fs::create_symlink("a", dir_ / "acme/b");
