@@ -13,6 +13,7 @@
 #include "core/plugins/choice/explain.hpp"
 #include "core/plugins/library/table_copy.hpp"
 #include "core/plugins/manifest/config_values.hpp"
+#include "core/plugins/manifest/manifest_cache.hpp"
 #include "core/plugins/probe/prober.hpp"
 #include "core/plugins/trust/trust.hpp"
 
@@ -208,6 +209,16 @@ std::unique_ptr<Prober> new_prober(const RuntimeState& state) {
   return std::make_unique<Prober>(std::move(options));
 }
 
+// In an elevated process the user that may write the cache is not trusted with what it contains.
+ManifestCache::Options manifest_cache_options(const RuntimeState& state,
+                                              const SearchResult& found) {
+  ManifestCache::Options options;
+  if (!state.environment.elevated) options.directory = state.cache_directory;
+  options.search = search_key(found);
+  options.log = &state.log;
+  return options;
+}
+
 Failure runtime_ends(std::string_view device) {
   return unavailable(device, " not found, the runtime ends").with_reason("RUNTIME_ENDS");
 }
@@ -315,7 +326,9 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
   set.log = &state->log;
   GANTRY_TRY(Trust trust, Trust::open(trust_of(state->options, state->config, state->environment)));
   set.trust = std::make_shared<const Trust>(std::move(trust));
-  state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(set));
+  ManifestCache manifests(manifest_cache_options(*state, found));
+  state->plugins = std::make_unique<PluginSet>(std::move(found), std::move(set), &manifests);
+  manifests.save();
   for (const std::string& name : ignored_variables(*state))
     state->plugins->add_warning(ignored_warning(*state, name));
   GANTRY_CHECK(state->plugins->check_required());

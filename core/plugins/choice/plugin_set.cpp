@@ -51,9 +51,9 @@ struct PluginSet::State {
   std::atomic<std::uint64_t> fallbacks{0};
 };
 
-PluginSet::PluginSet(SearchResult found, ChoiceOptions options)
+PluginSet::PluginSet(SearchResult found, ChoiceOptions options, ManifestCache* cache)
     : found_(std::move(found)), options_(std::move(options)), state_(std::make_unique<State>()) {
-  Discovery discovery = discover(found_, options_);
+  Discovery discovery = discover(found_, options_, cache);
   for (Candidate& candidate : discovery.candidates)
     state_->slots.emplace_back().candidate = std::move(candidate);
   warnings_ = std::move(discovery.warnings);

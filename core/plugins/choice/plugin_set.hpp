@@ -35,7 +35,9 @@ class PluginSet {
   // Takes all manifests that were found through the steps of discover(), and logs the warnings about
   // them, in the order of discovery. A manifest that is malformed is a candidate with a reason, not
   // an error.
-  PluginSet(SearchResult found, ChoiceOptions options);
+  //
+  // cache    [in]   see discover()
+  PluginSet(SearchResult found, ChoiceOptions options, ManifestCache* cache = nullptr);
   // Destroys the plugins in the reverse order of their creation: one that requested another plugin
   // while it was created is destroyed before it.
   ~PluginSet();

@@ -4,10 +4,10 @@
 #include "core/base/file_users.hpp"
 #include "core/base/near_name.hpp"
 #include "core/base/process_end.hpp"
-#include "core/base/text_file.hpp"
 #include "core/plugins/manifest/drop_in.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 #include "core/plugins/manifest/null_file.hpp"
+#include "core/plugins/manifest/real_directory.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -20,7 +20,7 @@ namespace gantry {
 
 // What the steps up to `preferred` know of all candidates.
 struct AllFound {
-  AllFound(SearchResult& found, const ChoiceOptions& options);
+  AllFound(SearchResult& found, const ChoiceOptions& options, ManifestCache& cache);
 
   struct Named {
     std::string file;
@@ -49,6 +49,8 @@ struct AllFound {
 
   std::vector<Candidate>& candidates;
   const ChoiceOptions& options;
+  ManifestCache& cache;
+  RealDirectories directories;
   std::optional<Ownership> ownership;
   // trusted files, also masks, by file name
   std::unordered_map<std::string, Named> by_name;
@@ -124,14 +126,21 @@ Status read_files(Passage& at) {
   Candidate& candidate = at.candidate;
   // A file that would mask others if it were trusted.
   if (is_null_file(candidate.file)) GANTRY_CHECK(at.all->check_owners(candidate.file));
-  GANTRY_TRY(at.text, read_text_file(candidate.file));
-  GANTRY_TRY(Manifest manifest, read_manifest(at.text, candidate.file));
+  const bool uses_text = at.options.trust && at.options.trust->uses_text(candidate.tier);
+  ManifestCache& cache = at.all->cache;
+  GANTRY_TRY(ManifestFile file, cache.open(candidate.file, uses_text ? ManifestText::always
+                                                                     : ManifestText::if_needed));
+  GANTRY_TRY(const YamlDocument document, cache.parse(file));
+  GANTRY_TRY(Manifest manifest, read_manifest(document, at.all->directories.of(candidate.file)));
+  if (uses_text) at.text = *std::move(file.text);
   manifest.switched_by = candidate.file;
   if (const auto own = at.all->drop_ins.find(candidate.name); own != at.all->drop_ins.end()) {
     for (const FoundDropIn* drop_in : own->second) {
-      GANTRY_TRY(const std::string changes, read_text_file(drop_in->file));
+      GANTRY_TRY(const ManifestFile drop_in_file,
+                 cache.open(drop_in->file, ManifestText::if_needed));
+      GANTRY_TRY(const YamlDocument changes, cache.parse(drop_in_file));
       const bool was_enabled = manifest.enabled;
-      GANTRY_CHECK(apply_drop_in(changes, drop_in->file, manifest));
+      GANTRY_CHECK(apply_drop_in(changes, manifest));
       if (manifest.enabled != was_enabled) manifest.switched_by = drop_in->file;
       candidate.drop_ins.push_back(drop_in->file);
     }
@@ -394,8 +403,8 @@ std::vector<Message> warnings_of(const SearchResult& found, const AllFound& all)
 
 }  // namespace
 
-AllFound::AllFound(SearchResult& found, const ChoiceOptions& given)
-    : candidates(found.candidates), options(given) {
+AllFound::AllFound(SearchResult& found, const ChoiceOptions& given, ManifestCache& kept)
+    : candidates(found.candidates), options(given), cache(kept) {
   if (options.trust) ownership = options.trust->ownership();
   for (const FoundDropIn& drop_in : found.drop_ins) drop_ins[drop_in.name].push_back(&drop_in);
   std::erase_if(candidates, [&](const Candidate& candidate) {
@@ -449,8 +458,9 @@ Status take(Step step, Passage& at) {
   return {};
 }
 
-Discovery discover(SearchResult& found, const ChoiceOptions& options) {
-  AllFound all(found, options);
+Discovery discover(SearchResult& found, const ChoiceOptions& options, ManifestCache* cache) {
+  ManifestCache none;
+  AllFound all(found, options, cache != nullptr ? *cache : none);
   std::vector<Passage> passages;
   passages.reserve(all.candidates.size());
   for (Candidate& candidate : all.candidates)

@@ -37,8 +37,7 @@ void apply_config(const YamlRecord& record, const std::string& source, Manifest&
   if (!layer.values.empty()) manifest.config.push_back(std::move(layer));
 }
 
-Status apply_drop_in(std::string_view text, const std::string& file, Manifest& manifest) {
-  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+Status apply_drop_in(const YamlDocument& document, Manifest& manifest) {
   for (const YamlEntry& entry : document.root.entries) {
     if (is_field(manifest_fields(), entry.key) && !is_field(drop_in_fields(), entry.key)) {
       return yaml_error(document.file, entry.location, entry.key,
@@ -49,8 +48,13 @@ Status apply_drop_in(std::string_view text, const std::string& file, Manifest& m
   }
   GANTRY_TRY(const YamlRecord root, read_record(document, drop_in_fields(), {.skip_x_keys = true}));
   apply_switches(root, manifest);
-  apply_config(root, file, manifest);
+  apply_config(root, document.file, manifest);
   return {};
+}
+
+Status apply_drop_in(std::string_view text, const std::string& file, Manifest& manifest) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+  return apply_drop_in(document, manifest);
 }
 
 }  // namespace gantry

@@ -16,6 +16,8 @@ namespace gantry {
 //
 // returns  malformed with the location; reason DROP_IN_KEY for a key that only a manifest may set
 Status apply_drop_in(std::string_view text, const std::string& file, Manifest& manifest);
+// The same for a text that is parsed.
+Status apply_drop_in(const YamlDocument& document, Manifest& manifest);
 
 // Apply the keys that manifests and drop-ins have in common, from a checked record of either.
 void apply_switches(const YamlRecord& record, Manifest& manifest);

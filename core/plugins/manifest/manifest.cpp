@@ -6,6 +6,7 @@
 #include "core/base/yaml/yaml_record.hpp"
 #include "core/plugins/manifest/drop_in.hpp"
 #include "core/plugins/manifest/manifest_fields.hpp"
+#include "core/plugins/manifest/real_directory.hpp"
 #include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
@@ -392,6 +393,23 @@ Result<std::vector<TargetKind>> read_target_kinds(const YamlDocument& document,
   return kinds;
 }
 
+// True for one part of a path, but not for "." and "..".
+bool is_name(std::string_view part) {
+  return !part.empty() && part != "." && part != ".." && part.find('/') == std::string_view::npos;
+}
+
+// True for an absolute path of names, except the root.
+bool is_normal(std::string_view path) {
+  if (!path.starts_with('/')) return false;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (!is_name(part)) return false;
+    path.remove_prefix(part.size());
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Manifest::offers_global(std::string_view name) const {
@@ -441,6 +459,8 @@ bool is_device_name(std::string_view name) {
 
 Result<std::string> resolve_library(std::string_view written, const std::string& directory) {
   namespace fs = std::filesystem;
+  // Most are a name in a directory without links.
+  if (is_name(written) && is_normal(directory)) return concat(directory, "/", written);
   const fs::path path =
       (written.starts_with('/') ? fs::path(written) : fs::path(directory) / written)
           .lexically_normal();
@@ -459,10 +479,9 @@ Result<std::string> resolve_library(std::string_view written, const std::string&
   return path.string();
 }
 
-Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
-  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+Result<Manifest> read_manifest(const YamlDocument& document, const std::string& directory) {
   Manifest manifest;
-  manifest.file = file;
+  manifest.file = document.file;
   bool unknown_is_warning = false;
   GANTRY_TRY(const Schema schema, read_schema(document, unknown_is_warning));
   manifest.schema_minor = schema.minor;
@@ -501,15 +520,16 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
   GANTRY_CHECK(read_config(document, root, manifest));
   apply_switches(root, manifest);
 
-  std::error_code failed;
-  const auto real = std::filesystem::weakly_canonical(file, failed);
-  const std::string directory =
-      (failed ? std::filesystem::path(file) : real).parent_path().string();
   Result<std::string> library = resolve_library(manifest.library, directory);
   if (!library.ok())
     return root.error("library", library.error().message).with_reason(library.error().reason);
   manifest.library_path = std::move(*library);
   return manifest;
+}
+
+Result<Manifest> read_manifest(std::string_view text, const std::string& file) {
+  GANTRY_TRY(const YamlDocument document, parse_yaml(text, file));
+  return read_manifest(document, real_directory_of(file));
 }
 
 Result<Manifest> open_manifest(const std::string& file) {

@@ -120,6 +120,10 @@ struct Manifest {
 // returns  malformed with file, line, column, key path and a reason of D15x or D16x, or
 //          LIBRARY_PATH (D306)
 Result<Manifest> read_manifest(std::string_view text, const std::string& file);
+// The same for a text that is parsed.
+//
+// directory  [in]  of a relative library: real_directory_of() the file
+Result<Manifest> read_manifest(const YamlDocument& document, const std::string& directory);
 // The same from disk; also not_found, unavailable or malformed as read_text_file().
 Result<Manifest> open_manifest(const std::string& file);
 

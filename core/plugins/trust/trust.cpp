@@ -86,7 +86,7 @@ Result<Trust> Trust::open(const TrustOptions& options) {
   return trust;
 }
 
-bool Trust::reads_manifests(Tier tier) const {
+bool Trust::uses_text(Tier tier) const {
   if (trust_.policy_of(tier) != SignaturePolicy::off) return true;
   return lock_ && std::ranges::any_of(*lock_, [](const LockEntry& entry) {
            return !entry.manifest_sha256.empty();

@@ -47,13 +47,13 @@ class Trust {
   // A pass over the manifests of a search, which checks shared directories once.
   Ownership ownership() const { return Ownership(owners_); }
 
-  // True if check_manifest() compares the text of manifests of a tier with a signature or a digest.
-  bool reads_manifests(Tier tier) const;
+  // True if check_manifest() uses the text of manifests of a tier, for a signature or a digest.
+  bool uses_text(Tier tier) const;
 
   // Checks a parsed manifest, its drop-ins and the path of its library. Stores the digest of the
   // manifest in it if the lock file has one, for check_library().
   //
-  // text     [in]   of the manifest, as it was parsed; any without reads_manifests()
+  // text     [in]   of the manifest, as it was parsed; any if uses_text() is false
   // warnings [out]  one line if the policy of the tier is `warn` and the signature is refused
   // returns  PERMISSIONS; with policy `require` SIGNATURE_MISSING, SIGNATURE_INVALID,
   //          SIGNATURE_KEY, KEY_EXPIRED, KEY_REVOKED, DIGEST_REQUIRED; LOCK_MISSING, LOCK_MISMATCH

@@ -171,5 +171,51 @@ TEST(Load, LogsTheWarningsOfAContainer) {
   EXPECT_THAT(lines, Contains("a.so: container has no _lib entry, so it has no CPU code"));
 }
 
+// The manifests of the build tree, which are older than two seconds.
+class ParsedManifests : public ::testing::Test {
+ protected:
+  // Returns the candidates of a runtime with a cache.
+  std::vector<std::string> candidates(std::string_view cache) const {
+    test::write_file(dir / "runtime.yaml", concat("cache: ", cache, "\n"));
+    RuntimeOptions options;
+    options.config_file = (dir / "runtime.yaml").string();
+    options.plugin_paths = {(test::build_tree() / "share/gantry/plugins.d").string()};
+    options.only_these_plugins = true;
+    const Runtime runtime = Runtime::create(options).value();
+    std::vector<std::string> all;
+    for (const Candidate& each : state_of(runtime.get())->plugins->candidates())
+      all.push_back(concat(each.title(), " ", each.reason.number, " ", each.text));
+    return all;
+  }
+  std::size_t cached_files() const {
+    std::error_code absent;
+    const std::filesystem::directory_iterator files(dir / "cache/manifests", absent);
+    return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+  }
+
+  const test::TempDir dir;
+};
+
+TEST_F(ParsedManifests, AreKeptInTheCacheDirectory) {
+  const std::string cache = (dir / "cache").string();
+  const std::vector<std::string> parsed = candidates(cache);
+
+  EXPECT_EQ(cached_files(), 1u);
+  EXPECT_EQ(candidates(cache), parsed);
+  EXPECT_EQ(cached_files(), 1u);
+}
+
+TEST_F(ParsedManifests, AreNotKeptWithoutACache) {
+  EXPECT_FALSE(candidates("none").empty());
+  EXPECT_EQ(cached_files(), 0u);
+}
+
+TEST_F(ParsedManifests, AreNotKeptInAnElevatedProcess) {
+  const Variable secure("GANTRY_SECURE", "1");
+
+  EXPECT_FALSE(candidates((dir / "cache").string()).empty());
+  EXPECT_EQ(cached_files(), 0u);
+}
+
 }  // namespace
 }  // namespace gantry

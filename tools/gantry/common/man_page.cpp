@@ -60,7 +60,8 @@ constexpr Entry files[] = {
      "manifests of packages; also /usr/local/share/gantry/plugins.d"},
     {"<prefix>/share/gantry/plugins.d", "manifests of an installation elsewhere"},
     {"~/.local/share/gantry/plugins.d", "manifests of the user"},
-    {"~/.cache/gantry", "compiled programs and other files that can be regenerated"},
+    {"~/.cache/gantry",
+     "compiled programs, parsed manifests and other files that can be regenerated"},
 };
 
 // Breaks lines at blanks, so that roff's source has short lines, and escapes them.
