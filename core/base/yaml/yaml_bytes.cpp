@@ -110,6 +110,7 @@ class ValueReader {
       GANTRY_CHECK(read_text(head, entry.key));
       GANTRY_CHECK(read(entry.value, depth));
     }
+    if (count < 2) return {};
     std::vector<std::string_view> keys(entries.size());
     std::ranges::transform(entries, keys.begin(), &YamlEntry::key);
     std::ranges::sort(keys);

@@ -51,6 +51,8 @@ bool looks_like_number(std::string_view text) {
 bool is_word(std::string_view text) {
   constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
                                                      "off",  "y",     "n",   "null"};
+  constexpr std::size_t longest = std::string_view("false").size();
+  if (text.size() > longest) return false;
   std::string lower(text);
   for (char& c : lower) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');

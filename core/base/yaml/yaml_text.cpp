@@ -228,6 +228,7 @@ class Builder final : public YAML::EventHandler {
     } else if (!top.key) {
       add_key(top, std::move(value));
     } else {
+      if (top.value.entries.empty()) top.value.entries.reserve(4);
       top.value.entries.push_back({std::move(*top.key), top.key_location, std::move(value)});
       top.key.reset();
     }
