@@ -14,7 +14,7 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
   const std::string_view scope = view_of(what.scope);
   if (!scope.empty() && scope != "global") {
     return unsupported("memory scope ", quoted(scope), " is not supported, \"global\" is")
-        .with_reason("SCOPE");
+        .with_reason("MEMORY_SCOPE");
   }
   if (what.alignment != 0 && !std::has_single_bit(what.alignment)) {
     return invalid("alignment is ", what.alignment, ", expected a power of two")

@@ -22,7 +22,7 @@ class Memory {
   // Allocates; the device's context is current. See gantry_device_table.alloc.
   //
   // returns  EXHAUSTED    out of memory (DEVICE_MEMORY)
-  //          UNSUPPORTED  a memory scope other than "global" (SCOPE)
+  //          UNSUPPORTED  a memory scope other than "global" (MEMORY_SCOPE)
   //          INVALID      the alignment is not a power of two (ALIGNMENT)
   // thread   any
   Result<void*> alloc(const gantry_alloc& what);

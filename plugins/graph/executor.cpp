@@ -59,7 +59,7 @@ Status Executor::find_functions(const Source& source,
   if (missing_count > max_names_shown) missing += ", ...";
   return not_found("graph calls ", by_name.size(), " functions, ", missing_count,
                    " are in no import: ", missing)
-      .with_reason("FUNCTION")
+      .with_reason("FUNCTIONS_MISSING")
       .at("look-up of the first reports: ", first->message);
 }
 

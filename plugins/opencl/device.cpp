@@ -79,7 +79,7 @@ Result<Buffer*> side(const gantry_location& location, std::uint64_t size, std::s
   if (location.device.type != device_type) {
     return unsupported("copy ", name, " device type ", location.device.type,
                        ", opencl copies between its own devices and the host")
-        .with_reason("DEVICE_PAIR");
+        .with_reason("COPY_DEVICES");
   }
   GANTRY_TRY(Buffer* const buffer, buffer_of(location.data));
   if (location.byte_offset > buffer->size || size > buffer->size - location.byte_offset) {
@@ -97,7 +97,7 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   const bool to_host = what.to.device.type == cpu_device_type;
   if (from_host && to_host)
     return invalid("copy is from host to host, one side must be an opencl device")
-        .with_reason("DEVICE_PAIR");
+        .with_reason("COPY_DEVICES");
   Buffer* from = nullptr;
   Buffer* to = nullptr;
   if (!from_host) {
@@ -109,7 +109,7 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   if ((from != nullptr && from->platform != device.platform) ||
       (to != nullptr && to->platform != device.platform)) {
     return unsupported("copy between devices of two OpenCL drivers: copy through host memory")
-        .with_reason("DEVICE_PAIR");
+        .with_reason("COPY_DEVICES");
   }
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
   const bool blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;

@@ -15,14 +15,14 @@ namespace {
 
 // Returns a sub-buffer from an offset to the end of a buffer.
 //
-// returns  INVALID      offset is not below the buffer's size (BUFFER_OFFSET)
+// returns  INVALID      offset is not below the buffer's size (ARGUMENT_RANGE)
 //          UNSUPPORTED  the offset does not have the device's alignment (BUFFER_OFFSET)
 Result<OwnedBuffer> part_of(const Buffer& buffer, std::uint64_t offset, const Device& device,
                             const KernelCall& call, std::size_t argument) {
   if (offset >= buffer.size) {
     return invalid("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",
                    offset, ", buffer has ", buffer.size)
-        .with_reason("BUFFER_OFFSET");
+        .with_reason("ARGUMENT_RANGE");
   }
   if (offset % device.alignment_bytes != 0) {
     return unsupported("kernel ", quoted(call.name()), ": argument ", argument, " begins at byte ",

@@ -134,7 +134,7 @@ Result<std::vector<Shader>> read_shaders(ByteReader& in) {
     if (magic != spirv_magic) {
       return malformed(words_at, "shader ", quoted(shader.name), " begins with ", Hex{magic},
                        ", SPIR-V with ", Hex{spirv_magic})
-          .with_reason("SPIRV_MAGIC");
+          .with_reason("SHADER");
     }
   }
   return shaders;

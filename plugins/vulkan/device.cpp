@@ -118,13 +118,13 @@ Result<Buffer*> Device::buffer_at(void* data) const {
     return invalid(Hex{reinterpret_cast<std::uintptr_t>(data)},
                    " is not memory of device vulkan:", index_,
                    ": pass the handle from alloc unchanged, and offsets in byte_offset")
-        .with_reason("HANDLE");
+        .with_reason("DEVICE_DATA");
   }
   Buffer* const buffer = handle->buffer;
   if (buffer->owner != this) {
     return invalid("memory is of device vulkan:", buffer->owner->index(),
                    ", the call is on vulkan:", index_)
-        .with_reason("HANDLE");
+        .with_reason("DEVICE_DATA");
   }
   return buffer;
 }

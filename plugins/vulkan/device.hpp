@@ -85,7 +85,7 @@ class Device {
   // freed buffers are destroyed, and tries again.
   Result<Buffer*> alloc(std::uint64_t size);
   void free(Buffer* buffer);
-  // returns  INVALID  data is not a buffer of this device (HANDLE)
+  // returns  INVALID  data is not a buffer of this device (DEVICE_DATA)
   Result<Buffer*> buffer_at(void* data) const;
 
   Status copy(const gantry_copy& what);

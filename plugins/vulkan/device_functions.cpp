@@ -100,7 +100,7 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
     return unsupported("memory scope \"", scope,
                        "\" is not supported: device vulkan:", device.index(),
                        " has \"global\" only, no textures")
-        .with_reason("SCOPE");
+        .with_reason("MEMORY_SCOPE");
   }
   GANTRY_TRY(Buffer* const buffer, device.alloc(what.size));
   return &buffer->cell;

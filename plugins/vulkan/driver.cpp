@@ -84,7 +84,7 @@ Status Instance::start(const Options& options) {
   if (version < VK_API_VERSION_1_2) {
     return unavailable("libvulkan.so.1 implements Vulkan ", VK_API_VERSION_MAJOR(version), '.',
                        VK_API_VERSION_MINOR(version), ", minimum is 1.2")
-        .with_reason("DRIVER_VERSION");
+        .with_reason("DRIVER_TOO_OLD");
   }
   VkApplicationInfo application{VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "gantry";

@@ -86,7 +86,7 @@ class Instance {
   // Starts the Vulkan loader and all drivers.
   //
   // returns  UNAVAILABLE  no driver starts, the text lists the searched locations
-  //                       (DRIVER_MISSING); the loader is older than Vulkan 1.2 (DRIVER_VERSION);
+  //                       (DRIVER_MISSING); the loader is older than Vulkan 1.2 (DRIVER_TOO_OLD);
   //                       the validation layer is enabled and not installed (LAYER_MISSING)
   // costs    up to a second
   static Result<std::unique_ptr<Instance>> create(const Options& options, Log log);

@@ -36,12 +36,13 @@ class Few {
 Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argument,
                     const Bound& bound) {
   const VkPhysicalDeviceLimits& limits = device.gpu().properties.limits;
-  const auto refuse = [&](const auto&... why) {
+  const auto refuse = [&](std::string_view reason, const auto&... why) {
     return unsupported("kernel ", quoted(kernel.call.name()), ": argument ", argument, ' ', why...)
-        .with_reason("BUFFER_RANGE");
+        .with_reason(reason);
   };
   if (bound.offset % limits.minStorageBufferOffsetAlignment != 0) {
-    return refuse("begins ", bound.offset, " bytes into its memory, the device binds multiples of ",
+    return refuse("BUFFER_OFFSET", "begins ", bound.offset,
+                  " bytes into its memory, the device binds multiples of ",
                   limits.minStorageBufferOffsetAlignment);
   }
   if (bound.offset >= bound.buffer->size && bound.offset != 0) {
@@ -50,7 +51,7 @@ Status check_buffer(const Device& device, const Kernel& kernel, std::size_t argu
         .with_reason("ARGUMENT_RANGE");
   }
   if (bound.buffer->size - bound.offset > limits.maxStorageBufferRange) {
-    return refuse("has ", ByteCount(bound.buffer->size - bound.offset),
+    return refuse("BUFFER_RANGE", "has ", ByteCount(bound.buffer->size - bound.offset),
                   ", the device binds at most ", ByteCount(limits.maxStorageBufferRange));
   }
   return {};
@@ -81,9 +82,10 @@ Status check_extents(const Device& device, const Kernel& kernel, const LaunchExt
 // Records one call without waiting.
 //
 // returns  INVALID      a wrong number, kind or range of arguments (ARGUMENT_*); memory of another
-//                       device (HANDLE); block extents other than the shader's, or more blocks than
+//                       device (DEVICE_DATA); block extents other than the shader's, or more blocks than
 //                       the device's limit (LAUNCH_EXTENT)
-//          UNSUPPORTED  a buffer is too large to bind, or its offset is not aligned (BUFFER_RANGE)
+//          UNSUPPORTED  a buffer is too large to bind (BUFFER_RANGE), or its offset is not aligned
+//                       (BUFFER_OFFSET)
 //          others       see Module::pipeline()
 Status LoadedKernel::call(const Call& call) {
   const Kernel& self = kernel.value();

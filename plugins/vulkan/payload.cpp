@@ -98,7 +98,7 @@ Result<Payload> read_payload(Blob& blob) {
   GANTRY_TRY(const std::string_view format, in.read_string("format"));
   if (format != payload_format) {
     return unsupported("payload format is ", quoted(format), ", known is \"vulkan\"")
-        .with_reason("FORMAT");
+        .with_reason("BLOB_FORMAT");
   }
   Payload payload;
   GANTRY_TRY(payload.table, read_kernel_table(blob, read_shaders));

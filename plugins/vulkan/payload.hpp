@@ -63,7 +63,7 @@ struct Payload {
 // Parses the payload without the shaders' instructions, which make_kernel() reads.
 //
 // returns  MALFORMED    at the first wrong field
-//          UNSUPPORTED  a format other than "vulkan" (FORMAT), unknown flags (SHADER_FLAG)
+//          UNSUPPORTED  a format other than "vulkan" (BLOB_FORMAT), unknown flags (SHADER_FLAG)
 // costs    O(kernels + shaders); of the words only the first is read
 // source   apache/tvm src/runtime/vulkan/vulkan_module.cc, src/runtime/spirv/spirv_shader.h
 Result<Payload> read_payload(Blob& blob);

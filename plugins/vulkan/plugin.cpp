@@ -44,7 +44,7 @@ Result<const Gpu*> Plugin::gpu(std::int32_t index) {
   GANTRY_TRY(const Instance* const running, instance());
   GANTRY_TRY(const std::int32_t count, device_count());
   if (count == 0) {
-    Error error = unavailable("no Vulkan device can run kernels").with_reason("DEVICE_MISSING");
+    Error error = unavailable("no Vulkan device can run kernels").with_reason("DRIVER_MISSING");
     for (const std::string& line : running->left_out()) error.at("left out: ", line);
     return error;
   }

@@ -41,7 +41,7 @@ class Plugin {
   // Returns a device's properties without starting it.
   //
   // returns  INVALID      no such device (DEVICE_INDEX)
-  //          UNAVAILABLE  no device can run kernels (DEVICE_MISSING)
+  //          UNAVAILABLE  no device can run kernels (DRIVER_MISSING)
   Result<const Gpu*> gpu(std::int32_t index);
   // Returns a device; the first call starts it.
   Result<Device*> device(std::int32_t index);

@@ -59,13 +59,13 @@ gantry::Result<std::shared_ptr<Buffer>> Memory::find(void* handle, std::uint64_t
     return gantry::invalid("abacus:", device_, ": ",
                            gantry::Hex{reinterpret_cast<std::uintptr_t>(handle)},
                            " is not memory of this device")
-        .with_reason("DEVICE_MEMORY");
+        .with_reason("DEVICE_DATA");
   }
   const std::uint64_t room = found->second->size();
   if (offset > room || size > room - offset) {
     return gantry::invalid("abacus:", device_, ": ", size, " bytes from ", offset,
                            " are not in memory of ", room)
-        .with_reason("DEVICE_MEMORY");
+        .with_reason("ARGUMENT_RANGE");
   }
   return found->second;
 }

@@ -234,7 +234,7 @@ Result<ImportTree> read_tree(ByteReader& in) {
   GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));
   if (count < 2) {
     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
-        .with_reason("TREE_SHORT");
+        .with_reason("TREE_ROWS");
   }
   return ImportTree(count);
 }

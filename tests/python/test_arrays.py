@@ -311,7 +311,7 @@ class OutputArrays(unittest.TestCase):
         out = numpy.empty((1, 10), "float32")
         out.flags.writeable = False
 
-        self.refused(out, "ARRAY_READ_ONLY")
+        self.refused(out, "READ_ONLY")
 
     def test_with_strides_are_refused(self):
         self.refused(numpy.empty((1, 20), "float32")[:, ::2], "ARGUMENT_STRIDES")

@@ -46,7 +46,7 @@ gantry_code set_device(void*, const gantry_env*, const gantry_value* args, std::
   if (number != args[0].i || device.type < 0 || device.type >= kDeviceTypeCount) {
     const std::string text =
         concat("__tvm_set_device: device type ", args[0].i, " is not 0 to ", kDeviceTypeCount - 1);
-    return gantry_fail(status, GANTRY_INVALID, "DEVICE_NUMBER", text.c_str());
+    return gantry_fail(status, GANTRY_INVALID, "DEVICE_TYPE", text.c_str());
   }
   select_device(here(), device);
   return GANTRY_OK;
@@ -70,7 +70,7 @@ gantry_code set_stream(void*, const gantry_env*, const gantry_value* args, std::
         index != args[1].i || index < 0) {
       return invalid("runtime.TVMSetStream: device ", args[0].i, ":", args[1].i,
                      ", expected a type from 0 to ", kDeviceTypeCount - 1, " and an index from 0")
-          .with_reason("DEVICE_NUMBER");
+          .with_reason("DEVICE_TYPE");
     }
     auto& streams = here().streams;
     std::erase_if(streams, [&](const auto& known) {

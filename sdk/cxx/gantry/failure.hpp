@@ -4,7 +4,7 @@
 // that creates it.
 //
 //     return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
-//         .with_reason("TREE_SHORT");
+//         .with_reason("TREE_ROWS");
 #pragma once
 
 #include <gantry/error.hpp>

@@ -6,7 +6,7 @@
 //       GANTRY_TRY(const std::uint64_t count, in.read_u64("row count"));  // or returns its error
 //       if (count < 2) {
 //         return malformed(in.offset(), "import tree has ", count, " row pointers, minimum is 2")
-//             .with_reason("TREE_SHORT");
+//             .with_reason("TREE_ROWS");
 //       }
 //       return ImportTree(count);
 //     }

@@ -29,7 +29,7 @@ class ArrayView {
   //
   // runtime  [in]   imports tensors of DLPack
   // returns  false: the object is no array
-  // throws   gantry.Error, reason ARRAY_FORMAT: elements that a tensor cannot have; ARRAY_READ_ONLY;
+  // throws   gantry.Error, reason ARRAY_FORMAT: elements that a tensor cannot have; READ_ONLY;
   //          the core's error for a tensor of DLPack; what the array raises
   bool read(nanobind::handle array, const RuntimeRef& runtime);
   bool write(nanobind::handle array, const RuntimeRef& runtime);

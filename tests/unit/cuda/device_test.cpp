@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "allocating 16.0 EiB (18446744073709547775 bytes)"},
         BadAlloc{"Alignment", 16, 48, "", Code::invalid, "ALIGNMENT",
                  "alignment is 48, expected a power of two"},
-        BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "SCOPE",
+        BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "MEMORY_SCOPE",
                  "memory scope \"global.texture\" is not supported, \"global\" is"}),
     [](const auto& test) { return test.param.name; });
 

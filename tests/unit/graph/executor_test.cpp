@@ -64,7 +64,7 @@ TEST_F(Executing, ReportsAllMissingFunctions) {
 
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, Code::not_found);
-  EXPECT_EQ(made.error().reason, "FUNCTION");
+  EXPECT_EQ(made.error().reason, "FUNCTIONS_MISSING");
   EXPECT_EQ(made.error().message,
             "graph calls 2 functions, 2 are in no import: \"div\", \"mul\"\n"
             "  look-up of the first reports: fake host: no function \"div\"");

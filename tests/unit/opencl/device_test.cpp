@@ -202,9 +202,9 @@ TEST_F(OpenclDevice, RejectsCopiesBetweenOtherDevices) {
   std::uint64_t words[2] = {};
   void* const data = memory(16);
 
-  expect_error(copy(on_host(words), on_host(words + 1), 8), Code::invalid, "DEVICE_PAIR",
+  expect_error(copy(on_host(words), on_host(words + 1), 8), Code::invalid, "COPY_DEVICES",
                "copy is from host to host, one side must be an opencl device");
-  expect_error(copy({words, 0, {7, 0}}, on_device(data), 8), Code::unsupported, "DEVICE_PAIR",
+  expect_error(copy({words, 0, {7, 0}}, on_device(data), 8), Code::unsupported, "COPY_DEVICES",
                "copy from device type 7, opencl copies between its own devices and the host");
 }
 

@@ -153,7 +153,7 @@ TEST(OpenclPayload, ReadsSpirv) {
 TEST(OpenclPayload, RejectsWordsWithoutTheSpirvMagic) {
   const Bytes bytes = spirv_bytes({fill}, {{"fill", {0x03022307, 7}}});
 
-  expect_refusal(read(bytes), Code::malformed, bytes.size() - 8, "SPIRV_MAGIC",
+  expect_refusal(read(bytes), Code::malformed, bytes.size() - 8, "SHADER",
                  "shader \"fill\" begins with 0x3022307, SPIR-V with 0x7230203");
 }
 

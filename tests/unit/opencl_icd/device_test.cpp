@@ -231,7 +231,7 @@ TEST_F(FakeDevices, RejectCopiesOfAnotherDriversBuffers) {
     const gantry_code code = device_.copy(self, 0, &what, nullptr, status.get());
 
     ASSERT_EQ(code, GANTRY_UNSUPPORTED);
-    EXPECT_EQ(status.error(code, "").reason, "DEVICE_PAIR");
+    EXPECT_EQ(status.error(code, "").reason, "COPY_DEVICES");
   }
   device_.free(self, 0, here);
   device_.free(self, 1, there);

@@ -131,7 +131,7 @@ TEST_F(Devices, RejectOtherMemoryScopes) {
 
   ASSERT_FALSE(texture.ok());
   EXPECT_EQ(texture.error().code, Code::unsupported);
-  EXPECT_EQ(texture.error().reason, "SCOPE");
+  EXPECT_EQ(texture.error().reason, "MEMORY_SCOPE");
   EXPECT_EQ(
       texture.error().message,
       "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" only, "
@@ -255,7 +255,7 @@ TEST_P(Copies, RejectInvalidRequests) {
        "copy of 0 bytes from byte 17, the memory has 16 bytes"},
       {on_host(memory.data()), on_host(memory.data()), 1, Code::invalid, "COPY_DEVICES",
        "copy from host to host, one side must be device vulkan:0"},
-      {on_host(memory.data()), on_device(memory.data()), 1, Code::invalid, "HANDLE", none},
+      {on_host(memory.data()), on_device(memory.data()), 1, Code::invalid, "DEVICE_DATA", none},
       {on_device(data), elsewhere, 1, Code::unsupported, "COPY_DEVICES",
        "copy from vulkan:0 to vulkan:1: devices do not reach each other's memory"},
       {on_device(data), opencl, 1, Code::unsupported, "COPY_DEVICES",
@@ -555,7 +555,7 @@ TEST_F(SoftwareDevices, AreExcludedByAnOption) {
 
   ASSERT_FALSE(gpu.ok());
   EXPECT_EQ(gpu.error().code, Code::unavailable);
-  EXPECT_EQ(gpu.error().reason, "DEVICE_MISSING");
+  EXPECT_EQ(gpu.error().reason, "DRIVER_MISSING");
   EXPECT_THAT(gpu.error().message, StartsWith("no Vulkan device can run kernels\n  left out: "));
   EXPECT_THAT(gpu.error().message,
               HasSubstr("(a software device, excluded by option software_devices)"));

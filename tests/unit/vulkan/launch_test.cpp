@@ -225,7 +225,7 @@ TEST_F(Launches, AcceptPartsOfMemory) {
   const Status askew = call(*module, axpy2, args);
   ASSERT_FALSE(askew.ok());
   EXPECT_EQ(askew.error().code, Code::unsupported);
-  EXPECT_EQ(askew.error().reason, "BUFFER_RANGE");
+  EXPECT_EQ(askew.error().reason, "BUFFER_OFFSET");
   EXPECT_THAT(askew.error().message,
               HasSubstr(concat("argument 1 begins ", step + 1, " bytes into its memory")));
   free(data);
@@ -256,7 +256,7 @@ TEST_F(Launches, RejectWrongArguments) {
          "launch extents");
   expect(with(8, int_value(32)), "LAUNCH_EXTENT",
          "kernel \"axpy2_kernel0\" is launched with 32 threads along x, its shader has 64");
-  expect(with(1, pointer_value(nullptr)), "HANDLE",
+  expect(with(1, pointer_value(nullptr)), "DEVICE_DATA",
          "0x0 is not memory of device vulkan:0: pass the handle from alloc unchanged, and offsets "
          "in byte_offset\n  in argument 1 of kernel \"axpy2_kernel0\"");
   expect(with(3, float_value(1)), "ARGUMENT_KIND",

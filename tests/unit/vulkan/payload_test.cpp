@@ -95,7 +95,7 @@ TEST(Payloads, OfAnotherFormatAreUnsupported) {
 
   ASSERT_FALSE(payload.ok());
   EXPECT_EQ(payload.error().code, Code::unsupported);
-  EXPECT_EQ(payload.error().reason, "FORMAT");
+  EXPECT_EQ(payload.error().reason, "BLOB_FORMAT");
   EXPECT_EQ(payload.error().message, "payload format is \"mulkan\", known is \"vulkan\"");
 }
 
