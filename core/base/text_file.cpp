@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/text_file.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <gantry/byte_count.hpp>
 #include <gantry/descriptor.hpp>
 
@@ -29,7 +31,7 @@ Result<Descriptor> open_regular(const std::string& path, struct stat& about) {
   if (!file) return system_error(path, errno);
   if (::fstat(file.get(), &about) != 0) return system_error(path, errno);
   if (!S_ISREG(about.st_mode)) {
-    return malformed(no_offset, path, ": not a regular file").with_reason("NOT_A_FILE");
+    return malformed(no_offset, path, ": not a regular file").with_reason(reason::not_a_file.tag);
   }
   return file;
 }
@@ -53,7 +55,8 @@ Result<std::string> read_text(int file, const struct stat& about, const std::str
     size += static_cast<std::size_t>(count);
   }
   if (size > max) {
-    return malformed(max, path, ": more than ", ByteCount(max)).with_reason("YAML_TOO_LARGE");
+    return malformed(max, path, ": more than ", ByteCount(max))
+        .with_reason(reason::yaml_too_large.tag);
   }
   text.resize(size);
   return text;

@@ -318,7 +318,8 @@ Result<Graph> GraphBuilder::build() {
 }  // namespace
 
 Result<Graph> read_graph_json(std::string_view text, std::uint64_t offset) {
-  const JsonOptions options{"graph", "GRAPH", offset, max_depth};
+  const JsonOptions options{
+      .name = "graph", .reason = "GRAPH", .offset = offset, .max_depth = max_depth};
   GANTRY_TRY(const JsonTree tree, JsonTree::parse(text, options));
   GANTRY_TRY(GraphLists lists, read_graph_lists(tree));
   return GraphBuilder(std::move(lists)).build();

@@ -17,7 +17,6 @@
 namespace gantry::layers {
 namespace {
 
-using ::testing::ContainerEq;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -153,55 +152,6 @@ std::set<std::string> matches_of(const std::string& text, const char* pattern) {
     found.insert((*it)[1].str());
   }
   return found;
-}
-
-TEST(ReasonsPage, ListsTheReasonsOfTheSources) {
-  const std::filesystem::path root = GANTRY_SOURCE_DIR;
-  std::string sources;
-  for (const char* directory : {"core", "plugins", "sdk", "tools"}) {
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / directory)) {
-      const std::string extension = entry.path().extension();
-      if (extension == ".cpp" || extension == ".hpp" || extension == ".c" || extension == ".h") {
-        sources += test::file_text(entry.path());
-      }
-    }
-  }
-  const std::set<std::string> listed =
-      matches_of(test::file_text(root / "sdk/REASONS.md"), R"re(\n\|[^`\n]*`([A-Z0-9_]+)` \|)re");
-
-  for (const char* use : {R"re(with_reason\(\s*"([A-Z0-9_]+)")re",
-                          R"re(gantry_fail\(\s*\w+,\s*GANTRY_\w+,\s*"([A-Z0-9_]+)")re",
-                          R"re(constexpr Reason \w+\{\d+, "([A-Z0-9_]+)")re"}) {
-    const std::set<std::string> used = matches_of(sources, use);
-    EXPECT_FALSE(used.empty()) << use;
-    for (const std::string& reason : used) {
-      EXPECT_TRUE(listed.contains(reason)) << reason << " is not in sdk/REASONS.md";
-    }
-  }
-  for (const std::string& reason : listed) {
-    EXPECT_NE(sources.find('"' + reason + '"'), std::string::npos)
-        << reason << " is in sdk/REASONS.md and in no source";
-  }
-}
-
-// The catalogue consists of the page's rows; a constant with another number would not be in it.
-TEST(ReasonsPage, NumbersTheReasonsOfDiscoveryAsTheirConstants) {
-  const std::filesystem::path root = GANTRY_SOURCE_DIR;
-
-  const auto numbered = [&](const char* file, const char* pattern) {
-    const std::string text = test::file_text(root / file);
-    const std::regex regex(pattern);
-    std::set<std::string> found;
-    for (auto it = std::sregex_iterator(text.begin(), text.end(), regex);
-         it != std::sregex_iterator(); ++it) {
-      found.insert("D" + (*it)[1].str() + " " + (*it)[2].str());
-    }
-    return found;
-  };
-
-  EXPECT_THAT(numbered("sdk/REASONS.md", R"re(\n\| D(\d+) \| `([A-Z0-9_]+)` \|)re"),
-              ContainerEq(numbered("core/plugins/manifest/reason.hpp",
-                                   R"re(constexpr Reason \w+\{(\d+), "([A-Z0-9_]+)"\})re")));
 }
 
 TEST(FailuresPage, NamesReasonsThatExist) {

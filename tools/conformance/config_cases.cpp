@@ -6,6 +6,7 @@
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/plugins/manifest/config_values.hpp"
 
 #include <gantry/join.hpp>
@@ -37,7 +38,7 @@ Status declares_its_options(Subject& subject) {
   }
   const auto resolved = resolve(manifest, {"unknown_option_of_the_kit", "1", Spelling::raw});
   if (resolved.ok()) return bug("an unknown option is accepted");
-  if (resolved.error().reason == "CONFIG_KEY") return {};
+  if (resolved.error().reason == reason::config_key.tag) return {};
   return bug("an unknown option is refused with reason ", resolved.error().reason,
              ", expected CONFIG_KEY: ", first_line(resolved.error()));
 }
@@ -74,7 +75,7 @@ Status works_at_the_limits(Subject& subject) {
     const bool takes_any_text = option.type == OptionType::text || option.type == OptionType::path;
     if (!takes_any_text) {
       const auto refused = resolve(manifest, {option.name, "not a value", Spelling::raw});
-      if (refused.ok() || refused.error().reason != "CONFIG_VALUE")
+      if (refused.ok() || refused.error().reason != reason::config_value.tag)
         return bug("option ", option.name, " = \"not a value\" is not refused as CONFIG_VALUE");
     }
     for (const std::string& value : limits_of(option))

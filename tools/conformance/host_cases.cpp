@@ -7,7 +7,7 @@
 #include "tools/conformance/stub_library.hpp"
 #include "tools/conformance/subject.hpp"
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>

@@ -4,13 +4,13 @@
 #include "tools/gantry/common/isolated_calls.hpp"
 #include "tools/gantry/pack_programs.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/payload_check.hpp"
 #include "core/engine/runtime/plugin_generators.hpp"
-#include "core/plugins/manifest/reason.hpp"
 #include "core/plugins/probe/prober.hpp"
 
 #include <algorithm>

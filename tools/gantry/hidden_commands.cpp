@@ -7,8 +7,8 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/atomic_file.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/replace_file.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <cerrno>
 #include <cstdio>

@@ -6,10 +6,10 @@
 #include "tools/gantry/repack_check.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/environment.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/quoted.hpp>
 

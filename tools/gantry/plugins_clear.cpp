@@ -5,6 +5,7 @@
 #include "tools/gantry/session.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 #include "core/plugins/probe/prober.hpp"
 
@@ -18,7 +19,7 @@ Failure unknown_id(const std::string& id, const std::vector<std::string>& known)
   return not_found("plugin ", quoted(id), " not found",
                    did_you_mean(id, {known.begin(), known.end()}),
                    "; plugins: ", known.empty() ? "none" : join(known))
-      .with_reason("NO_PLUGIN");
+      .with_reason(reason::no_plugin.tag);
 }
 
 Result<ExitStatus> clear(const std::string& id, const Globals& globals) {

@@ -4,8 +4,8 @@
 #include "tools/gantry/common/terminal.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>

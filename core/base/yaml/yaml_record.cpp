@@ -2,6 +2,7 @@
 #include "core/base/yaml/yaml_record.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/reason.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -115,7 +116,7 @@ class Checker {
       if (field.required && !value.find(field.name)) {
         return yaml_error(document_.file, value.location, Path(path, field.name).text(),
                           "required key is missing")
-            .with_reason("YAML_MISSING_KEY");
+            .with_reason(reason::yaml_missing_key.tag);
       }
     }
     return {};
@@ -134,7 +135,7 @@ class Checker {
     }
     Error error = yaml_error(document_.file, entry.location, Path(path, entry.key).text(),
                              "unknown key", near)
-                      .with_reason("YAML_UNKNOWN_KEY");
+                      .with_reason(reason::yaml_unknown_key.tag);
     if (!unknown_.warnings) return error;
     unknown_.warnings->push_back(std::move(error.message));
     return {};
@@ -149,7 +150,7 @@ class Checker {
     const std::string expected = check ? check(value) : "";
     if (expected.empty()) return {};
     return yaml_error(document_.file, value.location, path.text(), yaml_expected(expected, value))
-        .with_reason("YAML_TYPE");
+        .with_reason(reason::yaml_type.tag);
   }
 
   Status check_type(const YamlValue& value, YamlType type, const YamlField& field,
@@ -204,7 +205,7 @@ class Checker {
         if (number < field.min || number > field.max) {
           return yaml_error(document_.file, value.location, path.text(), "expected integer ",
                             field.min, " to ", field.max, ", found ", number)
-              .with_reason("YAML_RANGE");
+              .with_reason(reason::yaml_range.tag);
         }
         return {};
       }
@@ -223,7 +224,7 @@ class Checker {
         return yaml_error(document_.file, value.location, path.text(), "expected ",
                           names_of(field.choices), ", found ", yaml_found(value),
                           did_you_mean(value.text, {field.choices.begin(), field.choices.end()}))
-            .with_reason("YAML_RANGE");
+            .with_reason(reason::yaml_range.tag);
       default:
         return {};
     }
@@ -234,13 +235,13 @@ class Checker {
     if (count <= field.longest) return {};
     return yaml_error(document_.file, value.location, path.text(), count, " ", unit, ", limit is ",
                       field.longest)
-        .with_reason("YAML_RANGE");
+        .with_reason(reason::yaml_range.tag);
   }
 
   Failure wrong_type(YamlType type, const YamlValue& value, const Path& path) const {
     return yaml_error(document_.file, value.location, path.text(), "expected ", name_of(type),
                       ", found ", yaml_found(value), hint_for(type, value))
-        .with_reason("YAML_TYPE");
+        .with_reason(reason::yaml_type.tag);
   }
 
   const YamlDocument& document_;

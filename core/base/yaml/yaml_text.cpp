@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/yaml/yaml_text.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <gantry/byte_count.hpp>
 #include <gantry/utf8.hpp>
 
@@ -75,19 +77,19 @@ Status check_characters(std::string_view text, std::string_view file, const Line
     const std::size_t size = decode_utf8(text, at).size;
     if (size == 0) {
       return yaml_error(file, lines.location(at), "", "byte ", Hex{c}, " is not UTF-8")
-          .with_reason("YAML_NOT_UTF8");
+          .with_reason(reason::yaml_not_utf8.tag);
     }
     if (text.substr(at, 3) == "\xef\xbb\xbf") {
       return yaml_error(file, lines.location(at), "", "byte order mark, expected plain UTF-8")
-          .with_reason("YAML_NOT_UTF8");
+          .with_reason(reason::yaml_not_utf8.tag);
     }
     if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f) {
       return yaml_error(file, lines.location(at), "", "control character ", Hex{c})
-          .with_reason("YAML_CONTROL_CHARACTER");
+          .with_reason(reason::yaml_control_character.tag);
     }
     if (c == '\t' && in_indentation) {
       return yaml_error(file, lines.location(at), "", "tab in the indentation, expected spaces")
-          .with_reason("YAML_TAB");
+          .with_reason(reason::yaml_tab.tag);
     }
     in_indentation = c == '\n';
     at += size;
@@ -111,7 +113,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 0) return;
-    refuse("YAML_SECOND_DOCUMENT", location(mark), "", "second document, expected one");
+    refuse(reason::yaml_second_document, location(mark), "", "second document, expected one");
   }
   void OnDocumentEnd() override {}
 
@@ -124,7 +126,7 @@ class Builder final : public YAML::EventHandler {
     add(std::move(value));
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    refuse("YAML_ALIAS", location(mark), here(), "alias is not supported, repeat the value");
+    refuse(reason::yaml_alias, location(mark), here(), "alias is not supported, repeat the value");
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                 const std::string& text) override {
@@ -159,9 +161,9 @@ class Builder final : public YAML::EventHandler {
   };
 
   template <class... Parts>
-  [[noreturn]] void refuse(std::string_view reason, const YamlLocation& at, std::string_view path,
+  [[noreturn]] void refuse(const Reason& reason, const YamlLocation& at, std::string_view path,
                            const Parts&... parts) {
-    throw ParseError{yaml_error(file_, at, path, parts...).with_reason(reason)};
+    throw ParseError{yaml_error(file_, at, path, parts...).with_reason(reason.tag)};
   }
 
   YamlLocation location(const YAML::Mark& mark) const {
@@ -188,21 +190,22 @@ class Builder final : public YAML::EventHandler {
   // A node's mark is at its first token, which is its anchor or tag if it has one.
   void check_plain(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (anchor != 0) {
-      refuse("YAML_ALIAS", location(mark), here(),
+      refuse(reason::yaml_alias, location(mark), here(),
              "anchor is not supported, repeat the value where it is needed");
     }
     if (character(mark) == '!')
-      refuse("YAML_TAG", location(mark), here(), "tag is not supported, the key has a fixed type");
+      refuse(reason::yaml_tag, location(mark), here(),
+             "tag is not supported, the key has a fixed type");
   }
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, YamlKind kind) {
     check_plain(mark, anchor);
     if (frames_.size() >= limits_.depth) {
-      refuse("YAML_TOO_DEEP", location(mark), "", "nesting depth ", frames_.size() + 1,
+      refuse(reason::yaml_too_deep, location(mark), "", "nesting depth ", frames_.size() + 1,
              ", limit is ", limits_.depth);
     }
     if (awaits_key())
-      refuse("YAML_SYNTAX", location(mark), here(), "key is a list or a map, expected text");
+      refuse(reason::yaml_syntax, location(mark), here(), "key is a list or a map, expected text");
     Frame frame;
     frame.value.kind = kind;
     frame.value.location = location(mark);
@@ -234,14 +237,16 @@ class Builder final : public YAML::EventHandler {
     }
   }
   void add_key(Frame& top, YamlValue key) {
-    if (key.kind != YamlKind::scalar) refuse("YAML_SYNTAX", key.location, here(), "key is empty");
+    if (key.kind != YamlKind::scalar)
+      refuse(reason::yaml_syntax, key.location, here(), "key is empty");
     if (key.text == "<<" && !key.quoted) {
-      refuse("YAML_ALIAS", key.location, here(), "merge key is not supported, repeat the keys");
+      refuse(reason::yaml_alias, key.location, here(),
+             "merge key is not supported, repeat the keys");
     }
     const auto [at, added] = top.key_lines.emplace(key.text, key.location.line);
     if (!added) {
-      refuse("YAML_DUPLICATE_KEY", key.location, yaml_path(here(), key.text), "key \"", key.text,
-             "\" is repeated, first in line ", at->second);
+      refuse(reason::yaml_duplicate_key, key.location, yaml_path(here(), key.text), "key \"",
+             key.text, "\" is repeated, first in line ", at->second);
     }
     top.key = std::move(key.text);
     top.key_location = key.location;
@@ -262,10 +267,10 @@ Failure syntax_error(const YAML::Exception& thrown, std::string_view text, const
   const std::size_t at = thrown.mark.pos < 0 ? 0 : static_cast<std::size_t>(thrown.mark.pos);
   if (at < text.size() && text[at] == '*') {
     return yaml_error(file, lines.location(at), "", "alias is not supported, repeat the value")
-        .with_reason("YAML_ALIAS");
+        .with_reason(reason::yaml_alias.tag);
   }
   return yaml_error(file, lines.location(at), "", "YAML syntax: ", thrown.msg)
-      .with_reason("YAML_SYNTAX");
+      .with_reason(reason::yaml_syntax.tag);
 }
 
 }  // namespace
@@ -288,7 +293,7 @@ Result<YamlDocument> parse_yaml(std::string_view text, std::string file, const Y
   if (text.size() > limits.bytes) {
     return malformed(limits.bytes, file, ": ", ByteCount(text.size()), ", limit is ",
                      ByteCount(limits.bytes))
-        .with_reason("YAML_TOO_LARGE");
+        .with_reason(reason::yaml_too_large.tag);
   }
   const Lines lines(text);
   GANTRY_CHECK(check_characters(text, file, lines));

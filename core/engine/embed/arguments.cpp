@@ -3,6 +3,7 @@
 
 #include "core/base/forks.hpp"
 #include "core/base/process_end.hpp"
+#include "core/base/reason.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/tensor.hpp"
 
@@ -98,14 +99,14 @@ Status check_struct(const void* given, std::size_t known, std::string_view name)
   constexpr std::size_t min = 2 * sizeof size;
   if (size < min || size > max_struct_size) {
     return invalid(name, ": struct_size is ", size, ", range is ", min, " to ", max_struct_size)
-        .with_reason("STRUCT_SIZE");
+        .with_reason(reason::struct_size.tag);
   }
   const auto* const bytes = static_cast<const unsigned char*>(given);
   for (std::size_t i = known; i < size; ++i) {
     if (bytes[i] == 0) continue;
     return unsupported(name, ": struct_size is ", size, ", this version has ", known,
                        " bytes, and byte ", i, " is not 0")
-        .with_reason("STRUCT_SIZE");
+        .with_reason(reason::struct_size.tag);
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include "core/base/noexec.hpp"
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/replace_text.hpp"
 #include "core/base/system_limit.hpp"
 #include "core/base/x86_levels.hpp"
@@ -74,7 +75,7 @@ Result<ImportBinding> check_cpu_code(const ElfFile& elf, const ExporterFacts& fa
   }
   GANTRY_CHECK(check_machine(elf, location));
   if (const std::uint64_t alignment = alignment_below_page(elf); alignment != 0)
-    return unavailable(location, page_text(alignment)).with_reason("PAGE_SIZE");
+    return unavailable(location, page_text(alignment)).with_reason(reason::page_size.tag);
   if (auto complete = elf.check_complete(); !complete.ok()) {
     return std::move(complete).failure().at("while opening ", location);
   }
@@ -105,7 +106,7 @@ Status check_stack(const ElfFile& elf, std::string_view location) {
                      ": the linker would make the stacks of the whole process executable, newer "
                      "systems refuse it; link it with -Wl,-z,noexecstack, or load it with "
                      "allow_executable_stack (gantry run --allow-executable-stack)")
-      .with_reason("EXEC_STACK");
+      .with_reason(reason::exec_stack.tag);
 }
 
 Result<std::shared_ptr<CpuLibrary>> CpuLibrary::open(std::shared_ptr<const MappedFile> file,
@@ -191,7 +192,7 @@ Status CpuLibrary::open_path(const ImportBinding& binding) {
   return unavailable(own,
                      " is another file than the one that was read: it was replaced during the "
                      "load; load it again")
-      .with_reason("REPLACED_DURING_LOAD");
+      .with_reason(reason::replaced_during_load.tag);
 }
 
 Status CpuLibrary::open_descriptor(const ImportBinding& binding) {

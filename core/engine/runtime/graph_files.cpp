@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/graph_files.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/state.hpp"
@@ -141,7 +142,7 @@ Result<Ref<ModuleNode>> load_graph_files(RuntimeState& state, const ModelFiles& 
                                          const LoadPermissions& options) {
   GANTRY_TRY(Ref<ModuleNode> library, load_file(state, files.library, options));
   auto root = load_graph(state, files, options, std::move(library));
-  if (root.ok() || root.error().reason == "NO_PLUGIN") return root;
+  if (root.ok() || root.error().reason == reason::no_plugin.tag) return root;
   return std::move(root).failure().at("while loading graph ", files.graph);
 }
 

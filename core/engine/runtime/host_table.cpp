@@ -3,6 +3,7 @@
 // Implements the functions of gantry_host. None of them throws.
 #include "core/engine/runtime/host_table.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/batch.hpp"
 #include "core/engine/native/device_numbers.hpp"
@@ -74,7 +75,7 @@ gantry_code host_config_get(const gantry_host* host, gantry_bytes key, gantry_va
     return not_found("option ", quoted(view_of(key)), " of ", plugin.title(),
                      " not found; options: ",
                      join(plugin.options, ", ", [](const auto& option) { return option.first; }))
-        .with_reason("CONFIG_KEY");
+        .with_reason(reason::config_key.tag);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/base/absolute_path.hpp"
 #include "core/base/process_end.hpp"
+#include "core/base/reason.hpp"
 #include "core/engine/module/unbound.hpp"
 #include "core/engine/native/device_numbers.hpp"
 #include "core/engine/native/library.hpp"
@@ -260,7 +261,7 @@ Result<Ref<ModuleNode>> load_once(RuntimeState& state, const LoadedFiles::Key& k
   if (!root.ok()) {
     Error error = std::move(root).error();
     // Its first line names the file. In a forked process, it would advise to look for a driver.
-    if (error.reason == "NO_PLUGIN")
+    if (error.reason == reason::no_plugin.tag)
       return plugins_may_run() ? error : process_end_error(concat("the loader of ", name)).error();
     return std::move(error).at("while loading ", name);
   }

@@ -2,6 +2,7 @@
 #include "core/engine/runtime/load_archive.hpp"
 
 #include "core/base/digest/digest.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
@@ -140,7 +141,7 @@ Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file
     if (models.size() == 1) return root;
     if (!root.ok()) {
       // Its first line names the file.
-      if (root.error().reason == "NO_PLUGIN") return root;
+      if (root.error().reason == reason::no_plugin.tag) return root;
       return std::move(root).failure().at("in model ", quoted(models[i].name));
     }
     loaded.push_back({models[i].name, std::move(*root)});

@@ -2,10 +2,10 @@
 #include "core/engine/runtime/plugin_instance.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/runtime/state.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>

@@ -2,6 +2,7 @@
 #include "core/formats/elf/elf_image.hpp"
 
 #include "core/base/file_mark.hpp"
+#include "core/base/reason.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
@@ -41,7 +42,7 @@ Status check_identity(std::span<const std::uint8_t> bytes) {
   if (!has_elf_magic(bytes)) {
     return malformed(0, "not an ELF file: first bytes are ", first_bytes(bytes),
                      file_mark_text(bytes))
-        .with_reason("NOT_ELF");
+        .with_reason(reason::not_elf.tag);
   }
   if (bytes.size() < header_bytes) {
     return malformed(0, "ELF header needs ", ByteCount(header_bytes), ", file has ",

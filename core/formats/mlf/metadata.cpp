@@ -234,7 +234,7 @@ bool MlfModel::has_executor(std::string_view executor) const {
 }
 
 Result<MlfMetadata> read_mlf_metadata(std::string_view text, Findings& findings) {
-  const JsonOptions options{metadata_file, "JSON", 0, 16};
+  const JsonOptions options{.name = metadata_file, .max_depth = 16};
   GANTRY_TRY(const JsonTree tree, JsonTree::parse(text, options));
   const JsonValue root = tree.root();
   if (!root.is(JsonKind::object)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/compatible.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <algorithm>
 
 namespace gantry {
@@ -29,7 +31,7 @@ Result<std::uint32_t> negotiate(const PluginName& plugin, const gantry_abi_range
                      theirs.major, ".", theirs.max_minor);
   return unsupported("plugin ", plugin.id, " ", plugin.version, " supports ABI ", describe(theirs),
                      ", this core supports ", describe(ours), ": ", advice)
-      .with_reason("ABI_RANGE");
+      .with_reason(reason::abi_range.tag);
 }
 
 }  // namespace gantry

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/inspect.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/formats/elf/elf_machine.hpp"
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/library/imports.hpp"
 #include "core/plugins/library/library_file.hpp"
 #include "core/plugins/library/linker.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 

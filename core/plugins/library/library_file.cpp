@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/library_file.hpp"
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 
 #include <gantry/byte_count.hpp>
 
@@ -22,7 +22,7 @@ Error library_error(Error error, const Manifest& manifest) {
       {"FILE_NOT_FOUND", &reason::library_missing},
       {"FILE_KIND", &reason::not_a_file},
       {"FILE_EMPTY", &reason::not_elf},
-      {"NOT_ELF", &reason::not_elf},
+      {reason::not_elf.tag, &reason::not_elf},
       {"ELF_TRUNCATED", &reason::truncated},
       {"ELF_CLASS", &reason::wrong_machine},
       {"ELF_DATA", &reason::wrong_machine}};

@@ -3,11 +3,11 @@
 
 #include "core/base/mapping.hpp"
 #include "core/base/noexec.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/replace_text.hpp"
 #include "core/base/system_limit.hpp"
 #include "core/plugins/library/imports.hpp"
 #include "core/plugins/library/opened_plugins.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <boost/dll/shared_library.hpp>
 

@@ -37,7 +37,7 @@ Failure version_error(const ElfVersionNeed& need, std::string_view wanted_by,
   return unavailable(wanted_by, " needs ", need.version, " of ", need.file, ", ", have,
                      ": install a newer ", need.file,
                      " or a plugin that was built for an older system")
-      .with_reason("VERSION_NEEDED");
+      .with_reason(reason::version_needed.tag);
 }
 
 // The file that defines the versions of glibc in this process.
@@ -100,7 +100,7 @@ NeededLibraries find_needed(const ElfFile& file, const std::string& path, const 
         if (!missing.insert(soname).second) continue;
         check(unavailable(soname, " is not found, needed by ", chain, "; ",
                           linker.describe_search(soname, &elf, elf_path))
-                  .with_reason("LIB_NEEDED_MISSING"));
+                  .with_reason(reason::lib_needed_missing.tag));
         continue;
       }
       // A library without a path or one that cannot be read is not checked.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/opened_plugins.hpp"
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 
 #include <sys/stat.h>
 

@@ -3,11 +3,11 @@
 
 #include "core/base/process_end.hpp"
 #include "core/base/process_state.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/library/library_handle.hpp"
 #include "core/plugins/library/table_copy.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>

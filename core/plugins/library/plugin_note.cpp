@@ -3,7 +3,6 @@
 
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>

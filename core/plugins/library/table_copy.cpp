@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/table_copy.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -168,7 +170,7 @@ void set_pointer(void* table, std::size_t offset, const void* pointer) {
 
 Failure missing(std::string_view subject, const Location& location, std::string_view why) {
   return malformed(no_offset, subject, ": ", location.name, " is empty", why)
-      .with_reason("FUNCTION_MISSING");
+      .with_reason(reason::function_missing.tag);
 }
 
 Status fill(void* copy, std::span<const Location> locations, std::string_view subject) {
@@ -208,12 +210,13 @@ template <class Table>
 Result<Table> copy_any(const Table* table, std::string_view name,
                        std::span<const Location> locations, std::string_view subject) {
   if (!table)
-    return malformed(no_offset, subject, ": ", name, " is empty").with_reason("FUNCTION_MISSING");
+    return malformed(no_offset, subject, ": ", name, " is empty")
+        .with_reason(reason::function_missing.tag);
   if (reinterpret_cast<std::uintptr_t>(table) % alignof(Table) != 0) {
     return malformed(no_offset, subject, ": ", name, " is at ",
                      Hex{reinterpret_cast<std::uintptr_t>(table)}, ", not a multiple of ",
                      alignof(Table))
-        .with_reason("STRUCT_SIZE");
+        .with_reason(reason::struct_size.tag);
   }
   const std::uint32_t size = table->struct_size;
   if (size < kMinTableSize<Table> || size > kMaxTableSize) {
@@ -221,7 +224,7 @@ Result<Table> copy_any(const Table* table, std::string_view name,
     return malformed(no_offset, subject, ": ", name, " has struct_size ", size, ", ",
                      small ? "minimum" : "maximum", " is ",
                      small ? kMinTableSize<Table> : kMaxTableSize, small ? " (ABI 1.0)" : "")
-        .with_reason("STRUCT_SIZE");
+        .with_reason(reason::struct_size.tag);
   }
   Table copy{};
   std::memcpy(&copy, table, std::min<std::size_t>(size, sizeof copy));
@@ -261,7 +264,7 @@ Result<gantry_function_info> copy_record(const gantry_function_info* info,
   if (copy.name.data == nullptr && copy.name.size != 0) {
     return malformed(no_offset, subject, ": gantry_function_info.name is empty, its size is ",
                      copy.name.size)
-        .with_reason("FUNCTION_MISSING");
+        .with_reason(reason::function_missing.tag);
   }
   return copy;
 }

@@ -4,8 +4,8 @@
 // next one. The steps: core/plugins/choice/steps.hpp.
 #pragma once
 
+#include "core/base/reason.hpp"
 #include "core/plugins/manifest/manifest.hpp"
-#include "core/plugins/manifest/reason.hpp"
 #include "core/plugins/manifest/tier.hpp"
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include "core/plugins/manifest/config_option.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/yaml/yaml_record.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 

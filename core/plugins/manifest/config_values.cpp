@@ -2,7 +2,7 @@
 #include "core/plugins/manifest/config_values.hpp"
 
 #include "core/base/near_name.hpp"
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 
 #include <gantry/disk_cache.hpp>
 #include <gantry/join.hpp>

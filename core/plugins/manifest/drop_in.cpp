@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/drop_in.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/plugins/manifest/manifest_fields.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/machine_traits.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/x86_levels.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 

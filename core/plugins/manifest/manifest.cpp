@@ -2,12 +2,12 @@
 #include "core/plugins/manifest/manifest.hpp"
 
 #include "core/base/near_name.hpp"
+#include "core/base/reason.hpp"
 #include "core/base/text_file.hpp"
 #include "core/base/yaml/yaml_record.hpp"
 #include "core/plugins/manifest/drop_in.hpp"
 #include "core/plugins/manifest/manifest_fields.hpp"
 #include "core/plugins/manifest/real_directory.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -55,7 +55,7 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
     if (parse_schema(value->text, schema)) return schema;
     return yaml_error(document.file, value->location, key,
                       yaml_expected("major.minor as in \"1.0\"", *value))
-        .with_reason("YAML_TYPE");
+        .with_reason(reason::yaml_type.tag);
   };
   const auto refusal = [&](std::string_view key, const YamlValue& value, const Schema& required) {
     return yaml_error(document.file, value.location, key, "manifest requires schema ",

@@ -173,7 +173,7 @@ class Search {
     } else if (manifests.size() == 1) {
       add_manifest((directory / manifests[0]).string());
     } else if (manifests.size() > 1) {
-      refuse(directory.string(), reason::manifest_directory,
+      refuse(directory.string(), reason::manifest_folder,
              Message("directory contains ", manifests.size(), " manifests (", manifests[0], ", ",
                      manifests[1], manifests.size() > 2 ? ", ..." : "", "), expected one"));
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/version.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -45,7 +47,7 @@ Result<Version> Version::parse(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return invalid("version \"", text, "\" ", why,
                    ", expected major.minor.patch as in 1.4.0 or 2.0.0-rc.1")
-        .with_reason(std::string_view("MANIFEST_VALUE"));
+        .with_reason(reason::manifest_value.tag);
   };
   Version version;
   version.text = text;

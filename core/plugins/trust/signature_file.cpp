@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/trust/signature_file.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text_file.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/trust/trust_file.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/base/text.hpp"
-#include "core/plugins/manifest/reason.hpp"
 
 #include <gantry/quoted.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Manifests that are no valid YAML of the subset, and values of another type, for every key.
+#include "core/base/reason.hpp"
 #include "core/plugins/choice/steps.hpp"
 #include "core/plugins/manifest/manifest.hpp"
 #include "core/plugins/manifest/manifest_fields.hpp"
-#include "core/plugins/manifest/reason.hpp"
 #include "tests/support/manifest_builder.hpp"
 
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/plugin.hpp"
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 #include "tests/support/own_mounts.hpp"
 #include "tests/unit/library/world.hpp"
 

@@ -66,7 +66,7 @@ TEST(SearchPath, ReportsADirectoryWithSeveralManifests) {
   const SearchResult result = search_plugins(locations);
 
   ASSERT_EQ(result.candidates.size(), 1u);
-  EXPECT_EQ(result.candidates[0].reason, reason::manifest_directory);
+  EXPECT_EQ(result.candidates[0].reason, reason::manifest_folder);
   EXPECT_EQ(result.candidates[0].text,
             "directory contains 2 manifests (a.yaml, b.yaml), expected one");
 }

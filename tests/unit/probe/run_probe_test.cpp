@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/probe/run_probe.hpp"
 
-#include "core/plugins/manifest/reason.hpp"
+#include "core/base/reason.hpp"
 #include "tests/unit/probe/probe_world.hpp"
 
 #include <gmock/gmock.h>

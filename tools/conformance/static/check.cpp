@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/static/check.hpp"
 
+#include "core/base/reason.hpp"
 #include "core/plugins/manifest/directory.hpp"
-#include "core/plugins/manifest/reason.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -108,7 +108,7 @@ Result<std::string> manifest_in(const std::string& path) {
   if (found.size() > 1) {
     return invalid(path, " contains ", found.size(), " manifests, expected 1: pass one of ",
                    join(found, ", ", {}, kMaxCheckedNames))
-        .with_reason(reason::manifest_directory.tag);
+        .with_reason(reason::manifest_folder.tag);
   }
   return std::move(found.front());
 }

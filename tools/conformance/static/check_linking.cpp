@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases 6 to 10 and 14: how the system's linker treats the library.
+#include "core/base/reason.hpp"
 #include "core/formats/elf/elf_machine.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 #include "tools/conformance/static/check_case.hpp"
@@ -17,10 +18,10 @@ namespace {
 // Bytes that every system has for libraries that are opened later.
 constexpr std::uint64_t kMaxStaticTls = 256;
 
-std::string problems_with(const CheckSubject& subject, std::string_view reason) {
+std::string problems_with(const CheckSubject& subject, const Reason& reason) {
   std::string text;
   for (const Error& problem : subject.needed.problems) {
-    if (problem.reason != reason) continue;
+    if (problem.reason != reason.tag) continue;
     if (!text.empty()) text += '\n';
     text += problem.message.text();
   }
@@ -96,7 +97,7 @@ CaseResult needed_libraries(const CheckSubject& subject) {
   if (!subject.is_for_this_machine) {
     return CaseResult::skipped("the library is for another machine");
   }
-  const std::string missing = problems_with(subject, "LIB_NEEDED_MISSING");
+  const std::string missing = problems_with(subject, reason::lib_needed_missing);
   if (!missing.empty()) {
     return CaseResult::failed(missing,
                               "\ninstall the libraries beside the plugin and link it with "
@@ -156,7 +157,7 @@ CaseResult symbol_versions(const CheckSubject& subject) {
                               ": build it on a system with glibc ", floor,
                               ", or declare glibc>=", highest);
   }
-  const std::string newer = problems_with(subject, "VERSION_NEEDED");
+  const std::string newer = problems_with(subject, reason::version_needed);
   if (!newer.empty()) return CaseResult::failed(newer);
   const std::string found =
       highest.empty() ? "needs no version of glibc" : concat("needs glibc ", highest);

@@ -3,6 +3,8 @@
 // Cases 3, 4 and 5: what the library exports and what it imports.
 #include "tools/conformance/static/check_case.hpp"
 
+#include "core/base/reason.hpp"
+
 #include <gantry/join.hpp>
 
 #include <string_view>
@@ -64,7 +66,8 @@ CaseResult undefined_symbols(const CheckSubject& subject) {
                                sanitizer_text(subject.note->sanitizer));
   }
   for (const Error& problem : subject.needed.problems) {
-    if (problem.reason == "LIB_NEEDED_MISSING") return CaseResult::skipped("case 6 has failed");
+    if (problem.reason == reason::lib_needed_missing.tag)
+      return CaseResult::skipped("case 6 has failed");
   }
   if (subject.needed.has_unreadable) {
     return CaseResult::skipped("a needed library cannot be read");
