@@ -14,7 +14,8 @@ using ::testing::IsEmpty;
 constexpr const char* needed =
     "GANTRY-D330 LIB_NEEDED_MISSING\n"
     "  a needed library is not found\n"
-    "  what to do: install the package that contains the library\n";
+    "  what to do: install the package that contains the library\n"
+    "  page: sdk/MANIFEST.md#checks-and-errors\n";
 
 TEST(PluginsReasons, PrintsAReasonByNumberCodeOrTagInAnyCase) {
   for (const char* code : {"D330", "GANTRY-D330", "LIB_NEEDED_MISSING", "d330", "gantry-d330"}) {
@@ -44,8 +45,20 @@ TEST(PluginsReasons, PrintsTheWholeCatalogueAsJson) {
   EXPECT_EQ(all.front(), json::parse(R"({
     "code": "GANTRY-D100", "number": 100, "tag": "NOT_FOUND",
     "meaning": "a listed manifest does not exist",
-    "what_to_do": "correct the path in --plugins, plugins.manifests or GANTRY_PLUGIN_FILES, or install the plugin"
+    "what_to_do": "correct the path in --plugins, plugins.manifests or GANTRY_PLUGIN_FILES, or install the plugin",
+    "page": "sdk/MANIFEST.md#search-path"
   })"));
+}
+
+TEST(PluginsReasons, PrintsNoPageIfNoneHasMore) {
+  const Outcome text = run_gantry({"plugins", "reasons", "D155"});
+  const json all = json::parse(run_gantry({"plugins", "reasons", "D155", "--json"}).out);
+
+  EXPECT_EQ(text.out,
+            "GANTRY-D155 YAML_TAB\n"
+            "  a line is indented with a tab\n"
+            "  what to do: indent with blanks\n");
+  EXPECT_FALSE(all.at("reasons").at(0).contains("page"));
 }
 
 TEST(PluginsReasons, NamesTheNearestCodesAndTagsOfAnUnknownOne) {

@@ -63,7 +63,8 @@ Result<std::vector<CataloguedReason>> chosen(const std::vector<std::string>& cod
 
 std::string reason_text(const CataloguedReason& one) {
   return text_line(name_of(one.reason)) + text_line("  ", one.meaning) +
-         text_line("  what to do: ", one.remedy);
+         text_line("  what to do: ", one.remedy) +
+         (one.page.empty() ? "" : text_line("  page: ", one.page));
 }
 
 void write_reason(const CataloguedReason& one, JsonWriter& json) {
@@ -72,6 +73,7 @@ void write_reason(const CataloguedReason& one, JsonWriter& json) {
   json.field("tag", one.reason.tag);
   json.field("meaning", one.meaning);
   json.field("what_to_do", one.remedy);
+  if (!one.page.empty()) json.field("page", one.page);
 }
 
 Result<ExitStatus> print_reasons(const ReasonsOptions& options, const Globals&) {
