@@ -2,6 +2,7 @@
 //
 // find_needed() and check_search_paths(): visit the needed libraries breadth first, each of them
 // once.
+#include "core/base/reason.hpp"
 #include "core/plugins/library/imports.hpp"
 #include "core/plugins/library/linker.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/plugin_note.hpp"
+#include "core/base/reason.hpp"
 
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
