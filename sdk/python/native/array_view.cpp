@@ -80,8 +80,7 @@ bool ArrayView::borrow(nb::handle array, const RuntimeRef& runtime, bool writes)
     if (borrow_buffer(array, writes)) return true;
     nb::python_error refused;
     if (writes && borrow_buffer(array, false))
-      refuse("READ_ONLY",
-             concat("output array of type ", class_name(array), " is read-only"));
+      refuse("READ_ONLY", concat("output array of type ", class_name(array), " is read-only"));
     PyErr_Clear();
     const bool has_dlpack = nb::hasattr(array, "__dlpack__");
     const bool is_elsewhere = has_dlpack && dlpack_device_type(array) != cpu_device_type;
