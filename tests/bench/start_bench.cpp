@@ -5,6 +5,9 @@
 #include "tests/bench/suite.hpp"
 
 #include <link.h>
+#include <stdlib.h>
+
+#include <optional>
 
 namespace gantry::bench {
 namespace {
@@ -18,25 +21,70 @@ int open_libraries() {
   return count;
 }
 
+// While it exists, runtimes and children of this process have the cache in a directory, or none.
+class CacheHome {
+ public:
+  // directory  [in]  empty: none
+  explicit CacheHome(const std::filesystem::path& directory) {
+    for (const char* name : {"XDG_CACHE_HOME", "HOME"}) {
+      const char* value = getenv(name);
+      before_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
+      setenv(name, directory.c_str(), 1);
+    }
+  }
+  ~CacheHome() {
+    for (const auto& [name, value] : before_) {
+      if (value) {
+        setenv(name, value->c_str(), 1);
+      } else {
+        unsetenv(name);
+      }
+    }
+  }
+  CacheHome(const CacheHome&) = delete;
+  CacheHome& operator=(const CacheHome&) = delete;
+
+ private:
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_;
+};
+
+// throws   Failed if the last search has not written a cache
+void expect_warm(const std::filesystem::path& home) {
+  if (!std::filesystem::exists(home / "gantry/manifests"))
+    throw Failed("manifests are not cached; those that are two seconds old are");
+}
+
 void add_discovery(Suite& suite) {
   RuntimeOptions options = options_with({});
-  const auto add = [](const std::string& name, auto work) {
-    bench(name, [work](benchmark::State& state) {
+  const auto add = [](const std::string& name, const std::filesystem::path& cache, auto work) {
+    bench(name, [work, cache](benchmark::State& state) {
+      const CacheHome home(cache);
+      if (!cache.empty()) {
+        (void)work();
+        expect_warm(cache);
+      }
       const int before = open_libraries();
       timed(state, work);
       if (open_libraries() != before) throw Failed("discovery has opened a library");
     })->UseManualTime();
   };
-  add("discovery/0", [options] { return or_fail(Runtime::create(options)); });
+  add("discovery/0", "", [options] { return or_fail(Runtime::create(options)); });
   // written by fixtures.cpp
   for (const auto& [count, limit_ms] : {std::pair(20, 3.0), std::pair(500, 60.0)}) {
     const std::string directory = concat("manifests", count), name = concat("discovery/", count);
     options.plugin_paths = {(suite.fixtures / directory).string()};
-    add(name, [options] { return discover(options); });
+    const auto work = [options] { return discover(options); };
+    add(name, "", work);
+    add(name + "/warm", suite.fixtures / concat("cache", count), work);
     suite.figure(
         concat("discovery of ", count, " manifests"), [name, limit_ms](const Times& times) {
           return Row{limit_ms, times.median(name) / kMs, "ms",
                      format("a runtime without any: %.3f ms", times.median("discovery/0") / kMs)};
+        });
+    suite.figure(
+        concat("discovery of ", count, " manifests, warm cache"), [name](const Times& times) {
+          const double warm = times.median(name + "/warm");
+          return Row{0.2, warm / times.median(name), "x without", format("%.2f ms", warm / kMs)};
         });
   }
 }
@@ -56,20 +104,32 @@ void add_command(Suite& suite, const std::string& name, double limit_ms,
 // A fresh process until the first output of the digits, timed by itself from the start of main().
 void add_first_output(Suite& suite) {
   constexpr int kMoreManifests = 20;
-  const auto add = [&](const std::string& name, const std::vector<std::filesystem::path>& dirs) {
+  const auto add = [&](const std::string& name, const std::filesystem::path& cache,
+                       const std::vector<std::filesystem::path>& dirs) {
     std::vector<std::string> words{(suite.build_tree / "tests/gantry_bench_first_output").string(),
                                    (suite.golden / "tvm-0.12/digits_mlp_llvm.so").string()};
     for (const std::filesystem::path& directory : dirs) words.push_back(directory.string());
-    bench("start/" + name, [words](benchmark::State& state) {
+    bench("start/" + name, [words, cache](benchmark::State& state) {
+      const CacheHome home(cache);
+      if (!cache.empty()) {
+        run_child(words);
+        expect_warm(cache);
+      }
       for ([[maybe_unused]] auto _ : state) state.SetIterationTime(numbers_of(words).at(0) / 1e9);
     })->UseManualTime();
   };
   const std::filesystem::path plugins = suite.build_tree / "share/gantry/plugins.d";
-  add("first_output", {plugins});
-  add("first_output_more", {plugins, suite.fixtures / concat("manifests", kMoreManifests)});
+  add("first_output", "", {plugins});
+  add("first_output_warm", suite.fixtures / "cache", {plugins});
+  add("first_output_more", "", {plugins, suite.fixtures / concat("manifests", kMoreManifests)});
   suite.figure("fresh process to the first output of the digits", [](const Times& times) {
     return Row{2.2, times.median("start/first_output") / kMs, "ms",
                "plugins graph, opencl, vulkan, cuda"};
+  });
+  suite.figure("the same, manifests in the cache", [](const Times& times) {
+    const double without = times.median("start/first_output");
+    return Row{0.6, times.median("start/first_output_warm") / without, "x without",
+               format("%.2f ms", without / kMs)};
   });
   suite.figure("each further manifest", [](const Times& times) {
     const double more =
