@@ -93,8 +93,7 @@ TEST_F(PluginsExplain, PrintsTheSameAsJson) {
   EXPECT_EQ(all.at("options")[1], json({{"key", "mode"},
                                         {"value", "fast"},
                                         {"source", directory() + "/new.yaml.d/10.yaml"},
-                                        {"secret", false},
-                                        {"live", false}}));
+                                        {"secret", false}}));
   EXPECT_EQ(all.at("options_error"), nullptr);
   ASSERT_EQ(all.at("offers").size(), 2u);
   EXPECT_EQ(all.at("offers")[0].at("what"), "npu");

@@ -39,7 +39,6 @@ void write_option(const ConfigValue& value, JsonWriter& json) {
   json.field("value", json_text(display_text(value)));
   json.field("source", json_text(value.source));
   json.field("secret", value.secret);
-  json.field("live", value.live);
 }
 
 }  // namespace

@@ -31,9 +31,7 @@ struct ConfigOption {
   std::optional<double> min, max;
   // choice
   std::vector<std::string> choices;
-  std::string unit, doc;
-  // can be changed without a restart
-  bool live = false;
+  std::string doc;
   // never printed
   bool secret = false;
 };

@@ -24,7 +24,6 @@ struct ConfigValue {
   // source of the layer; "default" for a default of the schema
   std::string source;
   bool secret = false;
-  bool live = false;
 };
 
 // Values for the expansion of ${...} in texts: ${manifest_dir}, ${library_dir}, ${state_dir},

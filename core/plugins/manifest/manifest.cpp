@@ -134,8 +134,6 @@ Status read_devices(const YamlRecord& root, Manifest& manifest) {
     ManifestDevice device;
     device.name = record.text("name");
     device.kind = record.text("kind");
-    device.vendor_ids = record.texts("vendor_ids");
-    device.pci_ids = record.texts("pci_ids");
     if (record.text("dlpack", "ext") != "ext")
       device.dlpack = static_cast<std::int32_t>(record.integer("dlpack"));
     if (!seen.insert(device.name).second) {
@@ -152,10 +150,6 @@ void read_requires(const YamlRecord& root, Manifest& manifest) {
   manifest.needs.device_nodes = needs.texts("device_nodes");
   for (const YamlRecord& record : needs.records("libraries")) {
     manifest.needs.libraries.push_back({record.text("soname"), record.text("min_version")});
-  }
-  if (const YamlRecord driver = needs.record("driver")) {
-    manifest.needs.driver =
-        ManifestDriver{driver.text("name"), driver.text("min"), driver.text("max")};
   }
 }
 
@@ -177,9 +171,7 @@ Result<ConfigOption> read_option(const YamlDocument& document, const YamlEntry& 
   if (record.has("min")) option.min = record.number("min");
   if (record.has("max")) option.max = record.number("max");
   option.choices = record.texts("enum");
-  option.unit = record.text("unit");
   option.doc = record.text("doc");
-  option.live = record.boolean("live");
   option.secret = record.boolean("secret");
   const bool numeric = option.type == OptionType::integer || option.type == OptionType::number;
   if ((option.min || option.max) && !numeric) {
@@ -498,7 +490,6 @@ Result<Manifest> read_manifest(const YamlDocument& document, const std::string& 
   manifest.support = root.text("support");
   manifest.library = root.text("library");
   manifest.sha256 = root.text("sha256");
-  manifest.signature = root.text("signature");
   manifest.self_contained = root.boolean("self_contained");
   GANTRY_CHECK(read_abi(root, manifest));
   GANTRY_CHECK(read_keys(root, manifest));

@@ -36,7 +36,6 @@ struct ManifestDevice {
   std::string name;
   // "gpu", "npu"; free text
   std::string kind;
-  std::vector<std::string> vendor_ids, pci_ids;
   // DLPack's number; 0: none (`ext`), the runtime assigns one
   std::int32_t dlpack = 0;
 };
@@ -44,17 +43,12 @@ struct ManifestDevice {
 struct ManifestSoname {
   std::string soname, min_version;
 };
-struct ManifestDriver {
-  std::string name, min, max;
-};
 
 struct ManifestRequires {
   // absolute paths
   std::vector<std::string> files, device_nodes;
   // libraries that the plugin opens itself
   std::vector<ManifestSoname> libraries;
-  // not checked by the core; the plugin checks it when it is created
-  std::optional<ManifestDriver> driver;
 };
 
 // An empty list or text is not checked.
@@ -80,7 +74,7 @@ struct Manifest {
   std::string library;
   // absolute
   std::string library_path;
-  std::string sha256, signature;
+  std::string sha256;
   // digest of `file` as it was parsed; empty: not computed, see core/plugins/trust/trust.hpp
   std::string file_sha256;
   bool self_contained = false;

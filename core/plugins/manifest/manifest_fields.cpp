@@ -94,8 +94,6 @@ constexpr YamlField kKey[] = {
 constexpr YamlField kDevice[] = {
     {.name = "name", .required = true, .longest = 64, .check = check_device_name},
     {.name = "kind", .longest = kMaxLengthText},
-    {.name = "vendor_ids", .type = YamlType::list, .longest = kMaxItems},
-    {.name = "pci_ids", .type = YamlType::list, .longest = kMaxItems},
     {.name = "dlpack", .type = YamlType::scalar, .check = check_dlpack},
 };
 constexpr YamlField kTargets[] = {
@@ -108,11 +106,6 @@ constexpr YamlField kLibrary[] = {
     {.name = "soname", .required = true, .longest = kMaxLengthText, .check = check_soname},
     {.name = "min_version", .type = YamlType::quoted_text, .longest = kMaxLengthText},
 };
-constexpr YamlField kDriver[] = {
-    {.name = "name", .required = true, .longest = kMaxLengthText},
-    {.name = "min", .type = YamlType::quoted_text, .required = true, .longest = kMaxLengthText},
-    {.name = "max", .type = YamlType::quoted_text, .longest = kMaxLengthText},
-};
 constexpr YamlField kRequires[] = {
     {.name = "files", .type = YamlType::list, .longest = kMaxItems, .check_item = check_absolute},
     {.name = "device_nodes",
@@ -124,7 +117,6 @@ constexpr YamlField kRequires[] = {
      .items = YamlType::record,
      .longest = kMaxItems,
      .fields = kLibrary},
-    {.name = "driver", .type = YamlType::record, .fields = kDriver},
 };
 constexpr YamlField kOption[] = {
     {.name = "type", .type = YamlType::choice, .required = true, .choices = kOptionTypes},
@@ -132,9 +124,7 @@ constexpr YamlField kOption[] = {
     {.name = "min", .type = YamlType::number},
     {.name = "max", .type = YamlType::number},
     {.name = "enum", .type = YamlType::list, .longest = kMaxItems},
-    {.name = "unit", .longest = kMaxLengthText},
     {.name = "doc", .longest = kMaxLengthPath},
-    {.name = "live", .type = YamlType::boolean},
     {.name = "secret", .type = YamlType::boolean},
 };
 constexpr YamlField kTargetOption[] = {
@@ -178,7 +168,6 @@ constexpr YamlField kFields[] = {
     {.name = "support", .longest = kMaxLengthPath},
     {.name = "library", .required = true, .longest = kMaxLengthPath},
     {.name = "sha256", .check = check_sha256},
-    {.name = "signature", .longest = kMaxLengthPath},
     {.name = "self_contained", .type = YamlType::boolean},
     {.name = "abi", .type = YamlType::record, .required = true, .fields = kAbi},
     {.name = "keys",

@@ -115,8 +115,6 @@ INSTANTIATE_TEST_SUITE_P(
                  "8:3: targets.isa: key \"isa\" is repeated, first in line 7"},
         Repeated{"ListItem", "devices: [{kind: gpu,\n  kind: gpu}]\n",
                  "8:3: devices[0].kind: key \"kind\" is repeated, first in line 7"},
-        Repeated{"RecordOfARecord", "requires: {driver: {min: \"1\",\n  min: \"1\"}}\n",
-                 "8:3: requires.driver.min: key \"min\" is repeated, first in line 7"},
         Repeated{"ListItemOfARecord", "requires: {libraries: [{soname: a.so,\n  soname: a.so}]}\n",
                  "8:3: requires.libraries[0].soname: key \"soname\" is repeated, first in line 7"},
         Repeated{"Map", "config: {a: 1,\n  a: 1}\n",

@@ -277,21 +277,6 @@ TEST(ConfigValues, OfAnEnumAreNotExpanded) {
   EXPECT_EQ(resolved(manifest, {layer("t", "o", "a$b")}, "o"), "a$b from t");
 }
 
-TEST(ConfigValues, AreLiveIfTheirOptionIs) {
-  for (const bool live : {false, true}) {
-    const Manifest manifest =
-        with_option(concat("{type: int, live: ", live ? "true" : "false", "}"));
-    std::vector<Message> warnings;
-
-    const auto values =
-        resolve_config(manifest, std::vector{layer("t", "o", "1")}, locations(), warnings);
-
-    ASSERT_TRUE(values.ok()) << values.error().message;
-    EXPECT_EQ((*values)[0].live, live);
-    EXPECT_THAT(warnings, IsEmpty());
-  }
-}
-
 TEST(ConfigValues, WarnOnlyAboutOptionsThatTheManifestDoesNotSet) {
   const Manifest manifest =
       read_manifest(ManifestBuilder().id("acme.npu").key("k").set("config", "{a: 1}").text(),
@@ -307,13 +292,11 @@ TEST(ConfigValues, WarnOnlyAboutOptionsThatTheManifestDoesNotSet) {
 
 TEST(ConfigValues, HaveADigestOfKeysTypesAndValues) {
   const auto digest = [](std::string key, ConfigScalar value, bool secret = false) {
-    return digest_of(
-        std::vector{ConfigValue{std::move(key), std::move(value), "s", secret, false}});
+    return digest_of(std::vector{ConfigValue{std::move(key), std::move(value), "s", secret}});
   };
   const std::uint64_t one = digest("a", std::int64_t{1});
 
-  EXPECT_EQ(one,
-            digest_of(std::vector{ConfigValue{"a", std::int64_t{1}, "elsewhere", false, true}}));
+  EXPECT_EQ(one, digest_of(std::vector{ConfigValue{"a", std::int64_t{1}, "elsewhere", false}}));
   EXPECT_NE(one, digest("a", std::int64_t{2}));
   EXPECT_NE(one, digest("b", std::int64_t{1}));
   EXPECT_NE(one, digest("a", 1.0));

@@ -47,18 +47,16 @@ homepage: https://example.invalid
 support: https://support.example.invalid/npu
 library: /opt/acme/lib/libacme_gantry.so
 sha256: 5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c
-signature: /opt/acme/lib/libacme_gantry.so.sig
 self_contained: true
 abi: {major: 1, min_minor: 0, max_minor: 3}
 keys: [{key: acme.npu, aliases: [acme.old], payload: [str, bytes]}]
 targets: {arch: [x86_64, aarch64], os: [linux], libc: ["glibc>=2.28"], isa: x86-64-v2}
-devices: [{name: acme_npu, kind: npu, vendor_ids: ["0x1e57"], pci_ids: ["1e57:0001"], dlpack: ext}, {name: gpu0, kind: gpu, dlpack: 2}]
+devices: [{name: acme_npu, kind: npu, dlpack: ext}, {name: gpu0, kind: gpu, dlpack: 2}]
 globals: [acme.run, acme.tools.*]
 requires:
   files: [/opt/acme/firmware]
   device_nodes: [/dev/acme0]
   libraries: [{soname: libacme.so.1, min_version: "7.1"}]
-  driver: {name: acme, min: "7.1", max: "8"}
 enabled: false
 required: true
 priority: -5
@@ -67,7 +65,7 @@ probe_timeout_ms: 30000
 env_allow: [ACME_CACHE]
 config: {cache_mb: 512}
 config_schema:
-  cache_mb: {type: int, default: 256, min: 0, max: 65536, unit: MiB, doc: size of the cache, live: true}
+  cache_mb: {type: int, default: 256, min: 0, max: 65536, doc: size of the cache}
   mode: {type: enum, enum: [lazy, eager], default: lazy}
   token: {type: string, secret: true}
 annotations: {anything: [goes, {here: 1}]}
@@ -84,7 +82,6 @@ x-acme-sku: edge
   EXPECT_EQ(m.homepage, "https://example.invalid");
   EXPECT_EQ(m.support, "https://support.example.invalid/npu");
   EXPECT_EQ(m.sha256, "5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c");
-  EXPECT_EQ(m.signature, "/opt/acme/lib/libacme_gantry.so.sig");
   EXPECT_THAT(m.globals, ElementsAre("acme.run", "acme.tools.*"));
   EXPECT_EQ(m.library_path, "/opt/acme/lib/libacme_gantry.so");
   EXPECT_TRUE(m.self_contained);
@@ -94,14 +91,11 @@ x-acme-sku: edge
   EXPECT_THAT(m.targets.arch, ElementsAre("x86_64", "aarch64"));
   EXPECT_EQ(m.targets.isa, "x86-64-v2");
   EXPECT_EQ(m.devices[0].kind, "npu");
-  EXPECT_THAT(m.devices[0].vendor_ids, ElementsAre("0x1e57"));
-  EXPECT_THAT(m.devices[0].pci_ids, ElementsAre("1e57:0001"));
   EXPECT_EQ(m.devices[0].dlpack, 0);
   EXPECT_EQ(m.devices[1].dlpack, 2);
   EXPECT_THAT(m.needs.device_nodes, ElementsAre("/dev/acme0"));
   EXPECT_THAT(m.needs.files, ElementsAre("/opt/acme/firmware"));
   EXPECT_EQ(m.needs.libraries[0].min_version, "7.1");
-  EXPECT_EQ(m.needs.driver->max, "8");
   EXPECT_FALSE(m.enabled);
   EXPECT_TRUE(m.required);
   EXPECT_EQ(m.priority, -5);
@@ -113,9 +107,7 @@ x-acme-sku: edge
   EXPECT_EQ(m.config[0].values[0].text, "512");
   ASSERT_EQ(m.config_schema.size(), 3u);
   EXPECT_EQ(std::get<std::int64_t>(*m.config_schema[0].fallback), 256);
-  EXPECT_EQ(m.config_schema[0].unit, "MiB");
   EXPECT_EQ(m.config_schema[0].doc, "size of the cache");
-  EXPECT_TRUE(m.config_schema[0].live);
   EXPECT_THAT(m.config_schema[1].choices, ElementsAre("lazy", "eager"));
   EXPECT_TRUE(m.config_schema[2].secret);
 }
@@ -202,6 +194,33 @@ INSTANTIATE_TEST_SUITE_P(
                     "7:13: schema_min: expected major.minor as in \"1.0\", found text \"one\""},
         BadManifest{"UnknownKey", fake().line("libary: x"), "YAML_UNKNOWN_KEY",
                     "7:1: libary: unknown key, did you mean \"library\""},
+        BadManifest{"KeySignature", fake().line("signature: libfake.so.sig"), "YAML_UNKNOWN_KEY",
+                    "7:1: signature: unknown key, known keys are abi, annotations, config, "
+                    "config_schema, devices, display_name, enabled, env_allow, globals, homepage, "
+                    "id, keys, library, license, priority, probe, probe_timeout_ms, required, "
+                    "requires, schema, schema_min, self_contained, sha256, support, target_kinds, "
+                    "targets, vendor or version"},
+        BadManifest{
+            "KeyVendorIdsOfADevice", fake().set("devices", "[{name: a, vendor_ids: [\"0x1e57\"]}]"),
+            "YAML_UNKNOWN_KEY",
+            "7:21: devices[0].vendor_ids: unknown key, known keys are dlpack, kind or name"},
+        BadManifest{"KeyPciIdsOfADevice",
+                    fake().set("devices", "[{name: a, pci_ids: [\"1e57:0001\"]}]"),
+                    "YAML_UNKNOWN_KEY",
+                    "7:21: devices[0].pci_ids: unknown key, known keys are dlpack, kind or name"},
+        BadManifest{"KeyDriverOfRequires",
+                    fake().line("requires: {driver: {name: acme, min: \"7.1\"}}"),
+                    "YAML_UNKNOWN_KEY",
+                    "7:12: requires.driver: unknown key, known keys are device_nodes, files or "
+                    "libraries"},
+        BadManifest{"KeyUnitOfAnOption", fake().line("config_schema: {a: {type: int, unit: MiB}}"),
+                    "YAML_UNKNOWN_KEY",
+                    "7:32: config_schema.a.unit: unknown key, known keys are default, doc, enum, "
+                    "max, min, secret or type"},
+        BadManifest{"KeyLiveOfAnOption", fake().line("config_schema: {a: {type: int, live: true}}"),
+                    "YAML_UNKNOWN_KEY",
+                    "7:32: config_schema.a.live: unknown key, known keys are default, doc, enum, "
+                    "max, min, secret or type"},
         BadManifest{"IdWithoutVendor", fake().id("cuda"), "YAML_TYPE",
                     "2:5: id: expected vendor.name in lower-case letters, digits, '.' and '-', at "
                     "most 64 bytes, "
