@@ -33,7 +33,7 @@ void use(const YamlDocument& document) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // As manifest_fuzz.cpp. A list can state as many values as fit into the bytes that are left, each of
-  // which takes 112 bytes instead of 17, on each of 16 levels.
+  // which takes 112 bytes instead of 9, on each of 16 levels.
   const Budget budget(size, {.bytes_per_input_byte = 512, .nanoseconds_per_input_byte = 1500});
   const auto kept = read_kept_manifests({data, size});
   if (!kept.ok()) return expect_refusal(kept.error(), size);

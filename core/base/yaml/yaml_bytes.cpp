@@ -13,8 +13,8 @@ namespace {
 // What precedes the content.
 struct [[gnu::packed]] Head {
   std::uint8_t form;
-  std::uint32_t line, column, offset;
-  std::uint32_t size;
+  std::uint16_t line, column, offset;
+  std::uint16_t size;
 };
 constexpr std::uint8_t quoted_bit = 0x80;
 
@@ -22,8 +22,8 @@ void add_head(YamlKind kind, bool quoted, const YamlLocation& at, std::size_t si
               std::string& bytes) {
   const Head head{static_cast<std::uint8_t>(static_cast<std::uint8_t>(kind) |
                                             (quoted ? quoted_bit : std::uint8_t{0})),
-                  at.line, at.column, static_cast<std::uint32_t>(at.offset),
-                  static_cast<std::uint32_t>(size)};
+                  static_cast<std::uint16_t>(at.line), static_cast<std::uint16_t>(at.column),
+                  static_cast<std::uint16_t>(at.offset), static_cast<std::uint16_t>(size)};
   bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
 }
 
@@ -91,13 +91,13 @@ class ValueReader {
     return malformed(at, "text is not UTF-8");
   }
 
-  Status read_items(std::uint32_t count, std::size_t depth, std::vector<YamlValue>& items) {
+  Status read_items(std::size_t count, std::size_t depth, std::vector<YamlValue>& items) {
     items.resize(count);
     for (YamlValue& item : items) GANTRY_CHECK(read(item, depth));
     return {};
   }
 
-  Status read_entries(std::uint32_t count, std::size_t depth, std::vector<YamlEntry>& entries) {
+  Status read_entries(std::size_t count, std::size_t depth, std::vector<YamlEntry>& entries) {
     const std::uint64_t begin = in_.offset();
     entries.resize(count);
     for (YamlEntry& entry : entries) {

@@ -4,7 +4,7 @@
 //
 // Native byte order. Each value, and each key of a map, is
 //
-//     u8 kind, 0x80 added if quoted   u32 line  u32 column  u32 offset   u32 size   content
+//     u8 kind, 0x80 added if quoted   u16 line  u16 column  u16 offset   u16 size   content
 //
 // and the content are `size` bytes of text, `size` values, or `size` keys each followed by its value.
 #pragma once
@@ -14,11 +14,15 @@
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
 
+#include <cstddef>
 #include <string>
 
 namespace gantry {
 
-// Precondition: parse_yaml() has returned the value.
+// Of longer texts, sizes and locations may not fit into the numbers.
+constexpr std::size_t max_yaml_text = 0xfffe;
+
+// Precondition: parse_yaml() has returned the value, for a text of at most `max_yaml_text` bytes.
 std::string yaml_bytes(const YamlValue& value);
 
 // Reads one value. The bytes may be any: what is accepted could be a value of parse_yaml() with the

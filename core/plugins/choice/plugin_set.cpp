@@ -319,6 +319,7 @@ std::vector<std::string> PluginSet::served_devices() const {
 std::vector<Candidate> PluginSet::candidates() const {
   const std::lock_guard lock(state_->mutex);
   std::vector<Candidate> all;
+  all.reserve(state_->slots.size());
   for (const Slot& slot : state_->slots) all.push_back(slot.candidate);
   return all;
 }

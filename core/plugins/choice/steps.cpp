@@ -131,7 +131,8 @@ Status read_files(Passage& at) {
   GANTRY_TRY(ManifestFile file, cache.open(candidate.file, uses_text ? ManifestText::always
                                                                      : ManifestText::if_needed));
   GANTRY_TRY(const YamlDocument document, cache.parse(file));
-  GANTRY_TRY(Manifest manifest, read_manifest(document, at.all->directories.of(candidate.file)));
+  GANTRY_TRY(Manifest manifest,
+             read_manifest(document, at.all->directories.of(candidate.file, file.is_no_link)));
   if (uses_text) at.text = *std::move(file.text);
   manifest.switched_by = candidate.file;
   if (const auto own = at.all->drop_ins.find(candidate.name); own != at.all->drop_ins.end()) {

@@ -472,7 +472,8 @@ Result<std::string> resolve_library(std::string_view written, const std::string&
 }
 
 Result<Manifest> read_manifest(const YamlDocument& document, const std::string& directory) {
-  Manifest manifest;
+  Result<Manifest> read = Manifest();
+  Manifest& manifest = *read;
   manifest.file = document.file;
   bool unknown_is_warning = false;
   GANTRY_TRY(const Schema schema, read_schema(document, unknown_is_warning));
@@ -515,7 +516,7 @@ Result<Manifest> read_manifest(const YamlDocument& document, const std::string& 
   if (!library.ok())
     return root.error("library", library.error().message).with_reason(library.error().reason);
   manifest.library_path = std::move(*library);
-  return manifest;
+  return read;
 }
 
 Result<Manifest> read_manifest(std::string_view text, const std::string& file) {

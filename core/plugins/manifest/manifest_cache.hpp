@@ -70,8 +70,10 @@ struct ManifestFile {
   FileStamp stamp;
   // see StampedText
   bool is_lasting = false;
-  // the cache has the values of what the file contains
-  bool is_kept = false;
+  // the values of what the file contains, in the cache that has opened it; NULL: it is not kept
+  const KeptManifest* kept = nullptr;
+  // false: it may be a link
+  bool is_no_link = false;
 
   bool is_empty() const { return text ? text->empty() : stamp.size == 0; }
 };
@@ -128,6 +130,8 @@ class ManifestCache {
   // read from the disk; kept_ has views of it
   std::vector<std::uint8_t> content_;
   KeptManifests kept_;
+  // behind the one that was found last: files are opened in order
+  KeptManifests::iterator next_ = kept_.end();
   // of files that were parsed: stamp and values
   struct Parsed {
     FileStamp stamp;

@@ -14,11 +14,11 @@ std::string real_directory_of(const std::string& file) {
   return (failed ? std::filesystem::path(file) : real).parent_path().string();
 }
 
-std::string RealDirectories::of(const std::string& file) {
+std::string RealDirectories::of(const std::string& file, bool is_no_link) {
   const std::size_t slash = file.rfind('/');
   struct stat about {};
-  if (slash == std::string::npos || ::lstat(file.c_str(), &about) != 0 || !S_ISREG(about.st_mode))
-    return real_directory_of(file);
+  is_no_link = is_no_link || (::lstat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode));
+  if (slash == std::string::npos || !is_no_link) return real_directory_of(file);
   const auto [at, is_new] = known_.try_emplace(file.substr(0, slash));
   if (is_new) at->second = real_directory_of(file);
   return at->second;

@@ -14,8 +14,10 @@ std::string real_directory_of(const std::string& file);
 // The same for many files: resolves each directory once.
 class RealDirectories {
  public:
-  // costs    one lstat(); one realpath() for a directory that is new, and for each link
-  std::string of(const std::string& file);
+  // is_no_link  [in]  false: it may be a link
+  // costs       one lstat() of what may be a link; one realpath() for a directory that is new, and
+  //             for each link
+  std::string of(const std::string& file, bool is_no_link = false);
 
  private:
   // by the directory as it is written

@@ -111,19 +111,25 @@ class Ownership {
     if (!file.starts_with('/')) {
       return refused(Message(file, " is relative, only absolute paths can be checked"));
     }
-    GANTRY_TRY(const Passed* root, check_component("/", file));
     const std::size_t slash = file.rfind('/');
-    const std::string last = file.substr(slash + 1);
-    const bool has_name = !last.empty() && last != ".";
-    const auto known = has_name ? directories_.find(file.substr(0, slash)) : directories_.end();
+    const std::string_view last = std::string_view(file).substr(slash + 1);
+    const bool has_name = !last.empty() && last != "." && last != "..";
     std::vector<std::string> left;
-    Resolved here{{}, root != nullptr && root->is_sticky, 0};
+    Resolved here;
+    const auto known = has_name ? directories_.find(file.substr(0, slash)) : directories_.end();
     if (known != directories_.end()) {
+      // Most files are in a directory of files that have passed, and are no links.
       here = known->second;
-      left.push_back(last);
+      if (!here.in_sticky) {
+        GANTRY_TRY(const Passed* passed, check_component(concat(here.at, "/", last), file));
+        if (passed == nullptr || passed->target.empty()) return {};
+      }
+      left.emplace_back(last);
     } else {
       push_names(file, left);
     }
+    GANTRY_TRY(const Passed* root, check_component("/", file));
+    if (known == directories_.end()) here.in_sticky = root != nullptr && root->is_sticky;
     auto& [at, in_sticky, links] = here;
     while (!left.empty()) {
       if (has_name && left.size() == 1) directories_.try_emplace(file.substr(0, slash), here);

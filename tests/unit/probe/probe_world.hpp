@@ -64,7 +64,7 @@ struct ProbeWorld {
 
   // Sets the option "level" in this process and in a configuration, whose path is returned.
   std::string set_level(std::int64_t level) {
-    plugin_options = {{"level", level, "", false, false}};
+    plugin_options = {{"level", level, "", false}};
     const std::filesystem::path file = cache / "runtime.yaml";
     test::write_file(file, concat("backends: {test.fake: {config: {level: ", level, "}}}\n"));
     return file.string();

@@ -282,7 +282,7 @@ TEST(Prober, RefusesAPluginThatHasOtherOptionsInTheProbe) {
   ProbeWorld world("create_crashes");
   ProberOptions options = world.options();
   options.config_file = world.set_level(2);
-  world.plugin_options = {{"level", std::int64_t{1}, "", false, false}};
+  world.plugin_options = {{"level", std::int64_t{1}, "", false}};
   Prober prober(options);
 
   const auto verdict = prober.probe(world.candidate());

@@ -335,7 +335,7 @@ TEST_F(ArchivedModel, UsesTheLibraryWhereItIs) {
   const auto from_memory = runtime_.load_bytes(test::read_file(path), "model.tar");
   ASSERT_TRUE(from_memory.ok()) << from_memory.error().message;
   EXPECT_TRUE(Executor::create(runtime_, *from_memory, {"cpu"}).ok());
-  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path() / "cache"));
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(path).parent_path() / "cache/linked"));
 }
 
 TEST_F(ArchivedModel, NamesTheLibraryThatIsRefused) {

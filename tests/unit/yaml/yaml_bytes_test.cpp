@@ -70,6 +70,16 @@ TEST(YamlBytes, AreReadAsTheyAreWritten) {
   expect_equal(*read(yaml_bytes(parsed(""))), parsed(""));
 }
 
+TEST(YamlBytes, HaveAllNumbersOfTheLongestText) {
+  const std::string long_line(max_yaml_text - 1, 'x'), lines(max_yaml_text - 1, '\n');
+  for (const std::string& text :
+       {long_line + "\n", lines + "x", "a: '" + long_line.substr(6) + "'"}) {
+    ASSERT_LE(text.size(), max_yaml_text);
+    const YamlValue value = parsed(text);
+    expect_equal(*read(yaml_bytes(value)), value);
+  }
+}
+
 TEST(YamlBytes, RefuseEveryTruncation) {
   const std::string bytes = yaml_bytes(parsed(all_kinds));
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -79,9 +89,9 @@ TEST(YamlBytes, RefuseEveryTruncation) {
 }
 
 // The bytes of a value: kind, location, size, content.
-std::string bytes_of_value(std::uint8_t form, std::uint32_t size, std::string_view content = {}) {
+std::string bytes_of_value(std::uint8_t form, std::uint16_t size, std::string_view content = {}) {
   std::string bytes(1, static_cast<char>(form));
-  bytes.append(12, '\1');
+  bytes.append(6, '\1');
   bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
   return bytes.append(content);
 }
@@ -93,7 +103,7 @@ TEST(YamlBytes, AreWrittenAsTheTestsWriteThem) {
   value.kind = YamlKind::scalar;
   value.text = "abc";
   value.quoted = true;
-  value.location = {0x01010101, 0x01010101, 0x01010101};
+  value.location = {0x0101, 0x0101, 0x0101};
 
   EXPECT_EQ(yaml_bytes(value), bytes_of_value(scalar_form | quoted_form, 3, "abc"));
   EXPECT_EQ(refusal(bytes_of_value(scalar_form | quoted_form, 3, "abc")), "");
@@ -110,7 +120,7 @@ TEST(YamlBytes, RefuseWhatNoTextHas) {
               HasSubstr("text: needs 3 bytes, 2 bytes left"));
   EXPECT_EQ(refusal(bytes_of_value(scalar_form, 2, "a\xff")), "text is not UTF-8");
   EXPECT_EQ(refusal(bytes_of_value(list_form, 2, none)), "size is 2, room for 1");
-  EXPECT_EQ(refusal(bytes_of_value(list_form, 0xffffffff, none)), "size is 4294967295, room for 1");
+  EXPECT_EQ(refusal(bytes_of_value(list_form, 0xffff, none)), "size is 65535, room for 1");
   EXPECT_EQ(refusal(bytes_of_value(map_form, 2, none + none)), "size is 2, room for 1");
   EXPECT_EQ(refusal(bytes_of_value(map_form, 1,
                                    bytes_of_value(scalar_form | quoted_form, 1, "k") + none)),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/manifest_cache.hpp"
 
+#include "core/base/digest/digest.hpp"
 #include "core/base/yaml/yaml_bytes.hpp"
-#include "core/plugins/manifest/merge.hpp"
+#include "core/plugins/choice/steps.hpp"
 #include "tests/support/cached_file.hpp"
 #include "tests/support/manifest_builder.hpp"
 
@@ -49,7 +50,7 @@ class ManifestCacheTest : public ::testing::Test {
     if (text == ManifestText::always) {
       EXPECT_EQ(file.text, test::file_text(path));
     }
-    return {file.is_kept, cache.parse(file).value().root.find("key")->text};
+    return {file.kept != nullptr, cache.parse(file).value().root.find("key")->text};
   }
   Seen see_in_new_process(const fs::path& path, ManifestText text = ManifestText::if_needed) {
     ManifestCache cache(options());
@@ -251,12 +252,15 @@ TEST_F(ManifestCacheTest, DoesNotKeepATextThatIsNoYaml) {
 
 TEST_F(ManifestCacheTest, HasAFileForEachSearch) {
   SearchResult a, b, c;
-  a.locations = {{1, "--plugins /x", LocationState::searched, {"/x/a.yaml"}, {"/x"}, {}}};
-  b.locations = {{1, "--plugins /y", LocationState::searched, {"/y/a.yaml"}, {"/y"}, {}}};
-  c.locations = {{3, "GANTRY_PLUGIN_FILES", LocationState::searched, {"/x/a.yaml"}, {}, {}}};
+  a.locations = {
+      {Tier::program, "--plugins /x", LocationState::searched, {"/x/a.yaml"}, {"/x"}, {}}};
+  b.locations = {
+      {Tier::program, "--plugins /y", LocationState::searched, {"/y/a.yaml"}, {"/y"}, {}}};
+  c.locations = {
+      {Tier::environment, "GANTRY_PLUGIN_FILES", LocationState::searched, {"/x/a.yaml"}, {}, {}}};
   SearchResult more = a;
   more.locations[0].files.push_back("/x/b.yaml");
-  more.locations.push_back({4, "/etc", LocationState::absent, {}, {"/etc"}, {}});
+  more.locations.push_back({Tier::admin, "/etc", LocationState::absent, {}, {"/etc"}, {}});
 
   EXPECT_NE(search_key(a), search_key(b));
   EXPECT_NE(search_key(a), search_key(c));
@@ -396,7 +400,7 @@ TEST(KeptManifests, RefuseEveryTruncation) {
 }
 
 TEST(KeptManifests, RefuseMoreThanTheyState) {
-  const auto kept = read_kept_manifests(span_of(to_bytes({}) + "x"));
+  const auto kept = read_kept_manifests(span_of(to_bytes(KeptManifests()) + "x"));
 
   ASSERT_FALSE(kept.ok());
   EXPECT_EQ(kept.error().message, "1 bytes follow the last manifest");
@@ -416,46 +420,53 @@ TEST(KeptManifests, RefusePathsThatAreNotSorted) {
   EXPECT_EQ(read_kept_manifests(span_of(bytes)).error().message, "path /a follows /a");
 }
 
-// merge_plugins() with a cache, in a process of its own each time.
-class MergeWithACache : public ManifestCacheTest {
+// discover() with a cache, in a process of its own each time.
+class DiscoverWithACache : public ManifestCacheTest {
  protected:
-  MergeResult merge(const TrustChecks& checks = {}) {
+  // lock     [in]   text of a lock file; empty: there is none
+  std::vector<Candidate> discovered(const std::string& lock = "") {
     PluginLocations locations;
-    locations.system.clear();
+    locations.host.clear();
     locations.directories = {(dir / "high").string(), (dir / "low").string()};
-    const SearchResult found = search_plugins(locations);
+    SearchResult found = search_plugins(locations);
+    ChoiceOptions set;
+    if (!lock.empty()) {
+      write_file(dir / "plugins.lock", std::string_view(lock));
+      set.trust = std::make_shared<const Trust>(
+          Trust::open({.trust_file = "", .lock_file = (dir / "plugins.lock").string()}).value());
+    }
     ManifestCache cache(options());
-    MergeResult merged = merge_plugins(found, {}, checks, {}, &cache);
+    Discovery discovery = discover(found, set, &cache);
     cache.save();
-    return merged;
+    return std::move(discovery.candidates);
   }
   static ManifestBuilder fake() { return ManifestBuilder().key("fake"); }
 };
 
-TEST_F(MergeWithACache, AppliesAChangedDropIn) {
+TEST_F(DiscoverWithACache, AppliesAChangedDropIn) {
   fake().write_to(dir / "high/x.yaml");
   fs::create_directories(dir / "high/x.yaml.d");
   const fs::path drop_in = dir / "high/x.yaml.d/1.yaml";
   write_file(drop_in, std::string_view("priority: 1\n"));
-  merge();
-  EXPECT_EQ(merge().candidates[0].manifest->priority, 1);
+  discovered();
+  EXPECT_EQ(discovered()[0].manifest->priority, 1);
   wait_for_tick(drop_in);
 
   write_file(drop_in, std::string_view("priority: 2\n"));
 
-  const MergeResult result = merge();
-  EXPECT_EQ(result.candidates[0].manifest->priority, 2);
-  EXPECT_THAT(result.candidates[0].drop_ins, ElementsAre(drop_in.string()));
+  const Candidate result = discovered().at(0);
+  EXPECT_EQ(result.manifest->priority, 2);
+  EXPECT_THAT(result.drop_ins, ElementsAre(drop_in.string()));
 }
 
 // The library is beside the real file. Two files that are one inode have the same stamp.
-TEST_F(MergeWithACache, FollowsALinkThatWasChanged) {
+TEST_F(DiscoverWithACache, FollowsALinkThatWasChanged) {
   fake().write_to(dir / "v1/x.yaml");
   fs::create_directories(dir / "v2");
   fs::create_hard_link(dir / "v1/x.yaml", dir / "v2/x.yaml");
   fs::create_directory_symlink("v1", dir / "high");
   fs::create_directories(dir / "low");
-  const auto library = [&] { return merge().candidates.at(0).manifest->library_path; };
+  const auto library = [&] { return discovered().at(0).manifest->library_path; };
   EXPECT_EQ(library(), (dir / "v1/libfake.so").string());
   EXPECT_EQ(library(), (dir / "v1/libfake.so").string());
 
@@ -465,56 +476,53 @@ TEST_F(MergeWithACache, FollowsALinkThatWasChanged) {
   EXPECT_EQ(library(), (dir / "v2/libfake.so").string());
 }
 
-TEST_F(MergeWithACache, MasksAndReplacesAsWithout) {
+TEST_F(DiscoverWithACache, MasksAndReplacesAsWithout) {
   fake().write_to(dir / "low/x.yaml");
   fake().write_to(dir / "low/y.yaml");
   fs::create_directories(dir / "high");
-  merge();
-  ASSERT_EQ(merge().candidates.size(), 2u);
+  discovered();
+  ASSERT_EQ(discovered().size(), 2u);
 
   write_file(dir / "high/x.yaml", std::string_view(""));
   fake().id("test.other").write_to(dir / "high/y.yaml");
 
   for (int i = 0; i < 2; ++i) {
-    const MergeResult result = merge();
-    ASSERT_EQ(result.candidates.size(), 3u);
-    EXPECT_EQ(result.candidates[0].manifest->id, "test.other");
-    EXPECT_EQ(result.candidates[1].reason, reason::masked);
-    EXPECT_EQ(result.candidates[2].reason, reason::replaced_by);
+    const std::vector<Candidate> all = discovered();
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_EQ(all[0].manifest->id, "test.other");
+    EXPECT_EQ(all[1].reason, reason::masked);
+    EXPECT_EQ(all[2].reason, reason::replaced_by);
   }
   // What was masked is parsed again if it is not any more.
   fs::remove(dir / "high/x.yaml");
-  EXPECT_EQ(merge().candidates[1].state, CandidateState::eligible);
+  EXPECT_EQ(discovered()[1].passed, Step::preferred);
 }
 
-TEST_F(MergeWithACache, ReportsAnErrorOfAKeptManifestAsWithout) {
+TEST_F(DiscoverWithACache, ReportsAnErrorOfAKeptManifestAsWithout) {
   fake().set("version", "\"1\"").write_to(dir / "high/x.yaml");
   fs::create_directories(dir / "low");
 
-  const MergeResult parsed = merge(), kept = merge();
+  const Candidate parsed = discovered().at(0), kept = discovered().at(0);
 
   EXPECT_TRUE(fs::exists(cache_file()));
-  EXPECT_THAT(parsed.candidates[0].text.text(), HasSubstr("x.yaml:3:10: version: expected "));
-  EXPECT_EQ(kept.candidates[0].text.text(), parsed.candidates[0].text.text());
-  EXPECT_EQ(kept.candidates[0].reason, parsed.candidates[0].reason);
+  EXPECT_THAT(parsed.text.text(), HasSubstr("x.yaml:3:10: version: expected "));
+  EXPECT_EQ(kept.text.text(), parsed.text.text());
+  EXPECT_EQ(kept.reason, parsed.reason);
 }
 
-TEST_F(MergeWithACache, PassesTheTextToChecksThatUseIt) {
+TEST_F(DiscoverWithACache, ComparesTheTextOfAKeptManifestWithItsDigest) {
   const std::string text = fake().text();
   fake().write_to(dir / "high/x.yaml");
   fs::create_directories(dir / "low");
-  std::vector<std::string> texts;
-  TrustChecks checks;
-  checks.candidate = [&](Candidate&, std::string_view given) -> Status {
-    texts.emplace_back(given);
-    return {};
+  const auto lock = [](std::string_view locked) {
+    return concat("plugins: [{id: test.fake, manifest_sha256: ", hex_text(sha256(span_of(locked))),
+                  "}]\n");
   };
-  merge(checks);
-  merge(checks);
-  checks.uses_text = [](int tier) { return tier == 1; };
-  merge(checks);
+  discovered();
+  ASSERT_TRUE(fs::exists(cache_file()));
 
-  EXPECT_THAT(texts, ElementsAre(text, text, text));
+  EXPECT_EQ(discovered(lock(text)).at(0).passed, Step::preferred);
+  EXPECT_EQ(discovered(lock("another text")).at(0).reason, reason::lock_mismatch);
 }
 
 }  // namespace
