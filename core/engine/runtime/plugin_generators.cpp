@@ -15,16 +15,15 @@
 namespace gantry {
 
 TargetKinds target_kinds(const PluginSet& plugins) {
-  std::vector<Manifest> manifests;
-  for (Candidate& candidate : plugins.candidates()) {
-    if (candidate.manifest && !candidate.stopped()) {
-      manifests.push_back(std::move(*candidate.manifest));
-    }
+  std::vector<std::shared_ptr<const Manifest>> manifests;
+  for (const Candidate& candidate : plugins.candidates()) {
+    if (candidate.manifest && !candidate.stopped()) manifests.push_back(candidate.manifest);
   }
-  std::stable_sort(manifests.begin(), manifests.end(), comes_first);
+  std::ranges::stable_sort(manifests,
+                           [](const auto& a, const auto& b) { return comes_first(*a, *b); });
   TargetKinds kinds;
-  for (Manifest& manifest : manifests) {
-    for (TargetKind& kind : manifest.target_kinds) kinds.add(std::move(kind), manifest.id);
+  for (const auto& manifest : manifests) {
+    for (const TargetKind& kind : manifest->target_kinds) kinds.add(kind, manifest->id);
   }
   return kinds;
 }

@@ -13,12 +13,11 @@ namespace gantry {
 namespace {
 
 // Masked and replaced manifests are not parsed when plugins are searched.
-std::optional<Manifest> manifest_behind(const Candidate& candidate) {
+std::shared_ptr<const Manifest> manifest_behind(const Candidate& candidate) {
   if (candidate.manifest) return candidate.manifest;
-  if (candidate.reason != reason::masked && candidate.reason != reason::replaced_by)
-    return std::nullopt;
+  if (candidate.reason != reason::masked && candidate.reason != reason::replaced_by) return nullptr;
   Result<Manifest> manifest = open_manifest(candidate.file);
-  return manifest.ok() ? std::optional(*std::move(manifest)) : std::nullopt;
+  return manifest.ok() ? std::make_shared<const Manifest>(*std::move(manifest)) : nullptr;
 }
 
 Error unknown_id(std::string_view id, const std::vector<Candidate>& candidates,
@@ -57,11 +56,11 @@ Result<ExplainedPlugin> explain_plugin(const PluginSet& plugins, std::string_vie
   ExplainedPlugin out;
   out.id = id;
   std::set<std::string> ids;
-  std::optional<Manifest> first;
+  std::shared_ptr<const Manifest> first;
   bool has_used = false;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Candidate& candidate = candidates[i];
-    std::optional<Manifest> manifest = manifest_behind(candidate);
+    std::shared_ptr<const Manifest> manifest = manifest_behind(candidate);
     if (!manifest) continue;
     ids.insert(manifest->id);
     if (manifest->id != id) continue;
@@ -74,7 +73,7 @@ Result<ExplainedPlugin> explain_plugin(const PluginSet& plugins, std::string_vie
     if (takes_part && (!has_used || candidate.passed >= Step::preferred)) {
       has_used = true;
       out.used = out.manifests.size();
-      out.manifest = *manifest;
+      out.manifest = manifest;
     }
     out.manifests.push_back(std::move(one));
     if (!first) first = std::move(manifest);

@@ -5,7 +5,7 @@
 
 #include "core/plugins/choice/explain.hpp"
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +24,8 @@ struct ExplainedManifest {
 
 struct ExplainedPlugin {
   std::string id;
-  // of the candidate that takes precedence over the others; absent: all of them are masked
-  std::optional<Manifest> manifest;
+  // of the candidate that takes precedence over the others; NULL: all of them are masked
+  std::shared_ptr<const Manifest> manifest;
   // index into `manifests` of that candidate
   std::size_t used = 0;
   std::vector<ExplainedManifest> manifests;

@@ -80,7 +80,7 @@ Status PluginSet::add_program_plugin(decltype(&gantry_plugin_query_v1) query) {
   slot.query = query;
   slot.candidate.file = "(program)";
   slot.candidate.location_name = "the program";
-  slot.candidate.manifest = manifest_of(*plugin);
+  slot.candidate.manifest = std::make_shared<const Manifest>(manifest_of(*plugin));
   slot.candidate.passed = Step::preferred;
   const std::lock_guard lock(state_->mutex);
   for (Slot& other : state_->slots) {

@@ -146,7 +146,7 @@ Status read_files(Passage& at) {
       candidate.drop_ins.push_back(drop_in->file);
     }
   }
-  candidate.manifest = std::move(manifest);
+  candidate.manifest = std::make_shared<const Manifest>(std::move(manifest));
   return {};
 }
 
@@ -355,7 +355,7 @@ const StepTraits& traits_of(Step step) { return steps[static_cast<std::size_t>(s
 void take_each(const StepTraits& step, std::span<Passage> all) {
   for (Passage& at : all) {
     Candidate& candidate = at.candidate;
-    const bool is_known = candidate.manifest.has_value() || step.step <= Step::read;
+    const bool is_known = candidate.manifest != nullptr || step.step <= Step::read;
     if (!is_known || (candidate.stopped() && step.step != Step::trusted)) continue;
     const Status verdict = step.verdict(at);
     if (!verdict.ok() && step.step == Step::trusted)

@@ -9,6 +9,7 @@
 #include "core/plugins/manifest/tier.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -57,8 +58,8 @@ struct Candidate {
   // index into SearchResult::locations; a lower one has precedence
   std::size_t location = 0;
   std::string location_name;
-  // set from `read` on
-  std::optional<Manifest> manifest;
+  // NULL until `read`
+  std::shared_ptr<const Manifest> manifest;
   std::vector<std::string> drop_ins;
   // the last one
   Step passed = Step::found;

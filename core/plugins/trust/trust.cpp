@@ -95,7 +95,7 @@ bool Trust::uses_text(Tier tier) const {
 
 Status Trust::check_manifest(Candidate& candidate, std::string_view text, Ownership& ownership,
                              std::vector<Message>& warnings) const {
-  Manifest& manifest = *candidate.manifest;
+  const Manifest& manifest = *candidate.manifest;
   GANTRY_CHECK(ownership.check(candidate.file));
   for (const std::string& drop_in : candidate.drop_ins) GANTRY_CHECK(ownership.check(drop_in));
   GANTRY_CHECK(ownership.check(manifest.library_path));
@@ -110,7 +110,7 @@ Status Trust::check_manifest(Candidate& candidate, std::string_view text, Owners
                                  "tier ", gantry::name_of(candidate.tier), " is warn"));
     }
   }
-  return check_lock(manifest, text);
+  return check_lock(candidate, text);
 }
 
 Status Trust::check_signature(const Candidate& candidate, std::string_view text) const {
@@ -153,7 +153,7 @@ Status Trust::check_signature(const Candidate& candidate, std::string_view text)
   return {};
 }
 
-Status Trust::check_lock(Manifest& manifest, std::string_view text) const {
+Status Trust::check_lock(Candidate& candidate, std::string_view text) const {
   if (!lock_ && !trust_.requires_lock) return {};
   if (!lock_) {
     return unavailable("lock file ", lock_file_, " does not exist, and ", trust_.file,
@@ -161,10 +161,14 @@ Status Trust::check_lock(Manifest& manifest, std::string_view text) const {
         .with_reason(reason::lock_missing.tag);
   }
   const auto has_digest = [&](const LockEntry& entry) {
-    return entry.id == manifest.id && !entry.manifest_sha256.empty();
+    return entry.id == candidate.manifest->id && !entry.manifest_sha256.empty();
   };
-  if (std::any_of(lock_->begin(), lock_->end(), has_digest))
-    manifest.file_sha256 = hex_text(sha256(bytes_of(text)));
+  if (std::any_of(lock_->begin(), lock_->end(), has_digest)) {
+    Manifest with_digest = *candidate.manifest;
+    with_digest.file_sha256 = hex_text(sha256(bytes_of(text)));
+    candidate.manifest = std::make_shared<const Manifest>(std::move(with_digest));
+  }
+  const Manifest& manifest = *candidate.manifest;
   const LockEntry found = entry_of(manifest);
   std::optional<LockDifference> first;
   for (const LockEntry& entry : *lock_) {

@@ -74,7 +74,7 @@ class Trust {
  private:
   Trust() = default;
   Status check_signature(const Candidate& candidate, std::string_view text) const;
-  Status check_lock(Manifest& manifest, std::string_view text) const;
+  Status check_lock(Candidate& candidate, std::string_view text) const;
 
   TrustedOwners owners_;
   TrustFile trust_;

@@ -39,10 +39,13 @@ struct ProbeWorld {
     world.add("fake", variant, manifest);
   }
 
-  Candidate candidate() const {
+  // required_files  [in]  replaces `requires.files` of its manifest
+  Candidate candidate(const std::vector<std::string>& required_files = {}) const {
     Candidate found;
     found.file = (world.path() / "fake/fake.yaml").string();
-    found.manifest = world.manifest("fake");
+    Manifest manifest = world.manifest("fake");
+    if (!required_files.empty()) manifest.needs.files = required_files;
+    found.manifest = std::make_shared<const Manifest>(std::move(manifest));
     found.passed = Step::resolved;
     return found;
   }

@@ -102,9 +102,8 @@ TEST(ProberCache, DependsOnEveryFileAndEveryPropertyOfTheHost) {
   test::write_file(drop_in, std::string_view("priority: 1\n"));
   test::write_file(driver, std::string_view("1"));
   fs::copy_file(test::built_probe(), helper);
-  Candidate plugin = world.candidate();
+  Candidate plugin = world.candidate({driver.string()});
   plugin.drop_ins = {drop_in.string()};
-  plugin.manifest->needs.files = {driver.string()};
   ProberOptions options = world.options();
   options.program.path = helper.string();
   const auto touch = [](const fs::path& file) {
@@ -153,8 +152,7 @@ TEST(ProberCache, DependsOnTheTimeOfAFileInNanoseconds) {
   test::write_file(driver, std::string_view("1"));
   const auto second = std::chrono::floor<std::chrono::seconds>(fs::last_write_time(driver));
   fs::last_write_time(driver, second);
-  Candidate plugin = world.candidate();
-  plugin.manifest->needs.files = {driver.string()};
+  const Candidate plugin = world.candidate({driver.string()});
   (void)Prober(world.options()).probe(plugin);
   ASSERT_TRUE(is_cached(Prober(world.options()).probe(plugin)));
 
@@ -235,7 +233,7 @@ TEST(ProberCache, HasAVerdictForEachLibrary) {
   world.world.add("other", "create_crashes", test::fake_manifest().line("probe: auto"));
   Candidate other = world.candidate();
   other.file = (world.world.path() / "other/other.yaml").string();
-  other.manifest = world.world.manifest("other");
+  other.manifest = std::make_shared<const Manifest>(world.world.manifest("other"));
 
   for (const bool is_on_disk : {true, false}) {
     ProberOptions options = world.options();

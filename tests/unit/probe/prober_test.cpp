@@ -201,8 +201,7 @@ TEST(Prober, HealsAtOnceWhenADefectiveLibraryIsReplaced) {
 // Of a driver that the plugin opens itself, only the manifest states the name.
 TEST(Prober, HealsAtOnceWhenADriverOfTheManifestAppears) {
   ProbeWorld world("create_crashes", fake_manifest().set("requires", "{files: [/etc/passwd]}"));
-  Candidate plugin = world.candidate();
-  plugin.manifest->needs.files = {(world.cache / "driver").string()};
+  const Candidate plugin = world.candidate({(world.cache / "driver").string()});
   Prober prober(world.options());
   ASSERT_FALSE(is_cached(prober.probe(plugin)));
   ASSERT_TRUE(is_cached(prober.probe(plugin)));

@@ -56,7 +56,8 @@ class TrustTest : public testing::Test {
     one.name = "a.yaml";
     one.tier = Tier::admin;
     one.location_name = "/etc/gantry/plugins.d";
-    one.manifest = read_manifest(manifest_.text(), one.file).value();
+    one.manifest =
+        std::make_shared<const Manifest>(read_manifest(manifest_.text(), one.file).value());
     return one;
   }
   LockEntry entry() const {
