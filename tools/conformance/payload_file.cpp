@@ -113,7 +113,7 @@ Status read_from_artifact(const YamlRecord& record, const std::string& path,
                           const Manifest& manifest, Payload& payload) {
   PayloadLayouts layouts = PayloadLayouts::built_in();
   Candidate candidate;
-  candidate.manifest = manifest;
+  candidate.manifest = std::make_shared<const Manifest>(manifest);
   add_declared_layouts({&candidate, 1}, {}, layouts);
   GANTRY_TRY(const auto file, MappedFile::open(path));
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
