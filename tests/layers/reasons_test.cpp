@@ -147,14 +147,16 @@ TEST(ReasonsPage, ListsTheReasonsOfTheSourcesWithTheirCodes) {
 
 // "## Owners and modes" is #owners-and-modes.
 TEST(ReasonsPage, LinksToSectionsThatExist) {
-  const std::filesystem::path sdk = std::filesystem::path(GANTRY_SOURCE_DIR) / "sdk";
+  const std::filesystem::path root = GANTRY_SOURCE_DIR, sdk = root / "sdk";
   const std::string page = test::file_text(sdk / "REASONS.md");
-  static const std::regex link(R"re(\]\(([^)#]+)(?:#([^)]+))?\))re");
+  // [title](ABI.md#section) or `configs/TRUST.md#section`
+  static const std::regex link(R"re((?:\]\(|`(?=configs/))([^)#`]+)(?:#([^)`]+))?[)`])re");
 
   int count = 0;
   for (auto it = std::sregex_iterator(page.begin(), page.end(), link); it != std::sregex_iterator();
        ++it) {
-    const std::filesystem::path file = sdk / (*it)[1].str();
+    const std::string path = (*it)[1].str();
+    const std::filesystem::path file = (path.starts_with("configs/") ? root : sdk) / path;
     ASSERT_TRUE(std::filesystem::exists(file)) << file;
     ++count;
     if (!(*it)[2].matched) continue;

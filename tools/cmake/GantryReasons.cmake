@@ -6,7 +6,7 @@
 #     | D210 | `ABI_RANGE` | disjoint version ranges | install ... | [HOST-4](ABI.md#duties-of-the-host) |
 #     GANTRY_REASON(abi_range, 210, "ABI_RANGE", R"(disjoint ...)", R"(install ...)", "sdk/ABI.md#duties-of-the-host")
 #
-# The last cell may be empty. core/base/reason.hpp and reason.cpp define the macro.
+# The last cell may be empty, or the path of a page that is not one of the SDK: `configs/TRUST.md#digests`. core/base/reason.hpp and reason.cpp define the macro.
 function(gantry_write_reason_table page output)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${page}")
   file(READ "${page}" text)
@@ -25,7 +25,7 @@ function(gantry_write_reason_table page output)
   endif()
   string(REPLACE "`" "" rows "${rows}")
   string(REGEX REPLACE "\"\\[[^\n\"]+\\]\\(([^\n\"]+)\\) \"" "\"sdk/\\1\"" rows "${rows}")
-  string(REPLACE "sdk/../" "" rows "${rows}")
+  string(REGEX REPLACE "\"(configs/[^\n\" ]+) \"" "\"\\1\"" rows "${rows}")
   string(REGEX MATCHALL "[A-Z0-9_]+, [0-9]+, \"" tags "${rows}")
   foreach(tag IN LISTS tags)
     string(REGEX REPLACE ",.*" "" tag "${tag}")
