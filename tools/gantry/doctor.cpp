@@ -215,16 +215,6 @@ std::string doctor_json(const Diagnosis& diagnosis) {
   });
 }
 
-// Stores the verdicts that loading would use.
-void note_cached_probes(RuntimeState& runtime) {
-  PluginSet& plugins = *runtime.plugins;
-  const std::vector<Candidate> all = plugins.candidates();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!can_be_probed(all[i]) || !Prober::is_subject(*all[i].manifest)) continue;
-    if (const auto verdict = runtime.prober->cached(all[i])) plugins.set_probe(i, *verdict);
-  }
-}
-
 // Of every id that a manifest has. A library that is not trusted is not read.
 Result<std::vector<DiagnosedPlugin>> examine_all(const RuntimeState& runtime) {
   std::set<std::string> ids;
@@ -261,7 +251,7 @@ Result<Diagnosis> examine(const DoctorOptions& options, const Globals& globals) 
   for (const std::string& key : options.keys) required.push_back({key, false, {"--key"}});
   PluginSet& plugins = *runtime.plugins;
   plugins.inspect_all();
-  if (!options.probe) note_cached_probes(runtime);
+  if (!options.probe) plugins.note_probes();
   if (options.probe) {
     const auto limit = std::chrono::seconds(options.timeout_seconds);
     GANTRY_TRY(std::vector<Message> excluded, probe_all(runtime));

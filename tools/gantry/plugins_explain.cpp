@@ -111,6 +111,7 @@ std::string report_json(const PluginReport& report) {
 Result<ExitStatus> explain_and_print(const ExplainOptions& options, const Globals& globals) {
   GANTRY_TRY(const auto runtime, open_state(globals));
   runtime->plugins->inspect_all();
+  runtime->plugins->note_probes();
   GANTRY_TRY(const PluginReport report, examine_plugin(*runtime, options.id));
   print(options.json ? report_json(report) : report_text(report));
   return kDone;

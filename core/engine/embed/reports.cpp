@@ -101,6 +101,7 @@ Result<Value> configuration(RuntimeState& runtime) {
 Result<Value> explanation(RuntimeState& runtime) {
   PluginSet& plugins = *runtime.plugins;
   plugins.inspect_all();
+  plugins.note_probes();
   Explanation explanation = explain(plugins, all_requirements(plugins, {}));
   add_changes(plugins, explanation);
   ValueList report;

@@ -155,7 +155,13 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
     if (choice >= candidates.size()) continue;
     const Candidate& candidate = candidates[choice];
     ExplainedCandidate one = explain_candidate(candidate, choice);
-    if (!candidate.stopped()) {
+    const Status tried =
+        choice == choices.front() ? Status() : check_fallback(plugins.options(), candidate);
+    if (!candidate.stopped() && !tried.ok()) {
+      one.verdict = Verdict::skipped;
+      one.reason = reason_of(tried.error());
+      one.text = tried.error().message;
+    } else if (!candidate.stopped()) {
       one.verdict = out.served ? Verdict::next : Verdict::chosen;
       out.served = true;
       if (one.verdict == Verdict::chosen) one.newer = newer_than(candidate, candidates);

@@ -205,14 +205,14 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
         return serve(what, offer);
       }
       if (i + 1 == all.size()) break;
-      if (!options_.fallback) {
-        last.at("plugins.fallback is false in ", options_.fallback_source, ": ",
-                state_->slots[all[i + 1]].candidate.title(), " is not tried");
+      const Candidate& next = state_->slots[all[i + 1]].candidate;
+      if (const Status tried = check_fallback(options_, next); !tried.ok()) {
+        last.at(tried.error().message);
         break;
       }
       state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
       text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
-                     state_->slots[all[i + 1]].candidate.title(), ": ", last.message);
+                     next.title(), ": ", last.message);
     }
     if (!is_foreign) {
       warn(text);
@@ -415,6 +415,17 @@ std::optional<std::size_t> PluginSet::usable_for_key(std::string_view type_key, 
     if (inspect(choice, depth)) return choice;
   }
   return std::nullopt;
+}
+
+void PluginSet::note_probes() {
+  if (options_.prober == nullptr) return;
+  const std::vector<Candidate> all = candidates();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Manifest* const manifest = all[i].manifest.get();
+    if (all[i].stopped() || manifest == nullptr || manifest->library_path.empty()) continue;
+    if (!Prober::is_subject(*manifest)) continue;
+    if (const auto verdict = options_.prober->cached(all[i])) set_probe(i, *verdict);
+  }
 }
 
 void PluginSet::inspect_all() {

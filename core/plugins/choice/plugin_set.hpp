@@ -124,6 +124,9 @@ class PluginSet {
   // the results as their states.
   void inspect_all();
 
+  // Stores the verdicts of earlier probes that opening a plugin would use. For reports.
+  void note_probes();
+
  private:
   struct State;
   std::vector<std::size_t> choices(std::string_view what, Offer offer) const;

@@ -313,6 +313,8 @@ void come_first(Counterfactual& of) {
     if (of.override_id != manifest.id) of.changes.emplace_back(is_override);
     return;
   }
+  if (of.rival == nullptr && !of.options.fallback && !of.self().stopped())
+    of.changes.emplace_back("plugins.fallback is true");
   if (of.rival == nullptr || comes_first(manifest, *of.rival)) return;
   manifest.priority = of.rival->priority;
   if (!comes_first(manifest, *of.rival)) ++manifest.priority;
@@ -328,7 +330,7 @@ struct StepTraits {
   Step step;
   // of a candidate whose last step it is
   std::string_view name;
-  // NULL: search_plugins() decides `found`, check_override() and comes_first() `chosen`
+  // NULL: search_plugins() decides `found`, check_override(), comes_first() and check_fallback() `chosen`
   Status (*verdict)(Passage& at);
   // NULL: a candidate that it stops offers nothing that is known
   void (*change)(Counterfactual& of);
@@ -489,6 +491,13 @@ bool comes_first(const Manifest& a, const Manifest& b) {
 Status check_override(std::string_view override_id, const Manifest& manifest) {
   if (override_id.empty() || override_id == manifest.id) return {};
   return unavailable("the override is another plugin: ", override_id)
+      .with_reason(reason::not_chosen.tag);
+}
+
+Status check_fallback(const ChoiceOptions& options, const Candidate& candidate) {
+  if (options.fallback) return {};
+  return unavailable("plugins.fallback is false in ", options.fallback_source, ": ",
+                     candidate.title(), " is not tried")
       .with_reason(reason::not_chosen.tag);
 }
 

@@ -136,6 +136,11 @@ bool comes_first(const Manifest& a, const Manifest& b);
 // returns  unavailable, reason NOT_CHOSEN
 Status check_override(std::string_view override_id, const Manifest& manifest);
 
+// Decides whether a plugin is tried that is not the first in the order of choice.
+//
+// returns  unavailable, reason NOT_CHOSEN, if `options.fallback` is false
+Status check_fallback(const ChoiceOptions& options, const Candidate& candidate);
+
 // What would have to change so that a candidate were the chosen one.
 struct Counterfactual {
   const ChoiceOptions& options;

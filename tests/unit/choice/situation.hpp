@@ -82,6 +82,8 @@ class Situation {
       } else if (entry.key == "filters") {
         filters.clear();
         for (const YamlEntry& source : value.entries) add_filters(source.key, source.value.text);
+      } else if (entry.key == "fallback") {
+        fallback = value.text == "true";
       } else if (entry.key == "overrides") {
         overrides.clear();
         for (const YamlEntry& one : value.entries) overrides.emplace_back(one.key, one.value.text);
@@ -89,8 +91,9 @@ class Situation {
     }
   }
   static bool is_change(std::string_view key) {
-    constexpr std::string_view keys[] = {"files",        "modes",  "remove",  "program",
-                                         "plugin_files", "opened", "filters", "overrides"};
+    constexpr std::string_view keys[] = {"files",   "modes",        "remove",
+                                         "program", "plugin_files", "opened",
+                                         "filters", "overrides",    "fallback"};
     return std::ranges::find(keys, key) != std::end(keys);
   }
 
@@ -104,6 +107,7 @@ class Situation {
   std::vector<std::string> opened;
   std::vector<PluginFilter> filters;
   std::vector<std::pair<std::string, std::string>> overrides;
+  bool fallback = true;
 
  private:
   void add_filters(const std::string& source, std::string_view globs) {

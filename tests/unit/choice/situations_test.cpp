@@ -88,6 +88,8 @@ Report report_of(const Situation& situation, const std::vector<Requirement>& req
   ChoiceOptions options;
   options.core = test::core_info();
   options.overrides = situation.overrides;
+  options.fallback = situation.fallback;
+  options.fallback_source = situation.path("runtime.yaml");
   options.opened = &opened;
   options.trust = std::make_shared<const Trust>(
       Trust::open({situation.path("trust.yaml"), situation.path("plugins.lock"), "", false, 0})
