@@ -55,12 +55,14 @@ class ValueReader {
     value.kind = static_cast<YamlKind>(kind);
     value.quoted = (head.form & quoted_bit) != 0;
     value.location = location_of(head);
+    // A member of a packed structure cannot be referred to.
+    const std::size_t size = head.size;
     if (value.quoted && value.kind != YamlKind::scalar)
       return malformed(at, "value of kind ", kind, " is quoted");
     switch (value.kind) {
       case YamlKind::nothing:
         if (head.size == 0) return {};
-        return malformed(at, "size of nothing is ", head.size);
+        return malformed(at, "size of nothing is ", size);
       case YamlKind::scalar:
         return read_text(head, value.text);
       case YamlKind::list:
@@ -71,7 +73,7 @@ class ValueReader {
       return malformed(at, "nesting depth ", depth + 1, ", limit is ", limits_.depth);
     const std::uint64_t room =
         in_.left() / (value.kind == YamlKind::map ? 2 * sizeof head : sizeof head);
-    if (head.size > room) return malformed(at, "size is ", head.size, ", room for ", room);
+    if (head.size > room) return malformed(at, "size is ", size, ", room for ", room);
     return value.kind == YamlKind::map ? read_entries(head.size, depth + 1, value.entries)
                                        : read_items(head.size, depth + 1, value.items);
   }
