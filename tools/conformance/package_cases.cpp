@@ -6,6 +6,7 @@
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/file_stamp.hpp"
 #include "core/plugins/choice/explain.hpp"
 
 #include <gantry/join.hpp>
@@ -47,8 +48,7 @@ std::vector<std::string> files_below(const fs::path& directory) {
 
 bool is_written_since(const fs::path& file, std::int64_t begun_ns) {
   struct stat found {};
-  return ::lstat(file.c_str(), &found) == 0 &&
-         found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec >= begun_ns;
+  return ::lstat(file.c_str(), &found) == 0 && stamp_of(found).modified_ns >= begun_ns;
 }
 
 // 92

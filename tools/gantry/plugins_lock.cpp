@@ -50,8 +50,7 @@ Result<LockEntry> entry_of(const Candidate& candidate) {
   entry.manifest = candidate.file;
   entry.library = manifest.library_path;
   GANTRY_TRY(const std::string text, read_text_file(candidate.file));
-  entry.manifest_sha256 =
-      hex_text(sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}));
+  entry.manifest_sha256 = hex_text(sha256(as_bytes(text)));
   GANTRY_TRY(const auto library, MappedFile::open(manifest.library_path));
   entry.library_sha256 = hex_text(sha256(library->bytes()));
   if (manifest.sha256.empty() || manifest.sha256 == entry.library_sha256) return entry;
@@ -122,8 +121,7 @@ std::vector<LockEntry> installed(const std::vector<Candidate>& candidates,
                     manifest.library_path,
                     std::string(kUnreadable)};
     if (const auto text = read_text_file(candidate.file); text.ok()) {
-      entry.manifest_sha256 =
-          hex_text(sha256({reinterpret_cast<const std::uint8_t*>(text->data()), text->size()}));
+      entry.manifest_sha256 = hex_text(sha256(as_bytes(*text)));
     }
     if (const auto library = MappedFile::open(manifest.library_path); library.ok())
       entry.library_sha256 = hex_text(sha256((*library)->bytes()));

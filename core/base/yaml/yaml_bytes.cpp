@@ -61,7 +61,7 @@ class ValueReader {
       return malformed(at, "value of kind ", kind, " is quoted");
     switch (value.kind) {
       case YamlKind::nothing:
-        if (head.size == 0) return {};
+        if (size == 0) return {};
         return malformed(at, "size of nothing is ", size);
       case YamlKind::scalar:
         return read_text(head, value.text);
@@ -73,9 +73,9 @@ class ValueReader {
       return malformed(at, "nesting depth ", depth + 1, ", limit is ", limits_.depth);
     const std::uint64_t room =
         in_.left() / (value.kind == YamlKind::map ? 2 * sizeof head : sizeof head);
-    if (head.size > room) return malformed(at, "size is ", size, ", room for ", room);
-    return value.kind == YamlKind::map ? read_entries(head.size, depth + 1, value.entries)
-                                       : read_items(head.size, depth + 1, value.items);
+    if (size > room) return malformed(at, "size is ", size, ", room for ", room);
+    return value.kind == YamlKind::map ? read_entries(size, depth + 1, value.entries)
+                                       : read_items(size, depth + 1, value.items);
   }
 
  private:

@@ -124,16 +124,19 @@ Status check_name(Passage& at) {
 
 Status read_files(Passage& at) {
   Candidate& candidate = at.candidate;
-  // A file that would mask others if it were trusted.
-  if (is_null_file(candidate.file)) GANTRY_CHECK(at.all->check_owners(candidate.file));
   const bool uses_text = at.options.trust && at.options.trust->uses_text(candidate.tier);
   ManifestCache& cache = at.all->cache;
-  GANTRY_TRY(ManifestFile file, cache.open(candidate.file, uses_text ? ManifestText::always
-                                                                     : ManifestText::if_needed));
-  GANTRY_TRY(const YamlDocument document, cache.parse(file));
+  Result<ManifestFile> file =
+      cache.open(candidate.file, uses_text ? ManifestText::always : ManifestText::if_needed);
+  // A file that would mask others if it were trusted.
+  const bool may_be_null = !file.ok() || file->is_empty();
+  if (may_be_null && is_null_file(candidate.file))
+    GANTRY_CHECK(at.all->check_owners(candidate.file));
+  if (!file.ok()) return std::move(file).failure();
+  GANTRY_TRY(const YamlDocument document, cache.parse(*file));
   GANTRY_TRY(Manifest manifest,
-             read_manifest(document, at.all->directories.of(candidate.file, file.is_no_link)));
-  if (uses_text) at.text = *std::move(file.text);
+             read_manifest(document, at.all->directories.of(candidate.file, file->is_no_link)));
+  if (uses_text) at.text = *std::move(file->text);
   manifest.switched_by = candidate.file;
   if (const auto own = at.all->drop_ins.find(candidate.name); own != at.all->drop_ins.end()) {
     for (const FoundDropIn* drop_in : own->second) {

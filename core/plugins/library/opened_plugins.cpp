@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/opened_plugins.hpp"
 
+#include "core/base/file_stamp.hpp"
 #include "core/base/reason.hpp"
 
 #include <sys/stat.h>
@@ -11,9 +12,7 @@ namespace gantry {
 namespace {
 
 FileState state_of(const struct stat& about) {
-  constexpr std::int64_t ns_per_s = 1'000'000'000;
-  return {identity_of(about), about.st_size,
-          about.st_mtim.tv_sec * ns_per_s + about.st_mtim.tv_nsec};
+  return {identity_of(about), about.st_size, stamp_of(about).modified_ns};
 }
 
 FileState state_of(const MappedFile& file) {

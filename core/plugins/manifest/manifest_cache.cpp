@@ -2,6 +2,7 @@
 #include "core/plugins/manifest/manifest_cache.hpp"
 
 #include "core/base/byte_text.hpp"
+#include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
 #include "core/base/yaml/yaml_bytes.hpp"
 
@@ -23,9 +24,6 @@ constexpr std::uint64_t kMaxAllBytes = 16 << 20;
 // A path's length, five numbers, and the length of the values.
 constexpr std::uint64_t kMinEntryBytes = 56;
 
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 std::string_view text_of(std::span<const std::uint8_t> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -63,7 +61,7 @@ Result<KeptManifests> read_kept_manifests(std::span<const std::uint8_t> bytes) {
     GANTRY_TRY(stamp.modified_ns, in.read_i64("time of the content"));
     GANTRY_TRY(stamp.changed_ns, in.read_i64("time of the last change"));
     GANTRY_TRY(const std::string_view values, in.read_string("values"));
-    file.values = bytes_of(values);
+    file.values = as_bytes(values);
     // to_bytes() writes them sorted.
     if (!kept.empty() && path <= kept.rbegin()->first)
       return malformed(at, "path ", path, " follows ", kept.rbegin()->first);
@@ -166,9 +164,9 @@ void ManifestCache::save() {
   next_ = kept_.end();
   KeptManifests all = kept_;
   for (const auto& [path, parsed] : parsed_)
-    all.insert_or_assign(path, KeptManifest{parsed.stamp, bytes_of(parsed.values)});
+    all.insert_or_assign(path, KeptManifest{parsed.stamp, as_bytes(parsed.values)});
   is_saving_ = true;
-  disk_.store(key_, bytes_of(to_bytes(all)));
+  disk_.store(key_, as_bytes(to_bytes(all)));
   is_saving_ = false;
   parsed_.clear();
 }

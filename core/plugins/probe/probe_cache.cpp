@@ -2,6 +2,7 @@
 #include "core/plugins/probe/probe_cache.hpp"
 
 #include "core/base/byte_text.hpp"
+#include "core/base/file_stamp.hpp"
 #include "core/plugins/library/linker.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -85,10 +86,11 @@ ProbedFile probed_file(std::string path) {
   ProbedFile file{std::move(path)};
   struct stat is {};
   if (file.path.find('/') == std::string::npos || ::stat(file.path.c_str(), &is) != 0) return file;
-  file.device = is.st_dev;
-  file.inode = is.st_ino;
-  file.size = static_cast<std::uint64_t>(is.st_size);
-  file.modified_ns = std::int64_t{is.st_mtim.tv_sec} * 1'000'000'000 + is.st_mtim.tv_nsec;
+  const FileStamp stamp = stamp_of(is);
+  file.device = stamp.device;
+  file.inode = stamp.inode;
+  file.size = stamp.size;
+  file.modified_ns = stamp.modified_ns;
   return file;
 }
 

@@ -2,6 +2,7 @@
 #include "core/plugins/trust/minisign.hpp"
 
 #include "core/base/reason.hpp"
+#include "core/base/text.hpp"
 
 #include <sodium.h>
 
@@ -148,8 +149,7 @@ bool verifies(const MinisignSignature& signature, const MinisignKey& key,
   std::string all(reinterpret_cast<const char*>(signature.signature.data()),
                   signature.signature.size());
   all += signature.trusted_comment;
-  return is_signed(signature.global_signature,
-                   {reinterpret_cast<const std::uint8_t*>(all.data()), all.size()}, key);
+  return is_signed(signature.global_signature, as_bytes(all), key);
 }
 
 }  // namespace gantry

@@ -2,6 +2,7 @@
 #include "core/plugins/trust/trust.hpp"
 
 #include "core/base/digest/digest.hpp"
+#include "core/base/text.hpp"
 #include "core/base/text_file.hpp"
 #include "core/plugins/trust/signature_file.hpp"
 
@@ -10,10 +11,6 @@
 
 namespace gantry {
 namespace {
-
-std::span<const std::uint8_t> bytes_of(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
 
 // Reads a file of the administrator. nullopt: it does not exist.
 Result<std::optional<std::string>> read_own_file(const std::string& path, std::size_t max,
@@ -129,7 +126,7 @@ Status Trust::check_signature(const Candidate& candidate, std::string_view text)
                        trust_.keys.size() == 1 ? " key" : " keys")
         .with_reason(reason::signature_key.tag);
   }
-  if (!verifies(signature, key->key, bytes_of(text))) {
+  if (!verifies(signature, key->key, as_bytes(text))) {
     return malformed(no_offset, file, " is not a signature of ", candidate.file, " with ",
                      key_text(*key), ": one of the two files was changed")
         .with_reason(reason::signature_invalid.tag);
@@ -165,7 +162,7 @@ Status Trust::check_lock(Candidate& candidate, std::string_view text) const {
   };
   if (std::any_of(lock_->begin(), lock_->end(), has_digest)) {
     Manifest with_digest = *candidate.manifest;
-    with_digest.file_sha256 = hex_text(sha256(bytes_of(text)));
+    with_digest.file_sha256 = hex_text(sha256(as_bytes(text)));
     candidate.manifest = std::make_shared<const Manifest>(std::move(with_digest));
   }
   const Manifest& manifest = *candidate.manifest;
