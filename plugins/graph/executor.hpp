@@ -139,7 +139,7 @@ class Executor {
   // Adds a line with the node to the operator's error.
   gantry_code failed(const Op& op, gantry_code code, gantry_status* status) const;
   static gantry_env env_of(const gantry_env* given) {
-    return given != nullptr ? *given : gantry_env{{cpu_device_type, 0}, nullptr, nullptr};
+    return given != nullptr ? *given : gantry_env{{cpu_device_type, 0}, nullptr, nullptr, nullptr};
   }
   // Returns the caller's stream on the caller's device, else the default one. Of a call; a copy
   // gets the caller's env, as either side may be on the caller's device.

@@ -88,7 +88,7 @@ Result<bool> Captures::is_recorded(const Entry& entry, const gantry_object* func
 
 Result<Value> Captures::run_first(Vm& vm, const gantry_env& env, gantry_object* function,
                                   std::span<const gantry_value> args, Entry& entry) {
-  const gantry_env within{recorder_->device(), recorder_->stream(), env.task};
+  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, nullptr};
   GANTRY_CHECK(recorder_->wait(env.stream));
   GANTRY_TRY(Value result, vm.invoke_closure(function, &within, args));
   GANTRY_CHECK(recorder_->wait(recorder_->stream()));
@@ -98,7 +98,7 @@ Result<Value> Captures::run_first(Vm& vm, const gantry_env& env, gantry_object* 
 
 Status Captures::record(Vm& vm, const gantry_env& env, gantry_object* function,
                         std::span<const gantry_value> args, Entry& entry) {
-  const gantry_env within{recorder_->device(), recorder_->stream(), env.task};
+  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, nullptr};
   // Its memory is free for the new one.
   entry = Entry();
   entry.is_warm = true;

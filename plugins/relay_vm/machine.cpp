@@ -128,7 +128,7 @@ Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
                            std::span<const gantry_value> args) {
   GANTRY_CHECK(check_arguments(function, args.size()));
   GANTRY_CHECK(check_idle());
-  env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr};
+  env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr, nullptr};
   kernel_env_ = env_;
   // Only a call that fails writes it, and ends the run.
   status_to_write_ = status_.get();

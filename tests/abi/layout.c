@@ -27,6 +27,7 @@ IS(GANTRY_INVALID, 5);
 IS(GANTRY_NOT_FOUND, 6);
 IS(GANTRY_CANCELLED, 7);
 IS(GANTRY_BUG, 8);
+IS(GANTRY_LOST, 9);
 
 SIZE(gantry_status, 96);
 AT(gantry_status, struct_size, 0);
@@ -127,10 +128,19 @@ AT(gantry_value, small, 8);
 AT(gantry_value, object, 8);
 
 // gantry/function.h
-SIZE(gantry_env, 24);
+SIZE(gantry_device_stream, 16);
+AT(gantry_device_stream, device, 0);
+AT(gantry_device_stream, stream, 8);
+
+SIZE(gantry_streams, 16);
+AT(gantry_streams, items, 0);
+AT(gantry_streams, count, 8);
+
+SIZE(gantry_env, 32);
 AT(gantry_env, device, 0);
 AT(gantry_env, stream, 8);
 AT(gantry_env, task, 16);
+AT(gantry_env, streams, 24);
 
 SIZE(gantry_function_table, 24);
 AT(gantry_function_table, struct_size, 0);
@@ -169,7 +179,12 @@ AT(gantry_sink, write, 24);
 
 IS(GANTRY_MODULE_SERIAL, 1);
 
-SIZE(gantry_module_table, 48);
+SIZE(gantry_prepare, 16);
+AT(gantry_prepare, struct_size, 0);
+AT(gantry_prepare, device_count, 4);
+AT(gantry_prepare, devices, 8);
+
+SIZE(gantry_module_table, 64);
 AT(gantry_module_table, struct_size, 0);
 AT(gantry_module_table, flags, 4);
 AT(gantry_module_table, type_name, 8);
@@ -177,6 +192,8 @@ AT(gantry_module_table, destroy, 16);
 AT(gantry_module_table, get_function, 24);
 AT(gantry_module_table, list_functions, 32);
 AT(gantry_module_table, save_binary, 40);
+AT(gantry_module_table, prepare, 48);
+AT(gantry_module_table, get_extension, 56);
 
 SIZE(gantry_module, 16);
 AT(gantry_module, self, 0);
@@ -247,15 +264,16 @@ AT(gantry_generator, build, 8);
 AT(gantry_generator, check, 16);
 
 // gantry/device.h
-SIZE(gantry_alloc, 56);
+SIZE(gantry_alloc, 64);
 AT(gantry_alloc, struct_size, 0);
 AT(gantry_alloc, ndim, 4);
 AT(gantry_alloc, size, 8);
 AT(gantry_alloc, alignment, 16);
 AT(gantry_alloc, shape, 24);
 AT(gantry_alloc, dtype, 32);
-AT(gantry_alloc, zero, 36);
+AT(gantry_alloc, flags, 36);
 AT(gantry_alloc, scope, 40);
+AT(gantry_alloc, stream, 56);
 
 SIZE(gantry_location, 24);
 AT(gantry_location, data, 0);
@@ -272,6 +290,24 @@ AT(gantry_copy, to, 32);
 AT(gantry_copy, size, 56);
 
 IS(GANTRY_DEVICE_OPAQUE_DATA, 1);
+IS(GANTRY_ALLOC_IN_STREAM, 1);
+IS(GANTRY_EVENT_UNTIMED, 1);
+IS(GANTRY_NO_TIMEOUT, INT64_MAX);
+IS(GANTRY_EXTERNAL_HOST, 1);
+IS(GANTRY_EXTERNAL_FD, 2);
+IS(GANTRY_EXTERNAL_DMA_BUF, 3);
+IS(GANTRY_EXTERNAL_NATIVE, 4);
+IS(GANTRY_NATIVE_CONTEXT, 1);
+IS(GANTRY_NATIVE_STREAM, 2);
+IS(GANTRY_NATIVE_MEMORY, 3);
+
+SIZE(gantry_external, 40);
+AT(gantry_external, struct_size, 0);
+AT(gantry_external, kind, 4);
+AT(gantry_external, handle, 8);
+AT(gantry_external, fd, 16);
+AT(gantry_external, offset, 24);
+AT(gantry_external, size, 32);
 
 IS(GANTRY_ATTRIBUTE_EXISTS, 0);
 IS(GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1);
@@ -291,8 +327,17 @@ IS(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY, 14);
 IS(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY, 15);
 IS(GANTRY_ATTRIBUTE_IMAGE_PITCH_ALIGNMENT, 16);
 IS(GANTRY_ATTRIBUTE_ALLOCATED_BYTES, 1000);
+IS(GANTRY_ATTRIBUTE_ALIGNMENT, 1001);
+IS(GANTRY_ATTRIBUTE_PADDING, 1002);
+IS(GANTRY_ATTRIBUTE_MAX_ALLOCATION, 1003);
+IS(GANTRY_ATTRIBUTE_SHARED_ADDRESSES, 1004);
+IS(GANTRY_ATTRIBUTE_UUID, 1010);
+IS(GANTRY_ATTRIBUTE_PCI_ADDRESS, 1011);
+IS(GANTRY_ATTRIBUTE_NUMA_NODE, 1012);
+IS(GANTRY_ATTRIBUTE_VENDOR_ID, 1013);
+IS(GANTRY_ATTRIBUTE_PRODUCT_ID, 1014);
 
-SIZE(gantry_device_table, 160);
+SIZE(gantry_device_table, 232);
 AT(gantry_device_table, struct_size, 0);
 AT(gantry_device_table, flags, 4);
 AT(gantry_device_table, name, 8);
@@ -315,6 +360,15 @@ AT(gantry_device_table, capture_begin, 128);
 AT(gantry_device_table, capture_end, 136);
 AT(gantry_device_table, capture_launch, 144);
 AT(gantry_device_table, capture_destroy, 152);
+AT(gantry_device_table, fill, 160);
+AT(gantry_device_table, free_in_stream, 168);
+AT(gantry_device_table, trim, 176);
+AT(gantry_device_table, host_address, 184);
+AT(gantry_device_table, memory_import, 192);
+AT(gantry_device_table, event_reached, 200);
+AT(gantry_device_table, stream_notify, 208);
+AT(gantry_device_table, stream_import, 216);
+AT(gantry_device_table, native_get, 224);
 
 SIZE(gantry_device, 24);
 AT(gantry_device, self, 0);

@@ -116,7 +116,7 @@ void add_calls(Suite& suite) {
   add_raw_values("call/plugin/raw",
                  [target = reinterpret_cast<const gantry_function_cell*>(plugin.get())->target](
                      const gantry_value* values, gantry_value* result) {
-                   const gantry_env env{{1, 0}, nullptr, nullptr};
+                   const gantry_env env{{1, 0}, nullptr, nullptr, nullptr};
                    return target.table->call(target.self, &env, values, 4, result, nullptr);
                  });
   suite.figure("call into a plugin's function, 4 scalars, above the raw call",

@@ -137,7 +137,7 @@ void add_launches(Suite& suite, const std::string& what, const std::shared_ptr<O
     for (int i = 0; i < 3; ++i)
       tensors.push_back(or_fail(ours->runtime.tensor(shape, {2, 32, 1}, ours->name)));
     return [ours, kernel, tensors] {
-      const gantry_env env{ours->id, nullptr, nullptr};
+      const gantry_env env{ours->id, nullptr, nullptr, nullptr};
       // Handles, then numbers, then extents: the parameters of the kernel in the golden file.
       const std::array args{
           pointer(tensors[0]), pointer(tensors[1]), pointer(tensors[2]), int_value(kElements),

@@ -72,7 +72,7 @@ TEST_P(DeviceCall, RunsInTheStreamOfItsEnv) {
   if (stream.is_absent()) GTEST_SKIP() << GetParam().kind << " has its default stream only";
   const Function function = axpy2();
   const Tensor a = vector(5000, 1, 1), b = vector(5000, 2, 2), c = vector(5000, 0, 0);
-  const gantry_env env{{device.id.type, 0}, stream.get(), nullptr};
+  const gantry_env env{{device.id.type, 0}, stream.get(), nullptr, nullptr};
   gantry_value args[3] = {};
   const Tensor* const tensors[] = {&a, &b, &c};
   for (std::size_t i = 0; i < 3; ++i)
@@ -184,7 +184,7 @@ TEST_P(DeviceCall, ListedKernelsExistAndCheckTheNumberOfArguments) {
   const auto names = module.functions();
   ASSERT_TRUE(names.ok()) << names.error().message;
   ASSERT_FALSE(names->empty());
-  const gantry_env env{{device.id.type, 0}, nullptr, nullptr};
+  const gantry_env env{{device.id.type, 0}, nullptr, nullptr, nullptr};
   for (const std::string& name : *names) {
     const auto kernel = module.function(name);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -210,7 +210,7 @@ TEST_P(DeviceCall, RunsOnManyThreadsAtOnce) {
   for (std::size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
       const TestStream stream(device);
-      const gantry_env env{{device.id.type, 0}, stream.get(), nullptr};
+      const gantry_env env{{device.id.type, 0}, stream.get(), nullptr, nullptr};
       const Tensor a = vector(500, 0, 1), b = vector(500, 1, 0), c = vector(500, 0, 0);
       gantry_value args[3] = {};
       const Tensor* const tensors[] = {&a, &b, &c};

@@ -275,7 +275,7 @@ TEST_F(SpreadGraph, RunsInTheCallersStreamOnItsDevice) {
   ASSERT_TRUE(made.ok()) << made.error().message;
   const gantry_device device = runtime.device_table(runtime.device("abacus").value()).value();
   const TestStream stream(device, 1);
-  const gantry_env env{{device.id.type, 1}, stream.get(), nullptr};
+  const gantry_env env{{device.id.type, 1}, stream.get(), nullptr, nullptr};
   ASSERT_EQ(run(*made, 1, 1), 1.5f);
 
   for (int k = 0; k < 10; ++k) {

@@ -113,7 +113,7 @@ TEST_F(DeviceWorkspace, IsNotSharedByStreamsThatRunAtOnce) {
   const Tensor one = vector(1, size), ten = vector(10, size);
   const Tensor small = vector(0, size), large = vector(0, size);
   const auto call_in = [&](const TestStream& stream, const Tensor& x, const Tensor& out) {
-    const gantry_env env{{device.id.type, 1}, stream.get(), nullptr};
+    const gantry_env env{{device.id.type, 1}, stream.get(), nullptr, nullptr};
     gantry_value args[3] = {};
     const Tensor* const tensors[] = {&x, &x, &out};
     for (std::size_t i = 0; i < 3; ++i) {

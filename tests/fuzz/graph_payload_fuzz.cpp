@@ -72,7 +72,7 @@ void check_written(const graph::Payload& payload, gantry_object* pin, std::uint6
 
 // Creates and runs an executor. It may refuse the payload; the budget does not include its memory.
 void make_and_run(const Host& host, const Value& factory, std::string_view name) {
-  const gantry_env env{test::cpu, nullptr, nullptr};
+  const gantry_env env{test::cpu, nullptr, nullptr, nullptr};
   const auto make = host.find(factory.object(), GANTRY_FIND_SELF, name);
   if (!make.ok()) return;
   const gantry_value device = device_value(test::cpu);

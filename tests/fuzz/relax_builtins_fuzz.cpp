@@ -288,7 +288,7 @@ class Calls {
   Choices choices_;
   FakeHost fake_;
   const Host host_{fake_.table()};
-  const gantry_env env_{test::cpu, nullptr, nullptr};
+  const gantry_env env_{test::cpu, nullptr, nullptr, nullptr};
   const std::shared_ptr<StorageMemory> memory_ = std::make_shared<StorageMemory>("gantry.relax");
   ObjectRef kernel_;
   // results, those that are caches, and arguments of the call

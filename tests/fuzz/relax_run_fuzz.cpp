@@ -179,7 +179,7 @@ void run(FakeHost& fake, const std::shared_ptr<const relax::Loaded>& loaded) {
   const Value argument = host.tensor_new(compact_tensor(dtypes::float32, shape)).value();
   std::fill_n(static_cast<float*>(argument.tensor()->data), 4, 0.25f);
   const gantry_value args[] = {argument.get(), int_value(1)};
-  const gantry_env env{test::cpu, nullptr, &fake};
+  const gantry_env env{test::cpu, nullptr, &fake, nullptr};
   for (std::int64_t i = 0; i < function_count; ++i) {
     const auto function = loaded->program.find(concat("f", i));
     expect(function.has_value(), "a function is found by its name");

@@ -179,7 +179,7 @@ Status CallArguments::check_after(double tolerance) const {
 
 CallOutcome call_function(const Device& device, const gantry_function& function,
                           const std::vector<gantry_value>& values, const CallContext& context) {
-  const gantry_env env{{device.type, 0}, context.stream, context.task};
+  const gantry_env env{{device.type, 0}, context.stream, context.task, nullptr};
   CallOutcome outcome;
   gantry_value result{};
   StatusBuffer status;

@@ -113,7 +113,7 @@ Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
   GANTRY_TRY(const Function function, module.function(options.function));
   GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
   GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));
-  const gantry_env env{device, nullptr, nullptr};
+  const gantry_env env{device, nullptr, nullptr, nullptr};
   RunOutcome outcome;
   outcome.has_arguments = true;
   Any result;

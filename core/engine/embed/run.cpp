@@ -292,7 +292,7 @@ struct RunContext {
       context.stream = Ref<StreamObject>::share(stream);
     }
     if (context.task == nullptr && !context.stream) return context;
-    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const CallTask*>(context.task)};
+    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const CallTask*>(context.task), nullptr};
     if (context.stream) {
       context.env->device = context.stream->device;
       context.env->stream = context.stream->handle;

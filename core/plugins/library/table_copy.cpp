@@ -115,6 +115,8 @@ const Location kModule[] = {
     GANTRY_REQUIRED(gantry_module_table, "module", get_function),
     GANTRY_ABSENT(gantry_module_table, "module", list_functions),
     GANTRY_ABSENT(gantry_module_table, "module", save_binary),
+    GANTRY_QUIET(gantry_module_table, "module", prepare),
+    GANTRY_QUIET(gantry_module_table, "module", get_extension),
 };
 
 const Location kFunction[] = {

@@ -8,9 +8,11 @@
 // A function is absent if it is beyond the plugin's struct_size or NULL. An optional function that
 // is absent is replaced by a stub that returns UNSUPPORTED with the function's name
 // (`gantry.device/1.event_elapsed`). The caller adds the plugin to the error, because a stub only
-// receives `self`. Three kinds of stubs do not fail: functions that free something do nothing,
-// get_extension returns NULL; synchronize returns OK, because a device without streams completes all
-// work before a call returns, and so does check of a generator, which requires nothing then.
+// receives `self`. Some stubs do not fail: functions that free something do nothing, get_extension
+// returns NULL; synchronize returns OK, because a device without streams completes all work before a
+// call returns, and so do check of a generator and prepare of a module, which require nothing then.
+// Functions without which the host does the same otherwise remain NULL: those of a device from `fill`
+// on. The host asks for them before it calls them.
 #pragma once
 
 #include <gantry/generator.h>
@@ -35,11 +37,11 @@ inline constexpr std::uint32_t kMinTableSize<gantry_plugin_table> = 112;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_loader_table> = 40;
 template <>
-inline constexpr std::uint32_t kMinTableSize<gantry_module_table> = 48;
+inline constexpr std::uint32_t kMinTableSize<gantry_module_table> = 64;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_table> = 24;
 template <>
-inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 160;
+inline constexpr std::uint32_t kMinTableSize<gantry_device_table> = 232;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
 template <>

@@ -124,7 +124,7 @@ TEST_F(AotExecutors, RunOnTheCpuInTheStreamOfTheCall) {
   const Value made = executor();
   const ObjectRef function = host.find(made.object(), GANTRY_FIND_SELF, "run").value();
   int stream = 0;
-  const gantry_env on_cpu{{1, 0}, &stream, nullptr}, elsewhere{{4, 1}, &stream, nullptr};
+  const gantry_env on_cpu{{1, 0}, &stream, nullptr, nullptr}, elsewhere{{4, 1}, &stream, nullptr, nullptr};
 
   EXPECT_TRUE(host.call(function.get(), &on_cpu, {}).ok());
   EXPECT_TRUE(host.call(function.get(), &elsewhere, {}).ok());

@@ -159,7 +159,7 @@ std::vector<std::uint8_t> AotModel::saved(const Value& module, std::uint32_t ali
 Result<Value> AotModel::call(const Value& module, std::string_view function,
                              const std::vector<gantry_value>& args) {
   GANTRY_TRY(const ObjectRef found, host.find(module.object(), GANTRY_FIND_SELF, function));
-  const gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  const gantry_env env{gantry::test::cpu, nullptr, nullptr, nullptr};
   return host.call(found.get(), &env, args);
 }
 

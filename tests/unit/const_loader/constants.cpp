@@ -94,7 +94,7 @@ Result<ObjectRef> ConstantModules::find(const Value& module, std::string_view na
 Result<Value> ConstantModules::call(const Value& module, std::string_view function,
                                     const std::vector<gantry_value>& args) {
   GANTRY_TRY(const ObjectRef found, find(module, function));
-  const gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  const gantry_env env{gantry::test::cpu, nullptr, nullptr, nullptr};
   return host.call(found.get(), &env, args);
 }
 

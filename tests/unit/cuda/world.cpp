@@ -74,7 +74,7 @@ Result<gantry_function> World::function(const gantry_module& module, std::string
 
 Status World::call(const gantry_function& function, const std::vector<gantry_value>& args,
                    std::int32_t index, void* stream) {
-  const gantry_env env{{cuda_type, index}, stream, nullptr};
+  const gantry_env env{{cuda_type, index}, stream, nullptr, nullptr};
   StatusBuffer status;
   gantry_value result{};
   const gantry_code code =

@@ -186,7 +186,7 @@ TEST(Call, ComparesATensorWithWhatIsExpected) {
   gantry_tensor tensor{};
   tensor.dtype = dtypes::int8;
   const std::vector<gantry_value> args = {tensor_ref_value(&tensor)};
-  const gantry_env env{{2, 1}, nullptr, nullptr};
+  const gantry_env env{{2, 1}, nullptr, nullptr, nullptr};
 
   const auto refused =
       Call{"f(x)", &env, args}.tensor(0, {.dtype = dtypes::float32, .place = TensorPlace::any});

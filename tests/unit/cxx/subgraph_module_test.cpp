@@ -103,7 +103,7 @@ class SubgraphModuleCalls : public ::testing::Test {
   Words payload_;
   ObjectRef pin_;
   gantry_blob raw_{};
-  gantry_env env_{{1, 0}, nullptr, nullptr};
+  gantry_env env_{{1, 0}, nullptr, nullptr, nullptr};
   std::unique_ptr<AdderModule> module_;
 };
 

@@ -41,7 +41,7 @@ class SubgraphRunner {
 
   Result<Value> call(DnnlModule& module, std::string_view function,
                      std::vector<gantry_value> args) {
-    const gantry_env env{{cpu_device_type, 0}, nullptr, task};
+    const gantry_env env{{cpu_device_type, 0}, nullptr, task, nullptr};
     return module.find(function)->call(Call{{}, &env, args});
   }
 

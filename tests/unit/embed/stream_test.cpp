@@ -62,7 +62,7 @@ TEST_F(EmbedStream, OrdersCopies) {
   gantry_value there{};
   ASSERT_EQ(host->tensor_new(host, &like, {}, 0, &there, nullptr), GANTRY_OK);
   const Value owned = Value::adopt(there);
-  const gantry_env env{device, embed().stream_handle(made.get()), nullptr};
+  const gantry_env env{device, embed().stream_handle(made.get()), nullptr, nullptr};
 
   EXPECT_EQ(host->tensor_copy(host, &source, owned.tensor(), &env, nullptr), GANTRY_OK);
   EXPECT_EQ(host->tensor_copy(host, owned.tensor(), &target, &env, nullptr), GANTRY_OK);
@@ -154,7 +154,7 @@ class ProducedTensor : public EmbedStream {
   }
   // Leaves work in the stream that takes a while and ends with `last` in `made`.
   void produce(const ObjectRef& stream, float last) const {
-    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr};
+    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr, nullptr};
     const Value before = new_tensor(-1), after = new_tensor(last);
     for (int i = 0; i < 50; ++i) {
       EXPECT_EQ(host->tensor_copy(host, before.tensor(), made.tensor(), &env, nullptr), GANTRY_OK);
@@ -176,7 +176,7 @@ class ProducedTensor : public EmbedStream {
     std::vector<float> to(count);
     const std::int64_t shape[] = {count};
     gantry_tensor target = test::tensor_of(to, shape);
-    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr};
+    const gantry_env env{device, embed().stream_handle(stream.get()), nullptr, nullptr};
     EXPECT_EQ(host->tensor_copy(host, imported.tensor(), &target, &env, nullptr), GANTRY_OK);
     return {to.front(), to.back()};
   }

@@ -123,7 +123,7 @@ TEST_F(StridedDeviceCopy, ReadsItsElementsOnceAndNothingElse) {
 
 TEST_F(StridedDeviceCopy, IsOrderedInTheStreamOfTheEnv) {
   int stream = 0;
-  const gantry_env env{{type, 0}, &stream, nullptr};
+  const gantry_env env{{type, 0}, &stream, nullptr, nullptr};
 
   ASSERT_TRUE(copy_there({2, 2}, {4, 2}, 0, &env).ok());
 

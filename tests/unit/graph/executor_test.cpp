@@ -111,7 +111,7 @@ TEST_F(Executing, StopsBetweenOperatorsWhenCancelled) {
   const Value executor = this->executor(small_graph, {small_p0});
   fake.cancelled = true;
   const int task = 0;
-  const gantry_env env{cpu, nullptr, &task};
+  const gantry_env env{cpu, nullptr, &task, nullptr};
 
   const Result<Value> ran = call(executor, "run", {}, &env);
 
@@ -167,7 +167,7 @@ TEST_F(ExecutingInBatches, StopsWhenCancelledAndNamesNoNode) {
   const Value executor = this->executor(small_graph, {small_p0});
   fake.cancelled = true;
   const int task = 0;
-  const gantry_env env{cpu, nullptr, &task};
+  const gantry_env env{cpu, nullptr, &task, nullptr};
 
   const Result<Value> ran = call(executor, "run", {}, &env);
 
@@ -230,7 +230,7 @@ TEST_F(TwoDevices, CopiesFromOneToTheOther) {
 TEST_F(TwoDevices, UseTheCallersStreamOnItsDeviceOnly) {
   const Value executor = make();
   int stream = 0;
-  const gantry_env env{handles, &stream, nullptr};
+  const gantry_env env{handles, &stream, nullptr, nullptr};
 
   ASSERT_TRUE(call(executor, "run", {}, &env).ok());
 
@@ -246,7 +246,7 @@ TEST_F(TwoDevices, RunABatchOnEachSideOfTheCopy) {
   const Value executor = make();
   Floats x({2}, {5, 6});
   int stream = 0;
-  const gantry_env env{handles, &stream, nullptr};
+  const gantry_env env{handles, &stream, nullptr, nullptr};
   ASSERT_TRUE(call(executor, "set_input", {int_value(0), x.value()}).ok());
 
   ASSERT_TRUE(call(executor, "run", {}, &env).ok());
@@ -432,7 +432,7 @@ TEST_F(TwoDevices, AreProfiledOnTheDeviceOfEachOperator) {
                               {text_value("default"), device_value(cpu), device_value(handles)})
                              .value();
   int stream = 0;
-  const gantry_env env{handles, &stream, nullptr};
+  const gantry_env env{handles, &stream, nullptr, nullptr};
   fake.device_calls.clear();
 
   ASSERT_TRUE(call(executor, "profile", {}, &env).ok());

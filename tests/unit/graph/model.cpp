@@ -149,7 +149,7 @@ std::vector<std::uint8_t> Model::saved(const Value& factory, std::uint64_t posit
 Result<Value> Model::call(const Value& module, std::string_view function,
                           std::vector<gantry_value> args, const gantry_env* env) {
   GANTRY_TRY(const ObjectRef found, host.find(module.object(), GANTRY_FIND_SELF, function));
-  const gantry_env cpu_env{gantry::test::cpu, nullptr, nullptr};
+  const gantry_env cpu_env{gantry::test::cpu, nullptr, nullptr, nullptr};
   return host.call(found.get(), env != nullptr ? env : &cpu_env, args);
 }
 

@@ -69,8 +69,8 @@ TEST_F(Replays, RunOnceBetweenWaitsThenRecordThenLaunch) {
 
 TEST_F(Replays, UseTheCallersStreamOfTheirDevice) {
   int stream = 0;
-  const gantry_env env{handles, &stream, nullptr};
-  const gantry_env elsewhere{cpu, &stream, nullptr};
+  const gantry_env env{handles, &stream, nullptr, nullptr};
+  const gantry_env elsewhere{cpu, &stream, nullptr, nullptr};
   const Value executor = created();
 
   EXPECT_THAT(run(executor, &env),

@@ -35,7 +35,7 @@ TEST(Call, PassesEnvAndArgumentsAndReturnsTheResult) {
     return gantry_code{GANTRY_OK};
   });
   const auto function = plain_function(table);
-  const gantry_env env{{4, 3}, nullptr, nullptr};
+  const gantry_env env{{4, 3}, nullptr, nullptr, nullptr};
   gantry_value args[2] = {{GANTRY_INT, 0, {5}}, {GANTRY_INT, 0, {6}}};
 
   const auto result = call(*function, &env, args);

@@ -241,7 +241,7 @@ TEST_F(BatchTest, ReportsAPluginThatThrows) {
 
 TEST_F(BatchTest, StopsBetweenCallsWhenItsTaskIsCancelled) {
   std::atomic<bool> cancelled{false};
-  const gantry_env env{{kCpu, 0}, nullptr, &cancelled};
+  const gantry_env env{{kCpu, 0}, nullptr, &cancelled, nullptr};
   const auto cancels = [&](const char* text) {
     return within_cpu_code([&, text](const gantry_env&, Args, gantry_status*) {
       journal.push_back(text);

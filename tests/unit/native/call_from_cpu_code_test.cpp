@@ -243,7 +243,7 @@ TEST_F(CallFromHost, ReleasesObjectsWhenTheOutermostCallHasReturned) {
 }
 
 TEST_F(CallFromHost, KeepsReturnedObjectsWhileATaskRunsOnTheSameThread) {
-  const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr};
+  const gantry_env kFirstCpu{{kCpu, 0}, nullptr, nullptr, nullptr};
   const CpuScope call_of_cpu_code({&world.services, node.get()}, kFirstCpu);
   here().kept = Value(std::move(new_text(GANTRY_STRING, "a text object")).value());
 
@@ -279,7 +279,7 @@ TEST_F(CallFromHost, RejectsATextThatIsNotCanonical) {
 
 TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {
   int stream = 0;
-  const gantry_env env{{4, 2}, &stream, nullptr};
+  const gantry_env env{{4, 2}, &stream, nullptr, nullptr};
   const Ref<FunctionObject> outer = function_of(node, "call_with_code");
   const gantry_value args[] = {value_of(inner.base()), int_value(0), int_value(0)};
 
@@ -295,7 +295,7 @@ TEST_F(CallFromHost, RunsAHostFunctionInTheEnvOfTheCall) {
 TEST_F(CallFromHost, UsesTheCurrentDevice) {
   int stream = 0;
   const auto kernel = std::move(new_function({&seen, &look_table}, {}, 4)).value();
-  const gantry_env env{{4, 2}, &stream, nullptr};
+  const gantry_env env{{4, 2}, &stream, nullptr, nullptr};
   const gantry_value args[] = {value_of(kernel.base()), int_value(0), int_value(0)};
 
   ASSERT_TRUE(call(*function_of(node, "call_with_code"), &env, args).ok());

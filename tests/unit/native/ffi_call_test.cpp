@@ -177,7 +177,7 @@ TEST_F(FfiCall, RejectsAnInitializerWithoutHandle) {
 
 TEST_F(FfiCall, ProvidesTheStreamOfTheCall) {
   int stream = 0;
-  const gantry_env env{{2, 1}, &stream, nullptr};
+  const gantry_env env{{2, 1}, &stream, nullptr, nullptr};
   const Ref<FunctionObject> function = function_of(node, "stream");
   const gantry_value own[] = {int_value(2), int_value(1)}, other[] = {int_value(2), int_value(0)};
 

@@ -31,7 +31,7 @@ class ListTest : public ::testing::Test {
   HostWorld world{1};
   std::shared_ptr<Artifact> artifact = artifact_of({"_lib"});
   Ref<ModuleNode> node = node_of(artifact, 0);
-  gantry_env env{{1, 0}, nullptr, nullptr};
+  gantry_env env{{1, 0}, nullptr, nullptr, nullptr};
   CpuScope scope{{&world.services, node.get()}, env};
   gantry_value list[3]{};
 };

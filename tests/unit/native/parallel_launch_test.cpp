@@ -142,7 +142,7 @@ TEST(ParallelLaunch, PassesTheEnvToItsTasks) {
         return GANTRY_OK;
       }};
   int task = 0;
-  const gantry_env env{{4, 3}, nullptr, &task};
+  const gantry_env env{{4, 3}, nullptr, &task, nullptr};
   Seen seen{.expected = &env};
   const auto inner = std::move(new_function({&seen, &table}, {}, 0)).value();
   const gantry_value args[] = {value_of(inner.base()), int_value(0)};

@@ -456,7 +456,7 @@ TEST_F(LeftInABatch, AreFreedByTheCallThatFailsOnly) {
 
 // The failure of a call that the batch is part of frees them.
 TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
-  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr, nullptr};
   {
     CpuScope outer({&world.services, node.get()}, env);
     ASSERT_EQ(run({0, 0}), GANTRY_OK);
@@ -470,7 +470,7 @@ TEST_F(LeftInABatch, BelongToTheEnclosingCall) {
 }
 
 TEST_F(LeftWorkspaces, AreFreedAfterAFailedCallThatFreesOneOfItsCaller) {
-  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
   CpuScope outer({&world.services, node.get()}, env);
   void* const of_outer = *world.workspaces.alloc(device, 64);
@@ -488,7 +488,7 @@ TEST_F(LeftWorkspaces, AreFreedAfterAFailedCallThatFreesOneOfItsCaller) {
 
 // pthread_cancel() unwinds such a call.
 TEST_F(LeftInABatch, AreFreedByACallThatDoesNotReturn) {
-  const gantry_env env{{kCpu, 0}, nullptr, nullptr};
+  const gantry_env env{{kCpu, 0}, nullptr, nullptr, nullptr};
   const gantry_device_id device{static_cast<std::int32_t>(type), 0};
   {
     CpuScope scope({&world.services, node.get()}, env);

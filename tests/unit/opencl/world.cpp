@@ -26,7 +26,7 @@ Status Loaded::call(std::string_view name, const std::vector<gantry_value>& args
   const gantry_code code =
       module_.table->get_function(module_.self, gantry::bytes_of(name), &function, found.get());
   if (code != GANTRY_OK) return found.error(code, "get_function");
-  const gantry_env env{{device_type, device}, stream, nullptr};
+  const gantry_env env{{device_type, device}, stream, nullptr, nullptr};
   gantry_value result{};
   StatusBuffer status;
   const gantry_code called =

@@ -204,7 +204,7 @@ TEST_F(FakeDevices, RejectArgumentsOfAnotherDriver) {
   gantry_value args[4] = {{}, float_value(3), int_value(1), int_value(4)};
   args[0].kind = GANTRY_POINTER;
   args[0].p = alloc(1, 16).value();
-  const gantry_env env{{device_type, 0}, nullptr, nullptr};
+  const gantry_env env{{device_type, 0}, nullptr, nullptr, nullptr};
   gantry_value result{};
   StatusBuffer status;
 

@@ -52,7 +52,7 @@ class ProgramCache : public FakeDrivers {
     gantry_function function{};
     ASSERT_EQ(module_.table->get_function(module_.self, gantry_text("fill"), &function, nullptr),
               GANTRY_OK);
-    const gantry_env env{{device_type, opencl_2_1}, stream, nullptr};
+    const gantry_env env{{device_type, opencl_2_1}, stream, nullptr, nullptr};
     gantry_value result{};
     ASSERT_EQ(function.table->call(function.self, &env, args, 4, &result, nullptr), GANTRY_OK);
   }

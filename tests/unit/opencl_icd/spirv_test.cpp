@@ -50,7 +50,7 @@ class SpirvDriver : public FakeDrivers {
     gantry_function function{};
     EXPECT_EQ(module.table->get_function(module.self, gantry_text("fill"), &function, nullptr),
               GANTRY_OK);
-    const gantry_env env{{device_type, device}, nullptr, nullptr};
+    const gantry_env env{{device_type, device}, nullptr, nullptr, nullptr};
     gantry_value result{};
     code = function.table->call(function.self, &env, args, 4, &result, status.get());
     Status called;

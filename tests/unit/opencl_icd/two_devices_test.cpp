@@ -45,7 +45,7 @@ class OneModule : public FakeDrivers {
     gantry_value args[4] = {{}, float_value(value), int_value(1), int_value(4)};
     args[0].kind = GANTRY_POINTER;
     args[0].p = data;
-    const gantry_env env{{device_type, device}, stream, nullptr};
+    const gantry_env env{{device_type, device}, stream, nullptr, nullptr};
     gantry_value result{};
     StatusBuffer status;
     const gantry_code code =
@@ -152,7 +152,7 @@ TEST_F(OneModule, RefusesPartsThatBeginBetweenMultiplesOfTheAlignment) {
     part.byte_offset = offset;
     const gantry_value args[4] = {tensor_ref_value(&part), float_value(1), int_value(1),
                                   int_value(4)};
-    const gantry_env env{{device_type, 0}, nullptr, nullptr};
+    const gantry_env env{{device_type, 0}, nullptr, nullptr, nullptr};
     gantry_value result{};
     StatusBuffer status;
 

@@ -225,7 +225,7 @@ TEST_F(RecordedWork, IsLaunchedInTheCallersStream) {
   start_on(handles);
   const Value x = tensor(handles);
   int stream = 0;
-  const gantry_env env{handles, &stream, nullptr};
+  const gantry_env env{handles, &stream, nullptr, nullptr};
   const gantry_value args[] = {x.get(), int_value(1)};
   const auto call = [&] {
     fake.device_calls.clear();

@@ -131,7 +131,7 @@ TEST_F(MachineDevices, ReuseStoragesInTheirStreamOnly) {
   start(devices);
   int streams[2] = {};
   const auto run_in = [&](void* stream) {
-    const gantry_env env{handles, stream, nullptr};
+    const gantry_env env{handles, stream, nullptr, nullptr};
     EXPECT_TRUE(vm->run(*loaded->program.find("main"), &env, {}).ok());
     return fake.allocations.size();
   };
@@ -217,7 +217,7 @@ TEST_F(MachineDevices, AreDistinguishedByTheirIndex) {
 
   // Kernels run on the first device, in the stream of a call on that device only.
   int stream = 0;
-  const gantry_env on_first{second, &stream, nullptr}, elsewhere{handles, &stream, nullptr};
+  const gantry_env on_first{second, &stream, nullptr, nullptr}, elsewhere{handles, &stream, nullptr, nullptr};
   ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &on_first, {}).ok());
   EXPECT_EQ(seen.device.index, 1);
   EXPECT_EQ(seen.stream, &stream);

@@ -69,7 +69,7 @@ class Sorting : public ::testing::Test {
   }
 
   FakeHost fake;
-  gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  gantry_env env{gantry::test::cpu, nullptr, nullptr, nullptr};
   std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
 };
 

@@ -60,7 +60,7 @@ TEST_F(VmTest, EndsALoopOfACancelledTask) {
   code.jump(0);
   start();
   const int task = 0;
-  const gantry_env of_task{cpu, nullptr, &task};
+  const gantry_env of_task{cpu, nullptr, &task, nullptr};
   env = &of_task;
   fake.cancelled = true;
 
@@ -80,7 +80,7 @@ TEST_F(VmTest, EndsBeforeTheNextCallOfACancelledTask) {
   code.ret(0);
   start();
   const int task = 0;
-  const gantry_env of_task{cpu, nullptr, &task};
+  const gantry_env of_task{cpu, nullptr, &task, nullptr};
   env = &of_task;
 
   const Error error = error_of("main");

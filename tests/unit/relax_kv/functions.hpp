@@ -78,7 +78,7 @@ class Functions : public ::testing::Test {
 
   gantry::test::FakeHost fake;
   const Host host{fake.table()};
-  gantry_env env{gantry::test::cpu, nullptr, nullptr};
+  gantry_env env{gantry::test::cpu, nullptr, nullptr, nullptr};
   std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
 
  private:

@@ -65,8 +65,8 @@ TEST_F(RelayDevices, UseTheStreamOfTheCallOnItsDevice) {
   assemble("0.12.0");
   start(std::vector{handles});
   int stream = 0;
-  const gantry_env on_device{handles, &stream, nullptr};
-  const gantry_env elsewhere{cpu, &stream, nullptr};
+  const gantry_env on_device{handles, &stream, nullptr, nullptr};
+  const gantry_env elsewhere{cpu, &stream, nullptr, nullptr};
   const Value x = floats({1, 2}, handles);
 
   ASSERT_TRUE(run("main", {x}, &on_device).ok());
@@ -83,7 +83,7 @@ TEST_F(RelayDevices, RunKernelsOnTheDeviceOfTheirOutputAmongTwoOfOneType) {
   assemble("0.12.0");
   start(std::vector{second_handles});
   int stream = 0;
-  const gantry_env on_first{handles, &stream, nullptr};
+  const gantry_env on_first{handles, &stream, nullptr, nullptr};
   const Value x = floats({1, 2}, handles);
   const std::size_t before = fake.copies.size();
 

@@ -250,7 +250,7 @@ TEST_F(Relay, EndsALoopWhoseTaskIsCancelled) {
   start();
   fake.cancelled = true;
   const int task = 0;
-  const gantry_env env{cpu, nullptr, &task};
+  const gantry_env env{cpu, nullptr, &task, nullptr};
 
   const auto run_of_endless = run("endless", {}, &env);
 
@@ -266,7 +266,7 @@ TEST_F(Relay, EndsBeforeAnOperatorOfACancelledTask) {
   start();
   fake.cancelled = true;
   const int task = 0;
-  const gantry_env env{cpu, nullptr, &task};
+  const gantry_env env{cpu, nullptr, &task, nullptr};
 
   const auto sum = run("main", {floats({1}), floats({2})}, &env);
 

@@ -296,7 +296,7 @@ TEST_F(RelayMemory, IsReusedInItsStreamOnly) {
   start(std::vector{handles});
   int streams[2] = {};
   const auto run_in = [&](void* stream) {
-    const gantry_env env{handles, stream, nullptr};
+    const gantry_env env{handles, stream, nullptr, nullptr};
     EXPECT_TRUE(run("main", {}, &env).ok());
     return fake.allocations.size();
   };

@@ -44,7 +44,7 @@ class RelayModules : public MachineTest {
   static Result<Value> call(M& module, std::string_view name, std::vector<Value> args) {
     std::vector<gantry_value> values;
     for (const Value& arg : args) values.push_back(arg.get());
-    const gantry_env env{cpu, nullptr, nullptr};
+    const gantry_env env{cpu, nullptr, nullptr, nullptr};
     for (const auto& method : module.functions()) {
       if (method.name != name) continue;
       gantry_value found{};
@@ -179,7 +179,7 @@ TEST_F(RelayModules, AllocateNothingForInputsAndOutputsAfterTheFirstRun) {
   const auto step = [&](std::string_view function, std::vector<Value> args) {
     std::vector<gantry_value> values;
     for (const Value& arg : args) values.push_back(arg.get());
-    const gantry_env env{cpu, nullptr, nullptr};
+    const gantry_env env{cpu, nullptr, nullptr, nullptr};
     const auto methods = vm->functions();
     const auto method = std::ranges::find(methods, function, &Method<VmModule>::name);
     const auto count = static_cast<std::int32_t>(values.size());

@@ -87,7 +87,7 @@ TEST_F(FunctionHandle, PassesOtherArguments) {
 }
 
 TEST_F(FunctionHandle, PassesTheEnvOfACall) {
-  const gantry_env env{{4, 3}, nullptr, nullptr};
+  const gantry_env env{{4, 3}, nullptr, nullptr, nullptr};
 
   ASSERT_TRUE(function.call({}, &env).ok());
 

@@ -129,7 +129,7 @@ Result<std::unique_ptr<Module>> World::load(std::span<const std::uint8_t> bytes,
 Status World::call(Module& module, std::string_view kernel, const std::vector<gantry_value>& args) {
   GANTRY_TRY(LoadedKernel* const found, module.find(kernel));
   if (found == nullptr) return not_found("test: no kernel ", kernel);
-  const gantry_env env{{7, 0}, nullptr, nullptr};
+  const gantry_env env{{7, 0}, nullptr, nullptr, nullptr};
   return found->call(Call{{}, &env, args});
 }
 
