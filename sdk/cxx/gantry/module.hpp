@@ -20,13 +20,15 @@
 //       gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
 //     };
 //
-// A module has functions(), or find() and names(), or both. save() is optional. find() returns a
+// A module has functions(), or find() and names(), or both. save() is optional, and what makes it a
+// model (model.hpp). find() returns a
 // pointer to an object that the module owns and that has `Status call(const Call&)` or
 // `Result<Value> call(const Call&)`; NULL if there is no such function.
 #pragma once
 
 #include <gantry/handle.hpp>
 #include <gantry/method.hpp>
+#include <gantry/model.hpp>
 #include <gantry/sink.hpp>
 
 #include <concepts>
@@ -145,6 +147,11 @@ consteval gantry_module_table make_module_table() {
   table.get_function = get_function<M>;
   table.list_functions = list_functions<M>;
   if constexpr (IsSaved<M>) table.save_binary = save_binary<M>;
+  if constexpr (IsModel<M>) {
+    table.get_extension = [](void*, const char* id) -> const void* {
+      return std::string_view(id) == GANTRY_MODEL_1 ? &model_table<M> : nullptr;
+    };
+  }
   return table;
 }
 

@@ -29,6 +29,10 @@ struct ParameterInfo {
   std::string type_text;
   // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated
   std::int32_t kind = GANTRY_NONE;
+  // GANTRY_PARAMETER_*, or-ed
+  std::uint32_t flags = 0;
+  // A name for each extent of `type`, see gantry_parameter; empty: no extent has one
+  std::vector<std::string> extents = {};
 
   bool is_tuple() const { return kind == GANTRY_ARRAY; }
   // False for a tuple, a shape or a number.

@@ -32,8 +32,7 @@
 #ifndef GANTRY_EMBED_TYPES_H
 #define GANTRY_EMBED_TYPES_H
 
-#include "status.h"
-#include "value.h"
+#include "model.h"
 GANTRY_BEGIN
 
 // Kinds of objects that only embedders have.
@@ -171,45 +170,6 @@ typedef struct gantry_model_options {
   // More runs wait. 0: the number of threads of the runtime.
   uint32_t executors;
 } gantry_model_options;
-
-// One input or output of a function.
-typedef struct gantry_parameter {
-  uint32_t struct_size;
-  // GANTRY_TENSOR; GANTRY_ARRAY for a tuple; GANTRY_NONE: another kind, or not stated.
-  int32_t kind;
-  gantry_bytes name;
-  // "float32[n, 64]", as the artifact states it. Empty: not stated.
-  gantry_bytes type;
-  // ndim extents; -1: any.
-  const int64_t* shape;
-  // -1: not stated.
-  int32_t ndim;
-  // bits 0: not stated.
-  gantry_dtype dtype;
-} gantry_parameter;
-
-enum {
-  // The artifact states the outputs.
-  GANTRY_SIGNATURE_OUTPUTS = 1
-};
-
-typedef struct gantry_signature {
-  uint32_t struct_size;
-  // GANTRY_SIGNATURE_*, or-ed.
-  uint32_t flags;
-  uint32_t input_count;
-  // 0 if the outputs are not stated. Their names are then "output", or "output0", "output1" and so
-  // on if there are several.
-  uint32_t output_count;
-  const gantry_parameter* const* inputs;
-  const gantry_parameter* const* outputs;
-  // Of the function, also if an empty name was given.
-  gantry_bytes name;
-  // For messages: "the model" for a graph, "function \"prefill\"" for a virtual machine.
-  gantry_bytes subject;
-  // The first device of the model. Tensors on it are used where they are, if their address is aligned.
-  gantry_device_id device;
-} gantry_signature;
 
 // A group of runs and calls that are cancelled together. They fail, CANCELLED, before their next
 // operator.

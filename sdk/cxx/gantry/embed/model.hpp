@@ -14,6 +14,7 @@
 #include <gantry/embed/task.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/parameter_info.hpp>
+#include <gantry/signature.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -162,15 +163,7 @@ class ModelFunction {
   static std::vector<ParameterInfo> list(const gantry_parameter* const* parameters,
                                          std::uint32_t count) {
     std::vector<ParameterInfo> all;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const gantry_parameter& each = *parameters[i];
-      ParameterInfo& info = all.emplace_back();
-      info.name = view_of(each.name);
-      info.type_text = view_of(each.type);
-      info.kind = each.kind;
-      if (each.ndim < 0 || each.dtype.bits == 0) continue;
-      info.type = TensorType{each.dtype, {each.shape, each.shape + each.ndim}};
-    }
+    for (std::uint32_t i = 0; i < count; ++i) all.push_back(info_of(*parameters[i]));
     return all;
   }
   gantry_run new_run(std::span<const gantry_value> inputs, const RunOptions& options) const {

@@ -36,7 +36,7 @@ class Task : public Object {
   void cancel() const { embed_table().task_cancel(get()); }
   // Returns the environment of a call. The task must outlive the call.
   gantry_env env(gantry_device_id device = {1, 0}) const {
-    return {device, nullptr, embed_table().task_handle(get())};
+    return {device, nullptr, embed_table().task_handle(get()), nullptr};
   }
 
  private:
