@@ -3,13 +3,16 @@
 // The module of a payload: creates executors.
 #pragma once
 
-#include "executor.hpp"
+#include "model_executor.hpp"
 
 #include <gantry/loader.hpp>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <utility>
+#include <mutex>
+#include <vector>
 
 namespace gantry::aot {
 
@@ -20,7 +23,7 @@ class Factory {
   static constexpr LoaderIdentity identity{.type_key = "AotExecutorFactory", .is_parallel = true};
   static Result<std::unique_ptr<Factory>> load(Plugin& plugin, Blob& blob);
 
-  explicit Factory(Source source) : source_(std::move(source)) {}
+  explicit Factory(Source source);
 
   // The first function has the name of the payload's module.
   std::array<Method<Factory>, 3> functions() const;
@@ -28,12 +31,23 @@ class Factory {
     return write_payload(*source_.payload, source_.with_parameters, sink);
   }
 
+  // Of model.hpp in the SDK: one function, with the name of the payload's module.
+  Result<const ModelInfo*> model_info() { return &info_; }
+  Result<const Signature*> signature(std::uint32_t function);
+  Result<std::unique_ptr<ModelExecutor>> executor_new(const gantry_env& env,
+                                                      const ExecutorOptions& options);
+
   Result<Value> create(const Call& call) const;
   Result<Value> list_module_names(const Call& call) const;
   Result<Value> remove_params(const Call& call) const;
 
  private:
   Source source_;
+  ModelInfo info_;
+  // Made by the first call that needs them.
+  std::mutex mutex_;
+  std::vector<std::size_t> inputs_;
+  std::unique_ptr<const Signature> signature_;
 };
 
 }  // namespace gantry::aot

@@ -6,6 +6,9 @@
 
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
+#include <set>
+
 namespace gantry::graph {
 
 Result<std::unique_ptr<Factory>> Factory::load(Plugin& plugin, Blob& blob) {
@@ -24,6 +27,56 @@ std::array<Method<Factory>, 6> Factory::functions() const {
   return all;
 }
 
+Factory::Factory(Source source) : source_(std::move(source)) {
+  info_.functions.emplace_back(source_.payload->list.module_name);
+  info_.default_function = 0;
+  info_.prepare();
+}
+
+// The devices that the graph states, and what its signature is.
+Status Factory::read_model() {
+  const std::lock_guard lock(mutex_);
+  if (is_read_) return {};
+  GANTRY_CHECK(source_.payload->parse_graph());
+  const Graph& graph = source_.payload->graph;
+  std::set<std::int64_t> numbers;
+  for (const GraphEntry& each : graph.entries) {
+    if (each.device_number >= 0) numbers.insert(each.device_number);
+  }
+  std::vector<std::int32_t> types;
+  for (const std::int64_t number : numbers) {
+    GANTRY_TRY(const std::int32_t type, source_.host.device_type_in(
+                                            source_.node, static_cast<std::int32_t>(number)));
+    if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+  }
+  info_.device_types = std::move(types);
+  is_read_ = true;
+  return {};
+}
+
+Result<const ModelInfo*> Factory::model_info() {
+  GANTRY_CHECK(read_model());
+  return &info_;
+}
+
+Result<const Signature*> Factory::signature(std::uint32_t) {
+  GANTRY_CHECK(read_model());
+  const std::lock_guard lock(mutex_);
+  if (signature_ == nullptr) {
+    GANTRY_TRY(inputs_, model_inputs(source_, nullptr));
+    signature_ = signature_of(source_.payload->graph, inputs_);
+  }
+  return signature_.get();
+}
+
+Result<std::unique_ptr<ModelExecutor>> Factory::executor_new(const gantry_env& env,
+                                                             const ExecutorOptions& options) {
+  GANTRY_CHECK(signature(0));
+  const Kind kind = options.capture ? Kind::capturing : Kind::plain;
+  GANTRY_TRY(auto executor, make_executor(options.devices, &env, kind));
+  return std::make_unique<ModelExecutor>(std::move(executor), inputs_, options.capture);
+}
+
 Status Factory::save(const Sink& sink) const {
   return write_payload(*source_.payload, source_.with_parameters, sink);
 }
@@ -36,7 +89,13 @@ Result<Value> Factory::create_executor(const Call& call, std::size_t first_devic
     devices.push_back(device);
   }
   if (devices.empty()) return call.refuse("no device is given");
-  GANTRY_TRY(std::unique_ptr<Executor> executor, Executor::create(source_, devices, call.env));
+  GANTRY_TRY(auto executor, make_executor(devices, call.env, kind));
+  return new_executor_module(std::move(executor), source_.node);
+}
+
+Result<std::unique_ptr<Executor>> Factory::make_executor(std::span<const gantry_device_id> devices,
+                                                         const gantry_env* env, Kind kind) const {
+  GANTRY_TRY(std::unique_ptr<Executor> executor, Executor::create(source_, devices, env));
   if (kind == Kind::capturing) {
     Status captures = executor->capture_runs();
     if (!captures.ok()) {
@@ -46,7 +105,7 @@ Result<Value> Factory::create_executor(const Call& call, std::size_t first_devic
     }
   }
   executor->has_debug_functions = kind == Kind::debug;
-  return new_executor_module(std::move(executor), source_.node);
+  return executor;
 }
 
 Result<Value> Factory::create(const Call& call) const {
@@ -92,9 +151,9 @@ Result<Value> Factory::get_graph_params(const Call& call) const {
 // Shares the payload and, through the parent, the imports.
 Result<Value> Factory::remove_params(const Call& call) const {
   GANTRY_CHECK(call.count_is(0));
-  auto factory = std::make_unique<Factory>(source_);
-  factory->source_.with_parameters = false;
-  return new_module(source_.host, source_.node, std::move(factory));
+  Source source = source_;
+  source.with_parameters = false;
+  return new_module(source_.host, source_.node, std::make_unique<Factory>(std::move(source)));
 }
 
 }  // namespace gantry::graph

@@ -3,14 +3,17 @@
 // The module of a payload: creates executors, and returns their graph and parameters.
 #pragma once
 
-#include "memory.hpp"
+#include "model_executor.hpp"
 
 #include <gantry/loader.hpp>
 
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace gantry::graph {
 
@@ -22,11 +25,17 @@ class Factory {
   static constexpr LoaderIdentity identity{.type_key = "GraphExecutorFactory", .is_parallel = true};
   static Result<std::unique_ptr<Factory>> load(Plugin& plugin, Blob& blob);
 
-  explicit Factory(Source source) : source_(std::move(source)) {}
+  explicit Factory(Source source);
 
   // The first function has the name of the payload's module.
   std::array<Method<Factory>, 6> functions() const;
   Status save(const Sink& sink) const;
+
+  // Of model.hpp in the SDK: one function, with the name of the payload's module.
+  Result<const ModelInfo*> model_info();
+  Result<const Signature*> signature(std::uint32_t function);
+  Result<std::unique_ptr<ModelExecutor>> executor_new(const gantry_env& env,
+                                                      const ExecutorOptions& options);
 
   Result<Value> create(const Call& call) const;
   Result<Value> debug_create(const Call& call) const;
@@ -38,8 +47,17 @@ class Factory {
  private:
   enum class Kind : std::uint8_t { plain, debug, capturing };
   Result<Value> create_executor(const Call& call, std::size_t first_device, Kind kind) const;
+  Result<std::unique_ptr<Executor>> make_executor(std::span<const gantry_device_id> devices,
+                                                  const gantry_env* env, Kind kind) const;
+  Status read_model();
 
   Source source_;
+  // Made by the first call that needs them.
+  std::mutex mutex_;
+  bool is_read_ = false;
+  ModelInfo info_;
+  std::vector<std::uint32_t> inputs_;
+  std::unique_ptr<const Signature> signature_;
 };
 
 }  // namespace gantry::graph

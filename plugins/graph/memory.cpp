@@ -85,25 +85,45 @@ bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const
          is_aligned_in_place(data);
 }
 
-// Constants that v0.8 linked into the library, where a function returns them by storage id.
-Status Memory::bind_linked(const gantry_env* env) {
-  auto lookup = host_.find_optional(node_, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
+Result<LinkedConstants> LinkedConstants::find(const Host& host, gantry_object* node) {
+  auto lookup = host.find_optional(node, GANTRY_FIND_IMPORTS, "_lookup_linked_param");
   if (!lookup.ok())
     return std::move(lookup).error().at("while looking for constants linked into the library");
-  if (lookup->get() == nullptr) return {};
+  LinkedConstants linked;
+  linked.lookup_ = *std::move(lookup);
+  return linked;
+}
+
+Result<const void*> LinkedConstants::data(const Host& host, std::int64_t storage_id,
+                                          const gantry_env* env) const {
+  if (!are_there() || storage_id < 0) return nullptr;
+  const gantry_value id = int_value(storage_id);
+  GANTRY_TRY(const Value pointer, host.call(lookup_.get(), env, {&id, 1}));
+  return pointer.kind() == GANTRY_POINTER ? pointer.get().p : nullptr;
+}
+
+bool Memory::is_one_input(std::uint32_t e) const {
+  const StoredValue& value = plan_.values[plan_.value_of[e]];
+  return value.inputs == 1 && std::ranges::none_of(graph().heads, [&](const GraphOutput& head) {
+           return &plan_.values[plan_.value_of[head.entry]] == &value;
+         });
+}
+
+Status Memory::bind_linked(const gantry_env* env) {
+  GANTRY_TRY(const LinkedConstants linked, LinkedConstants::find(host_, node_));
+  if (!linked.are_there()) return {};
   for (std::uint32_t v = 0; v < plan_.values.size(); ++v) {
     const StoredValue& value = plan_.values[v];
     const Slot& slot = plan_.slots[value.slot];
-    if (value.inputs == 0 || slot.storage_id < 0) continue;
-    const gantry_value id = int_value(slot.storage_id);
-    GANTRY_TRY(const Value pointer, host_.call(lookup->get(), env, {&id, 1}));
-    if (pointer.kind() != GANTRY_POINTER || pointer.get().p == nullptr) continue;
+    if (value.inputs == 0) continue;
+    GANTRY_TRY(const void* const data, linked.data(host_, slot.storage_id, env));
+    if (data == nullptr) continue;
     linked_[v] = true;
     const std::uint32_t e = value.entries.front();
     const GraphEntry& entry = graph().entries[e];
-    const gantry_tensor constant = tensor_of(entry, {cpu_device_type, 0}, pointer.get().p);
+    const gantry_tensor constant = tensor_of(entry, {cpu_device_type, 0}, const_cast<void*>(data));
     if (may_stay_in_place(value, constant.data)) {
-      GANTRY_CHECK(bind_value(v, constant, lookup->get(), {Owner::lender}));
+      GANTRY_CHECK(bind_value(v, constant, linked.keeper(), {Owner::lender}));
       continue;
     }
     GANTRY_TRY(const Value own, allocate(slot, entry.bytes));

@@ -25,6 +25,23 @@ struct Source {
   bool with_parameters = true;
 };
 
+// Constants that v0.8 linked into the library, where a function returns them by storage id.
+class LinkedConstants {
+ public:
+  // node     [in]   imports the library
+  // returns  codes of the look-up; none is there if no import has the function
+  static Result<LinkedConstants> find(const Host& host, gantry_object* node);
+
+  // Returns the data of a constant; NULL: there is none.
+  Result<const void*> data(const Host& host, std::int64_t storage_id, const gantry_env* env) const;
+  // Keeps the constants.
+  gantry_object* keeper() const { return lookup_.get(); }
+  bool are_there() const { return static_cast<bool>(lookup_); }
+
+ private:
+  ObjectRef lookup_;
+};
+
 // The owner of an entry's memory.
 enum class Owner : std::uint8_t {
   // The executor itself: everything may be written.
@@ -83,6 +100,24 @@ class Memory {
   //
   // returns  INVALID with what was found and what is expected
   Status check_fits(std::uint32_t entry, const gantry_tensor& what) const;
+
+  // True if the entry is the only input of its value, and no output: other memory may take its place.
+  bool is_one_input(std::uint32_t entry) const;
+  // The same for entries of one value, and for no other ones.
+  const void* value_id(std::uint32_t entry) const { return &plan_.values[plan_.value_of[entry]]; }
+
+  // Points the arguments of operators that are an entry or a reshape of it to other memory, until the
+  // next call. Tensor objects and bindings remain.
+  //
+  // data     [in]   of the entry's device; has the entry's size, and the alignment of check_fits()
+  void point(std::uint32_t entry, void* data) {
+    if (cells_[entry].data == data) return;
+    for (const std::uint32_t e : plan_.values[plan_.value_of[entry]].entries) {
+      cells_[e].data = data;
+      flat_cells_[e].data = data;
+    }
+    ++moves_;
+  }
 
   // Binds an entry and its reshapes to other memory.
   //

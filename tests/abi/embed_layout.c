@@ -22,13 +22,13 @@ IS(GANTRY_MODEL_CAPTURE, 1);
 IS(GANTRY_SIGNATURE_OUTPUTS, 1);
 IS(GANTRY_RUN_NO_COPY, 1);
 
-SIZE(gantry_function_cell, 96);
+SIZE(gantry_function_cell, 104);
 AT(gantry_function_cell, header, 0);
 AT(gantry_function_cell, reserved, 24);
 AT(gantry_function_cell, target, 40);
 AT(gantry_function_cell, packed, 56);
 AT(gantry_function_cell, env, 64);
-AT(gantry_function_cell, process_phase, 88);
+AT(gantry_function_cell, process_phase, 96);
 
 SIZE(gantry_log_sink, 24);
 AT(gantry_log_sink, self, 0);
@@ -77,25 +77,6 @@ AT(gantry_model_options, devices, 8);
 AT(gantry_model_options, device_count, 16);
 AT(gantry_model_options, executors, 20);
 
-SIZE(gantry_parameter, 56);
-AT(gantry_parameter, struct_size, 0);
-AT(gantry_parameter, kind, 4);
-AT(gantry_parameter, name, 8);
-AT(gantry_parameter, type, 24);
-AT(gantry_parameter, shape, 40);
-AT(gantry_parameter, ndim, 48);
-AT(gantry_parameter, dtype, 52);
-
-SIZE(gantry_signature, 72);
-AT(gantry_signature, struct_size, 0);
-AT(gantry_signature, flags, 4);
-AT(gantry_signature, input_count, 8);
-AT(gantry_signature, output_count, 12);
-AT(gantry_signature, inputs, 16);
-AT(gantry_signature, outputs, 24);
-AT(gantry_signature, name, 32);
-AT(gantry_signature, subject, 48);
-AT(gantry_signature, device, 64);
 
 SIZE(gantry_task_options, 32);
 AT(gantry_task_options, struct_size, 0);
@@ -169,8 +150,6 @@ TYPE_IS(((gantry_runtime_options*)0)->spin_us, int32_t);
 TYPE_IS(((gantry_model_options*)0)->executors, uint32_t);
 TYPE_IS(((gantry_reader*)0)->size, uint64_t);
 TYPE_IS(((gantry_task_options*)0)->deadline_ns, int64_t);
-TYPE_IS(((gantry_parameter*)0)->kind, int32_t);
-TYPE_IS(((gantry_parameter*)0)->ndim, int32_t);
 TYPE_IS(((gantry_run*)0)->output_count, uint32_t);
 TYPE_IS(((gantry_run*)0)->copied_bytes, uint64_t);
 TYPE_IS(((gantry_embed*)0)->struct_size, uint32_t);

@@ -418,6 +418,25 @@ class Module {
   gantry::PayloadBytes kept_;
 };
 
+class Executor {
+ public:
+  gantry::Result<const gantry::Placements*> placements(std::uint32_t function);
+  gantry::Status run(const gantry_env& env, gantry::ExecutorRun& run);
+};
+
+class Ensemble {
+ public:
+  gantry::Result<const gantry::ModelInfo*> model_info();
+  gantry::Result<const gantry::Signature*> signature(std::uint32_t function);
+  gantry::Result<std::unique_ptr<Executor>> executor_new(
+      const gantry_env& env, const gantry::ExecutorOptions& options);
+};
+
+const gantry_signature& signature_of(gantry::Signature& signature) {
+  const gantry_signature& table = signature.table();
+  return table;
+}
+
 class Device {
  public:
   static constexpr gantry::DeviceIdentity identity{.name = "acme", .type = 0};

@@ -480,6 +480,94 @@ AT(gantry_batch, zero, 4);
 AT(gantry_batch, prepare, 8);
 AT(gantry_batch, run, 16);
 
+// gantry/model.h
+IS(GANTRY_PARAMETER_WEIGHT, 1);
+IS(GANTRY_PARAMETER_OPTIONAL, 2);
+IS(GANTRY_PARAMETER_WRITTEN, 4);
+IS(GANTRY_SIGNATURE_OUTPUTS, 1);
+IS(GANTRY_NO_FUNCTION, UINT32_MAX);
+IS(GANTRY_MODEL_ALTERNATIVES, 1);
+IS(GANTRY_EXECUTOR_CAPTURE, 1);
+IS(GANTRY_EXECUTOR_PREPARE, 2);
+IS(GANTRY_PLACEMENT_OWN_ONLY, 1);
+IS(GANTRY_PLACEMENT_KEPT, 2);
+IS(GANTRY_PLACEMENT_REUSED, 4);
+
+SIZE(gantry_parameter, 72);
+AT(gantry_parameter, struct_size, 0);
+AT(gantry_parameter, kind, 4);
+AT(gantry_parameter, name, 8);
+AT(gantry_parameter, type, 24);
+AT(gantry_parameter, shape, 40);
+AT(gantry_parameter, ndim, 48);
+AT(gantry_parameter, dtype, 52);
+AT(gantry_parameter, flags, 56);
+AT(gantry_parameter, zero, 60);
+AT(gantry_parameter, extents, 64);
+
+SIZE(gantry_signature, 72);
+AT(gantry_signature, struct_size, 0);
+AT(gantry_signature, flags, 4);
+AT(gantry_signature, input_count, 8);
+AT(gantry_signature, output_count, 12);
+AT(gantry_signature, inputs, 16);
+AT(gantry_signature, outputs, 24);
+AT(gantry_signature, name, 32);
+AT(gantry_signature, subject, 48);
+AT(gantry_signature, device, 64);
+
+SIZE(gantry_model_info, 40);
+AT(gantry_model_info, struct_size, 0);
+AT(gantry_model_info, flags, 4);
+AT(gantry_model_info, functions, 8);
+AT(gantry_model_info, function_count, 16);
+AT(gantry_model_info, default_function, 20);
+AT(gantry_model_info, device_types, 24);
+AT(gantry_model_info, device_count, 32);
+AT(gantry_model_info, zero, 36);
+
+SIZE(gantry_executor_options, 24);
+AT(gantry_executor_options, struct_size, 0);
+AT(gantry_executor_options, flags, 4);
+AT(gantry_executor_options, devices, 8);
+AT(gantry_executor_options, device_count, 16);
+AT(gantry_executor_options, zero, 20);
+
+SIZE(gantry_placement, 24);
+AT(gantry_placement, device, 0);
+AT(gantry_placement, alignment, 8);
+AT(gantry_placement, flags, 12);
+AT(gantry_placement, own, 16);
+
+SIZE(gantry_executor_run, 56);
+AT(gantry_executor_run, struct_size, 0);
+AT(gantry_executor_run, flags, 4);
+AT(gantry_executor_run, function, 8);
+AT(gantry_executor_run, input_count, 12);
+AT(gantry_executor_run, inputs, 16);
+AT(gantry_executor_run, outputs, 24);
+AT(gantry_executor_run, output_count, 32);
+AT(gantry_executor_run, zero, 36);
+AT(gantry_executor_run, result, 40);
+
+SIZE(gantry_executor_table, 32);
+AT(gantry_executor_table, struct_size, 0);
+AT(gantry_executor_table, flags, 4);
+AT(gantry_executor_table, destroy, 8);
+AT(gantry_executor_table, placements, 16);
+AT(gantry_executor_table, run, 24);
+
+SIZE(gantry_executor, 16);
+AT(gantry_executor, self, 0);
+AT(gantry_executor, table, 8);
+
+SIZE(gantry_model, 32);
+AT(gantry_model, struct_size, 0);
+AT(gantry_model, zero, 4);
+AT(gantry_model, info, 8);
+AT(gantry_model, signature, 16);
+AT(gantry_model, executor_new, 24);
+
 // gantry/progress.h
 SIZE(gantry_progress, 24);
 AT(gantry_progress, struct_size, 0);
@@ -521,6 +609,8 @@ TYPE_IS(((gantry_blob*)0)->numbering, uint32_t);
 TYPE_IS(((gantry_sink*)0)->position, uint64_t);
 TYPE_IS(((gantry_copy*)0)->size, uint64_t);
 TYPE_IS(((gantry_alloc*)0)->alignment, uint64_t);
+TYPE_IS(((gantry_parameter*)0)->kind, int32_t);
+TYPE_IS(((gantry_parameter*)0)->ndim, int32_t);
 TYPE_IS(((gantry_host*)0)->struct_size, uint32_t);
 TYPE_IS(((gantry_plugin_table*)0)->struct_size, uint32_t);
 TYPE_IS(((gantry_note*)0)->struct_size, uint32_t);

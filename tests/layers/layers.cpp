@@ -46,6 +46,17 @@ const Restricted restricted[] = {
     {"sodium.h", "core/base/digest/", "core/plugins/trust/"},
 };
 
+// Readers of what executors run. The engine and the choice of plugins know models by gantry/model.h
+// only.
+constexpr std::string_view model_readers[] = {
+    "core/formats/annotation.hpp", "core/formats/array_list.hpp",  "core/formats/graph_json.hpp",
+    "core/formats/model_signature.hpp", "core/formats/relax_code.hpp", "core/formats/relay_code.hpp",
+    "core/formats/vm_details.hpp",
+};
+bool knows_no_executor(std::string_view path) {
+  return path.starts_with("core/engine/") || path.starts_with("core/plugins/");
+}
+
 std::string read_text(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -118,6 +129,7 @@ class Checker {
 
     if (is_header(file)) check_guard(code);
     if (path_.starts_with("core/") && path_ != environment_file) check_environment(code);
+    if (knows_no_executor(path_)) check_executors(code);
     for (const Include& include : read_includes(text)) check_include(include);
   }
 
@@ -165,8 +177,24 @@ class Checker {
     }
   }
 
+  void check_executors(const std::string& code) {
+    static const std::regex word(
+        R"(\b(graph_factory_key|old_graph_factory_key|aot_factory_key|aot_metadata_key|)"
+        R"(relay_executable_key|is_virtual_machine|GraphExecutorFactory|GraphRuntimeFactory|)"
+        R"(AotExecutorFactory|VMExecutable)\b)");
+    std::istringstream lines(code);
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      std::smatch found;
+      if (std::regex_search(line, found, word))
+        report(number, "names an executor, " + found[1].str() + ", which only its plugin may");
+    }
+  }
+
   void check_include(const Include& include) {
     const std::string& what = include.path;
+    if (knows_no_executor(path_) && std::ranges::find(model_readers, what) != std::end(model_readers))
+      return refuse(include, "which only plugins of executors may");
     for (const Restricted& rule : restricted) {
       if (what.starts_with(rule.prefix) && !rule.allows(path_) && !path_.starts_with("plugins/")) {
         return refuse(include, "which only " + rule.directories() + " may");

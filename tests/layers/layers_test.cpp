@@ -462,6 +462,12 @@ INSTANTIATE_TEST_SUITE_P(
             "#include \"core/engine/runtime/state.hpp\"\n",
             ":2: includes core/engine/runtime/state.hpp, but tools/demo/ may include only itself, "
             "the SDK and libraries"},
+        Breach{"EngineReadsAModel", "core/engine/runtime/x.cpp",
+               "#include \"core/formats/graph_json.hpp\"\n",
+               ":2: includes core/formats/graph_json.hpp, which only plugins of executors may"},
+        Breach{"EngineNamesAnExecutor", "core/engine/runtime/x.cpp",
+               "constexpr auto key = graph_factory_key;\n",
+               ":2: names an executor, graph_factory_key, which only its plugin may"},
         Breach{"HeaderWithoutAGuard", "core/formats/elf/x.hpp", "struct X {};\n",
                ":1: has neither #pragma once nor an include guard"},
         Breach{"HeaderWithAWrongGuard", "core/formats/elf/x.hpp",

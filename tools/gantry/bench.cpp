@@ -160,17 +160,10 @@ Result<std::vector<NamedTime>> profile_function(const BenchOptions& options, con
   if (weights != nullptr) {
     GANTRY_TRY(values, weights->load(runtime, model, devices.front()));
   }
-  // Of code that is compiled ahead of time, only the call of its function is recorded.
-  std::optional<Executor> executor;
-  if (has_virtual_machine(module)) {
-    GANTRY_CHECK(set_values(model, values));
-    GANTRY_CHECK(set_inputs(model, inputs));
-  } else {
-    GANTRY_TRY(executor, Executor::create(runtime, module, devices, model.name()));
-    GANTRY_CHECK(set_inputs(*executor, model, values, inputs));
-  }
+  GANTRY_CHECK(set_values(model, values));
+  GANTRY_CHECK(set_inputs(model, inputs));
   const auto run = [&]() -> Status {
-    GANTRY_CHECK(executor ? executor->run() : model.run());
+    GANTRY_CHECK(model.run());
     return synchronize(runtime, ids);
   };
   GANTRY_CHECK(run());
@@ -306,7 +299,8 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_CHECK(model->run());
   GANTRY_CHECK(synchronize(runtime, devices));
   report.first_ns = first.nanoseconds();
-  if (!has_virtual_machine(module)) GANTRY_CHECK(model->reuse_outputs());
+  GANTRY_TRY(const auto stated_outputs, model->session().function().outputs());
+  if (stated_outputs) GANTRY_CHECK(model->reuse_outputs());
   // the second run is recorded, later runs replay it
   if (options.capture) GANTRY_CHECK(model->run());
   GANTRY_CHECK(run_steadily(runtime, *model, options, globals.quiet, devices, report));

@@ -3,13 +3,19 @@
 
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/archive_module.hpp"
+#include "core/engine/runtime/model_state.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/quoted.hpp>
 
 namespace gantry::cli {
 
-bool has_virtual_machine(const Module& module) {
-  return module.function("vm_load_executable").ok();
+bool is_model_function(const Module& module, std::string_view name) {
+  ModuleNode& node = node_of(module.get());
+  const auto model = ModelState::find({.runtime = state_of(*node.artifact),
+                                       .module = Ref<ModuleNode>::share(&node),
+                                       .devices = {}});
+  return model.ok() && (*model)->function(name).ok();
 }
 
 Result<Module> selected_model(const Module& module, std::string& function) {
@@ -23,29 +29,26 @@ Result<Module> selected_model(const Module& module, std::string& function) {
 
 Result<Session> model_session(const Runtime& runtime, const Module& module,
                               const FunctionOptions& options) {
-  const bool is_vm = has_virtual_machine(module);
-  if (is_vm && options.capture) {
-    return invalid("--capture records graphs; functions of a virtual machine cannot be recorded");
-  }
-  if (!is_vm && !options.function.empty()) {
-    return invalid("the file has no virtual machine, so that its function ",
-                   quoted(options.function),
-                   " has no inputs by name; `gantry run` passes arguments by position with --arg");
-  }
+  const auto with_advice = [&](Error error) {
+    if (options.capture && error.code == Code::unsupported)
+      error.at("required by --capture; without it the model runs on this device");
+    return error;
+  };
   const auto model = runtime.model(module, options.devices, {.capture = options.capture});
   if (!model.ok()) {
-    Error error = model.error();
-    if (!is_vm && error.code == Code::not_found)
+    Error error = with_advice(model.error());
+    if (error.code == Code::not_found)
       error.at("gantry run --function NAME calls one function of a library");
     return error;
   }
   auto function = model->function(options.function);
   if (function.ok()) return Session::create(std::move(*function));
-  Error error = std::move(function).error();
-  if (options.capture && error.code == Code::unsupported) {
-    error.at("required by --capture; without it the model runs on this device");
-  } else if (is_vm && options.function.empty()) {
+  Error error = with_advice(std::move(function).error());
+  if (options.function.empty()) {
     error.at("--function NAME selects one");
+  } else if (module.function(options.function).ok()) {
+    error.at(quoted(options.function), " of the library has no inputs by name; `gantry run` ",
+             "passes arguments by position with --arg");
   }
   return error;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The model of a sub-command: the graph of a file, or a function of its virtual machine.
+// The model of a sub-command, and the function that it runs.
 #pragma once
 
 #include <gantry/embed.hpp>
@@ -8,12 +8,13 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::cli {
 
-// True if the module contains an executable of a virtual machine.
-bool has_virtual_machine(const Module& module);
+// True if the model of the module has a function of this name.
+bool is_model_function(const Module& module, std::string_view name);
 
 // Returns the module of one model: that of --function if the file is an archive of several, else the
 // module itself.
@@ -25,7 +26,7 @@ Result<Module> selected_model(const Module& module, std::string& function);
 struct FunctionOptions {
   // at least one
   std::vector<std::string> devices;
-  // of a virtual machine; empty: its only function, or "main"
+  // empty: the default one
   std::string function;
   bool capture = false;
 };

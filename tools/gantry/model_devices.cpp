@@ -21,8 +21,8 @@ Result<Module> load_model(const Runtime& runtime, const std::string& path,
   RuntimeState& state = *state_of(runtime.get());
   const auto artifact = read_artifact(state, path);
   if (!artifact.ok()) return model;
-  const DefaultDevices defaults = default_devices(**artifact, *state.plugins);
-  for (const std::string& kind : defaults.kinds) {
+  const DefaultDevices defaults = implied_devices(**artifact, *state.plugins);
+  for (const std::string& kind : defaults.names) {
     if (!runtime.device(kind).ok()) {
       return std::move(model).error().at(made_for_text(state, **artifact, defaults));
     }
@@ -32,9 +32,10 @@ Result<Module> load_model(const Runtime& runtime, const std::string& path,
 
 Result<std::vector<std::string>> reported_devices(const Runtime& runtime, const Module& model,
                                                   std::span<const std::string> given, bool quiet) {
-  const Artifact& artifact = *node_of(model.get()).artifact;
+  ModuleNode& node = node_of(model.get());
+  const Artifact& artifact = *node.artifact;
   GANTRY_TRY(std::vector<std::string> devices,
-             model_devices(*state_of(runtime.get()), artifact, {given, "--device"}));
+             model_devices(*state_of(runtime.get()), node, {given, "--device"}));
   if (given.empty() && devices.front() != "cpu" && !quiet) {
     print_error(text_line("gantry: runs on ", join(devices), ", for which ", quoted(artifact.name),
                           " is made"));

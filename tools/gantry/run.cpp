@@ -140,8 +140,8 @@ struct RunFiles {
   bool use_stdout() const { return on_stdout(output) || on_stdout(trace); }
 };
 
-// Runs the graph, or the function of --function: one of a virtual machine if it has it, otherwise
-// one of a library.
+// Runs the model, or the function of --function: one of the model if it has it, otherwise one of a
+// library.
 Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
                               const RunOptions& options, const ModelWeights* weights, bool quiet) {
   const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
@@ -153,13 +153,10 @@ Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
                                                .capture = options.capture}));
     return run_model(runtime, session, create.nanoseconds(), options, weights, quiet);
   }
-  if (!has_virtual_machine(module)) return run_function(runtime, module, options, quiet);
-  GANTRY_TRY(const Model model, runtime.model(module, options.devices));
-  GANTRY_TRY(const std::vector<std::string> functions, model.functions());
-  const bool is_of_machine = std::ranges::binary_search(functions, options.function);
-  if (!is_of_machine && module.function(options.function).ok())
+  if (!is_model_function(module, options.function))
     return run_function(runtime, module, options, quiet);
-  if (is_of_machine && !options.args.empty()) {
+  GANTRY_TRY(const Model model, runtime.model(module, options.devices));
+  if (!options.args.empty()) {
     GANTRY_TRY(const Module machine, model.module());
     return run_function(runtime, machine, options, quiet);
   }

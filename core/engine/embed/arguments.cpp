@@ -37,7 +37,7 @@ Result<RuntimeObject*> runtime_argument(gantry_object* object, std::string_view 
 Result<ModelObject*> model_argument(gantry_object* object, std::string_view function) {
   ModelObject* const model = as_model(object);
   if (model == nullptr) return wrong_object(object, function, "a model");
-  GANTRY_CHECK(model->runtime->check_process());
+  GANTRY_CHECK(model->runtime().check_process());
   return model;
 }
 

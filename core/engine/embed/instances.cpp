@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/embed/instances.hpp"
 
+#include "core/engine/runtime/devices.hpp"
+#include "core/engine/runtime/state.hpp"
+
 #include <gantry/abi_boundary.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
 namespace gantry {
@@ -17,14 +21,41 @@ thread_local constinit const ModelInstances::Use* innermost_use = nullptr;
 
 }  // namespace
 
-Result<FunctionState*> ModelInstance::function(std::string_view name) {
-  auto known = functions_.find(name);
-  if (known == functions_.end() && name.empty()) known = functions_.find(model_->default_function);
-  if (known != functions_.end()) return known->second.get();
-  GANTRY_TRY(const std::shared_ptr<FunctionState> made, model_->chosen(name));
-  // An empty name means a function that also has a name.
-  functions_.emplace(made->name, made);
-  return functions_.emplace(name, made).first->second.get();
+ModelInstance::ModelInstance(std::shared_ptr<ModelState> model) : model_(std::move(model)) {
+  executors_.resize(model_->members().size());
+}
+
+bool ModelInstance::is_new() const {
+  return std::ranges::all_of(executors_, [](const auto& each) { return each == nullptr; });
+}
+
+Result<ModelExecutor*> ModelInstance::executor(std::size_t member, const gantry_env& env) {
+  if (executors_[member] == nullptr) {
+    GANTRY_TRY(executors_[member], model_->new_executor(member, env));
+  }
+  return executors_[member].get();
+}
+
+Result<const ReadyFunction*> ModelInstance::function(std::string_view name, const gantry_env& env) {
+  const auto known = functions_.find(name);
+  if (known != functions_.end()) return &known->second;
+  GANTRY_TRY(const ModelState::Function* const found, model_->function(name));
+  ReadyFunction ready{.index = found->index};
+  GANTRY_TRY(ready.signature, model_->signature(*found));
+  GANTRY_TRY(ready.executor, executor(found->member, env));
+  GANTRY_TRY(ready.placed, ready.executor->placements(found->index, ready.signature->table));
+  const auto are_opaque =
+      [&](std::span<const gantry_placement> places) -> Result<std::vector<bool>> {
+    std::vector<bool> opaque;
+    for (const gantry_placement& place : places) {
+      GANTRY_TRY(const gantry_device on, device_of(*model_->source().runtime, place.device));
+      opaque.push_back((on.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0);
+    }
+    return opaque;
+  };
+  GANTRY_TRY(ready.opaque_inputs, are_opaque(ready.placed.inputs));
+  GANTRY_TRY(ready.opaque_outputs, are_opaque(ready.placed.outputs));
+  return &functions_.emplace(name, std::move(ready)).first->second;
 }
 
 Status ModelInstance::follow(RuntimeState& runtime, Ref<StreamObject> stream) {
@@ -36,33 +67,14 @@ Status ModelInstance::follow(RuntimeState& runtime, Ref<StreamObject> stream) {
   return {};
 }
 
-ModelInstances::ModelInstances(std::shared_ptr<ModelState> first, Make make, std::size_t max)
-    : make_(std::move(make)), max_(max) {
-  unused_.reserve(1);
-  unused_.push_back(std::make_unique<ModelInstance>(std::move(first)));
-}
-
-Result<std::shared_ptr<ModelState>> ModelInstances::apart() {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find_if(
-        unused_, [](const std::unique_ptr<ModelInstance>& each) { return each->is_new(); });
-    if (found != unused_.end()) {
-      std::shared_ptr<ModelState> model = (*found)->model();
-      unused_.erase(found);
-      --count_;
-      return model;
-    }
-  }
-  return make_();
-}
+ModelInstances::ModelInstances(std::shared_ptr<ModelState> model, std::size_t max)
+    : model_(std::move(model)), max_(max) {}
 
 Status ModelInstances::Use::begin() {
   GANTRY_TRY(instance_, instances_.take(task_));
   if (instance_ == nullptr) {
     auto made = guard([&]() -> Result<std::unique_ptr<ModelInstance>> {
-      GANTRY_TRY(std::shared_ptr<ModelState> model, instances_.make_());
-      return std::make_unique<ModelInstance>(std::move(model));
+      return std::make_unique<ModelInstance>(instances_.model_);
     });
     if (!made.ok()) {
       instances_.give_back(nullptr);
@@ -74,15 +86,29 @@ Status ModelInstances::Use::begin() {
   return {};
 }
 
-ModelInstances::Use::~Use() {
+void ModelInstances::Use::end() {
   if (instance_ == nullptr) return;
   innermost_use = outer_;
-  instances_.give_back(std::move(instance_));
+  // One without an executor has nothing to keep; its number is free for another one.
+  instances_.give_back(instance_->is_new() ? nullptr : std::move(instance_));
+  instance_.reset();
+}
+
+Result<const ReadyFunction*> ModelInstances::Use::function(std::string_view name,
+                                                           const gantry_env& env) {
+  for (;;) {
+    auto ready = instance_->function(name, env);
+    if (ready.ok() || ready.error().code != Code::exhausted || !instance_->is_new() ||
+        !instances_.stop_growing())
+      return ready;
+    end();
+    GANTRY_CHECK(begin());
+  }
 }
 
 Result<std::unique_ptr<ModelInstance>> ModelInstances::take(const EmbeddedTask* task) {
   std::unique_lock lock(mutex_);
-  while (unused_.empty() && count_ == max_) {
+  while (unused_.empty() && count_ >= max_) {
     if (is_used_by_this_thread()) {
       return invalid("the model is run from within its own run, and its executors are in use; ",
                      "executor count is ", max_)
@@ -96,7 +122,7 @@ Result<std::unique_ptr<ModelInstance>> ModelInstances::take(const EmbeddedTask* 
     lock.unlock();
     GANTRY_CHECK(check_not_cancelled(task));
     lock.lock();
-    if (unused_.empty() && count_ == max_) changed_.wait_for(lock, cancellation_interval);
+    if (unused_.empty() && count_ >= max_) changed_.wait_for(lock, cancellation_interval);
   }
   if (unused_.empty()) {
     // give_back() then allocates nothing
@@ -109,7 +135,7 @@ Result<std::unique_ptr<ModelInstance>> ModelInstances::take(const EmbeddedTask* 
   return taken;
 }
 
-// instance  [in]  NULL: it could not be created
+// instance  [in]  NULL: it is destroyed, or could not be created
 void ModelInstances::give_back(std::unique_ptr<ModelInstance> instance) {
   {
     const std::lock_guard lock(mutex_);
@@ -119,6 +145,13 @@ void ModelInstances::give_back(std::unique_ptr<ModelInstance> instance) {
       --count_;
   }
   changed_.notify_one();
+}
+
+bool ModelInstances::stop_growing() {
+  const std::lock_guard lock(mutex_);
+  if (count_ <= 1) return false;
+  max_ = count_ - 1;
+  return true;
 }
 
 bool ModelInstances::is_used_by_this_thread() const {

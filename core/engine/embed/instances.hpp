@@ -5,7 +5,7 @@
 //
 //     ModelInstances::Use use(model.instances);
 //     GANTRY_CHECK(use.begin());               // waits while all instances are in use
-//     GANTRY_TRY(FunctionState * const function, use->function("main"));
+//     GANTRY_TRY(const ReadyFunction* const function, use.function("main", env));
 #pragma once
 
 #include "core/engine/embed/stream.hpp"
@@ -16,7 +16,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,20 +25,38 @@
 
 namespace gantry {
 
+// Of runs without a stream and a task.
+inline constexpr gantry_env default_env{{kCpu, 0}, nullptr, nullptr, nullptr};
+
+// A function with an executor that can run it.
+struct ReadyFunction {
+  const FunctionSignature* signature = nullptr;
+  // index in the executor's functions
+  std::uint32_t index = 0;
+  ModelExecutor* executor = nullptr;
+  ModelExecutor::Placed placed = {};
+  // by input, and by output: addresses on its device are handles
+  std::vector<bool> opaque_inputs = {}, opaque_outputs = {};
+};
+
 // thread   one at a time
 class ModelInstance {
  public:
-  explicit ModelInstance(std::shared_ptr<ModelState> model) : model_(std::move(model)) {}
+  explicit ModelInstance(std::shared_ptr<ModelState> model);
 
-  // Returns a function, creating it the first time.
+  // Returns a function, creating its executor the first time.
   //
-  // name     [in]   see ModelState::chosen()
+  // name     [in]   see ModelState::function()
   // lifetime as long as the instance
-  Result<FunctionState*> function(std::string_view name);
+  Result<const ReadyFunction*> function(std::string_view name, const gantry_env& env);
 
-  // True until function() has succeeded.
-  bool is_new() const { return functions_.empty(); }
-  const std::shared_ptr<ModelState>& model() const { return model_; }
+  // Returns the executor of a member of the model, creating it the first time.
+  //
+  // lifetime as long as the instance
+  Result<ModelExecutor*> executor(std::size_t member, const gantry_env& env);
+
+  // True until an executor was created.
+  bool is_new() const;
 
   // Orders the next run after the last one, if that was in another stream.
   //
@@ -51,23 +68,17 @@ class ModelInstance {
   std::shared_ptr<ModelState> model_;
   // of the last run
   Ref<StreamObject> stream_;
-  std::map<std::string, std::shared_ptr<FunctionState>, std::less<>> functions_;
+  // by member; NULL: not created yet
+  std::vector<std::unique_ptr<ModelExecutor>> executors_;
+  std::map<std::string, ReadyFunction, std::less<>> functions_;
 };
 
 class ModelInstances {
  public:
-  // Creates another instance of the model.
-  using Make = std::function<Result<std::shared_ptr<ModelState>>()>;
-
-  // first    [in]   the first instance
   // max      [in]   number of instances, at least 1
-  ModelInstances(std::shared_ptr<ModelState> first, Make make, std::size_t max);
+  ModelInstances(std::shared_ptr<ModelState> model, std::size_t max);
   ModelInstances(const ModelInstances&) = delete;
   ModelInstances& operator=(const ModelInstances&) = delete;
-
-  // Returns an instance that is none of the set: no run uses it. It is created unless the set has one
-  // without functions, which leaves the set.
-  Result<std::shared_ptr<ModelState>> apart();
 
   // The use of one instance by one thread, in a scope.
   class Use {
@@ -75,16 +86,21 @@ class ModelInstances {
     // task     [in]   NULL: waiting cannot be cancelled
     explicit Use(ModelInstances& instances, const EmbeddedTask* task = nullptr)
         : instances_(instances), task_(task) {}
-    ~Use();
+    ~Use() { end(); }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
     // Takes an instance that is not in use. Creates one if there is none and less than the maximum
     // exist; else waits.
     //
-    // returns  invalid, reason MODEL_BUSY: this thread would wait for itself; cancelled; the error
-    //          of Make
+    // returns  invalid, reason MODEL_BUSY: this thread would wait for itself; cancelled
     Status begin();
+
+    // Returns a function of the instance. If no executor can be created for it because the plugin
+    // has no more (EXHAUSTED), the set grows no further, and another instance is waited for.
+    //
+    // returns  as ModelInstance::function() and begin()
+    Result<const ReadyFunction*> function(std::string_view name, const gantry_env& env);
 
     // Precondition: begin() has succeeded.
     ModelInstance& operator*() const { return *instance_; }
@@ -92,6 +108,8 @@ class ModelInstances {
 
    private:
     friend class ModelInstances;
+    void end();
+
     ModelInstances& instances_;
     const EmbeddedTask* const task_;
     std::unique_ptr<ModelInstance> instance_;
@@ -103,15 +121,17 @@ class ModelInstances {
   // NULL: another one may be created, and is counted.
   Result<std::unique_ptr<ModelInstance>> take(const EmbeddedTask* task);
   void give_back(std::unique_ptr<ModelInstance> instance);
+  // Makes the number of the other instances the maximum; false if there is no other one.
+  bool stop_growing();
   bool is_used_by_this_thread() const;
 
-  const Make make_;
-  const std::size_t max_;
+  const std::shared_ptr<ModelState> model_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // guarded by mutex_, as are the following; the one that was used last is at the end
   std::vector<std::unique_ptr<ModelInstance>> unused_;
-  std::size_t count_ = 1;
+  std::size_t max_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace gantry

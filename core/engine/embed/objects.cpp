@@ -35,11 +35,9 @@ Result<Ref<RuntimeObject>> new_runtime_object(std::shared_ptr<RuntimeState> stat
   return Ref<RuntimeObject>::adopt(object);
 }
 
-Result<Ref<ModelObject>> new_model_object(std::shared_ptr<RuntimeState> owner,
-                                          std::shared_ptr<ModelState> first,
-                                          ModelInstances::Make make, std::size_t max_instances) {
-  auto* const object =
-      new ModelObject(std::move(owner), std::move(first), std::move(make), max_instances);
+Result<Ref<ModelObject>> new_model_object(std::shared_ptr<ModelState> model,
+                                          std::size_t max_instances) {
+  auto* const object = new ModelObject(std::move(model), max_instances);
   object->header = fresh_header(GANTRY_MODEL, delete_embedded<ModelObject>);
   return Ref<ModelObject>::adopt(object);
 }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "core/engine/embed/instances.hpp"
-#include "core/engine/embed/signatures.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 
@@ -24,26 +23,20 @@ struct RuntimeObject {
 
 // GANTRY_MODEL
 struct ModelObject {
-  ModelObject(std::shared_ptr<RuntimeState> owner, std::shared_ptr<ModelState> first,
-              ModelInstances::Make make, std::size_t max_instances)
-      : header{},
-        runtime(std::move(owner)),
-        model(first),
-        instances(std::move(first), std::move(make), max_instances) {}
+  ModelObject(std::shared_ptr<ModelState> found, std::size_t max_instances)
+      : header{}, model(std::move(found)), instances(model, max_instances) {}
+
+  RuntimeState& runtime() const { return *model->source().runtime; }
 
   gantry_object header;
-  const std::shared_ptr<RuntimeState> runtime;
-  // that of the first instance, for what all have in common
-  const std::shared_ptr<const ModelState> model;
+  const std::shared_ptr<ModelState> model;
   ModelInstances instances;
-  Signatures signatures;
 };
 
 // returns  exhausted
 Result<Ref<RuntimeObject>> new_runtime_object(std::shared_ptr<RuntimeState> state);
-Result<Ref<ModelObject>> new_model_object(std::shared_ptr<RuntimeState> owner,
-                                          std::shared_ptr<ModelState> first,
-                                          ModelInstances::Make make, std::size_t max_instances);
+Result<Ref<ModelObject>> new_model_object(std::shared_ptr<ModelState> model,
+                                          std::size_t max_instances);
 
 // Each returns NULL for an object of another kind, and for NULL.
 RuntimeObject* as_runtime(gantry_object* object);

@@ -9,6 +9,7 @@
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/tensor.hpp"
+#include "core/engine/tensor/value_content.hpp"
 
 #include <gantry/embed.h>
 #include <gantry/compact_tensor.hpp>
@@ -19,32 +20,32 @@
 #include <gantry/tensor_text.hpp>
 #include <gantry/tensor_type.hpp>
 #include <gantry/value.hpp>
+#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry {
 namespace {
 
-// The inputs of a run in the order of the function's inputs.
-struct OrderedInputs {
-  // borrowed from the caller or from `copies`
-  std::vector<gantry_value> values;
-  // compact copies of tensors with strides
-  std::vector<Value> copies;
-};
-
-std::string title_of(const FunctionState& function, const ParameterInfo& input) {
-  return concat("input ", quoted(input.name), " of ", function.subject());
+// True if a compact tensor is where an executor takes it, or writes it.
+bool is_at(const gantry_tensor& tensor, const gantry_placement& at, bool is_opaque) {
+  return same_device(tensor.device, at.device) && tensor.byte_offset == 0 &&
+         (is_opaque || is_aligned_in_place(tensor.data, at.alignment));
 }
 
-Status check_tensor(const FunctionState& function, const ParameterInfo& input,
+std::string title_of(const FunctionSignature& function, const ParameterInfo& input) {
+  return concat("input ", quoted(input.name), " of ", function.subject);
+}
+
+Status check_tensor(const FunctionSignature& function, const ParameterInfo& input,
                     const gantry_tensor& tensor) {
   auto bytes = data_bytes(tensor);
   if (!bytes.ok()) {
@@ -61,8 +62,9 @@ Status check_tensor(const FunctionState& function, const ParameterInfo& input,
                     input.type_text);
 }
 
-Status check_value(const FunctionState& function, std::size_t index, const gantry_value& value) {
-  const ParameterInfo& input = function.inputs[index];
+Status check_value(const FunctionSignature& function, const ParameterInfo& input,
+                   const gantry_value& value) {
+  if (value.kind == GANTRY_NONE && (input.flags & GANTRY_PARAMETER_OPTIONAL) != 0) return {};
   const bool is_absent = is_null(value);
   const gantry_tensor* const tensor = is_absent ? nullptr : gantry_value_tensor(&value);
   if (is_absent || (tensor == nullptr && input.type)) {
@@ -74,63 +76,173 @@ Status check_value(const FunctionState& function, std::size_t index, const gantr
   return tensor == nullptr ? Status() : check_tensor(function, input, *tensor);
 }
 
-Result<OrderedInputs> in_order(const FunctionState& function, const gantry_run& run,
-                               const RuntimeState& runtime, const gantry_env* env,
-                               InputCopies& copies) {
-  const std::size_t count = function.inputs.size();
-  if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
-  if (run.input_count > count) {
-    return invalid(function.subject(), " has ", count, " inputs, ", run.input_count, " are given")
-        .with_reason("INPUT");
-  }
-  OrderedInputs inputs;
-  inputs.values.resize(count);
-  std::vector<bool> given(count);
-  for (std::uint32_t i = 0; i < run.input_count; ++i) {
-    std::size_t index = i;
-    if (run.input_names != nullptr) {
-      GANTRY_CHECK(check_text(run.input_names[i], "run", "the name of an input"));
-      GANTRY_TRY(index, input_index(function, view_of(run.input_names[i])));
+// Checks that extents of one name are equal in all inputs.
+Status check_extents(const FunctionSignature& function, std::span<const gantry_value> values) {
+  struct Known {
+    std::int64_t extent;
+    const ParameterInfo* input;
+  };
+  std::map<std::string_view, Known> known;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ParameterInfo& input = function.own.inputs()[i];
+    const gantry_tensor* const tensor = gantry_value_tensor(&values[i]);
+    if (tensor == nullptr || input.extents.empty()) continue;
+    const auto shape = shape_of(*tensor);
+    for (std::size_t axis = 0; axis < shape.size() && axis < input.extents.size(); ++axis) {
+      if (input.extents[axis].empty()) continue;
+      const Known& first = known.try_emplace(input.extents[axis], Known{shape[axis], &input})
+                               .first->second;
+      if (first.extent == shape[axis]) continue;
+      return invalid(title_of(function, input), " is ", tensor_text(*tensor), ", expected ",
+                     input.type_text, " with ", input.extents[axis], " = ", first.extent,
+                     " as in input ", quoted(first.input->name))
+          .with_reason("ARGUMENT_SHAPE");
     }
-    if (given[index]) {
-      return invalid(title_of(function, function.inputs[index]), " is given twice")
+  }
+  return {};
+}
+
+// The inputs of a run, each where the executor takes it.
+class PlacedInputs {
+ public:
+  // may_copy [in]   false: an input that must be copied is refused
+  // env      [in]   never NULL; its streams order the copies
+  PlacedInputs(RuntimeState& runtime, const ReadyFunction& function, bool may_copy,
+               const gantry_env& env)
+      : runtime_(runtime),
+        function_(function),
+        signature_(*function.signature),
+        may_copy_(may_copy),
+        env_(env) {}
+
+  // returns  invalid, see gantry_embed::run; exhausted; an error of a device
+  Status set(const gantry_run& run) {
+    Status done = order(run);
+    if (!done.ok() && done.error().reason == "INPUT") {
+      return std::move(done).error().at("inputs of ", signature_.subject, ": ",
+                                        inputs_text(signature_.own.inputs()));
+    }
+    if (!done.ok()) return done;
+    GANTRY_CHECK(check_extents(signature_, values_));
+    for (std::size_t i = 0; i < values_.size(); ++i) GANTRY_CHECK(place(i));
+    return {};
+  }
+
+  std::span<const gantry_value> values() const { return values_; }
+  // of those that were copied
+  std::uint64_t copied_bytes() const { return copied_bytes_; }
+
+ private:
+  const ParameterInfo& info(std::size_t index) const { return signature_.own.inputs()[index]; }
+
+  // Sets the values in the order of the signature, borrowed from the caller; tensors with strides are
+  // copied.
+  Status order(const gantry_run& run) {
+    const std::size_t count = signature_.own.inputs().size();
+    if (run.input_count != 0) GANTRY_CHECK(check_pointer(run.inputs, "run", "inputs"));
+    if (run.input_count > count) {
+      return invalid(signature_.subject, " has ", count, " inputs, ", run.input_count, " are given")
           .with_reason("INPUT");
     }
-    GANTRY_CHECK(check_value(function, index, run.inputs[i]));
-    given[index] = true;
-    inputs.values[index] = run.inputs[i];
-    const gantry_tensor* const tensor = gantry_value_tensor(&run.inputs[i]);
-    if (tensor == nullptr || is_compact(*tensor)) continue;
-    GANTRY_CHECK(copies.add(function, index, run.inputs[i]));
-    auto copy = compact_copy(*tensor, runtime.devices, env);
-    if (!copy.ok()) {
-      return std::move(copy).failure().at(
-          "while copying ", title_of(function, function.inputs[index]), ", which has strides");
+    values_.resize(count);
+    std::vector<bool> given(count);
+    for (std::uint32_t i = 0; i < run.input_count; ++i) {
+      std::size_t index = i;
+      if (run.input_names != nullptr) {
+        GANTRY_CHECK(check_text(run.input_names[i], "run", "the name of an input"));
+        GANTRY_TRY(index, input_index(signature_.subject, signature_.own.inputs(),
+                                      view_of(run.input_names[i])));
+      }
+      if (given[index])
+        return invalid(title_of(signature_, info(index)), " is given twice").with_reason("INPUT");
+      GANTRY_CHECK(check_value(signature_, info(index), run.inputs[i]));
+      given[index] = true;
+      values_[index] = run.inputs[i];
+      GANTRY_CHECK(make_compact(index));
     }
-    inputs.values[index] = inputs.copies.emplace_back(owned_value(*std::move(copy))).get();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!given[i] && (info(i).flags & GANTRY_PARAMETER_OPTIONAL) == 0)
+        return invalid(title_of(signature_, info(i)), " is missing").with_reason("INPUT");
+    }
+    return {};
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!given[i])
-      return invalid(title_of(function, function.inputs[i]), " is missing").with_reason("INPUT");
+
+  Status make_compact(std::size_t index) {
+    const gantry_tensor* const tensor = gantry_value_tensor(&values_[index]);
+    if (tensor == nullptr || is_compact(*tensor)) return {};
+    GANTRY_CHECK(count_copy(index, *tensor));
+    auto copy = compact_copy(*tensor, runtime_.devices, &env_);
+    if (!copy.ok()) {
+      return std::move(copy).failure().at("while copying ", title_of(signature_, info(index)),
+                                          ", which has strides");
+    }
+    values_[index] = copies_.emplace_back(owned_value(*std::move(copy))).get();
+    return {};
   }
-  return inputs;
-}
 
-// env      [in]   its stream is used to read a tensor on env->device; NULL: the default stream
-// copies   [in,out] counts the compact copies
-// returns  invalid, see gantry_embed::run; exhausted; an error of a device
-Result<OrderedInputs> ordered_inputs(const FunctionState& function, const gantry_run& run,
-                                     const RuntimeState& runtime, const gantry_env* env,
-                                     InputCopies& copies) {
-  auto inputs = in_order(function, run, runtime, env, copies);
-  if (inputs.ok() || inputs.error().reason != "INPUT") return inputs;
-  return std::move(inputs).failure().at("inputs of ", function.subject(), ": ",
-                                        inputs_text(function.inputs));
-}
+  // True if the executor uses the tensor where it is.
+  bool is_placed(std::size_t index, const gantry_tensor& tensor) const {
+    const gantry_placement& at = function_.placed.inputs[index];
+    if ((at.flags & GANTRY_PLACEMENT_OWN_ONLY) != 0) return false;
+    if ((at.flags & GANTRY_PLACEMENT_KEPT) != 0 && values_[index].kind != GANTRY_TENSOR) return false;
+    return is_at(tensor, at, function_.opaque_inputs[index]);
+  }
 
-bool has_one_reference(const gantry_object& object) {
-  return (std::atomic_ref(const_cast<gantry_object&>(object).counts).load() & UINT32_MAX) == 1;
+  // Copies a tensor that the executor does not use where it is.
+  Status place(std::size_t index) {
+    const gantry_tensor* const tensor = gantry_value_tensor(&values_[index]);
+    if (tensor == nullptr) return {};
+    if ((info(index).flags & GANTRY_PARAMETER_WRITTEN) != 0 &&
+        values_[index].kind == GANTRY_TENSOR &&
+        dlpack::is_read_only(*reinterpret_cast<const TensorObject*>(values_[index].object))) {
+      return invalid(title_of(signature_, info(index)), " is read-only, and the function writes it")
+          .with_reason("READ_ONLY");
+    }
+    if (is_placed(index, *tensor)) return {};
+    GANTRY_CHECK(count_copy(index, *tensor));
+    const gantry_placement& at = function_.placed.inputs[index];
+    if (at.own != nullptr && (at.flags & GANTRY_PLACEMENT_KEPT) == 0) {
+      GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, *at.own, &env_));
+      values_[index] = tensor_ref_value(const_cast<gantry_tensor*>(at.own));
+      return {};
+    }
+    GANTRY_TRY(
+        Ref<TensorObject> copy,
+        tensor_new(runtime_.devices, compact_tensor(tensor->dtype, shape_of(*tensor), at.device)));
+    GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, copy->tensor, &env_));
+    values_[index] = copies_.emplace_back(owned_value(std::move(copy))).get();
+    return {};
+  }
+
+  // returns  invalid, reason COPY_REQUIRED
+  Status count_copy(std::size_t index, const gantry_tensor& tensor) {
+    const bool is_written = (info(index).flags & GANTRY_PARAMETER_WRITTEN) != 0;
+    if (may_copy_ && !is_written) {
+      const auto bytes = data_bytes(tensor);
+      copied_bytes_ += bytes.ok() ? *bytes : 0;
+      return {};
+    }
+    return invalid(title_of(signature_, info(index)), " must be copied, ", tensor_text(tensor),
+                   " at ",
+                   Hex{reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset},
+                   is_written ? ", and the function writes it" : ", and copies are not allowed")
+        .with_reason("COPY_REQUIRED");
+  }
+
+  RuntimeState& runtime_;
+  const ReadyFunction& function_;
+  const FunctionSignature& signature_;
+  const bool may_copy_;
+  const gantry_env& env_;
+  std::vector<gantry_value> values_;
+  std::vector<Value> copies_;
+  std::uint64_t copied_bytes_ = 0;
+};
+
+std::uint64_t reference_count(const gantry_object& object) {
+  return std::atomic_ref(const_cast<gantry_object&>(object).counts).load() & UINT32_MAX;
 }
+bool has_one_reference(const gantry_object& object) { return reference_count(object) == 1; }
 
 // True if the memory of two tensors may overlap.
 bool share_memory(const gantry_tensor& a, const gantry_tensor& b) {
@@ -145,64 +257,6 @@ bool share_memory(const gantry_tensor& a, const gantry_tensor& b) {
   };
   return begin(a) <= begin(b) ? begin(b) - begin(a) < extent(a) : begin(a) - begin(b) < extent(b);
 }
-
-class OutputPasser {
- public:
-  OutputPasser(RuntimeState& runtime, FunctionState& function, std::span<const gantry_value> inputs,
-               const gantry_env* env)
-      : runtime_(runtime), function_(function), inputs_(inputs), env_(env) {}
-
-  // Returns an output as an object of the caller.
-  Result<Value> as_object(const Value& output) const {
-    const gantry_value& value = output.get();
-    if (!must_copy(value)) return output;
-    const gantry_tensor& from = *gantry_value_tensor(&value);
-    GANTRY_TRY(
-        Ref<TensorObject> made,
-        tensor_new(runtime_.devices, compact_tensor(from.dtype, shape_of(from), from.device)));
-    GANTRY_CHECK(tensor_copy(runtime_.devices, from, made->tensor, env_));
-    return owned_value(std::move(made));
-  }
-
-  // Copies an output to a tensor of the caller.
-  Status fill(const gantry_tensor& to, const NamedOutput& output) const {
-    const gantry_value& value = output.value.get();
-    const auto title = [&] {
-      return concat("output ", quoted(output.name), " of ", function_.subject());
-    };
-    const gantry_tensor* const from = gantry_value_tensor(&value);
-    if (from == nullptr) {
-      return invalid(title(), " is ", kind_text(value.kind),
-                     ", and a tensor is to be filled with it")
-          .with_reason("ARGUMENT_KIND");
-    }
-    if (!same_dtype(to.dtype, from->dtype) || !std::ranges::equal(shape_of(to), shape_of(*from))) {
-      return wrong_type(concat("the tensor for ", title()), to.dtype, shape_of(to), from->dtype,
-                        tensor_text(*from));
-    }
-    Status copied = tensor_copy(runtime_.devices, *from, to, env_);
-    if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title());
-    return {};
-  }
-
- private:
-  // True for a tensor whose memory is or may become that of others: of the function, of an input, or
-  // of a constant.
-  bool must_copy(const gantry_value& value) const {
-    const gantry_tensor* const tensor = gantry_value_tensor(&value);
-    if (tensor == nullptr) return false;
-    if (function_.reuses_outputs() || !has_one_reference(*value.object)) return true;
-    return std::ranges::any_of(inputs_, [&](const gantry_value& input) {
-      const gantry_tensor* const passed = gantry_value_tensor(&input);
-      return passed != nullptr && share_memory(*tensor, *passed);
-    });
-  }
-
-  RuntimeState& runtime_;
-  FunctionState& function_;
-  std::span<const gantry_value> inputs_;
-  const gantry_env* env_;
-};
 
 Status check_target(const gantry_value& given, std::uint32_t index) {
   if (given.kind == GANTRY_NONE) return {};
@@ -219,67 +273,225 @@ Status check_target(const gantry_value& given, std::uint32_t index) {
       .with_reason("ARGUMENT_KIND");
 }
 
-// Passes the outputs of the last run of a function to the caller: each as an object that no later
-// run writes, or in the caller's tensor. The function keeps none of them.
-//
-// inputs   [in]   of the run
-// env      [in]   of the run; NULL: default streams
-// run      [in,out] unchanged after a failure, but for the content of tensors in run.outputs
-// returns  invalid, see gantry_embed::run; exhausted; the error of a device
-Status pass_outputs(RuntimeState& runtime, FunctionState& function,
-                    std::span<const gantry_value> inputs, const gantry_env* env, gantry_run& run) {
-  GANTRY_TRY(const std::vector<NamedOutput> outputs, function.outputs());
-  // Results that only the function kept have one reference from here on.
-  if (!function.reuses_outputs()) function.forget();
-  const OutputPasser passer(runtime, function, inputs, env);
-  const auto count = static_cast<std::uint32_t>(outputs.size());
-  if (run.outputs != nullptr && count > run.output_count) {
-    return invalid(function.subject(), " has ", count, " outputs, `outputs` has ", run.output_count,
+// The outputs of a run: what the executor receives, and what the caller gets.
+class PassedOutputs {
+ public:
+  PassedOutputs(RuntimeState& runtime, const ReadyFunction& function,
+                std::span<const gantry_value> inputs, const gantry_env& env)
+      : runtime_(runtime),
+        function_(function),
+        signature_(*function.signature),
+        inputs_(inputs),
+        env_(env) {}
+  ~PassedOutputs() {
+    for (std::size_t i = 0; i < passed_.size(); ++i) {
+      if (!is_filled_[i]) Value::adopt(passed_[i]);
+    }
+    Value::adopt(result_);
+  }
+  PassedOutputs(const PassedOutputs&) = delete;
+  PassedOutputs& operator=(const PassedOutputs&) = delete;
+
+  // Chooses the memory that the executor fills: tensors of the caller, and new ones in place of
+  // memory that the next run would write. Outputs that are not stated are returned in an array.
+  Status prepare(const gantry_run& run, gantry_executor_run& to) {
+    if (!signature_.own.outputs()) return {};
+    const std::size_t count = signature_.own.outputs()->size();
+    GANTRY_CHECK(check_count(run, count));
+    passed_.resize(count);
+    is_filled_.resize(count);
+    made_.resize(count);
+    for (std::uint32_t i = 0; i < count; ++i) GANTRY_CHECK(prepare(i, given(run, i)));
+    to.outputs = passed_.data();
+    to.output_count = static_cast<std::uint32_t>(count);
+    return {};
+  }
+
+  // Passes what the executor has returned to the caller: each output as an object that no later run
+  // writes, or in the caller's tensor.
+  //
+  // run      [in,out] unchanged after a failure, but for the content of tensors in run.outputs
+  Status pass(const gantry_executor_run& from, gantry_run& run) {
+    result_ = from.result;
+    GANTRY_TRY(std::vector<NamedOutput> outputs, returned());
+    const auto count = static_cast<std::uint32_t>(outputs.size());
+    GANTRY_CHECK(check_count(run, count));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const gantry_value target = given(run, i);
+      GANTRY_CHECK(check_target(target, i));
+      if (outputs[i].is_done) continue;
+      if (const gantry_tensor* const tensor = gantry_value_tensor(&target)) {
+        GANTRY_CHECK(fill(*tensor, outputs[i]));
+        outputs[i].value = Value();
+      } else if (outputs[i].must_copy) {
+        GANTRY_TRY(outputs[i].value, copy_of(outputs[i].value.get()));
+      }
+    }
+    if (run.outputs == nullptr) {
+      std::vector<gantry_value> items;
+      for (const NamedOutput& each : outputs) items.push_back(each.value.get());
+      GANTRY_TRY(Ref<ItemsObject> array, new_items(GANTRY_ARRAY, items));
+      run.result = owned_value(std::move(array)).take();
+    } else {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (run.outputs[i].kind == GANTRY_NONE) run.outputs[i] = outputs[i].value.take();
+      }
+    }
+    run.output_count = count;
+    return {};
+  }
+
+ private:
+  struct NamedOutput {
+    std::string name;
+    Value value;
+    // its memory is or may become that of others: of the executor, of an input, or of a constant
+    bool must_copy = false;
+    // the executor has written the caller's tensor
+    bool is_done = false;
+  };
+
+  static gantry_value given(const gantry_run& run, std::uint32_t index) {
+    return run.outputs != nullptr && index < run.output_count ? run.outputs[index] : gantry_value{};
+  }
+
+  Status check_count(const gantry_run& run, std::size_t count) const {
+    if (run.outputs == nullptr || count <= run.output_count) return {};
+    return invalid(signature_.subject, " has ", count, " outputs, `outputs` has ", run.output_count,
                    " elements")
         .with_reason("OUTPUT_COUNT");
   }
-  std::vector<Value> made(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const gantry_value given = run.outputs != nullptr ? run.outputs[i] : gantry_value{};
-    GANTRY_CHECK(check_target(given, i));
-    if (const gantry_tensor* const target = gantry_value_tensor(&given)) {
-      GANTRY_CHECK(passer.fill(*target, outputs[i]));
-    } else {
-      GANTRY_TRY(made[i], passer.as_object(outputs[i].value));
-    }
-  }
-  if (run.outputs == nullptr) {
-    std::vector<gantry_value> items;
-    for (const Value& value : made) items.push_back(value.get());
-    GANTRY_TRY(Ref<ItemsObject> array, new_items(GANTRY_ARRAY, items));
-    run.result = owned_value(std::move(array)).take();
-  } else {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (run.outputs[i].kind == GANTRY_NONE) run.outputs[i] = made[i].take();
-    }
-  }
-  run.output_count = count;
-  return {};
-}
 
-// Releases what a function keeps of a run, in every outcome.
-class Forgetting {
- public:
-  explicit Forgetting(FunctionState& function) : function_(function) {}
-  ~Forgetting() { function_.forget(); }
-  Forgetting(const Forgetting&) = delete;
-  Forgetting& operator=(const Forgetting&) = delete;
+  bool shares_memory(const gantry_tensor& tensor, std::span<const gantry_value> others) const {
+    return std::ranges::any_of(others, [&](const gantry_value& other) {
+      const gantry_tensor* const passed = gantry_value_tensor(&other);
+      return passed != nullptr && passed != &tensor && share_memory(tensor, *passed);
+    });
+  }
 
- private:
-  FunctionState& function_;
+  Status prepare(std::uint32_t index, const gantry_value& target) {
+    GANTRY_CHECK(check_target(target, index));
+    const ParameterInfo& stated = (*signature_.own.outputs())[index];
+    const gantry_placement& at = function_.placed.outputs[index];
+    if (const gantry_tensor* const tensor = gantry_value_tensor(&target)) {
+      // Others are filled with a copy, after the run.
+      const bool fits = stated.type && data_bytes(*tensor).ok() && is_compact(*tensor) &&
+                        has_type(tensor->dtype, shape_of(*tensor), *stated.type) &&
+                        is_at(*tensor, at, function_.opaque_outputs[index]) &&
+                        !shares_memory(*tensor, inputs_) && !shares_memory(*tensor, passed_);
+      if (!fits) return {};
+      is_filled_[index] = true;
+      passed_[index] = tensor_ref_value(const_cast<gantry_tensor*>(tensor));
+      return {};
+    }
+    const bool is_fixed =
+        stated.type && std::ranges::all_of(stated.type->shape, [](auto each) { return each >= 0; });
+    if (!is_fixed || (at.flags & GANTRY_PLACEMENT_REUSED) == 0) return {};
+    GANTRY_TRY(Ref<TensorObject> made,
+               tensor_new(runtime_.devices,
+                          compact_tensor(stated.type->dtype, stated.type->shape, at.device)));
+    is_filled_[index] = true;
+    passed_[index] = tensor_ref_value(&made->tensor);
+    made_[index] = owned_value(std::move(made));
+    return {};
+  }
+
+  // What the executor has returned; objects of it are owned by the result.
+  Result<std::vector<NamedOutput>> returned() {
+    std::vector<NamedOutput> outputs;
+    if (!signature_.own.outputs()) {
+      if (result_.kind != GANTRY_ARRAY)
+        return bug("run of ", signature_.subject, " returns ", kind_text(result_.kind),
+                   ", expected an array of its outputs")
+            .with_reason("RESULT_KIND");
+      GANTRY_TRY(const auto items, items_in(result_));
+      const bool is_shared = !has_one_reference(*result_.object);
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        NamedOutput& output = outputs.emplace_back();
+        output.name = output_name(i, items.size());
+        output.must_copy = is_shared || must_copy(items[i], 1);
+        output.value = Value::share(items[i]);
+      }
+      return outputs;
+    }
+    const std::vector<ParameterInfo>& stated = *signature_.own.outputs();
+    for (std::size_t i = 0; i < stated.size(); ++i) {
+      NamedOutput& output = outputs.emplace_back();
+      output.name = stated[i].name;
+      if (is_filled_[i]) {
+        output.is_done = true;
+        output.value = std::move(made_[i]);
+        continue;
+      }
+      if (passed_[i].kind == GANTRY_NONE) {
+        return bug("run of ", signature_.subject, " returns no output ", quoted(output.name))
+            .with_reason("RESULT_KIND");
+      }
+      output.value = Value::adopt(std::exchange(passed_[i], gantry_value{}));
+      output.must_copy =
+          (function_.placed.outputs[i].flags & GANTRY_PLACEMENT_REUSED) != 0 ||
+          must_copy(output.value.get(), 1);
+    }
+    return outputs;
+  }
+
+  // references  [in]  that this run has
+  bool must_copy(const gantry_value& value, std::uint32_t references) const {
+    const gantry_tensor* const tensor = gantry_value_tensor(&value);
+    if (tensor == nullptr) return false;
+    return reference_count(*value.object) > references || shares_memory(*tensor, inputs_);
+  }
+
+  Result<Value> copy_of(const gantry_value& value) const {
+    const gantry_tensor* const from = gantry_value_tensor(&value);
+    if (from == nullptr) return Value::share(value);
+    GANTRY_TRY(
+        Ref<TensorObject> made,
+        tensor_new(runtime_.devices, compact_tensor(from->dtype, shape_of(*from), from->device)));
+    GANTRY_CHECK(tensor_copy(runtime_.devices, *from, made->tensor, &env_));
+    return owned_value(std::move(made));
+  }
+
+  // Copies an output to a tensor of the caller.
+  Status fill(const gantry_tensor& to, const NamedOutput& output) const {
+    const gantry_value& value = output.value.get();
+    const auto title = [&] {
+      return concat("output ", quoted(output.name), " of ", signature_.subject);
+    };
+    const gantry_tensor* const from = gantry_value_tensor(&value);
+    if (from == nullptr) {
+      return invalid(title(), " is ", kind_text(value.kind),
+                     ", and a tensor is to be filled with it")
+          .with_reason("ARGUMENT_KIND");
+    }
+    if (!same_dtype(to.dtype, from->dtype) || !std::ranges::equal(shape_of(to), shape_of(*from))) {
+      return wrong_type(concat("the tensor for ", title()), to.dtype, shape_of(to), from->dtype,
+                        tensor_text(*from));
+    }
+    Status copied = tensor_copy(runtime_.devices, *from, to, &env_);
+    if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title());
+    return {};
+  }
+
+  RuntimeState& runtime_;
+  const ReadyFunction& function_;
+  const FunctionSignature& signature_;
+  std::span<const gantry_value> inputs_;
+  const gantry_env& env_;
+  // for each output: what the executor receives, and returns
+  std::vector<gantry_value> passed_;
+  // for each output: `passed_` is a tensor to fill
+  std::vector<bool> is_filled_;
+  // for each output: the new tensor that is filled
+  std::vector<Value> made_;
+  gantry_value result_{};
 };
 
 // The task and the stream of a run.
 struct RunContext {
   const EmbeddedTask* task = nullptr;
   Ref<StreamObject> stream;
-  // nullopt: neither is given
-  std::optional<gantry_env> env;
+  gantry_env env = default_env;
 
   static Result<RunContext> of(const gantry_run& run, const RuntimeState& runtime) {
     RunContext context;
@@ -291,15 +503,13 @@ struct RunContext {
       GANTRY_TRY(StreamObject * stream, stream_argument(run.stream, runtime, "run"));
       context.stream = Ref<StreamObject>::share(stream);
     }
-    if (context.task == nullptr && !context.stream) return context;
-    context.env = gantry_env{{kCpu, 0}, nullptr, static_cast<const CallTask*>(context.task), nullptr};
+    context.env.task = static_cast<const CallTask*>(context.task);
     if (context.stream) {
-      context.env->device = context.stream->device;
-      context.env->stream = context.stream->handle;
+      context.env.device = context.stream->device;
+      context.env.stream = context.stream->handle;
     }
     return context;
   }
-  const gantry_env* env_or_null() const { return env ? &*env : nullptr; }
 };
 
 // A run that fails because its deadline has passed reports that.
@@ -317,23 +527,28 @@ Status run_model(ModelObject& model, gantry_run& run) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");
   }
-  RuntimeState& runtime = *model.runtime;
+  RuntimeState& runtime = model.runtime();
   GANTRY_TRY(const RunContext context, RunContext::of(run, runtime));
   const EmbeddedTask::Run running(context.task);
   GANTRY_CHECK(check_not_cancelled(context.task));
   ModelInstances::Use use(model.instances, context.task);
   GANTRY_CHECK(use.begin());
   GANTRY_CHECK(check_text(run.function, "run", "function"));
-  GANTRY_TRY(FunctionState* const function, use->function(view_of(run.function)));
-  InputCopies copies{.are_allowed = (run.flags & GANTRY_RUN_NO_COPY) == 0};
-  GANTRY_TRY(const OrderedInputs inputs,
-             ordered_inputs(*function, run, runtime, context.env_or_null(), copies));
+  GANTRY_TRY(const ReadyFunction* const function,
+             use.function(view_of(run.function), context.env));
+  PlacedInputs inputs(runtime, *function, (run.flags & GANTRY_RUN_NO_COPY) == 0, context.env);
+  GANTRY_CHECK(inputs.set(run));
   GANTRY_CHECK(use->follow(runtime, context.stream));
-  const Forgetting forgetting(*function);
-  GANTRY_CHECK(
-      with_deadline(function->call(inputs.values, context.env_or_null(), copies), context.task));
-  GANTRY_CHECK(pass_outputs(runtime, *function, inputs.values, context.env_or_null(), run));
-  run.copied_bytes = copies.bytes;
+  gantry_executor_run of_executor{};
+  of_executor.struct_size = sizeof of_executor;
+  of_executor.function = function->index;
+  of_executor.inputs = inputs.values().data();
+  of_executor.input_count = static_cast<std::uint32_t>(inputs.values().size());
+  PassedOutputs outputs(runtime, *function, inputs.values(), context.env);
+  GANTRY_CHECK(outputs.prepare(run, of_executor));
+  GANTRY_CHECK(with_deadline(function->executor->run(context.env, of_executor), context.task));
+  GANTRY_CHECK(outputs.pass(of_executor, run));
+  run.copied_bytes = inputs.copied_bytes();
   return {};
 }
 

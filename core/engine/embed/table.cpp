@@ -14,8 +14,7 @@
 #include "core/engine/module/function.hpp"
 #include "core/engine/module/global_functions.hpp"
 #include "core/engine/module/module.hpp"
-#include "core/engine/runtime/archive_module.hpp"
-#include "core/engine/runtime/default_devices.hpp"
+#include "core/engine/module/module_graph.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/load.hpp"
@@ -25,6 +24,7 @@
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 #include "core/engine/tensor/tensor.hpp"
+#include "core/engine/tensor/value_content.hpp"
 #include "core/formats/inspect/report.hpp"
 #include "core/plugins/choice/serving_plugins.hpp"
 
@@ -335,31 +335,41 @@ Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options*
                      .devices = {},
                      .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
   GANTRY_TRY(source.devices, names_of(known));
-  // Each model of an archive has devices of its own.
-  if (!source.devices.empty() || archived_models(node).empty()) {
-    GANTRY_TRY(source.devices,
-               model_devices(*source.runtime, *node.artifact, {source.devices, "model_new"}));
-  }
-  GANTRY_TRY(std::shared_ptr<ModelState> first, model_state(source));
   const auto threads = static_cast<std::uint32_t>(std::max(1, source.runtime->pool->size()));
-  ModelInstances::Make make = [source] { return model_state(source); };
-  return new_model_object(source.runtime, std::move(first), std::move(make),
-                          known.executors != 0 ? known.executors : threads);
+  GANTRY_TRY(std::shared_ptr<ModelState> model, ModelState::find(std::move(source)));
+  GANTRY_TRY(Ref<ModelObject> made,
+             new_model_object(std::move(model), known.executors != 0 ? known.executors : threads));
+  // The models of an archive are created when they are used.
+  if (made->model->is_archive()) return made;
+  GANTRY_CHECK(made->model->devices(0));
+  if (made->model->members().size() != 1) return made;
+  ModelInstances::Use use(made->instances);
+  GANTRY_CHECK(use.begin());
+  GANTRY_CHECK(use->executor(0, default_env));
+  return made;
 }
+
+// The function of an executable that creates virtual machines, by which artifacts call it.
+constexpr std::string_view make_machine = "vm_load_executable";
 
 // See gantry_embed::model_module.
 Result<Ref<ModuleNode>> module_of(ModelObject& model) {
-  GANTRY_TRY(const std::shared_ptr<ModelState> apart, model.instances.apart());
-  return apart->module;
+  const Ref<ModuleNode>& module = model.model->source().module;
+  GANTRY_TRY(const Ref<FunctionObject> make,
+             find_optional_function(*module, own_or_imported, make_machine));
+  if (!make) return module;
+  GANTRY_TRY(const auto devices, model.model->devices(0));
+  std::vector<gantry_value> args;
+  for (const gantry_device_id& device : devices) args.push_back(device_value(device));
+  GANTRY_TRY(Value made, call(*make, nullptr, args));
+  if (made.get().kind != GANTRY_MODULE) return wrong_kind(made.get(), "a module");
+  return Ref<ModuleNode>::adopt(reinterpret_cast<ModuleNode*>(made.take().object));
 }
 
 // See gantry_embed::model_signature.
-Result<const Signature*> signature_of(ModelObject& model, std::string_view function) {
-  if (const Signature* const known = model.signatures.find(function)) return known;
-  ModelInstances::Use use(model.instances);
-  GANTRY_CHECK(use.begin());
-  GANTRY_TRY(const FunctionState* const state, use->function(function));
-  return model.signatures.add(function, *state);
+Result<const FunctionSignature*> signature_of(ModelObject& model, std::string_view name) {
+  GANTRY_TRY(const ModelState::Function* const function, model.model->function(name));
+  return model.model->signature(*function);
 }
 
 // Memory for the content until it is in sealed memory; wiped afterwards.
@@ -492,8 +502,8 @@ gantry_code model_functions(gantry_object* object, gantry_value* names, gantry_s
     GANTRY_TRY(const ModelObject* model, model_argument(object, "model_functions"));
     std::vector<Value> texts;
     std::vector<gantry_value> items;
-    for (const std::string& name : model->model->functions) {
-      GANTRY_TRY(Value text, new_text(GANTRY_STRING, name));
+    for (const ModelState::Function& function : model->model->functions()) {
+      GANTRY_TRY(Value text, new_text(GANTRY_STRING, function.name));
       items.push_back(text.get());
       texts.push_back(std::move(text));
     }
@@ -505,8 +515,8 @@ gantry_code model_signature(gantry_object* object, gantry_bytes function,
                             const gantry_signature** signature, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "model_signature"));
-    GANTRY_TRY(const Signature* known, signature_of(*model, view_of(function)));
-    *signature = &known->table();
+    GANTRY_TRY(const FunctionSignature* known, signature_of(*model, view_of(function)));
+    *signature = &known->table;
     return {};
   });
 }
@@ -797,8 +807,9 @@ gantry_code model_input(gantry_object* object, gantry_bytes function, gantry_byt
                         std::uint32_t* index, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
     GANTRY_TRY(ModelObject * model, model_argument(object, "model_input"));
-    GANTRY_TRY(const Signature* known, signature_of(*model, view_of(function)));
-    GANTRY_TRY(const std::size_t found, known->input(view_of(name)));
+    GANTRY_TRY(const FunctionSignature* known, signature_of(*model, view_of(function)));
+    GANTRY_TRY(const std::size_t found,
+               input_index(known->subject, known->own.inputs(), view_of(name)));
     *index = static_cast<std::uint32_t>(found);
     return {};
   });

@@ -3,8 +3,8 @@
 
 #include "core/base/near_name.hpp"
 #include "core/engine/module/module_graph.hpp"
-#include "core/engine/runtime/default_devices.hpp"
-#include "core/engine/runtime/graph_model.hpp"
+#include "core/engine/runtime/model_state.hpp"
+#include "core/engine/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
@@ -21,7 +21,6 @@ struct ArchiveModule {
   // owns this object
   const ModuleNode* node;
   std::vector<std::string> names;
-  const PayloadLayouts* layouts;
 };
 
 Status list_names(const ArchiveModule& archive, gantry_value* result) {
@@ -35,6 +34,15 @@ Status list_names(const ArchiveModule& archive, gantry_value* result) {
   GANTRY_TRY(Ref<ItemsObject> list, new_items(GANTRY_ARRAY, items));
   *result = owned_value(std::move(list)).take();
   return {};
+}
+
+// A factory has the name of its model's default function.
+Result<Ref<FunctionObject>> factory_of(ModuleNode& root) {
+  GANTRY_TRY(const auto model, ModelState::find({.runtime = state_of(*root.artifact),
+                                                 .module = Ref<ModuleNode>::share(&root),
+                                                 .devices = {}}));
+  GANTRY_TRY(const ModelState::Function* const function, model->function({}));
+  return find_function(root, own_or_imported, function->name);
 }
 
 constexpr gantry_function_table list_table{
@@ -60,8 +68,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     if (found == archive.names.end()) return GANTRY_NOT_FOUND;
     ModuleNode& model =
         *archive.node->imports[static_cast<std::size_t>(found - archive.names.begin())];
-    auto factory = find_function(model, own_or_imported,
-                                 default_graph(model.artifact->container, *archive.layouts));
+    auto factory = factory_of(model);
     if (!factory.ok()) return to_status(factory.error(), status);
     *out = {factory->take(), nullptr};
     return GANTRY_OK;
@@ -92,11 +99,10 @@ constexpr gantry_module_table archive_table{
 }  // namespace
 
 Result<Ref<ModuleNode>> new_archive_module(std::shared_ptr<const Artifact> artifact,
-                                           std::vector<ArchivedModel> models,
-                                           const PayloadLayouts& layouts) {
+                                           std::vector<ArchivedModel> models) {
   GANTRY_TRY(Ref<ModuleNode> node,
              new_module_node(std::move(artifact), archive_module_key, ModuleNode::kNoIndex));
-  auto archive = std::make_unique<ArchiveModule>(ArchiveModule{node.get(), {}, &layouts});
+  auto archive = std::make_unique<ArchiveModule>(ArchiveModule{node.get(), {}});
   for (ArchivedModel& model : models) {
     archive->names.push_back(std::move(model.name));
     node->imports.push_back(std::move(model.root));
@@ -124,38 +130,6 @@ Result<Ref<ModuleNode>> archived_model(const ModuleNode& archive, std::string_vi
   for (std::size_t i = 0; i < listed; ++i) error.at(quoted(names[i]));
   if (names.size() > listed) error.at("and ", names.size() - listed, " more");
   return error;
-}
-
-namespace {
-
-class ArchiveModel final : public ModelState {
- public:
-  explicit ArchiveModel(const ModelSource& source)
-      : ModelState(source.module, archived_models(*source.module), {}), source_(source) {}
-
-  Result<std::shared_ptr<FunctionState>> chosen(std::string_view name) override {
-    return function(std::string(name));
-  }
-
-  Result<std::shared_ptr<FunctionState>> function(const std::string& name) override {
-    ModelSource own = source_;
-    GANTRY_TRY(own.module, archived_model(*module, name));
-    GANTRY_TRY(own.devices,
-               model_devices(*own.runtime, *own.module->artifact, {source_.devices, "model_new"}));
-    GANTRY_TRY(const auto model, model_state(own));
-    GANTRY_TRY(auto function, model->chosen({}));
-    function->name = name;
-    return function;
-  }
-
- private:
-  const ModelSource source_;
-};
-
-}  // namespace
-
-std::shared_ptr<ModelState> archive_model(const ModelSource& source) {
-  return std::make_shared<ArchiveModel>(source);
 }
 
 }  // namespace gantry

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices of a model: those that the caller names, else those that the artifact states, else
-// those that its modules imply, else the CPU.
+// The devices of a model: those that the caller names, else those that it states, else those that
+// its modules imply, else the CPU.
 #pragma once
 
-#include "core/engine/module/artifact.hpp"
+#include "core/engine/module/module.hpp"
 #include "core/plugins/choice/plugin_set.hpp"
 
 #include <gantry/result.hpp>
@@ -18,18 +18,25 @@ namespace gantry {
 
 struct RuntimeState;
 
-// The devices of an artifact if the caller names none.
+// The devices of a model if the caller names none.
 struct DefaultDevices {
-  // Kinds, the CPU last: "opencl", "cpu". At least one.
-  std::vector<std::string> kinds;
-  // True if a graph, a Relay executable or code compiled ahead of time states them: it runs on no
-  // other device. False if type keys of modules imply them.
+  // The CPU last: "opencl", "npu:1", "cpu". At least one.
+  std::vector<std::string> names;
+  // True if the model states them: it runs on no other device. False if type keys of modules imply
+  // them.
   bool are_stated = false;
+  // The devices of which the model needs one, `names` is the first of them; empty: it needs all of
+  // `names`
+  std::vector<std::string> alternatives = {};
 };
 
-// Returns the devices that the artifact states, else those that run its modules, else the CPU. Opens
-// no plugin.
-DefaultDevices default_devices(const Artifact& artifact, const PluginSet& plugins);
+// Returns the devices that run the modules of an artifact, else the CPU. Opens no plugin.
+DefaultDevices implied_devices(const Artifact& artifact, const PluginSet& plugins);
+
+// Returns the devices that the models of a module state, else the implied ones.
+//
+// returns  the errors of plugins that read a model
+Result<DefaultDevices> default_devices(RuntimeState& state, ModuleNode& module);
 
 // Returns the line for an artifact whose default devices this host lacks: "model.so" is made for cuda;
 // this host has: cpu.
@@ -44,13 +51,14 @@ struct NamedDevices {
   std::string_view source;
 };
 
-// Returns the names of the devices for a model, all of which exist. Modules that are missing make no
-// difference.
+// Returns the names of the devices for the model of a module, all of which exist. Modules that are
+// missing make no difference.
 //
 // returns  not_found, unavailable  the host lacks a device; the error lists those that it has
-//          invalid      the caller does not name a device that the artifact states (DEVICE)
+//          invalid      the caller does not name a device that the model states (DEVICE)
+//          others       as default_devices()
 // costs    opens the plugins of the devices
-Result<std::vector<std::string>> model_devices(RuntimeState& state, const Artifact& artifact,
+Result<std::vector<std::string>> model_devices(RuntimeState& state, ModuleNode& module,
                                                const NamedDevices& named);
 
 }  // namespace gantry

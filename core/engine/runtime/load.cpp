@@ -12,6 +12,7 @@
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
 #include "core/engine/runtime/graph_files.hpp"
+#include "core/formats/kind/graph_text.hpp"
 #include "core/engine/runtime/load_archive.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/engine/runtime/served_keys.hpp"

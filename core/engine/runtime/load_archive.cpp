@@ -6,10 +6,10 @@
 #include "core/base/text.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
-#include "core/engine/runtime/graph_files.hpp"
 #include "core/engine/runtime/link_cache.hpp"
 #include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/state.hpp"
+#include "core/formats/mlf/model_container.hpp"
 #include "core/formats/mlf/model_library.hpp"
 
 #include <gantry/quoted.hpp>
@@ -149,7 +149,7 @@ Result<Ref<ModuleNode>> load_model_library(RuntimeState& state, const File& file
   auto artifact = std::make_shared<Artifact>(state.new_artifact());
   artifact->name = name;
   artifact->origin = origin;
-  return new_archive_module(std::move(artifact), std::move(loaded), state.layouts);
+  return new_archive_module(std::move(artifact), std::move(loaded));
 }
 
 }  // namespace gantry

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model: functions with inputs and outputs by name. A graph is a model of one function; the code
-// of a virtual machine has any number. The functions of an archive of several models are the models.
+// The model of a module: the functions of those modules that are models (gantry/model.h), by name.
+//
+//     the module itself, or else the models among its imports, depth first, none below another
+//     an archive of several models: each one's default function, by the archive's name of the model
 #pragma once
 
 #include "core/engine/module/module.hpp"
-#include "core/formats/payload_layout.hpp"
+#include "core/engine/tensor/object.hpp"
 
-#include <gantry/function.h>
-#include <gantry/parameter_info.hpp>
+#include <gantry/model.h>
 #include <gantry/result.hpp>
+#include <gantry/signature.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,117 +27,134 @@ namespace gantry {
 
 struct RuntimeState;
 
-using NamedOutput = NamedItem<Value>;
-
-class FunctionState;
-
-// The inputs of a call that the function cannot use where they are.
-struct InputCopies {
-  // false: they are refused
-  bool are_allowed = true;
-  // of those that were copied
-  std::uint64_t bytes = 0;
-
-  // Counts an input that is to be copied.
-  //
-  // index    [in]   in the inputs of the function
-  // returns  invalid, reason COPY_REQUIRED
-  Status add(const FunctionState& function, std::size_t index, const gantry_value& value);
-};
-
-// A function of a model, on the devices of the model.
-//
-// thread   one at a time for all functions of a model
-class FunctionState {
- public:
-  FunctionState(std::string function, std::vector<ParameterInfo> parameters, Ref<ModuleNode> runner,
-                gantry_device_id first)
-      : name(std::move(function)),
-        inputs(std::move(parameters)),
-        module(std::move(runner)),
-        device(first) {}
-  virtual ~FunctionState() = default;
-
-  // For messages: "the model" for a graph, "function "prefill"" for a virtual machine.
-  virtual std::string subject() const = 0;
-  // Returns the outputs of the last run in order, those of tuples one by one: with the names that
-  // the file contains, otherwise "output", or "output0", "output1" and so on.
-  virtual Result<std::vector<NamedOutput>> outputs() const = 0;
-
-  // Runs the function with a value for each input. Keeps none of them beyond forget().
-  //
-  // values   [in]   inputs.size(), valid until forget(); tensors are compact and have the dtypes and
-  //                 shapes of the inputs
-  // env      [in]   device, stream and task; may be NULL
-  // copies   [in,out] counts the tensors that the function does not use in place
-  virtual Status call(std::span<const gantry_value> values, const gantry_env* env,
-                      InputCopies& copies) = 0;
-  // Releases the inputs and outputs of the last run, unless they are memory of the function.
-  virtual void forget() = 0;
-  // True if outputs() returns memory of the function, which the next run writes.
-  virtual bool reuses_outputs() const = 0;
-  // Returns the outputs that the file states; nullopt if it does not state them.
-  virtual Result<std::optional<std::vector<ParameterInfo>>> stated_outputs() const = 0;
-
-  std::string name;
-  // in order, without the parameters that a graph contains
-  const std::vector<ParameterInfo> inputs;
-  // the virtual machine or the executor that runs it
-  const Ref<ModuleNode> module;
-  // the first one of the model
-  const gantry_device_id device;
-};
-
-// An executor or a virtual machine on some devices.
-//
-// thread   one at a time for each model
-class ModelState {
- public:
-  // names    [in]   of the functions, in any order
-  // unnamed  [in]   see `default_function`
-  ModelState(Ref<ModuleNode> made, std::vector<std::string> names, std::string unnamed);
-  virtual ~ModelState() = default;
-
-  // Returns a function. For a graph it creates an executor.
-  //
-  // name     [in]   empty: "main" of a virtual machine, "default" of graphs, or the only function
-  //                 whose name does not begin with "_", as "_metadata" does; none of several models
-  // returns  not_found, reason FUNCTION, listing the functions, or ARCHIVE_MODEL, listing the models;
-  //          the error of creating the executor
-  // costs    reads the types of the inputs from the file: the first time for each model
-  virtual Result<std::shared_ptr<FunctionState>> chosen(std::string_view name);
-  // name     [in]   one of `functions`
-  virtual Result<std::shared_ptr<FunctionState>> function(const std::string& name) = 0;
-  // Returns how errors list a function: its name, or "prefill(x, kv)".
-  virtual std::string text_of(const std::string& name) const;
-
-  // the virtual machine, whose functions take arguments by position; for a graph, the module that was
-  // given
-  const Ref<ModuleNode> module;
-  // Sorted. That of a graph is the name of the model in the file, "default"; of an archive of several
-  // models, the names of the models.
-  const std::vector<std::string> functions;
-  // the function that an empty name selects, if there is one of this name
-  const std::string default_function;
-};
-
 // What a model is made of.
 struct ModelSource {
   std::shared_ptr<RuntimeState> runtime;
-  // has the executable or the graph, itself or in its imports
+  // is the model, or imports it
   Ref<ModuleNode> module;
-  // "cpu", "opencl:1"; at least one. Code of virtual machines runs on the first; the CPU, where the
-  // code requires it as well, is added
+  // "cpu", "opencl:1"; empty: the defaults, see default_devices.hpp
   std::vector<std::string> devices;
-  // the device records the second run and replays it in later runs (CUDA graphs); of graphs only
+  // the device records the second run and replays it in later runs
   bool capture = false;
 };
 
-// Returns the virtual machine or the graphs of a module, or the models of an archive.
+// The signature of a function as the plugin states it, checked and completed.
+struct FunctionSignature {
+  FunctionSignature(std::string function, std::string title, std::vector<ParameterInfo> inputs,
+                    std::optional<std::vector<ParameterInfo>> outputs, gantry_device_id device);
+
+  const std::string name, subject;
+  const Signature own;
+  // of `own`, with the members that the host sets
+  gantry_signature table;
+};
+
+// An executor of a model. Destroyed before its module.
 //
-// returns  not_found: the module has neither; unsupported: the model cannot be recorded; the errors
-//          of the plugin
-Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source);
+// thread   one at a time
+class ModelExecutor {
+ public:
+  // model    [in]   kept alive
+  // table    [in]   complete
+  ModelExecutor(Ref<ModuleNode> model, void* self, const gantry_executor_table* table)
+      : node_(std::move(model)), self_(self), table_(table) {}
+  ~ModelExecutor();
+  ModelExecutor(const ModelExecutor&) = delete;
+  ModelExecutor& operator=(const ModelExecutor&) = delete;
+
+  // Where a function takes its inputs and leaves its outputs.
+  struct Placed {
+    std::span<const gantry_placement> inputs;
+    std::span<const gantry_placement> outputs;
+  };
+  // returns  the error of the plugin; bug, reason PLACEMENT
+  // lifetime as long as this object
+  Result<Placed> placements(std::uint32_t function, const gantry_signature& signature);
+  Status run(const gantry_env& env, gantry_executor_run& run);
+
+ private:
+  std::string title() const;
+
+  const Ref<ModuleNode> node_;
+  void* const self_;
+  const gantry_executor_table* const table_;
+};
+
+// thread   any, in parallel
+class ModelState {
+ public:
+  // One module that is a model.
+  struct Member {
+    Ref<ModuleNode> node;
+    // complete
+    const gantry_model* table = nullptr;
+    gantry_model_info info{};
+  };
+  struct Function {
+    std::string name;
+    // index in `members`
+    std::size_t member = 0;
+    // in the member's list
+    std::uint32_t index = 0;
+  };
+
+  // Finds the model of a module.
+  //
+  // returns  not_found: the module has none; the errors of the plugin
+  static Result<std::shared_ptr<ModelState>> find(ModelSource source);
+
+  // Returns a function.
+  //
+  // name     [in]   empty: the default function
+  // returns  not_found, reason FUNCTION, listing the functions, or ARCHIVE_MODEL, listing the models
+  Result<const Function*> function(std::string_view name) const;
+  // Returns the signature of a function. The first time, the plugin reads it.
+  //
+  // lifetime as long as this object
+  Result<const FunctionSignature*> signature(const Function& function);
+  // Returns the devices of a member, all of which exist.
+  //
+  // returns  see model_devices() of default_devices.hpp
+  // costs    the first time, opens the plugins of the devices
+  Result<std::span<const gantry_device_id>> devices(std::size_t member);
+  // Creates an executor of a member on its devices.
+  //
+  // env      [in]   never NULL
+  Result<std::unique_ptr<ModelExecutor>> new_executor(std::size_t member, const gantry_env& env);
+
+  // True if each member has devices of its own: those of an archive.
+  bool is_archive() const { return is_archive_; }
+  const ModelSource& source() const { return source_; }
+  const std::vector<Member>& members() const { return members_; }
+  // sorted by name
+  const std::vector<Function>& functions() const { return functions_; }
+
+ private:
+  explicit ModelState(ModelSource source) : source_(std::move(source)) {}
+  Status add(ModuleNode& node, const gantry_model& table);
+  Status add_members();
+  Status add_archive(std::vector<std::string> names);
+  Error no_function(std::string_view name) const;
+  std::string subject_of(const Function& function) const;
+
+  const ModelSource source_;
+  bool is_archive_ = false;
+  std::vector<Member> members_;
+  std::vector<Function> functions_;
+  // the function that an empty name means, if there is one of this name
+  std::string default_function_;
+
+  std::mutex mutex_;
+  // by function
+  std::vector<std::unique_ptr<const FunctionSignature>> signatures_;
+  // by member; empty: not chosen yet
+  std::vector<std::vector<gantry_device_id>> devices_;
+};
+
+// Returns the models of a module: itself, or else those among its imports, none below another.
+//
+// returns  the errors of a table
+Result<std::vector<ModelState::Member>> models_of(RuntimeState& runtime, ModuleNode& module);
 
 // Returns the index of the input with a name, or at the position that is its name.
 //
@@ -142,20 +162,8 @@ Result<std::shared_ptr<ModelState>> model_state(const ModelSource& source);
 // returns  invalid, reason INPUT; suggests near names
 Result<std::size_t> input_index(std::string_view subject, std::span<const ParameterInfo> inputs,
                                 std::string_view name);
-inline Result<std::size_t> input_index(const FunctionState& function, std::string_view name) {
-  return input_index(function.subject(), function.inputs, name);
-}
 
 // Returns the inputs for messages: "x float32[1, 64], y int32[4]", or "none".
 std::string inputs_text(std::span<const ParameterInfo> inputs);
-
-// Returns the size of a tensor in bytes; 0 for other values.
-std::uint64_t tensor_size(const gantry_value& value);
-
-// Calls a function that creates an executor or a virtual machine from devices.
-//
-// names    [in]   of the devices, at least one
-Result<Ref<ModuleNode>> made_for(RuntimeState& runtime, FunctionObject& make,
-                                 std::span<const std::string> names);
 
 }  // namespace gantry

@@ -85,6 +85,8 @@ struct RuntimeState : std::enable_shared_from_this<RuntimeState> {
   // the built-in layouts and those that manifests declare
   PayloadLayouts layouts;
   TableCopies<gantry_module_table> tables;
+  TableCopies<gantry_model> models;
+  TableCopies<gantry_executor_table> executors;
   LoadedFiles files;
   // of objects and sources that are loaded
   const LinkCache links;

@@ -133,6 +133,18 @@ const Location kGenerator[] = {
     GANTRY_QUIET(gantry_generator, "generator", check),
 };
 
+const Location kModel[] = {
+    GANTRY_REQUIRED(gantry_model, "model", info),
+    GANTRY_REQUIRED(gantry_model, "model", signature),
+    GANTRY_REQUIRED(gantry_model, "model", executor_new),
+};
+
+const Location kExecutor[] = {
+    GANTRY_REQUIRED(gantry_executor_table, "executor", destroy),
+    GANTRY_REQUIRED(gantry_executor_table, "executor", placements),
+    GANTRY_REQUIRED(gantry_executor_table, "executor", run),
+};
+
 // A device that creates streams, events or graphs must be able to destroy them, and one with
 // streams must have synchronize.
 const Location kDevice[] = {
@@ -260,13 +272,52 @@ Result<gantry_generator> copy_table(const gantry_generator* table, std::string_v
   return copy_any(table, "gantry_generator", kGenerator, subject);
 }
 
+Result<gantry_model> copy_table(const gantry_model* table, std::string_view subject) {
+  return copy_any(table, "gantry_model", kModel, subject);
+}
+Result<gantry_executor_table> copy_table(const gantry_executor_table* table,
+                                         std::string_view subject) {
+  return copy_any(table, "gantry_executor_table", kExecutor, subject);
+}
+
+namespace {
+
+// Checks that a text or list of a record has an address, unless it is empty.
+Status check_address(const void* address, std::uint64_t size, std::string_view member,
+                     std::string_view subject) {
+  if (address != nullptr || size == 0) return {};
+  return malformed(no_offset, subject, ": ", member, " is empty, its size is ", size)
+      .with_reason(reason::function_missing.tag);
+}
+
+}  // namespace
+
 Result<gantry_function_info> copy_record(const gantry_function_info* info,
                                          std::string_view subject) {
   GANTRY_TRY(const gantry_function_info copy, copy_any(info, "gantry_function_info", {}, subject));
-  if (copy.name.data == nullptr && copy.name.size != 0) {
-    return malformed(no_offset, subject, ": gantry_function_info.name is empty, its size is ",
-                     copy.name.size)
-        .with_reason(reason::function_missing.tag);
+  GANTRY_CHECK(
+      check_address(copy.name.data, copy.name.size, "gantry_function_info.name", subject));
+  return copy;
+}
+
+Result<gantry_signature> copy_record(const gantry_signature* signature, std::string_view subject) {
+  GANTRY_TRY(const gantry_signature copy, copy_any(signature, "gantry_signature", {}, subject));
+  GANTRY_CHECK(check_address(copy.inputs, copy.input_count, "gantry_signature.inputs", subject));
+  GANTRY_CHECK(check_address(copy.outputs, copy.output_count, "gantry_signature.outputs", subject));
+  return copy;
+}
+
+Result<gantry_parameter> copy_record(const gantry_parameter* parameter, std::string_view subject) {
+  GANTRY_TRY(const gantry_parameter copy, copy_any(parameter, "gantry_parameter", {}, subject));
+  const auto rank = static_cast<std::uint64_t>(std::max(copy.ndim, 0));
+  GANTRY_CHECK(
+      check_address(copy.name.data, copy.name.size, "gantry_parameter.name", subject));
+  GANTRY_CHECK(
+      check_address(copy.type.data, copy.type.size, "gantry_parameter.type", subject));
+  GANTRY_CHECK(check_address(copy.shape, rank, "gantry_parameter.shape", subject));
+  for (std::uint64_t i = 0; copy.extents != nullptr && i < rank; ++i) {
+    GANTRY_CHECK(check_address(copy.extents[i].data, copy.extents[i].size,
+                               "an element of gantry_parameter.extents", subject));
   }
   return copy;
 }

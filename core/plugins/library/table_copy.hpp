@@ -17,6 +17,7 @@
 
 #include <gantry/generator.h>
 #include <gantry/globals.h>
+#include <gantry/model.h>
 #include <gantry/plugin.h>
 #include <gantry/result.hpp>
 
@@ -46,9 +47,17 @@ template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_globals> = 16;
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_generator> = 16;
-// A record that a plugin fills. It grows like a table.
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_model> = 32;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_executor_table> = 32;
+// Records that a plugin fills. They grow like a table.
 template <>
 inline constexpr std::uint32_t kMinTableSize<gantry_function_info> = 40;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_signature> = 32;
+template <>
+inline constexpr std::uint32_t kMinTableSize<gantry_parameter> = 72;
 
 // A larger struct_size is rejected.
 constexpr std::uint32_t kMaxTableSize = 64 * 1024;
@@ -70,10 +79,17 @@ Result<gantry_function_table> copy_table(const gantry_function_table* table,
 Result<gantry_device_table> copy_table(const gantry_device_table* table, std::string_view subject);
 Result<gantry_globals> copy_table(const gantry_globals* table, std::string_view subject);
 Result<gantry_generator> copy_table(const gantry_generator* table, std::string_view subject);
-// Copies a record that list_functions passes to its visitor. Its texts are the plugin's, valid as
-// long as the record.
+Result<gantry_model> copy_table(const gantry_model* table, std::string_view subject);
+Result<gantry_executor_table> copy_table(const gantry_executor_table* table,
+                                         std::string_view subject);
+// Copies a record that a plugin passes. What it refers to is the plugin's, valid as long as the
+// record; no text or list is at address 0.
+//
+// returns  malformed  STRUCT_SIZE; FUNCTION_MISSING: a text or list is at address 0 and not empty
 Result<gantry_function_info> copy_record(const gantry_function_info* info,
                                          std::string_view subject);
+Result<gantry_signature> copy_record(const gantry_signature* signature, std::string_view subject);
+Result<gantry_parameter> copy_record(const gantry_parameter* parameter, std::string_view subject);
 
 // Copies by the address of the original. Each is created once.
 //

@@ -2,7 +2,6 @@
 //
 // gantry/signature.hpp - the inputs and outputs of a function of a model as the record of the ABI.
 //
-//     gantry::Signature signature({{.name = "x", .type = ..., .kind = GANTRY_TENSOR}}, std::nullopt);
 //     const gantry_signature& table = signature.table();
 #pragma once
 

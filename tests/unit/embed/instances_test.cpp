@@ -1,64 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/embed/instances.hpp"
 
+#include "core/engine/embed/objects.hpp"
+#include "tests/support/fake_model.hpp"
+#include "tests/unit/runtime/digits.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
+#include <vector>
 
 namespace gantry {
 namespace {
 
-class NoModel final : public ModelState {
- public:
-  NoModel() : ModelState({}, {"main"}, "main") {}
-  Result<std::shared_ptr<FunctionState>> function(const std::string&) override {
-    return not_found("no function");
-  }
-};
-
 class ModelInstancesOf : public ::testing::Test {
  protected:
   std::unique_ptr<ModelInstances> instances(std::size_t max) {
-    return std::make_unique<ModelInstances>(
-        std::make_shared<NoModel>(),
-        [this]() -> Result<std::shared_ptr<ModelState>> {
-          ++made;
-          if (fails) return exhausted("no memory for an executor");
-          return std::make_shared<NoModel>();
-        },
-        max);
+    const auto& runtime = state_of(runtime_.get());
+    auto model = ModelState::find({.runtime = runtime,
+                                   .module = test::fake_model(*runtime, fake_),
+                                   .devices = {"cpu"}});
+    EXPECT_TRUE(model.ok());
+    return std::make_unique<ModelInstances>(*model, max);
   }
-  std::atomic<int> made{0};
-  bool fails = false;
+  // Takes an instance with an executor.
+  static Status begin(ModelInstances::Use& use) {
+    GANTRY_CHECK(use.begin());
+    GANTRY_CHECK(use.function("", default_env));
+    return {};
+  }
+
+  std::shared_ptr<test::FakeModelState> fake_ = std::make_shared<test::FakeModelState>();
+
+ private:
+  Runtime runtime_ = test::make_runtime();
 };
 
 TEST_F(ModelInstancesOf, OneThreadAtATimeAreOne) {
   const auto all = instances(2);
   for (int i = 0; i < 3; ++i) {
     ModelInstances::Use use(*all);
-    ASSERT_TRUE(use.begin().ok());
+    ASSERT_TRUE(begin(use).ok());
   }
 
-  EXPECT_EQ(made, 0);
+  EXPECT_EQ(fake_->created, 1);
 }
 
 TEST_F(ModelInstancesOf, UsesThatOverlapDiffer) {
   const auto all = instances(2);
   ModelInstances::Use first(*all), second(*all);
 
-  ASSERT_TRUE(first.begin().ok());
-  ASSERT_TRUE(second.begin().ok());
+  ASSERT_TRUE(begin(first).ok());
+  ASSERT_TRUE(begin(second).ok());
 
   EXPECT_NE(&*first, &*second);
-  EXPECT_EQ(made, 1);
+  EXPECT_EQ(fake_->created, 2);
 }
 
 TEST_F(ModelInstancesOf, AThreadThatWouldWaitForItselfIsRefused) {
   const auto all = instances(1), other = instances(1);
   ModelInstances::Use outer(*all), between(*other), inner(*all);
-  ASSERT_TRUE(outer.begin().ok());
-  ASSERT_TRUE(between.begin().ok());
+  ASSERT_TRUE(begin(outer).ok());
+  ASSERT_TRUE(begin(between).ok());
 
   const Status status = inner.begin();
 
@@ -78,7 +83,7 @@ TEST_F(ModelInstancesOf, MoreThreadsThanInstancesWait) {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
         ModelInstances::Use use(*all);
-        if (!use.begin().ok()) return;
+        if (!begin(use).ok()) return;
         const int now = ++inside;
         for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
         }
@@ -90,38 +95,48 @@ TEST_F(ModelInstancesOf, MoreThreadsThanInstancesWait) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_LE(most, 2);
-  EXPECT_LE(made, 1);
+  EXPECT_LE(fake_->created, 2);
 }
 
-TEST_F(ModelInstancesOf, AFailureToCreateOneIsNotCounted) {
-  const auto all = instances(2);
-  ModelInstances::Use first(*all);
-  ASSERT_TRUE(first.begin().ok());
-  fails = true;
+TEST_F(ModelInstancesOf, AFailureToCreateAnExecutorIsNotCounted) {
+  const auto all = instances(1);
+  fake_->max_executors = 0;
   {
     ModelInstances::Use failed(*all);
-    const Status status = failed.begin();
+    const Status status = begin(failed);
     ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().message, "no memory for an executor");
+    EXPECT_EQ(status.error().code, Code::exhausted);
+    EXPECT_EQ(status.error().message,
+              "executor count is 0, the maximum\n"
+              "while making an executor of module \"fake.model\"");
   }
-  fails = false;
+  fake_->max_executors = 1;
 
   ModelInstances::Use second(*all);
 
-  EXPECT_TRUE(second.begin().ok());
+  EXPECT_TRUE(begin(second).ok());
 }
 
-TEST_F(ModelInstancesOf, AnInstanceApartIsOneThatNoRunHasUsed) {
-  const auto all = instances(1);
+// A plugin may have fewer executors than the runtime has threads.
+TEST_F(ModelInstancesOf, APluginWithoutFurtherExecutorsWaitForThoseThatExist) {
+  const auto all = instances(4);
+  fake_->max_executors = 1;
+  std::atomic<bool> has_begun{false};
+  std::thread second;
+  {
+    ModelInstances::Use first(*all);
+    ASSERT_TRUE(begin(first).ok());
+    second = std::thread([&] {
+      ModelInstances::Use use(*all);
+      has_begun = begin(use).ok();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(has_begun);
+  }
+  second.join();
 
-  const auto first = all->apart(), second = all->apart();
-  ModelInstances::Use use(*all);
-
-  ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_NE(*first, *second);
-  EXPECT_EQ(made, 1);
-  EXPECT_TRUE(use.begin().ok());
-  EXPECT_EQ(made, 2);
+  EXPECT_TRUE(has_begun);
+  EXPECT_EQ(fake_->created, 1);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "tests/unit/embed/digits_run.hpp"
 
 #include "core/engine/embed/instances.hpp"
+#include "core/engine/embed/objects.hpp"
 
 #include <chrono>
 #include <thread>
@@ -163,7 +164,7 @@ TEST_F(TaskOfARun, IsATask) {
 
 // A run that waits for an executor ends with its task.
 TEST_F(TaskOfARun, EndsTheWaitForAnExecutor) {
-  ModelInstances instances(std::shared_ptr<ModelState>(), {}, 1);
+  ModelInstances instances(as_model(model.get())->model, 1);
   const gantry_task_options soon = deadline(30'000'000);
   const ObjectRef late = new_task(&soon).value(), task = new_task().value();
   ModelInstances::Use held(instances);

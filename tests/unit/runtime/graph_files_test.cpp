@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/graph_files.hpp"
+#include "core/formats/mlf/model_container.hpp"
 
 #include "core/base/text.hpp"
 #include "core/formats/archive/tar_files.hpp"
