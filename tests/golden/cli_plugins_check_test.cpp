@@ -14,6 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -49,6 +50,7 @@ TEST(PluginsCheck, AcceptsAPluginOfThisProject) {
                                      "gantry_plugin_query_v1\n"));
   EXPECT_THAT(outcome.out, HasSubstr("\n=> conforms: "));
   EXPECT_THAT(outcome.out, HasSubstr(" passed, 0 failed, 0 warnings, "));
+  EXPECT_THAT(outcome.out, EndsWith("\nthis host  USABLE\n"));
 }
 
 TEST(PluginsCheck, FailsWithTheCaseAndWhatToChange) {
@@ -78,6 +80,47 @@ TEST(PluginsCheck, PrintsJson) {
                                         {"must", true},
                                         {"outcome", "passed"},
                                         {"text", "only gantry_plugin_query_v1"}}));
+  EXPECT_EQ(check["host"], json({{"state", "inspected"}, {"reason", nullptr}, {"text", ""}}));
+}
+
+// The package conforms, and this host lacks a file, filters the plugin, requires a signature, or has a
+// configuration or a manifest that cannot be used.
+TEST(PluginsCheck, ReportsWhatThisHostDecidesWithoutAnotherStatus) {
+  const TempDir host;
+  const CopyOfGraph graph;
+  const std::string manifest = graph.directory() / "graph.yaml", trust = host / "trust.yaml";
+  const auto last_line = [&](const std::vector<std::string>& environment) {
+    const Outcome outcome =
+        run_gantry({"--config", host / "runtime.yaml", "plugins", "check", manifest}, environment);
+    EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.out.substr(outcome.out.find("\nthis host") + 1);
+  };
+  write_file(host / "runtime.yaml", "plugins: {trust: trust.yaml}\n");
+
+  EXPECT_EQ(last_line({"GANTRY_DISABLE=gantry.*"}),
+            "this host  SKIPPED  GANTRY-D410 FILTERED  disabled by GANTRY_DISABLE \"gantry.*\"\n");
+  // A filter that matches no plugin here is not reported.
+  EXPECT_EQ(last_line({"GANTRY_DISABLE=acme.*"}), "this host  USABLE\n");
+  write_file(trust, "policies: {default: require}\n");
+  EXPECT_THAT(last_line({}), StartsWith("this host  REFUSED  GANTRY-D254 SIGNATURE_MISSING  "));
+  write_file(trust, "policies: {default: demand}\n");
+  EXPECT_THAT(last_line({}),
+              AllOf(StartsWith("this host  REFUSED  GANTRY-"), HasSubstr("policies.default")));
+  fs::remove(trust);
+  graph.append_to_manifest("requires: {files: [/nonexistent/npu.bin]}\nrequired: true");
+  EXPECT_THAT(last_line({}), StartsWith("this host  REFUSED  GANTRY-D354 FILE_MISSING  "));
+}
+
+TEST(PluginsCheck, ReportsThatAnEmptyFileIsAMask) {
+  const TempDir host;
+  write_file(host / "npu.yaml", "");
+
+  const Outcome outcome = run_gantry({"plugins", "check", host / "npu.yaml", "--json"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(json::parse(outcome.out)["host"]["state"], "found");
+  EXPECT_EQ(json::parse(outcome.out)["host"]["reason"], "GANTRY-D110 MASKED");
 }
 
 // Libraries that only this shell's LD_LIBRARY_PATH contains are missing on other machines.

@@ -5,6 +5,12 @@
 
 namespace gantry::cli {
 
+void write_state(const ExplainedCandidate& candidate, JsonWriter& json) {
+  json.field("state", name_of(candidate.passed));
+  json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
+  json.field("text", json_text(candidate.text));
+}
+
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("verdict", name_of(candidate.verdict));
   json.field("id", json_text(candidate.id));
@@ -12,9 +18,7 @@ void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json) {
   json.field("manifest", json_text(candidate.file));
   json.field("tier", number_of(candidate.tier));
   json.field("priority", candidate.priority);
-  json.field("state", name_of(candidate.passed));
-  json.field("reason", candidate.reason ? std::optional(name_of(candidate.reason)) : std::nullopt);
-  json.field("text", json_text(candidate.text));
+  write_state(candidate, json);
   if (candidate.probe) {
     json.begin_object("probe");
     json.field("elapsed_ms", candidate.probe->elapsed_ms);

@@ -10,6 +10,8 @@
 
 namespace gantry::cli {
 
+// The last step that a candidate has passed, and why it has not passed the next one.
+void write_state(const ExplainedCandidate& candidate, JsonWriter& json);
 void write_candidate(const ExplainedCandidate& candidate, JsonWriter& json);
 void write_location(const SearchLocation& location, JsonWriter& json);
 void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json);

@@ -4,7 +4,9 @@
 #include "tools/gantry/common/escape.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/explanation_json.hpp"
+#include "tools/gantry/session.hpp"
 
+#include "core/base/absolute_path.hpp"
 #include "core/base/text.hpp"
 #include "tools/conformance/static/check.hpp"
 
@@ -31,6 +33,39 @@ Tone tone_of(const CheckFinding& finding) {
   return finding.must ? Tone::bad : Tone::warning;
 }
 
+// What the steps of this host decide about a manifest that --plugins names: a copy of it that is
+// installed can be shadowed, or have another policy of signatures. Without a configuration that can
+// be read the host uses no plugin.
+ExplainedCandidate on_this_host(const std::string& manifest, Globals globals) {
+  Candidate candidate;
+  candidate.file = absolute_path(manifest).lexically_normal().string();
+  globals.quiet = true;
+  const auto state = open_state(globals);
+  if (!state.ok()) {
+    candidate.stop(state.error());
+    return explain_candidate(candidate, 0);
+  }
+  SearchResult alone =
+      search_plugins({.manifests = {candidate.file}, .exclusive = true, .host = {}});
+  alone.drop_ins = (*state)->plugins->found().drop_ins;
+  ChoiceOptions options = (*state)->plugins->options();
+  options.log = nullptr;
+  PluginSet plugins(std::move(alone), std::move(options));
+  plugins.inspect_all();
+  if (const std::vector<Candidate> found = plugins.candidates(); !found.empty()) {
+    candidate = found.front();
+  } else {
+    candidate.stop(reason::masked, "an empty file is no plugin, it masks manifests of its name");
+  }
+  return explain_candidate(candidate, 0);
+}
+
+std::string host_text(const ExplainedCandidate& host, const Terminal& terminal) {
+  if (!host.reason) return concat("this host  ", terminal.paint("USABLE", Tone::good), "\n");
+  return concat("this host  ", terminal.paint(upper(name_of(host.verdict)), Tone::bad), "  ",
+                text_line(name_of(host.reason), "  ", indent(host.text, "           ")));
+}
+
 std::string check_text(const PluginCheck& check, const Terminal& terminal) {
   constexpr std::size_t label_width = 8, number_width = 3, name_width = 19;
   std::string text =
@@ -53,7 +88,7 @@ std::string check_text(const PluginCheck& check, const Terminal& terminal) {
   return text;
 }
 
-std::string check_json(const PluginCheck& check) {
+std::string check_json(const PluginCheck& check, const ExplainedCandidate& host) {
   return json_document([&](JsonWriter& json) {
     json.field("manifest", json_text(check.manifest));
     json.field("id", text_or_null(check.id));
@@ -61,13 +96,19 @@ std::string check_json(const PluginCheck& check) {
     json.field("library", text_or_null(check.library));
     json.field("conforms", check.conforms());
     write_objects("findings", check.findings, json, write_finding);
+    json.begin_object("host");
+    write_state(host, json);
+    json.end();
   });
 }
 
-Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals&) {
+Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals& globals) {
   GANTRY_TRY(const std::string manifest, manifest_in(options.path));
   const PluginCheck check = check_plugin(manifest);
-  print(options.json ? check_json(check) : check_text(check, terminal_of(STDOUT_FILENO)));
+  const ExplainedCandidate host = on_this_host(manifest, globals);
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  print(options.json ? check_json(check, host)
+                     : check_text(check, terminal) + host_text(host, terminal));
   return check.conforms() ? kDone : kFailed;
 }
 
@@ -81,7 +122,9 @@ void add_plugins_check(CLI::App& plugins, Invocation& invocation) {
       ->required();
   command->add_flag("--json", options->json, "print one JSON document");
   command->footer(
-      "Exits with status 1 if a case fails that every plugin must pass.\n\n"
+      "Exits with status 1 if a case fails that every plugin must pass. The last line states\n"
+      "whether this host can use the plugin; the package may be for another host, so this does\n"
+      "not change the status.\n\n"
       "Example:\n  gantry plugins check build/share/gantry/plugins.d/npu");
   set_action(*command, invocation, options, check_command);
 }
