@@ -276,9 +276,7 @@ Status has_valid_tables(Subject& subject) {
       return bug("loader ", quoted(loader.type_key), " is not in the manifest");
   }
   for (const gantry_device_table& device : plugin->devices) {
-    const auto& all = subject.manifest().devices;
-    if (std::none_of(all.begin(), all.end(),
-                     [&](const ManifestDevice& each) { return each.name == device.name; }))
+    if (!subject.manifest().offers_device(device.name))
       return bug("device ", quoted(device.name), " is not in the manifest");
   }
   return {};

@@ -17,9 +17,8 @@ namespace gantry {
 namespace {
 
 bool offers(const Manifest& manifest, const Requirement& requirement) {
-  if (!requirement.device) return manifest.key_for(requirement.what) != nullptr;
-  return std::any_of(manifest.devices.begin(), manifest.devices.end(),
-                     [&](const ManifestDevice& device) { return device.name == requirement.what; });
+  return requirement.device ? manifest.offers_device(requirement.what)
+                            : manifest.key_for(requirement.what) != nullptr;
 }
 
 Verdict verdict_of(const Reason& why) {

@@ -20,9 +20,7 @@ namespace {
 
 bool offers(const Manifest& manifest, std::string_view what, Offer offer) {
   if (offer == Offer::type_key) return manifest.key_for(what) != nullptr;
-  if (offer == Offer::global) return manifest.offers_global(what);
-  return std::any_of(manifest.devices.begin(), manifest.devices.end(),
-                     [&](const ManifestDevice& offered) { return offered.name == what; });
+  return offer == Offer::global ? manifest.offers_global(what) : manifest.offers_device(what);
 }
 
 }  // namespace

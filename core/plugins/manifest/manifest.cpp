@@ -411,6 +411,10 @@ bool Manifest::offers_global(std::string_view name) const {
   });
 }
 
+bool Manifest::offers_device(std::string_view name) const {
+  return std::ranges::find(devices, name, &ManifestDevice::name) != devices.end();
+}
+
 const ManifestKey* Manifest::key_for(std::string_view type_key) const {
   for (const ManifestKey& key : keys) {
     if (key.key == type_key ||

@@ -103,6 +103,7 @@ struct Manifest {
   // Returns the key that is `type_key` or has it as an alias; NULL if there is none.
   const ManifestKey* key_for(std::string_view type_key) const;
   bool offers_global(std::string_view name) const;
+  bool offers_device(std::string_view name) const;
   // "ACME NPU (acme.npu 2.3.1)" or "acme.npu 2.3.1"
   std::string title() const;
 };
