@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/yaml/yaml_bytes.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/utf8.hpp>
 
 #include <algorithm>
@@ -86,7 +88,7 @@ class ValueReader {
   Status read_text(const Head& head, std::string& text) {
     const std::uint64_t at = in_.offset();
     GANTRY_TRY(const auto bytes, in_.read_bytes(head.size, "text"));
-    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    text = as_text(bytes);
     std::uint8_t all = 0;
     for (const std::uint8_t byte : bytes) all |= byte;
     if (all < 0x80 || is_utf8(text)) return {};

@@ -115,7 +115,7 @@ std::optional<CpuRequirement> unmet_cpu_requirement(const ElfFile& elf, const Ha
     const auto bytes = image.bytes_of_section(i);
     if (!bytes.ok() || bytes->size() > left_bytes) continue;
     left_bytes -= bytes->size();
-    std::string_view left(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+    std::string_view left = as_text(*bytes);
     // Nearly no section has one, and a search for a word costs a fraction of a look at each text.
     const auto has_word = [&](std::string_view word) { return left.find(word) != left.npos; };
     if (has_targets ? !has_word("mcpu") && !has_word("mattr") : !has_word("-m")) continue;

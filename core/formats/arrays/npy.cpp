@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/arrays/npy.hpp"
 
+#include "core/base/text.hpp"
 #include "core/formats/arrays/npy_dtype.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -215,8 +216,7 @@ Result<ArrayHeader> read_npy_header(std::span<const std::uint8_t> front) {
   }
   const std::uint64_t text_at = in.offset();
   GANTRY_TRY(const auto text, in.read_bytes(length, "npy header"));
-  GANTRY_TRY(Header header,
-             read_header({reinterpret_cast<const char*>(text.data()), text.size()}, text_at));
+  GANTRY_TRY(Header header, read_header(as_text(text), text_at));
   if (*header.fortran_order) {
     return unsupported("npy array is in Fortran order, convert it with np.ascontiguousarray()")
         .with_reason("NPY_ORDER");

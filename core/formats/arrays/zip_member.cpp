@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/arrays/zip_member.hpp"
 
+#include "core/base/text.hpp"
 #include "core/formats/arrays/zip_format.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -44,7 +45,7 @@ Result<std::span<const std::uint8_t>> find_packed_data(std::span<const std::uint
                          int{header.fields.method}, ", the directory has ", member.method);
   }
   GANTRY_TRY(const auto bytes, in.read_bytes(header.fields.name_bytes, "npz local name"));
-  const std::string_view name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view name = as_text(bytes);
   if (name != member.name) {
     return refuse_member(member, at, "name in the local header is ", quoted(name));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/elf/elf_file.hpp"
 
+#include "core/base/text.hpp"
 #include "core/formats/elf/elf_sections.hpp"
 #include "core/formats/elf/elf_symbols.hpp"
 
@@ -17,12 +18,6 @@ constexpr std::uint16_t first_reserved_section = 0xff00;
 // Offsets of fields in the ELF header and in a symbol.
 constexpr std::uint64_t program_header_count_at = 0x38;
 constexpr std::uint64_t symbol_section_at = 6, symbol_value_at = 8;
-
-// Text of a segment, up to its NUL.
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return all.substr(0, all.find('\0'));
-}
 
 }  // namespace
 
@@ -57,7 +52,8 @@ Status ElfFile::read_segments() {
     switch (segment.type) {
       case segment_type::interpreter: {
         GANTRY_TRY(const auto bytes, image_.bytes_of_segment(i));
-        interpreter_ = text_of(bytes);
+        const std::string_view text = as_text(bytes);
+        interpreter_ = text.substr(0, text.find('\0'));
         break;
       }
       case segment_type::note: {

@@ -3,6 +3,7 @@
 
 #include "core/base/mapping.hpp"
 #include "core/base/replace_text.hpp"
+#include "core/base/text.hpp"
 #include "core/plugins/manifest/directory.hpp"
 
 #include <gantry/byte_reader.hpp>
@@ -45,7 +46,7 @@ Status walk_cache(std::span<const std::uint8_t> bytes, Visit&& visit) {
   }
   GANTRY_TRY(const std::uint32_t count, in.read_u32("library count"));
   GANTRY_CHECK(in.skip(24, "header"));
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string_view all = as_text(bytes);
   const auto text_at = [&](std::uint32_t offset) {
     const std::string_view rest = all.substr(std::min<std::size_t>(offset, all.size()));
     return rest.substr(0, rest.find('\0'));

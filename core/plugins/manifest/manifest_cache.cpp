@@ -24,10 +24,6 @@ constexpr std::uint64_t kMaxAllBytes = 16 << 20;
 // A path's length, five numbers, and the length of the values.
 constexpr std::uint64_t kMinEntryBytes = 56;
 
-std::string_view text_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // The core's version is a part, because another one may refuse a text that this one accepts.
 std::string key_of(std::string_view search) {
   return DiskCache::key({"gantry manifests 1", GANTRY_SDK_VERSION, search});
@@ -41,7 +37,7 @@ std::string to_bytes(const KeptManifests& kept) {
   for (const auto& [path, file] : kept) {
     const FileStamp& stamp = file.stamp;
     out.text(path).number(stamp.device).number(stamp.inode).number(stamp.size);
-    out.number(stamp.modified_ns).number(stamp.changed_ns).text(text_of(file.values));
+    out.number(stamp.modified_ns).number(stamp.changed_ns).text(as_text(file.values));
   }
   return out.bytes();
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/json_writer.hpp"
 #include "core/base/mapped_file.hpp"
+#include "core/base/text.hpp"
 #include "core/formats/arrays/array_file.hpp"
 
 #include <gantry/dtype_text.hpp>
@@ -16,17 +17,13 @@
 namespace gantry::cli {
 namespace {
 
-std::string_view view_of(std::span<const std::uint8_t> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix) {
   return path.replace_extension(suffix);
 }
 
 Result<CallScript> read_json(const std::filesystem::path& path) {
   GANTRY_TRY(const auto file, MappedFile::open(path.string()));
-  auto script = parse_call_script(view_of(file->bytes()));
+  auto script = parse_call_script(as_text(file->bytes()));
   if (!script.ok()) return std::move(script).failure().at("while reading ", quoted(path.native()));
   return script;
 }
