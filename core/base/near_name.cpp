@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/near_name.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace gantry {
 namespace {
 
 constexpr std::size_t kMaxLengthName = 256;
 constexpr std::size_t kMaxSuggestions = 3;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
 
 }  // namespace
 

@@ -46,6 +46,13 @@ inline std::string upper(std::string_view text) {
   return out;
 }
 
+// Replaces ASCII capitals by their small letters.
+inline std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
 // True for the characters of a C identifier: ASCII letters, digits and '_'.
 constexpr bool is_identifier_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');

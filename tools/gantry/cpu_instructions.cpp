@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/cpu_instructions.hpp"
 
+#include "core/base/text.hpp"
 #include "core/formats/elf/elf_sections.hpp"
 
 #include <gantry/concat.hpp>
@@ -87,11 +88,9 @@ std::vector<std::string_view> features_of(std::string_view set) {
     name = concat(wide, rest.substr(0, end));
     width = rest.substr(end);
   }
-  std::ranges::transform(name, name.begin(), [](char c) {
-    return 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
   std::vector<std::string_view> features;
-  if (const std::string_view known = known_feature(name); !known.empty()) features.push_back(known);
+  if (const std::string_view known = known_feature(lower(name)); !known.empty())
+    features.push_back(known);
   if (width == "_128" || width == "_256") features.push_back(known_feature("avx512vl"));
   return features;
 }

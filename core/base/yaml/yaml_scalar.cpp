@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/yaml/yaml_scalar.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -53,11 +55,7 @@ bool is_word(std::string_view text) {
                                                      "off",  "y",     "n",   "null"};
   constexpr std::size_t longest = std::string_view("false").size();
   if (text.size() > longest) return false;
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(words.begin(), words.end(), lower) != words.end();
+  return std::find(words.begin(), words.end(), lower(text)) != words.end();
 }
 
 bool is_ambiguous(const YamlValue& value) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/plugin_options.hpp"
 
+#include "core/base/text.hpp"
+
 #include <gantry/disk_cache.hpp>
 
-#include <cctype>
 #include <filesystem>
 #include <set>
 
@@ -18,8 +19,7 @@ std::vector<ConfigLayer> environment_layers(const Manifest& manifest,
   for (const auto& [name, value] : environment.plugin_config) {
     const std::string variable = "GANTRY_CONFIG_" + name;
     if (!variable.starts_with(prefix)) continue;
-    std::string key = variable.substr(prefix.size());
-    for (char& c : key) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    std::string key = lower(variable.substr(prefix.size()));
     for (const ConfigOption& option : manifest.config_schema) {
       if (config_variable(manifest.id, option.name) == variable) key = option.name;
     }

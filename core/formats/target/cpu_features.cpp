@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/target/cpu_features.hpp"
 
+#include "core/base/text.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -141,10 +143,7 @@ constexpr Cpu cpus[] = {
 }  // namespace
 
 std::span<const std::string_view> features_of_cpu(std::string_view cpu) {
-  std::string name(cpu);
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  const std::string name = lower(cpu);
   const auto found = std::ranges::find(cpus, name, &Cpu::name);
   return found != std::end(cpus) ? found->features : std::span<const std::string_view>();
 }

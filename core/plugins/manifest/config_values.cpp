@@ -3,6 +3,7 @@
 
 #include "core/base/near_name.hpp"
 #include "core/base/reason.hpp"
+#include "core/base/text.hpp"
 
 #include <gantry/disk_cache.hpp>
 #include <gantry/join.hpp>
@@ -191,11 +192,8 @@ std::uint64_t digest_of(std::span<const ConfigValue> values) {
 }
 
 std::string config_variable(std::string_view plugin_id, std::string_view key) {
-  std::string name = concat("GANTRY_CONFIG_", plugin_id, "__", key);
-  for (char& c : name) {
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-    if (c == '.' || c == '-') c = '_';
-  }
+  std::string name = upper(concat("GANTRY_CONFIG_", plugin_id, "__", key));
+  for (char& c : name) c = c == '.' || c == '-' ? '_' : c;
   return name;
 }
 

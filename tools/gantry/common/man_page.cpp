@@ -6,7 +6,6 @@
 #include <gantry/join.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace gantry::cli {
@@ -140,9 +139,8 @@ std::string synopsis(const CommandText& command, std::string_view words) {
 
 // "Loads ..." becomes "loads ...", as in the list of whatis(1).
 std::string short_description(const CommandText& command) {
-  std::string text = command.description;
+  std::string text = lower(command.description.substr(0, 1)) + command.description.substr(1);
   if (text.ends_with('.')) text.pop_back();
-  if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return text;
 }
 
