@@ -28,7 +28,6 @@ namespace gantry::cli {
 namespace {
 
 constexpr std::uint64_t max_code_bytes = std::uint64_t{64} << 20;
-constexpr std::uint64_t executable_section = 4;
 
 // libZydis, which is opened when it is needed: linking it would lengthen the start of every command. It stays open.
 class Decoder {
@@ -105,8 +104,7 @@ std::vector<CodeRange> code_of(const ElfImage& image) {
   std::vector<CodeRange> code;
   for (std::size_t i = 0; i < image.sections().size(); ++i) {
     const ElfSection& section = image.sections()[i];
-    if (section.type != section_type::program_data || (section.flags & executable_section) == 0)
-      continue;
+    if (section.type != section_type::program_data || !section.is_executable()) continue;
     if (const auto bytes = image.bytes_of_section(i); bytes.ok())
       code.push_back({section.address, *bytes});
   }

@@ -120,6 +120,7 @@ struct ElfSegment {
 struct ElfSection {
   // SHT_*
   std::uint32_t type = 0;
+  // bit 0 write, bit 1 allocated, bit 2 execute
   std::uint64_t flags = 0;
   std::uint64_t address = 0;
   std::uint64_t offset = 0;
@@ -127,6 +128,8 @@ struct ElfSection {
   std::uint32_t link = 0;
   // file offset of the section header
   std::uint64_t at = 0;
+
+  bool is_executable() const { return (flags & 4) != 0; }
 };
 
 // A required symbol version: version "GLIBC_2.34" of file "libc.so.6".
