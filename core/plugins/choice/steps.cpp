@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace gantry {
 
@@ -168,10 +169,7 @@ Status check_filters(Passage& at) {
 
 Status check_trust(Passage& at) {
   if (!at.options.trust) return {};
-  // The policy `warn` is about plugins that are used.
-  std::vector<Message> of_unused;
-  return at.options.trust->check_manifest(at.candidate, at.text, *at.all->ownership,
-                                          at.candidate.stopped() ? of_unused : at.all->warnings);
+  return at.options.trust->check_manifest(at.candidate, at.text, *at.all->ownership, at.warnings);
 }
 
 Status shadowed(const Candidate& loser, const Candidate& winner) {
@@ -193,7 +191,11 @@ Status shadowed(const Candidate& loser, const Candidate& winner) {
 
 Status check_precedence(Passage& at) {
   const AllFound::Preferred& of_id = at.all->preferred(at.candidate);
-  if (&at.candidate == of_id.used) return {};
+  if (&at.candidate == of_id.used) {
+    // The policy `warn` is about plugins that are used.
+    std::ranges::move(at.warnings, std::back_inserter(at.all->warnings));
+    return {};
+  }
   return &at.candidate == of_id.first ? of_id.beside : shadowed(at.candidate, *of_id.first);
 }
 

@@ -90,6 +90,8 @@ struct Passage {
   std::mutex* load_mutex = nullptr;
   // of the manifest, by `read`
   std::string text = {};
+  // of policies that only warn, by `trusted`
+  std::vector<Message> warnings = {};
   // of `resolved`
   std::optional<Inspection> inspection = {};
   // of `opened`

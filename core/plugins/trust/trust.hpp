@@ -54,7 +54,8 @@ class Trust {
   // manifest in it if the lock file has one, for check_library().
   //
   // text     [in]   of the manifest, as it was parsed; any if uses_text() is false
-  // warnings [out]  one line if the policy of the tier is `warn` and the signature is refused
+  // warnings [out]  one line, for a plugin that is used, if the policy of the tier is `warn` and the
+  //                 signature is refused
   // returns  PERMISSIONS; with policy `require` SIGNATURE_MISSING, SIGNATURE_INVALID,
   //          SIGNATURE_KEY, KEY_EXPIRED, KEY_REVOKED, DIGEST_REQUIRED; LOCK_MISSING, LOCK_MISMATCH
   Status check_manifest(Candidate& candidate, std::string_view text, Ownership& ownership,
