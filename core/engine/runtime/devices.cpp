@@ -194,7 +194,7 @@ std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kin
 }
 
 std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems) {
-  for (const std::string& kind : state.plugins->served_devices()) {
+  for (const std::string& kind : state.plugins->offered_devices()) {
     const auto opened = state.device(kind);
     if (!opened.ok()) problems.push_back(opened.error().message);
   }

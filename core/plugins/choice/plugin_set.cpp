@@ -304,14 +304,21 @@ std::vector<std::string> PluginSet::served_keys() const {
   return {keys.begin(), keys.end()};
 }
 
-std::vector<std::string> PluginSet::served_devices() const {
+std::vector<std::string> PluginSet::devices_of(bool (Candidate::*is_omitted)() const) const {
   const std::lock_guard lock(state_->mutex);
   std::set<std::string> names;
   for (const Slot& slot : state_->slots) {
-    if (slot.candidate.is_out()) continue;
+    if ((slot.candidate.*is_omitted)()) continue;
     for (const ManifestDevice& device : slot.candidate.manifest->devices) names.insert(device.name);
   }
   return {names.begin(), names.end()};
+}
+
+std::vector<std::string> PluginSet::served_devices() const {
+  return devices_of(&Candidate::stopped);
+}
+std::vector<std::string> PluginSet::offered_devices() const {
+  return devices_of(&Candidate::is_out);
 }
 
 std::vector<Candidate> PluginSet::candidates() const {

@@ -95,9 +95,11 @@ class PluginSet {
   // Returns the type keys and aliases that candidates serve, without those of stopped candidates
   // and without those that are overridden to another plugin. Sorted bytewise and unique.
   std::vector<std::string> served_keys() const;
-  // Returns the devices that eligible candidates offer, including candidates that have failed,
-  // because these are tried again. Sorted bytewise and unique.
+  // Returns the devices that candidates offer, without those of stopped candidates. Sorted bytewise
+  // and unique.
   std::vector<std::string> served_devices() const;
+  // The same with the devices of candidates that have failed, because these are tried again.
+  std::vector<std::string> offered_devices() const;
 
   // Snapshots. The candidates that were found precede those of the program, which are in the order
   // in which they were added.
@@ -129,6 +131,7 @@ class PluginSet {
 
  private:
   struct State;
+  std::vector<std::string> devices_of(bool (Candidate::*is_omitted)() const) const;
   std::vector<std::size_t> choices(std::string_view what, Offer offer) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   bool inspect(std::size_t index, Depth depth);

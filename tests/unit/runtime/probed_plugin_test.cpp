@@ -12,6 +12,7 @@ namespace gantry {
 namespace {
 
 using test::fake_manifest;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class ProbedPlugin : public ::testing::Test {
@@ -54,6 +55,7 @@ TEST_P(ProbedPluginThat, DoesHarmIsAnErrorOfTheRuntime) {
   ASSERT_FALSE(device.ok());
   EXPECT_EQ(device.error().code, Code::unavailable);
   EXPECT_THAT(device.error().message.text(), HasSubstr(GetParam().second));
+  EXPECT_THAT(device.error().message.text(), EndsWith("\n  devices that are served: cpu"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
