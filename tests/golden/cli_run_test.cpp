@@ -16,10 +16,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 namespace gantry::test {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -387,6 +389,38 @@ TEST(RunDevice, OfAnUnknownNameIsReportedWithTheNearest) {
   EXPECT_THAT(error_of("vulkan"),
               StartsWith("gantry: device \"vulkan\" not found; this host has: cpu\n  "));
   EXPECT_THAT(error_of(":"), StartsWith("gantry: device \":\" has no kind"));
+}
+
+// Both the load and the named device list the devices of the host in their errors.
+TEST(RunDevice, WhosePluginsAreRefusedIsTriedOnce) {
+  const TempDir plugins;
+  for (const std::string id : {"test.a", "test.b"}) {
+    write_file(plugins / (id + ".yaml"),
+               "schema: \"1.0\"\nversion: \"1.0.0\"\nid: " + id +
+                   "\nlibrary: libnone.so\nabi: {major: 1, min_minor: 0, max_minor: 0}\n"
+                   "keys: [{key: vulkan}]\ndevices: [{name: vulkan}]\n");
+  }
+  const auto lines_of = [&](Args args) {
+    args.insert(args.begin(), {"--plugins", plugins.path()});
+    const std::string err = with_graph(args).err;
+    std::vector<std::string> all;
+    std::istringstream in(err);
+    for (std::string line; std::getline(in, line);) {
+      if (line.find("cannot serve") != line.npos || line.find("this host has") != line.npos)
+        all.push_back(line);
+    }
+    return all;
+  };
+  const auto is_fallback = StartsWith(
+      "gantry: warning: plugin test.a 1.0.0 cannot serve device \"vulkan\", trying "
+      "test.b 1.0.0: ");
+
+  EXPECT_THAT(lines_of({"run", "tvm-0.12/digits_mlp_vulkan.so"}),
+              ElementsAre(is_fallback,
+                          "  \"digits_mlp_vulkan.so\" is made for vulkan; this host "
+                          "has: cpu"));
+  EXPECT_THAT(lines_of({"run", "tvm-0.12/digits_mlp_c.so", "--device", "vulkan"}),
+              ElementsAre(is_fallback, "gantry: device \"vulkan\" not found; this host has: cpu"));
 }
 
 TEST(RunDevice, OfCpuCodeIsTheCpuWithoutALine) {

@@ -114,13 +114,32 @@ std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>&
   return all;
 }
 
+// Opens the plugins of these kinds, and returns the devices of all that are open, the CPU first.
+std::vector<ListedDevice> list_kinds(RuntimeState& state, const std::vector<std::string>& kinds,
+                                     std::vector<Message>& problems) {
+  for (const std::string& kind : kinds) {
+    const auto opened = state.device(kind);
+    if (!opened.ok()) problems.push_back(opened.error().message);
+  }
+  std::vector<ListedDevice> all;
+  for (const auto& device : state.devices.all()) {
+    for (ListedDevice& info : devices_of(*device, problems)) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+// The devices for an error. Plugins that have failed are not tried, and reported, again.
+std::vector<ListedDevice> other_devices(RuntimeState& state) {
+  std::vector<Message> ignored;
+  return list_kinds(state, state.plugins->served_devices(), ignored);
+}
+
 // Explains that no plugin serves the kind of a device.
 Error unknown_device(RuntimeState& state, const std::string& name, Error cause) {
   const auto parsed = parse_device_name(name);
   if (!parsed.ok()) return cause;
   const std::string kind(parsed->kind);
-  std::vector<Message> problems;
-  std::vector<ListedDevice> found = list_devices(state, problems);
+  const std::vector<ListedDevice> found = other_devices(state);
   // The kind exists: the cause states how many devices it has.
   if (std::ranges::find(found, kind, &ListedDevice::name) != found.end()) return cause;
   std::vector<std::string_view> names;
@@ -154,9 +173,7 @@ Result<gantry_device_id> given_device(RuntimeState& state, const std::string& na
 }
 
 std::string devices_text(RuntimeState& state) {
-  std::vector<Message> problems;
-  return "this host has: " +
-         join(list_devices(state, problems), ", ", [](const ListedDevice& device) {
+  return "this host has: " + join(other_devices(state), ", ", [](const ListedDevice& device) {
            return device.type == cpu_device_type ? device.name
                                                  : concat(device.name, ":", device.index);
          });
@@ -194,15 +211,7 @@ std::vector<ListedDevice> list_devices(RuntimeState& state, std::string_view kin
 }
 
 std::vector<ListedDevice> list_devices(RuntimeState& state, std::vector<Message>& problems) {
-  for (const std::string& kind : state.plugins->offered_devices()) {
-    const auto opened = state.device(kind);
-    if (!opened.ok()) problems.push_back(opened.error().message);
-  }
-  std::vector<ListedDevice> all;
-  for (const auto& device : state.devices.all()) {
-    for (ListedDevice& info : devices_of(*device, problems)) all.push_back(std::move(info));
-  }
-  return all;
+  return list_kinds(state, state.plugins->offered_devices(), problems);
 }
 
 }  // namespace gantry

@@ -57,7 +57,8 @@ Result<gantry_device> device_of(RuntimeState& state, gantry_device_id id);
 // returns  as find_device(); an unknown kind's error has the nearest name and devices_text()
 Result<gantry_device_id> given_device(RuntimeState& state, const std::string& name);
 
-// Returns the devices for messages: "this host has: cpu, opencl:0". Opens all plugins.
+// Returns the devices for messages: "this host has: cpu, opencl:0". Opens all plugins that have not
+// failed.
 std::string devices_text(RuntimeState& state);
 
 // Returns the devices of a kind. Opens the plugin that serves it. Appends errors to `problems`.
