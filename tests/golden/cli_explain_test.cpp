@@ -26,7 +26,8 @@ class PluginsExplain : public ::testing::Test {
             .key("npu")
             .device("npu")
             .set("config_schema",
-                 "{cache_mb: {type: int, default: 64}, mode: {type: enum, enum: [fast, safe], "
+                 "{cache_mb: {type: int, default: 64, doc: size of the cache}, mode: {type: enum, "
+                 "enum: [fast, safe], "
                  "default: "
                  "safe}, token: {type: string, secret: true, default: \"none\"}}");
     ManifestBuilder(manifest).version("2.0.0").line("vendor: ACME").write_to(dir_ / "new/new.yaml");
@@ -73,7 +74,7 @@ TEST_F(PluginsExplain, PrintsTheSourceOfEachOptionAndNoSecret) {
   const std::string text = explain().out;
 
   EXPECT_THAT(text, HasSubstr("\n  cache_mb             7                    environment variable "
-                              "GANTRY_CONFIG_ACME_NPU__CACHE_MB\n"));
+                              "GANTRY_CONFIG_ACME_NPU__CACHE_MB\n           size of the cache\n"));
   EXPECT_THAT(text, HasSubstr("\n  mode                 fast                 " + directory() +
                               "/new.yaml.d/10.yaml\n"));
   EXPECT_THAT(text, HasSubstr("\n  token                ***                  " + directory() +
@@ -90,10 +91,12 @@ TEST_F(PluginsExplain, PrintsTheSameAsJson) {
   ASSERT_EQ(all.at("manifests").size(), 2u);
   EXPECT_EQ(all.at("manifests")[0].at("drop_ins"), json({directory() + "/new.yaml.d/10.yaml"}));
   EXPECT_EQ(all.at("manifests")[1].at("reason"), "GANTRY-D120 SHADOWED_BY");
+  EXPECT_EQ(all.at("options")[0].at("doc"), "size of the cache");
   EXPECT_EQ(all.at("options")[1], json({{"key", "mode"},
                                         {"value", "fast"},
                                         {"source", directory() + "/new.yaml.d/10.yaml"},
-                                        {"secret", false}}));
+                                        {"secret", false},
+                                        {"doc", nullptr}}));
   EXPECT_EQ(all.at("options_error"), nullptr);
   ASSERT_EQ(all.at("offers").size(), 2u);
   EXPECT_EQ(all.at("offers")[0].at("what"), "npu");

@@ -39,6 +39,7 @@ void write_option(const ConfigValue& value, JsonWriter& json) {
   json.field("value", json_text(display_text(value)));
   json.field("source", json_text(value.source));
   json.field("secret", value.secret);
+  json.field("doc", text_or_null(value.doc));
 }
 
 }  // namespace

@@ -58,7 +58,9 @@ std::string manifest_line(const ExplainedManifest& one) {
 }
 
 std::string option_line(const ConfigValue& value) {
-  return text_line("  ", pad(value.key, 20), " ", pad(display_text(value), 20), " ", value.source);
+  const std::string text =
+      text_line("  ", pad(value.key, 20), " ", pad(display_text(value), 20), " ", value.source);
+  return value.doc.empty() ? text : text + text_line(margin, value.doc);
 }
 
 std::string options_text(const PluginReport& report) {

@@ -156,7 +156,8 @@ class Resolver {
            const ConfigOption* option) {
     const std::size_t at = index_.try_emplace(key, values_.size()).first->second;
     if (at == values_.size()) values_.emplace_back();
-    values_[at] = {key, std::move(value), source, option && option->secret};
+    values_[at] = {key, std::move(value), source, option && option->secret,
+                   option ? option->doc : ""};
   }
 
   const Manifest& manifest_;

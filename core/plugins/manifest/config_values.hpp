@@ -24,6 +24,8 @@ struct ConfigValue {
   // source of the layer; "default" for a default of the schema
   std::string source;
   bool secret = false;
+  // of config_schema
+  std::string doc = {};
 };
 
 // Values for the expansion of ${...} in texts: ${manifest_dir}, ${library_dir}, ${state_dir},
