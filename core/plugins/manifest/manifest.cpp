@@ -37,16 +37,16 @@ bool parse_schema(std::string_view text, Schema& schema) {
 // Checks the schema version. This precedes all other checks: keys of a newer schema must not be
 // reported as unknown.
 //
-// unknown_is_warning  [out]  true if the file has a newer schema and its schema_min allows this
-//                            reader
-Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warning) {
+// returns  true if the file has a newer schema and its schema_min allows this reader: unknown keys
+//          are warnings
+Result<bool> is_of_newer_schema(const YamlDocument& document) {
   constexpr Schema ours{kSchemaMajor, kSchemaMinor};
   const YamlValue* const written = document.root.find("schema");
   const YamlValue* const min_written = document.root.find("schema_min");
   for (const YamlValue* value : {written, min_written}) {
     const bool is_text = !value || (value->kind == YamlKind::scalar && value->quoted);
     // read_record() reports the wrong type
-    if (!is_text) return ours;
+    if (!is_text) return false;
   }
   const auto read = [&](std::string_view key, const YamlValue* value,
                         const Schema& absent) -> Result<Schema> {
@@ -72,8 +72,7 @@ Result<Schema> read_schema(const YamlDocument& document, bool& unknown_is_warnin
     return min_written ? refusal("schema_min", *min_written, min)
                        : refusal("schema", *written, schema);
   }
-  unknown_is_warning = schema.minor > ours.minor;
-  return schema;
+  return schema.minor > ours.minor;
 }
 
 Failure value_error(const YamlRecord& record, std::string_view key, std::string_view what) {
@@ -479,9 +478,7 @@ Result<Manifest> read_manifest(const YamlDocument& document, const std::string& 
   Result<Manifest> read = Manifest();
   Manifest& manifest = *read;
   manifest.file = document.file;
-  bool unknown_is_warning = false;
-  GANTRY_TRY(const Schema schema, read_schema(document, unknown_is_warning));
-  manifest.schema_minor = schema.minor;
+  GANTRY_TRY(const bool unknown_is_warning, is_of_newer_schema(document));
   const YamlUnknown unknown{.skip_x_keys = true,
                             .warnings = unknown_is_warning ? &manifest.warnings : nullptr};
   GANTRY_TRY(const YamlRecord root, read_record(document, manifest_fields(), unknown));

@@ -66,7 +66,6 @@ enum class Probe { automatic, always, never };
 struct Manifest {
   // path as found; empty: a table that the program passed
   std::string file;
-  std::uint32_t schema_minor = kSchemaMinor;
   std::string id;
   Version version;
   std::string display_name, vendor, license, homepage, support;

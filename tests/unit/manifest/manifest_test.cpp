@@ -340,7 +340,6 @@ TEST(Manifest, WarnsAboutUnknownKeysOfANewerSchemaThatAllowsThisReader) {
       fake().schema("1.4").set("schema_min", "\"1.0\"").line("sparkle: 1").text(), "/p/a.yaml");
 
   ASSERT_TRUE(manifest.ok()) << manifest.error().message;
-  EXPECT_EQ(manifest->schema_minor, 4u);
   EXPECT_THAT(manifest->warnings, ElementsAre(HasSubstr("/p/a.yaml:8:1: sparkle: unknown key")));
 }
 
