@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Wrong{"AShortModuleTable", [](Breaker& b) { b.module_table = &kShortModule; },
               Code::malformed, "STRUCT_SIZE",
-              "gantry_module_table has struct_size 16, minimum is 48"},
+              "gantry_module_table has struct_size 16, minimum is 64"},
         Wrong{"AModuleWithoutGetFunction", [](Breaker& b) { b.module_table = &kNoGetFunction; },
               Code::malformed, "FUNCTION_MISSING", "get_function"},
         Wrong{"AModuleWithoutDestroy", [](Breaker& b) { b.module_table = &kNoDestroy; },
