@@ -5,6 +5,7 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
+#include <gantry/utf8.hpp>
 
 #include <algorithm>
 
@@ -14,14 +15,15 @@ namespace {
 // Nested tuples are scanned once for each level.
 constexpr std::size_t max_tuple_text = 16384;
 
+constexpr std::size_t max_shown_characters = 240;
+
 // The number in "8" or "T.int64(8)".
-std::optional<std::int64_t> extent_in(std::string_view text) {
+std::optional<std::int64_t> number_in(std::string_view text) {
   constexpr std::string_view cast = "T.int64(";
   if (text.starts_with(cast) && text.ends_with(')')) {
     text = text.substr(cast.size(), text.size() - cast.size() - 1);
   }
-  const auto extent = parse_number<std::int64_t>(text);
-  return extent && *extent >= 0 ? extent : std::nullopt;
+  return parse_number<std::int64_t>(text);
 }
 
 // The texts between the commas of a list, except those within parentheses. A comma may end the list.
@@ -41,6 +43,23 @@ std::vector<std::string_view> items_of(std::string_view list) {
   return items;
 }
 
+// Precondition: the annotation of a tuple.
+std::vector<std::string_view> tuple_items(std::string_view annotation) {
+  constexpr std::size_t opening = std::string_view("T.Tuple(").size();
+  return items_of(annotation.substr(opening, annotation.size() - opening - 1));
+}
+
+// Removes `prefix` and the text up to `end` from the front of a text. Returns what is between them.
+std::optional<std::string_view> take_field(std::string_view& from, std::string_view prefix,
+                                           std::string_view end) {
+  if (!from.starts_with(prefix)) return std::nullopt;
+  const std::size_t at = from.find(end, prefix.size());
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view field = from.substr(prefix.size(), at - prefix.size());
+  from.remove_prefix(at + end.size());
+  return field;
+}
+
 }  // namespace
 
 std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation) {
@@ -56,14 +75,16 @@ std::optional<TensorAnnotation> tensor_annotation(std::string_view annotation) {
   // Relax's boolean has one byte.
   const auto dtype = parse_dtype(name == "bool" ? "bool8" : name);
   if (!dtype.ok()) return std::nullopt;
-  TensorAnnotation tensor{{*dtype, {}}, {}};
-  std::vector<std::string> extents;
+  TensorAnnotation tensor{{*dtype, {}}, {}, {}};
+  std::vector<std::string> texts;
   for (const std::string_view item : items_of(annotation.substr(begin.size(), at - begin.size()))) {
-    const auto extent = extent_in(item);
-    tensor.type.shape.push_back(extent.value_or(-1));
-    extents.push_back(extent ? concat(*extent) : std::string(item));
+    const auto number = number_in(item);
+    const bool is_fixed = number && *number >= 0;
+    tensor.type.shape.push_back(is_fixed ? *number : -1);
+    texts.push_back(is_fixed ? concat(*number) : std::string(item));
+    tensor.extents.emplace_back(number ? "" : item);
   }
-  tensor.text = concat(name, "[", join(extents), "]");
+  tensor.text = concat(name, "[", join(texts), "]");
   return tensor;
 }
 
@@ -78,6 +99,8 @@ bool is_tuple(std::string_view annotation) {
   return annotation.starts_with("T.Tuple(") || annotation.starts_with("R.Tuple(");
 }
 
+std::size_t tuple_size(std::string_view annotation) { return tuple_items(annotation).size(); }
+
 std::vector<std::string_view> flat_annotations(std::string_view annotation) {
   if (annotation.size() > max_tuple_text) return {annotation};
   std::vector<std::string_view> flat;
@@ -86,15 +109,35 @@ std::vector<std::string_view> flat_annotations(std::string_view annotation) {
   while (!waiting.empty()) {
     const std::string_view next = waiting.back();
     waiting.pop_back();
-    constexpr std::size_t opening = std::string_view("T.Tuple(").size();
     if (!is_tuple(next) || !next.ends_with(')')) {
       flat.push_back(next);
       continue;
     }
-    std::vector<std::string_view> items = items_of(next.substr(opening, next.size() - opening - 1));
+    const std::vector<std::string_view> items = tuple_items(next);
     waiting.insert(waiting.end(), items.rbegin(), items.rend());
   }
   return flat;
+}
+
+std::optional<StatedAnnotation> stated_annotation(std::string_view text) {
+  const auto function = take_field(text, "ErrorContext(fn=", ", loc=");
+  const auto place = function ? take_field(text, "", ", ") : std::nullopt;
+  if (!place) return std::nullopt;
+  std::string_view param;
+  if (*place != "return") {
+    const auto named = take_field(text, "param=", ", ");
+    if (!named) return std::nullopt;
+    param = *named;
+  }
+  constexpr std::string_view prefix = "annotation=";
+  const std::size_t end = text.rfind(')');
+  if (!text.starts_with(prefix) || end == std::string_view::npos) return std::nullopt;
+  return StatedAnnotation{*function, param, text.substr(prefix.size(), end - prefix.size())};
+}
+
+std::string shown_annotation(std::string_view annotation) {
+  const std::string_view shown = first_characters(annotation, max_shown_characters);
+  return concat(shown, shown.size() == annotation.size() ? "" : "...");
 }
 
 }  // namespace gantry

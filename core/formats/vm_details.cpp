@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/formats/vm_details.hpp"
 
+#include "core/formats/annotation.hpp"
 #include "core/formats/dtype_codes.hpp"
 #include "core/formats/relax_code.hpp"
 #include "core/formats/relay_code.hpp"
@@ -9,7 +10,6 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/quoted.hpp>
-#include <gantry/utf8.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -133,47 +133,6 @@ Status describe_relay(const BytesAt& whole, DetailSink& sink, RelayCode& code) {
   return read;
 }
 
-// The type of a parameter or a result, from a constant that checks of the code refer to:
-//
-//     ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((1, 64), dtype="float32"))
-//     ErrorContext(fn=main, loc=return, annotation=R.Tensor((1, 10), dtype="float32"))
-struct Annotation {
-  std::string_view function;
-  // empty: the result
-  std::string_view param;
-  std::string_view type;
-};
-
-// Removes `prefix` and the text up to `end` from the front of a text. Returns what is between them.
-std::optional<std::string_view> take_field(std::string_view& from, std::string_view prefix,
-                                           std::string_view end) {
-  if (!from.starts_with(prefix)) return std::nullopt;
-  const std::size_t at = from.find(end, prefix.size());
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view field = from.substr(prefix.size(), at - prefix.size());
-  from.remove_prefix(at + end.size());
-  return field;
-}
-
-std::optional<Annotation> annotation_in(std::string_view text) {
-  const auto function = take_field(text, "ErrorContext(fn=", ", loc=");
-  const auto place = function ? take_field(text, "", ", ") : std::nullopt;
-  if (!place) return std::nullopt;
-  std::string_view param;
-  if (*place != "return") {
-    const auto named = take_field(text, "param=", ", ");
-    if (!named) return std::nullopt;
-    param = *named;
-  }
-  constexpr std::string_view prefix = "annotation=";
-  const std::size_t end = text.rfind(')');
-  if (!text.starts_with(prefix) || end == std::string_view::npos) return std::nullopt;
-  return Annotation{*function, param, text.substr(prefix.size(), end - prefix.size())};
-}
-
-// Annotations of parameters that are tuples of all weights are long.
-constexpr std::size_t max_annotation_characters = 240;
-
 // Adds a record `annotations` of the parameters and a text `returns` to functions.
 //
 // costs    O(constants log functions)
@@ -191,7 +150,7 @@ void add_annotations(const VmConstants& constants, DetailSink& sink) {
   for (const VmConstant& constant : constants.values) {
     const auto* const text = std::get_if<std::string_view>(&constant);
     if (text == nullptr) continue;
-    const std::optional<Annotation> annotation = annotation_in(*text);
+    const std::optional<StatedAnnotation> annotation = stated_annotation(*text);
     const auto found = annotation ? functions.find(annotation->function) : functions.end();
     if (found == functions.end()) continue;
     Target& target = found->second;
@@ -207,8 +166,7 @@ void add_annotations(const VmConstants& constants, DetailSink& sink) {
     if (made == nullptr) return;
     made->name = is_param ? annotation->param : "returns";
     made->kind = Detail::Kind::text;
-    const std::string_view shown = first_characters(annotation->type, max_annotation_characters);
-    made->value = concat(shown, shown.size() == annotation->type.size() ? "" : "...");
+    made->value = shown_annotation(annotation->type);
   }
 }
 

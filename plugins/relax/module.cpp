@@ -57,6 +57,18 @@ Result<Value> ExecutableModule::has_function(const Call& call) const {
   return Value::adopt(bool_value(code_->program.find(name).has_value()));
 }
 
+Result<std::unique_ptr<Executor>> ExecutableModule::executor_new(
+    const gantry_env& env, const ExecutorOptions& options) const {
+  if (options.capture) {
+    return unsupported("the model is a virtual machine, only graphs can be recorded (capture)")
+        .with_reason("CAPTURE");
+  }
+  auto executor = std::make_unique<Executor>(host_, model_, code_);
+  Status started = executor->start(options.devices, env);
+  if (!started.ok()) return std::move(started).failure().at("while making a virtual machine");
+  return executor;
+}
+
 VmModule::VmModule(Host host, std::shared_ptr<const Loaded> code)
     : host_(host), code_(code), vm_(host, std::move(code)) {
   const std::vector<FunctionCode>& all = code_->program.functions;

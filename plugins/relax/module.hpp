@@ -6,6 +6,7 @@
 // source   apache/tvm src/runtime/vm/executable.cc, src/runtime/vm/vm.cc
 #pragma once
 
+#include "model.hpp"
 #include "vm.hpp"
 
 #include <gantry/loader.hpp>
@@ -29,7 +30,7 @@ class ExecutableModule {
   static Result<std::unique_ptr<ExecutableModule>> load(Plugin& plugin, Blob& blob);
 
   ExecutableModule(Host host, std::shared_ptr<const Loaded> code)
-      : host_(host), code_(std::move(code)) {}
+      : host_(host), code_(code), model_(std::move(code)) {}
 
   std::array<Method<ExecutableModule>, 3> functions() const;
   // throws   ErrorThrown if the sink fails, as SinkStream does
@@ -39,9 +40,18 @@ class ExecutableModule {
   Result<Value> as_text(const Call& call) const;
   Result<Value> has_function(const Call& call) const;
 
+  // gantry.model/1, see gantry/model.hpp.
+  Result<const ModelInfo*> model_info() const { return &model_.info(); }
+  Result<const Signature*> signature(std::uint32_t function) const {
+    return &model_.signature(function);
+  }
+  Result<std::unique_ptr<Executor>> executor_new(const gantry_env& env,
+                                                 const ExecutorOptions& options) const;
+
  private:
   const Host host_;
   const std::shared_ptr<const Loaded> code_;
+  const ModelFunctions model_;
 };
 
 class VmModule {

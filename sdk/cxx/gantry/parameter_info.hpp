@@ -68,14 +68,13 @@ struct NamedItem {
   Item value;
 };
 
-// Returns the items of nested tuples in order, with the names of output_name().
+// Returns the items of nested tuples in order.
 //
 // items_of [in]   returns the items of a tuple as Result<std::optional<std::vector<Item>>>, and
 //                 nullopt of another value
 // returns  EXHAUSTED  too many items
 template <class Item, class ItemsOf>
-Result<std::vector<NamedItem<Item>>> named_items(Item value, std::string_view base,
-                                                 const ItemsOf& items_of) {
+Result<std::vector<Item>> flat_items(Item value, const ItemsOf& items_of) {
   // A tuple may contain itself several times, so a few bytes of code can make any number of items.
   constexpr std::size_t max_items = 65536;
   std::vector<Item> items;
@@ -94,6 +93,14 @@ Result<std::vector<NamedItem<Item>>> named_items(Item value, std::string_view ba
       return exhausted("the result has more than ", max_items, " items, the limit");
     for (std::size_t i = parts->size(); i > 0; --i) waiting.push_back(std::move((*parts)[i - 1]));
   }
+  return items;
+}
+
+// As flat_items(), with the names of output_name().
+template <class Item, class ItemsOf>
+Result<std::vector<NamedItem<Item>>> named_items(Item value, std::string_view base,
+                                                 const ItemsOf& items_of) {
+  GANTRY_TRY(std::vector<Item> items, flat_items(std::move(value), items_of));
   std::vector<NamedItem<Item>> named;
   for (std::size_t i = 0; i < items.size(); ++i)
     named.push_back({output_name(i, items.size(), base), std::move(items[i])});

@@ -19,6 +19,16 @@ TEST(Annotation, HasExtentsAndTheirSymbols) {
   EXPECT_TRUE(same_dtype(tensor->type.dtype, dtypes::float32));
   EXPECT_THAT(tensor->type.shape, ElementsAre(-1, 1, 8, -1));
   EXPECT_EQ(tensor->text, "float32[n, 1, 8, T.min(n, 3) - 1]");
+  EXPECT_THAT(tensor->extents, ElementsAre("n", "", "", "T.min(n, 3) - 1"));
+}
+
+TEST(Annotation, HasNoNameForANegativeExtent) {
+  const auto tensor = tensor_annotation(R"x(R.Tensor((-1, T.int64(-2)), dtype="int8"))x");
+
+  ASSERT_TRUE(tensor);
+  EXPECT_THAT(tensor->type.shape, ElementsAre(-1, -1));
+  EXPECT_THAT(tensor->extents, ElementsAre("", ""));
+  EXPECT_EQ(tensor->text, "int8[-1, T.int64(-2)]");
 }
 
 TEST(Annotation, MayBeOfOneAxisOrOfNone) {
@@ -57,6 +67,12 @@ TEST(Annotation, ShowsWhetherAValueIsATuple) {
     EXPECT_FALSE(is_tuple(text)) << text;
 }
 
+TEST(Annotation, OfATupleHasANumberOfItems) {
+  EXPECT_EQ(tuple_size("R.Tuple()"), 0u);
+  EXPECT_EQ(tuple_size(R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any, R.Any)))x"), 2u);
+  EXPECT_EQ(tuple_size("T.Tuple("), 0u) << "without its end";
+}
+
 TEST(Annotation, OfATupleHasItemsAlsoThoseOfNestedTuples) {
   const std::string nested =
       R"x(T.Tuple(R.Tensor((n, 2), dtype="int8"), R.Tuple(R.Any), R.Tuple()))x";
@@ -68,6 +84,36 @@ TEST(Annotation, OfATupleHasItemsAlsoThoseOfNestedTuples) {
   EXPECT_THAT(flat_annotations("R.Tuple(R.Any"), ::testing::ElementsAre("R.Tuple(R.Any"));
   EXPECT_THAT(flat_annotations("R.Tuple()"), ::testing::IsEmpty());
   EXPECT_THAT(flat_annotations(much), ::testing::ElementsAre(much));
+}
+
+TEST(Annotation, IsStatedByTheConstantOfACheck) {
+  const auto param = stated_annotation(
+      "ErrorContext(fn=main, loc=param[0], param=x, annotation=R.Tensor((1, 64), dtype=\"int8\"))");
+  const auto result = stated_annotation("ErrorContext(fn=f, loc=return, annotation=R.Any) ");
+
+  ASSERT_TRUE(param && result);
+  EXPECT_EQ(param->function, "main");
+  EXPECT_EQ(param->param, "x");
+  EXPECT_EQ(param->type, "R.Tensor((1, 64), dtype=\"int8\")");
+  EXPECT_EQ(result->function, "f");
+  EXPECT_EQ(result->param, "");
+  EXPECT_EQ(result->type, "R.Any");
+}
+
+TEST(Annotation, IsStatedByNoOtherConstant) {
+  for (const std::string_view text :
+       {"", "main", "ErrorContext(fn=main", "ErrorContext(fn=main, loc=return",
+        "ErrorContext(fn=main, loc=param[0], annotation=R.Any)",
+        "ErrorContext(fn=main, loc=return, annotation=R.Any",
+        "ErrorContext(fn=main, loc=return, R.Any)"})
+    EXPECT_FALSE(stated_annotation(text)) << text;
+}
+
+TEST(Annotation, IsShownUpToALength) {
+  const std::string longest(240, 'x');
+
+  EXPECT_EQ(shown_annotation(longest), longest);
+  EXPECT_EQ(shown_annotation(longest + "y"), longest + "...");
 }
 
 TEST(Annotation, ShowsWhetherATensorIsAccepted) {
