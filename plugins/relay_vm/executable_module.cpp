@@ -203,4 +203,16 @@ Result<Value> ExecutableModule::load_late_bound_consts_from_map(const Call& call
   return Value();
 }
 
+Result<std::unique_ptr<Executor>> ExecutableModule::executor_new(
+    const gantry_env& env, const ExecutorOptions& options) const {
+  if (options.capture) {
+    return unsupported("the model is a virtual machine, only graphs can be recorded (capture)")
+        .with_reason("CAPTURE");
+  }
+  auto executor = std::make_unique<Executor>(host_, model_, code_);
+  Status started = executor->start(options.devices, env);
+  if (!started.ok()) return std::move(started).failure().at("while making a virtual machine");
+  return executor;
+}
+
 }  // namespace gantry::relay

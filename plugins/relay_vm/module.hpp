@@ -7,6 +7,7 @@
 #pragma once
 
 #include "machine.hpp"
+#include "model.hpp"
 
 #include <gantry/loader.hpp>
 
@@ -27,7 +28,8 @@ class ExecutableModule {
   static constexpr LoaderIdentity identity{.type_key = "VMExecutable", .is_parallel = true};
   static Result<std::unique_ptr<ExecutableModule>> load(Plugin& plugin, Blob& blob);
 
-  ExecutableModule(Host host, std::shared_ptr<Loaded> code) : host_(host), code_(std::move(code)) {}
+  ExecutableModule(Host host, std::shared_ptr<Loaded> code)
+      : host_(host), code_(code), model_(host, std::move(code)) {}
 
   std::array<Method<ExecutableModule>, 16> functions() const;
   // throws   ErrorThrown if the sink fails, as SinkStream does
@@ -49,9 +51,18 @@ class ExecutableModule {
   Result<Value> load_late_bound_consts(const Call& call) const;
   Result<Value> load_late_bound_consts_from_map(const Call& call) const;
 
+  // gantry.model/1, see gantry/model.hpp.
+  Result<const ModelInfo*> model_info() const { return model_.info(); }
+  Result<const Signature*> signature(std::uint32_t function) const {
+    return &model_.signature(function);
+  }
+  Result<std::unique_ptr<Executor>> executor_new(const gantry_env& env,
+                                                 const ExecutorOptions& options) const;
+
  private:
   const Host host_;
   const std::shared_ptr<Loaded> code_;
+  const ModelFunctions model_;
 };
 
 class VmModule {
