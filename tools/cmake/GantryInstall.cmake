@@ -40,7 +40,7 @@ install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
 install(DIRECTORY sdk/template sdk/example sdk/embed DESTINATION share/gantry/sdk COMPONENT sdk)
 install(PROGRAMS sdk/wheel/write-digests DESTINATION share/gantry/sdk/wheel COMPONENT sdk)
 install(FILES LICENSE sdk/README.md sdk/TUTORIAL.md sdk/ABI.md sdk/EMBED.md sdk/MANIFEST.md sdk/REASONS.md
-  sdk/CONFORMANCE.md
+  sdk/CONFORMANCE.md sdk/EXECUTORS.md
   DESTINATION share/gantry/sdk COMPONENT sdk)
 
 set(dev_package ${CMAKE_INSTALL_LIBDIR}/cmake/gantry)
