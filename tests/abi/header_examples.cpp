@@ -18,6 +18,7 @@
 #include <gantry/progress.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/recorder.hpp>
+#include <gantry/run_outputs.hpp>
 #include <gantry/stack_room.hpp>
 #include <gantry/storage_memory.hpp>
 #include <gantry/subgraph_attributes.hpp>
@@ -423,6 +424,29 @@ class Executor {
   gantry::Result<const gantry::Placements*> placements(std::uint32_t function);
   gantry::Status run(const gantry_env& env, gantry::ExecutorRun& run);
 };
+
+namespace outputs {
+struct Machine {
+  gantry::Result<gantry::Value> run(std::uint32_t function, const gantry_env* env,
+                                    std::span<const gantry_value> inputs);
+};
+const gantry::Signature signature{{}, std::nullopt};
+const gantry::Placements placed;
+
+class Executor {
+ public:
+  gantry::Status run(const gantry_env& env, gantry::ExecutorRun& run);
+
+ private:
+  gantry::Host host_;
+  Machine machine_;
+};
+
+gantry::Status Executor::run(const gantry_env& env, gantry::ExecutorRun& run) {
+  GANTRY_TRY(gantry::Value result, machine_.run(run.function(), &env, run.inputs()));
+  return gantry::pass_result({"main", signature, placed}, host_, env, std::move(result), run);
+}
+}  // namespace outputs
 
 class Ensemble {
  public:

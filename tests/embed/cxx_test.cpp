@@ -355,7 +355,7 @@ TEST_F(EmbedCxx, NamesFunctionsForMessages) {
   EXPECT_EQ(graph.subject(), "the model");
   EXPECT_EQ(graph.device().type, cpu_device_type);
   EXPECT_EQ(machine.name(), "main");
-  EXPECT_EQ(machine.subject(), "function \"main\"");
+  EXPECT_EQ(machine.subject(), "the model");
   EXPECT_EQ(machine.device().type, cpu_device_type);
   EXPECT_EQ(machine.module()->type_key().value(), "relax.VirtualMachine");
 }
@@ -535,10 +535,10 @@ TEST_F(EmbedSession, HasNoOutputsBeforeARunThatSucceeds) {
   const Status cancelled = session.run({.task = task});
   const auto after = session.outputs();
 
-  EXPECT_EQ(before.error().message, "function \"main\" has no outputs before a run that succeeds");
+  EXPECT_EQ(before.error().message, "the model has no outputs before a run that succeeds");
   EXPECT_EQ(unknown.error().code, Code::not_found);
   EXPECT_EQ(unknown.error().message,
-            "output \"y\" of function \"main\" not found; outputs: \"output\"");
+            "output \"y\" of the model not found; outputs: \"output\"");
   EXPECT_EQ(cancelled.error().reason, "CANCELLED");
   EXPECT_FALSE(after.ok());
 }

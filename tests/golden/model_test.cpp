@@ -160,7 +160,7 @@ TEST_F(VmAsModel, HasInputsWithTheTypesThatTheCompilerLeft) {
   const Session nest = session_of("relax/tuples_llvm.so", "nest");
 
   EXPECT_EQ(cnn.name(), "main");
-  EXPECT_EQ(cnn.subject(), "function \"main\"");
+  EXPECT_EQ(cnn.subject(), "the model");
   ASSERT_EQ(cnn.inputs().size(), 1u);
   EXPECT_EQ(cnn.inputs()[0].type_text, "float32[n, 1, 8, 8]");
   ASSERT_TRUE(cnn.inputs()[0].type);

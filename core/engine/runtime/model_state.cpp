@@ -317,10 +317,16 @@ Result<std::unique_ptr<ModelExecutor>> ModelState::new_executor(std::size_t inde
   if (!created.ok()) {
     return std::move(created).error().at("while making an executor of ", described(*member.node));
   }
-  GANTRY_TRY(const gantry_executor_table* const table,
-             source_.runtime->executors.get(
-                 made.table, concat("executor_new of ", described(*member.node))));
-  return std::make_unique<ModelExecutor>(member.node, made.self, table);
+  auto owned = guard([&]() -> Result<std::unique_ptr<ModelExecutor>> {
+    GANTRY_TRY(const gantry_executor_table* const table,
+               source_.runtime->executors.get(
+                   made.table, concat("executor_new of ", described(*member.node))));
+    return std::make_unique<ModelExecutor>(member.node, made.self, table);
+  });
+  // A table that is rejected is not called.
+  if (!owned.ok() && owned.error().code == Code::exhausted)
+    call_destroy("an executor", [&] { made.table->destroy(made.self); });
+  return owned;
 }
 
 Result<std::size_t> input_index(std::string_view subject, std::span<const ParameterInfo> inputs,

@@ -190,7 +190,7 @@ TEST_F(EmbedModel, StatesTheNameAndTheDeviceOfAFunction) {
   const gantry_signature& usual = *signature(graph).value();
 
   EXPECT_EQ(view_of(main.name), "main");
-  EXPECT_EQ(view_of(main.subject), "function \"main\"");
+  EXPECT_EQ(view_of(main.subject), "the model");
   EXPECT_EQ(main.device.type, 1);
   EXPECT_EQ(view_of(usual.name), "default");
   EXPECT_EQ(view_of(usual.subject), "the model");
