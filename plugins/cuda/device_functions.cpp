@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -104,6 +105,22 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   Result<void*> made = device.memory.alloc(what);
   if (!made.ok()) made.error().at("on ", device.text());
   return made;
+}
+
+Status DeviceFunctions::fill(const DeviceFill& what, CUstream stream) {
+  if (what.size == 0) return {};
+  const CUdeviceptr first = reinterpret_cast<CUdeviceptr>(what.data) + what.byte_offset;
+  const CUstream in = device.stream_of(stream);
+  const std::size_t count = what.size / what.pattern.size();
+  if (what.pattern.size() == 1) return driver.call(driver.fill_1, first, what.pattern[0], count, in);
+  if (what.pattern.size() == 2) {
+    unsigned short pattern = 0;
+    std::memcpy(&pattern, what.pattern.data(), sizeof pattern);
+    return driver.call(driver.fill_2, first, pattern, count, in);
+  }
+  unsigned pattern = 0;
+  std::memcpy(&pattern, what.pattern.data(), sizeof pattern);
+  return driver.call(driver.fill_4, first, pattern, count, in);
 }
 
 Status DeviceFunctions::synchronize(CUstream stream) {

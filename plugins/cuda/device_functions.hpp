@@ -31,6 +31,7 @@ struct DeviceFunctions {
   Status copy(const gantry_copy& what, CUstream stream) {
     return device.copy(what, stream, devices);
   }
+  Status fill(const DeviceFill& what, CUstream stream);
 
   Status synchronize(CUstream stream);
   Result<CUstream> stream_create();

@@ -137,6 +137,24 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   return {};
 }
 
+Status DeviceFunctions::fill(const DeviceFill& what, cl_command_queue stream) {
+  GANTRY_TRY(Buffer* const buffer, buffer_of(what.data));
+  if (what.byte_offset > buffer->size || what.size > buffer->size - what.byte_offset) {
+    return invalid("fill of ", ByteCount(what.size), " at offset ", what.byte_offset,
+                   ", buffer has ", ByteCount(buffer->size))
+        .with_reason("COPY_RANGE");
+  }
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
+  // OpenCL rejects empty commands.
+  if (what.size == 0) return {};
+  const cl_int error =
+      clEnqueueFillBuffer(queue, buffer->memory.get(), what.pattern.data(), what.pattern.size(),
+                          what.byte_offset, what.size, 0, nullptr, nullptr);
+  if (error == CL_SUCCESS) return {};
+  return driver_error(error, concat("clEnqueueFillBuffer of ", ByteCount(what.size), " on ",
+                                    device.described()));
+}
+
 // ---- properties, as the driver reports them
 
 namespace {

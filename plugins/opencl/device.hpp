@@ -53,6 +53,7 @@ struct DeviceFunctions {
   Result<void*> alloc(const gantry_alloc& what);
   void free(void* data);
   Status copy(const gantry_copy& what, cl_command_queue stream);
+  Status fill(const DeviceFill& what, cl_command_queue stream);
 
   Status synchronize(cl_command_queue stream);
   Result<cl_command_queue> stream_create();

@@ -302,6 +302,34 @@ Status Device::record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t fro
   return recorder_->done(*batch);
 }
 
+Status Device::record_fill(Buffer& buffer, std::uint64_t offset, std::uint64_t size,
+                           std::uint32_t pattern) {
+  Recorder::Lock lock(recorder_->mutex());
+  GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
+  vkCmdFillBuffer(batch->commands, buffer.handle, offset, size, pattern);
+  buffer.last_use = recorder_->value();
+  return recorder_->done(*batch);
+}
+
+// The driver fills whole words at multiples of 4; bytes before and after them are copied.
+Status Device::fill(Buffer& buffer, std::uint64_t offset, std::uint64_t size,
+                    std::span<const std::uint8_t> pattern) {
+  GANTRY_CHECK(check_range(buffer, "from", offset, size));
+  constexpr std::uint64_t word = 4;
+  std::array<std::uint8_t, 2 * word> repeated;
+  for (std::size_t i = 0; i < repeated.size(); ++i) repeated[i] = pattern[i % pattern.size()];
+  const std::uint64_t first = std::min((offset + word - 1) / word * word, offset + size);
+  const std::uint64_t last = std::max((offset + size) / word * word, first);
+  if (first != offset) GANTRY_CHECK(upload(repeated.data(), buffer, offset, first - offset));
+  if (last != first) {
+    std::uint32_t filled = 0;
+    std::memcpy(&filled, repeated.data(), word);
+    GANTRY_CHECK(record_fill(buffer, first, last - first, filled));
+  }
+  if (last == offset + size) return {};
+  return upload(repeated.data(), buffer, last, offset + size - last);
+}
+
 Status Device::sync_mapped(const Buffer& buffer, bool host_wrote) const {
   if (buffer.is_coherent) return {};
   VkMappedMemoryRange range{VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE};

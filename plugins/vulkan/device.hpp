@@ -89,6 +89,9 @@ class Device {
   Result<Buffer*> buffer_at(void* data) const;
 
   Status copy(const gantry_copy& what);
+  // pattern  [in]   1, 2 or 4 bytes, whose number divides offset and size
+  Status fill(Buffer& buffer, std::uint64_t offset, std::uint64_t size,
+              std::span<const std::uint8_t> pattern);
   Status dispatch(const Dispatch& what);
   Status synchronize();
 
@@ -109,6 +112,8 @@ class Device {
   // Records a copy between buffers; `lock` holds the recorder's mutex.
   Status record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t from_offset, Buffer& to,
                      std::uint64_t to_offset, std::uint64_t size);
+  Status record_fill(Buffer& buffer, std::uint64_t offset, std::uint64_t size,
+                     std::uint32_t pattern);
   // Makes the host's writes visible to the device, or the device's to the host; no effect on
   // coherent memory.
   Status sync_mapped(const Buffer& buffer, bool host_wrote) const;

@@ -118,6 +118,12 @@ Status DeviceFunctions::copy(const gantry_copy& what, Stream* stream) {
   return device.copy(what);
 }
 
+Status DeviceFunctions::fill(const DeviceFill& what, Stream* stream) {
+  GANTRY_CHECK(check_stream(device, stream));
+  GANTRY_TRY(Buffer* const buffer, device.buffer_at(what.data));
+  return device.fill(*buffer, what.byte_offset, what.size, what.pattern);
+}
+
 Status DeviceFunctions::synchronize(Stream* stream) {
   GANTRY_CHECK(check_stream(device, stream));
   return device.synchronize();

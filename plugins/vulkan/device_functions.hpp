@@ -32,6 +32,7 @@ struct DeviceFunctions {
   Result<void*> alloc(const gantry_alloc& what);
   Status free(void* data);
   Status copy(const gantry_copy& what, Stream* stream);
+  Status fill(const DeviceFill& what, Stream* stream);
 
   Status synchronize(Stream* stream);
   Result<Stream*> stream_create() { return new Stream{&device}; }

@@ -83,6 +83,18 @@ gantry::Status Device::copy(const gantry_copy& what, Stream* given) {
   return is_blocking ? stream.wait() : gantry::Status();
 }
 
+gantry::Status Device::fill(const gantry::DeviceFill& what, Stream* given) {
+  GANTRY_TRY(std::shared_ptr<Buffer> buffer, memory.find(what.data, what.byte_offset, what.size));
+  // The host's pattern is valid during this call only.
+  std::vector<std::uint8_t> pattern(what.pattern.begin(), what.pattern.end());
+  return stream_of(given).push([buffer = std::move(buffer), pattern = std::move(pattern),
+                                offset = what.byte_offset, size = what.size]() -> gantry::Status {
+    for (std::uint64_t done = 0; done < size; done += pattern.size())
+      std::memcpy(buffer->data() + offset + done, pattern.data(), pattern.size());
+    return {};
+  });
+}
+
 namespace {
 
 gantry::Status not_captured(const Stream& stream) {

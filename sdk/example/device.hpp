@@ -30,6 +30,8 @@ class Device {
   void free(void* data) { memory.free(data); }
   gantry::Status copy(const gantry_copy& what, Stream* stream);
 
+  gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
+
   gantry::Status synchronize(Stream* stream) { return stream_of(stream).wait(); }
   gantry::Result<Stream*> stream_create() { return new Stream; }
   void stream_destroy(Stream* stream) { delete stream; }

@@ -174,6 +174,19 @@ gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** str
 }
 void stream_destroy(void*, std::int32_t, void* stream) { std::free(stream); }
 
+gantry_code fill(void*, std::int32_t i, void* data, std::uint64_t byte_offset, std::uint64_t size,
+                 const void* pattern, std::uint32_t pattern_size, void*, gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (has("supports_no_pattern") || pattern_size == 2)
+    return fail(status, GANTRY_UNSUPPORTED, "PATTERN", "kit plugin: pattern of another size");
+  char* const first = static_cast<char*>(data) + (has("fills_from_the_begin") ? 0 : byte_offset);
+  if (has("fills_a_pattern_more")) size += pattern_size;
+  for (std::uint64_t done = 0; done < size; done += pattern_size)
+    std::memcpy(first + done, pattern, pattern_size);
+  return GANTRY_OK;
+}
+
 gantry_device_table make_device(const char* name) {
   gantry_device_table t{};
   t.struct_size = sizeof t;
@@ -186,6 +199,7 @@ gantry_device_table make_device(const char* name) {
   t.synchronize = synchronize;
   t.stream_create = stream_create;
   t.stream_destroy = stream_destroy;
+  t.fill = fill;
   return t;
 }
 

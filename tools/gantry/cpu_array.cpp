@@ -9,6 +9,7 @@
 #include "core/formats/model_signature.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/fill.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -31,9 +32,9 @@ gantry_dtype numpy_dtype(gantry_dtype dtype) {
 }
 
 Result<Tensor> zeros(const Runtime& runtime, std::span<const std::int64_t> shape,
-                     gantry_dtype dtype) {
-  GANTRY_TRY(Tensor made, runtime.tensor(shape, dtype));
-  std::fill_n(static_cast<std::uint8_t*>(made.data()), made.byte_size(), std::uint8_t{0});
+                     gantry_dtype dtype, const std::string& device) {
+  GANTRY_TRY(Tensor made, runtime.tensor(shape, dtype, device));
+  GANTRY_CHECK(fill_zeros(runtime.host(), *made.dlpack(), nullptr));
   return made;
 }
 

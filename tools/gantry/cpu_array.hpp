@@ -27,9 +27,9 @@ struct CpuArray {
 // their width. NumPy's boolean is read as uint1.
 gantry_dtype numpy_dtype(gantry_dtype dtype);
 
-// Creates a tensor of zeros on the CPU.
+// Creates a tensor of zeros on a device.
 Result<Tensor> zeros(const Runtime& runtime, std::span<const std::int64_t> shape,
-                     gantry_dtype dtype);
+                     gantry_dtype dtype, const std::string& device = "cpu");
 // Copies a tensor to a device.
 Result<Tensor> copied_to(const Runtime& runtime, const Tensor& tensor, const std::string& device);
 

@@ -37,11 +37,15 @@ struct MakeValue {
   // [out]  one more for a shape
   std::vector<Any>& shapes;
 
+  // made     [in]   on the CPU
   Result<gantry_value> of_array(Result<Tensor> made) const {
     GANTRY_TRY(array, std::move(made));
     if (device != "cpu") {
       GANTRY_TRY(array, copied_to(runtime, array, device));
     }
+    return of_tensor();
+  }
+  gantry_value of_tensor() const {
     gantry_value value{};
     value.kind = GANTRY_TENSOR;
     value.object = array.get();
@@ -69,7 +73,8 @@ struct MakeValue {
     return shapes.emplace_back(std::move(shape)).value();
   }
   Result<gantry_value> operator()(const ZerosArg& arg) const {
-    return of_array(zeros(runtime, arg.shape, arg.dtype));
+    GANTRY_TRY(array, zeros(runtime, arg.shape, arg.dtype, device));
+    return of_tensor();
   }
 };
 

@@ -257,6 +257,32 @@ gantry_code capture_launch(void*, std::int32_t, void*, void*, gantry_status* sta
 }
 void capture_destroy(void*, std::int32_t, void*) {}
 
+gantry_code fill(void*, std::int32_t i, void* data, std::uint64_t byte_offset, std::uint64_t size,
+                 const void* pattern, std::uint32_t pattern_size, void* stream,
+                 gantry_status* status) {
+  if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
+  if (pattern_size != 1 && pattern_size != 2 && pattern_size != 4) {
+    char text[96];
+    std::snprintf(text, sizeof text, "cpu: pattern has %" PRIu32 " bytes, expected 1, 2 or 4",
+                  pattern_size);
+    return gantry_fail(status, GANTRY_UNSUPPORTED, "PATTERN", text);
+  }
+  if (byte_offset % pattern_size != 0 || size % pattern_size != 0) {
+    return refuse(status, GANTRY_INVALID,
+                  "cpu: fill of %" PRIu64 " bytes from %" PRIu64
+                  ", expected multiples of the pattern's %" PRIu32,
+                  size, byte_offset, pattern_size);
+  }
+  char* const first = static_cast<char*>(data) + byte_offset;
+  if (pattern_size == 1) {
+    std::memset(first, *static_cast<const unsigned char*>(pattern), size);
+    return GANTRY_OK;
+  }
+  for (std::uint64_t done = 0; done < size; done += pattern_size)
+    std::memcpy(first + done, pattern, pattern_size);
+  return GANTRY_OK;
+}
+
 }  // namespace
 
 const gantry_device_table* cpu_device_table() {
@@ -283,6 +309,7 @@ const gantry_device_table* cpu_device_table() {
       .capture_end = capture_end,
       .capture_launch = capture_launch,
       .capture_destroy = capture_destroy,
+      .fill = fill,
   };
   return &table;
 }

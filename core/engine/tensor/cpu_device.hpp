@@ -16,8 +16,8 @@ namespace gantry {
 // source   apache/tvm include/tvm/runtime/device_api.h kAllocAlignment; dlpack.h DLTensor::data
 constexpr std::uint64_t kTensorAlignment = 256;
 
-// Returns a static table without empty slots; its functions ignore self. Attribute 1000 is the
-// number of bytes that are currently allocated.
+// Returns a static table; its functions ignore self. Of those that may be NULL each for itself it has
+// `fill`. Attribute 1000 is the number of bytes that are currently allocated.
 const gantry_device_table* cpu_device_table();
 
 }  // namespace gantry

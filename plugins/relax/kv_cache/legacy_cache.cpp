@@ -4,6 +4,7 @@
 #include "plugins/relax/error_kind.hpp"
 
 #include <gantry/dtype_text.hpp>
+#include <gantry/fill.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/tensor_text.hpp>
 
@@ -37,6 +38,7 @@ Result<LegacyCache> LegacyCache::create(const Host& host, const gantry_env* env,
       return invalid("KV cache has ", fill, " filled rows, limit is ", held)
           .with_reason("ARGUMENT_RANGE");
     }
+    GANTRY_CHECK(cache.clear_rows(env, row_count(rows), fill));
     cache.filled_ = cache.window_at_ = fill;
   }
   return cache;
@@ -69,6 +71,21 @@ Status LegacyCache::copy(const gantry_env* env, const gantry_tensor& from, std::
   source.byte_offset += static_cast<std::uint64_t>(first) * row_bytes;
   target.byte_offset += static_cast<std::uint64_t>(at) * row_bytes;
   return host_.tensor_copy(source, target, env);
+}
+
+// Fills the rows from `first` to before `end` with zeros: rows that count as filled and that nothing
+// has written.
+Status LegacyCache::clear_rows(const gantry_env* env, std::int64_t first, std::int64_t end) const {
+  if (first >= end) return {};
+  const gantry_tensor& data = *data_.tensor();
+  std::vector<std::int64_t> shape(data.shape, data.shape + data.ndim);
+  shape[0] = 1;
+  GANTRY_TRY(const std::uint64_t row_bytes, tensor_bytes(shape, data.dtype));
+  shape[0] = end - first;
+  gantry_tensor rows = data;
+  rows.shape = shape.data();
+  rows.byte_offset += static_cast<std::uint64_t>(first) * row_bytes;
+  return fill_zeros(host_, rows, env);
 }
 
 // Makes room for `count` rows.
@@ -130,6 +147,7 @@ Status LegacyCache::override_window(const gantry_env* env, const gantry_tensor& 
   const gantry_tensor& data = *data_.tensor();
   GANTRY_CHECK(copy(env, rows, 0, data, window_at_, behind));
   GANTRY_CHECK(copy(env, rows, behind, data, sinks, count - behind));
+  GANTRY_CHECK(clear_rows(env, std::max(filled_, window_at_ + behind), filled));
   filled_ = filled;
   window_at_ = behind < count ? sinks + count - behind : window_at_ + count;
   return {};

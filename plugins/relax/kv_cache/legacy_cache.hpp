@@ -45,6 +45,7 @@ class LegacyCache {
  private:
   explicit LegacyCache(const Host& host) : host_(host) {}
   Status check_rows(const gantry_tensor& rows) const;
+  Status clear_rows(const gantry_env* env, std::int64_t first, std::int64_t end) const;
   Status reserve(const gantry_env* env, std::int64_t count);
   Status copy(const gantry_env* env, const gantry_tensor& from, std::int64_t first,
               const gantry_tensor& to, std::int64_t at, std::int64_t count) const;

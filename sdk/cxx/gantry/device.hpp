@@ -25,6 +25,9 @@
 //       event_elapsed(start, stop)
 //       capture_begin(stream) capture_end(stream) capture_launch(graph, stream)
 //       capture_destroy(graph)
+//
+//       // Optional, each for itself:
+//       gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
 //     };
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
@@ -41,6 +44,7 @@
 #include <gantry/device_call.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -53,6 +57,16 @@ struct DeviceIdentity {
   std::int32_t type = 0;
   // Bitwise or of GANTRY_DEVICE_*.
   std::uint32_t flags = 0;
+};
+
+// Memory that is filled. See gantry_device_table.fill.
+struct DeviceFill {
+  // The result of alloc.
+  void* data;
+  std::uint64_t byte_offset;
+  std::uint64_t size;
+  // 1, 2 or 4 bytes, whose number divides byte_offset and size; valid during the call.
+  std::span<const std::uint8_t> pattern;
 };
 
 // Returns the error for an index without a device.
@@ -250,6 +264,43 @@ consteval void add_capture(gantry_device_table& table) {
   };
 }
 
+// ---- memory beyond alloc, free and copy: each function for itself
+
+template <class D>
+concept HasFill = requires(D& device, const DeviceFill& what, Handle stream) {
+  device.fill(what, stream);
+};
+
+// returns  UNSUPPORTED  another size of pattern (PATTERN)
+//          INVALID      offset or size are no multiples of it (ARGUMENT_RANGE)
+inline Status check_fill(const DeviceFill& what, std::string_view kind) {
+  const std::uint64_t unit = what.pattern.size();
+  if (unit != 1 && unit != 2 && unit != 4) {
+    return unsupported("fill of device ", kind, ": pattern has ", unit, " bytes, expected 1, 2 or 4")
+        .with_reason("PATTERN");
+  }
+  if (what.byte_offset % unit == 0 && what.size % unit == 0) return {};
+  return invalid("fill of device ", kind, ": ", what.size, " bytes from ", what.byte_offset,
+                 " are no multiples of the pattern's ", unit)
+      .with_reason("ARGUMENT_RANGE");
+}
+
+template <class P, class D>
+consteval void add_further_memory(gantry_device_table& table) {
+  if constexpr (HasFill<D>) {
+    table.fill = [](void* self, std::int32_t i, void* data, std::uint64_t byte_offset,
+                    std::uint64_t size, const void* pattern, std::uint32_t pattern_size,
+                    void* stream, gantry_status* status) {
+      return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+        const DeviceFill what{
+            data, byte_offset, size, {static_cast<const std::uint8_t*>(pattern), pattern_size}};
+        GANTRY_CHECK(check_fill(what, D::identity.name));
+        return device.fill(what, Handle{stream});
+      });
+    };
+  }
+}
+
 template <class P, class D>
 consteval gantry_device_table make_device_table() {
   static_assert(stream_functions<D> == 0 || stream_functions<D> == 2,
@@ -266,6 +317,7 @@ consteval gantry_device_table make_device_table() {
   table.name = D::identity.name;
   table.type = D::identity.type;
   add_memory<P, D>(table);
+  add_further_memory<P, D>(table);
   add_streams<P, D>(table);
   if constexpr (event_functions<D> != 0) add_events<P, D>(table);
   if constexpr (capture_functions<D> != 0) add_capture<P, D>(table);

@@ -189,6 +189,10 @@ constexpr Defect kDefects[] = {
     {"checks_as_invalid", 97, "check fails as invalid: kit plugin: no, expected ok or unavailable"},
     {"checks_sources", 97, "signal 11"},
     {"names_no_kernel", 98, "at_kernel receives index 0, kernel count is 0"},
+
+    {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
+    {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
+    {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},
 };
 
 class PluginWithDefect : public ::testing::TestWithParam<Defect> {};

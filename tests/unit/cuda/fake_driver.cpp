@@ -263,3 +263,30 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
   if (!is_of(to, to_context) || !is_of(from, from_context)) return CUDA_ERROR_INVALID_VALUE;
   return add_copy(stream, pointer(to), pointer(from), size, false);
 }
+
+// Fills with `count` patterns, in stream order.
+template <class Pattern>
+static CUresult add_fill(CUdeviceptr to, Pattern pattern, std::size_t count, CUstream stream) {
+  if (to % sizeof pattern != 0 || !is_device_memory(to, count * sizeof pattern)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  add(stream, [=] { std::fill_n(static_cast<Pattern*>(pointer(to)), count, pattern); });
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char pattern, std::size_t count,
+                         CUstream stream) {
+  ENTER(cuMemsetD8Async);
+  CHECK_STREAM(stream);
+  return add_fill(to, pattern, count, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short pattern, std::size_t count,
+                          CUstream stream) {
+  ENTER(cuMemsetD16Async);
+  CHECK_STREAM(stream);
+  return add_fill(to, pattern, count, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr to, unsigned pattern, std::size_t count, CUstream stream) {
+  ENTER(cuMemsetD32Async);
+  CHECK_STREAM(stream);
+  return add_fill(to, pattern, count, stream);
+}

@@ -43,6 +43,10 @@ struct Gadget {
   Result<void*> alloc(const gantry_alloc& what) { return noted("alloc", what.size); }
   void free(void*) { plugin.calls.push_back("free"); }
   Status copy(const gantry_copy&, int* stream) { return used("copy", stream); }
+  Status fill(const DeviceFill& what, int*) {
+    noted("fill", what.size + what.byte_offset);
+    return {};
+  }
   Status synchronize(int* stream) { return used("synchronize", stream); }
   Result<int*> stream_create() { return new int(1); }
   Status stream_destroy(int* stream) {
@@ -117,6 +121,7 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.stream_create, nullptr);
   EXPECT_EQ(plain_.event_create, nullptr);
   EXPECT_EQ(plain_.capture_begin, nullptr);
+  EXPECT_EQ(plain_.fill, nullptr);
 }
 
 TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
@@ -170,6 +175,27 @@ TEST_F(DeviceLayer, RejectsUnknownFlags) {
   EXPECT_EQ(copy.message, "copy of device gadget: flags are 0x41, known are 0x1");
   EXPECT_EQ(made, &plugin_) << "outputs are untouched";
   EXPECT_THAT(plugin_.calls, IsEmpty());
+}
+
+TEST_F(DeviceLayer, ChecksPatternsOfFills) {
+  const std::uint32_t pattern = 7;
+  const auto fill = [&](std::uint64_t offset, std::uint64_t size, std::uint32_t pattern_size) {
+    return table_.fill(&plugin_, 0, &plugin_, offset, size, &pattern, pattern_size, nullptr,
+                       status_.get());
+  };
+
+  EXPECT_EQ(fill(8, 4, 4), GANTRY_OK);
+  EXPECT_EQ(fill(1, 3, 1), GANTRY_OK);
+  const Error size = failed(fill(0, 3, 3), GANTRY_UNSUPPORTED);
+  const Error offset = failed(fill(1, 4, 2), GANTRY_INVALID);
+
+  EXPECT_EQ(size.reason, "PATTERN");
+  EXPECT_EQ(size.message, "fill of device gadget: pattern has 3 bytes, expected 1, 2 or 4");
+  EXPECT_EQ(offset.reason, "ARGUMENT_RANGE");
+  EXPECT_EQ(offset.message,
+            "fill of device gadget: 4 bytes from 1 are no multiples of the pattern's 2");
+  EXPECT_EQ(failed(fill(0, 3, 2), GANTRY_INVALID).reason, "ARGUMENT_RANGE");
+  EXPECT_THAT(plugin_.calls, ElementsAre("fill 12", "fill 4"));
 }
 
 TEST_F(DeviceLayer, ReturnsAttributesAsValues) {

@@ -72,11 +72,12 @@ TEST_F(LegacyCacheTest, ReplacesTheOldestRowsOfAWindow) {
 TEST_F(LegacyCacheTest, WindowBeginsAtTheFirstRowAfterAppends) {
   const Value cache = created({4, 2}, {1, 1, 2, 2}, -1);
   change("window_override", cache, {3, 3}, {4});
-  // The last row is not initialized.
-  Content found = content(cache);
-  EXPECT_EQ(found.size(), 6U);
-  found.resize(4);
-  EXPECT_EQ(found, (Content{3, 3, 2, 2}));
+  // Nothing has written the last row.
+  EXPECT_EQ(content(cache), (Content{3, 3, 2, 2, 0, 0}));
+}
+
+TEST_F(LegacyCacheTest, HasZerosInFilledRowsThatNothingHasWritten) {
+  EXPECT_EQ(content(created({4, 2}, {1, 2}, 3)), (Content{1, 2, 0, 0, 0, 0}));
 }
 
 TEST_F(LegacyCacheTest, RemovesRowsOfSeveralCaches) {

@@ -63,11 +63,10 @@ void expect_error(const Result<T>& result, Code code, std::string_view message) 
   EXPECT_EQ(result.error().message, message);
 }
 
-TEST(CpuDevice, TableHasEveryFunction) {
+TEST(CpuDevice, TableHasEveryFunctionThatIsNotOptionalForItself) {
   const gantry_device_table& table = cpu();
   const auto* const first = reinterpret_cast<const char*>(&table.count);
-  // The others may be NULL, each for itself.
-  const auto* const end = reinterpret_cast<const char*>(&table.fill);
+  const auto* const end = reinterpret_cast<const char*>(&table.free_in_stream);
 
   for (const char* location = first; location < end; location += sizeof(void*)) {
     void* function = nullptr;
@@ -333,6 +332,26 @@ TEST(CpuDevice, RejectsTheTimeFromAnEventThatIsNotRecorded) {
   EXPECT_EQ(status.error(GANTRY_INVALID, "").message, "cpu: the start event is not recorded");
   cpu().event_destroy(nullptr, 0, start);
   cpu().event_destroy(nullptr, 0, stop);
+}
+
+TEST(CpuDevice, FillsWithPatterns) {
+  std::vector<char> bytes(16, 'x');
+  const auto fill = [&](std::uint64_t offset, std::uint64_t size, std::string_view pattern) {
+    StatusBuffer status;
+    const gantry_code code =
+        cpu().fill(nullptr, 0, bytes.data(), offset, size, pattern.data(),
+                   static_cast<std::uint32_t>(pattern.size()), nullptr, status.get());
+    return code == GANTRY_OK ? Result<int>(0) : Result<int>(status.error(code, "fill"));
+  };
+
+  EXPECT_TRUE(fill(1, 2, "a").ok());
+  EXPECT_TRUE(fill(4, 4, "bc").ok());
+  EXPECT_TRUE(fill(8, 8, "defg").ok());
+
+  EXPECT_EQ(std::string(bytes.data(), bytes.size()), "xaaxbcbcdefgdefg");
+  expect_error(fill(0, 3, "abc"), Code::unsupported, "cpu: pattern has 3 bytes, expected 1, 2 or 4");
+  expect_error(fill(1, 4, "ab"), Code::invalid,
+               "cpu: fill of 4 bytes from 1, expected multiples of the pattern's 2");
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cases 99 to 106: what a device requires of memory, and its functions for memory that may be NULL.
+#include "tools/conformance/cases.hpp"
+#include "tools/conformance/tested_device.hpp"
+
+#include <algorithm>
+
+namespace gantry::kit {
+namespace {
+
+Status lacks(const TestedDevice& device, std::string_view function) {
+  return skipped("device ", device.name(), " has no ", function);
+}
+
+// ---- 104
+
+Status fill(const TestedDevice& device, const gantry_location& at, std::uint64_t size,
+            std::span<const std::uint8_t> pattern, void* stream = nullptr) {
+  return device("fill", [&](const auto& t, void* s, gantry_status* failure) {
+    return t.fill(s, 0, at.data, at.byte_offset, size, pattern.data(),
+                  static_cast<std::uint32_t>(pattern.size()), stream, failure);
+  });
+}
+
+// Fills parts of memory of known content.
+//
+// returns  UNSUPPORTED  patterns of this size
+Status fills_parts(const TestedDevice& device, std::size_t pattern_size, std::uint64_t seed) {
+  constexpr std::size_t size = 4096;
+  const std::vector<std::uint8_t> before = bytes_with_pattern(size, seed);
+  const std::vector<std::uint8_t> pattern = bytes_with_pattern(pattern_size, seed + 1);
+  GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+  for (const std::size_t first : {std::size_t{0}, pattern_size, 7 * pattern_size}) {
+    for (const std::size_t count : {0, 1, 3, 500}) {
+      const std::size_t bytes = count * pattern_size;
+      std::vector<std::uint8_t> expected = before, found(size);
+      for (std::size_t i = 0; i < bytes; ++i) expected[first + i] = pattern[i % pattern_size];
+      GANTRY_CHECK(device.copy(in_host(before.data()), memory.at(), size));
+      GANTRY_CHECK(fill(device, memory.at(first), bytes, pattern));
+      GANTRY_CHECK(device.copy(memory.at(), in_host(found.data()), size));
+      if (found != expected)
+        return bug("fill of ", bytes, " bytes from ", first, " on device ", device.name(),
+                   " with a pattern of ", pattern_size, " gives other bytes");
+    }
+  }
+  return {};
+}
+
+// A fill, a copy of what it has written, and another fill.
+Status fills_in_order(const TestedDevice& device, std::size_t pattern_size) {
+  constexpr std::size_t size = 64 << 10;
+  GANTRY_TRY(const DeviceMemory a, DeviceMemory::make(device, size));
+  GANTRY_TRY(const DeviceMemory b, DeviceMemory::make(device, size));
+  const std::vector<std::uint8_t> first(pattern_size, 0x11), second(pattern_size, 0x22);
+  GANTRY_CHECK(fill(device, a.at(), size, first));
+  GANTRY_CHECK(device.copy(a.at(), b.at(), size, nullptr, 0));
+  GANTRY_CHECK(fill(device, a.at(), size, second));
+  std::vector<std::uint8_t> found(size);
+  GANTRY_CHECK(device.copy(b.at(), in_host(found.data()), size));
+  if (std::ranges::all_of(found, [](std::uint8_t byte) { return byte == 0x11; })) return {};
+  return bug("fill and copy in one stream of device ", device.name(), " run in another order");
+}
+
+Status fills(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    if (device.table().fill == nullptr) return lacks(device, "fill");
+    std::size_t supported = 0;
+    for (const std::size_t pattern_size : {1, 2, 4}) {
+      Status done = fills_parts(device, pattern_size, seed);
+      if (!done.ok() && done.error().code == Code::unsupported) continue;
+      GANTRY_CHECK(std::move(done));
+      supported = pattern_size;
+    }
+    if (supported == 0)
+      return bug("fill of device ", device.name(), " supports no pattern of 1, 2 or 4 bytes");
+    return fills_in_order(device, supported);
+  });
+}
+
+constexpr Case kMemoryCases[] = {
+    {104, Level::D, Weight::must, "fills",
+     "fill writes patterns of 1, 2 and 4 bytes to exactly its range, in stream order",
+     "add byte_offset, and fill whole patterns only", fills},
+};
+
+}  // namespace
+
+std::span<const Case> memory_cases() { return kMemoryCases; }
+
+}  // namespace gantry::kit
