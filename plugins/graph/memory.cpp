@@ -74,6 +74,13 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
     }
     devices_.push_back(last);
   }
+  for (const gantry_device_id device : devices_) {
+    if (std::ranges::any_of(demands_,
+                            [&](const auto& known) { return same_device(known.first, device); }))
+      continue;
+    GANTRY_TRY(const Demands demands, demands_of(host_, device));
+    demands_.emplace_back(device, demands);
+  }
   return {};
 }
 
@@ -184,7 +191,10 @@ Result<Value> Memory::allocate(const Slot& slot, std::uint64_t bytes) const {
 }
 
 Status Memory::check_fits(std::uint32_t e, const gantry_tensor& what) const {
-  return check_zero_copy(host_, what, tensor_of(graph().entries[e], devices_[e], nullptr));
+  const auto demands = std::ranges::find_if(
+      demands_, [&](const auto& known) { return same_device(known.first, devices_[e]); });
+  return check_zero_copy(host_, what, tensor_of(graph().entries[e], devices_[e], nullptr),
+                         demands->second);
 }
 
 Status Memory::bind(std::uint32_t e, const gantry_tensor& what, gantry_object* keeper,

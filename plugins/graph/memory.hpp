@@ -12,7 +12,10 @@
 #include "payload.hpp"
 #include "storage_plan.hpp"
 
+#include <gantry/demands.hpp>
 #include <gantry/handle.hpp>
+
+#include <utility>
 
 namespace gantry::graph {
 
@@ -96,7 +99,7 @@ class Memory {
   }
 
   // Checks that an entry can be bound to this memory: device, dtype, shape, compact strides, and an
-  // address that is a multiple of in_place_alignment.
+  // address that is a multiple of in_place_alignment and of what the device demands.
   //
   // returns  INVALID with what was found and what is expected
   Status check_fits(std::uint32_t entry, const gantry_tensor& what) const;
@@ -150,6 +153,8 @@ class Memory {
   std::shared_ptr<const Payload> payload_;
   // By entry.
   std::vector<gantry_device_id> devices_;
+  // Of the devices of entries, each once.
+  std::vector<std::pair<gantry_device_id, Demands>> demands_;
   StoragePlan plan_;
   // By entry.
   std::vector<Value> tensors_;

@@ -237,6 +237,10 @@ Attribute DeviceFunctions::attribute(std::int32_t kind) const {
     }
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       return device.allocated_bytes.load();
+    case GANTRY_ATTRIBUTE_ALIGNMENT:
+      return device.alignment_bytes;
+    case GANTRY_ATTRIBUTE_MAX_ALLOCATION:
+      return device.max_bytes != 0 ? Attribute(device.max_bytes) : Attribute();
     case GANTRY_ATTRIBUTE_COMPUTE_VERSION:
       return text(version_number(device));
     case GANTRY_ATTRIBUTE_DEVICE_NAME:

@@ -5,10 +5,12 @@
 
 #include <gantry/byte_count.hpp>
 #include <gantry/compact_tensor.hpp>
+#include <gantry/demands.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/tensor_text.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace gantry::relax {
@@ -22,10 +24,31 @@ struct Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
+  // Returns memory for a tensor that begins at an offset which the device does not allow: the same
+  // one for all tensors of this size there.
+  Result<gantry_tensor> apart(const Host& host, std::uint64_t offset, std::uint64_t bytes);
+
   const std::shared_ptr<StoragePool> pool;
   const StoragePool::Key key;
   StorageMemory::Block block;
+
+ private:
+  std::mutex mutex_;
+  // By offset and size.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, StorageMemory::Block> apart_;
 };
+
+Result<gantry_tensor> Storage::apart(const Host& host, std::uint64_t offset, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  StorageMemory::Block& found = apart_[{offset, bytes}];
+  if (found.tensor() == nullptr) {
+    const auto extent = static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 1));
+    const gantry_device_id device = block.tensor()->device;
+    const StorageMemory::Request request{compact_tensor(dtypes::uint8, {&extent, 1}, device), bytes};
+    GANTRY_TRY(found, pool->memory()->allocate(host, request, std::get<std::string>(key)));
+  }
+  return *found.tensor();
+}
 
 std::shared_ptr<StoragePool> StoragePool::create(Host host, std::shared_ptr<StorageMemory> memory) {
   std::shared_ptr<StoragePool> pool(new StoragePool(host, memory));
@@ -85,7 +108,7 @@ void StoragePool::return_block(const Key& key, StorageMemory::Block block) noexc
 
 Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t offset,
                         const gantry_tensor& like) {
-  GANTRY_TRY(const Storage* const self, opaque_of<Storage>(host, storage));
+  GANTRY_TRY(Storage* const self, opaque_of<Storage>(host, storage));
   const gantry_tensor& block = *self->block.tensor();
   const auto room = static_cast<std::uint64_t>(block.shape[0]);
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(like), like.dtype));
@@ -99,6 +122,13 @@ Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t 
   tensor.strides = nullptr;
   tensor.byte_offset = block.byte_offset;
   if (offset != 0) {
+    GANTRY_TRY(const Demands demands, demands_of(host, block.device));
+    if (!demands.allow_offset(offset)) {
+      GANTRY_TRY(const gantry_tensor own, self->apart(host, offset, bytes));
+      tensor.data = own.data;
+      tensor.byte_offset = own.byte_offset;
+      return host.tensor_view(tensor, storage);
+    }
     // Compiled code accepts an offset only where it declares one.
     GANTRY_TRY(const gantry_device device, host.device(block.device));
     if ((device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) {

@@ -695,6 +695,12 @@ Status Machine::place(TensorObject& tensor, Ref<StorageObject> storage, std::int
                    block.size, " bytes")
         .with_reason("STORAGE");
   }
+  // The content of a new tensor is undefined, so it may have memory of its own.
+  if (!block.demands.allow_offset(begin)) {
+    const gantry_device_id device = block.tensor.device;
+    GANTRY_TRY(TakenBlock own, blocks_->take(device, bytes, stream_of(device)));
+    return place(tensor, heap_.storage(std::move(own)), 0, dtype);
+  }
   tensor.view = block.tensor;
   tensor.view.ndim = static_cast<std::int32_t>(tensor.extents.size());
   tensor.view.dtype = dtype;
@@ -731,6 +737,23 @@ Result<Ref<TensorObject>> Machine::new_number(std::int64_t number, gantry_dtype 
   return tensor;
 }
 
+// True if code on a device can use the memory of a tensor.
+Result<bool> Machine::fits_in_place(const gantry_tensor& tensor, gantry_device_id device) {
+  if (!same_device(tensor.device, device)) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  if (device.type == cpu_device_type) return is_aligned_in_place(address);
+  if (tensor.byte_offset != 0) return false;
+  GANTRY_TRY(const Demands demands, blocks_->demands_of(device));
+  if (demands.padding != 1) {
+    // What follows the tensor is unknown.
+    GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(gantry::shape_of(tensor), tensor.dtype));
+    if (bytes % demands.padding != 0) return false;
+  }
+  if (address % demands.alignment == 0) return true;
+  GANTRY_TRY(const gantry_device found, host_.device(device));
+  return (found.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0;
+}
+
 Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_tensor& tensor,
                                       gantry_device_id device) {
   if (!is_compact(tensor)) {
@@ -740,9 +763,7 @@ Result<AnyRef> Machine::import_tensor(const gantry_value& value, const gantry_te
   }
   Ref<TensorObject> made = heap_.tensor();
   const bool is_cpu = device.type == cpu_device_type;
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  const bool fits = same_device(tensor.device, device) &&
-                    (is_cpu ? is_aligned_in_place(address) : tensor.byte_offset == 0);
+  GANTRY_TRY(const bool fits, fits_in_place(tensor, device));
   if (!fits) {
     GANTRY_TRY(auto copy, new_tensor(device, tensor.dtype, gantry::shape_of(tensor)));
     GANTRY_CHECK(host_.tensor_copy(tensor, copy->view, &env_));

@@ -159,12 +159,13 @@ class Machine {
                                        std::string_view scope = {});
   Result<Ref<TensorObject>> new_number(std::int64_t number, gantry_dtype dtype);
   // Lays a tensor of `extents` into a storage.
-  static Status place(TensorObject& tensor, Ref<StorageObject> storage, std::int64_t offset,
+  Status place(TensorObject& tensor, Ref<StorageObject> storage, std::int64_t offset,
                       gantry_dtype dtype);
 
   // depth    [in]   of the nesting
   Result<AnyRef> import_value(const gantry_value& value, gantry_device_id device,
                               std::uint32_t depth);
+  Result<bool> fits_in_place(const gantry_tensor& tensor, gantry_device_id device);
   Result<AnyRef> import_tensor(const gantry_value& value, const gantry_tensor& tensor,
                                gantry_device_id device);
   Result<Value> export_value(Object* object, std::uint32_t depth);

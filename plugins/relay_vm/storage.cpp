@@ -137,6 +137,15 @@ Block* BlockPool::reuse(BlockList& list, Block* last) {
   return unused != list.outside.end() ? take_out(**unused) : nullptr;
 }
 
+Result<Demands> BlockPool::demands_of(gantry_device_id device) {
+  for (const auto& [known, demands] : demands_) {
+    if (same_device(known, device)) return demands;
+  }
+  GANTRY_TRY(const Demands demands, gantry::demands_of(host_, device));
+  demands_.emplace_back(device, demands);
+  return demands;
+}
+
 Result<Block*> BlockPool::allocate(BlockList& list, const BlockKind& kind) {
   const std::int64_t bytes = static_cast<std::int64_t>(kind.size);
   const gantry_tensor like = kind.scope.empty()
@@ -146,6 +155,10 @@ Result<Block*> BlockPool::allocate(BlockList& list, const BlockKind& kind) {
   GANTRY_TRY(memory->block, memory_->allocate(host_, {like, kind.size}, kind.scope, *this));
   const gantry_tensor tensor = *memory->block.tensor();
   GANTRY_TRY(const gantry_device device, host_.device(kind.device));
+  Demands demands;
+  if (kind.scope.empty()) {
+    GANTRY_TRY(demands, demands_of(kind.device));
+  }
   GANTRY_TRY(Value object, new_opaque(host_, std::move(memory)));
   if (list.empty.empty()) {
     const std::size_t count = list.all.size() + 1;
@@ -161,6 +174,7 @@ Result<Block*> BlockPool::allocate(BlockList& list, const BlockKind& kind) {
   block->tensor = tensor;
   block->size = kind.size;
   block->is_opaque = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0;
+  block->demands = demands;
   return block;
 }
 

@@ -5,6 +5,7 @@
 // it serves again when the result is released.
 #pragma once
 
+#include <gantry/demands.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/result.hpp>
 #include <gantry/storage_memory.hpp>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry::relay {
@@ -45,6 +47,8 @@ struct Block {
   Value exported;
   // The device's data are handles: a part of it is addressed by byte_offset.
   bool is_opaque = false;
+  // Of the device, for parts; none for blocks with a memory scope.
+  Demands demands;
   State state = State::used;
   BlockList* list = nullptr;
   // Index in the list of its state.
@@ -110,6 +114,9 @@ class BlockPool : public StorageMemory::Pool {
                                  std::span<const std::int64_t> shape, gantry_dtype dtype,
                                  void* stream);
 
+  // Returns what a device requires of memory, which is read once.
+  Result<Demands> demands_of(gantry_device_id device);
+
   void free_unused() noexcept override;
   void free_unused_if_idle() noexcept override;
 
@@ -155,6 +162,8 @@ class BlockPool : public StorageMemory::Pool {
   // True during a run, and while another thread frees unused blocks.
   std::atomic<bool> is_claimed_ = false;
   Lists lists_;
+  // Of devices that have blocks, each once.
+  std::vector<std::pair<gantry_device_id, Demands>> demands_;
   std::vector<Taken> taken_;
   // Of the current run.
   std::size_t taken_count_ = 0;

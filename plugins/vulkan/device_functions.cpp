@@ -89,6 +89,10 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
       const Device* const device = plugin.started(index);
       return device == nullptr ? 0 : device->allocated_bytes();
     }
+    case GANTRY_ATTRIBUTE_ALIGNMENT:
+      return limits.minStorageBufferOffsetAlignment;
+    case GANTRY_ATTRIBUTE_MAX_ALLOCATION:
+      return gpu->max_allocation_bytes;
     default:
       return Attribute();
   }

@@ -32,6 +32,12 @@ gantry::Attribute Device::attribute(std::int32_t kind) const {
       return memory.capacity() - memory.alive();
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       return memory.alive();
+    case GANTRY_ATTRIBUTE_ALIGNMENT:
+      return demands_.alignment;
+    case GANTRY_ATTRIBUTE_PADDING:
+      return demands_.padding;
+    case GANTRY_ATTRIBUTE_MAX_ALLOCATION:
+      return demands_.max_allocation;
     default:
       return {};
   }

@@ -22,8 +22,13 @@ class Device {
   static std::int32_t count(Plugin& plugin);
   static gantry::Result<Device*> at(Plugin& plugin, std::int32_t index);
 
-  Device(const Plugin& plugin, std::int32_t index, std::uint64_t memory_bytes)
-      : memory(index, memory_bytes), plugin_(plugin) {}
+  // What the accelerator requires of memory; options of the plugin, as no hardware decides it.
+  struct Demands {
+    std::uint64_t alignment = 1, padding = 1, max_allocation = UINT64_MAX;
+  };
+  Device(const Plugin& plugin, std::int32_t index, std::uint64_t memory_bytes,
+         const Demands& demands)
+      : memory(index, memory_bytes), plugin_(plugin), demands_(demands) {}
 
   gantry::Attribute attribute(std::int32_t kind) const;
   gantry::Result<void*> alloc(const gantry_alloc& what);
@@ -61,6 +66,7 @@ class Device {
   gantry::Result<Side> side_of(const gantry_location& location, std::uint64_t size) const;
 
   const Plugin& plugin_;
+  const Demands demands_;
   Stream default_stream_;
 };
 

@@ -3,6 +3,8 @@
 // example.abacus - an invented accelerator.
 #include "plugin.hpp"
 
+#include <bit>
+
 namespace abacus {
 namespace {
 
@@ -18,9 +20,16 @@ gantry::Result<std::unique_ptr<Plugin>> Plugin::create(gantry::Host host) {
   std::unique_ptr<Plugin> plugin(new Plugin(host));
   GANTRY_TRY(plugin->type_, host.device_type("abacus"));
   const auto memory_bytes = static_cast<std::uint64_t>(number(host, "memory_mib")) << 20;
+  const auto bytes = [&](const char* key) { return static_cast<std::uint64_t>(number(host, key)); };
+  const Device::Demands demands{bytes("alignment"), bytes("padding"),
+                                bytes("max_allocation_mib") << 20};
+  if (!std::has_single_bit(demands.alignment)) {
+    return gantry::invalid("option alignment is ", demands.alignment, ", expected a power of two")
+        .with_reason("CONFIG");
+  }
   const auto count = static_cast<std::int32_t>(number(host, "devices"));
   for (std::int32_t i = 0; i < count; ++i)
-    plugin->devices_.push_back(std::make_unique<Device>(*plugin, i, memory_bytes));
+    plugin->devices_.push_back(std::make_unique<Device>(*plugin, i, memory_bytes, demands));
   return plugin;
 }
 

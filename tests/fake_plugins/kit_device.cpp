@@ -91,8 +91,19 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
       out->kind = GANTRY_INT;
       out->i = has("counts_nothing") ? 0 : plugin->allocated.load();
       return GANTRY_OK;
+    case GANTRY_ATTRIBUTE_ALIGNMENT: {
+      static std::int64_t alignment = 64;
+      out->kind = GANTRY_INT;
+      out->i = has("demands_no_power_of_two") ? 24 : alignment;
+      if (has("demands_change")) alignment *= 2;
+      return GANTRY_OK;
+    }
+    case GANTRY_ATTRIBUTE_MAX_ALLOCATION:
+      out->kind = GANTRY_INT;
+      out->i = has("allocates_beyond_its_limit") ? kMaxAlloc / 2 : kMaxAlloc;
+      return GANTRY_OK;
     default:
-      if (has("throws") && kind > 1000) throw std::runtime_error("kit plugin: thrown");
+      if (has("throws") && kind >= 60000) throw std::runtime_error("kit plugin: thrown");
       return fail(status, GANTRY_NOT_FOUND, "ATTRIBUTE", "kit plugin: no such attribute");
   }
 }

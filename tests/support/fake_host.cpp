@@ -3,6 +3,7 @@
 
 #include <gantry/dtype_text.hpp>
 #include <gantry/tensor_text.hpp>
+#include <gantry/value.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -493,6 +494,18 @@ struct FakeHost::Entries {
                              gantry_status* status) -> gantry_code {
       return gantry_fail(status, GANTRY_UNSUPPORTED, "STREAM",
                          "fake host: streams are not supported");
+    };
+    table.attribute = [](void* self, std::int32_t, std::int32_t kind, gantry_value* out,
+                         gantry_status* status) -> gantry_code {
+      FakeHost& fake = *static_cast<FakeHost*>(self);
+      const std::lock_guard lock(fake.mutex_);
+      ++fake.attribute_reads;
+      const auto found = fake.attributes.find(kind);
+      if (found == fake.attributes.end()) {
+        return gantry_fail(status, GANTRY_NOT_FOUND, "ATTRIBUTE",
+                           "fake host: the device has no such attribute");
+      }
+      return *out = int_value(found->second), GANTRY_OK;
     };
     if ((flags & GANTRY_DEVICE_OPAQUE_DATA) != 0) add_captures(table);
     return table;

@@ -80,6 +80,9 @@ class FakeHost {
   // calls of the handles device, which has streams and captures: "synchronize own",
   // "capture_launch caller's"; `own` is a stream that it has created
   std::vector<std::string> device_calls;
+  // numbers that the handles device returns as attributes, and how often it was asked for one
+  std::map<std::int32_t, std::int64_t> attributes;
+  int attribute_reads = 0;
   bool cancelled = false;
   // cancelled as soon as so many spans are recorded
   std::size_t cancelled_after_spans = SIZE_MAX;

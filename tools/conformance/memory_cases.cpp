@@ -4,13 +4,55 @@
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/tested_device.hpp"
 
+#include <gantry/demands.hpp>
+
 #include <algorithm>
+#include <span>
 
 namespace gantry::kit {
 namespace {
 
 Status lacks(const TestedDevice& device, std::string_view function) {
   return skipped("device ", device.name(), " has no ", function);
+}
+
+// ---- 99
+
+Result<Demands> demands_of(const TestedDevice& device) {
+  return read_demands({device.self(), &device.table(), {device.at(nullptr).device.type, 0}},
+                      concat("device ", device.name()));
+}
+
+Status obeys_demands(Subject& subject) {
+  return for_each_device(subject, [](const TestedDevice& device) -> Status {
+    GANTRY_TRY(const Demands demands, demands_of(device));
+    bool has_any = false;
+    for (const std::int32_t kind : {GANTRY_ATTRIBUTE_ALIGNMENT, GANTRY_ATTRIBUTE_PADDING,
+                                    GANTRY_ATTRIBUTE_MAX_ALLOCATION}) {
+      GANTRY_TRY(const auto first, device.number(kind));
+      has_any = has_any || first;
+      for (int i = 0; i < 10; ++i) {
+        GANTRY_TRY(const auto again, device.number(kind));
+        if (again != first)
+          return bug("attribute ", kind, " of device ", device.name(), " is ", first.value_or(0),
+                     ", then ", again.value_or(0));
+      }
+    }
+    if (!has_any) return lacks(device, "demands");
+    // As the host allocates it.
+    const std::uint64_t bytes = std::min(demands.padded(1000), demands.max_allocation);
+    GANTRY_TRY(void* const data, device.alloc(bytes, std::max<std::uint64_t>(demands.alignment, 256)));
+    device.free(data);
+    if (demands.max_allocation == UINT64_MAX) return {};
+    const auto huge = device.alloc(demands.max_allocation + 1);
+    if (huge.ok()) {
+      device.free(*huge);
+      return bug("alloc of a byte beyond attribute 1003 succeeds on device ", device.name());
+    }
+    if (huge.error().code == Code::exhausted) return {};
+    return bug("alloc of a byte beyond attribute 1003 on device ", device.name(), " fails as ",
+               name_of(huge.error().code), ", expected exhausted");
+  });
 }
 
 // ---- 104
@@ -80,6 +122,10 @@ Status fills(Subject& subject) {
 }
 
 constexpr Case kMemoryCases[] = {
+    {99, Level::D, Weight::must, "obeys-demands",
+     "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
+     "succeeds, and beyond 1003 is EXHAUSTED",
+     "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
     {104, Level::D, Weight::must, "fills",
      "fill writes patterns of 1, 2 and 4 bytes to exactly its range, in stream order",
      "add byte_offset, and fill whole patterns only", fills},

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/embed/instances.hpp"
 
-#include "core/engine/runtime/devices.hpp"
-#include "core/engine/runtime/state.hpp"
-
 #include <gantry/abi_boundary.hpp>
 
 #include <algorithm>
@@ -44,17 +41,18 @@ Result<const ReadyFunction*> ModelInstance::function(std::string_view name, cons
   GANTRY_TRY(ready.signature, model_->signature(*found));
   GANTRY_TRY(ready.executor, executor(found->member, env));
   GANTRY_TRY(ready.placed, ready.executor->placements(found->index, ready.signature->table));
-  const auto are_opaque =
-      [&](std::span<const gantry_placement> places) -> Result<std::vector<bool>> {
-    std::vector<bool> opaque;
+  const auto devices_of =
+      [&](std::span<const gantry_placement> places) -> Result<std::vector<PlacementDevice>> {
+    std::vector<PlacementDevice> devices;
     for (const gantry_placement& place : places) {
-      GANTRY_TRY(const gantry_device on, device_of(*model_->source().runtime, place.device));
-      opaque.push_back((on.table->flags & GANTRY_DEVICE_OPAQUE_DATA) != 0);
+      GANTRY_TRY(const PlacementDevice device,
+                 PlacementDevice::find(*model_->source().runtime, place.device));
+      devices.push_back(device);
     }
-    return opaque;
+    return devices;
   };
-  GANTRY_TRY(ready.opaque_inputs, are_opaque(ready.placed.inputs));
-  GANTRY_TRY(ready.opaque_outputs, are_opaque(ready.placed.outputs));
+  GANTRY_TRY(ready.input_devices, devices_of(ready.placed.inputs));
+  GANTRY_TRY(ready.output_devices, devices_of(ready.placed.outputs));
   return &functions_.emplace(name, std::move(ready)).first->second;
 }
 

@@ -8,6 +8,7 @@
 //     GANTRY_TRY(const ReadyFunction* const function, use.function("main", env));
 #pragma once
 
+#include "core/engine/embed/placement_device.hpp"
 #include "core/engine/embed/stream.hpp"
 #include "core/engine/embed/task.hpp"
 #include "core/engine/runtime/model_state.hpp"
@@ -35,8 +36,8 @@ struct ReadyFunction {
   std::uint32_t index = 0;
   ModelExecutor* executor = nullptr;
   ModelExecutor::Placed placed = {};
-  // by input, and by output: addresses on its device are handles
-  std::vector<bool> opaque_inputs = {}, opaque_outputs = {};
+  // by input, and by output
+  std::vector<PlacementDevice> input_devices = {}, output_devices = {};
 };
 
 // thread   one at a time

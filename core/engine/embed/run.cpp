@@ -20,7 +20,6 @@
 #include <gantry/tensor_text.hpp>
 #include <gantry/tensor_type.hpp>
 #include <gantry/value.hpp>
-#include <gantry/zero_copy.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -34,12 +33,6 @@
 
 namespace gantry {
 namespace {
-
-// True if a compact tensor is where an executor takes it, or writes it.
-bool is_at(const gantry_tensor& tensor, const gantry_placement& at, bool is_opaque) {
-  return same_device(tensor.device, at.device) && tensor.byte_offset == 0 &&
-         (is_opaque || is_aligned_in_place(tensor.data, at.alignment));
-}
 
 std::string title_of(const FunctionSignature& function, const ParameterInfo& input) {
   return concat("input ", quoted(input.name), " of ", function.subject);
@@ -180,12 +173,12 @@ class PlacedInputs {
     return {};
   }
 
-  // True if the executor uses the tensor where it is.
-  bool is_placed(std::size_t index, const gantry_tensor& tensor) const {
+  // True if the executor uses a tensor where it is.
+  bool is_placed(std::size_t index) const {
     const gantry_placement& at = function_.placed.inputs[index];
     if ((at.flags & GANTRY_PLACEMENT_OWN_ONLY) != 0) return false;
     if ((at.flags & GANTRY_PLACEMENT_KEPT) != 0 && values_[index].kind != GANTRY_TENSOR) return false;
-    return is_at(tensor, at, function_.opaque_inputs[index]);
+    return function_.input_devices[index].accepts(values_[index], at);
   }
 
   // Copies a tensor that the executor does not use where it is.
@@ -198,7 +191,7 @@ class PlacedInputs {
       return invalid(title_of(signature_, info(index)), " is read-only, and the function writes it")
           .with_reason("READ_ONLY");
     }
-    if (is_placed(index, *tensor)) return {};
+    if (is_placed(index)) return {};
     GANTRY_CHECK(count_copy(index, *tensor));
     const gantry_placement& at = function_.placed.inputs[index];
     if (at.own != nullptr && (at.flags & GANTRY_PLACEMENT_KEPT) == 0) {
@@ -375,9 +368,9 @@ class PassedOutputs {
     const gantry_placement& at = function_.placed.outputs[index];
     if (const gantry_tensor* const tensor = gantry_value_tensor(&target)) {
       // Others are filled with a copy, after the run.
-      const bool fits = stated.type && data_bytes(*tensor).ok() && is_compact(*tensor) &&
+      const bool fits = stated.type && data_bytes(*tensor).ok() &&
                         has_type(tensor->dtype, shape_of(*tensor), *stated.type) &&
-                        is_at(*tensor, at, function_.opaque_outputs[index]) &&
+                        function_.output_devices[index].accepts(target, at) &&
                         !shares_memory(*tensor, inputs_) && !shares_memory(*tensor, passed_);
       if (!fits) return {};
       is_filled_[index] = true;

@@ -52,6 +52,36 @@ std::string described(const Device& device) {
                                : concat("device ", device.name, " (plugin ", device.plugin, ")");
 }
 
+KnownDemands::~KnownDemands() {
+  for (const Entry* entry = first_.load(); entry != nullptr;)
+    delete std::exchange(entry, entry->next);
+}
+
+const Demands* KnownDemands::find(std::int32_t index) const {
+  for (const Entry* entry = first_.load(std::memory_order_acquire); entry != nullptr;
+       entry = entry->next) {
+    if (entry->index == index) return &entry->demands;
+  }
+  return nullptr;
+}
+
+// Two threads may add the same demands; the second entry is harmless.
+void KnownDemands::add(std::int32_t index, const Demands& demands) {
+  auto* const entry = new Entry{index, demands, first_.load(std::memory_order_relaxed)};
+  while (!first_.compare_exchange_weak(entry->next, entry, std::memory_order_release,
+                                       std::memory_order_relaxed)) {
+  }
+}
+
+Result<Demands> device_demands(const Device& device, std::int32_t index) {
+  if (device.type == kCpu) return Demands();
+  if (const Demands* const known = device.demands->find(index)) return *known;
+  GANTRY_TRY(const Demands demands, read_demands({device.self, device.table, {device.type, index}},
+                                                 described(device)));
+  device.demands->add(index, demands);
+  return demands;
+}
+
 bool may_call(const Device& device) { return device.type == kCpu || plugins_may_run(); }
 
 namespace {
@@ -98,12 +128,36 @@ Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const ga
   return data;
 }
 
+// Returns the allocation as the device demands it.
+Result<gantry_alloc> as_demanded(const Device& device, const Demands& demands,
+                                 const gantry_alloc& what) {
+  gantry_alloc demanded = what;
+  demanded.alignment = std::max(what.alignment, demands.alignment);
+  demanded.size = demands.padded(what.size);
+  if (demanded.size <= demands.max_allocation) return demanded;
+  return exhausted(described(device), ": alloc of ", ByteCount(demanded.size),
+                   ", limit of one allocation is ", ByteCount(demands.max_allocation))
+      .with_reason("DEVICE_MEMORY");
+}
+
+Result<void*> alloc_demanded(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  const Result<Demands> demands = device_demands(device, index);
+  if (demands.ok()) {
+    GANTRY_TRY(const gantry_alloc demanded, as_demanded(device, *demands, what));
+    return alloc_unlimited(device, index, demanded);
+  }
+  // A device that does not exist or does not start is reported by alloc.
+  GANTRY_TRY(void* const data, alloc_unlimited(device, index, what));
+  device.table->free(device.self, index, data);
+  return demands.error();
+}
+
 }  // namespace
 
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
   if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
   GANTRY_CHECK(take_memory(device, what.size));
-  Result<void*> data = alloc_unlimited(device, index, what);
+  Result<void*> data = alloc_demanded(device, index, what);
   if (!data.ok()) return_memory(device, what.size);
   return data;
 }

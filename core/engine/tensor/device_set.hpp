@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gantry/device.h>
+#include <gantry/demands.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/result.hpp>
 
@@ -37,6 +38,29 @@ struct MemoryLimit {
   std::atomic<std::int64_t> used{0};
 };
 
+// The demands of the devices of one kind that have been read.
+//
+// thread   any; lock-free
+class KnownDemands {
+ public:
+  KnownDemands() = default;
+  ~KnownDemands();
+  KnownDemands(const KnownDemands&) = delete;
+  KnownDemands& operator=(const KnownDemands&) = delete;
+
+  // returns  NULL  those of this device have not been read
+  const Demands* find(std::int32_t index) const;
+  void add(std::int32_t index, const Demands& demands);
+
+ private:
+  struct Entry {
+    std::int32_t index;
+    Demands demands;
+    const Entry* next;
+  };
+  std::atomic<const Entry*> first_{nullptr};
+};
+
 // One kind of device.
 struct Device {
   std::string name;
@@ -48,20 +72,27 @@ struct Device {
   std::string plugin;
   // NULL: none
   std::shared_ptr<MemoryLimit> limit = {};
+  std::shared_ptr<KnownDemands> demands = std::make_shared<KnownDemands>();
 };
 
 // "device npu (plugin acme.npu)", for errors about its table.
 std::string described(const Device& device);
 
-// Allocates memory of a device. The result is not NULL and has the requested alignment, unless the
-// device uses opaque handles.
+// Returns what a device requires of memory, which is read once.
 //
-// returns  the table's own error, exhausted with reason MEMORY_LIMIT, or bug with reason
-//          DEVICE_ALLOC, naming the device and its plugin
+// returns  the error of an attribute, or bug with reason DEVICE_DEMAND
+Result<Demands> device_demands(const Device& device, std::int32_t index);
+
+// Allocates memory of a device, aligned and padded as the device demands. The result is not NULL and
+// has the requested alignment, unless the device uses opaque handles.
+//
+// returns  the table's own error; exhausted with reason MEMORY_LIMIT or, beyond the device's limit of
+//          one allocation, DEVICE_MEMORY; bug with reason DEVICE_ALLOC or DEVICE_DEMAND, naming the
+//          device and its plugin
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
 // Frees memory from device_alloc(). While the process ends, memory of plugins is not freed.
 //
-// bytes    [in]   as allocated
+// bytes    [in]   as requested of device_alloc()
 void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes);
 // True if functions of the device's table may be called: always for the CPU, for plugins until the
 // process ends.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gantry/concat.hpp>
+#include <gantry/demands.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/handle.hpp>
@@ -39,13 +40,15 @@ inline void* element_address(const gantry_tensor& tensor) {
 }
 
 // Checks that a tensor can take the place of another one: device, dtype, shape, compact strides, and
-// an address that is a multiple of in_place_alignment; on devices whose addresses are handles, a byte
-// offset of 0 instead.
+// an address that is a multiple of in_place_alignment and of what the device demands; on devices whose
+// addresses are handles, a byte offset of 0 instead. Memory after the tensor, which a device may
+// demand, is the caller's responsibility.
 //
 // expected [in]   device, dtype and shape; other members are ignored
+// demands  [in]   of that device
 // returns  INVALID with what was found and what is expected (ZERO_COPY)
 inline Status check_zero_copy(const Host& host, const gantry_tensor& tensor,
-                              const gantry_tensor& expected) {
+                              const gantry_tensor& expected, const Demands& demands = {}) {
   const auto refuse = [](const auto&... why) { return invalid(why...).with_reason("ZERO_COPY"); };
   const auto number_text = [](gantry_device_id device) {
     return concat("device ", device.type, ":", device.index);
@@ -70,9 +73,10 @@ inline Status check_zero_copy(const Host& host, const gantry_tensor& tensor,
   }
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape_of(expected), expected.dtype));
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  if (bytes != 0 && !is_aligned_in_place(address)) {
-    return refuse("tensor is at ", Hex{address}, ", ", address % in_place_alignment,
-                  " bytes past a multiple of ", in_place_alignment);
+  const std::uint64_t alignment = std::max(in_place_alignment, demands.alignment);
+  if (bytes != 0 && !is_aligned_in_place(address, alignment)) {
+    return refuse("tensor is at ", Hex{address}, ", ", address % alignment,
+                  " bytes past a multiple of ", alignment);
   }
   return {};
 }

@@ -190,6 +190,10 @@ constexpr Defect kDefects[] = {
     {"checks_sources", 97, "signal 11"},
     {"names_no_kernel", 98, "at_kernel receives index 0, kernel count is 0"},
 
+    {"demands_change", 99, "attribute 1001 of device kit_device is "},
+    {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED", true},
+    {"allocates_beyond_its_limit", 99, "beyond attribute 1003 succeeds"},
+
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
     {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
     {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},

@@ -4,6 +4,9 @@
 #include "plugins/relax/plugin.hpp"
 #include "tests/support/fake_host.hpp"
 
+#include <gantry/compact_tensor.hpp>
+#include <gantry/dtype_text.hpp>
+
 #include <gmock/gmock.h>
 
 namespace gantry::relax::test {
@@ -201,6 +204,54 @@ TEST_F(MemoryLimit, RefusesOtherValues) {
     EXPECT_EQ(made.error().message,
               "option memory_limit_mib is not an integer from 0 to 8796093022207");
   }
+}
+
+// ---- parts of storages
+
+class PartsOfStorages : public StoragePools {
+ protected:
+  // The tensor of `bytes` bytes at an offset of a storage of 4096.
+  Value part(const Value& storage, std::uint64_t offset, std::int64_t bytes) const {
+    const gantry_tensor like = compact_tensor(dtypes::uint8, {&bytes, 1});
+    return tensor_in(Host(fake.table()), storage.object(), offset, like).value();
+  }
+
+  const std::shared_ptr<StorageMemory> memory = std::make_shared<StorageMemory>("gantry.relax");
+  const std::shared_ptr<StoragePool> own = pool(memory);
+};
+
+TEST_F(PartsOfStorages, BeginWhereTheDeviceAllowsIt) {
+  fake.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 256}, {GANTRY_ATTRIBUTE_PADDING, 512}};
+  const Value storage = own->take(handles, 4096, "").value();
+  const void* const whole = part(storage, 0, 10).tensor()->data;
+
+  const Value at_512 = part(storage, 512, 16);
+
+  EXPECT_EQ(at_512.tensor()->data, whole);
+  EXPECT_EQ(at_512.tensor()->byte_offset, 512u);
+  EXPECT_EQ(memory->bytes(handles), 4096u);
+}
+
+TEST_F(PartsOfStorages, HaveMemoryOfTheirOwnElsewhere) {
+  fake.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 256}, {GANTRY_ATTRIBUTE_PADDING, 512}};
+  Value storage = own->take(handles, 4096, "").value();
+  const void* const whole = part(storage, 0, 10).tensor()->data;
+
+  Value first = part(storage, 256, 16);
+  const Value again = part(storage, 256, 16), other = part(storage, 64, 16);
+
+  EXPECT_NE(first.tensor()->data, whole);
+  EXPECT_EQ(first.tensor()->byte_offset, 0u);
+  EXPECT_EQ(again.tensor()->data, first.tensor()->data) << "it may hold a recorded value";
+  EXPECT_NE(other.tensor()->data, first.tensor()->data);
+  EXPECT_EQ(memory->bytes(handles), 4096u + 16 + 16);
+}
+
+TEST_F(PartsOfStorages, ReturnTheirMemoryWithTheStorage) {
+  fake.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 256}};
+  { const Value tensor = part(own->take(handles, 4096, "").value(), 64, 16); }
+
+  EXPECT_EQ(memory->bytes(handles), 4096u) << "that of the pool";
 }
 
 }  // namespace

@@ -546,5 +546,56 @@ TEST_F(RelayMemory, HasObjectsWithinALimitOfAMachine) {
   EXPECT_THAT(text(error), HasSubstr("the limit is 256.0 MiB (268435456 bytes)"));
 }
 
+// ---- what a device demands
+
+class RelayDemands : public RelayMemory {
+ protected:
+  // main(): a tensor at an offset of a storage on the device of handles.
+  Value tensor_at(std::int64_t offset) {
+    code = RelayAssembler();
+    const std::int64_t field = code.device(handles.type);
+    code.function("main", {}, 6);
+    code.load_integer(4096, 0);
+    code.load_integer(offset, 1);
+    code.alloc_storage(0, dtypes::uint8, field, 2);
+    code.alloc_tensor(2, 1, dtypes::uint8, {16}, 3);
+    code.ret(3);
+    start(std::vector{handles});
+    return result("main", {});
+  }
+};
+
+TEST_F(RelayDemands, DecideWhereTensorsBeginInStorages) {
+  fake.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 64}, {GANTRY_ATTRIBUTE_PADDING, 128}};
+
+  EXPECT_EQ(tensor_at(256).tensor()->byte_offset, 256u);
+  EXPECT_THAT(fake.allocations, ElementsAre(4096));
+  EXPECT_EQ(tensor_at(64).tensor()->byte_offset, 0u);
+  EXPECT_THAT(fake.allocations, ElementsAre(4096, 4096, 4096)) << "memory of its own";
+}
+
+TEST_F(RelayDemands, AreReadOnceForAMachine) {
+  (void)tensor_at(0);
+  const int reads = fake.attribute_reads;
+  for (int i = 0; i < 3; ++i) (void)result("main", {});
+
+  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(fake.attribute_reads, reads);
+}
+
+TEST_F(RelayDemands, MakeACopyOfAnArgumentWithoutPadding) {
+  fake.attributes = {{GANTRY_ATTRIBUTE_PADDING, 16}};
+  code.function("main", {"x"}, 1);
+  code.functions[0].param_devices = {code.device(handles.type)};
+  code.ret(0);
+  start(std::vector{handles});
+  const std::size_t before = fake.copies.size();
+
+  (void)result("main", {floats({1, 2, 3, 4}, handles)});
+  EXPECT_EQ(fake.copies.size(), before);
+  (void)result("main", {floats({1, 2, 3}, handles)});
+  EXPECT_EQ(fake.copies.size(), before + 1);
+}
+
 }  // namespace
 }  // namespace gantry::relay::test

@@ -7,8 +7,10 @@
 #include "core/engine/tensor/device_set.hpp"
 
 #include <gantry/result.hpp>
+#include <gantry/value.hpp>
 
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@ class FakeDevice {
   explicit FakeDevice(std::string name) : name_(std::move(name)) {
     table_.struct_size = sizeof table_;
     table_.flags = GANTRY_DEVICE_OPAQUE_DATA;
+    table_.attribute = attribute;
     table_.alloc = alloc;
     table_.free = free;
     table_.copy = copy;
@@ -54,6 +57,9 @@ class FakeDevice {
   gantry_alloc last_alloc{};
   void* last_stream = nullptr;
   std::uint32_t last_flags = 0, last_copy_size = 0;
+  // numbers that it returns as attributes, and how often it was asked for one
+  std::map<std::int32_t, std::int64_t> attributes;
+  int attribute_reads = 0;
   // number of blocks and events that currently exist
   int blocks = 0, events = 0;
 
@@ -61,6 +67,17 @@ class FakeDevice {
   struct Block {
     std::vector<std::uint8_t> bytes;
   };
+
+  static gantry_code attribute(void* self, std::int32_t, std::int32_t kind, gantry_value* out,
+                               gantry_status* status) {
+    auto* const fake = static_cast<FakeDevice*>(self);
+    ++fake->attribute_reads;
+    const auto found = fake->attributes.find(kind);
+    if (found == fake->attributes.end())
+      return gantry_fail(status, GANTRY_NOT_FOUND, "FAKE", "the fake device has no such attribute");
+    *out = int_value(found->second);
+    return GANTRY_OK;
+  }
 
   static gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* what, void** data,
                            gantry_status* status) {

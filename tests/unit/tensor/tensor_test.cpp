@@ -223,6 +223,78 @@ TEST(TensorNew, ReportsTheDevicesErrorWithTheTensor) {
             "the fake device fails\n  while making tensor float32[2, 3] on npu:0");
 }
 
+// ---- what a device demands
+
+TEST(TensorNew, HasTheAlignmentAndPaddingThatTheDeviceDemands) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  npu.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 4096}, {GANTRY_ATTRIBUTE_PADDING, 48}};
+  const auto allocate = [&](std::int64_t bytes, std::int32_t index) {
+    return tensor_new(devices, Like({bytes}, kByte, {type, index}).tensor);
+  };
+
+  for (const std::int64_t bytes : {0, 1, 48, 49}) {
+    const auto tensor = allocate(bytes, 0);
+    ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+    EXPECT_EQ(npu.last_alloc.alignment, 4096u);
+    EXPECT_EQ(npu.last_alloc.size, static_cast<std::uint64_t>((bytes + 47) / 48 * 48));
+    EXPECT_EQ((*tensor)->bytes, static_cast<std::uint64_t>(bytes));
+  }
+  EXPECT_EQ(npu.attribute_reads, 3) << "demands are read once";
+  ASSERT_TRUE(allocate(1, 1).ok());
+  EXPECT_EQ(npu.attribute_reads, 6) << "and once for the other device";
+  npu.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 16}};
+  ASSERT_TRUE(allocate(1, 2).ok());
+  EXPECT_EQ(npu.last_alloc.alignment, kTensorAlignment) << "a smaller one changes nothing";
+}
+
+TEST(TensorNew, RefusesMoreThanTheDeviceAllocatesAtOnce) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  npu.attributes = {{GANTRY_ATTRIBUTE_PADDING, 16}, {GANTRY_ATTRIBUTE_MAX_ALLOCATION, 64}};
+  const auto allocate = [&](std::int64_t bytes) {
+    return tensor_new(devices, Like({bytes}, kByte, {type, 0}).tensor);
+  };
+
+  ASSERT_TRUE(allocate(64).ok());
+  const auto refused = allocate(65);
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::exhausted);
+  EXPECT_EQ(refused.error().reason, "DEVICE_MEMORY");
+  EXPECT_EQ(refused.error().message,
+            "device npu: alloc of 80 bytes, limit of one allocation is 64 bytes\n"
+            "  while making tensor uint8[65] on npu:0");
+  EXPECT_EQ(npu.blocks, 0);
+}
+
+TEST(TensorNew, ReportsADemandThatIsNone) {
+  const std::pair<std::int32_t, std::int64_t> wrong[] = {{GANTRY_ATTRIBUTE_ALIGNMENT, 48},
+                                                         {GANTRY_ATTRIBUTE_ALIGNMENT, 0},
+                                                         {GANTRY_ATTRIBUTE_PADDING, 0},
+                                                         {GANTRY_ATTRIBUTE_MAX_ALLOCATION, -1}};
+  for (const auto& [kind, number] : wrong) {
+    DeviceSet devices;
+    FakeDevice npu("npu");
+    const std::int32_t type = npu.add_to(devices);
+    npu.attributes = {{kind, number}};
+
+    const auto tensor = tensor_new(devices, Like({2}, kByte, {type, 0}).tensor);
+
+    ASSERT_FALSE(tensor.ok());
+    EXPECT_EQ(tensor.error().code, Code::bug);
+    EXPECT_EQ(tensor.error().reason, "DEVICE_DEMAND");
+    EXPECT_EQ(tensor.error().message,
+              concat("device npu: attribute ", kind, " is ", number, ", expected ",
+                     kind == GANTRY_ATTRIBUTE_ALIGNMENT ? "a power of two"
+                                                        : "a positive number of bytes",
+                     "\n  while making tensor uint8[2] on npu:0"));
+    EXPECT_EQ(npu.blocks, 0);
+  }
+}
+
 // ---- limits of memory
 
 // What an allocation that fails has counted is returned, whatever fails.
