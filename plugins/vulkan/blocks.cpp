@@ -105,6 +105,11 @@ std::size_t Blocks::count() const {
   return count;
 }
 
+void Blocks::trim() {
+  const std::lock_guard lock(mutex_);
+  release_empty();
+}
+
 Result<Part> Blocks::take(const PartRequest& what) {
   const std::lock_guard lock(mutex_);
   const bool is_alone = what.size > options_.largest[what.type] / 2;

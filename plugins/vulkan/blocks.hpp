@@ -136,6 +136,11 @@ class Blocks {
   // thread   any
   Result<Part> take(const PartRequest& what);
 
+  // Frees the blocks without parts.
+  //
+  // thread   any
+  void trim();
+
   // Returns the number of live allocations.
   std::size_t count() const;
 

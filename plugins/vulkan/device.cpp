@@ -111,6 +111,13 @@ void Device::free(Buffer* buffer) {
   recorder_->discard(std::move(owned), last_use);
 }
 
+void Device::trim() {
+  Recorder::Lock lock(recorder_->mutex());
+  recorder_->collect();
+  lock.unlock();
+  memory_->trim();
+}
+
 Result<Buffer*> Device::buffer_at(void* data) const {
   const auto* const handle = static_cast<const Handle*>(data);
   if (data == nullptr || reinterpret_cast<std::uintptr_t>(data) % alignof(Handle) != 0 ||

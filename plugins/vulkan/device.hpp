@@ -85,6 +85,8 @@ class Device {
   // freed buffers are destroyed, and tries again.
   Result<Buffer*> alloc(std::uint64_t size);
   void free(Buffer* buffer);
+  // Destroys freed buffers whose work has finished, and returns memory without buffers to the driver.
+  void trim();
   // returns  INVALID  data is not a buffer of this device (DEVICE_DATA)
   Result<Buffer*> buffer_at(void* data) const;
 

@@ -33,6 +33,7 @@ struct DeviceFunctions {
   Status free(void* data);
   Status copy(const gantry_copy& what, Stream* stream);
   Status fill(const DeviceFill& what, Stream* stream);
+  void trim() { device.trim(); }
 
   Status synchronize(Stream* stream);
   Result<Stream*> stream_create() { return new Stream{&device}; }

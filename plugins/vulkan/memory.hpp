@@ -82,6 +82,9 @@ class Memory : private BlockSource {
   // thread   any
   Result<std::unique_ptr<Buffer>> make(std::uint64_t size, BufferUse use);
 
+  // Returns memory that no buffer uses to the driver.
+  void trim() { blocks_.trim(); }
+
   // True if the host accesses buffers of BufferUse::data directly.
   bool is_mapped() const { return is_mapped_; }
 

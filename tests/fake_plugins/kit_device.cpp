@@ -198,6 +198,15 @@ gantry_code fill(void*, std::int32_t i, void* data, std::uint64_t byte_offset, s
   return GANTRY_OK;
 }
 
+// The plugin keeps no memory; its defects are those of one that does.
+void trim(void* self, std::int32_t) {
+  if (has("trims_memory_in_use")) {
+    void* const used = static_cast<Plugin*>(self)->pending;
+    if (used != nullptr) std::memset(used, 0xdd, 16);
+  }
+  if (has("trims_with_an_abort")) std::abort();
+}
+
 gantry_device_table make_device(const char* name) {
   gantry_device_table t{};
   t.struct_size = sizeof t;
@@ -211,6 +220,7 @@ gantry_device_table make_device(const char* name) {
   t.stream_create = stream_create;
   t.stream_destroy = stream_destroy;
   t.fill = fill;
+  t.trim = trim;
   return t;
 }
 

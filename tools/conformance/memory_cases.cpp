@@ -55,6 +55,37 @@ Status obeys_demands(Subject& subject) {
   });
 }
 
+// ---- 103
+
+Status trims(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    if (device.table().trim == nullptr) return lacks(device, "trim");
+    constexpr std::size_t size = 100'000;
+    const std::vector<std::uint8_t> source = bytes_with_pattern(size, seed);
+    std::vector<std::uint8_t> found(size);
+    for (int k = 0; k < 10; ++k) {
+      // Memory that the plugin may keep.
+      for (const std::uint64_t bytes : {4096, 1 << 20, 5 << 20}) {
+        GANTRY_TRY(const DeviceMemory unused, DeviceMemory::make(device, bytes));
+      }
+      GANTRY_TRY(const DeviceMemory a, DeviceMemory::make(device, size));
+      GANTRY_TRY(const DeviceMemory b, DeviceMemory::make(device, size));
+      GANTRY_CHECK(device.copy(in_host(source.data()), a.at(), size));
+      {
+        GANTRY_TRY(const DeviceMemory between, DeviceMemory::make(device, size));
+        GANTRY_CHECK(device.copy(a.at(), between.at(), size, nullptr, 0));
+        GANTRY_CHECK(device.copy(between.at(), b.at(), size, nullptr, 0));
+      }
+      device.table().trim(device.self(), 0);
+      GANTRY_CHECK(device.copy(b.at(), in_host(found.data()), size));
+      if (found != source)
+        return bug("trim of device ", device.name(), " changes memory that is allocated");
+    }
+    return {};
+  });
+}
+
 // ---- 104
 
 Status fill(const TestedDevice& device, const gantry_location& at, std::uint64_t size,
@@ -126,6 +157,9 @@ constexpr Case kMemoryCases[] = {
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
      "succeeds, and beyond 1003 is EXHAUSTED",
      "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
+    {103, Level::D, Weight::must, "trims",
+     "trim leaves allocated memory and work in streams alone; memory can be allocated after it",
+     "return only memory that nothing uses to the driver", trims},
     {104, Level::D, Weight::must, "fills",
      "fill writes patterns of 1, 2 and 4 bytes to exactly its range, in stream order",
      "add byte_offset, and fill whole patterns only", fills},

@@ -110,9 +110,14 @@ void return_memory(const Device& device, std::uint64_t bytes) {
 Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const gantry_alloc& what) {
   void* data = nullptr;
   StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* out) {
+  const auto alloc = [&](gantry_status* out) {
     return device.table->alloc(device.self, index, &what, &data, out);
-  });
+  };
+  gantry_code code = status.call(alloc);
+  if (code == GANTRY_EXHAUSTED && device.table->trim != nullptr) {
+    device.table->trim(device.self, index);
+    code = status.call(alloc);
+  }
   if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
   if (data == nullptr) {
     return bug(described(device), ": alloc of ", ByteCount(what.size), " succeeds but returns NULL")

@@ -84,7 +84,8 @@ std::string described(const Device& device);
 Result<Demands> device_demands(const Device& device, std::int32_t index);
 
 // Allocates memory of a device, aligned and padded as the device demands. The result is not NULL and
-// has the requested alignment, unless the device uses opaque handles.
+// has the requested alignment, unless the device uses opaque handles. If the device has no memory, it
+// returns what it keeps to its driver, and the allocation is repeated once.
 //
 // returns  the table's own error; exhausted with reason MEMORY_LIMIT or, beyond the device's limit of
 //          one allocation, DEVICE_MEMORY; bug with reason DEVICE_ALLOC or DEVICE_DEMAND, naming the

@@ -28,6 +28,7 @@
 //
 //       // Optional, each for itself:
 //       gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
+//       void trim();
 //     };
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
@@ -271,6 +272,11 @@ concept HasFill = requires(D& device, const DeviceFill& what, Handle stream) {
   device.fill(what, stream);
 };
 
+template <class D>
+concept HasTrim = requires(D& device) {
+  device.trim();
+};
+
 // returns  UNSUPPORTED  another size of pattern (PATTERN)
 //          INVALID      offset or size are no multiples of it (ARGUMENT_RANGE)
 inline Status check_fill(const DeviceFill& what, std::string_view kind) {
@@ -297,6 +303,11 @@ consteval void add_further_memory(gantry_device_table& table) {
         GANTRY_CHECK(check_fill(what, D::identity.name));
         return device.fill(what, Handle{stream});
       });
+    };
+  }
+  if constexpr (HasTrim<D>) {
+    table.trim = [](void* self, std::int32_t i) {
+      release_on_device<P, D>(self, i, "trim", [](D& device) { return device.trim(); });
     };
   }
 }

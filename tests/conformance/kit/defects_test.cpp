@@ -194,6 +194,8 @@ constexpr Defect kDefects[] = {
     {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED", true},
     {"allocates_beyond_its_limit", 99, "beyond attribute 1003 succeeds"},
 
+    {"trims_memory_in_use", 103, "trim of device kit_device changes memory that is allocated"},
+    {"trims_with_an_abort", 103, "signal 6"},
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
     {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
     {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},

@@ -47,6 +47,7 @@ struct Gadget {
     noted("fill", what.size + what.byte_offset);
     return {};
   }
+  void trim() { plugin.calls.push_back("trim"); }
   Status synchronize(int* stream) { return used("synchronize", stream); }
   Result<int*> stream_create() { return new int(1); }
   Status stream_destroy(int* stream) {
@@ -122,6 +123,7 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.event_create, nullptr);
   EXPECT_EQ(plain_.capture_begin, nullptr);
   EXPECT_EQ(plain_.fill, nullptr);
+  EXPECT_EQ(plain_.trim, nullptr);
 }
 
 TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
@@ -147,6 +149,7 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
   EXPECT_EQ(table_.capture_begin(&plugin_, 0, stream, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_end(&plugin_, 0, stream, &graph, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_launch(&plugin_, 0, graph, stream, nullptr), GANTRY_OK);
+  table_.trim(&plugin_, 0);
   table_.capture_destroy(&plugin_, 0, graph);
   table_.event_destroy(&plugin_, 0, event);
   table_.stream_destroy(&plugin_, 0, stream);
@@ -154,7 +157,7 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
 
   EXPECT_THAT(plugin_.calls,
               ElementsAre("alloc 64", "copy 1", "synchronize 0", "event_record 2", "stream 1",
-                          "event_wait 2", "capture_begin 1", "capture_launch 3", "free"));
+                          "event_wait 2", "capture_begin 1", "capture_launch 3", "trim", "free"));
   EXPECT_THAT(host_.logged, IsEmpty());
 }
 

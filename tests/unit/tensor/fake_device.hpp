@@ -36,6 +36,15 @@ class FakeDevice {
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
+  // The device keeps memory, which trim returns.
+  void has_trim() {
+    table_.trim = [](void* self, std::int32_t i) {
+      auto* const fake = static_cast<FakeDevice*>(self);
+      fake->calls.push_back(concat("trim on ", i));
+      if (fake->exhausted_before_trim > 0) --fake->exhausted_before_trim;
+    };
+  }
+
   // Registers the device and returns its type.
   std::int32_t add_to(DeviceSet& devices) {
     type_ = devices.add(name_, this, &table_).value();
@@ -49,6 +58,8 @@ class FakeDevice {
   gantry_code fails_with = GANTRY_OK;
   // "record" or "wait": the call on an event that fails with that code
   std::string event_call_fails;
+  // alloc fails so often with EXHAUSTED, until trim is called
+  int exhausted_before_trim = 0;
   // alloc succeeds but returns NULL
   bool gives_null = false;
   bool has_events = true;
@@ -87,6 +98,9 @@ class FakeDevice {
                                  what->ndim, ", scope ", scope, ", on ", i));
     fake->last_alloc = *what;
     if (fake->fails_with != GANTRY_OK) return fake->fail(status);
+    if (fake->exhausted_before_trim > 0) {
+      return gantry_fail(status, GANTRY_EXHAUSTED, "FAKE", "the fake device has no memory left");
+    }
     if (fake->gives_null) return GANTRY_OK;
     *data = new Block{std::vector<std::uint8_t>(what->size)};
     ++fake->blocks;

@@ -295,6 +295,35 @@ TEST(TensorNew, ReportsADemandThatIsNone) {
   }
 }
 
+TEST(TensorNew, IsRepeatedOnceAfterTheDeviceHasReturnedMemory) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.has_trim();
+  const std::int32_t type = npu.add_to(devices);
+  const std::string alloc = "alloc 2 bytes at 256, rank 1, scope , on 1";
+  const auto allocate = [&] { return tensor_new(devices, Like({2}, kByte, {type, 1}).tensor).ok(); };
+
+  npu.exhausted_before_trim = 1;
+  EXPECT_TRUE(allocate());
+  EXPECT_THAT(npu.calls, ElementsAre(alloc, "trim on 1", alloc, "free on 1"));
+  npu.calls.clear();
+  npu.exhausted_before_trim = 2;
+  EXPECT_FALSE(allocate());
+  EXPECT_THAT(npu.calls, ElementsAre(alloc, "trim on 1", alloc));
+}
+
+TEST(TensorNew, IsNotRepeatedAfterOtherFailures) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.has_trim();
+  const std::int32_t type = npu.add_to(devices);
+  npu.fails_with = GANTRY_UNSUPPORTED;
+
+  EXPECT_FALSE(tensor_new(devices, Like({2}, kByte, {type, 0}).tensor).ok());
+
+  EXPECT_THAT(npu.calls, ElementsAre("alloc 2 bytes at 256, rank 1, scope , on 0"));
+}
+
 // ---- limits of memory
 
 // What an allocation that fails has counted is returned, whatever fails.

@@ -215,6 +215,17 @@ TEST_F(BlocksTest, KeepOneEmptyBlock) {
   EXPECT_EQ(memory.asked.size(), 2u) << "no other block is allocated";
 }
 
+TEST_F(BlocksTest, ReturnEmptyBlocksWhenTheyAreTrimmed) {
+  const auto used = take(MiB, 1);
+  take_many(4, MiB);
+  ASSERT_EQ(memory.alive.size(), 2u) << "an empty block is kept";
+
+  blocks.trim();
+
+  ASSERT_EQ(memory.alive.size(), 1u);
+  EXPECT_EQ(memory.alive[0].type, 1u);
+}
+
 TEST_F(BlocksTest, KeepAnEmptyBlockBesideBlocksInUse) {
   const auto alone = take(50 * MiB);
   std::vector<Part> first = take_many(4, MiB);
