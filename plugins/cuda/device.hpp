@@ -61,7 +61,7 @@ class Device {
 
  private:
   Device(const Driver& opened, Host host, int index)
-      : driver(opened), memory(opened, host), host_(host), index_(index), staging_(opened) {}
+      : driver(opened), memory(opened, host, index), host_(host), index_(index), staging_(opened) {}
   Status copy_with_host(const gantry_copy& what, CUstream stream, bool to_host);
   Result<bool> is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const;
 

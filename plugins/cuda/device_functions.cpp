@@ -102,7 +102,7 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
 }
 
 Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
-  Result<void*> made = device.memory.alloc(what);
+  Result<void*> made = device.memory.alloc(what, device.stream_of(what.stream));
   if (!made.ok()) made.error().at("on ", device.text());
   return made;
 }

@@ -32,6 +32,10 @@ struct DeviceFunctions {
     return device.copy(what, stream, devices);
   }
   Status fill(const DeviceFill& what, CUstream stream);
+  Status free_in_stream(void* data, CUstream stream) {
+    return device.memory.free_in_stream(data, device.stream_of(stream));
+  }
+  Status trim() { return device.memory.trim(); }
 
   Status synchronize(CUstream stream);
   Result<CUstream> stream_create();

@@ -10,7 +10,43 @@
 
 namespace gantry::cuda {
 
-Result<void*> Memory::alloc(const gantry_alloc& what) {
+Result<CUmemoryPool> Memory::pool() {
+  const std::lock_guard lock(pool_mutex_);
+  if (has_looked_for_pool_) return pool_;
+  if (driver_.mem_free_in_stream.function == nullptr) return nullptr;
+  CUdevice device = 0;
+  int is_supported = 0;
+  GANTRY_CHECK(driver_.call(driver_.device_get, &device, index_));
+  GANTRY_CHECK(driver_.call(driver_.device_get_attribute, &is_supported,
+                            CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device));
+  if (is_supported != 0) {
+    CUmemPoolProps properties{};
+    properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, index_};
+    CUmemoryPool made = nullptr;
+    GANTRY_CHECK(driver_.call(driver_.pool_create, &made,
+                              const_cast<const CUmemPoolProps*>(&properties)));
+    // Otherwise unused memory returns to the driver whenever a stream is synchronized.
+    cuuint64_t kept = UINT64_MAX;
+    Status set = driver_.call(driver_.pool_set_attribute, made,
+                              CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, static_cast<void*>(&kept));
+    if (!set.ok()) {
+      driver_.pool_destroy.function(made);
+      return std::move(set).failure();
+    }
+    pool_ = made;
+  }
+  has_looked_for_pool_ = true;
+  return pool_;
+}
+
+Result<bool> Memory::is_captured(CUstream stream) const {
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  GANTRY_CHECK(driver_.call(driver_.stream_is_capturing, stream, &capture));
+  return capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   const std::string_view scope = view_of(what.scope);
   if (!scope.empty() && scope != "global") {
     return unsupported("memory scope ", quoted(scope), " is not supported, \"global\" is")
@@ -31,12 +67,21 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
         .with_reason("DEVICE_MEMORY");
   }
   retry();
+  CUmemoryPool from = nullptr;
+  if ((what.flags & GANTRY_ALLOC_IN_STREAM) != 0) {
+    GANTRY_TRY(const bool captured, is_captured(stream));
+    if (!captured) {
+      GANTRY_TRY(from, pool());
+    }
+  }
   CUdeviceptr base = 0;
-  Status made = driver_.call(driver_.mem_alloc, &base, bytes + room);
+  Status made = from != nullptr
+                    ? driver_.call(driver_.mem_alloc_in_stream, &base, bytes + room, from, stream)
+                    : driver_.call(driver_.mem_alloc, &base, bytes + room);
   if (!made.ok()) return std::move(made).failure().at("while allocating ", ByteCount(what.size));
   const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
   void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
-  const Block block{base, what.size};
+  const Block block{base, what.size, from != nullptr};
   try {
     const std::lock_guard lock(mutex_);
     blocks_.emplace(data, block);
@@ -48,22 +93,47 @@ Result<void*> Memory::alloc(const gantry_alloc& what) {
   return data;
 }
 
+std::optional<Memory::Block> Memory::take(void* data) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(data);
+  if (found == blocks_.end()) {
+    host_.log(GANTRY_LOG_ERROR, {"free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                                 ", which alloc did not return"});
+    return std::nullopt;
+  }
+  const Block block = found->second;
+  blocks_.erase(found);
+  return block;
+}
+
 void Memory::free(void* data) {
   if (data == nullptr) return;
-  Block block{};
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = blocks_.find(data);
-    if (found == blocks_.end()) {
-      host_.log(GANTRY_LOG_ERROR, {"free of ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                                   ", which alloc did not return"});
-      return;
-    }
-    block = found->second;
-    blocks_.erase(found);
-  }
+  const std::optional<Block> block = take(data);
+  if (!block) return;
   retry();
-  release(block);
+  release(*block);
+}
+
+Status Memory::free_in_stream(void* data, CUstream stream) {
+  if (data == nullptr) return {};
+  const std::optional<Block> block = take(data);
+  if (!block) return {};
+  retry();
+  const Result<bool> captured = is_captured(stream);
+  if (!block->is_pooled || !captured.ok() || *captured) {
+    release(*block);
+    return captured.ok() ? Status() : Status(captured.error());
+  }
+  Status freed = driver_.call(driver_.mem_free_in_stream, block->base, stream);
+  const std::lock_guard lock(mutex_);
+  live_bytes_ -= static_cast<std::int64_t>(block->size);
+  return freed;
+}
+
+Status Memory::trim() {
+  const std::lock_guard lock(pool_mutex_);
+  if (pool_ == nullptr) return {};
+  return driver_.call(driver_.pool_trim, pool_, std::size_t{0});
 }
 
 std::int64_t Memory::live_bytes() const {
@@ -75,6 +145,7 @@ void Memory::close() {
   retry();
   for (const auto& [data, block] : blocks_) release(block);
   blocks_.clear();
+  if (pool_ != nullptr) driver_.pool_destroy.function(pool_);
 }
 
 // Frees a block, or defers it if the driver rejects the call during a capture.

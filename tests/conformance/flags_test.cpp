@@ -38,6 +38,30 @@ TEST_P(DeviceFlags, OfACopyThatAreNotKnownAreRefused) {
   free(*data);
 }
 
+TEST_P(DeviceFlags, OfAnAllocationThatAreNotKnownAreRefused) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 16;
+  what.alignment = 64;
+  what.dtype = {1, 8, 1};
+  what.flags = 0x40;
+  void* data = nullptr;
+
+  const Status refused = table([&](const auto& t, void* self, gantry_status* status) {
+    return t.alloc(self, 0, &what, &data, status);
+  });
+  what.flags = GANTRY_ALLOC_IN_STREAM;
+  const Status made = table([&](const auto& t, void* self, gantry_status* status) {
+    return t.alloc(self, 0, &what, &data, status);
+  });
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::unsupported) << refused.error().message;
+  EXPECT_EQ(refused.error().reason, "FLAGS");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  free(data);
+}
+
 using DeviceValues = DeviceTest;
 
 TEST_P(DeviceValues, AreCanonical) {

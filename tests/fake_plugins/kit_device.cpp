@@ -115,6 +115,8 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** 
                   gantry_status* status) {
   const gantry_code code = check_index(i, status);
   if (code != GANTRY_OK && !has("allocates_at_any_index")) return code;
+  if ((asked->flags & ~std::uint32_t{GANTRY_ALLOC_IN_STREAM}) != 0)
+    return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
   gantry_alloc given = *asked;
   if (has("allocates_too_much") && given.size > kMaxAlloc) given.size = 1;
   const gantry_alloc* const what = &given;
@@ -151,6 +153,28 @@ void release(void* self, std::int32_t, void* data) {
   std::free(memory);
 }
 
+// Of the defect frees_before_its_work: a copy that the next synchronize does.
+struct LateCopy {
+  void* to;
+  const void* from;
+  std::size_t size;
+} late{};
+
+void do_late_copy() {
+  if (late.size != 0) std::memcpy(late.to, late.from, late.size);
+  late = {};
+}
+
+void free_in_stream(void* self, std::int32_t i, void* data, void*) {
+  // The memory is not released, so that only its content is wrong.
+  if (has("frees_before_its_work")) {
+    std::memset(data, 0xdd, 16);
+    return;
+  }
+  if (has("frees_in_stream_twice")) release(self, i, data);
+  release(self, i, data);
+}
+
 gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
   const gantry_code code = check_index(i, status);
@@ -161,7 +185,12 @@ gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stre
   if (has("rejects_empty_copies") && what->size == 0)
     return fail(status, GANTRY_INVALID, "SIZE", "kit plugin: the copy is empty");
   if (has("reorders") && stream != nullptr && what->size == 1024) return GANTRY_OK;
-  if (what->size != 0)
+  do_late_copy();
+  const bool is_on_device = what->from.device.type != 1 && what->to.device.type != 1;
+  if (has("frees_before_its_work") && is_on_device && (what->flags & GANTRY_COPY_BLOCKING) == 0)
+    late = {static_cast<char*>(what->to.data) + what->to.byte_offset,
+            static_cast<char*>(what->from.data) + offset, what->size};
+  else if (what->size != 0)
     std::memcpy(static_cast<char*>(what->to.data) + what->to.byte_offset,
                 static_cast<const char*>(what->from.data) + offset, what->size);
   if (has("changes_the_last_byte") && what->size == 10'000 && what->to.device.type == 1)
@@ -173,6 +202,7 @@ gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stre
 
 gantry_code synchronize(void* self, std::int32_t i, void*, gantry_status* status) {
   static_cast<Plugin*>(self)->pending = nullptr;
+  do_late_copy();
   return check_index(i, status);
 }
 gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
@@ -220,6 +250,7 @@ gantry_device_table make_device(const char* name) {
   t.stream_create = stream_create;
   t.stream_destroy = stream_destroy;
   t.fill = fill;
+  t.free_in_stream = free_in_stream;
   t.trim = trim;
   return t;
 }

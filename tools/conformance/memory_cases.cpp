@@ -55,6 +55,59 @@ Status obeys_demands(Subject& subject) {
   });
 }
 
+// ---- 102
+
+Result<void*> alloc_in_stream(const TestedDevice& device, std::uint64_t size, void* stream) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = size;
+  what.alignment = 64;
+  what.dtype = {1, 8, 1};
+  what.flags = GANTRY_ALLOC_IN_STREAM;
+  what.stream = stream;
+  void* data = nullptr;
+  GANTRY_CHECK(device("alloc", [&](const auto& t, void* s, gantry_status* failure) {
+    return t.alloc(s, 0, &what, &data, failure);
+  }));
+  return data;
+}
+
+// Memory is written, copied and freed in one stream, and allocated again, while nothing waits.
+Status frees_after_work(const TestedDevice& device, void* stream, std::uint64_t seed) {
+  constexpr std::size_t size = 64 << 10;
+  const std::vector<std::uint8_t> source = bytes_with_pattern(size, seed);
+  const std::vector<std::uint8_t> other = bytes_with_pattern(size, seed + 1);
+  GANTRY_TRY(const DeviceMemory result, DeviceMemory::make(device, size));
+  for (const auto* content : {&source, &other}) {
+    GANTRY_TRY(void* const data, alloc_in_stream(device, size, stream));
+    GANTRY_CHECK(device.copy(in_host(content->data()), device.at(data), size, stream, 0));
+    // The first content is the result, the second one is in memory that may be the same.
+    if (content == &source)
+      GANTRY_CHECK(device.copy(device.at(data), result.at(), size, stream, 0));
+    device.table().free_in_stream(device.self(), 0, data, stream);
+  }
+  GANTRY_CHECK(device.synchronize(stream));
+  std::vector<std::uint8_t> found(size);
+  GANTRY_CHECK(device.copy(result.at(), in_host(found.data()), size));
+  if (found == source) return {};
+  return bug("memory is freed before the work in its stream of device ", device.name());
+}
+
+Status frees_in_order(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    if (device.table().free_in_stream == nullptr) return lacks(device, "free_in_stream");
+    void* stream = nullptr;
+    if (device.table().stream_create(device.self(), 0, 0, &stream, nullptr) != GANTRY_OK)
+      stream = nullptr;
+    Status done;
+    for (std::uint64_t k = 0; k < 50 && done.ok(); ++k)
+      done = frees_after_work(device, k % 2 == 0 ? nullptr : stream, seed + k);
+    if (stream != nullptr) device.table().stream_destroy(device.self(), 0, stream);
+    return done;
+  });
+}
+
 // ---- 103
 
 Status trims(Subject& subject) {
@@ -157,6 +210,10 @@ constexpr Case kMemoryCases[] = {
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
      "succeeds, and beyond 1003 is EXHAUSTED",
      "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
+    {102, Level::D, Weight::must, "frees-in-order",
+     "free_in_stream frees memory after the work that is in its stream, while nothing waits",
+     "free memory with a command of the stream, or keep it until the stream has passed",
+     frees_in_order},
     {103, Level::D, Weight::must, "trims",
      "trim leaves allocated memory and work in streams alone; memory can be allocated after it",
      "return only memory that nothing uses to the driver", trims},

@@ -33,6 +33,8 @@ Result<void*> DevicePool::alloc_new(std::uint64_t bytes) {
   what.alignment = kTensorAlignment;
   // bytes
   what.dtype = {1, 8, 1};
+  what.flags = GANTRY_ALLOC_IN_STREAM;
+  what.stream = stream_;
   auto data = device_alloc(*device_, index_, what);
   if (!data.ok()) {
     return std::move(data).failure().at("while allocating a workspace of ", ByteCount(bytes),
@@ -60,7 +62,8 @@ Result<void*> DevicePool::alloc(std::uint64_t bytes, std::uint32_t depth) {
     return used_.back().data;
   }
   if (!spare_.empty()) {
-    device_free(*device_, index_, spare_.back().data, spare_.back().bytes);
+    // The caller uses the stream.
+    device_free_in_stream(*device_, index_, spare_.back().data, spare_.back().bytes, stream_);
     spare_.pop_back();
   }
   GANTRY_TRY(void* const data, alloc_new(size));

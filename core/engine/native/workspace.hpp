@@ -52,7 +52,7 @@ class DevicePool {
  public:
   DevicePool(std::shared_ptr<const Device> device, std::int32_t index, void* stream)
       : device_(std::move(device)), index_(index), stream_(stream) {}
-  // Frees every block, including those in use.
+  // Frees every block, including those in use; not in stream order, because the stream may have ended.
   ~DevicePool();
   DevicePool(DevicePool&& other) noexcept = default;
   DevicePool& operator=(DevicePool&& other) noexcept;

@@ -120,6 +120,10 @@ gantry_code attribute(void*, std::int32_t i, std::int32_t kind, gantry_value* ou
 gantry_code alloc(void*, std::int32_t i, const gantry_alloc* what, void** data,
                   gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  if (const gantry_code code = check_flags(what->flags, GANTRY_ALLOC_IN_STREAM, status);
+      code != GANTRY_OK) {
+    return code;
+  }
   if (what->scope.size != 0 && !gantry_bytes_equal(what->scope, gantry_text("global"))) {
     return abi_boundary(status, [&]() -> Status {
       const std::string_view scope(what->scope.data, what->scope.size);

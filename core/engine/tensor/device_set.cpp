@@ -172,6 +172,13 @@ void device_free(const Device& device, std::int32_t index, void* data, std::uint
   return_memory(device, bytes);
 }
 
+void device_free_in_stream(const Device& device, std::int32_t index, void* data,
+                           std::uint64_t bytes, void* stream) {
+  if (device.table->free_in_stream == nullptr) return device_free(device, index, data, bytes);
+  if (may_call(device)) device.table->free_in_stream(device.self, index, data, stream);
+  return_memory(device, bytes);
+}
+
 void DeviceSet::limit_memory(const std::string& name, std::int64_t bytes, std::string source) {
   auto limit = std::make_shared<MemoryLimit>();
   limit->bytes = bytes;

@@ -95,6 +95,12 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
 //
 // bytes    [in]   as requested of device_alloc()
 void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes);
+// The same in stream order: the memory is free after the work that is in the stream now. Without such
+// a function of the device it is freed at once.
+//
+// stream   [in]   exists
+void device_free_in_stream(const Device& device, std::int32_t index, void* data,
+                           std::uint64_t bytes, void* stream);
 // True if functions of the device's table may be called: always for the CPU, for plugins until the
 // process ends.
 bool may_call(const Device& device);

@@ -29,6 +29,7 @@
 //       // Optional, each for itself:
 //       gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
 //       void trim();
+//       void free_in_stream(void* data, Stream* stream);
 //     };
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
@@ -168,7 +169,10 @@ consteval void add_memory(gantry_device_table& table) {
   if constexpr (HasAttribute<P, D>) table.attribute = attribute<P, D>;
   table.alloc = [](void* self, std::int32_t i, const gantry_alloc* what, void** data,
                    gantry_status* status) {
-    return on_device<P, D>(self, i, data, status, [&](D& device) { return device.alloc(*what); });
+    return on_device<P, D>(self, i, data, status, [&](D& device) -> Result<void*> {
+      GANTRY_CHECK(check_flags(what->flags, GANTRY_ALLOC_IN_STREAM, "alloc", D::identity.name));
+      return device.alloc(*what);
+    });
   };
   table.free = [](void* self, std::int32_t i, void* data) {
     release_on_device<P, D>(self, i, "free", [&](D& device) { return device.free(data); });
@@ -273,6 +277,10 @@ concept HasFill = requires(D& device, const DeviceFill& what, Handle stream) {
 };
 
 template <class D>
+concept HasFreeInStream = requires(D& device, void* data, Handle stream) {
+  device.free_in_stream(data, stream);
+};
+template <class D>
 concept HasTrim = requires(D& device) {
   device.trim();
 };
@@ -302,6 +310,13 @@ consteval void add_further_memory(gantry_device_table& table) {
             data, byte_offset, size, {static_cast<const std::uint8_t*>(pattern), pattern_size}};
         GANTRY_CHECK(check_fill(what, D::identity.name));
         return device.fill(what, Handle{stream});
+      });
+    };
+  }
+  if constexpr (HasFreeInStream<D>) {
+    table.free_in_stream = [](void* self, std::int32_t i, void* data, void* stream) {
+      release_on_device<P, D>(self, i, "free_in_stream", [&](D& device) {
+        return device.free_in_stream(data, Handle{stream});
       });
     };
   }

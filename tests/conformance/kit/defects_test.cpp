@@ -194,6 +194,8 @@ constexpr Defect kDefects[] = {
     {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED", true},
     {"allocates_beyond_its_limit", 99, "beyond attribute 1003 succeeds"},
 
+    {"frees_before_its_work", 102, "memory is freed before the work in its stream", "FAILED", true},
+    {"frees_in_stream_twice", 102, "signal 6", "FAILED", true},
     {"trims_memory_in_use", 103, "trim of device kit_device changes memory that is allocated"},
     {"trims_with_an_abort", 103, "signal 6"},
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},

@@ -62,6 +62,97 @@ TEST_F(Memories, HaveTheGlobalScope) {
   world->free(data);
 }
 
+// ---- in stream order
+
+class InStreamOrder : public WithFakeDriver {
+ protected:
+  void* alloc(void* stream, std::uint64_t size = 16) {
+    gantry_alloc what{};
+    what.struct_size = sizeof what;
+    what.size = size;
+    what.alignment = 64;
+    what.flags = GANTRY_ALLOC_IN_STREAM;
+    what.stream = stream;
+    void* data = nullptr;
+    EXPECT_EQ(world->device().alloc(world->self(), 0, &what, &data, nullptr), GANTRY_OK);
+    return data;
+  }
+  void free_in(void* stream, void* data) {
+    world->device().free_in_stream(world->self(), 0, data, stream);
+  }
+};
+
+TEST_F(InStreamOrder, MemoryIsAllocatedAndFreedWithoutAWait) {
+  const std::vector<float> sent{1, 2, 3, 4};
+  std::vector<float> received(4);
+  void* const result = world->alloc(16).value();
+  void* const data = alloc(nullptr);
+  EXPECT_EQ(world->live_bytes(), 32);
+  ASSERT_TRUE(world->upload(data, sent).ok());
+  ASSERT_TRUE(world->copy(on_cuda(data), on_cuda(result), 16, 0).ok());
+  const std::size_t waits = fake.count_of("cuStreamSynchronize");
+
+  free_in(nullptr, data);
+
+  EXPECT_EQ(world->live_bytes(), 16);
+  EXPECT_EQ(fake.count_of("cuMemAllocFromPoolAsync"), 1u);
+  EXPECT_EQ(fake.count_of("cuMemFreeAsync"), 1u);
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 0u);
+  EXPECT_EQ(fake.count_of("cuStreamSynchronize"), waits);
+  ASSERT_TRUE(world->download(received, result).ok());
+  EXPECT_EQ(received, sent);
+  world->free(result);
+}
+
+TEST_F(InStreamOrder, MemoryMayBeFreedAtOnce) {
+  world->free(alloc(nullptr));
+  free_in(nullptr, world->alloc(16).value());
+  free_in(nullptr, nullptr);
+
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 2u) << "the pool has no part in either";
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(InStreamOrder, MemoryOfACapturedStreamIsNotThePools) {
+  void* stream = nullptr;
+  ASSERT_EQ(world->device().stream_create(world->self(), 0, 0, &stream, nullptr), GANTRY_OK);
+  void* const before = alloc(stream);
+  ASSERT_EQ(world->device().capture_begin(world->self(), 0, stream, nullptr), GANTRY_OK);
+
+  void* const data = alloc(stream);
+  free_in(stream, before);
+
+  EXPECT_EQ(fake.count_of("cuMemAllocFromPoolAsync"), 1u) << "the one before the capture";
+  EXPECT_EQ(fake.count_of("cuMemFreeAsync"), 0u);
+  void* graph = nullptr;
+  ASSERT_EQ(world->device().capture_end(world->self(), 0, stream, &graph, nullptr), GANTRY_OK);
+  world->device().capture_destroy(world->self(), 0, graph);
+  free_in(stream, data);
+  world->device().stream_destroy(world->self(), 0, stream);
+  EXPECT_EQ(world->live_bytes(), 0);
+}
+
+TEST_F(InStreamOrder, MemoryIsTheDriversWithoutPools) {
+  fake.has_pools = false;
+
+  free_in(nullptr, alloc(nullptr));
+  world->device().trim(world->self(), 0);
+
+  EXPECT_EQ(fake.count_of("cuMemAlloc_v2"), 1u);
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 1u);
+  EXPECT_EQ(fake.count_of("cuMemPoolTrimTo"), 0u);
+}
+
+TEST_F(InStreamOrder, MemoryThatIsUnusedIsReturnedWhenItIsTrimmed) {
+  free_in(nullptr, alloc(nullptr));
+
+  world->device().trim(world->self(), 0);
+  world->device().trim(world->self(), 1);
+
+  EXPECT_EQ(fake.count_of("cuMemPoolTrimTo"), 1u);
+  EXPECT_THAT(world->host.log, IsEmpty());
+}
+
 TEST_F(Memories, AreFreedWithThePlugin) {
   ASSERT_TRUE(world->alloc(100).ok());
   // ~WithFakeDriver checks that nothing is allocated.

@@ -31,6 +31,7 @@ void FakeDriver::reset() {
   drop(modules);
   drop(graphs);
   drop(executables);
+  drop(pools);
   for (const auto& [at, allocation] : memory) std::free(pointer(at));
   memory.clear();
   for (const auto& [at, size] : pinned) std::free(at);
@@ -54,6 +55,7 @@ std::string FakeDriver::live() const {
   describe(text, modules, "modules");
   describe(text, graphs, "graphs");
   describe(text, executables, "executable graphs");
+  describe(text, pools, "memory pools");
   return text;
 }
 
@@ -127,6 +129,8 @@ CUresult cuDeviceGetAttribute(int* number, CUdevice_attribute attribute, CUdevic
     *number = gpu.major;
   } else if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
     *number = gpu.minor;
+  } else if (attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) {
+    *number = fake_driver().has_pools ? 1 : 0;
   } else {
     *number = 10000 + attribute;
   }
@@ -289,4 +293,62 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned pattern, std::size_t count, C
   ENTER(cuMemsetD32Async);
   CHECK_STREAM(stream);
   return add_fill(to, pattern, count, stream);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  ENTER(cuMemPoolCreate);
+  CHECK_FAULT();
+  if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *pool = new CUmemPoolHandle_st{properties->location.id, 0};
+  pools.insert(*pool);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  ENTER(cuMemPoolDestroy);
+  if (pools.erase(pool) == 0) return CUDA_ERROR_INVALID_VALUE;
+  delete pool;
+  return faulty;
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute, void* value) {
+  ENTER(cuMemPoolSetAttribute);
+  CHECK_FAULT();
+  if (pools.count(pool) == 0 || attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  pool->release_threshold = *static_cast<cuuint64_t*>(value);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
+  ENTER(cuMemPoolTrimTo);
+  CHECK_FAULT();
+  return pools.count(pool) != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* at, std::size_t size, CUmemoryPool pool,
+                                 CUstream stream) {
+  ENTER(cuMemAllocFromPoolAsync);
+  CHECK_STREAM(stream);
+  if (stream->captures || pools.count(pool) == 0 || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (size > gpu_of(100 + pool->gpu).memory - used_bytes(pool->gpu)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  const std::size_t rounded = (size + 255) / 256 * 256;
+  void* const made = std::aligned_alloc(256, rounded);
+  std::memset(made, 0xcd, rounded);
+  *at = reinterpret_cast<CUdeviceptr>(made);
+  memory[*at] = {size, pool->gpu};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync(CUdeviceptr at, CUstream stream) {
+  ENTER(cuMemFreeAsync);
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (streams.count(stream) == 0 || stream->captures || memory.count(at) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  add(stream, [at] {
+    if (memory.erase(at) != 0) std::free(pointer(at));
+  });
+  return faulty;
 }

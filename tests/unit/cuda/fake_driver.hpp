@@ -50,6 +50,7 @@ struct FakeDriver {
   CUresult init_result = CUDA_SUCCESS;
   std::vector<FakeGpu> gpus;
   bool free_fails_while_capturing = false;
+  bool has_pools = true;
   // What the compiler reports if cuModuleLoadDataEx fails on request.
   std::string compiler_log;
 

@@ -53,6 +53,11 @@ struct CUmod_st {
   std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
 };
 
+struct CUmemPoolHandle_st {
+  int gpu;
+  std::uint64_t release_threshold;
+};
+
 namespace fake_state {
 
 struct Allocation {
@@ -70,6 +75,7 @@ inline std::set<CUevent_st*> events;
 inline std::set<CUmod_st*> modules;
 inline std::set<CUgraph_st*> graphs;
 inline std::set<CUgraphExec_st*> executables;
+inline std::set<CUmemPoolHandle_st*> pools;
 inline std::uint64_t clock_us;
 inline thread_local std::vector<CUctx_st*> stack;
 

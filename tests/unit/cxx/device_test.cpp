@@ -47,6 +47,7 @@ struct Gadget {
     noted("fill", what.size + what.byte_offset);
     return {};
   }
+  Status free_in_stream(void*, int* stream) { return used("free_in_stream", stream); }
   void trim() { plugin.calls.push_back("trim"); }
   Status synchronize(int* stream) { return used("synchronize", stream); }
   Result<int*> stream_create() { return new int(1); }
@@ -124,6 +125,7 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.capture_begin, nullptr);
   EXPECT_EQ(plain_.fill, nullptr);
   EXPECT_EQ(plain_.trim, nullptr);
+  EXPECT_EQ(plain_.free_in_stream, nullptr);
 }
 
 TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
@@ -149,6 +151,7 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
   EXPECT_EQ(table_.capture_begin(&plugin_, 0, stream, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_end(&plugin_, 0, stream, &graph, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_launch(&plugin_, 0, graph, stream, nullptr), GANTRY_OK);
+  table_.free_in_stream(&plugin_, 0, data, stream);
   table_.trim(&plugin_, 0);
   table_.capture_destroy(&plugin_, 0, graph);
   table_.event_destroy(&plugin_, 0, event);
@@ -157,7 +160,7 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
 
   EXPECT_THAT(plugin_.calls,
               ElementsAre("alloc 64", "copy 1", "synchronize 0", "event_record 2", "stream 1",
-                          "event_wait 2", "capture_begin 1", "capture_launch 3", "trim", "free"));
+                          "event_wait 2", "capture_begin 1", "capture_launch 3", "free_in_stream 1", "trim", "free"));
   EXPECT_THAT(host_.logged, IsEmpty());
 }
 
@@ -172,6 +175,13 @@ TEST_F(DeviceLayer, RejectsUnknownFlags) {
   const Error copy =
       failed(table_.copy(&plugin_, 0, &what, nullptr, status_.get()), GANTRY_UNSUPPORTED);
 
+  gantry_alloc memory{};
+  memory.flags = GANTRY_ALLOC_IN_STREAM | 4;
+  const Error alloc =
+      failed(table_.alloc(&plugin_, 0, &memory, &made, status_.get()), GANTRY_UNSUPPORTED);
+
+  EXPECT_EQ(alloc.reason, "FLAGS");
+  EXPECT_EQ(alloc.message, "alloc of device gadget: flags are 0x5, known are 0x1");
   EXPECT_EQ(stream.reason, "FLAGS");
   EXPECT_EQ(stream.message, "stream_create of device gadget: flags are 0x1, known are 0x0");
   EXPECT_EQ(event.message, "event_create of device gadget: flags are 0x80, known are 0x0");

@@ -37,6 +37,10 @@ struct FakeDevice {
   bool absent = false;
   // A later free is an error.
   bool gone = false;
+  // of the last alloc and the last free in stream order
+  std::uint32_t flags = 0;
+  void* stream = nullptr;
+  void* freed_in = nullptr;
 };
 const gantry_device_table* fake_table() {
   static const gantry_device_table table = [] {
@@ -57,6 +61,8 @@ const gantry_device_table* fake_table() {
       device.live[*data] = what->size;
       device.allocated.push_back(what->size);
       device.min_alignment = std::min(device.min_alignment, what->alignment);
+      device.flags = what->flags;
+      device.stream = what->stream;
       return GANTRY_OK;
     };
     t.free = [](void* self, std::int32_t, void* data) {
@@ -97,6 +103,32 @@ TEST_F(WorkspacesTest, RoundsUpToPagesOfFullAlignment) {
 
   EXPECT_THAT(fake.allocated, ElementsAre(4096, 4096, 4096, 8192));
   EXPECT_EQ(fake.min_alignment, kTensorAlignment);
+}
+
+TEST_F(WorkspacesTest, AllocatesAndReplacesBlocksInTheOrderOfTheirStream) {
+  gantry_device_table table = *fake_table();
+  table.free_in_stream = [](void* self, std::int32_t i, void* data, void* stream) {
+    static_cast<FakeDevice*>(self)->freed_in = stream;
+    fake_table()->free(self, i, data);
+  };
+  DeviceSet others;
+  const gantry_device_id other{*others.add("other", &fake, &table), 0};
+  int stream = 0;
+  Workspaces spaces(others);
+
+  void* const small = *spaces.alloc(other, 100, &stream);
+  EXPECT_EQ(fake.flags, GANTRY_ALLOC_IN_STREAM);
+  EXPECT_EQ(fake.stream, &stream);
+  ASSERT_TRUE(spaces.free(other, small).ok());
+  EXPECT_EQ(fake.freed_in, nullptr) << "it is kept";
+  ASSERT_TRUE(spaces.alloc(other, 8192, &stream).ok());
+  EXPECT_EQ(fake.freed_in, &stream) << "it is replaced";
+  EXPECT_EQ(fake.live.size(), 1u);
+
+  fake.freed_in = nullptr;
+  spaces.close();
+  EXPECT_EQ(fake.freed_in, nullptr) << "streams may have ended";
+  EXPECT_EQ(fake.live.size(), 0u);
 }
 
 TEST_F(WorkspacesTest, ReusesBlocksWithoutAllocatingOnTheDevice) {
