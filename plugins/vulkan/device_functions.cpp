@@ -128,6 +128,15 @@ Status DeviceFunctions::fill(const DeviceFill& what, Stream* stream) {
   return device.fill(*buffer, what.byte_offset, what.size, what.pattern);
 }
 
+Result<void*> DeviceFunctions::host_address(void* data) {
+  GANTRY_TRY(const Buffer* const buffer, device.buffer_at(data));
+  if (buffer->mapped != nullptr && buffer->is_coherent && buffer->is_cached)
+    return static_cast<void*>(buffer->mapped);
+  return unsupported("memory of device vulkan:", device.index(),
+                     " is not mapped, coherent and cached: copy it")
+      .with_reason("HOST_ADDRESS");
+}
+
 Status DeviceFunctions::synchronize(Stream* stream) {
   GANTRY_CHECK(check_stream(device, stream));
   return device.synchronize();

@@ -34,6 +34,7 @@ struct DeviceFunctions {
   Status copy(const gantry_copy& what, Stream* stream);
   Status fill(const DeviceFill& what, Stream* stream);
   void trim() { device.trim(); }
+  Result<void*> host_address(void* data);
 
   Status synchronize(Stream* stream);
   Result<Stream*> stream_create() { return new Stream{&device}; }

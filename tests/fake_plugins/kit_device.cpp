@@ -237,6 +237,18 @@ void trim(void* self, std::int32_t) {
   if (has("trims_with_an_abort")) std::abort();
 }
 
+gantry_code host_address(void*, std::int32_t i, void* data, void** address, gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  *address = has("maps_beside_its_memory") ? static_cast<char*>(data) - 1 : data;
+  if (has("maps_a_copy")) {
+    static char other[1 << 20];
+    std::memcpy(other, data, 16);
+    *address = other;
+  }
+  return GANTRY_OK;
+}
+
 gantry_device_table make_device(const char* name) {
   gantry_device_table t{};
   t.struct_size = sizeof t;
@@ -252,6 +264,7 @@ gantry_device_table make_device(const char* name) {
   t.fill = fill;
   t.free_in_stream = free_in_stream;
   t.trim = trim;
+  t.host_address = host_address;
   return t;
 }
 

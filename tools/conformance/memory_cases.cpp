@@ -205,6 +205,37 @@ Status fills(Subject& subject) {
   });
 }
 
+// ---- 105
+
+Status maps(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    if (device.table().host_address == nullptr) return lacks(device, "host_address");
+    constexpr std::size_t size = 10'000;
+    const std::vector<std::uint8_t> first = bytes_with_pattern(size, seed);
+    const std::vector<std::uint8_t> second = bytes_with_pattern(size, seed + 1);
+    std::vector<std::uint8_t> found(size);
+    GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+    void* address = nullptr;
+    const Status mapped = device("host_address", [&](const auto& t, void* s, gantry_status* out) {
+      return t.host_address(s, 0, memory.at().data, &address, out);
+    });
+    if (!mapped.ok() && mapped.error().code == Code::unsupported)
+      return skipped("the host does not address memory of device ", device.name());
+    GANTRY_CHECK(Status(mapped));
+    if (address == nullptr) return bug("host_address of device ", device.name(), " returns NULL");
+    GANTRY_CHECK(device.copy(in_host(first.data()), memory.at(), size));
+    GANTRY_CHECK(device.synchronize());
+    if (!std::equal(first.begin(), first.end(), static_cast<const std::uint8_t*>(address)))
+      return bug("the host reads other bytes at the host address of memory of device ",
+                 device.name());
+    std::ranges::copy(second, static_cast<std::uint8_t*>(address));
+    GANTRY_CHECK(device.copy(memory.at(), in_host(found.data()), size));
+    if (found == second) return {};
+    return bug("device ", device.name(), " reads other bytes than the host has written");
+  });
+}
+
 constexpr Case kMemoryCases[] = {
     {99, Level::D, Weight::must, "obeys-demands",
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
@@ -220,6 +251,10 @@ constexpr Case kMemoryCases[] = {
     {104, Level::D, Weight::must, "fills",
      "fill writes patterns of 1, 2 and 4 bytes to exactly its range, in stream order",
      "add byte_offset, and fill whole patterns only", fills},
+    {105, Level::D, Weight::must, "maps",
+     "at the address of host_address the host reads what the device has, and the device what the "
+     "host writes",
+     "return the address of the first byte, of coherent memory", maps},
 };
 
 }  // namespace

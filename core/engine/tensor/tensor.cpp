@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 namespace gantry {
 namespace {
@@ -80,10 +81,64 @@ Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& 
   return {};
 }
 
+Status synchronize(const Device& device, gantry_device_id at, const gantry_env* env) {
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->synchronize(device.self, at.index, stream_for(at, env), out);
+  });
+  if (code != GANTRY_OK) return status.error(code, concat("synchronize of ", described(device)));
+  return {};
+}
+
+// Returns the host address of memory of a device, after the work in its stream; nullopt: the host
+// does not address it, or reads it slowly.
+Result<std::optional<gantry_location>> addressed(const Device& device,
+                                                 const gantry_location& location,
+                                                 const gantry_env* env) {
+  if (device.table->host_address == nullptr) return std::optional<gantry_location>();
+  if (!may_call(device)) return process_end_error(concat("host_address of ", described(device)));
+  gantry_location found{nullptr, location.byte_offset, {kCpu, 0}};
+  StatusBuffer status;
+  const gantry_code code = status.call([&](gantry_status* out) {
+    return device.table->host_address(device.self, location.device.index, location.data,
+                                      &found.data, out);
+  });
+  if (code == GANTRY_UNSUPPORTED) return std::optional<gantry_location>();
+  if (code != GANTRY_OK) return status.error(code, concat("host_address of ", described(device)));
+  if (found.data == nullptr) {
+    return bug(described(device), ": host_address succeeds but returns NULL")
+        .with_reason("DEVICE_ALLOC");
+  }
+  GANTRY_CHECK(synchronize(device, location.device, env));
+  return std::optional(found);
+}
+
+// Copies between two devices with one copy, if the host addresses the memory of one of them.
+//
+// returns  false  it addresses neither
+Result<bool> copy_addressed(const Device& source, const Device& target, const gantry_copy& whole,
+                            const gantry_env* env) {
+  gantry_copy once = whole;
+  once.flags = GANTRY_COPY_BLOCKING;
+  GANTRY_TRY(const auto from, addressed(source, whole.from, env));
+  if (from) {
+    once.from = *from;
+    GANTRY_CHECK(table_copy(target, whole.to.device, once, env));
+    return true;
+  }
+  GANTRY_TRY(const auto to, addressed(target, whole.to, env));
+  if (!to) return false;
+  once.to = *to;
+  GANTRY_CHECK(table_copy(source, whole.from.device, once, env));
+  return true;
+}
+
 // Copies through host memory, between devices of different types or of one type whose table does
 // not copy between its devices.
 Status copy_staged(const Device& source, const Device& target, const gantry_copy& whole,
                    const gantry_env* env) {
+  GANTRY_TRY(const bool is_copied, copy_addressed(source, target, whole, env));
+  if (is_copied) return {};
   const std::uint64_t max = std::min(whole.size, kStagingBytes);
   const std::unique_ptr<char[]> staging(new (std::nothrow) char[max]);
   if (staging == nullptr)

@@ -30,6 +30,7 @@
 //       gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
 //       void trim();
 //       void free_in_stream(void* data, Stream* stream);
+//       gantry::Result<void*> host_address(void* data);
 //     };
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
@@ -281,6 +282,10 @@ concept HasFreeInStream = requires(D& device, void* data, Handle stream) {
   device.free_in_stream(data, stream);
 };
 template <class D>
+concept HasHostAddress = requires(D& device, void* data) {
+  device.host_address(data);
+};
+template <class D>
 concept HasTrim = requires(D& device) {
   device.trim();
 };
@@ -318,6 +323,13 @@ consteval void add_further_memory(gantry_device_table& table) {
       release_on_device<P, D>(self, i, "free_in_stream", [&](D& device) {
         return device.free_in_stream(data, Handle{stream});
       });
+    };
+  }
+  if constexpr (HasHostAddress<D>) {
+    table.host_address = [](void* self, std::int32_t i, void* data, void** address,
+                            gantry_status* status) {
+      return on_device<P, D>(self, i, address, status,
+                             [&](D& device) { return device.host_address(data); });
     };
   }
   if constexpr (HasTrim<D>) {

@@ -198,6 +198,8 @@ constexpr Defect kDefects[] = {
     {"frees_in_stream_twice", 102, "signal 6", "FAILED", true},
     {"trims_memory_in_use", 103, "trim of device kit_device changes memory that is allocated"},
     {"trims_with_an_abort", 103, "signal 6"},
+    {"maps_beside_its_memory", 105, "the host reads other bytes at the host address"},
+    {"maps_a_copy", 105, "the host reads other bytes at the host address"},
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
     {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
     {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},

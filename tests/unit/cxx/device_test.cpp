@@ -48,6 +48,7 @@ struct Gadget {
     return {};
   }
   Status free_in_stream(void*, int* stream) { return used("free_in_stream", stream); }
+  Result<void*> host_address(void* data) { return data; }
   void trim() { plugin.calls.push_back("trim"); }
   Status synchronize(int* stream) { return used("synchronize", stream); }
   Result<int*> stream_create() { return new int(1); }
@@ -125,6 +126,7 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.capture_begin, nullptr);
   EXPECT_EQ(plain_.fill, nullptr);
   EXPECT_EQ(plain_.trim, nullptr);
+  EXPECT_EQ(plain_.host_address, nullptr);
   EXPECT_EQ(plain_.free_in_stream, nullptr);
 }
 
@@ -151,6 +153,9 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
   EXPECT_EQ(table_.capture_begin(&plugin_, 0, stream, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_end(&plugin_, 0, stream, &graph, nullptr), GANTRY_OK);
   EXPECT_EQ(table_.capture_launch(&plugin_, 0, graph, stream, nullptr), GANTRY_OK);
+  void* address = nullptr;
+  EXPECT_EQ(table_.host_address(&plugin_, 0, data, &address, nullptr), GANTRY_OK);
+  EXPECT_EQ(address, data);
   table_.free_in_stream(&plugin_, 0, data, stream);
   table_.trim(&plugin_, 0);
   table_.capture_destroy(&plugin_, 0, graph);

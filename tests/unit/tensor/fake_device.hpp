@@ -36,6 +36,20 @@ class FakeDevice {
   FakeDevice(const FakeDevice&) = delete;
   FakeDevice& operator=(const FakeDevice&) = delete;
 
+  // The host addresses the memory of the device.
+  void has_host_address() {
+    table_.host_address = [](void* self, std::int32_t i, void* data, void** found,
+                             gantry_status* status) -> gantry_code {
+      auto* const fake = static_cast<FakeDevice*>(self);
+      fake->calls.push_back(concat("host_address on ", i));
+      if (fake->host_address_fails_with != GANTRY_OK)
+        return gantry_fail(status, fake->host_address_fails_with, "FAKE", "the fake device fails");
+      *found = static_cast<Block*>(data)->bytes.data();
+      return GANTRY_OK;
+    };
+  }
+  gantry_code host_address_fails_with = GANTRY_OK;
+
   // The device keeps memory, which trim returns.
   void has_trim() {
     table_.trim = [](void* self, std::int32_t i) {

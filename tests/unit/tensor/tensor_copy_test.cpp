@@ -211,6 +211,53 @@ TEST(TensorCopy, GoesThroughTheHostBetweenTwoTypes) {
   EXPECT_TRUE(bytes_of(*back) == pattern);
 }
 
+TEST(TensorCopy, BetweenTypesIsOneCopyIfTheHostAddressesOneSide) {
+  for (const bool is_source : {true, false}) {
+    DeviceSet devices;
+    FakeDevice a("a"), b("b");
+    const auto from = make(devices, Like({4}, kByte, {a.add_to(devices), 0}));
+    const auto to = make(devices, Like({4}, kByte, {b.add_to(devices), 1}));
+    const auto sent = host_bytes(devices, {1, 2, 3, 4}), received = host_bytes(devices, {0, 0, 0, 0});
+    ASSERT_TRUE(tensor_copy(devices, sent->tensor, from->tensor, nullptr).ok());
+    (is_source ? a : b).has_host_address();
+    a.calls.clear();
+    b.calls.clear();
+
+    const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+    ASSERT_TRUE(copied.ok()) << copied.error().message;
+    if (is_source) {
+      EXPECT_THAT(a.calls, ElementsAre("host_address on 0", "synchronize on 0"));
+      EXPECT_THAT(b.calls, ElementsAre("copy 4 bytes host+0 -> b+0 on 1"));
+    } else {
+      EXPECT_THAT(a.calls, ElementsAre("copy 4 bytes a+0 -> host+0 on 0"));
+      EXPECT_THAT(b.calls, ElementsAre("host_address on 1", "synchronize on 1"));
+    }
+    ASSERT_TRUE(tensor_copy(devices, to->tensor, received->tensor, nullptr).ok());
+    EXPECT_THAT(bytes_of(*received), ElementsAre(1, 2, 3, 4));
+  }
+}
+
+TEST(TensorCopy, BetweenTypesGoesThroughTheHostIfItAddressesNeither) {
+  DeviceSet devices;
+  FakeDevice a("a"), b("b");
+  const auto from = make(devices, Like({4}, kByte, {a.add_to(devices), 0}));
+  const auto to = make(devices, Like({4}, kByte, {b.add_to(devices), 0}));
+  a.has_host_address();
+  a.calls.clear();
+  b.calls.clear();
+
+  a.host_address_fails_with = GANTRY_UNSUPPORTED;
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, nullptr).ok());
+  EXPECT_THAT(a.calls, ElementsAre("host_address on 0", "copy 4 bytes a+0 -> host+0 on 0"));
+  EXPECT_THAT(b.calls, ElementsAre("copy 4 bytes host+0 -> b+0 on 0"));
+
+  a.host_address_fails_with = GANTRY_UNAVAILABLE;
+  const Status failed = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, Code::unavailable);
+}
+
 TEST(TensorCopy, CallsNoDeviceWithoutElements) {
   DeviceSet devices;
   FakeDevice npu("npu");
