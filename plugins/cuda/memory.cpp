@@ -48,14 +48,17 @@ Result<bool> Memory::is_captured(CUstream stream) const {
 
 Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   const std::string_view scope = view_of(what.scope);
-  if (!scope.empty() && scope != "global") {
-    return unsupported("memory scope ", quoted(scope), " is not supported, \"global\" is")
+  const bool is_host = scope == GANTRY_SCOPE_HOST;
+  if (!scope.empty() && scope != GANTRY_SCOPE_GLOBAL && !is_host) {
+    return unsupported("memory scope ", quoted(scope),
+                       " is not supported, \"global\" and \"host\" are")
         .with_reason("MEMORY_SCOPE");
   }
   if (what.alignment != 0 && !std::has_single_bit(what.alignment)) {
     return invalid("alignment is ", what.alignment, ", expected a power of two")
         .with_reason("ALIGNMENT");
   }
+  if (is_host) return alloc_host(what);
   // Alignment in bytes that cuMemAlloc guarantees.
   constexpr std::uint64_t driver_alignment = 256;
   const std::uint64_t room =
@@ -81,16 +84,45 @@ Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   if (!made.ok()) return std::move(made).failure().at("while allocating ", ByteCount(what.size));
   const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
   void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
-  const Block block{base, what.size, from != nullptr};
+  return add({base, what.size, from != nullptr, nullptr}, data);
+}
+
+Result<void*> Memory::add(const Block& block, void* data) {
   try {
     const std::lock_guard lock(mutex_);
     blocks_.emplace(data, block);
     live_bytes_ += static_cast<std::int64_t>(block.size);
   } catch (...) {
-    driver_.mem_free.function(base);
+    static_cast<void>(freed(block).ok());
     throw;
   }
   return data;
+}
+
+// Page-locked memory, which the device copies without waiting.
+Result<void*> Memory::alloc_host(const gantry_alloc& what) {
+  const std::uint64_t room = std::max<std::uint64_t>(what.alignment, 1) - 1;
+  const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
+  if (bytes > UINT64_MAX - room) {
+    return exhausted("allocation of ", ByteCount(what.size), " at a multiple of ", what.alignment,
+                     " is more than any memory")
+        .with_reason("DEVICE_MEMORY");
+  }
+  retry();
+  void* base = nullptr;
+  Status made = driver_.call(driver_.mem_host_alloc, &base, std::size_t{bytes + room},
+                             static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE));
+  if (!made.ok())
+    return std::move(made).failure().at("while allocating ", ByteCount(what.size), " of the host");
+  const std::uintptr_t address = (reinterpret_cast<std::uintptr_t>(base) + room) & ~room;
+  return add({0, what.size, false, base}, reinterpret_cast<void*>(address));
+}
+
+// cuMemFree waits for the device's work, cuMemFreeHost is not documented to.
+Status Memory::freed(const Block& block) const {
+  if (block.host == nullptr) return driver_.call(driver_.mem_free, block.base);
+  GANTRY_CHECK(driver_.call(driver_.context_synchronize));
+  return driver_.call(driver_.mem_free_host, block.host);
 }
 
 std::optional<Memory::Block> Memory::take(void* data) {
@@ -150,12 +182,12 @@ void Memory::close() {
 
 // Frees a block, or defers it if the driver rejects the call during a capture.
 void Memory::release(const Block& block) {
-  const Status freed = driver_.call(driver_.mem_free, block.base);
+  const Status done = freed(block);
   const bool is_refused =
-      !freed.ok() && freed.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (!freed.ok() && !is_refused) {
+      !done.ok() && done.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (!done.ok() && !is_refused) {
     host_.log(GANTRY_LOG_WARNING,
-              Message(freed.error().message).at("while freeing ", ByteCount(block.size)));
+              Message(done.error().message).at("while freeing ", ByteCount(block.size)));
   }
   const std::lock_guard lock(mutex_);
   if (is_refused) {

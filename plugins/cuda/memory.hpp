@@ -28,7 +28,7 @@ class Memory {
   //
   // stream   [in]   that of `what`
   // returns  EXHAUSTED    out of memory (DEVICE_MEMORY)
-  //          UNSUPPORTED  a memory scope other than "global" (MEMORY_SCOPE)
+  //          UNSUPPORTED  a memory scope other than "global" and "host" (MEMORY_SCOPE)
   //          INVALID      the alignment is not a power of two (ALIGNMENT)
   // thread   any
   Result<void*> alloc(const gantry_alloc& what, CUstream stream);
@@ -54,8 +54,13 @@ class Memory {
     // The driver's address; the caller's may be higher because of its alignment.
     CUdeviceptr base;
     std::uint64_t size;
-    bool is_pooled;
+    bool is_pooled = false;
+    // The base of memory of scope "host" instead.
+    void* host = nullptr;
   };
+  Result<void*> add(const Block& block, void* data);
+  Result<void*> alloc_host(const gantry_alloc& what);
+  Status freed(const Block& block) const;
   // Returns the pool, which the first call creates; NULL: the device has none.
   Result<CUmemoryPool> pool();
   Result<bool> is_captured(CUstream stream) const;

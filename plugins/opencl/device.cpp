@@ -33,7 +33,8 @@ Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) 
 
 Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   const std::string_view scope = view_of(what.scope);
-  if (!scope.empty() && scope != "global") {
+  if (scope == GANTRY_SCOPE_HOST) return alloc_host(what);
+  if (!scope.empty() && scope != GANTRY_SCOPE_GLOBAL) {
     return unsupported("memory scope ", quoted(scope), " is a texture on ", device.described(),
                        ", and textures are not supported: export the model without them")
         .with_reason("MEMORY_SCOPE");
@@ -61,8 +62,90 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   return buffer.release();
 }
 
+void HostBuffers::add(void* data, HostBuffer buffer) {
+  const std::lock_guard lock(mutex_);
+  buffers_.emplace(reinterpret_cast<std::uintptr_t>(data), std::move(buffer));
+}
+
+std::optional<HostBuffer> HostBuffers::take(void* data) {
+  const std::lock_guard lock(mutex_);
+  const auto found = buffers_.find(reinterpret_cast<std::uintptr_t>(data));
+  if (found == buffers_.end()) return std::nullopt;
+  HostBuffer buffer = std::move(found->second);
+  buffers_.erase(found);
+  return buffer;
+}
+
+HostBuffer* HostBuffers::find(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  auto found = buffers_.upper_bound(address);
+  if (found == buffers_.begin()) return nullptr;
+  --found;
+  return address - found->first < found->second.size ? &found->second : nullptr;
+}
+
+bool HostBuffers::contains(const void* data) {
+  const std::lock_guard lock(mutex_);
+  return find(data) != nullptr;
+}
+
+void HostBuffers::note(const void* data, OwnedEvent copy) {
+  const std::lock_guard lock(mutex_);
+  HostBuffer* const buffer = find(data);
+  if (buffer == nullptr) return;
+  std::erase_if(buffer->copies, [](const OwnedEvent& other) {
+    cl_int state = CL_COMPLETE;
+    clGetEventInfo(other.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    return state <= CL_COMPLETE;
+  });
+  buffer->copies.push_back(std::move(copy));
+}
+
+Result<void*> DeviceFunctions::alloc_host(const gantry_alloc& what) {
+  const std::uint64_t room = std::max<std::uint64_t>(what.alignment, 1) - 1;
+  const std::uint64_t size = std::max<std::uint64_t>(what.size, 1);
+  if (size > device.max_bytes || room > device.max_bytes - size) {
+    return exhausted(ByteCount(what.size), " of the host for ", device.described(),
+                     ", most in one allocation is ", ByteCount(device.max_bytes))
+        .with_reason("DEVICE_MEMORY");
+  }
+  GANTRY_TRY(const cl_context context, plugin.driver.context(device));
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, nullptr));
+  const auto subject = [&] { return concat(ByteCount(size), " of the host on ", device.described()); };
+  cl_int error = CL_SUCCESS;
+  HostBuffer buffer;
+  buffer.memory = OwnedBuffer(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                             size + room, nullptr, &error));
+  if (error != CL_SUCCESS) return driver_error(error, concat("clCreateBuffer of ", subject()));
+  buffer.mapped = clEnqueueMapBuffer(queue, buffer.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
+                                     0, size + room, 0, nullptr, nullptr, &error);
+  if (error != CL_SUCCESS) return driver_error(error, concat("clEnqueueMapBuffer of ", subject()));
+  buffer.size = size;
+  buffer.device = &device;
+  void* const data = reinterpret_cast<void*>(
+      (reinterpret_cast<std::uintptr_t>(buffer.mapped) + room) & ~std::uintptr_t{room});
+  plugin.host_buffers.add(data, std::move(buffer));
+  device.allocated_bytes += static_cast<std::int64_t>(size);
+  return data;
+}
+
+bool DeviceFunctions::free_host(void* data) {
+  std::optional<HostBuffer> buffer = plugin.host_buffers.take(data);
+  if (!buffer) return false;
+  buffer->device->allocated_bytes -= static_cast<std::int64_t>(buffer->size);
+  for (const OwnedEvent& copy : buffer->copies) {
+    const cl_event awaited = copy.get();
+    clWaitForEvents(1, &awaited);
+  }
+  const Result<cl_command_queue> queue = plugin.driver.queue(*buffer->device, nullptr);
+  if (queue.ok())
+    clEnqueueUnmapMemObject(*queue, buffer->memory.get(), buffer->mapped, 0, nullptr, nullptr);
+  return true;
+}
+
 // The driver keeps the memory until the commands that use it have finished.
 void DeviceFunctions::free(void* data) {
+  if (free_host(data)) return;
   const Result<Buffer*> found = buffer_of(data);
   if (!found.ok()) return;
   const std::unique_ptr<Buffer> buffer(*found);
@@ -114,17 +197,24 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
   const bool blocking = (what.flags & GANTRY_COPY_BLOCKING) != 0;
   cl_int error = CL_SUCCESS;
+  const gantry_location& host_side = from_host ? what.from : what.to;
+  const auto* const host_data =
+      static_cast<const std::uint8_t*>(host_side.data) + host_side.byte_offset;
+  const bool is_noted =
+      !blocking && (from_host || to_host) && plugin.host_buffers.contains(host_data);
+  cl_event copied = nullptr;
+  cl_event* const noted = is_noted ? &copied : nullptr;
   // OpenCL rejects empty copies; an empty blocking copy still waits for the queue.
   if (what.size == 0) {
     if (blocking) error = clFinish(queue);
   } else if (from == nullptr) {
     const auto* bytes = static_cast<const std::uint8_t*>(what.from.data) + what.from.byte_offset;
     error = clEnqueueWriteBuffer(queue, to->memory.get(), blocking, what.to.byte_offset, what.size,
-                                 bytes, 0, nullptr, nullptr);
+                                 bytes, 0, nullptr, noted);
   } else if (to == nullptr) {
     auto* bytes = static_cast<std::uint8_t*>(what.to.data) + what.to.byte_offset;
     error = clEnqueueReadBuffer(queue, from->memory.get(), blocking, what.from.byte_offset,
-                                what.size, bytes, 0, nullptr, nullptr);
+                                what.size, bytes, 0, nullptr, noted);
   } else {
     error = clEnqueueCopyBuffer(queue, from->memory.get(), to->memory.get(), what.from.byte_offset,
                                 what.to.byte_offset, what.size, 0, nullptr, nullptr);
@@ -133,6 +223,7 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
   if (error != CL_SUCCESS)
     return driver_error(error,
                         concat("copy of ", ByteCount(what.size), " on ", device.described()));
+  if (copied != nullptr) plugin.host_buffers.note(host_data, OwnedEvent(copied));
   if (blocking) plugin.programs.settle(false);
   return {};
 }

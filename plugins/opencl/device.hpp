@@ -11,8 +11,11 @@
 #include <gantry/device.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 namespace gantry::opencl {
 
@@ -30,6 +33,34 @@ struct Buffer {
   Device* device = nullptr;
   // Never reused by another buffer; 0 is no buffer.
   std::uint64_t number = 0;
+};
+
+// Memory of scope "host": a buffer that is mapped for its life.
+struct HostBuffer {
+  OwnedBuffer memory;
+  void* mapped = nullptr;
+  std::uint64_t size = 0;
+  Device* device = nullptr;
+  // Copies that may be in flight.
+  std::vector<OwnedEvent> copies;
+};
+
+// The memory of scope "host" of all devices, by its address.
+class HostBuffers {
+ public:
+  // thread   any
+  void add(void* data, HostBuffer buffer);
+  // Returns a buffer that alloc returned, and forgets it.
+  std::optional<HostBuffer> take(void* data);
+  // Notes that a copy uses memory, so that it is not freed before.
+  void note(const void* data, OwnedEvent copy);
+  bool contains(const void* data);
+
+ private:
+  HostBuffer* find(const void* data);
+
+  std::mutex mutex_;
+  std::map<std::uintptr_t, HostBuffer> buffers_;
 };
 
 // returns  INVALID  data is NULL, or no alloc of this plugin returned it (DEVICE_DATA)
@@ -67,6 +98,10 @@ struct DeviceFunctions {
 
   Plugin& plugin;
   Device& device;
+
+ private:
+  Result<void*> alloc_host(const gantry_alloc& what);
+  bool free_host(void* data);
 };
 
 }  // namespace gantry::opencl

@@ -43,6 +43,7 @@ struct Plugin {
   Driver driver;
   // Destroyed before the driver: its destructor waits for launches.
   Programs programs;
+  HostBuffers host_buffers;
   // The last Buffer::number assigned.
   std::atomic<std::uint64_t> last_buffer{0};
 };

@@ -46,6 +46,7 @@ Device::~Device() {
   recorder_.reset();
   for (auto& buffer : uploads_) buffer.reset();
   for (auto& buffer : downloads_) buffer.reset();
+  host_buffers_.clear();
   memory_.reset();
   if (device_ != VK_NULL_HANDLE) vkDestroyDevice(device_, nullptr);
 }
@@ -100,6 +101,68 @@ Result<Buffer*> Device::alloc(std::uint64_t size) {
   (*made)->owner = this;
   allocated_bytes_.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
   return made->release();
+}
+
+Result<void*> Device::alloc_host(std::uint64_t size, std::uint64_t alignment) {
+  const std::uint64_t room = std::max<std::uint64_t>(alignment, 1) - 1;
+  if (size > UINT64_MAX - room) {
+    return exhausted("host memory of ", ByteCount(size), " at a multiple of ", alignment,
+                     " is more than any memory")
+        .with_reason("MEMORY");
+  }
+  GANTRY_TRY(std::unique_ptr<Buffer> buffer, memory_->make(size + room, BufferUse::download));
+  if (!buffer->is_coherent || !buffer->is_cached) {
+    return unsupported("memory scope \"host\" is not supported: no memory of device vulkan:", index_,
+                       " is visible to the host, coherent and cached")
+        .with_reason("MEMORY_SCOPE");
+  }
+  buffer->size = size;
+  const std::uintptr_t address =
+      (reinterpret_cast<std::uintptr_t>(buffer->mapped) + room) & ~std::uintptr_t{room};
+  const std::lock_guard lock(host_mutex_);
+  host_buffers_.emplace(address, std::move(buffer));
+  allocated_bytes_.fetch_add(static_cast<std::int64_t>(size), std::memory_order_relaxed);
+  return reinterpret_cast<void*>(address);
+}
+
+bool Device::free_host(void* data) {
+  std::unique_ptr<Buffer> buffer;
+  {
+    const std::lock_guard lock(host_mutex_);
+    const auto found = host_buffers_.find(reinterpret_cast<std::uintptr_t>(data));
+    if (found == host_buffers_.end()) return false;
+    buffer = std::move(found->second);
+    host_buffers_.erase(found);
+  }
+  allocated_bytes_.fetch_sub(static_cast<std::int64_t>(buffer->size), std::memory_order_relaxed);
+  const Recorder::Lock lock(recorder_->mutex());
+  const std::uint64_t last_use = buffer->last_use;
+  recorder_->discard(std::move(buffer), last_use);
+  return true;
+}
+
+std::optional<Device::HostPart> Device::host_part(const gantry_location& location,
+                                                  std::uint64_t size) {
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(host_address(location));
+  const std::lock_guard lock(host_mutex_);
+  auto found = host_buffers_.upper_bound(address);
+  if (found == host_buffers_.begin()) return std::nullopt;
+  --found;
+  const std::uint64_t begin = address - found->first;
+  Buffer& buffer = *found->second;
+  if (begin > buffer.size || size > buffer.size - begin) return std::nullopt;
+  return HostPart{&buffer, address - reinterpret_cast<std::uintptr_t>(buffer.mapped)};
+}
+
+Status Device::copy_with_host(const HostPart& part, Buffer& buffer, const gantry_copy& what,
+                              bool to_host) {
+  Recorder::Lock lock(recorder_->mutex());
+  GANTRY_CHECK(to_host ? record_copy(lock, buffer, what.from.byte_offset, *part.buffer, part.offset,
+                                     what.size)
+                       : record_copy(lock, *part.buffer, part.offset, buffer, what.to.byte_offset,
+                                     what.size));
+  if ((what.flags & GANTRY_COPY_BLOCKING) == 0) return {};
+  return recorder_->wait(lock, part.buffer->last_use);
 }
 
 void Device::free(Buffer* buffer) {
@@ -292,6 +355,10 @@ Status Device::copy(const gantry_copy& what) {
     GANTRY_CHECK(check_range(*to, "to", what.to.byte_offset, what.size));
   }
   if (what.size == 0) return {};
+  if (from == nullptr || to == nullptr) {
+    if (const auto part = host_part(from == nullptr ? what.from : what.to, what.size))
+      return copy_with_host(*part, from == nullptr ? *to : *from, what, to == nullptr);
+  }
   if (from == nullptr) return upload(host_address(what.from), *to, what.to.byte_offset, what.size);
   if (to == nullptr)
     return download(*from, what.from.byte_offset, host_address(what.to), what.size);

@@ -9,7 +9,10 @@
 
 #include <array>
 #include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <span>
 
 namespace gantry::vulkan {
@@ -84,6 +87,13 @@ class Device {
   // Allocates memory for kernels' arguments. If memory is exhausted, waits for all work, so that
   // freed buffers are destroyed, and tries again.
   Result<Buffer*> alloc(std::uint64_t size);
+  // Allocates memory of the host that the device copies without waiting.
+  //
+  // returns  UNSUPPORTED  no memory of the device is visible to the host, coherent and cached
+  //                       (MEMORY_SCOPE)
+  Result<void*> alloc_host(std::uint64_t size, std::uint64_t alignment);
+  // returns  false  alloc_host() did not return it
+  bool free_host(void* data);
   void free(Buffer* buffer);
   // Destroys freed buffers whose work has finished, and returns memory without buffers to the driver.
   void trim();
@@ -111,6 +121,15 @@ class Device {
   Result<Buffer*> staging(std::unique_ptr<Buffer>& kept, BufferUse use);
   Status upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset, std::uint64_t size);
   Status download(Buffer& from, std::uint64_t offset, std::uint8_t* to, std::uint64_t size);
+  // A part of memory of alloc_host().
+  struct HostPart {
+    Buffer* buffer;
+    std::uint64_t offset;
+  };
+  std::optional<HostPart> host_part(const gantry_location& location, std::uint64_t size);
+  // Copies between memory of alloc_host() and a buffer in the order of work.
+  Status copy_with_host(const HostPart& part, Buffer& buffer, const gantry_copy& what,
+                        bool to_host);
   // Records a copy between buffers; `lock` holds the recorder's mutex.
   Status record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t from_offset, Buffer& to,
                      std::uint64_t to_offset, std::uint64_t size);
@@ -128,6 +147,9 @@ class Device {
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Recorder> recorder_;
   std::atomic<std::int64_t> allocated_bytes_{0};
+  std::mutex host_mutex_;
+  // Memory of alloc_host(), by its address.
+  std::map<std::uintptr_t, std::unique_ptr<Buffer>> host_buffers_;
   // Locked before the recorder's mutex.
   std::mutex staging_mutex_;
   std::array<std::unique_ptr<Buffer>, 2> uploads_;

@@ -100,10 +100,11 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
 
 Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
   const std::string_view scope = view_of(what.scope);
-  if (!scope.empty() && scope != "global") {
+  if (scope == GANTRY_SCOPE_HOST) return device.alloc_host(what.size, what.alignment);
+  if (!scope.empty() && scope != GANTRY_SCOPE_GLOBAL) {
     return unsupported("memory scope \"", scope,
                        "\" is not supported: device vulkan:", device.index(),
-                       " has \"global\" only, no textures")
+                       " has \"global\" and \"host\" only, no textures")
         .with_reason("MEMORY_SCOPE");
   }
   GANTRY_TRY(Buffer* const buffer, device.alloc(what.size));
@@ -111,7 +112,7 @@ Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {
 }
 
 Status DeviceFunctions::free(void* data) {
-  if (data == nullptr) return {};
+  if (data == nullptr || device.free_host(data)) return {};
   GANTRY_TRY(Buffer* const buffer, device.buffer_at(data));
   device.free(buffer);
   return {};

@@ -45,9 +45,10 @@ gantry::Attribute Device::attribute(std::int32_t kind) const {
 
 gantry::Result<void*> Device::alloc(const gantry_alloc& what) {
   const std::string_view scope = gantry::view_of(what.scope);
-  if (!scope.empty() && scope != "global") {
+  if (scope == GANTRY_SCOPE_HOST) return host_memory.alloc(what.size, what.alignment);
+  if (!scope.empty() && scope != GANTRY_SCOPE_GLOBAL) {
     return gantry::unsupported("abacus: memory scope is ", gantry::quoted(scope),
-                               ", expected \"global\"");
+                               ", expected \"global\" or \"host\"");
   }
   return memory.alloc(what.size);
 }
@@ -55,14 +56,17 @@ gantry::Result<void*> Device::alloc(const gantry_alloc& what) {
 // One side of a copy, kept as long as the copy is in a stream.
 struct Device::Side {
   std::byte* bytes = nullptr;
-  // NULL: host memory, which the host keeps.
+  // NULL: host memory.
   std::shared_ptr<Buffer> buffer;
+  // Memory of scope "host"; NULL: other host memory, which the host keeps.
+  std::shared_ptr<std::byte> host;
 };
 
 gantry::Result<Device::Side> Device::side_of(const gantry_location& location,
                                              std::uint64_t size) const {
   if (location.device.type == gantry::cpu_device_type)
-    return Side{static_cast<std::byte*>(location.data) + location.byte_offset, nullptr};
+    return Side{static_cast<std::byte*>(location.data) + location.byte_offset, nullptr,
+                host_memory.find(location.data)};
   if (location.device.type != plugin_.device_type()) {
     return gantry::unsupported("abacus: one side of the copy is on device ", location.device.type,
                                ":", location.device.index, ", expected abacus or host memory");
@@ -71,7 +75,7 @@ gantry::Result<Device::Side> Device::side_of(const gantry_location& location,
   GANTRY_TRY(std::shared_ptr<Buffer> buffer,
              other->memory.find(location.data, location.byte_offset, size));
   std::byte* const bytes = buffer->data() + location.byte_offset;
-  return Side{bytes, std::move(buffer)};
+  return Side{bytes, std::move(buffer), nullptr};
 }
 
 gantry::Status Device::copy(const gantry_copy& what, Stream* given) {

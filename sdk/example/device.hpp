@@ -32,7 +32,9 @@ class Device {
 
   gantry::Attribute attribute(std::int32_t kind) const;
   gantry::Result<void*> alloc(const gantry_alloc& what);
-  void free(void* data) { memory.free(data); }
+  void free(void* data) {
+    if (!host_memory.free(data)) memory.free(data);
+  }
   gantry::Status copy(const gantry_copy& what, Stream* stream);
 
   gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
@@ -60,6 +62,7 @@ class Device {
   Stream& stream_of(Stream* stream) { return stream != nullptr ? *stream : default_stream_; }
 
   Memory memory;
+  HostMemory host_memory;
 
  private:
   struct Side;

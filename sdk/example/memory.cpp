@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -68,6 +69,35 @@ gantry::Result<std::shared_ptr<Buffer>> Memory::find(void* handle, std::uint64_t
         .with_reason("ARGUMENT_RANGE");
   }
   return found->second;
+}
+
+gantry::Result<void*> HostMemory::alloc(std::uint64_t size, std::uint64_t alignment) {
+  const std::align_val_t aligned{std::max<std::uint64_t>(alignment, 64)};
+  const std::uint64_t bytes = std::max<std::uint64_t>(size, 1);
+  auto* const data = static_cast<std::byte*>(::operator new(bytes, aligned, std::nothrow));
+  if (data == nullptr) {
+    return gantry::exhausted("abacus: no host memory for ", size, " bytes")
+        .with_reason("DEVICE_MEMORY");
+  }
+  std::shared_ptr<std::byte> block(
+      data, [aligned](std::byte* block_data) { ::operator delete(block_data, aligned); });
+  const std::lock_guard lock(mutex_);
+  blocks_.emplace(reinterpret_cast<std::uintptr_t>(data), Block{std::move(block), bytes});
+  return static_cast<void*>(data);
+}
+
+bool HostMemory::free(void* data) {
+  const std::lock_guard lock(mutex_);
+  return blocks_.erase(reinterpret_cast<std::uintptr_t>(data)) != 0;
+}
+
+std::shared_ptr<std::byte> HostMemory::find(const void* address) const {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  auto found = blocks_.upper_bound(at);
+  if (found == blocks_.begin()) return nullptr;
+  --found;
+  return at - found->first < found->second.size ? found->second.data : nullptr;
 }
 
 }  // namespace abacus

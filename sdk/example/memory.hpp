@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -63,6 +64,31 @@ class Memory {
   mutable std::mutex mutex_;
   std::uint64_t last_ = 0;
   std::unordered_map<void*, std::shared_ptr<Buffer>> buffers_;
+};
+
+// Memory of the scope "host": the accelerator reads and writes host memory without waiting in any
+// case, so that it is plain memory.
+//
+// thread   any
+class HostMemory {
+ public:
+  // alignment [in]  a power of two
+  gantry::Result<void*> alloc(std::uint64_t size, std::uint64_t alignment);
+  // Work that uses the memory holds it.
+  //
+  // returns  false  alloc did not return it
+  bool free(void* data);
+  // Returns the memory at an address; NULL: it is other memory of the host.
+  std::shared_ptr<std::byte> find(const void* address) const;
+
+ private:
+  struct Block {
+    std::shared_ptr<std::byte> data;
+    std::uint64_t size;
+  };
+  mutable std::mutex mutex_;
+  // By address.
+  std::map<std::uintptr_t, Block> blocks_;
 };
 
 }  // namespace abacus

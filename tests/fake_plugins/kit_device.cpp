@@ -115,6 +115,9 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** 
                   gantry_status* status) {
   const gantry_code code = check_index(i, status);
   if (code != GANTRY_OK && !has("allocates_at_any_index")) return code;
+  if (has("has_no_host_address") &&
+      gantry_bytes_equal(asked->scope, gantry_text(GANTRY_SCOPE_HOST)) != 0)
+    return *data = reinterpret_cast<void*>(0x100), GANTRY_OK;
   if ((asked->flags & ~std::uint32_t{GANTRY_ALLOC_IN_STREAM}) != 0)
     return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
   gantry_alloc given = *asked;
@@ -132,7 +135,10 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** 
   std::memcpy(at - 8, &what->size, 8);
   std::memcpy(at - 16, &memory, 8);
   static_cast<Plugin*>(self)->allocated += static_cast<std::int64_t>(what->size);
-  *data = has("misaligned_alloc") && what->alignment > 1024 ? at + 4 : at;
+  const bool is_host = gantry_bytes_equal(what->scope, gantry_text(GANTRY_SCOPE_HOST)) != 0;
+  const bool is_misaligned = (has("misaligned_alloc") && what->alignment > 1024) ||
+                             (has("misaligned_host_memory") && is_host);
+  *data = is_misaligned ? at + 4 : at;
   return GANTRY_OK;
 }
 
@@ -143,7 +149,7 @@ void release(void* self, std::int32_t, void* data) {
   }
   if (has("frees_too_early") && static_cast<Plugin*>(self)->pending == data) std::abort();
   char* at = static_cast<char*>(data);
-  if (has("misaligned_alloc")) at -= reinterpret_cast<std::uintptr_t>(at) % 8;
+  at -= reinterpret_cast<std::uintptr_t>(at) % 8;
   std::uint64_t size = 0;
   void* memory = nullptr;
   std::memcpy(&size, at - 8, 8);

@@ -55,6 +55,85 @@ Status obeys_demands(Subject& subject) {
   });
 }
 
+// ---- 101
+
+Result<void*> alloc_host(const TestedDevice& device, std::uint64_t size, std::uint64_t alignment) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = size;
+  what.alignment = alignment;
+  what.dtype = {1, 8, 1};
+  what.scope = gantry_text(GANTRY_SCOPE_HOST);
+  void* data = nullptr;
+  GANTRY_CHECK(device("alloc", [&](const auto& t, void* s, gantry_status* failure) {
+    return t.alloc(s, 0, &what, &data, failure);
+  }));
+  return data;
+}
+
+// Memory of scope "host", freed with the scope.
+struct HostBlock {
+  const TestedDevice& device;
+  std::uint8_t* data = nullptr;
+  HostBlock(const TestedDevice& of, void* at)
+      : device(of), data(static_cast<std::uint8_t*>(at)) {}
+  HostBlock(const HostBlock&) = delete;
+  HostBlock& operator=(const HostBlock&) = delete;
+  ~HostBlock() { device.free(data); }
+};
+
+// Copies that do not block, of the whole and of a part, between two host blocks and the device.
+Status copies_in_order(const TestedDevice& device, std::uint64_t seed) {
+  constexpr std::size_t size = 1 << 20, part = 4097, at = 777;
+  GANTRY_TRY(void* const first, alloc_host(device, size, 256));
+  const HostBlock sent(device, first);
+  GANTRY_TRY(void* const second, alloc_host(device, size, 256));
+  const HostBlock received(device, second);
+  std::vector<std::uint8_t> expected = bytes_with_pattern(size, seed);
+  std::ranges::copy(expected, sent.data);
+  std::fill_n(received.data, size, std::uint8_t{0});
+  GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+  GANTRY_CHECK(device.copy(in_host(sent.data), memory.at(), size, nullptr, 0));
+  GANTRY_CHECK(device.copy(in_host(sent.data, at), memory.at(), part, nullptr, 0));
+  GANTRY_CHECK(device.copy(memory.at(), in_host(received.data), size, nullptr, 0));
+  GANTRY_CHECK(device.synchronize());
+  std::copy_n(sent.data + at, part, expected.begin());
+  if (!std::equal(expected.begin(), expected.end(), received.data))
+    return bug("copies from and to memory of scope \"host\" of device ", device.name(),
+               " give other bytes");
+  // It is freed while copies use it.
+  for (int k = 0; k < 8; ++k) {
+    GANTRY_TRY(void* const unused, alloc_host(device, size, 256));
+    const HostBlock late(device, unused);
+    std::fill_n(late.data, size, static_cast<std::uint8_t>(k));
+    GANTRY_CHECK(device.copy(in_host(late.data), memory.at(), size, nullptr, 0));
+  }
+  GANTRY_CHECK(device.copy(memory.at(), in_host(received.data), size));
+  if (std::all_of(received.data, received.data + size, [](std::uint8_t byte) { return byte == 7; }))
+    return {};
+  return bug("memory of scope \"host\" of device ", device.name(), " is freed before its copies");
+}
+
+Status copies_host_memory(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    for (const std::uint64_t alignment : {1, 64, 4096}) {
+      const auto made = alloc_host(device, 1000, alignment);
+      if (!made.ok() && made.error().code == Code::unsupported)
+        return lacks(device, "memory of scope \"host\"");
+      GANTRY_CHECK(made.ok() ? Status() : Status(made.error()));
+      const bool is_aligned = reinterpret_cast<std::uintptr_t>(*made) % alignment == 0;
+      // It is an address, also of devices with handles.
+      if (is_aligned) std::fill_n(static_cast<std::uint8_t*>(*made), 1000, std::uint8_t{1});
+      device.free(*made);
+      if (!is_aligned)
+        return bug("memory of scope \"host\" of device ", device.name(), " is not aligned to ",
+                   alignment);
+    }
+    return copies_in_order(device, seed);
+  });
+}
+
 // ---- 102
 
 Result<void*> alloc_in_stream(const TestedDevice& device, std::uint64_t size, void* stream) {
@@ -241,6 +320,10 @@ constexpr Case kMemoryCases[] = {
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
      "succeeds, and beyond 1003 is EXHAUSTED",
      "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
+    {101, Level::D, Weight::must, "copies-host-memory",
+     "memory of scope \"host\" is at an aligned host address; copies from and to it that do not block "
+     "run in order, and it may be freed while they do",
+     "free it after the copies that use it", copies_host_memory},
     {102, Level::D, Weight::must, "frees-in-order",
      "free_in_stream frees memory after the work that is in its stream, while nothing waits",
      "free memory with a command of the stream, or keep it until the stream has passed",

@@ -94,6 +94,10 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
 PluginInstance::~PluginInstance() {
   if (!created_ || !plugins_may_run()) return;
   const NoCancellation guard;
+  DeviceSet& devices = host_.state->devices;
+  for (const gantry_device_table& device : plugin_->devices) {
+    if (const auto* served = devices.find(device.name)) devices.release_staging((*served)->type);
+  }
   StatusBuffer status;
   const auto subject = [&] { return concat("plugin ", plugin_->id); };
   const gantry_code code = call_plugin(status, "destroy", subject, [&](gantry_status*) {
@@ -101,7 +105,6 @@ PluginInstance::~PluginInstance() {
     return gantry_code{GANTRY_OK};
   });
   // Plugins that are destroyed later may request them.
-  DeviceSet& devices = host_.state->devices;
   for (const gantry_device_table& device : plugin_->devices) {
     if (const auto* served = devices.find(device.name)) devices.retire((*served)->type);
   }

@@ -123,7 +123,8 @@ Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const ga
     return bug(described(device), ": alloc of ", ByteCount(what.size), " succeeds but returns NULL")
         .with_reason("DEVICE_ALLOC");
   }
-  const bool is_address = (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0;
+  const bool is_address =
+      (device.table->flags & GANTRY_DEVICE_OPAQUE_DATA) == 0 || is_host_scope(what.scope);
   if (is_address && reinterpret_cast<std::uintptr_t>(data) % what.alignment != 0) {
     device.table->free(device.self, index, data);
     return bug(described(device), ": alloc of ", ByteCount(what.size),
@@ -146,6 +147,7 @@ Result<gantry_alloc> as_demanded(const Device& device, const Demands& demands,
 }
 
 Result<void*> alloc_demanded(const Device& device, std::int32_t index, const gantry_alloc& what) {
+  if (is_host_scope(what.scope)) return alloc_unlimited(device, index, what);
   const Result<Demands> demands = device_demands(device, index);
   if (demands.ok()) {
     GANTRY_TRY(const gantry_alloc demanded, as_demanded(device, *demands, what));
@@ -161,9 +163,10 @@ Result<void*> alloc_demanded(const Device& device, std::int32_t index, const gan
 
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what) {
   if (!may_call(device)) return process_end_error(concat("alloc of ", described(device)));
-  GANTRY_CHECK(take_memory(device, what.size));
+  const std::uint64_t counted = is_host_scope(what.scope) ? 0 : what.size;
+  GANTRY_CHECK(take_memory(device, counted));
   Result<void*> data = alloc_demanded(device, index, what);
-  if (!data.ok()) return_memory(device, what.size);
+  if (!data.ok()) return_memory(device, counted);
   return data;
 }
 
@@ -177,6 +180,33 @@ void device_free_in_stream(const Device& device, std::int32_t index, void* data,
   if (device.table->free_in_stream == nullptr) return device_free(device, index, data, bytes);
   if (may_call(device)) device.table->free_in_stream(device.self, index, data, stream);
   return_memory(device, bytes);
+}
+
+StagingMemory::Use StagingMemory::use(const Device& device, std::int32_t index,
+                                      std::uint64_t bytes) {
+  if (device.type == kCpu || bytes < min_bytes) return {};
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return {};
+  if (data_ == nullptr && may_allocate_) {
+    gantry_alloc what{};
+    what.struct_size = sizeof what;
+    what.size = kStagingBytes;
+    what.alignment = kTensorAlignment;
+    what.dtype = {1, 8, 1};
+    what.scope = gantry_text(GANTRY_SCOPE_HOST);
+    const Result<void*> made = device_alloc(device, index, what);
+    if (made.ok()) data_ = *made;
+    index_ = index;
+    // A later copy tries again only if this may be different then.
+    may_allocate_ = !made.ok() && made.error().code == Code::exhausted;
+  }
+  return Use(std::move(lock), data_);
+}
+
+void StagingMemory::release(const Device& device) {
+  const std::lock_guard lock(mutex_);
+  may_allocate_ = false;
+  if (data_ != nullptr) device_free(device, index_, std::exchange(data_, nullptr), 0);
 }
 
 void DeviceSet::limit_memory(const std::string& name, std::int64_t bytes, std::string source) {
@@ -247,6 +277,10 @@ void DeviceSet::withdraw(std::int32_t type) {
   const std::lock_guard lock(mutex_);
   slots_[static_cast<std::size_t>(type)] = nullptr;
   if (type == next_assigned_ - 1 && type >= kFirstAssignedType) --next_assigned_;
+}
+
+void DeviceSet::release_staging(std::int32_t type) {
+  if (const auto* device = find(type)) (*device)->staging->release(**device);
 }
 
 void DeviceSet::retire(std::int32_t type) {

@@ -61,6 +61,50 @@ class KnownDemands {
   std::atomic<const Entry*> first_{nullptr};
 };
 
+struct Device;
+
+// Size of the host buffer for copies between two device types.
+constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
+
+// A buffer in memory of the scope "host" of a kind of device, for copies through the host.
+//
+// thread   any; while one copy uses the buffer, there is none for others
+class StagingMemory {
+ public:
+  // The buffer for one copy.
+  class Use {
+   public:
+    Use() = default;
+    explicit Use(std::unique_lock<std::mutex> lock, void* data)
+        : lock_(std::move(lock)), data_(data) {}
+    // NULL: plain memory is used instead
+    void* data() const { return data_; }
+
+   private:
+    std::unique_lock<std::mutex> lock_;
+    void* data_ = nullptr;
+  };
+
+  // Small copies use none: allocating it takes longer than they do.
+  static constexpr std::uint64_t min_bytes = std::uint64_t{1} << 20;
+
+  StagingMemory() = default;
+  StagingMemory(const StagingMemory&) = delete;
+  StagingMemory& operator=(const StagingMemory&) = delete;
+
+  // index    [in]   of the device whose scope is used, if there is no buffer yet
+  // bytes    [in]   at most kStagingBytes
+  Use use(const Device& device, std::int32_t index, std::uint64_t bytes);
+  // Frees the buffer; there is none later.
+  void release(const Device& device);
+
+ private:
+  std::mutex mutex_;
+  bool may_allocate_ = true;
+  void* data_ = nullptr;
+  std::int32_t index_ = 0;
+};
+
 // One kind of device.
 struct Device {
   std::string name;
@@ -73,6 +117,7 @@ struct Device {
   // NULL: none
   std::shared_ptr<MemoryLimit> limit = {};
   std::shared_ptr<KnownDemands> demands = std::make_shared<KnownDemands>();
+  std::shared_ptr<StagingMemory> staging = std::make_shared<StagingMemory>();
 };
 
 // "device npu (plugin acme.npu)", for errors about its table.
@@ -82,6 +127,12 @@ std::string described(const Device& device);
 //
 // returns  the error of an attribute, or bug with reason DEVICE_DEMAND
 Result<Demands> device_demands(const Device& device, std::int32_t index);
+
+// True for memory of the host that a device copies without waiting: it is at an address, and no demand
+// and no limit of the device's memory applies to it.
+inline bool is_host_scope(gantry_bytes scope) {
+  return std::string_view(scope.data, scope.size) == GANTRY_SCOPE_HOST;
+}
 
 // Allocates memory of a device, aligned and padded as the device demands. The result is not NULL and
 // has the requested alignment, unless the device uses opaque handles. If the device has no memory, it
@@ -93,7 +144,7 @@ Result<Demands> device_demands(const Device& device, std::int32_t index);
 Result<void*> device_alloc(const Device& device, std::int32_t index, const gantry_alloc& what);
 // Frees memory from device_alloc(). While the process ends, memory of plugins is not freed.
 //
-// bytes    [in]   as requested of device_alloc()
+// bytes    [in]   as requested of device_alloc(); 0 for the scope "host"
 void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes);
 // The same in stream order: the memory is free after the work that is in the stream now. Without such
 // a function of the device it is freed at once.
@@ -143,6 +194,8 @@ class DeviceSet {
   void serve(std::int32_t type, void* self);
   // Cancels a reservation; the table may be freed afterwards. Same precondition as serve().
   void withdraw(std::int32_t type);
+  // The plugin of a published device will be destroyed: memory that is kept for copies is freed.
+  void release_staging(std::int32_t type);
   // The plugin of a published device is destroyed: find() does not return it any more.
   void retire(std::int32_t type);
   // reserve() and serve().

@@ -20,16 +20,15 @@ namespace {
 
 static_assert(offsetof(TensorObject, tensor) == sizeof(gantry_object));
 
-// Size of the host buffer for copies between two device types.
-constexpr std::uint64_t kStagingBytes = std::uint64_t{8} << 20;
-
 // Frees the data before it releases the device, which is required for that, or the owner.
 void destroy_tensor(void* self, std::int32_t flags) {
   auto* const object = static_cast<TensorObject*>(self);
   if ((flags & GANTRY_DELETE_CONTENT) != 0) {
     const NoCancellation guard;
     if (const Device* const device = object->device.get()) {
-      device_free(*device, object->tensor.device.index, object->tensor.data, object->bytes);
+      const bool is_host_scope = object->tensor.device.type != device->type;
+      device_free(*device, object->device_index, object->tensor.data,
+                  is_host_scope ? 0 : object->bytes);
     }
     object->~TensorObject();
   }
@@ -140,10 +139,16 @@ Status copy_staged(const Device& source, const Device& target, const gantry_copy
   GANTRY_TRY(const bool is_copied, copy_addressed(source, target, whole, env));
   if (is_copied) return {};
   const std::uint64_t max = std::min(whole.size, kStagingBytes);
-  const std::unique_ptr<char[]> staging(new (std::nothrow) char[max]);
-  if (staging == nullptr)
-    return exhausted("tensor copy: no memory for ", ByteCount(max), " of staging");
-  const gantry_location host{staging.get(), 0, {kCpu, 0}};
+  // Page-locked memory of one device is plain memory for the other.
+  StagingMemory::Use kept = source.staging->use(source, whole.from.device.index, max);
+  if (kept.data() == nullptr) kept = target.staging->use(target, whole.to.device.index, max);
+  std::unique_ptr<char[]> plain;
+  if (kept.data() == nullptr) {
+    plain.reset(new (std::nothrow) char[max]);
+    if (plain == nullptr)
+      return exhausted("tensor copy: no memory for ", ByteCount(max), " of staging");
+  }
+  const gantry_location host{kept.data() != nullptr ? kept.data() : plain.get(), 0, {kCpu, 0}};
   for (std::uint64_t done = 0; done < whole.size; done += max) {
     gantry_copy down = whole;
     down.flags = GANTRY_COPY_BLOCKING;
@@ -206,9 +211,12 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
                                      std::string_view scope) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(like));
   GANTRY_TRY(std::shared_ptr<const Device> device, devices.lend(like.device.type));
+  const bool is_host_scope = scope == GANTRY_SCOPE_HOST;
   gantry_tensor compact = like;
   compact.strides = nullptr;
   compact.byte_offset = 0;
+  if (is_host_scope) compact.device = {kCpu, 0};
+  if (is_host_scope && device->type == kCpu) return tensor_new(devices, compact);
   GANTRY_TRY(Ref<TensorObject> object, new_tensor_block(compact));
 
   gantry_alloc what{};
@@ -220,12 +228,15 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
   what.dtype = like.dtype;
   what.scope = {scope.data(), scope.size()};
   auto data = device_alloc(*device, like.device.index, what);
+  if (!data.ok() && is_host_scope && data.error().code == Code::unsupported)
+    return tensor_new(devices, compact);
   if (!data.ok()) {
     return std::move(data).failure().at("while making tensor ", describe(compact, devices));
   }
   object->tensor.data = *data;
   // from here on destroy_tensor() frees the data
   object->device = std::move(device);
+  object->device_index = like.device.index;
   object->bytes = bytes;
   return object;
 }

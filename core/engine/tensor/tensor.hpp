@@ -25,6 +25,8 @@ struct TensorObject {
   std::shared_ptr<const Device> device;
   // size of the data: number of elements times element size
   std::uint64_t bytes;
+  // allocation: index of the device, of which memory of scope "host" is, too
+  std::int32_t device_index;
 };
 
 // Size in bytes of the data that `tensor` describes.
@@ -35,7 +37,9 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor);
 // "float32[1, 64] on cpu:0", for errors.
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 
-// Creates a compact tensor with new memory, whose content is undefined.
+// Creates a compact tensor with new memory, whose content is undefined. With the scope "host" it is on
+// the CPU, in memory that the device copies without waiting; where the device has no such scope, in
+// plain memory.
 //
 // like     [in]   device, dtype and shape; data, strides and byte_offset are ignored
 // scope    [in]   memory scope; empty: "global"

@@ -194,6 +194,8 @@ constexpr Defect kDefects[] = {
     {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED", true},
     {"allocates_beyond_its_limit", 99, "beyond attribute 1003 succeeds"},
 
+    {"misaligned_host_memory", 101, "is not aligned to"},
+    {"has_no_host_address", 101, "signal 11", "FAILED", true},
     {"frees_before_its_work", 102, "memory is freed before the work in its stream", "FAILED", true},
     {"frees_in_stream_twice", 102, "signal 6", "FAILED", true},
     {"trims_memory_in_use", 103, "trim of device kit_device changes memory that is allocated"},

@@ -62,6 +62,36 @@ TEST_F(Memories, HaveTheGlobalScope) {
   world->free(data);
 }
 
+// ---- of the host
+
+TEST_F(Memories, OfScopeHostArePageLocked) {
+  gantry_alloc what{};
+  what.struct_size = sizeof what;
+  what.size = 1 << 20;
+  what.alignment = 4096;
+  what.scope = gantry_text("host");
+  void* data = nullptr;
+  ASSERT_EQ(world->device().alloc(world->self(), 0, &what, &data, nullptr), GANTRY_OK);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 4096, 0u);
+  EXPECT_EQ(world->live_bytes(), 1 << 20);
+  void* const device_memory = world->alloc(1 << 20).value();
+  auto* const bytes = static_cast<unsigned char*>(data);
+  std::iota(bytes, bytes + (1 << 20), static_cast<unsigned char>(3));
+  const std::size_t waits = fake.count_of("cuStreamSynchronize");
+
+  ASSERT_TRUE(world->copy(on_host(data), on_cuda(device_memory), 1 << 20, 0).ok());
+  ASSERT_TRUE(world->copy(on_cuda(device_memory), on_host(data), 1 << 20, 0).ok());
+  EXPECT_EQ(fake.count_of("cuStreamSynchronize"), waits);
+  EXPECT_EQ(fake.count_of("cuLaunchHostFunc"), 0u) << "nothing is staged";
+  // Work that uses it is in flight.
+  world->free(data);
+
+  EXPECT_EQ(fake.live(), "a context, 1 streams, 1 allocations");
+  world->free(device_memory);
+  EXPECT_EQ(world->live_bytes(), 0);
+  EXPECT_THAT(world->host.log, IsEmpty());
+}
+
 // ---- in stream order
 
 class InStreamOrder : public WithFakeDriver {
@@ -211,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadAlloc{"Alignment", 16, 48, "", Code::invalid, "ALIGNMENT",
                  "alignment is 48, expected a power of two"},
         BadAlloc{"Scope", 16, 64, "global.texture", Code::unsupported, "MEMORY_SCOPE",
-                 "memory scope \"global.texture\" is not supported, \"global\" is"}),
+                 "memory scope \"global.texture\" is not supported, \"global\" and \"host\" are"}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(Memories, LogUnknownAddresses) {

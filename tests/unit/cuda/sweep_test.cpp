@@ -69,6 +69,11 @@ class Scenario {
     }));
     device_.free_in_stream(self_, 0, scratch, stream);
     device_.trim(self_, 0);
+    for (const std::uint32_t size : {1, 2, 4}) {
+      GANTRY_CHECK(checked([&](gantry_status* status) {
+        return device_.fill(self_, 0, b, 0, 64, &size, size, nullptr, status);
+      }));
+    }
     void* events[2] = {};
     for (void*& event : events) {
       GANTRY_CHECK(checked([&](gantry_status* status) {

@@ -9,6 +9,7 @@
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -77,6 +78,9 @@ class FakeDevice {
   // alloc succeeds but returns NULL
   bool gives_null = false;
   bool has_events = true;
+  bool has_host_scope = false;
+  // of that scope, not freed
+  std::vector<void*> host_memory;
   // false: copy between two indices of this type is unsupported
   bool copies_between = true;
   gantry_alloc last_alloc{};
@@ -112,6 +116,13 @@ class FakeDevice {
                                  what->ndim, ", scope ", scope, ", on ", i));
     fake->last_alloc = *what;
     if (fake->fails_with != GANTRY_OK) return fake->fail(status);
+    if (scope == GANTRY_SCOPE_HOST) {
+      if (!fake->has_host_scope)
+        return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake device has no such scope");
+      *data = std::aligned_alloc(256, (what->size + 255) / 256 * 256);
+      fake->host_memory.push_back(*data);
+      return GANTRY_OK;
+    }
     if (fake->exhausted_before_trim > 0) {
       return gantry_fail(status, GANTRY_EXHAUSTED, "FAKE", "the fake device has no memory left");
     }
@@ -124,6 +135,7 @@ class FakeDevice {
   static void free(void* self, std::int32_t i, void* data) {
     auto* const fake = static_cast<FakeDevice*>(self);
     fake->calls.push_back(concat("free on ", i));
+    if (std::erase(fake->host_memory, data) != 0) return std::free(data);
     delete static_cast<Block*>(data);
     --fake->blocks;
   }

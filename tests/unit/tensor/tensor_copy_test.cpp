@@ -258,6 +258,57 @@ TEST(TensorCopy, BetweenTypesGoesThroughTheHostIfItAddressesNeither) {
   EXPECT_EQ(failed.error().code, Code::unavailable);
 }
 
+// ---- memory that is kept for copies through the host
+
+struct StagedCopies : ::testing::Test {
+  static constexpr std::int64_t bytes = StagingMemory::min_bytes;
+
+  Status copy(std::int64_t size = bytes) {
+    const auto from = make(devices, Like({size}, kByte, {a_type, 0}));
+    const auto to = make(devices, Like({size}, kByte, {b_type, 0}));
+    return tensor_copy(devices, from->tensor, to->tensor, nullptr);
+  }
+
+  FakeDevice a{"a"}, b{"b"};
+  DeviceSet devices;
+  std::int32_t a_type = a.add_to(devices), b_type = b.add_to(devices);
+};
+
+TEST_F(StagedCopies, UseMemoryOfTheSourceThatIsKept) {
+  a.has_host_scope = b.has_host_scope = true;
+
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(copy().ok());
+
+  EXPECT_EQ(a.host_memory.size(), 1u);
+  EXPECT_EQ(b.host_memory.size(), 0u);
+  devices.release_staging(a_type);
+  EXPECT_EQ(a.host_memory.size(), 0u);
+  ASSERT_TRUE(copy().ok());
+  EXPECT_EQ(a.host_memory.size(), 0u) << "the plugin is destroyed next";
+  devices.release_staging(b_type);
+}
+
+TEST_F(StagedCopies, UseMemoryOfTheTargetIfTheSourceHasNone) {
+  b.has_host_scope = true;
+
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(copy().ok());
+
+  EXPECT_EQ(b.host_memory.size(), 1u);
+  EXPECT_EQ(std::ranges::count_if(a.calls, [](const std::string& call) {
+              return call.find("scope host") != std::string::npos;
+            }), 1) << "it is asked once";
+  devices.release_staging(b_type);
+  EXPECT_EQ(b.host_memory.size(), 0u);
+}
+
+TEST_F(StagedCopies, UseNoSuchMemoryIfTheyAreSmall) {
+  a.has_host_scope = true;
+
+  ASSERT_TRUE(copy(bytes - 1).ok());
+
+  EXPECT_EQ(a.host_memory.size(), 0u);
+}
+
 TEST(TensorCopy, CallsNoDeviceWithoutElements) {
   DeviceSet devices;
   FakeDevice npu("npu");

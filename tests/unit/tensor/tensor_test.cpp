@@ -223,6 +223,57 @@ TEST(TensorNew, ReportsTheDevicesErrorWithTheTensor) {
             "the fake device fails\n  while making tensor float32[2, 3] on npu:0");
 }
 
+// ---- memory of the host for a device
+
+TEST(TensorNewOfScopeHost, IsOnTheCpuInMemoryOfTheDevice) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.has_host_scope = true;
+  npu.attributes = {{GANTRY_ATTRIBUTE_PADDING, 4096}, {GANTRY_ATTRIBUTE_MAX_ALLOCATION, 1}};
+  devices.limit_memory("npu", 4, "the test");
+  const std::int32_t type = npu.add_to(devices);
+
+  {
+    const auto tensor = tensor_new(devices, Like({2, 3}, kFloat, {type, 1}).tensor, "host");
+
+    ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+    EXPECT_EQ((*tensor)->tensor.device.type, kCpu);
+    EXPECT_EQ((*tensor)->tensor.device.index, 0);
+    EXPECT_THAT(npu.host_memory, ElementsAre((*tensor)->tensor.data));
+  }
+  EXPECT_THAT(npu.calls,
+              ElementsAre("alloc 24 bytes at 256, rank 2, scope host, on 1", "free on 1"));
+  EXPECT_TRUE(npu.host_memory.empty());
+}
+
+TEST(TensorNewOfScopeHost, IsPlainMemoryIfTheDeviceHasNoSuchScope) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const std::int64_t before = cpu_bytes();
+
+  for (const gantry_device_id id : {gantry_device_id{type, 0}, gantry_device_id{kCpu, 0}}) {
+    const auto tensor = tensor_new(devices, Like({2, 3}, kFloat, id).tensor, "host");
+    ASSERT_TRUE(tensor.ok()) << tensor.error().message;
+    EXPECT_EQ((*tensor)->tensor.device.type, kCpu);
+    EXPECT_GT(cpu_bytes(), before);
+  }
+  EXPECT_EQ(cpu_bytes(), before);
+  EXPECT_THAT(npu.calls, ElementsAre("alloc 24 bytes at 256, rank 2, scope host, on 0"));
+}
+
+TEST(TensorNewOfScopeHost, ReportsOtherFailuresOfTheDevice) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  npu.fails_with = GANTRY_EXHAUSTED;
+  const std::int32_t type = npu.add_to(devices);
+
+  const auto tensor = tensor_new(devices, Like({2}, kByte, {type, 0}).tensor, "host");
+
+  ASSERT_FALSE(tensor.ok());
+  EXPECT_EQ(tensor.error().code, Code::exhausted);
+}
+
 // ---- what a device demands
 
 TEST(TensorNew, HasTheAlignmentAndPaddingThatTheDeviceDemands) {

@@ -134,7 +134,7 @@ TEST_F(Devices, RejectOtherMemoryScopes) {
   EXPECT_EQ(texture.error().reason, "MEMORY_SCOPE");
   EXPECT_EQ(
       texture.error().message,
-      "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" only, "
+      "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" and \"host\" only, "
       "no textures");
 }
 
