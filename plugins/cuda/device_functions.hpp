@@ -36,6 +36,7 @@ struct DeviceFunctions {
     return device.memory.free_in_stream(data, device.stream_of(stream));
   }
   Status trim() { return device.memory.trim(); }
+  Result<void*> memory_import(const gantry_external& what) { return device.memory.import(what); }
 
   Status synchronize(CUstream stream);
   Result<CUstream> stream_create();

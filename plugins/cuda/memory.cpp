@@ -2,7 +2,11 @@
 #include "memory.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/device.hpp>
 #include <gantry/quoted.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -87,11 +91,20 @@ Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   return add({base, what.size, from != nullptr, nullptr}, data);
 }
 
+// Memory of others does not count.
+std::int64_t Memory::counted(const Block& block) {
+  return block.is_imported ? 0 : static_cast<std::int64_t>(block.size);
+}
+
 Result<void*> Memory::add(const Block& block, void* data) {
   try {
     const std::lock_guard lock(mutex_);
-    blocks_.emplace(data, block);
-    live_bytes_ += static_cast<std::int64_t>(block.size);
+    if (!blocks_.emplace(data, block).second) {
+      return invalid("memory at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                     " is imported already, or was allocated by this plugin")
+          .with_reason("ARGUMENT");
+    }
+    live_bytes_ += counted(block);
   } catch (...) {
     static_cast<void>(freed(block).ok());
     throw;
@@ -118,8 +131,78 @@ Result<void*> Memory::alloc_host(const gantry_alloc& what) {
   return add({0, what.size, false, base}, reinterpret_cast<void*>(address));
 }
 
-// cuMemFree waits for the device's work, cuMemFreeHost is not documented to.
+// Page-locks memory that others have allocated.
+Result<Memory::Block> Memory::import_host(const gantry_external& what) {
+  void* const first = static_cast<char*>(what.handle) + what.offset;
+  Status locked = driver_.call(driver_.host_register, first, std::size_t{what.size},
+                               static_cast<unsigned>(CU_MEMHOSTREGISTER_DEVICEMAP));
+  if (!locked.ok())
+    return std::move(locked).failure().at("while importing host memory of ", ByteCount(what.size));
+  Block block{0, what.size};
+  block.registered = first;
+  Status found = driver_.call(driver_.host_device_pointer, &block.base, first, 0u);
+  if (found.ok()) return block;
+  driver_.host_unregister.function(first);
+  return std::move(found).failure();
+}
+
+// The driver takes over the descriptor that it imports.
+Result<Memory::Block> Memory::import_descriptor(const gantry_external& what) {
+  const int own = fcntl(static_cast<int>(what.fd), F_DUPFD_CLOEXEC, 0);
+  if (own < 0) {
+    return invalid("descriptor ", what.fd, " of external memory is not open").with_reason("ARGUMENT");
+  }
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory{};
+  memory.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+  memory.handle.fd = own;
+  memory.size = what.offset + what.size;
+  Block block{0, what.size};
+  Status imported =
+      driver_.call(driver_.external_import, &block.external,
+                   const_cast<const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*>(&memory));
+  if (!imported.ok()) {
+    ::close(own);
+    return std::move(imported).failure().at("while importing descriptor ", what.fd);
+  }
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
+  part.offset = what.offset;
+  part.size = what.size;
+  Status mapped = driver_.call(driver_.external_map, &block.base, block.external,
+                               const_cast<const CUDA_EXTERNAL_MEMORY_BUFFER_DESC*>(&part));
+  if (mapped.ok()) return block;
+  driver_.external_destroy.function(block.external);
+  return std::move(mapped).failure().at("while importing descriptor ", what.fd);
+}
+
+Result<void*> Memory::import(const gantry_external& what) {
+  if (what.size == 0 || what.offset > UINT64_MAX - what.size) {
+    return invalid("external memory of ", ByteCount(what.size), " at offset ", what.offset,
+                   ", expected at least 1 byte")
+        .with_reason("ARGUMENT_RANGE");
+  }
+  Block block{reinterpret_cast<CUdeviceptr>(what.handle) + what.offset, what.size};
+  if (what.kind == GANTRY_EXTERNAL_HOST) {
+    GANTRY_TRY(block, import_host(what));
+  } else if (what.kind == GANTRY_EXTERNAL_FD) {
+    GANTRY_TRY(block, import_descriptor(what));
+  } else if (what.kind != GANTRY_EXTERNAL_NATIVE) {
+    return no_external_kind("cuda", what.kind);
+  }
+  block.is_imported = true;
+  return add(block, reinterpret_cast<void*>(block.base));
+}
+
+// cuMemFree waits for the device's work, the other functions are not documented to.
 Status Memory::freed(const Block& block) const {
+  if (block.is_imported) {
+    GANTRY_CHECK(driver_.call(driver_.context_synchronize));
+    if (block.registered != nullptr)
+      return driver_.call(driver_.host_unregister, block.registered);
+    if (block.external == nullptr) return {};
+    Status unmapped = driver_.call(driver_.mem_free, block.base);
+    Status destroyed = driver_.call(driver_.external_destroy, block.external);
+    return unmapped.ok() ? std::move(destroyed) : std::move(unmapped);
+  }
   if (block.host == nullptr) return driver_.call(driver_.mem_free, block.base);
   GANTRY_CHECK(driver_.call(driver_.context_synchronize));
   return driver_.call(driver_.mem_free_host, block.host);
@@ -158,7 +241,7 @@ Status Memory::free_in_stream(void* data, CUstream stream) {
   }
   Status freed = driver_.call(driver_.mem_free_in_stream, block->base, stream);
   const std::lock_guard lock(mutex_);
-  live_bytes_ -= static_cast<std::int64_t>(block->size);
+  live_bytes_ -= counted(*block);
   return freed;
 }
 
@@ -193,7 +276,7 @@ void Memory::release(const Block& block) {
   if (is_refused) {
     refused_.push_back(block);
   } else {
-    live_bytes_ -= static_cast<std::int64_t>(block.size);
+    live_bytes_ -= counted(block);
   }
 }
 

@@ -40,6 +40,8 @@ class Memory {
   void free(void* data);
   // The same in stream order, without waiting, for memory from the pool.
   Status free_in_stream(void* data, CUstream stream);
+  // See gantry_device_table.memory_import; the device's context is current.
+  Result<void*> import(const gantry_external& what);
   // Returns unused memory of the pool to the driver.
   Status trim();
 
@@ -57,7 +59,15 @@ class Memory {
     bool is_pooled = false;
     // The base of memory of scope "host" instead.
     void* host = nullptr;
+    // Memory of others: host memory that is registered, the driver's object of a descriptor, or
+    // neither.
+    bool is_imported = false;
+    void* registered = nullptr;
+    CUexternalMemory external = nullptr;
   };
+  Result<Block> import_host(const gantry_external& what);
+  Result<Block> import_descriptor(const gantry_external& what);
+  static std::int64_t counted(const Block& block);
   Result<void*> add(const Block& block, void* data);
   Result<void*> alloc_host(const gantry_alloc& what);
   Status freed(const Block& block) const;

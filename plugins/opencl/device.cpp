@@ -149,7 +149,8 @@ void DeviceFunctions::free(void* data) {
   const Result<Buffer*> found = buffer_of(data);
   if (!found.ok()) return;
   const std::unique_ptr<Buffer> buffer(*found);
-  buffer->device->allocated_bytes -= static_cast<std::int64_t>(buffer->size);
+  if (!buffer->is_imported)
+    buffer->device->allocated_bytes -= static_cast<std::int64_t>(buffer->size);
   buffer->mark = 0;
 }
 
@@ -244,6 +245,66 @@ Status DeviceFunctions::fill(const DeviceFill& what, cl_command_queue stream) {
   if (error == CL_SUCCESS) return {};
   return driver_error(error, concat("clEnqueueFillBuffer of ", ByteCount(what.size), " on ",
                                     device.described()));
+}
+
+// Returns a part of a buffer of others, or a reference to the whole.
+Result<OwnedBuffer> DeviceFunctions::part_of_memory(cl_mem memory, std::uint64_t offset,
+                                                    std::uint64_t size) {
+  std::size_t whole = 0;
+  cl_int error = clGetMemObjectInfo(memory, CL_MEM_SIZE, sizeof whole, &whole, nullptr);
+  if (error != CL_SUCCESS) return driver_error(error, "clGetMemObjectInfo of an imported cl_mem");
+  if (offset > whole || size > whole - offset) {
+    return invalid("imported cl_mem: ", ByteCount(size), " at offset ", offset, ", it has ",
+                   ByteCount(whole))
+        .with_reason("ARGUMENT_RANGE");
+  }
+  if (offset == 0) {
+    error = clRetainMemObject(memory);
+    if (error != CL_SUCCESS) return driver_error(error, "clRetainMemObject of an imported cl_mem");
+    return OwnedBuffer(memory);
+  }
+  if (offset % device.alignment_bytes != 0) {
+    return invalid("imported cl_mem: offset is ", offset, ", on ", device.described(),
+                   " a part begins at a multiple of ", device.alignment_bytes)
+        .with_reason("BUFFER_OFFSET");
+  }
+  const cl_buffer_region region{offset, size};
+  OwnedBuffer part(clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                     &region, &error));
+  if (error != CL_SUCCESS) return driver_error(error, "clCreateSubBuffer of an imported cl_mem");
+  return part;
+}
+
+Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
+  auto buffer = std::make_unique<Buffer>();
+  if (what.kind == GANTRY_EXTERNAL_NATIVE) {
+    GANTRY_TRY(buffer->memory,
+               part_of_memory(static_cast<cl_mem>(what.handle), what.offset, what.size));
+  } else if (what.kind == GANTRY_EXTERNAL_HOST) {
+    GANTRY_TRY(const cl_context context, plugin.driver.context(device));
+    std::uint8_t* const first = static_cast<std::uint8_t*>(what.handle) + what.offset;
+    const auto address = reinterpret_cast<std::uintptr_t>(first);
+    if (address % device.alignment_bytes != 0 || what.size == 0) {
+      return invalid("host memory of ", ByteCount(what.size), " at ", Hex{address}, ", ",
+                     device.described(), " imports at least 1 byte at a multiple of ",
+                     device.alignment_bytes)
+          .with_reason("ALIGNMENT");
+    }
+    cl_int error = CL_SUCCESS;
+    buffer->memory = OwnedBuffer(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                                what.size, first, &error));
+    if (error != CL_SUCCESS)
+      return driver_error(error, concat("clCreateBuffer over host memory of ", ByteCount(what.size),
+                                        " on ", device.described()));
+  } else {
+    return no_external_kind(identity.name, what.kind);
+  }
+  buffer->size = what.size;
+  buffer->platform = device.platform;
+  buffer->device = &device;
+  buffer->number = plugin.last_buffer.fetch_add(1, std::memory_order_relaxed) + 1;
+  buffer->is_imported = true;
+  return buffer.release();
 }
 
 // ---- properties, as the driver reports them

@@ -33,6 +33,8 @@ struct Buffer {
   Device* device = nullptr;
   // Never reused by another buffer; 0 is no buffer.
   std::uint64_t number = 0;
+  // Others have allocated the memory, so that it does not count.
+  bool is_imported = false;
 };
 
 // Memory of scope "host": a buffer that is mapped for its life.
@@ -85,6 +87,7 @@ struct DeviceFunctions {
   void free(void* data);
   Status copy(const gantry_copy& what, cl_command_queue stream);
   Status fill(const DeviceFill& what, cl_command_queue stream);
+  Result<void*> memory_import(const gantry_external& what);
 
   Status synchronize(cl_command_queue stream);
   Result<cl_command_queue> stream_create();
@@ -100,6 +103,7 @@ struct DeviceFunctions {
   Device& device;
 
  private:
+  Result<OwnedBuffer> part_of_memory(cl_mem memory, std::uint64_t offset, std::uint64_t size);
   Result<void*> alloc_host(const gantry_alloc& what);
   bool free_host(void* data);
 };

@@ -70,11 +70,12 @@ Status Device::start(const Options& options) {
                        VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME)
         .with_reason("EXTENSION_MISSING");
   }
-  const char* const extension = VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME;
-  if (pushes) {
-    info.enabledExtensionCount = 1;
-    info.ppEnabledExtensionNames = &extension;
-  }
+  std::vector<const char*> extensions;
+  if (pushes) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
+  if (gpu_.host_memory_alignment != 0)
+    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
   GANTRY_CHECK(checked(vkCreateDevice(gpu_.handle, &info, nullptr, &device_), "vkCreateDevice"));
   if (pushes) {
     push_descriptors_ = reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(
@@ -168,10 +169,35 @@ Status Device::copy_with_host(const HostPart& part, Buffer& buffer, const gantry
 void Device::free(Buffer* buffer) {
   std::unique_ptr<Buffer> owned(buffer);
   owned->cell.magic = 0;
-  allocated_bytes_.fetch_sub(static_cast<std::int64_t>(owned->size), std::memory_order_relaxed);
+  if (!owned->is_imported)
+    allocated_bytes_.fetch_sub(static_cast<std::int64_t>(owned->size), std::memory_order_relaxed);
   const Recorder::Lock lock(recorder_->mutex());
   const std::uint64_t last_use = owned->last_use;
   recorder_->discard(std::move(owned), last_use);
+}
+
+Result<Buffer*> Device::import_memory(const gantry_external& what) {
+  std::unique_ptr<Buffer> buffer;
+  if (what.kind == GANTRY_EXTERNAL_HOST) {
+    GANTRY_TRY(buffer,
+               memory_->import_host(static_cast<std::uint8_t*>(what.handle) + what.offset, what.size));
+  } else {
+    const std::uint64_t alignment = gpu_.properties.limits.minStorageBufferOffsetAlignment;
+    if (what.offset % alignment != 0) {
+      return invalid("imported VkBuffer: offset is ", what.offset, ", expected a multiple of ",
+                     alignment)
+          .with_reason("ALIGNMENT");
+    }
+    buffer = std::make_unique<Buffer>();
+    buffer->device = device_;
+    buffer->handle = reinterpret_cast<VkBuffer>(what.handle);
+    buffer->base = what.offset;
+    buffer->size = what.size;
+    buffer->is_imported = true;
+  }
+  buffer->cell = {Handle::live, buffer.get()};
+  buffer->owner = this;
+  return buffer.release();
 }
 
 void Device::trim() {
@@ -211,7 +237,8 @@ Status Device::dispatch(const Dispatch& what) {
   if (what.buffers.size() > max_inline) many.resize(what.buffers.size());
   VkDescriptorBufferInfo* const infos = many.empty() ? few.data() : many.data();
   for (std::size_t i = 0; i < what.buffers.size(); ++i) {
-    infos[i] = {what.buffers[i].buffer->handle, what.buffers[i].offset, VK_WHOLE_SIZE};
+    const Bound& bound = what.buffers[i];
+    infos[i] = {bound.buffer->handle, bound.buffer->base + bound.offset, VK_WHOLE_SIZE};
   }
   const Pipeline& pipeline = *what.pipeline;
 
@@ -369,7 +396,7 @@ Status Device::copy(const gantry_copy& what) {
 Status Device::record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t from_offset,
                            Buffer& to, std::uint64_t to_offset, std::uint64_t size) {
   GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
-  const VkBufferCopy region{from_offset, to_offset, size};
+  const VkBufferCopy region{from.base + from_offset, to.base + to_offset, size};
   vkCmdCopyBuffer(batch->commands, from.handle, to.handle, 1, &region);
   from.last_use = recorder_->value();
   to.last_use = from.last_use;
@@ -380,7 +407,7 @@ Status Device::record_fill(Buffer& buffer, std::uint64_t offset, std::uint64_t s
                            std::uint32_t pattern) {
   Recorder::Lock lock(recorder_->mutex());
   GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
-  vkCmdFillBuffer(batch->commands, buffer.handle, offset, size, pattern);
+  vkCmdFillBuffer(batch->commands, buffer.handle, buffer.base + offset, size, pattern);
   buffer.last_use = recorder_->value();
   return recorder_->done(*batch);
 }

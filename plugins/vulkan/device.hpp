@@ -95,6 +95,8 @@ class Device {
   // returns  false  alloc_host() did not return it
   bool free_host(void* data);
   void free(Buffer* buffer);
+  // Creates a buffer over host memory or over a part of a VkBuffer of others.
+  Result<Buffer*> import_memory(const gantry_external& what);
   // Destroys freed buffers whose work has finished, and returns memory without buffers to the driver.
   void trim();
   // returns  INVALID  data is not a buffer of this device (DEVICE_DATA)

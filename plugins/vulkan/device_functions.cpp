@@ -129,6 +129,13 @@ Status DeviceFunctions::fill(const DeviceFill& what, Stream* stream) {
   return device.fill(*buffer, what.byte_offset, what.size, what.pattern);
 }
 
+Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
+  if (what.kind != GANTRY_EXTERNAL_HOST && what.kind != GANTRY_EXTERNAL_NATIVE)
+    return no_external_kind(identity.name, what.kind);
+  GANTRY_TRY(Buffer* const buffer, device.import_memory(what));
+  return &buffer->cell;
+}
+
 Result<void*> DeviceFunctions::host_address(void* data) {
   GANTRY_TRY(const Buffer* const buffer, device.buffer_at(data));
   if (buffer->mapped != nullptr && buffer->is_coherent && buffer->is_cached)

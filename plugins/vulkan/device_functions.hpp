@@ -35,6 +35,7 @@ struct DeviceFunctions {
   Status fill(const DeviceFill& what, Stream* stream);
   void trim() { device.trim(); }
   Result<void*> host_address(void* data);
+  Result<void*> memory_import(const gantry_external& what);
 
   Status synchronize(Stream* stream);
   Result<Stream*> stream_create() { return new Stream{&device}; }

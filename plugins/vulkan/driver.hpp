@@ -53,6 +53,9 @@ struct Gpu {
   // 0: VK_KHR_push_descriptor is not supported.
   std::uint32_t max_push_descriptors = 0;
   bool has_memory_budget = false;
+  // Of address and size of host memory that the device imports; 0: VK_EXT_external_memory_host is not
+  // supported.
+  std::uint64_t host_memory_alignment = 0;
   // SPIR-V capabilities that the device is created with, sorted.
   std::vector<std::uint32_t> capabilities;
 

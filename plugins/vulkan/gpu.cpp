@@ -90,9 +90,17 @@ void read_details(Gpu& gpu) {
   const auto extensions = extensions_of(gpu.handle);
   const bool pushes = has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (pushes) subgroup.pNext = &push;
+  VkPhysicalDeviceExternalMemoryHostPropertiesEXT host{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+  const bool imports_host_memory =
+      has_extension(extensions, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (imports_host_memory) {
+    host.pNext = std::exchange(subgroup.pNext, &host);
+  }
   vkGetPhysicalDeviceProperties2(gpu.handle, &all);
 
   gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+  gpu.host_memory_alignment = imports_host_memory ? host.minImportedHostPointerAlignment : 0;
   gpu.max_push_descriptors = pushes ? push.maxPushDescriptors : 0;
   gpu.subgroup_size = subgroup.subgroupSize;
   gpu.max_allocation_bytes = sizes.maxMemoryAllocationSize;

@@ -53,7 +53,9 @@ Blocks::Options block_options(const Gpu& gpu) {
 
 Buffer::~Buffer() {
   cell.magic = 0;
-  if (handle != VK_NULL_HANDLE) vkDestroyBuffer(device, handle, nullptr);
+  const bool is_of_others = is_imported && imported == VK_NULL_HANDLE;
+  if (handle != VK_NULL_HANDLE && !is_of_others) vkDestroyBuffer(device, handle, nullptr);
+  if (imported != VK_NULL_HANDLE) vkFreeMemory(device, imported, nullptr);
 }
 
 Memory::Memory(VkDevice device, const Gpu& gpu, MemoryChoice choice)
@@ -142,6 +144,58 @@ Result<std::unique_ptr<Buffer>> Memory::make(std::uint64_t size, BufferUse use) 
   buffer->is_coherent = (has & coherent) != 0;
   buffer->is_cached = (has & cached) != 0;
   if (part.is_mapped) buffer->mapped = buffer->memory.mapped();
+  return buffer;
+}
+
+Result<std::unique_ptr<Buffer>> Memory::import_host(void* address, std::uint64_t size) {
+  const std::uint64_t alignment = gpu_.host_memory_alignment;
+  const auto host_properties = reinterpret_cast<PFN_vkGetMemoryHostPointerPropertiesEXT>(
+      vkGetDeviceProcAddr(device_, "vkGetMemoryHostPointerPropertiesEXT"));
+  if (alignment == 0 || host_properties == nullptr)
+    return unsupported("the driver does not import host memory").with_reason("EXTERNAL_KIND");
+  const auto number = reinterpret_cast<std::uintptr_t>(address);
+  if (size == 0 || size % alignment != 0 || number % alignment != 0) {
+    return invalid("host memory of ", ByteCount(size), " at ", Hex{number},
+                   ", the driver imports multiples of ", alignment)
+        .with_reason("ALIGNMENT");
+  }
+  constexpr VkExternalMemoryHandleTypeFlagBits kind =
+      VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+  auto buffer = std::make_unique<Buffer>();
+  buffer->device = device_;
+  buffer->size = size;
+  VkExternalMemoryBufferCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+                                            nullptr, kind};
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, &external};
+  info.size = size;
+  info.usage = usage_of(BufferUse::data);
+  GANTRY_CHECK(
+      checked(vkCreateBuffer(device_, &info, nullptr, &buffer->handle), "vkCreateBuffer"));
+  VkMemoryRequirements needs{};
+  vkGetBufferMemoryRequirements(device_, buffer->handle, &needs);
+  VkMemoryHostPointerPropertiesEXT allowed{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+  GANTRY_CHECK(checked(host_properties(device_, kind, address, &allowed),
+                       "vkGetMemoryHostPointerPropertiesEXT"));
+  const std::uint32_t types = needs.memoryTypeBits & allowed.memoryTypeBits;
+  if (types == 0 || needs.size > size) {
+    return unsupported("no memory of the driver is over host memory of ", ByteCount(size))
+        .with_reason("EXTERNAL_KIND");
+  }
+  VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+                                        nullptr, kind, address};
+  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &host};
+  allocation.allocationSize = size;
+  allocation.memoryTypeIndex = static_cast<std::uint32_t>(std::countr_zero(types));
+  GANTRY_CHECK(checked(vkAllocateMemory(device_, &allocation, nullptr, &buffer->imported),
+                       "vkAllocateMemory over host memory"));
+  buffer->is_imported = true;
+  GANTRY_CHECK(checked(vkBindBufferMemory(device_, buffer->handle, buffer->imported, 0),
+                       "vkBindBufferMemory"));
+  const VkMemoryPropertyFlags has =
+      gpu_.memory.memoryTypes[allocation.memoryTypeIndex].propertyFlags;
+  buffer->is_coherent = (has & coherent) != 0;
+  buffer->is_cached = (has & cached) != 0;
+  if (buffer->is_coherent) buffer->mapped = static_cast<std::uint8_t*>(address);
   return buffer;
 }
 

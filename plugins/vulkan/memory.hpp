@@ -55,6 +55,11 @@ struct Buffer final : Resource {
   const Device* owner = nullptr;
   // Recorder::value() of the last work that uses the buffer.
   std::uint64_t last_use = 0;
+  // Offset of the first byte in the driver's buffer.
+  std::uint64_t base = 0;
+  // Memory of others: the driver's buffer is theirs, or `imported` is over their host memory.
+  bool is_imported = false;
+  VkDeviceMemory imported = VK_NULL_HANDLE;
 };
 
 // The purpose of a buffer, which determines its memory type.
@@ -84,6 +89,12 @@ class Memory : private BlockSource {
 
   // Returns memory that no buffer uses to the driver.
   void trim() { blocks_.trim(); }
+
+  // Creates a buffer over host memory.
+  //
+  // returns  INVALID      address or size have no alignment that the driver requires (ALIGNMENT)
+  //          UNSUPPORTED  the driver does not import host memory (EXTERNAL_KIND)
+  Result<std::unique_ptr<Buffer>> import_host(void* address, std::uint64_t size);
 
   // True if the host accesses buffers of BufferUse::data directly.
   bool is_mapped() const { return is_mapped_; }

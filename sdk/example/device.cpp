@@ -93,6 +93,13 @@ gantry::Status Device::copy(const gantry_copy& what, Stream* given) {
   return is_blocking ? stream.wait() : gantry::Status();
 }
 
+// The accelerator works on host memory where it is.
+gantry::Result<void*> Device::memory_import(const gantry_external& what) {
+  if (what.kind != GANTRY_EXTERNAL_HOST)
+    return gantry::no_external_kind(identity.name, what.kind);
+  return memory.import(static_cast<std::byte*>(what.handle) + what.offset, what.size);
+}
+
 gantry::Status Device::fill(const gantry::DeviceFill& what, Stream* given) {
   GANTRY_TRY(std::shared_ptr<Buffer> buffer, memory.find(what.data, what.byte_offset, what.size));
   // The host's pattern is valid during this call only.

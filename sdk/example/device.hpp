@@ -38,6 +38,7 @@ class Device {
   gantry::Status copy(const gantry_copy& what, Stream* stream);
 
   gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
+  gantry::Result<void*> memory_import(const gantry_external& what);
 
   gantry::Status synchronize(Stream* stream) { return stream_of(stream).wait(); }
   gantry::Result<Stream*> stream_create() { return new Stream; }

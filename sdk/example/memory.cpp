@@ -8,9 +8,11 @@
 namespace abacus {
 
 Buffer::Buffer(std::uint64_t size, std::shared_ptr<std::atomic<std::uint64_t>> alive)
-    : size_(size), data_(new std::byte[size]), alive_(std::move(alive)) {}
+    : size_(size), own_(new std::byte[size]), data_(own_.get()), alive_(std::move(alive)) {}
 
-Buffer::~Buffer() { *alive_ -= size_; }
+Buffer::~Buffer() {
+  if (alive_ != nullptr) *alive_ -= size_;
+}
 
 Memory::Memory(std::int32_t device, std::uint64_t capacity)
     : device_(device),
@@ -34,6 +36,14 @@ gantry::Result<void*> Memory::alloc(std::uint64_t size) {
     *alive_ -= size;
     throw;
   }
+  return add(std::move(buffer));
+}
+
+void* Memory::import(std::byte* data, std::uint64_t size) {
+  return add(std::make_shared<Buffer>(data, size));
+}
+
+void* Memory::add(std::shared_ptr<Buffer> buffer) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t number =
       std::uint64_t{0xabac} << 48 | static_cast<std::uint64_t>(device_ & 0xff) << 40 | ++last_;

@@ -24,16 +24,19 @@ class Buffer {
  public:
   // alive    [in]   the device's counter, which includes this piece until it is destroyed
   Buffer(std::uint64_t size, std::shared_ptr<std::atomic<std::uint64_t>> alive);
+  // Over memory that others have allocated and that is not counted.
+  Buffer(std::byte* data, std::uint64_t size) : size_(size), data_(data) {}
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  std::byte* data() const { return data_.get(); }
+  std::byte* data() const { return data_; }
   std::uint64_t size() const { return size_; }
 
  private:
   std::uint64_t size_;
-  std::unique_ptr<std::byte[]> data_;
+  std::unique_ptr<std::byte[]> own_;
+  std::byte* data_;
   std::shared_ptr<std::atomic<std::uint64_t>> alive_;
 };
 
@@ -47,6 +50,8 @@ class Memory {
   // size     [in]   0 is allowed
   // returns  EXHAUSTED  more than the device has left (DEVICE_MEMORY)
   gantry::Result<void*> alloc(std::uint64_t size);
+  // Returns a handle of memory that others have allocated, which free leaves to them.
+  void* import(std::byte* data, std::uint64_t size);
   // Ignores NULL, and a handle that alloc did not return.
   void free(void* handle);
 
@@ -58,6 +63,8 @@ class Memory {
   std::uint64_t alive() const { return alive_->load(); }
 
  private:
+  void* add(std::shared_ptr<Buffer> buffer);
+
   std::int32_t device_;
   std::uint64_t capacity_;
   std::shared_ptr<std::atomic<std::uint64_t>> alive_;

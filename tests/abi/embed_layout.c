@@ -99,7 +99,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 320);
+SIZE(gantry_embed, 328);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -141,6 +141,7 @@ AT(gantry_embed, dlpack_import_after, 288);
 AT(gantry_embed, inspect, 296);
 AT(gantry_embed, model_module, 304);
 AT(gantry_embed, model_input, 312);
+AT(gantry_embed, memory_import, 320);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

@@ -142,7 +142,33 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** 
   return GANTRY_OK;
 }
 
+// Memory of others, which release leaves to them.
+constexpr std::size_t kMaxImports = 16;
+void* imports[kMaxImports];
+
+gantry_code memory_import(void*, std::int32_t i, const gantry_external* what, void** data,
+                          gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK) return code;
+  if (what->kind != GANTRY_EXTERNAL_HOST && !has("imports_any_kind"))
+    return fail(status, GANTRY_UNSUPPORTED, "EXTERNAL_KIND", "kit plugin: memory of another kind");
+  char* const first = static_cast<char*>(what->handle);
+  *data = has("imports_from_the_begin") ? first : first + what->offset;
+  for (void*& each : imports) {
+    if (each != nullptr) continue;
+    each = *data;
+    return GANTRY_OK;
+  }
+  return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: too many imports");
+}
+
 void release(void* self, std::int32_t, void* data) {
+  for (void*& each : imports) {
+    if (data == nullptr || each != data) continue;
+    each = nullptr;
+    if (has("frees_imported_memory")) std::memset(data, 0xdd, 16);
+    return;
+  }
   if (data == nullptr) {
     if (has("rejects_null")) std::abort();
     return;
@@ -270,6 +296,7 @@ gantry_device_table make_device(const char* name) {
   t.fill = fill;
   t.free_in_stream = free_in_stream;
   t.trim = trim;
+  t.memory_import = memory_import;
   t.host_address = host_address;
   return t;
 }

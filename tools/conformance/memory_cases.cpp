@@ -7,6 +7,7 @@
 #include <gantry/demands.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <span>
 
 namespace gantry::kit {
@@ -315,6 +316,74 @@ Status maps(Subject& subject) {
   });
 }
 
+// ---- 106
+
+Result<void*> import(const TestedDevice& device, const gantry_external& what) {
+  void* data = nullptr;
+  GANTRY_CHECK(device("memory_import", [&](const auto& t, void* s, gantry_status* failure) {
+    return t.memory_import(s, 0, &what, &data, failure);
+  }));
+  return data;
+}
+
+Status imports_host_memory(const TestedDevice& device, std::uint64_t seed) {
+  // Aligned for every driver.
+  constexpr std::size_t page = 65536, size = 2 * page;
+  struct Pages {
+    std::uint8_t* data = static_cast<std::uint8_t*>(std::aligned_alloc(page, 2 * size));
+    ~Pages() { std::free(data); }
+  } const pages;
+  const std::vector<std::uint8_t> source = bytes_with_pattern(2 * size, seed);
+  std::ranges::copy(source, pages.data);
+  const gantry_external what{sizeof what, GANTRY_EXTERNAL_HOST, pages.data, -1, page, size};
+  GANTRY_TRY(void* const data, import(device, what));
+  std::vector<std::uint8_t> found(size), expected(source.begin() + page, source.begin() + page + size);
+  Status copied = device.copy(device.at(data), in_host(found.data()), size);
+  const bool is_same = found == expected;
+  const std::vector<std::uint8_t> other = bytes_with_pattern(size, seed + 1);
+  std::vector<std::uint8_t> again(size);
+  if (copied.ok()) copied = device.copy(in_host(other.data()), device.at(data), size);
+  if (copied.ok()) copied = device.copy(device.at(data), in_host(again.data()), size);
+  // The driver may have the content elsewhere until then.
+  const std::vector<std::uint8_t> before(pages.data, pages.data + 2 * size);
+  device.free(data);
+  GANTRY_CHECK(std::move(copied));
+  GANTRY_CHECK(device.synchronize());
+  if (!is_same)
+    return bug("the device reads other bytes than the imported ones on device ", device.name());
+  if (again != other)
+    return bug("imported memory of device ", device.name(), " does not keep what is copied to it");
+  if (!std::equal(before.begin(), before.begin() + page, source.begin()) ||
+      !std::equal(pages.data, pages.data + page, source.begin()) ||
+      !std::equal(pages.data + page + size, pages.data + 2 * size, source.begin() + page + size))
+    return bug("memory around the imported part changes on device ", device.name());
+  const auto is_one_of = [&](std::uint8_t value, std::size_t i) {
+    return value == expected[i] || value == other[i];
+  };
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!is_one_of(pages.data[page + i], i))
+      return bug("free changes imported memory of device ", device.name());
+  }
+  return {};
+}
+
+Status imports(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    if (device.table().memory_import == nullptr) return lacks(device, "memory_import");
+    Status done = imports_host_memory(device, seed);
+    if (!done.ok() && done.error().reason != "EXTERNAL_KIND") return done;
+    int unused = 0;
+    for (const std::int32_t kind : {-1, 0, 99, INT32_MAX}) {
+      const auto made = import(device, {sizeof(gantry_external), kind, &unused, -1, 0, 4});
+      if (made.ok() || made.error().code != Code::unsupported)
+        return bug("memory_import of kind ", kind, " on device ", device.name(), " returns ",
+                   made.ok() ? "ok" : name_of(made.error().code), ", expected unsupported");
+    }
+    return {};
+  });
+}
+
 constexpr Case kMemoryCases[] = {
     {99, Level::D, Weight::must, "obeys-demands",
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
@@ -338,6 +407,10 @@ constexpr Case kMemoryCases[] = {
      "at the address of host_address the host reads what the device has, and the device what the "
      "host writes",
      "return the address of the first byte, of coherent memory", maps},
+    {106, Level::D, Weight::must, "imports",
+     "memory_import over host memory uses its bytes, and free leaves it to its owner; other kinds are "
+     "UNSUPPORTED",
+     "add offset to the address, and free only what the import has created", imports},
 };
 
 }  // namespace

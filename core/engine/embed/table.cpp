@@ -312,6 +312,98 @@ Result<Ref<TensorObject>> foreign_tensor(RuntimeState& runtime, const gantry_ten
   return tensor;
 }
 
+// Memory that a device has imported. Frees it, then calls destroy of the memory.
+class ImportedMemory {
+ public:
+  ImportedMemory(std::shared_ptr<const Device> device, std::int32_t index, void* data,
+                 const ForeignMemory& memory)
+      : owner_(memory), device_(std::move(device)), index_(index), data_(data) {}
+  ImportedMemory(const ImportedMemory&) = delete;
+  ImportedMemory& operator=(const ImportedMemory&) = delete;
+  // The plugin may defer the release, and the owner of the memory may free it afterwards.
+  ~ImportedMemory() {
+    if (!may_call(*device_)) return;
+    device_->table->synchronize(device_->self, index_, nullptr, nullptr);
+    device_->table->free(device_->self, index_, data_);
+  }
+  void own() { owner_.own(); }
+
+ private:
+  // Destroyed last.
+  MemoryOwner owner_;
+  std::shared_ptr<const Device> device_;
+  std::int32_t index_;
+  void* data_;
+};
+
+// Returns a tensor over memory that a device imports; NULL: it does not import host memory.
+Result<Ref<TensorObject>> import_on(RuntimeState& runtime, const gantry_external& external,
+                                    const gantry_tensor& what, const ForeignMemory& memory) {
+  GANTRY_TRY(const std::shared_ptr<const Device> device, runtime.devices.lend(what.device.type));
+  const std::int32_t index = what.device.index;
+  const bool is_host = external.kind == GANTRY_EXTERNAL_HOST;
+  StatusBuffer status;
+  void* data = nullptr;
+  gantry_code code = GANTRY_UNSUPPORTED;
+  if (device->table->memory_import != nullptr) {
+    code = status.call([&](gantry_status* out) {
+      return device->table->memory_import(device->self, index, &external, &data, out);
+    });
+    if (code != GANTRY_OK && (code != GANTRY_UNSUPPORTED || !is_host))
+      return status.error(code, concat("memory_import of ", described(*device)));
+  }
+  if (code != GANTRY_OK) {
+    if (is_host) return Ref<TensorObject>();
+    return unsupported(described(*device), " does not import external memory of kind ",
+                       external.kind)
+        .with_reason("EXTERNAL_KIND");
+  }
+  if (data == nullptr) {
+    return bug(described(*device), ": memory_import succeeds but returns NULL")
+        .with_reason("DEVICE_ALLOC");
+  }
+  auto owner = std::make_shared<ImportedMemory>(device, index, data, memory);
+  GANTRY_TRY(const ObjectPtr pin, new_pin(owner));
+  gantry_tensor there = what;
+  there.data = data;
+  GANTRY_TRY(Ref<TensorObject> tensor, tensor_view(there, pin.get()));
+  owner->own();
+  return tensor;
+}
+
+// See gantry_embed::memory_import.
+Result<Ref<TensorObject>> imported_tensor(RuntimeState& runtime, const gantry_external& external,
+                                          gantry_tensor what, const ForeignMemory& memory) {
+  GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  if (what.strides != nullptr && !is_compact(what)) {
+    return invalid("memory_import: tensor ", tensor_text(what), " has strides, expected none")
+        .with_reason("ARGUMENT_STRIDES");
+  }
+  what.strides = nullptr;
+  if (what.byte_offset > external.size || bytes > external.size - what.byte_offset) {
+    return invalid("memory_import: the elements of ", tensor_text(what), " with byte offset ",
+                   what.byte_offset, " are not within the memory of ", ByteCount(external.size))
+        .with_reason("ARGUMENT_RANGE");
+  }
+  if (external.kind == GANTRY_EXTERNAL_HOST && external.handle == nullptr) {
+    return invalid("memory_import: host memory is at address 0").with_reason("ARGUMENT_KIND");
+  }
+  GANTRY_TRY(const auto device, runtime.device(what.device.type));
+  GANTRY_CHECK(device_at(*device, what.device.index, concat(device->name, ":", what.device.index)));
+  gantry_tensor here = what;
+  here.device = {kCpu, 0};
+  here.data = static_cast<char*>(external.handle) + external.offset;
+  if (external.kind == GANTRY_EXTERNAL_HOST && what.device.type == kCpu)
+    return foreign_tensor(runtime, here, memory);
+  GANTRY_TRY(Ref<TensorObject> imported, import_on(runtime, external, what, memory));
+  if (imported) return imported;
+  GANTRY_TRY(Ref<TensorObject> copy, tensor_new(runtime.devices, what));
+  GANTRY_CHECK(tensor_copy(runtime.devices, here, copy->tensor, nullptr));
+  MemoryOwner unused(memory);
+  unused.own();
+  return copy;
+}
+
 // Returns the devices that the program names; none if it names none.
 Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
   std::vector<std::string> names;
@@ -486,6 +578,16 @@ gantry_code tensor_foreign(gantry_object* object, const gantry_tensor* what, std
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "tensor_foreign"));
     GANTRY_CHECK(check_flags(flags, 0, "tensor_foreign"));
     return give(foreign_tensor(*runtime->state, *what, {size, self, destroy}), tensor);
+  });
+}
+
+gantry_code memory_import(gantry_object* object, const gantry_external* memory,
+                          const gantry_tensor* what, void* self, void (*destroy)(void* self),
+                          gantry_value* tensor, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "memory_import"));
+    return give(imported_tensor(*runtime->state, *memory, *what, {memory->size, self, destroy}),
+                tensor);
   });
 }
 
@@ -866,6 +968,8 @@ constexpr gantry_embed table = {
     .inspect = checked<inspect, "inspect", "object?", "path", "tree">,
     .model_module = checked<model_module, "model_module", "object?", "module">,
     .model_input = checked<model_input, "model_input", "object?", "function", "name", "index">,
+    .memory_import = checked<memory_import, "memory_import", "object?", "memory", "what", "self?",
+                             "destroy?", "tensor">,
 };
 
 }  // namespace

@@ -31,6 +31,7 @@
 //       void trim();
 //       void free_in_stream(void* data, Stream* stream);
 //       gantry::Result<void*> host_address(void* data);
+//       gantry::Result<void*> memory_import(const gantry_external& what);
 //     };
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
@@ -78,6 +79,14 @@ struct DeviceFill {
 inline Failure no_such_device(std::string_view kind, std::int32_t index, std::int64_t count) {
   return invalid("device ", kind, ":", index, " not found, device count is ", count)
       .with_reason("DEVICE_INDEX");
+}
+
+// Returns the error for a kind of external memory that a device does not import.
+//
+// returns  UNSUPPORTED (EXTERNAL_KIND)
+inline Failure no_external_kind(std::string_view kind, std::int32_t external) {
+  return unsupported("device ", kind, " does not import external memory of kind ", external)
+      .with_reason("EXTERNAL_KIND");
 }
 
 namespace detail {
@@ -286,6 +295,10 @@ concept HasHostAddress = requires(D& device, void* data) {
   device.host_address(data);
 };
 template <class D>
+concept HasMemoryImport = requires(D& device, const gantry_external& what) {
+  device.memory_import(what);
+};
+template <class D>
 concept HasTrim = requires(D& device) {
   device.trim();
 };
@@ -330,6 +343,16 @@ consteval void add_further_memory(gantry_device_table& table) {
                             gantry_status* status) {
       return on_device<P, D>(self, i, address, status,
                              [&](D& device) { return device.host_address(data); });
+    };
+  }
+  if constexpr (HasMemoryImport<D>) {
+    table.memory_import = [](void* self, std::int32_t i, const gantry_external* what, void** data,
+                             gantry_status* status) {
+      return on_device<P, D>(self, i, data, status, [&](D& device) -> Result<void*> {
+        if (what->kind < GANTRY_EXTERNAL_HOST || what->kind > GANTRY_EXTERNAL_NATIVE)
+          return no_external_kind(D::identity.name, what->kind);
+        return device.memory_import(*what);
+      });
     };
   }
   if constexpr (HasTrim<D>) {

@@ -359,6 +359,22 @@ typedef struct gantry_embed {
   //          others   as model_signature
   gantry_code (*model_input)(gantry_object* model, gantry_bytes function, gantry_bytes name,
                              uint32_t* index, gantry_status* status);
+
+  // Creates a tensor over memory that another interface has allocated. Host memory that the device
+  // does not import is copied instead, and is not used after the call.
+  //
+  // memory   [in]   a descriptor remains the caller's
+  // what     [in]   device, dtype, shape, byte_offset within the part that is used; data is ignored,
+  //                 strides are NULL
+  // destroy  [in]   as of tensor_foreign; the work of the default stream that uses the memory has
+  //                 ended then
+  // returns  UNSUPPORTED  the device does not import this kind (EXTERNAL_KIND)
+  //          INVALID      the elements are not within memory->size bytes (ARGUMENT_RANGE); its
+  //                       address, offset or size has no alignment that the driver requires
+  //          NOT_FOUND, UNAVAILABLE  no such device
+  gantry_code (*memory_import)(gantry_object* runtime, const gantry_external* memory,
+                               const gantry_tensor* what, void* self, void (*destroy)(void* self),
+                               gantry_value* tensor, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -90,6 +93,81 @@ TEST_F(Memories, OfScopeHostArePageLocked) {
   world->free(device_memory);
   EXPECT_EQ(world->live_bytes(), 0);
   EXPECT_THAT(world->host.log, IsEmpty());
+}
+
+// ---- of others
+
+class Imports : public WithFakeDriver {
+ protected:
+  Result<void*> import(const gantry_external& what) {
+    StatusBuffer status;
+    void* data = nullptr;
+    const gantry_code code =
+        world->device().memory_import(world->self(), 0, &what, &data, status.get());
+    if (code != GANTRY_OK) return status.error(code, "memory_import");
+    return data;
+  }
+  std::vector<float> content(void* data) {
+    std::vector<float> found(4);
+    EXPECT_TRUE(world->download(found, data).ok());
+    return found;
+  }
+};
+
+TEST_F(Imports, LockHostMemoryWhereItIs) {
+  std::vector<float> own{0, 1, 2, 3, 4};
+  gantry_external what{sizeof what, GANTRY_EXTERNAL_HOST, own.data(), -1, 4, 16};
+
+  void* const data = import(what).value();
+
+  EXPECT_EQ(world->live_bytes(), 0);
+  EXPECT_EQ(content(data), (std::vector<float>{1, 2, 3, 4}));
+  ASSERT_TRUE(world->upload(data, std::vector<float>{5, 6, 7, 8}).ok());
+  EXPECT_EQ(own, (std::vector<float>{0, 5, 6, 7, 8}));
+  EXPECT_EQ(import(what).error().native_code, CUDA_ERROR_INVALID_VALUE) << "locked already";
+  world->free(data);
+  EXPECT_EQ(fake.count_of("cuMemHostUnregister"), 1u);
+}
+
+TEST_F(Imports, UseAddressesOfTheDriver) {
+  void* const own = world->alloc(64).value();
+  ASSERT_TRUE(world->upload(own, std::vector<float>{1, 2, 3, 4, 5}).ok());
+
+  void* const data =
+      import({sizeof(gantry_external), GANTRY_EXTERNAL_NATIVE, own, -1, 4, 16}).value();
+
+  EXPECT_EQ(content(data), (std::vector<float>{2, 3, 4, 5}));
+  world->free(data);
+  EXPECT_EQ(fake.count_of("cuMemFree_v2"), 0u);
+  EXPECT_EQ(content(own), (std::vector<float>{1, 2, 3, 4}));
+  const gantry_external again{sizeof again, GANTRY_EXTERNAL_NATIVE, own, -1, 0, 16};
+  EXPECT_EQ(import(again).error().code, Code::invalid) << "it is the plugin's";
+  world->free(own);
+}
+
+TEST_F(Imports, LeaveDescriptorsToTheirOwner) {
+  const int descriptor = memfd_create("imported", MFD_CLOEXEC);
+  const float own[] = {0, 1, 2, 3, 4};
+  ASSERT_EQ(write(descriptor, own, sizeof own), static_cast<ssize_t>(sizeof own));
+
+  void* const data =
+      import({sizeof(gantry_external), GANTRY_EXTERNAL_FD, nullptr, descriptor, 4, 16}).value();
+
+  EXPECT_EQ(content(data), (std::vector<float>{1, 2, 3, 4}));
+  world->free(data);
+  EXPECT_EQ(fake.live(), "a context, 1 streams");
+  EXPECT_EQ(close(descriptor), 0);
+  const gantry_external closed{sizeof closed, GANTRY_EXTERNAL_FD, nullptr, descriptor, 0, 16};
+  EXPECT_EQ(import(closed).error().code, Code::invalid);
+}
+
+TEST_F(Imports, RefuseOtherKinds) {
+  const auto refused =
+      import({sizeof(gantry_external), GANTRY_EXTERNAL_DMA_BUF, nullptr, 0, 0, 16});
+
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+  EXPECT_EQ(refused.error().reason, "EXTERNAL_KIND");
 }
 
 // ---- in stream order

@@ -3,6 +3,9 @@
 // The fake driver's devices, contexts and memory.
 #include "tests/unit/cuda/fake_state.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 namespace test = gantry::cuda::test;
 using namespace fake_state;
 using test::fake_driver;
@@ -32,6 +35,10 @@ void FakeDriver::reset() {
   drop(graphs);
   drop(executables);
   drop(pools);
+  for (const auto* const external : externals) close(external->fd);
+  drop(externals);
+  for (const auto& [at, size] : registered) memory.erase(reinterpret_cast<CUdeviceptr>(at));
+  registered.clear();
   for (const auto& [at, allocation] : memory) std::free(pointer(at));
   memory.clear();
   for (const auto& [at, size] : pinned) std::free(at);
@@ -56,6 +63,8 @@ std::string FakeDriver::live() const {
   describe(text, graphs, "graphs");
   describe(text, executables, "executable graphs");
   describe(text, pools, "memory pools");
+  describe(text, registered, "registered host memories");
+  describe(text, externals, "external memories");
   return text;
 }
 
@@ -350,5 +359,64 @@ CUresult cuMemFreeAsync(CUdeviceptr at, CUstream stream) {
   add(stream, [at] {
     if (memory.erase(at) != 0) std::free(pointer(at));
   });
+  return faulty;
+}
+
+CUresult cuMemHostRegister(void* at, std::size_t size, unsigned) {
+  ENTER(cuMemHostRegister_v2);
+  CHECK_CONTEXT();
+  if (size == 0 || registered.count(static_cast<char*>(at)) != 0) return CUDA_ERROR_INVALID_VALUE;
+  registered[static_cast<char*>(at)] = size;
+  memory[reinterpret_cast<CUdeviceptr>(at)] = {size, stack.back()->gpu};
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostUnregister(void* at) {
+  ENTER(cuMemHostUnregister);
+  if (registered.erase(static_cast<char*>(at)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  memory.erase(reinterpret_cast<CUdeviceptr>(at));
+  return faulty;
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* address, void* at, unsigned) {
+  ENTER(cuMemHostGetDevicePointer_v2);
+  CHECK_CONTEXT();
+  if (registered.count(static_cast<char*>(at)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  *address = reinterpret_cast<CUdeviceptr>(at);
+  return CUDA_SUCCESS;
+}
+// Descriptors are those of a memfd, whose content is mapped privately: they stand for memory of
+// another driver.
+CUresult cuImportExternalMemory(CUexternalMemory* external,
+                                const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* what) {
+  ENTER(cuImportExternalMemory);
+  CHECK_CONTEXT();
+  if (what->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD) return CUDA_ERROR_NOT_SUPPORTED;
+  *external = new CUextMemory_st{what->handle.fd, what->size};
+  externals.insert(*external);
+  return CUDA_SUCCESS;
+}
+CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr* at, CUexternalMemory external,
+                                         const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* part) {
+  ENTER(cuExternalMemoryGetMappedBuffer);
+  CHECK_CONTEXT();
+  if (externals.count(external) == 0 || part->offset > external->size ||
+      part->size > external->size - part->offset) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const std::size_t rounded = (part->size + 255) / 256 * 256;
+  void* const made = std::aligned_alloc(256, rounded);
+  if (pread(external->fd, made, part->size, static_cast<off_t>(part->offset)) !=
+      static_cast<ssize_t>(part->size)) {
+    std::free(made);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  *at = reinterpret_cast<CUdeviceptr>(made);
+  memory[*at] = {part->size, stack.back()->gpu};
+  return CUDA_SUCCESS;
+}
+CUresult cuDestroyExternalMemory(CUexternalMemory external) {
+  ENTER(cuDestroyExternalMemory);
+  if (externals.erase(external) == 0) return CUDA_ERROR_INVALID_VALUE;
+  close(external->fd);
+  delete external;
   return faulty;
 }

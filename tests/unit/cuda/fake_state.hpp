@@ -58,6 +58,11 @@ struct CUmemPoolHandle_st {
   std::uint64_t release_threshold;
 };
 
+struct CUextMemory_st {
+  int fd;
+  std::uint64_t size;
+};
+
 namespace fake_state {
 
 struct Allocation {
@@ -70,12 +75,14 @@ inline std::recursive_mutex mutex;
 inline std::map<int, std::pair<CUctx_st, int>> contexts;
 inline std::map<CUdeviceptr, Allocation> memory;
 inline std::map<char*, std::size_t> pinned;
+inline std::map<char*, std::size_t> registered;
 inline std::set<CUstream_st*> streams;
 inline std::set<CUevent_st*> events;
 inline std::set<CUmod_st*> modules;
 inline std::set<CUgraph_st*> graphs;
 inline std::set<CUgraphExec_st*> executables;
 inline std::set<CUmemPoolHandle_st*> pools;
+inline std::set<CUextMemory_st*> externals;
 inline std::uint64_t clock_us;
 inline thread_local std::vector<CUctx_st*> stack;
 

@@ -8,6 +8,9 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <set>
 
 namespace gantry::cuda::test {
@@ -69,6 +72,19 @@ class Scenario {
     }));
     device_.free_in_stream(self_, 0, scratch, stream);
     device_.trim(self_, 0);
+    std::vector<float> imported(1024);
+    const int descriptor = memfd_create("imported", MFD_CLOEXEC);
+    undo.then([=] { close(descriptor); });
+    EXPECT_EQ(ftruncate(descriptor, 4096), 0);
+    for (const gantry_external& external :
+         {gantry_external{sizeof external, GANTRY_EXTERNAL_HOST, imported.data(), -1, 0, 4096},
+          gantry_external{sizeof external, GANTRY_EXTERNAL_FD, nullptr, descriptor, 0, 4096}}) {
+      void* data = nullptr;
+      GANTRY_CHECK(checked([&](gantry_status* status) {
+        return device_.memory_import(self_, 0, &external, &data, status);
+      }));
+      world_.free(data);
+    }
     for (const std::uint32_t size : {1, 2, 4}) {
       GANTRY_CHECK(checked([&](gantry_status* status) {
         return device_.fill(self_, 0, b, 0, 64, &size, size, nullptr, status);

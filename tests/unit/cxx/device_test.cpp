@@ -49,6 +49,7 @@ struct Gadget {
   }
   Status free_in_stream(void*, int* stream) { return used("free_in_stream", stream); }
   Result<void*> host_address(void* data) { return data; }
+  Result<void*> memory_import(const gantry_external& what) { return noted("import", what.size); }
   void trim() { plugin.calls.push_back("trim"); }
   Status synchronize(int* stream) { return used("synchronize", stream); }
   Result<int*> stream_create() { return new int(1); }
@@ -126,6 +127,7 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.capture_begin, nullptr);
   EXPECT_EQ(plain_.fill, nullptr);
   EXPECT_EQ(plain_.trim, nullptr);
+  EXPECT_EQ(plain_.memory_import, nullptr);
   EXPECT_EQ(plain_.host_address, nullptr);
   EXPECT_EQ(plain_.free_in_stream, nullptr);
 }
@@ -214,6 +216,25 @@ TEST_F(DeviceLayer, ChecksPatternsOfFills) {
             "fill of device gadget: 4 bytes from 1 are no multiples of the pattern's 2");
   EXPECT_EQ(failed(fill(0, 3, 2), GANTRY_INVALID).reason, "ARGUMENT_RANGE");
   EXPECT_THAT(plugin_.calls, ElementsAre("fill 12", "fill 4"));
+}
+
+TEST_F(DeviceLayer, ImportsMemoryOfKnownKinds) {
+  for (const std::int32_t kind : {0, 1, 4, 5}) {
+    const gantry_external what{sizeof what, kind, &plugin_, -1, 0, 64};
+    void* data = nullptr;
+    const gantry_code code = table_.memory_import(&plugin_, 0, &what, &data, status_.get());
+    if (kind == 1 || kind == 4) {
+      EXPECT_EQ(code, GANTRY_OK);
+      EXPECT_EQ(data, &plugin_);
+      continue;
+    }
+    const Error refused = failed(code, GANTRY_UNSUPPORTED);
+    EXPECT_EQ(refused.reason, "EXTERNAL_KIND");
+    EXPECT_EQ(refused.message,
+              concat("device gadget does not import external memory of kind ", kind));
+    EXPECT_EQ(data, nullptr);
+  }
+  EXPECT_THAT(plugin_.calls, ElementsAre("import 64", "import 64"));
 }
 
 TEST_F(DeviceLayer, ReturnsAttributesAsValues) {

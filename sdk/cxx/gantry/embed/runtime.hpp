@@ -265,6 +265,14 @@ class Runtime : public Object {
       return embed_table().tensor_foreign(get(), &what, size, 0, self, destroy, out, status);
     });
   }
+  // Creates a tensor over memory that another interface has allocated. See
+  // gantry_embed::memory_import.
+  Result<Tensor> import_memory(const gantry_external& memory, const gantry_tensor& what,
+                               void* self = nullptr, void (*destroy)(void* self) = nullptr) const {
+    return made_tensor("memory_import", [&](gantry_value* out, gantry_status* status) {
+      return embed_table().memory_import(get(), &memory, &what, self, destroy, out, status);
+    });
+  }
   // Copies the elements of a tensor to another one, also between devices.
   Status copy(const Tensor& from, const Tensor& to) const {
     if (!from || !to) return invalid("tensor copy: a handle is empty").with_reason("ARGUMENT_KIND");
