@@ -112,7 +112,8 @@ Status DeviceFunctions::fill(const DeviceFill& what, CUstream stream) {
   const CUdeviceptr first = reinterpret_cast<CUdeviceptr>(what.data) + what.byte_offset;
   const CUstream in = device.stream_of(stream);
   const std::size_t count = what.size / what.pattern.size();
-  if (what.pattern.size() == 1) return driver.call(driver.fill_1, first, what.pattern[0], count, in);
+  if (what.pattern.size() == 1)
+    return driver.call(driver.fill_1, first, what.pattern[0], count, in);
   if (what.pattern.size() == 2) {
     unsigned short pattern = 0;
     std::memcpy(&pattern, what.pattern.data(), sizeof pattern);

@@ -28,12 +28,12 @@ Result<CUmemoryPool> Memory::pool() {
     properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, index_};
     CUmemoryPool made = nullptr;
-    GANTRY_CHECK(driver_.call(driver_.pool_create, &made,
-                              const_cast<const CUmemPoolProps*>(&properties)));
+    GANTRY_CHECK(
+        driver_.call(driver_.pool_create, &made, const_cast<const CUmemPoolProps*>(&properties)));
     // Otherwise unused memory returns to the driver whenever a stream is synchronized.
     cuuint64_t kept = UINT64_MAX;
-    Status set = driver_.call(driver_.pool_set_attribute, made,
-                              CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, static_cast<void*>(&kept));
+    Status set = driver_.call(driver_.pool_set_attribute, made, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                              static_cast<void*>(&kept));
     if (!set.ok()) {
       driver_.pool_destroy.function(made);
       return std::move(set).failure();
@@ -150,16 +150,16 @@ Result<Memory::Block> Memory::import_host(const gantry_external& what) {
 Result<Memory::Block> Memory::import_descriptor(const gantry_external& what) {
   const int own = fcntl(static_cast<int>(what.fd), F_DUPFD_CLOEXEC, 0);
   if (own < 0) {
-    return invalid("descriptor ", what.fd, " of external memory is not open").with_reason("ARGUMENT");
+    return invalid("descriptor ", what.fd, " of external memory is not open")
+        .with_reason("ARGUMENT");
   }
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory{};
   memory.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
   memory.handle.fd = own;
   memory.size = what.offset + what.size;
   Block block{0, what.size};
-  Status imported =
-      driver_.call(driver_.external_import, &block.external,
-                   const_cast<const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*>(&memory));
+  Status imported = driver_.call(driver_.external_import, &block.external,
+                                 const_cast<const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*>(&memory));
   if (!imported.ok()) {
     ::close(own);
     return std::move(imported).failure().at("while importing descriptor ", what.fd);
@@ -196,8 +196,7 @@ Result<void*> Memory::import(const gantry_external& what) {
 Status Memory::freed(const Block& block) const {
   if (block.is_imported) {
     GANTRY_CHECK(driver_.call(driver_.context_synchronize));
-    if (block.registered != nullptr)
-      return driver_.call(driver_.host_unregister, block.registered);
+    if (block.registered != nullptr) return driver_.call(driver_.host_unregister, block.registered);
     if (block.external == nullptr) return {};
     Status unmapped = driver_.call(driver_.mem_free, block.base);
     Status destroyed = driver_.call(driver_.external_destroy, block.external);

@@ -111,14 +111,17 @@ Result<void*> DeviceFunctions::alloc_host(const gantry_alloc& what) {
   }
   GANTRY_TRY(const cl_context context, plugin.driver.context(device));
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, nullptr));
-  const auto subject = [&] { return concat(ByteCount(size), " of the host on ", device.described()); };
+  const auto subject = [&] {
+    return concat(ByteCount(size), " of the host on ", device.described());
+  };
   cl_int error = CL_SUCCESS;
   HostBuffer buffer;
   buffer.memory = OwnedBuffer(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
                                              size + room, nullptr, &error));
   if (error != CL_SUCCESS) return driver_error(error, concat("clCreateBuffer of ", subject()));
-  buffer.mapped = clEnqueueMapBuffer(queue, buffer.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE,
-                                     0, size + room, 0, nullptr, nullptr, &error);
+  buffer.mapped =
+      clEnqueueMapBuffer(queue, buffer.memory.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                         size + room, 0, nullptr, nullptr, &error);
   if (error != CL_SUCCESS) return driver_error(error, concat("clEnqueueMapBuffer of ", subject()));
   buffer.size = size;
   buffer.device = &device;
@@ -243,8 +246,8 @@ Status DeviceFunctions::fill(const DeviceFill& what, cl_command_queue stream) {
       clEnqueueFillBuffer(queue, buffer->memory.get(), what.pattern.data(), what.pattern.size(),
                           what.byte_offset, what.size, 0, nullptr, nullptr);
   if (error == CL_SUCCESS) return {};
-  return driver_error(error, concat("clEnqueueFillBuffer of ", ByteCount(what.size), " on ",
-                                    device.described()));
+  return driver_error(
+      error, concat("clEnqueueFillBuffer of ", ByteCount(what.size), " on ", device.described()));
 }
 
 // Returns a part of a buffer of others, or a reference to the whole.
@@ -269,8 +272,8 @@ Result<OwnedBuffer> DeviceFunctions::part_of_memory(cl_mem memory, std::uint64_t
         .with_reason("BUFFER_OFFSET");
   }
   const cl_buffer_region region{offset, size};
-  OwnedBuffer part(clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
-                                     &region, &error));
+  OwnedBuffer part(
+      clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
   if (error != CL_SUCCESS) return driver_error(error, "clCreateSubBuffer of an imported cl_mem");
   return part;
 }
@@ -291,8 +294,8 @@ Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
           .with_reason("ALIGNMENT");
     }
     cl_int error = CL_SUCCESS;
-    buffer->memory = OwnedBuffer(clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                                                what.size, first, &error));
+    buffer->memory = OwnedBuffer(
+        clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, what.size, first, &error));
     if (error != CL_SUCCESS)
       return driver_error(error, concat("clCreateBuffer over host memory of ", ByteCount(what.size),
                                         " on ", device.described()));

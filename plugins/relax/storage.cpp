@@ -44,7 +44,8 @@ Result<gantry_tensor> Storage::apart(const Host& host, std::uint64_t offset, std
   if (found.tensor() == nullptr) {
     const auto extent = static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 1));
     const gantry_device_id device = block.tensor()->device;
-    const StorageMemory::Request request{compact_tensor(dtypes::uint8, {&extent, 1}, device), bytes};
+    const StorageMemory::Request request{compact_tensor(dtypes::uint8, {&extent, 1}, device),
+                                         bytes};
     GANTRY_TRY(found, pool->memory()->allocate(host, request, std::get<std::string>(key)));
   }
   return *found.tensor();

@@ -160,7 +160,7 @@ class Machine {
   Result<Ref<TensorObject>> new_number(std::int64_t number, gantry_dtype dtype);
   // Lays a tensor of `extents` into a storage.
   Status place(TensorObject& tensor, Ref<StorageObject> storage, std::int64_t offset,
-                      gantry_dtype dtype);
+               gantry_dtype dtype);
 
   // depth    [in]   of the nesting
   Result<AnyRef> import_value(const gantry_value& value, gantry_device_id device,

@@ -113,8 +113,8 @@ Result<void*> Device::alloc_host(std::uint64_t size, std::uint64_t alignment) {
   }
   GANTRY_TRY(std::unique_ptr<Buffer> buffer, memory_->make(size + room, BufferUse::download));
   if (!buffer->is_coherent || !buffer->is_cached) {
-    return unsupported("memory scope \"host\" is not supported: no memory of device vulkan:", index_,
-                       " is visible to the host, coherent and cached")
+    return unsupported("memory scope \"host\" is not supported: no memory of device vulkan:",
+                       index_, " is visible to the host, coherent and cached")
         .with_reason("MEMORY_SCOPE");
   }
   buffer->size = size;
@@ -158,10 +158,10 @@ std::optional<Device::HostPart> Device::host_part(const gantry_location& locatio
 Status Device::copy_with_host(const HostPart& part, Buffer& buffer, const gantry_copy& what,
                               bool to_host) {
   Recorder::Lock lock(recorder_->mutex());
-  GANTRY_CHECK(to_host ? record_copy(lock, buffer, what.from.byte_offset, *part.buffer, part.offset,
-                                     what.size)
-                       : record_copy(lock, *part.buffer, part.offset, buffer, what.to.byte_offset,
-                                     what.size));
+  GANTRY_CHECK(
+      to_host
+          ? record_copy(lock, buffer, what.from.byte_offset, *part.buffer, part.offset, what.size)
+          : record_copy(lock, *part.buffer, part.offset, buffer, what.to.byte_offset, what.size));
   if ((what.flags & GANTRY_COPY_BLOCKING) == 0) return {};
   return recorder_->wait(lock, part.buffer->last_use);
 }
@@ -179,8 +179,8 @@ void Device::free(Buffer* buffer) {
 Result<Buffer*> Device::import_memory(const gantry_external& what) {
   std::unique_ptr<Buffer> buffer;
   if (what.kind == GANTRY_EXTERNAL_HOST) {
-    GANTRY_TRY(buffer,
-               memory_->import_host(static_cast<std::uint8_t*>(what.handle) + what.offset, what.size));
+    GANTRY_TRY(buffer, memory_->import_host(static_cast<std::uint8_t*>(what.handle) + what.offset,
+                                            what.size));
   } else {
     const std::uint64_t alignment = gpu_.properties.limits.minStorageBufferOffsetAlignment;
     if (what.offset % alignment != 0) {

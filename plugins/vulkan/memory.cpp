@@ -169,8 +169,7 @@ Result<std::unique_ptr<Buffer>> Memory::import_host(void* address, std::uint64_t
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, &external};
   info.size = size;
   info.usage = usage_of(BufferUse::data);
-  GANTRY_CHECK(
-      checked(vkCreateBuffer(device_, &info, nullptr, &buffer->handle), "vkCreateBuffer"));
+  GANTRY_CHECK(checked(vkCreateBuffer(device_, &info, nullptr, &buffer->handle), "vkCreateBuffer"));
   VkMemoryRequirements needs{};
   vkGetBufferMemoryRequirements(device_, buffer->handle, &needs);
   VkMemoryHostPointerPropertiesEXT allowed{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};

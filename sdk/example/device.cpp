@@ -95,8 +95,7 @@ gantry::Status Device::copy(const gantry_copy& what, Stream* given) {
 
 // The accelerator works on host memory where it is.
 gantry::Result<void*> Device::memory_import(const gantry_external& what) {
-  if (what.kind != GANTRY_EXTERNAL_HOST)
-    return gantry::no_external_kind(identity.name, what.kind);
+  if (what.kind != GANTRY_EXTERNAL_HOST) return gantry::no_external_kind(identity.name, what.kind);
   return memory.import(static_cast<std::byte*>(what.handle) + what.offset, what.size);
 }
 

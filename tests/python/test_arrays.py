@@ -157,6 +157,15 @@ class InputArrays(unittest.TestCase):
 
         self.assertEqual(model.copied_bytes, copied)
 
+    def test_of_scope_host_are_arrays_of_the_cpu(self):
+        x = gantry.empty((3, 32), "int32", scope="host")
+
+        self.assertIsInstance(x, numpy.ndarray)
+        self.assertEqual((x.shape, x.dtype), ((3, 32), numpy.int32))
+        with self.assertRaises(gantry.Error) as raised:
+            gantry.empty((3, 32), scope="global.texture")
+        self.assertIn("global.texture", str(raised.exception))
+
     def test_whose_capsule_is_taken_are_refused(self):
         class Taken:
             def __dlpack__(self, **_):

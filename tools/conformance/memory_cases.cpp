@@ -28,8 +28,8 @@ Status obeys_demands(Subject& subject) {
   return for_each_device(subject, [](const TestedDevice& device) -> Status {
     GANTRY_TRY(const Demands demands, demands_of(device));
     bool has_any = false;
-    for (const std::int32_t kind : {GANTRY_ATTRIBUTE_ALIGNMENT, GANTRY_ATTRIBUTE_PADDING,
-                                    GANTRY_ATTRIBUTE_MAX_ALLOCATION}) {
+    for (const std::int32_t kind :
+         {GANTRY_ATTRIBUTE_ALIGNMENT, GANTRY_ATTRIBUTE_PADDING, GANTRY_ATTRIBUTE_MAX_ALLOCATION}) {
       GANTRY_TRY(const auto first, device.number(kind));
       has_any = has_any || first;
       for (int i = 0; i < 10; ++i) {
@@ -42,7 +42,8 @@ Status obeys_demands(Subject& subject) {
     if (!has_any) return lacks(device, "demands");
     // As the host allocates it.
     const std::uint64_t bytes = std::min(demands.padded(1000), demands.max_allocation);
-    GANTRY_TRY(void* const data, device.alloc(bytes, std::max<std::uint64_t>(demands.alignment, 256)));
+    GANTRY_TRY(void* const data,
+               device.alloc(bytes, std::max<std::uint64_t>(demands.alignment, 256)));
     device.free(data);
     if (demands.max_allocation == UINT64_MAX) return {};
     const auto huge = device.alloc(demands.max_allocation + 1);
@@ -76,8 +77,7 @@ Result<void*> alloc_host(const TestedDevice& device, std::uint64_t size, std::ui
 struct HostBlock {
   const TestedDevice& device;
   std::uint8_t* data = nullptr;
-  HostBlock(const TestedDevice& of, void* at)
-      : device(of), data(static_cast<std::uint8_t*>(at)) {}
+  HostBlock(const TestedDevice& of, void* at) : device(of), data(static_cast<std::uint8_t*>(at)) {}
   HostBlock(const HostBlock&) = delete;
   HostBlock& operator=(const HostBlock&) = delete;
   ~HostBlock() { device.free(data); }
@@ -337,7 +337,8 @@ Status imports_host_memory(const TestedDevice& device, std::uint64_t seed) {
   std::ranges::copy(source, pages.data);
   const gantry_external what{sizeof what, GANTRY_EXTERNAL_HOST, pages.data, -1, page, size};
   GANTRY_TRY(void* const data, import(device, what));
-  std::vector<std::uint8_t> found(size), expected(source.begin() + page, source.begin() + page + size);
+  std::vector<std::uint8_t> found(size),
+      expected(source.begin() + page, source.begin() + page + size);
   Status copied = device.copy(device.at(data), in_host(found.data()), size);
   const bool is_same = found == expected;
   const std::vector<std::uint8_t> other = bytes_with_pattern(size, seed + 1);
@@ -390,7 +391,8 @@ constexpr Case kMemoryCases[] = {
      "succeeds, and beyond 1003 is EXHAUSTED",
      "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
     {101, Level::D, Weight::must, "copies-host-memory",
-     "memory of scope \"host\" is at an aligned host address; copies from and to it that do not block "
+     "memory of scope \"host\" is at an aligned host address; copies from and to it that do not "
+     "block "
      "run in order, and it may be freed while they do",
      "free it after the copies that use it", copies_host_memory},
     {102, Level::D, Weight::must, "frees-in-order",
@@ -408,7 +410,8 @@ constexpr Case kMemoryCases[] = {
      "host writes",
      "return the address of the first byte, of coherent memory", maps},
     {106, Level::D, Weight::must, "imports",
-     "memory_import over host memory uses its bytes, and free leaves it to its owner; other kinds are "
+     "memory_import over host memory uses its bytes, and free leaves it to its owner; other kinds "
+     "are "
      "UNSUPPORTED",
      "add offset to the address, and free only what the import has created", imports},
 };

@@ -76,8 +76,8 @@ void KnownDemands::add(std::int32_t index, const Demands& demands) {
 Result<Demands> device_demands(const Device& device, std::int32_t index) {
   if (device.type == kCpu) return Demands();
   if (const Demands* const known = device.demands->find(index)) return *known;
-  GANTRY_TRY(const Demands demands, read_demands({device.self, device.table, {device.type, index}},
-                                                 described(device)));
+  GANTRY_TRY(const Demands demands,
+             read_demands({device.self, device.table, {device.type, index}}, described(device)));
   device.demands->add(index, demands);
   return demands;
 }

@@ -77,8 +77,7 @@ inline Result<Demands> read_demands(const gantry_device& device, std::string_vie
   Demands demands;
   GANTRY_TRY(demands.alignment, read(GANTRY_ATTRIBUTE_ALIGNMENT, demands.alignment));
   GANTRY_TRY(demands.padding, read(GANTRY_ATTRIBUTE_PADDING, demands.padding));
-  GANTRY_TRY(demands.max_allocation,
-             read(GANTRY_ATTRIBUTE_MAX_ALLOCATION, demands.max_allocation));
+  GANTRY_TRY(demands.max_allocation, read(GANTRY_ATTRIBUTE_MAX_ALLOCATION, demands.max_allocation));
   return demands;
 }
 

@@ -308,7 +308,8 @@ concept HasTrim = requires(D& device) {
 inline Status check_fill(const DeviceFill& what, std::string_view kind) {
   const std::uint64_t unit = what.pattern.size();
   if (unit != 1 && unit != 2 && unit != 4) {
-    return unsupported("fill of device ", kind, ": pattern has ", unit, " bytes, expected 1, 2 or 4")
+    return unsupported("fill of device ", kind, ": pattern has ", unit,
+                       " bytes, expected 1, 2 or 4")
         .with_reason("PATTERN");
   }
   if (what.byte_offset % unit == 0 && what.size % unit == 0) return {};

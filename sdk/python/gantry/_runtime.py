@@ -157,14 +157,19 @@ class Runtime:
         return self._native.read_tensors(path_text(path))
 
     def empty(
-        self, shape: Iterable[int], dtype: str = "float32", device: str = "cpu"
+        self,
+        shape: Iterable[int],
+        dtype: str = "float32",
+        device: str = "cpu",
+        scope: str = "global",
     ) -> "numpy.ndarray | _native.Tensor":
         """Returns an array with undefined content that models use without a copy.
 
         Memory of gantry is aligned as compiled code requires; that of numpy.empty() often is not. On
-        other devices than the CPU the result is a gantry.Tensor.
+        other devices than the CPU the result is a gantry.Tensor. With the scope "host" it is an array
+        in memory of the CPU that the device copies without waiting.
         """
-        return self._native.empty([int(extent) for extent in shape], str(dtype), device)
+        return self._native.empty([int(extent) for extent in shape], str(dtype), device, scope)
 
     def add_function(self, name: str, function: Callable[..., Any]) -> None:
         """Adds a function that compiled code calls by its name, until the runtime ends.
@@ -291,7 +296,7 @@ def read_tensors(path: Path) -> "dict[str, numpy.ndarray]":
 
 
 def empty(
-    shape: Iterable[int], dtype: str = "float32", device: str = "cpu"
+    shape: Iterable[int], dtype: str = "float32", device: str = "cpu", scope: str = "global"
 ) -> "numpy.ndarray | _native.Tensor":
     """Returns an array that models use without a copy. See Runtime.empty()."""
-    return default_runtime().empty(shape, dtype, device)
+    return default_runtime().empty(shape, dtype, device, scope)

@@ -209,7 +209,7 @@ gantry_device_id find_device(const Runtime& runtime, std::string_view name) {
 }
 
 nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
-                 std::string_view dtype, std::string_view device) {
+                 std::string_view dtype, std::string_view device, std::string_view scope) {
   const auto parsed = parse_dtype(dtype);
   if (!parsed.ok()) refuse("DTYPE", parsed.error().message);
   const gantry_device_id id = find_device(runtime, device);
@@ -220,11 +220,13 @@ nb::object empty(const Runtime& runtime, const std::vector<std::int64_t>& shape,
   gantry_code code = GANTRY_OK;
   {
     const GilReleased released;
-    code = host->tensor_new(host, &like, {}, 0, &tensor, status.out());
+    code = host->tensor_new(host, &like, bytes_of(scope), 0, &tensor, status.out());
   }
   status.check(code);
-  const bool is_on_cpu = id.type == cpu_device_type;
-  return object_of(runtime.ref(), OwnedValue::adopt(tensor),
+  OwnedValue made = OwnedValue::adopt(tensor);
+  // Memory of scope "host" is, too.
+  const bool is_on_cpu = gantry_value_tensor(&made.get())->device.type == cpu_device_type;
+  return object_of(runtime.ref(), std::move(made),
                    is_on_cpu ? ResultForm::arrays : ResultForm::tensors);
 }
 

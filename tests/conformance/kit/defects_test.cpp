@@ -191,7 +191,8 @@ constexpr Defect kDefects[] = {
     {"names_no_kernel", 98, "at_kernel receives index 0, kernel count is 0"},
 
     {"demands_change", 99, "attribute 1001 of device kit_device is "},
-    {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED", true},
+    {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED",
+     true},
     {"allocates_beyond_its_limit", 99, "beyond attribute 1003 succeeds"},
 
     {"misaligned_host_memory", 101, "is not aligned to"},

@@ -77,8 +77,10 @@ class Scenario {
     undo.then([=] { close(descriptor); });
     EXPECT_EQ(ftruncate(descriptor, 4096), 0);
     for (const gantry_external& external :
-         {gantry_external{sizeof external, GANTRY_EXTERNAL_HOST, imported.data(), -1, 0, 4096},
-          gantry_external{sizeof external, GANTRY_EXTERNAL_FD, nullptr, descriptor, 0, 4096}}) {
+         {gantry_external{sizeof(gantry_external), GANTRY_EXTERNAL_HOST, imported.data(), -1, 0,
+                          4096},
+          gantry_external{sizeof(gantry_external), GANTRY_EXTERNAL_FD, nullptr, descriptor, 0,
+                          4096}}) {
       void* data = nullptr;
       GANTRY_CHECK(checked([&](gantry_status* status) {
         return device_.memory_import(self_, 0, &external, &data, status);

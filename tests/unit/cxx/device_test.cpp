@@ -165,9 +165,9 @@ TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
   table_.stream_destroy(&plugin_, 0, stream);
   table_.free(&plugin_, 0, data);
 
-  EXPECT_THAT(plugin_.calls,
-              ElementsAre("alloc 64", "copy 1", "synchronize 0", "event_record 2", "stream 1",
-                          "event_wait 2", "capture_begin 1", "capture_launch 3", "free_in_stream 1", "trim", "free"));
+  EXPECT_THAT(plugin_.calls, ElementsAre("alloc 64", "copy 1", "synchronize 0", "event_record 2",
+                                         "stream 1", "event_wait 2", "capture_begin 1",
+                                         "capture_launch 3", "free_in_stream 1", "trim", "free"));
   EXPECT_THAT(host_.logged, IsEmpty());
 }
 

@@ -77,7 +77,8 @@ TEST_F(FillZeros, CallsTheDeviceInItsStream) {
   ASSERT_TRUE(fill(accelerator, 8, 4, &env).ok());
 
   EXPECT_THAT(host.calls, ElementsAre("fill 16 from 4 in stream 1"));
-  EXPECT_EQ(std::string(bytes.data(), 24), std::string(4, 1) + std::string(16, 0) + std::string(4, 1));
+  EXPECT_EQ(std::string(bytes.data(), 24),
+            std::string(4, 1) + std::string(16, 0) + std::string(4, 1));
 }
 
 TEST_F(FillZeros, CopiesZerosInPartsToADeviceWithoutTheFunction) {
@@ -113,7 +114,8 @@ TEST_F(FillZeros, WritesHostMemoryItself) {
   ASSERT_TRUE(fill(accelerator, 0, 0).ok());
 
   EXPECT_THAT(host.calls, IsEmpty());
-  EXPECT_EQ(std::string(bytes.data(), 10), std::string(2, 1) + std::string(6, 0) + std::string(2, 1));
+  EXPECT_EQ(std::string(bytes.data(), 10),
+            std::string(2, 1) + std::string(6, 0) + std::string(2, 1));
 }
 
 }  // namespace

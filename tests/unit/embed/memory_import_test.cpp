@@ -18,8 +18,8 @@ class MemoryImport : public test::Embedded {
     const gantry_external memory{sizeof memory, kind, elements.data(), -1, offset, size};
     return done([&](gantry_status* status) {
       return embed().memory_import(
-          runtime.get(), &memory, &what, &destroyed,
-          [](void* self) { ++*static_cast<int*>(self); }, &made, status);
+          runtime.get(), &memory, &what, &destroyed, [](void* self) { ++*static_cast<int*>(self); },
+          &made, status);
     });
   }
   gantry_tensor like() { return test::tensor_of(elements, shape); }
@@ -42,7 +42,8 @@ TEST_F(MemoryImport, OfHostMemoryOnTheCpuIsATensorOverIt) {
 }
 
 TEST_F(MemoryImport, OfOtherKindsOnTheCpuIsRefused) {
-  for (const std::int32_t kind : {0, GANTRY_EXTERNAL_FD, GANTRY_EXTERNAL_NATIVE, 99}) {
+  constexpr std::int32_t kinds[] = {0, GANTRY_EXTERNAL_FD, GANTRY_EXTERNAL_NATIVE, 99};
+  for (const std::int32_t kind : kinds) {
     expect_error(import(kind, like(), 24), Code::unsupported, "EXTERNAL_KIND",
                  concat("device cpu does not import external memory of kind ", kind));
   }

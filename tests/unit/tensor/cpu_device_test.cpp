@@ -349,7 +349,8 @@ TEST(CpuDevice, FillsWithPatterns) {
   EXPECT_TRUE(fill(8, 8, "defg").ok());
 
   EXPECT_EQ(std::string(bytes.data(), bytes.size()), "xaaxbcbcdefgdefg");
-  expect_error(fill(0, 3, "abc"), Code::unsupported, "cpu: pattern has 3 bytes, expected 1, 2 or 4");
+  expect_error(fill(0, 3, "abc"), Code::unsupported,
+               "cpu: pattern has 3 bytes, expected 1, 2 or 4");
   expect_error(fill(1, 4, "ab"), Code::invalid,
                "cpu: fill of 4 bytes from 1, expected multiples of the pattern's 2");
 }

@@ -217,7 +217,8 @@ TEST(TensorCopy, BetweenTypesIsOneCopyIfTheHostAddressesOneSide) {
     FakeDevice a("a"), b("b");
     const auto from = make(devices, Like({4}, kByte, {a.add_to(devices), 0}));
     const auto to = make(devices, Like({4}, kByte, {b.add_to(devices), 1}));
-    const auto sent = host_bytes(devices, {1, 2, 3, 4}), received = host_bytes(devices, {0, 0, 0, 0});
+    const auto sent = host_bytes(devices, {1, 2, 3, 4}),
+               received = host_bytes(devices, {0, 0, 0, 0});
     ASSERT_TRUE(tensor_copy(devices, sent->tensor, from->tensor, nullptr).ok());
     (is_source ? a : b).has_host_address();
     a.calls.clear();
@@ -294,9 +295,12 @@ TEST_F(StagedCopies, UseMemoryOfTheTargetIfTheSourceHasNone) {
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(copy().ok());
 
   EXPECT_EQ(b.host_memory.size(), 1u);
-  EXPECT_EQ(std::ranges::count_if(a.calls, [](const std::string& call) {
-              return call.find("scope host") != std::string::npos;
-            }), 1) << "it is asked once";
+  EXPECT_EQ(std::ranges::count_if(a.calls,
+                                  [](const std::string& call) {
+                                    return call.find("scope host") != std::string::npos;
+                                  }),
+            1)
+      << "it is asked once";
   devices.release_staging(b_type);
   EXPECT_EQ(b.host_memory.size(), 0u);
 }

@@ -337,11 +337,11 @@ TEST(TensorNew, ReportsADemandThatIsNone) {
     ASSERT_FALSE(tensor.ok());
     EXPECT_EQ(tensor.error().code, Code::bug);
     EXPECT_EQ(tensor.error().reason, "DEVICE_DEMAND");
-    EXPECT_EQ(tensor.error().message,
-              concat("device npu: attribute ", kind, " is ", number, ", expected ",
-                     kind == GANTRY_ATTRIBUTE_ALIGNMENT ? "a power of two"
-                                                        : "a positive number of bytes",
-                     "\n  while making tensor uint8[2] on npu:0"));
+    EXPECT_EQ(
+        tensor.error().message,
+        concat("device npu: attribute ", kind, " is ", number, ", expected ",
+               kind == GANTRY_ATTRIBUTE_ALIGNMENT ? "a power of two" : "a positive number of bytes",
+               "\n  while making tensor uint8[2] on npu:0"));
     EXPECT_EQ(npu.blocks, 0);
   }
 }
@@ -352,7 +352,9 @@ TEST(TensorNew, IsRepeatedOnceAfterTheDeviceHasReturnedMemory) {
   npu.has_trim();
   const std::int32_t type = npu.add_to(devices);
   const std::string alloc = "alloc 2 bytes at 256, rank 1, scope , on 1";
-  const auto allocate = [&] { return tensor_new(devices, Like({2}, kByte, {type, 1}).tensor).ok(); };
+  const auto allocate = [&] {
+    return tensor_new(devices, Like({2}, kByte, {type, 1}).tensor).ok();
+  };
 
   npu.exhausted_before_trim = 1;
   EXPECT_TRUE(allocate());

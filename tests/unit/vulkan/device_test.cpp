@@ -132,10 +132,10 @@ TEST_F(Devices, RejectOtherMemoryScopes) {
   ASSERT_FALSE(texture.ok());
   EXPECT_EQ(texture.error().code, Code::unsupported);
   EXPECT_EQ(texture.error().reason, "MEMORY_SCOPE");
-  EXPECT_EQ(
-      texture.error().message,
-      "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" and \"host\" only, "
-      "no textures");
+  EXPECT_EQ(texture.error().message,
+            "memory scope \"global.texture\" is not supported: device vulkan:0 has \"global\" and "
+            "\"host\" only, "
+            "no textures");
 }
 
 TEST_F(Devices, RejectAnAllocationAboveTheLimit) {

@@ -258,6 +258,14 @@ class Runtime : public Object {
                         std::string_view device_name = "cpu") const {
     return tensor(std::span(shape.begin(), shape.size()), dtype, device_name);
   }
+  // Creates a tensor on the CPU, in memory that a device copies without waiting.
+  Result<Tensor> host_tensor(std::span<const std::int64_t> shape, gantry_dtype dtype,
+                             std::string_view device_name) const {
+    GANTRY_TRY(const gantry_device_id on, device(device_name));
+    GANTRY_TRY(const Value made,
+               host().tensor_new(compact_tensor(dtype, shape, on), GANTRY_SCOPE_HOST));
+    return Tensor(ObjectRef::share(made.object()));
+  }
   // Creates a tensor over memory of the program. See gantry_embed::tensor_foreign.
   Result<Tensor> tensor_over(const gantry_tensor& what, std::uint64_t size, void* self = nullptr,
                              void (*destroy)(void* self) = nullptr) const {
