@@ -97,19 +97,20 @@ std::int64_t Memory::counted(const Block& block) {
 }
 
 Result<void*> Memory::add(const Block& block, void* data) {
+  bool is_new = false;
   try {
     const std::lock_guard lock(mutex_);
-    if (!blocks_.emplace(data, block).second) {
-      return invalid("memory at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
-                     " is imported already, or was allocated by this plugin")
-          .with_reason("ARGUMENT");
-    }
-    live_bytes_ += counted(block);
+    is_new = blocks_.emplace(data, block).second;
+    if (is_new) live_bytes_ += counted(block);
   } catch (...) {
     static_cast<void>(freed(block).ok());
     throw;
   }
-  return data;
+  if (is_new) return data;
+  static_cast<void>(freed(block).ok());
+  return invalid("memory at ", Hex{reinterpret_cast<std::uintptr_t>(data)},
+                 " is imported already, or was allocated by this plugin")
+      .with_reason("ARGUMENT");
 }
 
 // Page-locked memory, which the device copies without waiting.

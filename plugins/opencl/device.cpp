@@ -269,7 +269,7 @@ Result<OwnedBuffer> DeviceFunctions::part_of_memory(cl_mem memory, std::uint64_t
   if (offset % device.alignment_bytes != 0) {
     return invalid("imported cl_mem: offset is ", offset, ", on ", device.described(),
                    " a part begins at a multiple of ", device.alignment_bytes)
-        .with_reason("BUFFER_OFFSET");
+        .with_reason("ALIGNMENT");
   }
   const cl_buffer_region region{offset, size};
   OwnedBuffer part(

@@ -95,7 +95,7 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
       static std::int64_t alignment = 64;
       out->kind = GANTRY_INT;
       out->i = has("demands_no_power_of_two") ? 24 : alignment;
-      if (has("demands_change")) alignment *= 2;
+      if (has("demands_change")) alignment = alignment == 64 ? 128 : 64;
       return GANTRY_OK;
     }
     case GANTRY_ATTRIBUTE_MAX_ALLOCATION:

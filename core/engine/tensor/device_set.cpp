@@ -200,6 +200,7 @@ StagingMemory::Use StagingMemory::use(const Device& device, std::int32_t index,
     // A later copy tries again only if this may be different then.
     may_allocate_ = !made.ok() && made.error().code == Code::exhausted;
   }
+  if (data_ == nullptr) return {};
   return Use(std::move(lock), data_);
 }
 
