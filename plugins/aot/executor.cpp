@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor.hpp"
 
+#include <gantry/call_streams.hpp>
 #include <gantry/device_name.hpp>
 
 #include <utility>
@@ -42,9 +43,8 @@ gantry_code Executor::run(const gantry_env* env, gantry_status* status) {
     return batches_->run(host, batch_.get(), env, &failed, status);
   }
   const std::span<const gantry_value> args = memory_.arguments();
-  gantry_env where = env != nullptr ? *env : gantry_env{};
-  if (where.device.type != cpu_device_type) where.stream = nullptr;
-  where.device = {cpu_device_type, 0};
+  const CallStreams streams(env != nullptr ? *env : gantry_env{});
+  const gantry_env where = streams.on({cpu_device_type, 0});
   gantry_value result{};
   const gantry_code code = host->call(host, model_.function.get(), &where, args.data(),
                                       static_cast<std::int32_t>(args.size()), &result, status);

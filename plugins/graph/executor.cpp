@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "executor.hpp"
 
+#include <gantry/call_streams.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -127,13 +128,12 @@ template <bool traced>
 gantry_code Executor::run_ops(std::span<const Op> ops, const gantry_env& outer,
                               gantry_status* status) {
   const gantry_host* table = host().table();
-  gantry_env env = outer;
+  const CallStreams streams(outer);
   for (const Op& op : ops) {
     if (outer.task != nullptr && host().is_cancelled(&outer)) {
       return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
     }
-    env.device = op.device;
-    env.stream = stream_of(op, outer);
+    const gantry_env env = streams.on(op.device);
     const std::int64_t begun = traced ? trace_->span_begin(table) : -1;
     const gantry_code code = run_op(op, op.function != nullptr ? env : outer, status);
     if constexpr (traced)
@@ -196,8 +196,8 @@ Status Executor::capture_runs() {
 Status Executor::replay(const gantry_env& outer) {
   Replay& replay = *replay_;
   const Recorder& recorder = *replay.recorder;
-  void* const stream = same_device(recorder.device(), outer.device) ? outer.stream : nullptr;
-  const gantry_env within{recorder.device(), recorder.stream(), outer.task};
+  void* const stream = gantry_env_stream(&outer, recorder.device());
+  const gantry_env within{recorder.device(), recorder.stream(), outer.task, outer.streams};
   const std::size_t all = graph().nodes.size();
   if (!replay.is_warm) {
     GANTRY_CHECK(recorder.wait(stream));
@@ -231,10 +231,9 @@ Status Executor::profile(const gantry_env* given,
     }
     return {};
   };
-  gantry_env env = outer;
+  const CallStreams streams(outer);
   for (const Op& op : ops_) {
-    env.device = op.device;
-    env.stream = stream_of(op, outer);
+    const gantry_env env = streams.on(op.device);
     GANTRY_CHECK(finish(env));
     StatusBuffer status;
     const Clock::time_point begun = Clock::now();

@@ -141,11 +141,6 @@ class Executor {
   static gantry_env env_of(const gantry_env* given) {
     return given != nullptr ? *given : gantry_env{{cpu_device_type, 0}, nullptr, nullptr, nullptr};
   }
-  // Returns the caller's stream on the caller's device, else the default one. Of a call; a copy
-  // gets the caller's env, as either side may be on the caller's device.
-  static void* stream_of(const Op& op, const gantry_env& outer) {
-    return same_device(op.device, outer.device) ? outer.stream : nullptr;
-  }
 
   Memory memory_;
   std::vector<ObjectRef> functions_;

@@ -26,9 +26,8 @@ Result<Value> alloc_storage(const Host&, const Call& call) {
   GANTRY_TRY(const gantry_dtype dtype, call.dtype(3));
   GANTRY_TRY(const std::uint64_t bytes, tensor_bytes(shape, dtype));
   GANTRY_TRY(const gantry_device_id device, vm->device(index));
-  const bool has_stream = call.env != nullptr && same_device(call.env->device, device);
-  GANTRY_TRY(Value storage, vm->code().pool->take(device, bytes, scope_at(call, 4),
-                                                  has_stream ? call.env->stream : nullptr));
+  void* const stream = call.env != nullptr ? gantry_env_stream(call.env, device) : nullptr;
+  GANTRY_TRY(Value storage, vm->code().pool->take(device, bytes, scope_at(call, 4), stream));
   vm->captures().keep(storage);
   return storage;
 }

@@ -3,6 +3,7 @@
 
 #include "vm.hpp"
 
+#include <gantry/call_streams.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <algorithm>
@@ -88,7 +89,7 @@ Result<bool> Captures::is_recorded(const Entry& entry, const gantry_object* func
 
 Result<Value> Captures::run_first(Vm& vm, const gantry_env& env, gantry_object* function,
                                   std::span<const gantry_value> args, Entry& entry) {
-  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, nullptr};
+  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, env.streams};
   GANTRY_CHECK(recorder_->wait(env.stream));
   GANTRY_TRY(Value result, vm.invoke_closure(function, &within, args));
   GANTRY_CHECK(recorder_->wait(recorder_->stream()));
@@ -98,7 +99,7 @@ Result<Value> Captures::run_first(Vm& vm, const gantry_env& env, gantry_object* 
 
 Status Captures::record(Vm& vm, const gantry_env& env, gantry_object* function,
                         std::span<const gantry_value> args, Entry& entry) {
-  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, nullptr};
+  const gantry_env within{recorder_->device(), recorder_->stream(), env.task, env.streams};
   // Its memory is free for the new one.
   entry = Entry();
   entry.is_warm = true;
@@ -134,8 +135,8 @@ Result<Value> Captures::run(Vm& vm, const gantry_env* env, gantry_object* functi
                             std::span<const gantry_value> args, const Key& key) {
   GANTRY_CHECK(find_recorder(vm));
   if (recorder_ == nullptr || recorded_ != nullptr) return vm.invoke_closure(function, env, args);
-  gantry_env outer = env != nullptr ? *env : gantry_env{};
-  if (!same_device(outer.device, recorder_->device())) outer.stream = nullptr;
+  const CallStreams streams(env != nullptr ? *env : gantry_env{});
+  const gantry_env outer = streams.on(recorder_->device());
   Entry* const entry = entry_of(key);
   if (entry == nullptr) return vm.invoke_closure(function, env, args);
   if (!entry->is_warm) return run_first(vm, outer, function, args, *entry);

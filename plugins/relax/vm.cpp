@@ -169,17 +169,6 @@ Status Vm::initialize(std::span<const gantry_device_id> devices, const gantry_en
   return {};
 }
 
-// CPU code runs kernels on the first device.
-gantry_env Vm::env_of(const gantry_env* env) const {
-  static constexpr gantry_env none{};
-  gantry_env own = env != nullptr ? *env : none;
-  if (own.device.type == devices_.front().type && own.device.index == devices_.front().index)
-    return own;
-  own.device = devices_.front();
-  own.stream = nullptr;
-  return own;
-}
-
 Status Vm::check_count(std::uint32_t function, std::size_t count) const {
   const FunctionCode& callee = code_->program.functions[function];
   if (count == callee.parameter_count) return {};
@@ -197,7 +186,8 @@ Result<Value> Vm::run(std::uint32_t function, const gantry_env* env,
     GANTRY_TRY(Value value, keep_or_copy(host_, arg, env));
     kept.push_back(std::move(value));
   }
-  const gantry_env own = env_of(env);
+  const CallStreams streams(env != nullptr ? *env : gantry_env{});
+  const gantry_env own = env_of(streams);
   return returned(
       enter(function, own, {reinterpret_cast<const gantry_value*>(kept.data()), kept.size()}), own);
 }
@@ -316,7 +306,8 @@ Result<Value> Vm::invoke_closure(gantry_object* closure, const gantry_env* env,
                                  std::span<const gantry_value> args) {
   // The function may be vm.builtin.invoke_closure.
   GANTRY_CHECK(check_room());
-  const gantry_env own = env_of(env);
+  const CallStreams streams(env != nullptr ? *env : gantry_env{});
+  const gantry_env own = env_of(streams);
   if (closure->kind == GANTRY_FUNCTION) return host_.call(closure, &own, args);
   GANTRY_TRY(const Closure* const called, opaque_of<Closure>(host_, closure));
   // A closure may call another one that captures as much, and so on.

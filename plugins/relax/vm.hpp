@@ -14,6 +14,7 @@
 #include "registers.hpp"
 
 #include <gantry/call.hpp>
+#include <gantry/call_streams.hpp>
 #include <gantry/stack_room.hpp>
 
 #include <cstdint>
@@ -98,7 +99,8 @@ class Vm {
   Status check_count(std::uint32_t function, std::size_t count) const;
   Result<ObjectRef> resolve(std::string_view name, const Builtin*& builtin) const;
   Result<std::vector<Value>> make_functions(const std::vector<Callee>& callees) const;
-  gantry_env env_of(const gantry_env* env) const;
+  // Returns the env on the first device, where CPU code runs kernels.
+  gantry_env env_of(const CallStreams& streams) const { return streams.on(devices_.front()); }
 
   const Host host_;
   const std::shared_ptr<const Loaded> code_;

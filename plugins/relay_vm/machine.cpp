@@ -129,6 +129,7 @@ Result<Value> Machine::run(std::uint32_t function, const gantry_env* env,
   GANTRY_CHECK(check_arguments(function, args.size()));
   GANTRY_CHECK(check_idle());
   env_ = env != nullptr ? *env : gantry_env{devices_.front(), nullptr, nullptr, nullptr};
+  streams_.reset(env_);
   kernel_env_ = env_;
   // Only a call that fails writes it, and ends the run.
   status_to_write_ = status_.get();
@@ -258,9 +259,7 @@ Status Machine::transfer() {
   return host_.check_task(&env_);
 }
 
-void* Machine::stream_of(gantry_device_id device) const {
-  return same_device(device, env_.device) ? env_.stream : nullptr;
-}
+void* Machine::stream_of(gantry_device_id device) const { return gantry_env_stream(&env_, device); }
 
 Status Machine::run_instructions(const Instruction*& at, AnyRef& result) {
   const Instruction* const first = code_->program.instructions.data();
@@ -427,10 +426,8 @@ Status Machine::invoke_packed(const Instruction& at, const AnyRef* registers) {
     const gantry_tensor& last = *arguments_[argument_count_ - 1].tensor;
     if (at.b == 1 && is_empty(last)) [[unlikely]]
       return {};
-    if (!same_device(last.device, kernel_env_.device)) [[unlikely]] {
-      kernel_env_.device = last.device;
-      kernel_env_.stream = stream_of(last.device);
-    }
+    if (!same_device(last.device, kernel_env_.device)) [[unlikely]]
+      kernel_env_ = streams_.on(last.device);
   }
   gantry_value result{};
   const gantry_code code =

@@ -13,6 +13,7 @@
 
 #include <gantry/batch.h>
 #include <gantry/trace.h>
+#include <gantry/call_streams.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/storage_memory.hpp>
 
@@ -213,6 +214,7 @@ class Machine {
   std::vector<std::uint32_t> stretch_at_;
   // of the current run
   gantry_env env_{};
+  CallStreams streams_;
   std::uint64_t transfers_ = 0;
   std::uint32_t exported_ = 0;
   // Tensors with a copy.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 63 to 68 and 77: functions of modules, and their calls.
+// Cases 63 to 68, 77 and 114: functions of modules, and their calls.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/golden_call.hpp"
@@ -30,6 +30,25 @@ struct Scene {
   std::shared_ptr<const Device> device;
   PinnedBytes given;
   LoadedModule module;
+};
+
+// A stream of device 0; NULL if the device has only the default one.
+class StreamOf {
+ public:
+  explicit StreamOf(const Device& device) : device_(device) {
+    has_stream_ = device.table->stream_create(device.self, 0, 0, &stream_, nullptr) == GANTRY_OK;
+  }
+  ~StreamOf() {
+    if (has_stream_) device_.table->stream_destroy(device_.self, 0, stream_);
+  }
+  StreamOf(const StreamOf&) = delete;
+  StreamOf& operator=(const StreamOf&) = delete;
+  void* get() const { return stream_; }
+
+ private:
+  const Device& device_;
+  void* stream_ = nullptr;
+  bool has_stream_ = false;
 };
 
 Status for_each_module(Subject& subject, const std::function<Status(Scene& scene)>& check) {
@@ -258,15 +277,12 @@ Status runs_on_many_threads(Subject& subject) {
       std::vector<std::jthread> threads;
       for (std::string& text : wrong) {
         threads.emplace_back([&] {
-          void* stream = nullptr;
-          const bool has_stream =
-              device.table->stream_create(device.self, 0, 0, &stream, nullptr) == GANTRY_OK;
+          const StreamOf stream(device);
           for (int k = 0; k < kCallsOfAThread && text.empty(); ++k) {
-            const Status done =
-                check_calls(scene.stage, device, scene.module, scene.payload, stream);
+            const Status done = check_calls(scene.stage, device, scene.module, scene.payload,
+                                            {.stream = stream.get()});
             if (!done.ok()) text = done.error().message.text();
           }
-          if (has_stream) device.table->stream_destroy(device.self, 0, stream);
         });
       }
     }
@@ -304,6 +320,30 @@ Status changes_no_thread_state(Subject& subject) {
   return bug("loading, calling and counting devices change ", join(changed));
 }
 
+// 114
+//
+// The list also names the device of the call, as that of a host does which makes calls on several
+// devices. Reading any of its streams is a fault.
+Status takes_two_streams(Subject& subject) {
+  return for_each_module(subject, [](Scene& scene) -> Status {
+    if (scene.payload.calls.empty()) return skipped("the payload has no calls");
+    const Device& device = *scene.device;
+    GANTRY_CHECK(check_golden(scene.stage, device, scene.payload));
+    const GuardedBytes unreadable({});
+    std::vector<gantry_device_stream> items{{{device.type, 0}, unreadable.data()},
+                                            {{device.type, 1}, unreadable.data()},
+                                            {{kDeviceTypeCount - 1, 0}, unreadable.data()}};
+    const gantry_streams streams{items.data(), items.size()};
+    const StreamOf first(device), second(device);
+    for (const StreamOf* const stream : {&first, &second, &first}) {
+      Status done = check_calls(scene.stage, device, scene.module, scene.payload,
+                                {.stream = stream->get(), .streams = &streams});
+      if (!done.ok()) return std::move(done).error().at("with streams of further devices");
+    }
+    return {};
+  });
+}
+
 constexpr Case kFunctionCases[] = {
     {63, Level::D, Weight::must, "finds-no-other-names",
      "get_function of unknown, empty, long and similar names is NOT_FOUND",
@@ -328,6 +368,11 @@ constexpr Case kFunctionCases[] = {
     {77, Level::D, Weight::must, "changes-no-thread-state",
      "loads, calls and counts change no locale, rounding mode, signal mask, directory or CPU set",
      "restore what a driver changes before returning", changes_no_thread_state},
+    {114, Level::D, Weight::must, "takes-two-streams",
+     "golden calls in two streams, with streams of further devices in the env, give the expected "
+     "results",
+     "use env->stream, or gantry_env_stream() for another device than env->device",
+     takes_two_streams},
 };
 
 }  // namespace

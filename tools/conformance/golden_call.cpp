@@ -179,7 +179,7 @@ Status CallArguments::check_after(double tolerance) const {
 
 CallOutcome call_function(const Device& device, const gantry_function& function,
                           const std::vector<gantry_value>& values, const CallContext& context) {
-  const gantry_env env{{device.type, 0}, context.stream, context.task, nullptr};
+  const gantry_env env{{device.type, 0}, context.stream, context.task, context.streams};
   CallOutcome outcome;
   gantry_value result{};
   StatusBuffer status;
@@ -216,10 +216,10 @@ Status check_function(const Device& device, const gantry_function& function, con
 }
 
 Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
-                   const Payload& payload, void* stream) {
+                   const Payload& payload, const CallContext& context) {
   for (const GoldenCall& call : payload.calls) {
     GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
-    GANTRY_CHECK(check_function(device, function.pair, payload, call, {.stream = stream}));
+    GANTRY_CHECK(check_function(device, function.pair, payload, call, context));
   }
   return {};
 }

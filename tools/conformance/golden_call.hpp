@@ -54,6 +54,8 @@ struct CallContext {
   void* stream = nullptr;
   // of gantry_env; NULL: none
   const void* task = nullptr;
+  // of gantry_env; NULL: none
+  const gantry_streams* streams = nullptr;
 };
 // Calls a function and waits for its work.
 CallOutcome call_function(const Device& device, const gantry_function& function,
@@ -68,7 +70,7 @@ Status check_function(const Device& device, const gantry_function& function, con
                       const GoldenCall& call, const CallContext& context = {});
 // Makes all golden calls of a payload.
 Status check_calls(const Stage& stage, const Device& device, const LoadedModule& module,
-                   const Payload& payload, void* stream = nullptr);
+                   const Payload& payload, const CallContext& context = {});
 
 // The same for a case that checks something else: not_run() unless the calls give their results
 // under ordinary conditions, which case 51 reports.

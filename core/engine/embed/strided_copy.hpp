@@ -10,7 +10,7 @@ namespace gantry {
 // Returns a compact copy on the CPU of a tensor with strides.
 //
 // from     [in]   its elements are valid memory
-// env      [in]   its stream is used if `from` is on env->device; NULL: the default stream
+// env      [in]   the copy is in the stream of the device of `from`; NULL: the default stream
 // returns  exhausted; invalid, reason ARGUMENT_RANGE, for elements before the memory of a device with
 //          opaque data; an error of the device
 // costs    a tensor on another device than the CPU: a copy of all memory from its first to its last

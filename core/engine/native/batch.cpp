@@ -6,6 +6,7 @@
 #include "core/engine/native/packed/packed_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/call_streams.hpp>
 #include <gantry/device_name.hpp>
 
 #include <memory>
@@ -82,15 +83,11 @@ void add_to_stretch(Batch& batch, const CpuFunction* host, gantry_device_id devi
   batch.stretches.push_back({index, index + 1, host, device});
 }
 
-gantry_env env_on(gantry_device_id device, const gantry_env& outer) {
-  return {device, same_device(device, outer.device) ? outer.stream : nullptr, outer.task};
-}
-
 // One run of a batch.
 class BatchRun {
  public:
   BatchRun(const Batch& batch, const gantry_env& env, IsCancelled is_cancelled)
-      : batch_(batch), outer_(env), is_cancelled_(is_cancelled) {}
+      : batch_(batch), outer_(env), streams_(env), is_cancelled_(is_cancelled) {}
 
   gantry_code run(gantry_status* status) {
     const KeptUntilHere kept;
@@ -119,7 +116,7 @@ class BatchRun {
       if (task_is_cancelled()) return cancelled(status);
       at_ = i;
       const gantry_batch_call& one = batch_.calls[i];
-      const gantry_env env = env_on(one.device, outer_);
+      const gantry_env env = streams_.on(one.device);
       gantry_value result{};
       const gantry_code code =
           call(*batch_.functions[i], &env, one.args, one.count, &result, status);
@@ -131,7 +128,7 @@ class BatchRun {
 
   // A result that must be converted ends an entry into the CPU code, as does a failure.
   gantry_code run_at_once(CpuThread& thread, const Stretch& stretch, gantry_status* status) {
-    const gantry_env env = env_on(stretch.device, outer_);
+    const gantry_env env = streams_.on(stretch.device);
     const CpuStep* const steps = batch_.steps.data();
     const CpuStep* step = steps + stretch.first;
     const CpuStep* const end = steps + stretch.end;
@@ -167,6 +164,7 @@ class BatchRun {
 
   const Batch& batch_;
   const gantry_env& outer_;
+  const CallStreams streams_;
   const IsCancelled is_cancelled_;
   std::uint64_t at_ = GANTRY_NO_CALL;
 };

@@ -148,9 +148,7 @@ Error take_cause(CpuThread& thread) {
 }
 
 void* stream_here(const CpuThread& thread, gantry_device_id device) {
-  const gantry_env& env = *thread.call->env;
-  const bool of_the_call = env.device.type == device.type && env.device.index == device.index;
-  if (of_the_call && env.stream != nullptr) return env.stream;
+  if (void* const of_the_call = gantry_env_stream(thread.call->env, device)) return of_the_call;
   for (const auto& [known, stream] : thread.streams) {
     if (known.type == device.type && known.index == device.index) return stream;
   }

@@ -192,7 +192,7 @@ std::int32_t current_index(const CpuThread& thread, std::int32_t device_type);
 void select_device(CpuThread& thread, gantry_device_id device);
 
 // Returns the stream in which functions of `device` run when CPU code on this thread calls them:
-// the stream of the call's env if that is for `device`, else the stream that CPU code has set;
+// the one in the call's env if it has one for `device`, else the stream that CPU code has set;
 // NULL is the default stream.
 void* stream_here(const CpuThread& thread, gantry_device_id device);
 
@@ -206,8 +206,8 @@ gantry_env env_of_callee(const CpuThread& thread, std::int32_t device_type);
 //     __tvm_set_device(number, index)               selects the device of its type
 //     runtime.TVMSetStream(number, index, stream)   selects its stream; NULL: the default stream
 //
-// Both apply to the calling thread until they are called again. A stream in the env of a call takes
-// precedence on the env's device.
+// Both apply to the calling thread until they are called again. The streams in the env of a call take
+// precedence.
 //
 // returns  invalid if a name is already defined
 Status add_host_globals(GlobalFunctions& globals);

@@ -60,12 +60,8 @@ gantry_location location_of(const gantry_tensor& tensor) {
   return {tensor.data, tensor.byte_offset, tensor.device};
 }
 
-// The stream for a device: the one in `env` if it belongs to this device, else NULL, the default
-// one.
 void* stream_for(gantry_device_id device, const gantry_env* env) {
-  const bool named =
-      env != nullptr && env->device.type == device.type && env->device.index == device.index;
-  return named ? env->stream : nullptr;
+  return env != nullptr ? gantry_env_stream(env, device) : nullptr;
 }
 
 // Calls copy of a device table, on the stream of device `at`.

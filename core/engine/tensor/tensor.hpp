@@ -59,7 +59,7 @@ Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* 
 // in host memory, the copy is complete on return. Otherwise it is ordered on the stream of `from`
 // and before later work on the stream of `to`.
 //
-// env      [in]   its stream is used for the side whose device is env->device; NULL: default
+// env      [in]   each side uses the stream of its device in it; NULL: default
 //                 streams
 // returns  invalid for tensors that differ, are not compact or are at address 0; not_found for an
 //          unknown device; a device's own error

@@ -209,6 +209,7 @@ constexpr Defect kDefects[] = {
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
     {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
     {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},
+    {"takes_any_stream", 114, "signal 11"},
 };
 
 class PluginWithDefect : public ::testing::TestWithParam<Defect> {};

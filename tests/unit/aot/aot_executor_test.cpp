@@ -124,7 +124,8 @@ TEST_F(AotExecutors, RunOnTheCpuInTheStreamOfTheCall) {
   const Value made = executor();
   const ObjectRef function = host.find(made.object(), GANTRY_FIND_SELF, "run").value();
   int stream = 0;
-  const gantry_env on_cpu{{1, 0}, &stream, nullptr, nullptr}, elsewhere{{4, 1}, &stream, nullptr, nullptr};
+  const gantry_env on_cpu{{1, 0}, &stream, nullptr, nullptr},
+      elsewhere{{4, 1}, &stream, nullptr, nullptr};
 
   EXPECT_TRUE(host.call(function.get(), &on_cpu, {}).ok());
   EXPECT_TRUE(host.call(function.get(), &elsewhere, {}).ok());
@@ -134,6 +135,7 @@ TEST_F(AotExecutors, RunOnTheCpuInTheStreamOfTheCall) {
   EXPECT_EQ(envs[1].device.type, 1);
   EXPECT_EQ(envs[1].device.index, 0);
   EXPECT_EQ(envs[1].stream, nullptr);
+  EXPECT_THAT(device_streams, ElementsAre(nullptr, &stream));
 }
 
 TEST_F(AotExecutors, BindMemoryOfTheCaller) {

@@ -82,6 +82,7 @@ AotModel::AotModel() {
              gantry_status* status) -> gantry_code {
         if (fails) return gantry_fail(status, GANTRY_INVALID, "RAISED", "x is odd");
         envs.push_back(*env);
+        device_streams.push_back(gantry_env_stream(env, {4, 1}));
         arguments.clear();
         for (const gantry_value& arg : args) arguments.push_back(*arg.tensor);
         const auto floats = [&](std::size_t i, std::size_t offset = 0) {

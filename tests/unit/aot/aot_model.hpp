@@ -95,6 +95,8 @@ class AotModel : public ::testing::Test {
   // Of the last run of the model's function.
   std::vector<gantry_tensor> arguments;
   std::vector<gantry_env> envs;
+  // Of device 4:1 in each.
+  std::vector<void*> device_streams;
   // The model's function fails.
   bool fails = false;
 

@@ -241,6 +241,26 @@ TEST_F(TwoDevices, UseTheCallersStreamOnItsDeviceOnly) {
   EXPECT_EQ(calls[1].stream, nullptr);
 }
 
+TEST_F(TwoDevices, UseTheStreamsOfBoth) {
+  int own = 0, other = 0;
+  const gantry_device_stream item{handles, &own};
+  const gantry_streams others{&item, 1};
+  const gantry_env env{cpu, &other, nullptr, &others};
+  for (const bool has_batches : {false, true}) {
+    fake.has_batches = has_batches;
+    const Value executor = make();
+    calls.clear();
+
+    ASSERT_TRUE(call(executor, "run", {}, &env).ok());
+
+    ASSERT_EQ(calls.size(), 2u);
+    EXPECT_EQ(calls[0].device.type, handles.type);
+    EXPECT_EQ(calls[0].stream, &own);
+    EXPECT_EQ(calls[1].device.type, cpu.type);
+    EXPECT_EQ(calls[1].stream, &other);
+  }
+}
+
 TEST_F(TwoDevices, RunABatchOnEachSideOfTheCopy) {
   fake.has_batches = true;
   const Value executor = make();

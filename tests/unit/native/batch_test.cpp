@@ -69,11 +69,12 @@ class BatchTest : public ::testing::Test {
     return new_batch(calls);
   }
   Status run(const Result<ObjectPtr>& batch,
-             const gantry_env& env = {{kCpu, 0}, nullptr, nullptr}) {
+             const gantry_env& env = {{kCpu, 0}, nullptr, nullptr, nullptr}) {
     EXPECT_TRUE(batch.ok()) << (batch.ok() ? "" : batch.error().message);
     return run(batch->get(), env);
   }
-  Status run(const gantry_object* batch, const gantry_env& env = {{kCpu, 0}, nullptr, nullptr}) {
+  Status run(const gantry_object* batch,
+             const gantry_env& env = {{kCpu, 0}, nullptr, nullptr, nullptr}) {
     failed = 77;
     StatusBuffer status;
     const auto is_cancelled = [](const gantry_env& of) {
@@ -282,10 +283,41 @@ TEST_F(BatchTest, RunsOnTheDeviceOfEachCall) {
   int stream = 0;
   std::atomic<bool> task{false};
 
-  ASSERT_TRUE(run(batch, {{4, 1}, &stream, &task}).ok());
+  ASSERT_TRUE(run(batch, {{4, 1}, &stream, &task, nullptr}).ok());
 
   EXPECT_THAT(seen, ElementsAre("4:0 task", "4:1 stream task", "4:0 task", "4:0 task",
                                 "4:1 stream task", "4:0 task"));
+}
+
+// Each call has the stream of its device, and those of the others: CPU code may start work there.
+TEST_F(BatchTest, KeepsTheStreamsOfAllDevices) {
+  std::vector<std::string> seen;
+  int streams[3] = {};
+  const auto index_of = [&](const void* stream) {
+    return stream == nullptr ? std::string("none")
+                             : concat(static_cast<const int*>(stream) - streams);
+  };
+  const auto sees = [&](gantry_device_id device, bool in_cpu_code) {
+    const auto body = [&](const gantry_env& env, Args, gantry_status*) {
+      std::string text = index_of(env.stream);
+      for (const std::int32_t index : {0, 1, 2, 3})
+        text += " " + index_of(gantry_env_stream(&env, {4, index}));
+      seen.push_back(std::move(text));
+      return gantry_code{GANTRY_OK};
+    };
+    gantry_batch_call one = in_cpu_code ? within_cpu_code(body) : plugin_call(body);
+    one.device = device;
+    return one;
+  };
+  const auto batch = prepared({sees({4, 1}, false), sees({4, 2}, false), sees({kCpu, 0}, false),
+                               sees({kCpu, 0}, true), sees({4, 3}, true)});
+  const gantry_device_stream items[] = {{{4, 2}, &streams[2]}, {{4, 0}, &streams[0]}};
+  const gantry_streams others{items, 2};
+
+  ASSERT_TRUE(run(batch, {{4, 1}, &streams[1], nullptr, &others}).ok());
+
+  EXPECT_THAT(seen, ElementsAre("1 0 1 2 none", "2 0 1 2 none", "none 0 1 2 none",
+                                "none 0 1 2 none", "none 0 1 2 none"));
 }
 
 // "__tvm_set_device" applies until the end of the call that makes it, for the call's device type.
@@ -435,8 +467,9 @@ TEST_F(BatchTest, MayRunOnSeveralThreadsAtOnce) {
     threads.emplace_back([&] {
       for (int k = 0; k < 100; ++k) {
         std::uint64_t at = 0;
-        EXPECT_EQ(run_batch(batch->get(), {{kCpu, 0}, nullptr, nullptr}, nullptr, &at, nullptr),
-                  GANTRY_OK);
+        EXPECT_EQ(
+            run_batch(batch->get(), {{kCpu, 0}, nullptr, nullptr, nullptr}, nullptr, &at, nullptr),
+            GANTRY_OK);
       }
     });
   }

@@ -393,17 +393,20 @@ TEST_F(CallFromHost, UsesTheCurrentStream) {
 
   ASSERT_TRUE(set(1, &mine));
   ASSERT_TRUE(set(2, &theirs));
-  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &mine);
-  EXPECT_EQ(stream_in({{4, 2}, nullptr, nullptr}), &theirs);
-  EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr}), &theirs);
-  EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr}), nullptr);
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr, nullptr}), &mine);
+  EXPECT_EQ(stream_in({{4, 2}, nullptr, nullptr, nullptr}), &theirs);
+  EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr, nullptr}), &theirs);
+  EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr, nullptr}), nullptr);
+  const gantry_device_stream item{{4, 0}, &theirs};
+  const gantry_streams others{&item, 1};
+  EXPECT_EQ(stream_in({{kCpu, 0}, nullptr, nullptr, &others}), &theirs);
   std::thread([&] {
-    EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr) << "another thread's stream";
+    EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr, nullptr}), nullptr) << "another thread's stream";
   }).join();
   ASSERT_TRUE(set(1, &theirs));
-  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), &theirs);
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr, nullptr}), &theirs);
   ASSERT_TRUE(set(1, nullptr));
-  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr}), nullptr);
+  EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr, nullptr}), nullptr);
 }
 
 TEST_F(CallFromHost, RejectsAStreamOfAnInvalidDevice) {

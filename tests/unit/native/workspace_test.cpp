@@ -464,7 +464,8 @@ class LeftInABatch : public LeftWorkspaces {
     const auto batch = new_batch(calls);
     EXPECT_TRUE(batch.ok());
     std::uint64_t failed = 0;
-    return run_batch(batch->get(), {{kCpu, 0}, nullptr, nullptr}, nullptr, &failed, nullptr);
+    return run_batch(batch->get(), {{kCpu, 0}, nullptr, nullptr, nullptr}, nullptr, &failed,
+                     nullptr);
   }
 };
 

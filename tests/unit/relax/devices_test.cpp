@@ -217,13 +217,21 @@ TEST_F(MachineDevices, AreDistinguishedByTheirIndex) {
 
   // Kernels run on the first device, in the stream of a call on that device only.
   int stream = 0;
-  const gantry_env on_first{second, &stream, nullptr, nullptr}, elsewhere{handles, &stream, nullptr, nullptr};
+  const gantry_env on_first{second, &stream, nullptr, nullptr},
+      elsewhere{handles, &stream, nullptr, nullptr};
   ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &on_first, {}).ok());
   EXPECT_EQ(seen.device.index, 1);
   EXPECT_EQ(seen.stream, &stream);
   ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &elsewhere, {}).ok());
   EXPECT_EQ(seen.device.index, 1);
   EXPECT_EQ(seen.stream, nullptr);
+  int own = 0;
+  const gantry_device_stream item{second, &own};
+  const gantry_streams others{&item, 1};
+  const gantry_env listed{handles, &stream, nullptr, &others};
+  ASSERT_TRUE(vm->run(*loaded->program.find("noted"), &listed, {}).ok());
+  EXPECT_EQ(seen.device.index, 1);
+  EXPECT_EQ(seen.stream, &own);
 }
 
 TEST_F(MachineDevices, CopyATensorWithAnOffset) {

@@ -75,6 +75,20 @@ TEST_F(RelayDevices, UseTheStreamOfTheCallOnItsDevice) {
   EXPECT_EQ(last_env.stream, nullptr);
 }
 
+TEST_F(RelayDevices, UseTheStreamsOfFurtherDevicesOfTheCall) {
+  assemble("0.12.0");
+  start(std::vector{handles});
+  int stream = 0, other = 0;
+  const gantry_device_stream item{handles, &stream};
+  const gantry_streams others{&item, 1};
+  const gantry_env on_cpu{cpu, &other, nullptr, &others};
+
+  ASSERT_TRUE(run("main", {floats({1, 2}, handles)}, &on_cpu).ok());
+
+  EXPECT_EQ(last_env.device.type, handles.type);
+  EXPECT_EQ(last_env.stream, &stream);
+}
+
 // ---- a second device of the same type
 
 constexpr gantry_device_id second_handles{4, 1};

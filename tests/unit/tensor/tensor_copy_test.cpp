@@ -179,6 +179,12 @@ TEST(TensorCopy, UsesTheStreamOfTheEnvironmentsDevice) {
   env.device = {kCpu, 1};
   ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
   EXPECT_EQ(npu.last_stream, nullptr);
+  int listed = 0;
+  const gantry_device_stream items[] = {{{type, 0}, &stream}, {{type, 1}, &listed}};
+  const gantry_streams others{items, 2};
+  env.streams = &others;
+  ASSERT_TRUE(tensor_copy(devices, from->tensor, to->tensor, &env).ok());
+  EXPECT_EQ(npu.last_stream, &listed);
 }
 
 TEST(TensorCopy, GoesThroughTheHostBetweenTwoTypes) {
