@@ -13,6 +13,7 @@
 #include "staging.hpp"
 
 #include <gantry/device.h>
+#include <gantry/device_loss.hpp>
 #include <gantry/handle.hpp>
 
 #include <array>
@@ -58,6 +59,7 @@ class Device {
 
   const Driver& driver;
   Memory memory;
+  DeviceLoss loss;
 
  private:
   Device(const Driver& opened, Host host, int index)

@@ -49,7 +49,7 @@ Result<std::int32_t> DeviceFunctions::count(Plugin& plugin) {
 Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) {
   GANTRY_TRY(Device* const device, plugin.gpus.at(index));
   GANTRY_TRY(ContextScope scope, device->enter());
-  return DeviceFunctions{plugin.gpus, *device, device->driver, std::move(scope)};
+  return DeviceFunctions{plugin.gpus, *device, device->driver, std::move(scope), device->loss};
 }
 
 Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,

@@ -57,6 +57,7 @@ struct DeviceFunctions {
   Device& device;
   const Driver& driver;
   ContextScope scope;
+  DeviceLoss& loss;
 };
 
 }  // namespace gantry::cuda

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.hpp"
 
-#include <algorithm>
-
 namespace gantry::cuda {
 namespace {
 
@@ -81,16 +79,10 @@ Error Driver::failed(const char* function, CUresult result) const {
       fail(code_of(result), function, ": ", name, " (", static_cast<int>(result), "), ", text)
           .with_reason(result == CUDA_ERROR_OUT_OF_MEMORY ? "DEVICE_MEMORY" : "DRIVER_CALL")
           .native("CUDA", result);
-  constexpr CUresult faults[] = {CUDA_ERROR_ILLEGAL_ADDRESS,
-                                 CUDA_ERROR_MISALIGNED_ADDRESS,
-                                 CUDA_ERROR_ILLEGAL_INSTRUCTION,
-                                 CUDA_ERROR_INVALID_ADDRESS_SPACE,
-                                 CUDA_ERROR_INVALID_PC,
-                                 CUDA_ERROR_HARDWARE_STACK_ERROR,
-                                 CUDA_ERROR_ASSERT,
-                                 CUDA_ERROR_LAUNCH_FAILED};
-  if (std::ranges::count(faults, result) != 0)
-    error.at("a kernel that ran before has failed; this process cannot use the device any more");
+  if (error.code == Code::lost && result != CUDA_ERROR_ECC_UNCORRECTABLE)
+    error.at("a kernel that ran before has failed; only a new process can use the device again");
+  if (result == CUDA_ERROR_ECC_UNCORRECTABLE)
+    error.at("memory of the device is damaged; only a new process can use it again");
   return error;
 }
 
@@ -123,6 +115,18 @@ Code code_of(CUresult result) {
     case CUDA_ERROR_NOT_SUPPORTED:
     case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
       return Code::unsupported;
+    // The driver returns these from all later calls for the context, which is the process's.
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      return Code::lost;
     case CUDA_ERROR_INVALID_IMAGE:
     case CUDA_ERROR_INVALID_PTX:
     case CUDA_ERROR_INVALID_SOURCE:

@@ -66,7 +66,7 @@ Status Program::run(const gantry_env* env, std::span<const gantry_tensor* const>
   const bool has_task = env != nullptr && env->task != nullptr;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     if (has_task && plugin_.host.is_cancelled(env)) {
-      return fail(Code::cancelled, "run is cancelled before operator ", quoted(plan_.steps[i].name))
+      return cancelled("run is cancelled before operator ", quoted(plan_.steps[i].name))
           .with_reason("CANCELLED");
     }
     const std::int64_t begun = trace == nullptr ? -1 : trace->span_begin(host);

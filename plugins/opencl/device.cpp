@@ -28,7 +28,7 @@ Result<std::int32_t> DeviceFunctions::count(Plugin& plugin) { return plugin.driv
 
 Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) {
   GANTRY_TRY(Device* const device, plugin.driver.device(index));
-  return DeviceFunctions{plugin, *device};
+  return DeviceFunctions{plugin, *device, device->loss};
 }
 
 Result<void*> DeviceFunctions::alloc(const gantry_alloc& what) {

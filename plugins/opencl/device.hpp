@@ -101,6 +101,7 @@ struct DeviceFunctions {
 
   Plugin& plugin;
   Device& device;
+  DeviceLoss& loss;
 
  private:
   Result<OwnedBuffer> part_of_memory(cl_mem memory, std::uint64_t offset, std::uint64_t size);

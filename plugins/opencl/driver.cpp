@@ -13,6 +13,8 @@ namespace {
 
 // CL_PLATFORM_NOT_FOUND_KHR, which the ICD loader returns.
 constexpr cl_int no_platform = -1001;
+// CL_CONTEXT_TERMINATED_KHR of cl_khr_terminate_context
+constexpr cl_int context_terminated = -1121;
 
 template <class T>
 T device_number(cl_device_id device, cl_device_info what, T otherwise) {
@@ -101,6 +103,7 @@ std::string error_name(cl_int error) {
       {-61, "CL_INVALID_BUFFER_SIZE"},
       {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
       {no_platform, "CL_PLATFORM_NOT_FOUND_KHR"},
+      {context_terminated, "CL_CONTEXT_TERMINATED_KHR"},
   };
   for (const auto& [known, name] : names) {
     if (known == error) return std::string(name);
@@ -109,6 +112,13 @@ std::string error_name(cl_int error) {
 }
 
 Error driver_error(cl_int error, std::string_view what) {
+  // A new runtime creates another context.
+  if (error == CL_DEVICE_NOT_AVAILABLE || error == context_terminated) {
+    return lost(what, " fails: ", error_name(error),
+                ", the device does not respond or was reset; a new runtime may use it again")
+        .with_reason("DRIVER_CALL")
+        .native("OPENCL", error);
+  }
   const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                       error == CL_OUT_OF_HOST_MEMORY;
   return fail(memory ? Code::exhausted : Code::unavailable, what, " fails: ", error_name(error))
@@ -222,8 +232,13 @@ Result<cl_context> Driver::context(Device& device) {
     const cl_context made =
         clCreateContext(properties, static_cast<cl_uint>(platform.devices.size()),
                         platform.devices.data(), nullptr, nullptr, &error);
-    if (error != CL_SUCCESS)
-      return driver_error(error, concat("clCreateContext of platform ", quoted(platform.name)));
+    const std::string what = concat("clCreateContext of platform ", quoted(platform.name));
+    // Not lost: another process may occupy it.
+    if (error == CL_DEVICE_NOT_AVAILABLE)
+      return unavailable(what, " fails: ", error_name(error))
+          .with_reason("DRIVER_CALL")
+          .native("OPENCL", error);
+    if (error != CL_SUCCESS) return driver_error(error, what);
     platform.context = made;
   }
   return platform.context;

@@ -15,6 +15,7 @@
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
+#include <gantry/device_loss.hpp>
 #include <gantry/result.hpp>
 
 #include <atomic>
@@ -95,6 +96,7 @@ struct Device {
   // Limit of one work-group.
   std::size_t max_threads = 0;
   std::atomic<std::int64_t> allocated_bytes{0};
+  DeviceLoss loss;
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};
 

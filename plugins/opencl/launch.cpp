@@ -136,6 +136,7 @@ Status Kernel::call(const Call& given) const {
   const KernelCall& call = module->payload.calls[index];
   GANTRY_CHECK(call.check_count(args.size()));
   GANTRY_TRY(Device* const device, module->plugin.driver.device(env.device.index));
+  GANTRY_CHECK(device->loss.check());
   GANTRY_TRY(const cl_command_queue queue, module->plugin.driver.queue(*device, env.stream));
   Slot& slot = module->slot(index, *device);
 
@@ -154,7 +155,8 @@ Status Kernel::call(const Call& given) const {
   const cl_int error = clEnqueueNDRangeKernel(
       queue, slot.kernel.get(), call.tags().work_dimensions(), nullptr, slot.global.data(),
       slot.local.data(), 0, nullptr, slot.launched ? nullptr : &done);
-  if (error != CL_SUCCESS) return launch_error(error, call, slot, *device);
+  if (error != CL_SUCCESS)
+    return device->loss.recorded(Status(launch_error(error, call, slot, *device)));
   if (!slot.launched) {
     slot.launched = true;
     module->launched(index, *device, OwnedEvent(done));

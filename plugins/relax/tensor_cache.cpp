@@ -78,7 +78,7 @@ Result<TensorCache::Tensors> TensorCache::read(const WeightShard& shard, MappedS
   Tensors tensors;
   for (std::size_t i = 0; i < shard.records.size(); ++i) {
     if (host_.is_cancelled(env))
-      return fail(Code::cancelled, "loading weights is cancelled").with_reason("CANCELLED");
+      return cancelled("loading weights is cancelled").with_reason("CANCELLED");
     const WeightRecord& record = shard.records[i];
     auto tensor = tensor_of(record);
     if (!tensor.ok()) {

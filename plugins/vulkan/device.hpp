@@ -6,6 +6,7 @@
 #include "recorder.hpp"
 
 #include <gantry/device.h>
+#include <gantry/device_loss.hpp>
 
 #include <array>
 #include <atomic>
@@ -116,6 +117,8 @@ class Device {
   Result<std::int64_t> nanoseconds_between(Event& start, Event& stop);
   // Destroys the resource after all work recorded so far has finished.
   void discard(std::unique_ptr<Resource> resource);
+
+  DeviceLoss loss;
 
  private:
   Device(const Gpu& gpu, std::int32_t index) : gpu_(gpu), index_(index) {}

@@ -56,7 +56,7 @@ Result<std::int32_t> DeviceFunctions::count(Plugin& plugin) { return plugin.devi
 
 Result<DeviceFunctions> DeviceFunctions::at(Plugin& plugin, std::int32_t index) {
   GANTRY_TRY(Device* const device, plugin.device(index));
-  return DeviceFunctions{*device};
+  return DeviceFunctions{*device, device->loss};
 }
 
 Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,

@@ -48,6 +48,7 @@ struct DeviceFunctions {
   Result<std::int64_t> event_elapsed(Event* start, Event* stop);
 
   Device& device;
+  DeviceLoss& loss;
 };
 
 }  // namespace gantry::vulkan

@@ -56,6 +56,12 @@ bool layer_is_there(const char* wanted) {
 }  // namespace
 
 Error driver_error(VkResult result, std::string_view call) {
+  if (result == VK_ERROR_DEVICE_LOST) {
+    return lost(call, " returns ", name_of_result(result), " (", static_cast<int>(result),
+                "), the device does not respond or was reset; a new runtime can use it again")
+        .with_reason("DRIVER_CALL")
+        .native("VULKAN", result);
+  }
   const Code code = is_memory(result) ? Code::exhausted : Code::unavailable;
   return fail(code, call, " returns ", name_of_result(result), " (", static_cast<int>(result), ')')
       .with_reason("DRIVER_CALL")

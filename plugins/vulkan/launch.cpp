@@ -93,6 +93,7 @@ Status LoadedKernel::call(const Call& call) {
   const std::span<const gantry_value> args = call.args;
   GANTRY_CHECK(self.call.check_count(args.size()));
   GANTRY_TRY(Device* const device, module->plugin().device(env.device.index));
+  GANTRY_CHECK(device->loss.check());
 
   Few<Bound, inline_buffers> buffers(self.buffer_count);
   Few<std::uint8_t, inline_scalar_bytes> scalars(self.scalar_bytes);
@@ -118,7 +119,8 @@ Status LoadedKernel::call(const Call& call) {
   if (extents.is_empty) return {};
   GANTRY_CHECK(check_extents(*device, self, extents));
   GANTRY_TRY(const Pipeline* const pipeline, module->pipeline(*this, *device));
-  return device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid});
+  return device->loss.recorded(
+      device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid}));
 }
 
 }  // namespace gantry::vulkan

@@ -64,6 +64,8 @@ class Device {
 
   Memory memory;
   HostMemory host_memory;
+  // Makes LOST final: see gantry/device_loss.hpp.
+  gantry::DeviceLoss loss;
 
  private:
   struct Side;

@@ -88,8 +88,11 @@ struct Run {
   std::vector<Step> steps;
   std::vector<Bound> parameters;
   std::uint64_t items;
+  // Of the device, which its streams do not outlive.
+  gantry::DeviceLoss* loss;
 
   gantry::Status operator()() const {
+    GANTRY_CHECK(loss->check());
     for (std::uint64_t i = 0; i < items; ++i) GANTRY_CHECK(run_item(i));
     return {};
   }
@@ -126,12 +129,20 @@ struct Run {
         case Word::exp:
           stack[depth - 1] = change(step.word, stack[depth - 1]);
           break;
+        case Word::lose:
+          return loss->recorded(lost());
         default:
           --depth;
           stack[depth - 1] = combine(step.word, stack[depth - 1], stack[depth]);
       }
     }
     return {};
+  }
+
+  gantry::Status lost() const {
+    return gantry::lost("abacus: the device has stopped in kernel ", gantry::quoted(name),
+                        "; a new runtime can use it again")
+        .with_reason("DEVICE_LOST");
   }
 
   gantry::Status fault(const Step& step, std::uint64_t i) const {
@@ -149,8 +160,9 @@ gantry::Status KernelFunction::call(const gantry::Call& given) const {
   const gantry_env& env = *given.env;
   const gantry::KernelCall& call = kernel->call;
   GANTRY_TRY(Device* const device, plugin->device(env.device.index));
+  GANTRY_CHECK(device->loss.check());
   GANTRY_CHECK(call.check_count(given.args.size()));
-  Run run{call.name(), kernel->steps, {}, 0};
+  Run run{call.name(), kernel->steps, {}, 0, &device->loss};
   for (std::size_t i = 0; i < call.parameter_count(); ++i) {
     GANTRY_TRY(const gantry::KernelArgument argument, call.argument(i, given.args[i], env.device));
     Bound bound;

@@ -25,7 +25,7 @@ constexpr Known words[] = {
     {"div", Word::div, Operand::none, 2, 1},          {"max", Word::max, Operand::none, 2, 1},
     {"min", Word::min, Operand::none, 2, 1},          {"neg", Word::neg, Operand::none, 1, 1},
     {"abs", Word::abs, Operand::none, 1, 1},          {"sqrt", Word::sqrt, Operand::none, 1, 1},
-    {"exp", Word::exp, Operand::none, 1, 1},
+    {"exp", Word::exp, Operand::none, 1, 1},          {"lose", Word::lose, Operand::none, 0, 0},
 };
 
 // Returns the next word of a line; empty at its end.

@@ -12,7 +12,7 @@
 //       put 2                # pop into element i of buffer parameter 2
 //
 // Words: get put scalar below (a parameter each), const (a number), add sub mul div max min,
-// neg abs sqrt exp.
+// neg abs sqrt exp; lose, at which the device stops until the runtime ends.
 #pragma once
 
 #include <gantry/kernel_table.hpp>
@@ -40,7 +40,8 @@ enum class Word : std::uint8_t {
   neg,
   abs,
   sqrt,
-  exp
+  exp,
+  lose
 };
 
 struct Step {

@@ -25,6 +25,13 @@ gantry_code check_index(std::int32_t i, gantry_status* status) {
   return fail(status, GANTRY_INVALID, "DEVICE_INDEX", "kit plugin: there is one device, 0");
 }
 
+// The same for a call that a lost device refuses.
+gantry_code check_device(void* self, std::int32_t i, gantry_status* status) {
+  const gantry_code code = check_index(i, status);
+  if (code != GANTRY_OK || !static_cast<const Plugin*>(self)->is_lost) return code;
+  return fail(status, GANTRY_LOST, "LOST", "kit plugin: the device is lost, also in a new runtime");
+}
+
 // Reports why the device cannot be used; NULL: it can. The device node and the driver are files of
 // every host.
 const char* device_problem() {
@@ -113,7 +120,8 @@ constexpr std::size_t kFront = 4096;
 
 gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** data,
                   gantry_status* status) {
-  const gantry_code code = check_index(i, status);
+  const gantry_code code =
+      has("allocates_when_lost") ? check_index(i, status) : check_device(self, i, status);
   if (code != GANTRY_OK && !has("allocates_at_any_index")) return code;
   if (has("has_no_host_address") &&
       gantry_bytes_equal(asked->scope, gantry_text(GANTRY_SCOPE_HOST)) != 0)
@@ -209,7 +217,7 @@ void free_in_stream(void* self, std::int32_t i, void* data, void*) {
 
 gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stream,
                  gantry_status* status) {
-  const gantry_code code = check_index(i, status);
+  const gantry_code code = check_device(self, i, status);
   if (code != GANTRY_OK) return code;
   if ((what->flags & ~kKnownCopyFlags) != 0)
     return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
@@ -235,11 +243,14 @@ gantry_code copy(void* self, std::int32_t i, const gantry_copy* what, void* stre
 gantry_code synchronize(void* self, std::int32_t i, void*, gantry_status* status) {
   static_cast<Plugin*>(self)->pending = nullptr;
   do_late_copy();
-  return check_index(i, status);
+  static std::atomic<bool> was_lost{false};
+  if (has("reports_loss_once") && was_lost.exchange(static_cast<const Plugin*>(self)->is_lost))
+    return GANTRY_OK;
+  return check_device(self, i, status);
 }
-gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** stream,
+gantry_code stream_create(void* self, std::int32_t i, std::uint32_t flags, void** stream,
                           gantry_status* status) {
-  const gantry_code code = check_index(i, status);
+  const gantry_code code = check_device(self, i, status);
   if (code != GANTRY_OK) return code;
   if (flags != 0) return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
   *stream = std::malloc(1);

@@ -150,9 +150,19 @@ gantry_code sum_call(void* self, const gantry_env* env, const gantry_value* args
   return GANTRY_OK;
 }
 
+gantry_code lose_call(void* self, const gantry_env*, const gantry_value*, std::int32_t count,
+                      gantry_value* result, gantry_status* status) {
+  if (count != 0)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: lose takes no argument");
+  static_cast<const Module*>(self)->plugin->is_lost = true;
+  *result = gantry_value{};
+  return GANTRY_OK;
+}
+
 const gantry_function_table size_table = {sizeof size_table, 0, nullptr, size_call};
 const gantry_function_table add_table = {sizeof add_table, 0, nullptr, add_call};
 const gantry_function_table sum_table = {sizeof sum_table, 0, nullptr, sum_call};
+const gantry_function_table lose_table = {sizeof lose_table, 0, nullptr, lose_call};
 
 // ---- modules ------------------------------------------------------------------------------------
 
@@ -176,6 +186,10 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     *out = {self, &sum_table};
     return GANTRY_OK;
   }
+  if (equals(name, "lose")) {
+    *out = {self, &lose_table};
+    return GANTRY_OK;
+  }
   (void)status;
   return has("invalid_name") ? fail(status, GANTRY_INVALID, "NAME", "kit plugin: no such function")
                              : GANTRY_NOT_FOUND;
@@ -184,7 +198,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 gantry_code list_functions(void*, const gantry_visitor* visitor, gantry_status* status) {
   if (has("fails_to_list"))
     return fail(status, GANTRY_UNSUPPORTED, "LIST", "kit plugin: has no list");
-  for (const char* name : {"size", "add", "sum", "missing"}) {
+  for (const char* name : {"size", "add", "sum", "lose", "missing"}) {
     if (std::string_view(name) == "missing" && !has("lists_too_much")) continue;
     if (std::string_view(name) == "sum" && has("lists_too_little")) continue;
     const gantry_function_info info{sizeof info, 0, gantry_text(name), gantry_text("")};

@@ -23,6 +23,8 @@ struct Plugin {
   std::atomic<std::int64_t> allocated;
   // target of a copy since which there was no synchronize
   void* pending;
+  // its device was lost by a call of lose()
+  std::atomic<bool> is_lost;
 };
 
 struct Module {

@@ -33,8 +33,9 @@ std::size_t end_of(std::string_view source, std::string_view end, std::size_t fr
 
 // The code of the errors that a function of gantry/failure.hpp makes; empty for other functions.
 std::string code_of(std::string_view function) {
-  constexpr std::string_view names[] = {"malformed", "unsupported", "unavailable", "exhausted",
-                                        "invalid",   "not_found",   "cancelled",   "bug"};
+  constexpr std::string_view names[] = {"malformed", "unsupported", "unavailable",
+                                        "exhausted", "invalid",     "not_found",
+                                        "cancelled", "bug",         "lost"};
   return std::find(std::begin(names), std::end(names), function) != std::end(names)
              ? upper(function)
              : "";

@@ -41,6 +41,7 @@ constexpr YamlField kPayloadFields[] = {
      .items = YamlType::record,
      .longest = 1024,
      .fields = golden_call_fields},
+    {.name = "loses", .type = YamlType::record, .fields = golden_call_fields},
 };
 constexpr YamlField kKernelFields[] = {
     {.name = "name", .type = YamlType::text, .required = true},
@@ -157,6 +158,9 @@ Result<Payload> read_payload(const YamlRecord& record, const std::filesystem::pa
   for (const YamlRecord& call : record.records("calls")) {
     GANTRY_TRY(GoldenCall read, read_golden_call(call));
     payload.calls.push_back(std::move(read));
+  }
+  if (record.has("loses")) {
+    GANTRY_TRY(payload.loses, read_golden_call(record.record("loses")));
   }
   return payload;
 }

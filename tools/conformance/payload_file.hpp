@@ -12,6 +12,7 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Payload {
   std::vector<GoldenCall> calls;
   // Not empty: the plugin must refuse the payload with a text that contains these words.
   std::vector<std::string> refused;
+  // Makes device 0 stop.
+  std::optional<GoldenCall> loses;
 };
 
 struct GoldenKernel {

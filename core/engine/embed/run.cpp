@@ -6,6 +6,7 @@
 #include "core/engine/embed/stream.hpp"
 #include "core/engine/embed/strided_copy.hpp"
 #include "core/engine/embed/task.hpp"
+#include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/tensor.hpp"
@@ -512,6 +513,15 @@ Status with_deadline(Status ran, const EmbeddedTask* task) {
   return std::move(ran).failure().with_reason("DEADLINE").at("the deadline of the task has passed");
 }
 
+// Checks that no device of a model is lost. The models of an archive have devices of their own.
+Status check_devices(ModelState& model) {
+  if (model.is_archive()) return {};
+  GANTRY_TRY(const std::span<const gantry_device_id> devices, model.devices(0));
+  for (const gantry_device_id device : devices)
+    GANTRY_CHECK(check_not_lost(*model.source().runtime, device));
+  return {};
+}
+
 }  // namespace
 
 Status run_model(ModelObject& model, gantry_run& run) {
@@ -524,11 +534,13 @@ Status run_model(ModelObject& model, gantry_run& run) {
   GANTRY_TRY(const RunContext context, RunContext::of(run, runtime));
   const EmbeddedTask::Run running(context.task);
   GANTRY_CHECK(check_not_cancelled(context.task));
+  GANTRY_CHECK(check_devices(*model.model));
   ModelInstances::Use use(model.instances, context.task);
   GANTRY_CHECK(use.begin());
   GANTRY_CHECK(check_text(run.function, "run", "function"));
   GANTRY_TRY(const ReadyFunction* const function,
              use.function(view_of(run.function), context.env));
+  GANTRY_CHECK(check_not_lost(runtime, function->signature->table.device));
   PlacedInputs inputs(runtime, *function, (run.flags & GANTRY_RUN_NO_COPY) == 0, context.env);
   GANTRY_CHECK(inputs.set(run));
   GANTRY_CHECK(use->follow(runtime, context.stream));

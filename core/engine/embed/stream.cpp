@@ -20,12 +20,10 @@ struct FoundDevice {
 
 // Finds a device whose functions are to be called.
 //
-// function [in]   for messages
-Result<FoundDevice> find(RuntimeState& state, gantry_device_id device, std::string_view function) {
+Result<FoundDevice> find(RuntimeState& state, gantry_device_id device) {
   GANTRY_TRY(std::shared_ptr<const Device> kind, state.device(device.type));
   std::string name = concat(kind->name, ":", device.index);
   GANTRY_CHECK(device_at(*kind, device.index, name));
-  if (!may_call(*kind)) return process_end_error(concat(function, " of ", described(*kind)));
   return FoundDevice{std::move(kind), std::move(name)};
 }
 
@@ -40,21 +38,19 @@ StreamObject::~StreamObject() {
 }
 
 Result<Ref<StreamObject>> new_stream(RuntimeState& state, gantry_device_id device) {
-  GANTRY_TRY(const FoundDevice found, find(state, device, "stream_create"));
+  GANTRY_TRY(const FoundDevice found, find(state, device));
   // Owns the stream from its creation on.
   auto* const object = new (std::nothrow) StreamObject(state.shared_from_this(), device, nullptr);
   if (object == nullptr) return exhausted("no memory for a stream");
   object->header = fresh_header(GANTRY_STREAM, delete_object<StreamObject>);
   auto made = Ref<StreamObject>::adopt(object);
-  StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* reported) {
+  Status created = call_table(*found.kind, device.index, "stream_create", [&](gantry_status* out) {
     return found.kind->table->stream_create(found.kind->self, device.index, 0, &object->handle,
-                                            reported);
+                                            out);
   });
-  if (code == GANTRY_OK) return made;
+  if (created.ok()) return made;
   object->handle = nullptr;
-  return status.error(code, concat("stream_create of ", described(*found.kind)))
-      .at("while creating a stream of device ", found.name);
+  return std::move(created).failure().at("while creating a stream of device ", found.name);
 }
 
 StreamObject* as_stream(gantry_object* object) {
@@ -64,14 +60,12 @@ StreamObject* as_stream(gantry_object* object) {
 }
 
 Status synchronize(RuntimeState& state, gantry_device_id device, void* handle) {
-  GANTRY_TRY(const FoundDevice found, find(state, device, "synchronize"));
-  StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* reported) {
-    return found.kind->table->synchronize(found.kind->self, device.index, handle, reported);
+  GANTRY_TRY(const FoundDevice found, find(state, device));
+  Status waited = call_table(*found.kind, device.index, "synchronize", [&](gantry_status* out) {
+    return found.kind->table->synchronize(found.kind->self, device.index, handle, out);
   });
-  if (code == GANTRY_OK) return {};
-  return status.error(code, concat("synchronize of ", described(*found.kind)))
-      .at("while waiting for device ", found.name);
+  if (waited.ok()) return waited;
+  return std::move(waited).failure().at("while waiting for device ", found.name);
 }
 
 }  // namespace gantry

@@ -77,8 +77,8 @@ TaskObject* as_task(gantry_object* object) {
 Status check_not_cancelled(const EmbeddedTask* task) {
   if (task == nullptr || !task->cancelled()) return {};
   if (task->is_late())
-    return fail(Code::cancelled, "the deadline of the task has passed").with_reason("DEADLINE");
-  return fail(Code::cancelled, "the task is cancelled").with_reason("CANCELLED");
+    return cancelled("the deadline of the task has passed").with_reason("DEADLINE");
+  return cancelled("the task is cancelled").with_reason("CANCELLED");
 }
 
 }  // namespace gantry

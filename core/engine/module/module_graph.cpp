@@ -146,7 +146,7 @@ bool clear_result(gantry_value* result) {
 gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
                    gantry_status* status) {
   const bool wrote = clear_result(result);
-  const bool known = code > GANTRY_OK && code <= GANTRY_BUG;
+  const bool known = is_failure_code(code);
   const gantry_code reported = known ? code : GANTRY_BUG;
   if (status == nullptr) return reported;
 

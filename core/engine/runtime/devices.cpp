@@ -72,22 +72,21 @@ Result<std::string> attribute_text(gantry_value given) {
 
 // Returns the text of one attribute of a device; empty if it does not apply.
 Result<std::string> attribute_of(const Device& device, std::int32_t index, const Attribute& asked) {
-  const std::string subject = concat("attribute ", asked.name, " of ", described(device));
-  if (!may_call(device)) return process_end_error(subject);
+  const std::string function = concat("attribute ", asked.name);
   gantry_value value{};
-  StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* said) {
+  const Status read = call_table(device, index, function, [&](gantry_status* said) {
     return device.table->attribute(device.self, index, asked.number, &value, said);
   });
-  if (code != GANTRY_OK) {
-    Error error = status.error(code, subject);
-    if (error.reason == "EXCEPTION" || error.reason == "STATUS_CODE") return error;
-    return std::string();
+  if (!read.ok()) {
+    const Error& error = read.error();
+    const bool is_reported = error.reason == "EXCEPTION" || error.reason == "STATUS_CODE" ||
+                             error.code == Code::lost || !may_call(device);
+    return is_reported ? Result<std::string>(error) : std::string();
   }
   auto text = attribute_text(value);
   if (text.ok()) return text;
   Error error = std::move(text).error();
-  error.message = Message(subject, " returns ", error.message);
+  error.message = Message(function, " of ", described(device), " returns ", error.message);
   return error;
 }
 
@@ -166,6 +165,11 @@ Result<gantry_device> device_of(RuntimeState& state, gantry_device_id id) {
   return device_at(*found, id.index, concat(found->name, ":", id.index));
 }
 
+Status check_not_lost(const RuntimeState& state, gantry_device_id device) {
+  const auto* const kind = state.devices.find(device.type);
+  return kind != nullptr ? (*kind)->lost->check(device.index) : Status();
+}
+
 Result<gantry_device_id> given_device(RuntimeState& state, const std::string& name) {
   auto found = find_device(state, name);
   if (found.ok()) return found;
@@ -199,6 +203,7 @@ Result<gantry_device> device_at(const Device& device, std::int32_t index, std::s
     return not_found("device ", quoted(name), " not found; ", device.name, " has ", count,
                      count == 1 ? " device" : " devices");
   }
+  GANTRY_CHECK(device.lost->check(index));
   return gantry_device{device.self, device.table, {device.type, index}};
 }
 

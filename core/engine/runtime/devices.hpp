@@ -39,7 +39,7 @@ Result<std::int32_t> device_count(const Device& device);
 //
 // index    [in]   of any range
 // name     [in]   as the caller wrote it, for the message
-// returns  not_found: the index is not below the count; the plugin's own error
+// returns  not_found: the index is not below the count; lost; the plugin's own error
 Result<gantry_device> device_at(const Device& device, std::int32_t index, std::string_view name);
 
 // Returns the device id of a name: "cpu", "opencl:1". Opens the plugin that serves the device.
@@ -51,6 +51,10 @@ Result<gantry_device_id> find_device(RuntimeState& state, std::string_view name)
 //
 // returns  not_found, unavailable: no such device
 Result<gantry_device> device_of(RuntimeState& state, gantry_device_id id);
+
+// returns  lost: the error of the call that reported the loss of the device
+// costs    a few loads
+Status check_not_lost(const RuntimeState& state, gantry_device_id device);
 
 // Returns a device that a user names.
 //

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/tensor/device_set.hpp"
 
-#include "core/base/process_end.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/tensor/cpu_device.hpp"
 
-#include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -82,6 +80,22 @@ Result<Demands> device_demands(const Device& device, std::int32_t index) {
   return demands;
 }
 
+Status LostDevices::check(std::int32_t index) const {
+  if (!any_.load(std::memory_order_acquire)) [[likely]]
+    return {};
+  const std::lock_guard lock(mutex_);
+  const auto known = errors_.find(index);
+  return known == errors_.end() ? Status() : Status(known->second);
+}
+
+Status LostDevices::recorded(std::int32_t index, Status done) {
+  if (done.ok() || done.error().code != Code::lost) return done;
+  const std::lock_guard lock(mutex_);
+  errors_.try_emplace(index, done.error());
+  any_.store(true, std::memory_order_release);
+  return done;
+}
+
 bool may_call(const Device& device) { return device.type == kCpu || plugins_may_run(); }
 
 namespace {
@@ -109,16 +123,17 @@ void return_memory(const Device& device, std::uint64_t bytes) {
 
 Result<void*> alloc_unlimited(const Device& device, std::int32_t index, const gantry_alloc& what) {
   void* data = nullptr;
-  StatusBuffer status;
-  const auto alloc = [&](gantry_status* out) {
-    return device.table->alloc(device.self, index, &what, &data, out);
+  const auto alloc = [&] {
+    return call_table(device, index, "alloc", [&](gantry_status* out) {
+      return device.table->alloc(device.self, index, &what, &data, out);
+    });
   };
-  gantry_code code = status.call(alloc);
-  if (code == GANTRY_EXHAUSTED && device.table->trim != nullptr) {
+  Status done = alloc();
+  if (!done.ok() && done.error().code == Code::exhausted && device.table->trim != nullptr) {
     device.table->trim(device.self, index);
-    code = status.call(alloc);
+    done = alloc();
   }
-  if (code != GANTRY_OK) return status.error(code, concat("alloc of ", described(device)));
+  if (!done.ok()) return std::move(done).error();
   if (data == nullptr) {
     return bug(described(device), ": alloc of ", ByteCount(what.size), " succeeds but returns NULL")
         .with_reason("DEVICE_ALLOC");

@@ -7,8 +7,11 @@
 //     "acme" <-> 64..127     no DLPack number, or ext_dev's: assigned in order of registration
 #pragma once
 
+#include "core/base/process_end.hpp"
+
 #include <gantry/device.h>
 #include <gantry/demands.hpp>
+#include <gantry/abi_boundary.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/result.hpp>
 
@@ -20,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gantry {
@@ -105,6 +109,24 @@ class StagingMemory {
   std::int32_t index_ = 0;
 };
 
+// The devices of one kind that do not respond any more, each with the error of the call that
+// reported it.
+//
+// thread   any
+class LostDevices {
+ public:
+  // returns  LOST  the error that was recorded
+  // costs    one load if none is lost
+  Status check(std::int32_t index) const;
+  // Records the error of a call for a device if it is LOST, and returns the result of the call.
+  Status recorded(std::int32_t index, Status done);
+
+ private:
+  std::atomic<bool> any_{false};
+  mutable std::mutex mutex_;
+  std::map<std::int32_t, Error> errors_;
+};
+
 // One kind of device.
 struct Device {
   std::string name;
@@ -118,6 +140,7 @@ struct Device {
   std::shared_ptr<MemoryLimit> limit = {};
   std::shared_ptr<KnownDemands> demands = std::make_shared<KnownDemands>();
   std::shared_ptr<StagingMemory> staging = std::make_shared<StagingMemory>();
+  std::shared_ptr<LostDevices> lost = std::make_shared<LostDevices>();
 };
 
 // "device npu (plugin acme.npu)", for errors about its table.
@@ -155,6 +178,24 @@ void device_free_in_stream(const Device& device, std::int32_t index, void* data,
 // True if functions of the device's table may be called: always for the CPU, for plugins until the
 // process ends.
 bool may_call(const Device& device);
+
+// Calls a function of the device's table that releases nothing. A device that is lost is not called.
+//
+// function [in]   for messages: "copy"
+// call     [in]   gantry_code(gantry_status*)
+// returns  the error of the function; lost: that of the call that reported it; unavailable: the
+//          process ends
+template <class Call>
+Status call_table(const Device& device, std::int32_t index, std::string_view function,
+                  Call&& call) {
+  const auto subject = [&] { return concat(function, " of ", described(device)); };
+  if (!may_call(device)) return process_end_error(subject());
+  GANTRY_CHECK(device.lost->check(index));
+  StatusBuffer status;
+  const gantry_code code = status.call(std::forward<Call>(call));
+  if (code == GANTRY_OK) return {};
+  return device.lost->recorded(index, status.error(code, subject()));
+}
 
 // A device as users write it: "cpu", "opencl:1".
 struct DeviceName {

@@ -67,13 +67,9 @@ void* stream_for(gantry_device_id device, const gantry_env* env) {
 // Calls copy of a device table, on the stream of device `at`.
 Status table_copy(const Device& device, gantry_device_id at, const gantry_copy& what,
                   const gantry_env* env) {
-  if (!may_call(device)) return process_end_error(concat("copy of ", described(device)));
-  StatusBuffer status;
-  const gantry_code code = status.call([&](gantry_status* out) {
+  return call_table(device, at.index, "copy", [&](gantry_status* out) {
     return device.table->copy(device.self, at.index, &what, stream_for(at, env), out);
   });
-  if (code != GANTRY_OK) return status.error(code, concat("copy of ", described(device)));
-  return {};
 }
 
 Status synchronize(const Device& device, gantry_device_id at, const gantry_env* env) {

@@ -78,7 +78,7 @@ Status ProbeRecords::read(std::string_view record) {
     GANTRY_TRY(code, in.read_u32("code"));
     GANTRY_TRY(const std::string_view tag, in.read_string("reason"));
     GANTRY_TRY(const std::string_view words, in.read_string("text"));
-    if (code == 0 || code > static_cast<std::uint32_t>(Code::bug))
+    if (!is_failure_code(static_cast<gantry_code>(code)))
       return gantry::malformed(1, "code is ", code);
     reason = tag;
     text = words;

@@ -152,7 +152,7 @@ gantry_code abi_boundary(gantry_status* status, Body&& body) {
 //          Error reports that
 inline Error error_of(const gantry_status& status, std::string_view text, gantry_code code,
                       std::string_view subject) {
-  if (code < GANTRY_MALFORMED || code > GANTRY_BUG) {
+  if (!is_failure_code(code)) {
     return bug(subject, " returns ", code, ", which is not a code").with_reason("STATUS_CODE");
   }
   // A text field of fixed size, which may lack its terminator.

@@ -39,6 +39,8 @@
 // index, std::int32_t kind)`. Functions that release something return void, or a Status, which is
 // logged.
 //
+// A member `gantry::DeviceLoss loss`, or a reference to one, makes the loss of a device final.
+//
 // These templates reject flags that version 1.0 does not define (UNSUPPORTED, FLAGS) and implement
 // GANTRY_ATTRIBUTE_EXISTS.
 #pragma once
@@ -46,6 +48,7 @@
 #include <gantry/device.h>
 #include <gantry/attribute.hpp>
 #include <gantry/device_call.hpp>
+#include <gantry/device_loss.hpp>
 
 #include <cstdint>
 #include <span>

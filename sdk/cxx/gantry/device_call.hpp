@@ -57,10 +57,24 @@ Status with_device(P& plugin, std::int32_t i, Body&& body) {
   }
 }
 
-// Like with_device(), for functions of the table.
+// Like with_device(), but not for a device that is lost: see device_loss.hpp.
+template <class D, class P, class Body>
+Status with_working_device(P& plugin, std::int32_t i, Body&& body) {
+  return with_device<D>(plugin, i, [&](D& device) -> Status {
+    if constexpr (requires { device.loss.check(); }) {
+      GANTRY_CHECK(device.loss.check());
+      return device.loss.recorded(body(device));
+    } else {
+      return body(device);
+    }
+  });
+}
+
+// The same for functions of the table.
 template <class P, class D, class Body>
 gantry_code on_device(void* self, std::int32_t i, gantry_status* status, Body&& body) {
-  return abi_boundary(status, [&] { return with_device<D>(*static_cast<P*>(self), i, body); });
+  return abi_boundary(status,
+                      [&] { return with_working_device<D>(*static_cast<P*>(self), i, body); });
 }
 
 // Like above, for functions with an output.

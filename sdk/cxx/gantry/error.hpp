@@ -28,13 +28,17 @@ enum class Code : gantry_code {
   not_found = GANTRY_NOT_FOUND,
   cancelled = GANTRY_CANCELLED,
   bug = GANTRY_BUG,
+  lost = GANTRY_LOST,
 };
+
+// True for the codes of a failure; others are not part of the ABI.
+constexpr bool is_failure_code(gantry_code code) { return code > GANTRY_OK && code <= GANTRY_LOST; }
 
 // Returns the name of a code for messages: "malformed".
 constexpr std::string_view name_of(Code code) {
-  constexpr std::string_view names[] = {"ok",          "malformed", "unsupported",
-                                        "unavailable", "exhausted", "invalid",
-                                        "not found",   "cancelled", "bug"};
+  constexpr std::string_view names[] = {"ok",        "malformed", "unsupported", "unavailable",
+                                        "exhausted", "invalid",   "not found",   "cancelled",
+                                        "bug",       "lost"};
   const auto index = static_cast<std::size_t>(code);
   return index < std::size(names) ? names[index] : "unknown code";
 }

@@ -165,6 +165,14 @@ Failure not_found(const Parts&... parts) {
   return fail(Code::not_found, parts...);
 }
 template <class... Parts>
+Failure cancelled(const Parts&... parts) {
+  return fail(Code::cancelled, parts...);
+}
+template <class... Parts>
+Failure lost(const Parts&... parts) {
+  return fail(Code::lost, parts...);
+}
+template <class... Parts>
 Failure bug(const Parts&... parts) {
   return fail(Code::bug, parts...);
 }

@@ -44,7 +44,7 @@ class Host {
   // returns  CANCELLED  the task of the call is cancelled, or its time is over
   Status check_task(const gantry_env* env) const {
     if (env == nullptr || env->task == nullptr || !is_cancelled(env)) return {};
-    return fail(Code::cancelled, "run is cancelled").with_reason("CANCELLED");
+    return cancelled("run is cancelled").with_reason("CANCELLED");
   }
 
   // Returns an option of the plugin, or "threads" or "cache_directory"; nullopt if it has no value.

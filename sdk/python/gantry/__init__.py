@@ -11,7 +11,7 @@ does. Errors are gantry.Error. The log goes to logging.getLogger("gantry").
 
 import os as _os
 
-from gantry._errors import Code, DeadlineError, Error
+from gantry._errors import Code, DeadlineError, DeviceLostError, Error
 from gantry._inspect import inspect
 from gantry._model import Model, Parameter, Signature
 from gantry._module import Module
@@ -23,6 +23,7 @@ from gantry._runtime import renew_after_fork as _renew_after_fork
 __all__ = [
     "Code",
     "DeadlineError",
+    "DeviceLostError",
     "Error",
     "Function",
     "Model",

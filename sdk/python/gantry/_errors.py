@@ -23,6 +23,8 @@ class Code(enum.StrEnum):
     """The run was cancelled."""
     BUG = "bug"
     """A defect of the callee."""
+    LOST = "lost"
+    """The device does not respond, or was reset. Other devices are not affected."""
 
 
 # Indices are the numbers of gantry/status.h; 0 is success.
@@ -36,6 +38,7 @@ _CODES = (
     Code.NOT_FOUND,
     Code.CANCELLED,
     Code.BUG,
+    Code.LOST,
 )
 
 
@@ -77,3 +80,10 @@ class Error(Exception):
 
 class DeadlineError(Error, TimeoutError):
     """A run whose timeout has passed."""
+
+
+class DeviceLostError(Error):
+    """A call for a device that does not respond. Every later call for it fails alike.
+
+    The text states whether a new Runtime or only a new process can use the device again.
+    """

@@ -19,8 +19,10 @@ nb::str decoded(std::string_view text) {
                         const nb::object& offset, const nb::object& native_code,
                         std::string_view native_domain) {
   const bool is_deadline = code == GANTRY_CANCELLED && reason == "DEADLINE";
-  const nb::object type =
-      nb::module_::import_("gantry._errors").attr(is_deadline ? "DeadlineError" : "Error");
+  const char* const name = is_deadline           ? "DeadlineError"
+                           : code == GANTRY_LOST ? "DeviceLostError"
+                                                 : "Error";
+  const nb::object type = nb::module_::import_("gantry._errors").attr(name);
   const nb::object error = type(decoded(text), nb::int_(code), decoded(reason), offset, native_code,
                                 decoded(native_domain));
   PyErr_SetObject(type.ptr(), error.ptr());

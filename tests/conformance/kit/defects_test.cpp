@@ -209,6 +209,8 @@ constexpr Defect kDefects[] = {
     {"fills_from_the_begin", 104, "fill of 1 bytes from 1 on device kit_device"},
     {"fills_a_pattern_more", 104, "fill of 0 bytes from 0 on device kit_device"},
     {"supports_no_pattern", 104, "supports no pattern of 1, 2 or 4 bytes"},
+    {"allocates_when_lost", 113, "alloc of device kit_device returns ok after the loss"},
+    {"reports_loss_once", 113, "synchronize of device kit_device returns ok", "FAILED", true},
     {"takes_any_stream", 114, "signal 11"},
 };
 

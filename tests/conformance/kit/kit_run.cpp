@@ -122,6 +122,7 @@ payloads:
           - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
           - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
         result: {tensor: {dtype: float32, shape: [3], values: [11, 22, 33]}}
+    loses: {function: lose}
   - key: test.kit
     hex: "0500000000000002 68656c6c6f"
     refused: [architecture 2, architecture 0]

@@ -397,11 +397,40 @@ TEST_F(Memories, ThatCannotBeFreedAreLoggedOnce) {
       world->host.log,
       ::testing::ElementsAre(
           "cuMemFree_v2: CUDA_ERROR_ILLEGAL_ADDRESS (700), what the driver says\n  a kernel "
-          "that ran before has failed; this process cannot use the device any more\n  "
+          "that ran before has failed; only a new process can use the device again\n  "
           "while freeing 16 bytes"));
   EXPECT_EQ(world->live_bytes(), 0);
   world->free(world->alloc(8).value());
   EXPECT_EQ(fake.count_of("cuMemFree_v2"), 2u);
+}
+
+// All later calls return what the driver said first.
+TEST_F(Memories, OfADeviceThatIsLostAreRefused) {
+  for (const CUresult result : {CUDA_ERROR_ECC_UNCORRECTABLE, CUDA_ERROR_ILLEGAL_ADDRESS,
+                                CUDA_ERROR_ASSERT, CUDA_ERROR_LAUNCH_FAILED})
+    EXPECT_EQ(code_of(result), Code::lost) << result;
+  void* const data = world->alloc(16).value();
+  fake.fail_function = "cuStreamSynchronize";
+  fake.fail_result = CUDA_ERROR_LAUNCH_FAILED;
+  StatusBuffer status;
+  const auto synchronized = [&] {
+    const gantry_code code = world->device().synchronize(world->self(), 0, nullptr, status.get());
+    return status.error(code, "synchronize");
+  };
+  const Error first = synchronized();
+  EXPECT_EQ(first.code, Code::lost);
+  EXPECT_EQ(first.native_code, CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_THAT(first.message.text(), HasSubstr("only a new process can use the device again"));
+  fake.fail_function.clear();
+  const std::size_t calls = fake.count_of("cuStreamSynchronize");
+
+  EXPECT_EQ(synchronized().message, first.message);
+  EXPECT_EQ(world->alloc(16).error().code, Code::lost);
+  world->free(world->alloc(16, 1).value(), 1);
+  world->free(data);
+
+  EXPECT_EQ(fake.count_of("cuStreamSynchronize"), calls);
+  EXPECT_EQ(world->live_bytes(), 0);
 }
 
 // Sizes around a sector, the minimum of staging and its pieces, each at several offsets.

@@ -95,6 +95,27 @@ struct Plain {
   Status copy(const gantry_copy&, void*) { return {}; }
 };
 
+// Its device stops in a copy.
+struct Fragile : Plain {
+  static constexpr DeviceIdentity identity{.name = "fragile"};
+  static Result<std::int32_t> count(GadgetPlugin&) { return 1; }
+  static Result<Fragile*> at(GadgetPlugin& plugin, std::int32_t);
+  Result<void*> alloc(const gantry_alloc&) {
+    plugin.calls.push_back("alloc");
+    return &plugin;
+  }
+  void free(void*) { plugin.calls.push_back("free"); }
+  Status copy(const gantry_copy&, void*) {
+    plugin.calls.push_back("copy");
+    return lost("the device has stopped");
+  }
+
+  GadgetPlugin& plugin;
+  DeviceLoss loss;
+};
+Fragile* fragile = nullptr;
+Result<Fragile*> Fragile::at(GadgetPlugin&, std::int32_t) { return fragile; }
+
 class DeviceLayer : public ::testing::Test {
  protected:
   ~DeviceLayer() override { EXPECT_EQ(host_.alive, 0); }
@@ -235,6 +256,26 @@ TEST_F(DeviceLayer, ImportsMemoryOfKnownKinds) {
     EXPECT_EQ(data, nullptr);
   }
   EXPECT_THAT(plugin_.calls, ElementsAre("import 64", "import 64"));
+}
+
+TEST_F(DeviceLayer, MakesTheLossOfADeviceFinal) {
+  const gantry_device_table& table = device_table<GadgetPlugin, Fragile>;
+  Fragile device{{}, plugin_, {}};
+  fragile = &device;
+  const gantry_alloc what{};
+  const gantry_copy copied{};
+  void* data = nullptr;
+  ASSERT_EQ(table.alloc(&plugin_, 0, &what, &data, nullptr), GANTRY_OK);
+
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(failed(table.copy(&plugin_, 0, &copied, nullptr, status_.get()), GANTRY_LOST).message,
+              "the device has stopped");
+    EXPECT_EQ(failed(table.alloc(&plugin_, 0, &what, &data, status_.get()), GANTRY_LOST).message,
+              "the device has stopped");
+  }
+  table.free(&plugin_, 0, data);
+
+  EXPECT_THAT(plugin_.calls, ElementsAre("alloc", "copy", "free"));
 }
 
 TEST_F(DeviceLayer, ReturnsAttributesAsValues) {

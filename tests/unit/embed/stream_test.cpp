@@ -7,6 +7,8 @@
 
 #include "tests/unit/embed/embedded.hpp"
 
+#include <gantry/handle.hpp>
+
 #include <algorithm>
 
 namespace gantry {
@@ -111,6 +113,55 @@ TEST_F(EmbedStream, RefusesNullAndOtherObjects) {
                }),
                Code::invalid, "ARGUMENT_KIND", "stream_new: stream is NULL");
   EXPECT_EQ(embed().stream_handle(runtime.get()), nullptr);
+}
+
+// After a kernel that stops the device, nothing is called for it, and its runs fail at once.
+TEST_F(EmbedStream, OfALostDeviceIsRefusedAsAreItsRuns) {
+  const ObjectRef module =
+      test::load(runtime, (test::build_tree() / "tests/conformance/abacus.so").string()).value();
+  const gantry_bytes first = gantry_text("abacus:0"), second = gantry_text("abacus:1");
+  gantry_model_options options{};
+  options.struct_size = sizeof options;
+  options.devices = &first;
+  options.device_count = 1;
+  const ObjectRef model = test::new_model(module, &options).value();
+  options.devices = &second;
+  const ObjectRef other = test::new_model(module, &options).value();
+  std::vector<float> memory(100);
+  const std::int64_t shape[] = {100};
+  gantry_tensor x = test::tensor_of(memory, shape);
+  const auto run_on = [&](const ObjectRef& used) {
+    const gantry_value inputs[] = {tensor_ref_value(&x), tensor_ref_value(&x)};
+    gantry_value output{};
+    gantry_run run{};
+    run.struct_size = sizeof run;
+    run.inputs = inputs;
+    run.input_count = 2;
+    run.outputs = &output;
+    run.output_count = 1;
+    const Status ran = test::run(used, run);
+    (void)Value::adopt(output);
+    return ran;
+  };
+  expect_ok(run_on(model));
+  const ObjectRef made = stream(device).value();
+  const Host own(host);
+  const ObjectRef kernel = own.find(module.get(), GANTRY_FIND_IMPORTS, "lose_kernel").value();
+  const gantry_value arguments[] = {int_value(1), int_value(1), int_value(1)};
+  const gantry_env env{device, embed().stream_handle(made.get()), nullptr, nullptr};
+  expect_ok(own.call(kernel.get(), &env, arguments).ok() ? Status() : invalid("lose_kernel"));
+
+  const std::string text =
+      "abacus: the device has stopped in kernel \"lose_kernel\"; a new runtime can use it again";
+  for (const Status& failed :
+       {synchronize(device, made), synchronize(device), run_on(model), run_on(model)}) {
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.error().code, Code::lost);
+    EXPECT_EQ(failed.error().reason, "DEVICE_LOST");
+    EXPECT_TRUE(failed.error().message.text().starts_with(text)) << failed.error().message;
+  }
+  EXPECT_EQ(stream(device).error().code, Code::lost);
+  expect_ok(run_on(other));
 }
 
 TEST_F(EmbedStream, OfADeviceWithoutANumberHasNoDlPackTensors) {

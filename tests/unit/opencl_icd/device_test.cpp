@@ -152,6 +152,37 @@ TEST_F(FakeDevices, ReportTheDriversErrorOfACopy) {
   device_.free(self, opencl_2_1, data);
 }
 
+// All later calls return what the driver said first.
+TEST_F(FakeDevices, AreLostUntilTheRuntimeEnds) {
+  void* const data = alloc(opencl_2_1, 16).value();
+  std::vector<float> values(4);
+  const gantry_copy what{
+      sizeof what, 0, {values.data(), 0, {1, 0}}, {data, 0, {device_type, opencl_2_1}}, 16};
+  StatusBuffer status;
+  constexpr cl_int context_terminated = -1121;
+  for (const cl_int error : {context_terminated, cl_int{CL_SUCCESS}}) {
+    icd->enqueue_error = error;
+
+    const gantry_code code = device_.copy(self, opencl_2_1, &what, nullptr, status.get());
+
+    ASSERT_EQ(code, GANTRY_LOST);
+    EXPECT_EQ(status.error(code, "").message,
+              "copy of 16 bytes on opencl:0 (fake device) fails: CL_CONTEXT_TERMINATED_KHR, the "
+              "device does not respond or was reset; a new runtime may use it again");
+  }
+  EXPECT_EQ(alloc(opencl_2_1, 16).error().code, Code::lost);
+  device_.free(self, opencl_2_1, data);
+}
+
+// Not lost: it may be another process that uses the device.
+TEST_F(FakeDevices, MayBeOccupied) {
+  icd->context_error = CL_DEVICE_NOT_AVAILABLE;
+  const Error error = alloc(opencl_2_1, 16).error();
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.message, "clCreateContext of platform \"fake\" fails: CL_DEVICE_NOT_AVAILABLE");
+  icd->context_error = CL_SUCCESS;
+}
+
 TEST_F(FakeDevices, ReportTheDriversErrorOfTheirContextAndQueue) {
   icd->context_error = CL_OUT_OF_HOST_MEMORY;
   EXPECT_EQ(alloc(opencl_2_1, 16).error().message,

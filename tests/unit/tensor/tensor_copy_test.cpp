@@ -187,6 +187,36 @@ TEST(TensorCopy, UsesTheStreamOfTheEnvironmentsDevice) {
   EXPECT_EQ(npu.last_stream, &listed);
 }
 
+// The call that reports the loss is the last one but those that release something.
+TEST(LostDevice, IsNotCalledAgain) {
+  DeviceSet devices;
+  FakeDevice npu("npu");
+  const std::int32_t type = npu.add_to(devices);
+  const auto host = host_bytes(devices, {1, 2});
+  auto there = make(devices, Like({2}, kByte, {type, 0}));
+  const auto other = make(devices, Like({2}, kByte, {type, 1}));
+  npu.fails_with = GANTRY_LOST;
+  const Status lost = tensor_copy(devices, host->tensor, there->tensor, nullptr);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.error().code, Code::lost);
+  EXPECT_EQ(lost.error().message, "the fake device fails");
+  npu.fails_with = GANTRY_OK;
+  npu.calls.clear();
+
+  const Status copied = tensor_copy(devices, there->tensor, host->tensor, nullptr);
+  const auto made = tensor_new(devices, Like({2}, kByte, {type, 0}).tensor);
+  const Status between = tensor_copy(devices, other->tensor, there->tensor, nullptr);
+
+  for (const Error* const error : {&copied.error(), &made.error(), &between.error()}) {
+    EXPECT_EQ(error->code, Code::lost);
+    EXPECT_THAT(error->message.text(), ::testing::StartsWith("the fake device fails"));
+  }
+  EXPECT_THAT(npu.calls, ElementsAre("record on 1"));
+  there = {};
+  EXPECT_EQ(npu.calls.back(), "free on 0");
+  EXPECT_TRUE(tensor_copy(devices, host->tensor, other->tensor, nullptr).ok()) << "works";
+}
+
 TEST(TensorCopy, GoesThroughTheHostBetweenTwoTypes) {
   DeviceSet devices;
   FakeDevice npu("npu"), dsp("dsp");

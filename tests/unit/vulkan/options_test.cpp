@@ -95,9 +95,11 @@ TEST(DriverErrors, HaveACodeByResult) {
   EXPECT_EQ(memory.message, "vkAllocateMemory returns VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)");
   EXPECT_EQ(memory.native_domain, "VULKAN");
   EXPECT_EQ(memory.native_code, -2);
-  EXPECT_EQ(gone.code, Code::unavailable);
+  EXPECT_EQ(gone.code, Code::lost);
   EXPECT_EQ(gone.reason, "DRIVER_CALL");
-  EXPECT_EQ(gone.message, "vkQueueSubmit returns VK_ERROR_DEVICE_LOST (-4)");
+  EXPECT_EQ(gone.message,
+            "vkQueueSubmit returns VK_ERROR_DEVICE_LOST (-4), the device does not respond or was "
+            "reset; a new runtime can use it again");
 }
 
 }  // namespace

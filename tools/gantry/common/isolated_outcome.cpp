@@ -38,8 +38,9 @@ bool take_status(std::string_view& text, Status& status) {
   gantry_code code{};
   Error error;
   std::string_view message, reason, domain;
-  if (!take_number(text, code) || code < GANTRY_OK || code > GANTRY_BUG) return false;
+  if (!take_number(text, code)) return false;
   if (code == GANTRY_OK) return true;
+  if (!is_failure_code(code)) return false;
   if (!take(text, message) || !take(text, reason) || !take_number(text, error.offset) ||
       !take(text, domain) || !take_number(text, error.native_code))
     return false;
