@@ -397,8 +397,10 @@ TEST_F(CallFromHost, UsesTheCurrentStream) {
   EXPECT_EQ(stream_in({{4, 2}, nullptr, nullptr, nullptr}), &theirs);
   EXPECT_EQ(stream_in({{4, 1}, &theirs, nullptr, nullptr}), &theirs);
   EXPECT_EQ(stream_in({{4, 0}, nullptr, nullptr, nullptr}), nullptr);
-  const gantry_device_stream item{{4, 0}, &theirs};
-  const gantry_streams others{&item, 1};
+  // Of every index, because earlier tests select one.
+  std::vector<gantry_device_stream> items;
+  for (std::int32_t index = 0; index < 8; ++index) items.push_back({{4, index}, &theirs});
+  const gantry_streams others{items.data(), items.size()};
   EXPECT_EQ(stream_in({{kCpu, 0}, nullptr, nullptr, &others}), &theirs);
   std::thread([&] {
     EXPECT_EQ(stream_in({{4, 1}, nullptr, nullptr, nullptr}), nullptr) << "another thread's stream";
