@@ -57,10 +57,28 @@ Device::~Device() {
       driver.stream_synchronize.function(stream_);
       driver.stream_destroy.function(stream_);
     }
+    // Streams that were destroyed may still have to call.
+    if (!notices.is_empty()) driver.context_synchronize.function();
     staging_.close();
     memory.close();
+  } else {
+    notices.deliver_all();
   }
   driver.primary_context_release.function(handle_);
+}
+
+CUstream Device::import_stream(CUstream stream) {
+  const std::lock_guard lock(imported_mutex_);
+  imported_.insert(stream);
+  return stream;
+}
+
+bool Device::forget_imported(CUstream stream) {
+  const std::lock_guard lock(imported_mutex_);
+  const auto known = imported_.find(stream);
+  if (known == imported_.end()) return false;
+  imported_.erase(known);
+  return true;
 }
 
 std::string Device::text() const { return concat("device ", index_, " (", name_, ')'); }

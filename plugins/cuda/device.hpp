@@ -15,11 +15,13 @@
 #include <gantry/device.h>
 #include <gantry/device_loss.hpp>
 #include <gantry/handle.hpp>
+#include <gantry/notices.hpp>
 
 #include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 namespace gantry::cuda {
@@ -60,6 +62,12 @@ class Device {
   const Driver& driver;
   Memory memory;
   DeviceLoss loss;
+  Notices notices;
+
+  // Streams of others, which stream_destroy leaves to them. Each may be imported several times.
+  CUstream import_stream(CUstream stream);
+  // Returns false if the stream is not imported.
+  bool forget_imported(CUstream stream);
 
  private:
   Device(const Driver& opened, Host host, int index)
@@ -75,6 +83,8 @@ class Device {
   Architecture architecture_;
   std::string name_;
   Staging staging_;
+  std::mutex imported_mutex_;
+  std::multiset<CUstream> imported_;
   // One bit for each device whose streams may use this device's memory.
   std::atomic<std::uint64_t> copied_by_{0};
 };

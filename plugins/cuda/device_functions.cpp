@@ -3,6 +3,8 @@
 
 #include "plugin.hpp"
 
+#include <gantry/poll.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -137,13 +139,16 @@ Result<CUstream> DeviceFunctions::stream_create() {
 
 // Does not wait: the driver frees a stream after its last command.
 Status DeviceFunctions::stream_destroy(CUstream stream) {
-  if (stream == nullptr) return {};
+  if (stream == nullptr || device.forget_imported(stream)) return {};
   return driver.call(driver.stream_destroy, stream);
 }
 
-Result<CUevent> DeviceFunctions::event_create() {
+Result<CUevent> DeviceFunctions::event_create(std::uint32_t flags) {
+  const bool is_timed = (flags & GANTRY_EVENT_UNTIMED) == 0;
   CUevent made = nullptr;
-  GANTRY_CHECK(driver.call(driver.event_create, &made, static_cast<unsigned>(CU_EVENT_DEFAULT)));
+  GANTRY_CHECK(
+      driver.call(driver.event_create, &made,
+                  static_cast<unsigned>(is_timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING)));
   return made;
 }
 
@@ -165,6 +170,50 @@ Result<std::int64_t> DeviceFunctions::event_elapsed(CUevent start, CUevent stop)
   float milliseconds = 0;
   GANTRY_CHECK(driver.call(driver.event_elapsed_time, &milliseconds, start, stop));
   return std::llround(static_cast<double>(milliseconds) * 1e6);
+}
+
+Result<bool> DeviceFunctions::event_reached(CUevent event, std::int64_t timeout_ns) {
+  if (timeout_ns == GANTRY_NO_TIMEOUT) {
+    GANTRY_CHECK(driver.call(driver.event_synchronize, event));
+    return true;
+  }
+  return poll(timeout_ns, [&]() -> Result<bool> {
+    const CUresult result = driver.event_query.function(event);
+    if (result == CUDA_SUCCESS) return true;
+    if (result == CUDA_ERROR_NOT_READY) return false;
+    return driver.failed(driver.event_query.name, result);
+  });
+}
+
+Status DeviceFunctions::stream_notify(CUstream stream, void (*notify)(void* argument),
+                                      void* argument) {
+  Notices::One* const one = device.notices.add(notify, argument);
+  const CUstreamCallback deliver = [](CUstream, CUresult, void* self) { Notices::deliver(self); };
+  Status added = driver.call(driver.stream_add_callback, device.stream_of(stream), deliver,
+                             static_cast<void*>(one), 0u);
+  if (!added.ok()) device.notices.withdraw(one);
+  return added;
+}
+
+Result<CUstream> DeviceFunctions::stream_import(void* handle) {
+  if (handle == nullptr) {
+    return invalid("handle is NULL, expected a CUstream: NULL is the default stream of the plugin")
+        .with_reason("STREAM");
+  }
+  return device.import_stream(static_cast<CUstream>(handle));
+}
+
+Result<void*> DeviceFunctions::native_get(std::int32_t kind, void* object) const {
+  switch (kind) {
+    case GANTRY_NATIVE_CONTEXT:
+      return device.context();
+    case GANTRY_NATIVE_STREAM:
+      return device.stream_of(object);
+    case GANTRY_NATIVE_MEMORY:
+      return object;
+    default:
+      return no_native_handle("cuda", kind);
+  }
 }
 
 // Relaxed mode, because the first launch of a kernel may load its module during the capture.

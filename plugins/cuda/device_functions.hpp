@@ -42,11 +42,16 @@ struct DeviceFunctions {
   Result<CUstream> stream_create();
   Status stream_destroy(CUstream stream);
 
-  Result<CUevent> event_create();
+  Result<CUevent> event_create(std::uint32_t flags);
   Status event_destroy(CUevent event);
   Status event_record(CUevent event, CUstream stream);
   Status event_wait(CUevent event, CUstream stream);
   Result<std::int64_t> event_elapsed(CUevent start, CUevent stop);
+  Result<bool> event_reached(CUevent event, std::int64_t timeout_ns);
+  Status stream_notify(CUstream stream, void (*notify)(void* argument), void* argument);
+
+  Result<CUstream> stream_import(void* handle);
+  Result<void*> native_get(std::int32_t kind, void* object) const;
 
   Status capture_begin(CUstream stream);
   Result<CUgraphExec> capture_end(CUstream stream);

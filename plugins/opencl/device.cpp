@@ -5,6 +5,7 @@
 
 #include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/poll.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
@@ -423,6 +424,7 @@ OwnedEvent marker_of(Event& event) {
 }
 
 Result<cl_ulong> time_of(Event& event, std::string_view which) {
+  if (!event.is_timed) return invalid("event ", which, " has no time").with_reason("EVENT");
   const OwnedEvent marker = marker_of(event);
   if (!marker) return invalid("event ", which, " was never recorded").with_reason("EVENT");
   const cl_event awaited = marker.get();
@@ -485,6 +487,86 @@ Result<std::int64_t> DeviceFunctions::event_elapsed(Event* start, Event* stop) {
   GANTRY_TRY(const cl_ulong begun, time_of(*start, "start"));
   GANTRY_TRY(const cl_ulong ended, time_of(*stop, "stop"));
   return static_cast<std::int64_t>(ended - begun);
+}
+
+// An event is also reached if work before it failed, which synchronize reports.
+Result<bool> DeviceFunctions::event_reached(Event* event, std::int64_t timeout_ns) {
+  const OwnedEvent marker = marker_of(*event);
+  if (!marker) return invalid("event was never recorded").with_reason("EVENT");
+  const cl_event awaited = marker.get();
+  if (timeout_ns == GANTRY_NO_TIMEOUT) {
+    const cl_int error = clWaitForEvents(1, &awaited);
+    if (error == CL_SUCCESS || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST) return true;
+    return driver_error(error, concat("clWaitForEvents on ", device.described()));
+  }
+  return poll(timeout_ns, [&]() -> Result<bool> {
+    cl_int state = CL_QUEUED;
+    const cl_int error =
+        clGetEventInfo(awaited, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    if (error != CL_SUCCESS)
+      return driver_error(error, concat("clGetEventInfo on ", device.described()));
+    return state <= CL_COMPLETE;
+  });
+}
+
+Status DeviceFunctions::stream_notify(cl_command_queue stream, void (*notify)(void* argument),
+                                      void* argument) {
+  GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
+  cl_event marker = nullptr;
+  cl_int error = clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker);
+  if (error != CL_SUCCESS)
+    return driver_error(error, concat("clEnqueueMarkerWithWaitList on ", device.described()));
+  const OwnedEvent owned(marker);
+  Notices::One* const one = device.notices.add(notify, argument);
+  error = clSetEventCallback(
+      marker, CL_COMPLETE, [](cl_event, cl_int, void* self) { Notices::deliver(self); }, one);
+  if (error != CL_SUCCESS) {
+    device.notices.withdraw(one);
+    return driver_error(error, concat("clSetEventCallback on ", device.described()));
+  }
+  // Nothing else is certain to submit the queue. The call has been made if this fails.
+  clFlush(queue);
+  return {};
+}
+
+// ---- handles of the driver
+
+Result<cl_command_queue> DeviceFunctions::stream_import(void* handle) {
+  const auto queue = static_cast<cl_command_queue>(handle);
+  GANTRY_TRY(const cl_context own, plugin.driver.context(device));
+  cl_context context = nullptr;
+  cl_device_id id = nullptr;
+  cl_int error = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+  if (error == CL_SUCCESS)
+    error = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof id, &id, nullptr);
+  if (error != CL_SUCCESS) return driver_error(error, "clGetCommandQueueInfo");
+  if (context != own || id != device.id) {
+    return invalid("the command queue is of another ", context != own ? "context" : "device",
+                   ", expected those that native_get returns for ", device.described())
+        .with_reason("STREAM");
+  }
+  error = clRetainCommandQueue(queue);
+  if (error != CL_SUCCESS) return driver_error(error, "clRetainCommandQueue");
+  return queue;
+}
+
+Result<void*> DeviceFunctions::native_get(std::int32_t kind, void* object) {
+  switch (kind) {
+    case GANTRY_NATIVE_CONTEXT: {
+      GANTRY_TRY(const cl_context context, plugin.driver.context(device));
+      return static_cast<void*>(context);
+    }
+    case GANTRY_NATIVE_STREAM: {
+      GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, object));
+      return static_cast<void*>(queue);
+    }
+    case GANTRY_NATIVE_MEMORY: {
+      GANTRY_TRY(const Buffer* const buffer, buffer_of(object));
+      return static_cast<void*>(buffer->memory.get());
+    }
+    default:
+      return no_native_handle("opencl", kind);
+  }
 }
 
 }  // namespace gantry::opencl

@@ -71,6 +71,9 @@ Result<Buffer*> buffer_of(void* data);
 
 // Each event_record replaces the marker.
 struct Event {
+  explicit Event(bool timed) : is_timed(timed) {}
+
+  const bool is_timed;
   std::mutex mutex;
   OwnedEvent marker;
 };
@@ -93,11 +96,18 @@ struct DeviceFunctions {
   Result<cl_command_queue> stream_create();
   void stream_destroy(cl_command_queue stream);
 
-  Result<std::unique_ptr<Event>> event_create() { return std::make_unique<Event>(); }
+  Result<std::unique_ptr<Event>> event_create(std::uint32_t flags) {
+    return std::make_unique<Event>((flags & GANTRY_EVENT_UNTIMED) == 0);
+  }
   void event_destroy(Event* event) { delete event; }
   Status event_record(Event* event, cl_command_queue stream);
   Status event_wait(Event* event, cl_command_queue stream);
   Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+  Result<bool> event_reached(Event* event, std::int64_t timeout_ns);
+  Status stream_notify(cl_command_queue stream, void (*notify)(void* argument), void* argument);
+
+  Result<cl_command_queue> stream_import(void* handle);
+  Result<void*> native_get(std::int32_t kind, void* object);
 
   Plugin& plugin;
   Device& device;

@@ -16,6 +16,7 @@
 #include <CL/cl_ext.h>
 
 #include <gantry/device_loss.hpp>
+#include <gantry/notices.hpp>
 #include <gantry/result.hpp>
 
 #include <atomic>
@@ -97,6 +98,7 @@ struct Device {
   std::size_t max_threads = 0;
   std::atomic<std::int64_t> allocated_bytes{0};
   DeviceLoss loss;
+  Notices notices;
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};
 

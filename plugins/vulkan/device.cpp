@@ -294,10 +294,10 @@ Status Device::dispatch(const Dispatch& what) {
   return recorder_->done(*batch);
 }
 
-Result<std::unique_ptr<Event>> Device::new_event() {
+Result<std::unique_ptr<Event>> Device::new_event(bool timed) {
   auto event = std::make_unique<Event>();
   event->device = device_;
-  if (gpu_.timestamp_bits == 0) return event;
+  if (gpu_.timestamp_bits == 0 || !timed) return event;
   VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
   info.queryCount = 1;
@@ -329,6 +329,10 @@ Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
       return invalid("event ", start.value == 0 ? "start" : "stop", " was never recorded")
           .with_reason("EVENT");
     }
+    if (start.query == VK_NULL_HANDLE || stop.query == VK_NULL_HANDLE) {
+      return invalid("event ", start.query == VK_NULL_HANDLE ? "start" : "stop", " has no time")
+          .with_reason("EVENT");
+    }
     GANTRY_CHECK(recorder_->wait(lock, std::max(start.value, stop.value)));
   }
   const std::array<VkQueryPool, 2> pools{start.query, stop.query};
@@ -342,6 +346,14 @@ Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
   const auto passed = static_cast<std::int64_t>((ticks[1] - ticks[0]) << unused) >> unused;
   const double period = static_cast<double>(gpu_.properties.limits.timestampPeriod);
   return static_cast<std::int64_t>(static_cast<double>(passed) * period);
+}
+
+Result<bool> Device::is_reached(const Event& event, std::int64_t timeout_ns) {
+  Recorder::Lock lock(recorder_->mutex());
+  if (event.value == 0) return invalid("event was never recorded").with_reason("EVENT");
+  const bool waits = timeout_ns == GANTRY_NO_TIMEOUT;
+  return recorder_->wait_for(lock, event.value,
+                             waits ? UINT64_MAX : static_cast<std::uint64_t>(timeout_ns));
 }
 
 void Device::discard(std::unique_ptr<Resource> resource) {

@@ -56,7 +56,7 @@ struct Event final : Resource {
   ~Event() override;
 
   VkDevice device = VK_NULL_HANDLE;
-  // NULL: the queue has no clock.
+  // NULL: the queue has no clock, or the event no time.
   VkQueryPool query = VK_NULL_HANDLE;
   // Recorder::value() of the last record; 0: never recorded.
   std::uint64_t value = 0;
@@ -110,11 +110,16 @@ class Device {
   Status dispatch(const Dispatch& what);
   Status synchronize();
 
-  Result<std::unique_ptr<Event>> new_event();
+  // timed    [in]   false: it only orders work
+  Result<std::unique_ptr<Event>> new_event(bool timed);
   Status record(Event& event);
-  // returns  INVALID      an event was never recorded (EVENT)
+  // returns  INVALID      an event was never recorded, or has no time (EVENT)
   //          UNSUPPORTED  the queue has no clock (NO_CLOCK)
   Result<std::int64_t> nanoseconds_between(Event& start, Event& stop);
+  // Submits the event's work and waits for it for a time.
+  //
+  // returns  false: not within the time. INVALID: the event was never recorded (EVENT)
+  Result<bool> is_reached(const Event& event, std::int64_t timeout_ns);
   // Destroys the resource after all work recorded so far has finished.
   void discard(std::unique_ptr<Resource> resource);
 

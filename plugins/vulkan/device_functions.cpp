@@ -168,4 +168,17 @@ Result<std::int64_t> DeviceFunctions::event_elapsed(Event* start, Event* stop) {
   return device.nanoseconds_between(*start, *stop);
 }
 
+Result<bool> DeviceFunctions::event_reached(Event* event, std::int64_t timeout_ns) {
+  GANTRY_CHECK(check_event(device, *event));
+  return device.is_reached(*event, timeout_ns);
+}
+
+// A stream is none of Vulkan's objects.
+Result<void*> DeviceFunctions::native_get(std::int32_t kind, void* object) const {
+  if (kind == GANTRY_NATIVE_CONTEXT) return static_cast<void*>(device.handle());
+  if (kind != GANTRY_NATIVE_MEMORY) return no_native_handle("vulkan", kind);
+  GANTRY_TRY(const Buffer* const buffer, device.buffer_at(object));
+  return reinterpret_cast<void*>(buffer->handle);
+}
+
 }  // namespace gantry::vulkan

@@ -41,11 +41,15 @@ struct DeviceFunctions {
   Result<Stream*> stream_create() { return new Stream{&device}; }
   void stream_destroy(Stream* stream) { delete stream; }
 
-  Result<std::unique_ptr<Event>> event_create() { return device.new_event(); }
+  Result<std::unique_ptr<Event>> event_create(std::uint32_t flags) {
+    return device.new_event((flags & GANTRY_EVENT_UNTIMED) == 0);
+  }
   void event_destroy(Event* event) { device.discard(std::unique_ptr<Event>(event)); }
   Status event_record(Event* event, Stream* stream);
   Status event_wait(Event* event, Stream* stream);
   Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+  Result<bool> event_reached(Event* event, std::int64_t timeout_ns);
+  Result<void*> native_get(std::int32_t kind, void* object) const;
 
   Device& device;
   DeviceLoss& loss;

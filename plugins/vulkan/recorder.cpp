@@ -126,20 +126,21 @@ Status Recorder::flush() {
   return {};
 }
 
-Status Recorder::wait(Lock& lock, std::uint64_t value) {
+Result<bool> Recorder::wait_for(Lock& lock, std::uint64_t value, std::uint64_t timeout_ns) {
   if (lost_) return *lost_;
-  if (value <= completed_) return {};
+  if (value <= completed_) return true;
   if (value > submitted_) GANTRY_CHECK(flush());
   VkSemaphoreWaitInfo info{VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO};
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
   info.pValues = &value;
   lock.unlock();
-  const VkResult result = vkWaitSemaphores(device_, &info, UINT64_MAX);
+  const VkResult result = vkWaitSemaphores(device_, &info, timeout_ns);
   lock.lock();
+  if (result == VK_TIMEOUT) return false;
   if (result != VK_SUCCESS) return lost(result, "vkWaitSemaphores");
   reap();
-  return {};
+  return true;
 }
 
 void Recorder::reap() {

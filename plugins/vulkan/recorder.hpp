@@ -69,7 +69,14 @@ class Recorder {
   std::uint64_t value() const { return submitted_ + (open_ ? 1 : 0); }
   // Waits for batch `value`; 0 returns at once. A failure of the device is returned here and by
   // every later call.
-  Status wait(Lock& lock, std::uint64_t value);
+  Status wait(Lock& lock, std::uint64_t value) {
+    GANTRY_CHECK(wait_for(lock, value, UINT64_MAX));
+    return {};
+  }
+  // The same for a time.
+  //
+  // returns  false: not within the time
+  Result<bool> wait_for(Lock& lock, std::uint64_t value, std::uint64_t timeout_ns);
   Status wait_for_all(Lock& lock) { return wait(lock, value()); }
 
   // Destroys a resource when batch `last_use` has finished.

@@ -145,7 +145,28 @@ gantry::Status Device::event_wait(Event* event, Stream* given) {
   });
 }
 
+gantry::Result<bool> Device::event_reached(Event* event, std::int64_t timeout_ns) {
+  const std::shared_ptr<Mark> mark = event->mark();
+  if (mark == nullptr) return gantry::invalid("abacus: the event is not recorded");
+  return mark->wait_for(timeout_ns);
+}
+
+// The stream does all its work, also after a failure and before it is destroyed.
+gantry::Status Device::stream_notify(Stream* given, void (*notify)(void* argument),
+                                     void* argument) {
+  Stream& stream = stream_of(given);
+  if (stream.is_captured())
+    return wrong_capture("a notification in a stream that is being captured");
+  return stream.push([notify, argument]() -> gantry::Status {
+    notify(argument);
+    return {};
+  });
+}
+
 gantry::Result<std::int64_t> Device::event_elapsed(Event* start, Event* stop) {
+  if (!start->is_timed || !stop->is_timed)
+    return gantry::invalid("abacus: the ", start->is_timed ? "stop" : "start",
+                           " event has no time");
   const std::shared_ptr<Mark> from = start->mark();
   const std::shared_ptr<Mark> to = stop->mark();
   if (from == nullptr || to == nullptr) {

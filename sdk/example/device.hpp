@@ -44,11 +44,15 @@ class Device {
   gantry::Result<Stream*> stream_create() { return new Stream; }
   void stream_destroy(Stream* stream) { delete stream; }
 
-  gantry::Result<Event*> event_create() { return new Event; }
+  gantry::Result<Event*> event_create(std::uint32_t flags) {
+    return new Event((flags & GANTRY_EVENT_UNTIMED) == 0);
+  }
   void event_destroy(Event* event) { delete event; }
   gantry::Status event_record(Event* event, Stream* stream);
   gantry::Status event_wait(Event* event, Stream* stream);
   gantry::Result<std::int64_t> event_elapsed(Event* start, Event* stop);
+  gantry::Result<bool> event_reached(Event* event, std::int64_t timeout_ns);
+  gantry::Status stream_notify(Stream* stream, void (*notify)(void* argument), void* argument);
 
   gantry::Status capture_begin(Stream* stream) { return stream_of(stream).begin_capture(); }
   gantry::Result<std::unique_ptr<Recording>> capture_end(Stream* stream) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.hpp"
 
+#include <gantry/device.h>
 #include <gantry/abi_boundary.hpp>
 
 #include <pthread.h>
@@ -25,6 +26,16 @@ Mark::Clock::time_point Mark::wait() const {
   std::unique_lock lock(mutex_);
   reached_.wait(lock, [&] { return at_.has_value(); });
   return *at_;
+}
+
+bool Mark::wait_for(std::int64_t timeout_ns) const {
+  std::unique_lock lock(mutex_);
+  const auto is_reached = [&] { return at_.has_value(); };
+  if (timeout_ns == GANTRY_NO_TIMEOUT) {
+    reached_.wait(lock, is_reached);
+    return true;
+  }
+  return reached_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), is_reached);
 }
 
 Stream::~Stream() {

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -35,6 +36,8 @@ class Mark {
   void reach();
   // Returns when it was reached.
   Clock::time_point wait() const;
+  // Waits for a time. Returns whether it is reached.
+  bool wait_for(std::int64_t timeout_ns) const;
 
  private:
   mutable std::mutex mutex_;
@@ -45,6 +48,10 @@ class Mark {
 // The last mark that was recorded for it; NULL: none yet.
 class Event {
  public:
+  // timed    [in]   false: it only orders streams
+  explicit Event(bool timed) : is_timed(timed) {}
+  const bool is_timed;
+
   void set(std::shared_ptr<Mark> mark) {
     const std::lock_guard lock(mutex_);
     mark_ = std::move(mark);

@@ -99,7 +99,7 @@ AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
 
-SIZE(gantry_embed, 328);
+SIZE(gantry_embed, 352);
 AT(gantry_embed, struct_size, 0);
 AT(gantry_embed, zero, 4);
 AT(gantry_embed, version, 8);
@@ -142,6 +142,9 @@ AT(gantry_embed, inspect, 296);
 AT(gantry_embed, model_module, 304);
 AT(gantry_embed, model_input, 312);
 AT(gantry_embed, memory_import, 320);
+AT(gantry_embed, stream_import, 328);
+AT(gantry_embed, native_get, 336);
+AT(gantry_embed, stream_notify, 344);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_pool_options*)0)->threads, int32_t);

@@ -256,7 +256,85 @@ gantry_code stream_create(void* self, std::int32_t i, std::uint32_t flags, void*
   *stream = std::malloc(1);
   return GANTRY_OK;
 }
-void stream_destroy(void*, std::int32_t, void* stream) { std::free(stream); }
+void stream_destroy(void*, std::int32_t, void* stream) {
+  if (has("destroys_imported_streams")) {
+    static void* last = nullptr;
+    if (stream == last) std::abort();
+    last = stream;
+    return;
+  }
+  const bool is_imported = (reinterpret_cast<std::uintptr_t>(stream) & 1) != 0;
+  if (!is_imported) std::free(stream);
+}
+
+// Work is complete when a call returns, so an event needs no state but its flag.
+struct Event {
+  bool is_timed;
+};
+gantry_code event_create(void* self, std::int32_t i, std::uint32_t flags, void** event,
+                         gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  if ((flags & ~std::uint32_t{GANTRY_EVENT_UNTIMED}) != 0 && !has("ignores_flags_of_events"))
+    return fail(status, GANTRY_UNSUPPORTED, "FLAGS", "kit plugin: unknown flag");
+  *event = new Event{(flags & GANTRY_EVENT_UNTIMED) == 0};
+  return GANTRY_OK;
+}
+void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*>(event); }
+gantry_code event_record(void* self, std::int32_t i, void*, void*, gantry_status* status) {
+  return check_device(self, i, status);
+}
+gantry_code event_wait(void* self, std::int32_t i, void*, void*, gantry_status* status) {
+  return check_device(self, i, status);
+}
+gantry_code event_elapsed(void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
+                          gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  const bool is_timed =
+      static_cast<const Event*>(start)->is_timed && static_cast<const Event*>(stop)->is_timed;
+  if (!is_timed && !has("times_untimed_events"))
+    return fail(status, GANTRY_INVALID, "EVENT", "kit plugin: an event has no time");
+  *ns = 0;
+  return GANTRY_OK;
+}
+gantry_code event_reached(void* self, std::int32_t i, void*, std::int64_t, std::int32_t* reached,
+                          gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  *reached = has("reaches_no_event") ? 0 : 1;
+  return GANTRY_OK;
+}
+gantry_code stream_notify(void* self, std::int32_t i, void*, void (*notify)(void*), void* argument,
+                          gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  notify(argument);
+  if (has("notifies_twice")) notify(argument);
+  return GANTRY_OK;
+}
+
+// The handle of a stream is the stream, and of memory its address. One that is imported has the low
+// bit set.
+gantry_code stream_import(void* self, std::int32_t i, void* handle, void** stream,
+                          gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  const std::uintptr_t mark = has("destroys_imported_streams") ? 0 : 1;
+  *stream = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(handle) | mark);
+  return GANTRY_OK;
+}
+gantry_code native_get(void* self, std::int32_t i, std::int32_t kind, void* object, void** handle,
+                       gantry_status* status) {
+  const gantry_code code = check_device(self, i, status);
+  if (code != GANTRY_OK) return code;
+  if (kind < GANTRY_NATIVE_CONTEXT || kind > GANTRY_NATIVE_MEMORY)
+    return fail(status, GANTRY_UNSUPPORTED, "NATIVE_KIND", "kit plugin: unknown kind of handle");
+  static int calls = 0;
+  *handle = kind == GANTRY_NATIVE_CONTEXT ? self : object;
+  if (has("changes_handles")) *handle = static_cast<char*>(*handle) + ++calls;
+  return GANTRY_OK;
+}
 
 gantry_code fill(void*, std::int32_t i, void* data, std::uint64_t byte_offset, std::uint64_t size,
                  const void* pattern, std::uint32_t pattern_size, void*, gantry_status* status) {
@@ -309,6 +387,15 @@ gantry_device_table make_device(const char* name) {
   t.trim = trim;
   t.memory_import = memory_import;
   t.host_address = host_address;
+  t.event_create = event_create;
+  t.event_destroy = event_destroy;
+  t.event_record = event_record;
+  t.event_wait = event_wait;
+  t.event_elapsed = event_elapsed;
+  t.event_reached = event_reached;
+  t.stream_notify = stream_notify;
+  t.stream_import = stream_import;
+  t.native_get = native_get;
   return t;
 }
 

@@ -27,6 +27,7 @@ std::span<const Case> cancel_cases();
 std::span<const Case> device_cases();
 std::span<const Case> memory_cases();
 std::span<const Case> stream_cases();
+std::span<const Case> completion_cases();
 std::span<const Case> loss_cases();
 std::span<const Case> lifetime_cases();
 std::span<const Case> neighbour_cases();

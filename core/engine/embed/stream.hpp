@@ -9,9 +9,12 @@
 #include <gantry/result.hpp>
 
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace gantry {
+
+class StreamWaiter;
 
 // GANTRY_STREAM
 struct StreamObject {
@@ -25,10 +28,22 @@ struct StreamObject {
   std::shared_ptr<RuntimeState> state;
   gantry_device_id device;
   void* handle;
+  std::mutex waiter_mutex;
+  // Of a device without stream_notify, from the first notification on.
+  std::shared_ptr<StreamWaiter> waiter;
 };
 
 // See gantry_embed::stream_new.
 Result<Ref<StreamObject>> new_stream(RuntimeState& state, gantry_device_id device);
+
+// See gantry_embed::stream_import.
+Result<Ref<StreamObject>> import_stream(RuntimeState& state, gantry_device_id device, void* handle);
+// See gantry_embed::stream_notify.
+Status notify_after(StreamObject& stream, void (*notify)(void* argument), void* argument);
+// See gantry_embed::native_get.
+//
+// object   [in]   a stream or a tensor
+Result<void*> native_handle(gantry_object* object, std::int32_t kind);
 
 // Returns NULL for an object of another kind, and for NULL.
 StreamObject* as_stream(gantry_object* object);

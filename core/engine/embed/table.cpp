@@ -905,6 +905,36 @@ gantry_code synchronize(gantry_object* object, gantry_device_id device, gantry_o
   });
 }
 
+gantry_code stream_import(gantry_object* object, gantry_device_id device, void* handle,
+                          gantry_object** stream, gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "stream_import"));
+    return give(import_stream(*runtime->state, device, handle), stream);
+  });
+}
+
+gantry_code native_get(gantry_object* object, std::int32_t kind, void** handle,
+                       gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    GANTRY_TRY(*handle, native_handle(object, kind));
+    return {};
+  });
+}
+
+gantry_code stream_notify(gantry_object* object, void (*notify)(void* argument), void* argument,
+                          gantry_status* status) {
+  return abi_boundary(status, [&]() -> Status {
+    StreamObject* const stream = as_stream(object);
+    if (stream == nullptr) {
+      return invalid("stream_notify: the object is ",
+                     object == nullptr ? "NULL" : concat("of kind ", object->kind),
+                     ", expected a stream")
+          .with_reason("ARGUMENT_KIND");
+    }
+    return notify_after(*stream, notify, argument);
+  });
+}
+
 gantry_code model_input(gantry_object* object, gantry_bytes function, gantry_bytes name,
                         std::uint32_t* index, gantry_status* status) {
   return abi_boundary(status, [&]() -> Status {
@@ -970,6 +1000,10 @@ constexpr gantry_embed table = {
     .model_input = checked<model_input, "model_input", "object?", "function", "name", "index">,
     .memory_import = checked<memory_import, "memory_import", "object?", "memory", "what", "self?",
                              "destroy?", "tensor">,
+    .stream_import =
+        checked<stream_import, "stream_import", "object?", "device", "handle?", "stream">,
+    .native_get = checked<native_get, "native_get", "object?", "kind", "handle">,
+    .stream_notify = checked<stream_notify, "stream_notify", "object?", "notify", "argument?">,
 };
 
 }  // namespace

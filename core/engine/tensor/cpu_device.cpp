@@ -208,15 +208,19 @@ gantry_code stream_create(void*, std::int32_t i, std::uint32_t flags, void** str
 
 void stream_destroy(void*, std::int32_t, void*) {}
 
-// An event is the time at which it was recorded.
+// The time at which it was recorded.
 using Clock = std::chrono::steady_clock;
-using Event = std::atomic<Clock::time_point>;
+struct Event {
+  bool is_timed;
+  std::atomic<Clock::time_point> at{};
+};
 
 gantry_code event_create(void*, std::int32_t i, std::uint32_t flags, void** event,
                          gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
-  if (const gantry_code code = check_flags(flags, 0, status); code != GANTRY_OK) return code;
-  auto* const fresh = new (std::nothrow) Event{};
+  if (const gantry_code code = check_flags(flags, GANTRY_EVENT_UNTIMED, status); code != GANTRY_OK)
+    return code;
+  auto* const fresh = new (std::nothrow) Event{(flags & GANTRY_EVENT_UNTIMED) == 0};
   if (fresh == nullptr) return refuse(status, GANTRY_EXHAUSTED, "cpu: no memory for an event");
   *event = fresh;
   return GANTRY_OK;
@@ -226,7 +230,7 @@ void event_destroy(void*, std::int32_t, void* event) { delete static_cast<Event*
 
 gantry_code event_record(void*, std::int32_t i, void* event, void* stream, gantry_status* status) {
   if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
-  static_cast<Event*>(event)->store(Clock::now());
+  static_cast<Event*>(event)->at.store(Clock::now());
   return GANTRY_OK;
 }
 
@@ -237,8 +241,10 @@ gantry_code event_wait(void*, std::int32_t i, void*, void* stream, gantry_status
 gantry_code event_elapsed(void*, std::int32_t i, void* start, void* stop, std::int64_t* ns,
                           gantry_status* status) {
   if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
-  const Clock::time_point from = static_cast<Event*>(start)->load();
-  const Clock::time_point to = static_cast<Event*>(stop)->load();
+  if (!static_cast<Event*>(start)->is_timed || !static_cast<Event*>(stop)->is_timed)
+    return refuse(status, GANTRY_INVALID, "cpu: an event has no time");
+  const Clock::time_point from = static_cast<Event*>(start)->at.load();
+  const Clock::time_point to = static_cast<Event*>(stop)->at.load();
   if (from == Clock::time_point{} || to == Clock::time_point{}) {
     return refuse(status, GANTRY_INVALID, "cpu: the %s event is not recorded",
                   from == Clock::time_point{} ? "start" : "stop");
@@ -287,6 +293,20 @@ gantry_code fill(void*, std::int32_t i, void* data, std::uint64_t byte_offset, s
   return GANTRY_OK;
 }
 
+gantry_code event_reached(void*, std::int32_t i, void*, std::int64_t, std::int32_t* reached,
+                          gantry_status* status) {
+  if (const gantry_code code = check_index(i, status); code != GANTRY_OK) return code;
+  *reached = 1;
+  return GANTRY_OK;
+}
+
+gantry_code stream_notify(void*, std::int32_t i, void* stream, void (*notify)(void*),
+                          void* argument, gantry_status* status) {
+  if (const gantry_code code = check_queue(i, stream, status); code != GANTRY_OK) return code;
+  notify(argument);
+  return GANTRY_OK;
+}
+
 }  // namespace
 
 const gantry_device_table* cpu_device_table() {
@@ -314,6 +334,8 @@ const gantry_device_table* cpu_device_table() {
       .capture_launch = capture_launch,
       .capture_destroy = capture_destroy,
       .fill = fill,
+      .event_reached = event_reached,
+      .stream_notify = stream_notify,
   };
   return &table;
 }

@@ -10,7 +10,7 @@ Status order_streams(const Device& device, const DeviceStream& earlier, const De
   };
   void* event = nullptr;
   Status ordered = call(earlier, [&](gantry_status* out) {
-    return table.event_create(device.self, earlier.index, 0, &event, out);
+    return table.event_create(device.self, earlier.index, GANTRY_EVENT_UNTIMED, &event, out);
   });
   if (ordered.ok()) {
     ordered = call(earlier, [&](gantry_status* out) {

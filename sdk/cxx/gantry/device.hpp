@@ -22,7 +22,7 @@
 //       gantry::Result<Stream*> stream_create();
 //       void stream_destroy(Stream* stream);
 //       event_create() event_destroy(event) event_record(event, stream) event_wait(event, stream)
-//       event_elapsed(start, stop)
+//       event_elapsed(start, stop)                     // only with the others
 //       capture_begin(stream) capture_end(stream) capture_launch(graph, stream)
 //       capture_destroy(graph)
 //
@@ -32,7 +32,13 @@
 //       void free_in_stream(void* data, Stream* stream);
 //       gantry::Result<void*> host_address(void* data);
 //       gantry::Result<void*> memory_import(const gantry_external& what);
+//       gantry::Result<bool> event_reached(Event* event, std::int64_t timeout_ns);
+//       gantry::Status stream_notify(Stream* stream, void (*notify)(void*), void* argument);
+//       gantry::Result<Stream*> stream_import(void* handle);
+//       gantry::Result<void*> native_get(std::int32_t kind, void* object);
 //     };
+//
+// event_create may instead have the flags, GANTRY_EVENT_*, as its argument.
 //
 // Streams, events and graphs are pointers to any type. If attributes can be read without starting
 // the device, attribute may instead be `static Result<Attribute> attribute(Plugin&, std::int32_t
@@ -92,6 +98,16 @@ inline Failure no_external_kind(std::string_view kind, std::int32_t external) {
       .with_reason("EXTERNAL_KIND");
 }
 
+// Returns the error for a kind of handle that a device does not have.
+//
+// kind     [in]   GANTRY_NATIVE_*
+// returns  UNSUPPORTED (NATIVE_KIND)
+inline Failure no_native_handle(std::string_view device, std::int32_t kind) {
+  return unsupported("native_get of device ", device, ": kind is ", kind,
+                     ", which this device does not have")
+      .with_reason("NATIVE_KIND");
+}
+
 namespace detail {
 
 // Rejects flags that are not in `known`.
@@ -111,9 +127,19 @@ inline Status check_flags(std::uint32_t flags, std::uint32_t known, std::string_
 template <class D>
 constexpr int stream_functions = GANTRY_HAS_(stream_create()) + GANTRY_HAS_(stream_destroy(h));
 template <class D>
-constexpr int event_functions = GANTRY_HAS_(event_create()) + GANTRY_HAS_(event_destroy(h)) +
-                                GANTRY_HAS_(event_record(h, h)) + GANTRY_HAS_(event_wait(h, h)) +
-                                GANTRY_HAS_(event_elapsed(h, h));
+constexpr int event_functions = (GANTRY_HAS_(event_create()) || GANTRY_HAS_(event_create(0u))) +
+                                GANTRY_HAS_(event_destroy(h)) + GANTRY_HAS_(event_record(h, h)) +
+                                GANTRY_HAS_(event_wait(h, h));
+template <class D>
+constexpr bool has_event_elapsed = GANTRY_HAS_(event_elapsed(h, h));
+template <class D>
+constexpr bool has_event_reached = GANTRY_HAS_(event_reached(h, 0));
+template <class D>
+constexpr bool has_stream_notify = GANTRY_HAS_(stream_notify(h, nullptr, nullptr));
+template <class D>
+constexpr bool has_stream_import = GANTRY_HAS_(stream_import(nullptr));
+template <class D>
+constexpr bool has_native_get = GANTRY_HAS_(native_get(0, nullptr));
 template <class D>
 constexpr int capture_functions = GANTRY_HAS_(capture_begin(h)) + GANTRY_HAS_(capture_end(h)) +
                                   GANTRY_HAS_(capture_launch(h, h)) +
@@ -229,9 +255,14 @@ consteval void add_events(gantry_device_table& table) {
   table.event_create = [](void* self, std::int32_t i, std::uint32_t flags, void** event,
                           gantry_status* status) {
     return on_device<P, D>(self, i, status, [&](D& device) -> Status {
-      GANTRY_CHECK(check_flags(flags, 0, "event_create", D::identity.name));
-      GANTRY_TRY(auto made, device.event_create());
-      *event = released(std::move(made));
+      GANTRY_CHECK(check_flags(flags, GANTRY_EVENT_UNTIMED, "event_create", D::identity.name));
+      if constexpr (requires { device.event_create(flags); }) {
+        GANTRY_TRY(auto made, device.event_create(flags));
+        *event = released(std::move(made));
+      } else {
+        GANTRY_TRY(auto made, device.event_create());
+        *event = released(std::move(made));
+      }
       return {};
     });
   };
@@ -251,12 +282,55 @@ consteval void add_events(gantry_device_table& table) {
       return device.event_wait(Handle{event}, Handle{stream});
     });
   };
-  table.event_elapsed = [](void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
-                           gantry_status* status) {
-    return on_device<P, D>(self, i, ns, status, [&](D& device) {
-      return device.event_elapsed(Handle{start}, Handle{stop});
-    });
-  };
+  if constexpr (has_event_elapsed<D>) {
+    table.event_elapsed = [](void* self, std::int32_t i, void* start, void* stop, std::int64_t* ns,
+                             gantry_status* status) {
+      return on_device<P, D>(self, i, ns, status, [&](D& device) {
+        return device.event_elapsed(Handle{start}, Handle{stop});
+      });
+    };
+  }
+}
+
+template <class P, class D>
+consteval void add_completion(gantry_device_table& table) {
+  if constexpr (has_event_reached<D>) {
+    table.event_reached = [](void* self, std::int32_t i, void* event, std::int64_t timeout_ns,
+                             std::int32_t* reached, gantry_status* status) {
+      return on_device<P, D>(self, i, status, [&](D& device) -> Status {
+        GANTRY_TRY(const bool is_reached, device.event_reached(Handle{event}, timeout_ns));
+        *reached = is_reached ? 1 : 0;
+        return {};
+      });
+    };
+  }
+  if constexpr (has_stream_notify<D>) {
+    table.stream_notify = [](void* self, std::int32_t i, void* stream,
+                             void (*notify)(void* argument), void* argument,
+                             gantry_status* status) {
+      return on_device<P, D>(self, i, status, [&](D& device) {
+        return device.stream_notify(Handle{stream}, notify, argument);
+      });
+    };
+  }
+}
+
+template <class P, class D>
+consteval void add_native(gantry_device_table& table) {
+  if constexpr (has_stream_import<D>) {
+    table.stream_import = [](void* self, std::int32_t i, void* handle, void** stream,
+                             gantry_status* status) {
+      return on_device<P, D>(self, i, stream, status,
+                             [&](D& device) { return device.stream_import(handle); });
+    };
+  }
+  if constexpr (has_native_get<D>) {
+    table.native_get = [](void* self, std::int32_t i, std::int32_t kind, void* object,
+                          void** handle, gantry_status* status) {
+      return on_device<P, D>(self, i, handle, status,
+                             [&](D& device) { return device.native_get(kind, object); });
+    };
+  }
 }
 
 template <class P, class D>
@@ -372,8 +446,11 @@ consteval gantry_device_table make_device_table() {
                 "a device has stream_create and stream_destroy, or neither");
   static_assert(stream_functions<D> == 0 || HasSynchronize<D>,
                 "a device with streams has synchronize");
-  static_assert(event_functions<D> == 0 || event_functions<D> == 5,
-                "a device has all five event functions, or none");
+  static_assert(event_functions<D> == 0 || event_functions<D> == 4,
+                "a device has all four of event_create, event_destroy, event_record and "
+                "event_wait, or none");
+  static_assert(event_functions<D> == 4 || !has_event_elapsed<D>,
+                "a device with event_elapsed has the other event functions");
   static_assert(capture_functions<D> == 0 || capture_functions<D> == 4,
                 "a device has all four capture functions, or none");
   gantry_device_table table{};
@@ -386,6 +463,8 @@ consteval gantry_device_table make_device_table() {
   add_streams<P, D>(table);
   if constexpr (event_functions<D> != 0) add_events<P, D>(table);
   if constexpr (capture_functions<D> != 0) add_capture<P, D>(table);
+  add_completion<P, D>(table);
+  add_native<P, D>(table);
   return table;
 }
 

@@ -375,6 +375,35 @@ typedef struct gantry_embed {
   gantry_code (*memory_import)(gantry_object* runtime, const gantry_external* memory,
                                const gantry_tensor* what, void* self, void (*destroy)(void* self),
                                gantry_value* tensor, gantry_status* status);
+
+  // Creates a stream over one of the driver that the program has created: CUstream,
+  // cl_command_queue.
+  //
+  // handle   [in]   outlives the stream, which leaves it
+  // returns  UNSUPPORTED  the device does not have it (FUNCTION_ABSENT)
+  //          others       as gantry_device_table.stream_import; no such device
+  gantry_code (*stream_import)(gantry_object* runtime, gantry_device_id device, void* handle,
+                               gantry_object** stream, gantry_status* status);
+
+  // Returns the driver's handle of a stream, of the memory of a tensor, or of their context.
+  //
+  // object   [in]   a stream or a tensor; of a view, the tensor that owns the memory
+  // kind     [in]   GANTRY_NATIVE_*
+  // handle   [out]  borrowed, valid as long as the object
+  // returns  INVALID      an object of another kind (ARGUMENT_KIND), a kind that it does not have
+  //                       (NATIVE_KIND)
+  //          UNSUPPORTED  the device does not have it (FUNCTION_ABSENT, NATIVE_KIND)
+  gantry_code (*native_get)(gantry_object* object, int32_t kind, void** handle,
+                            gantry_status* status);
+
+  // Calls a function once, after the work that is in the stream now, on any thread; on this one if
+  // the device is the CPU. Keeps the stream until then.
+  //
+  // notify   [in]   calls no function of a device; also called after a failure of the work, which
+  //                 synchronize reports
+  // returns  errors of the device; on failure, notify is not called
+  gantry_code (*stream_notify)(gantry_object* stream, void (*notify)(void* argument),
+                               void* argument, gantry_status* status);
 } gantry_embed;
 
 // Returns the table. The only function of libgantry that a program calls by name.

@@ -800,6 +800,99 @@ TEST_F(Streams, MeasureTheTimeBetweenTwoEvents) {
   device.event_destroy(self, 0, nullptr);
 }
 
+TEST_F(Streams, OrderEventsWithoutATime) {
+  void* event = nullptr;
+  ASSERT_EQ(device.event_create(self, 0, GANTRY_EVENT_UNTIMED, &event, nullptr), GANTRY_OK);
+  std::int64_t ns = 0;
+
+  ASSERT_EQ(device.event_record(self, 0, event, nullptr, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(device.event_wait(self, 0, event, nullptr, nullptr), GANTRY_OK);
+  EXPECT_EQ(device.event_elapsed(self, 0, event, event, &ns, nullptr), GANTRY_INVALID);
+  device.event_destroy(self, 0, event);
+}
+
+TEST_F(Streams, ReachEventsWithinATime) {
+  void* const data = world->alloc(16).value();
+  void* const event = this->event();
+  const std::vector<float> sent(4, 2);
+  std::int32_t reached = 7;
+  const auto reach = [&](std::int64_t timeout_ns) {
+    EXPECT_EQ(device.event_reached(self, 0, event, timeout_ns, &reached, nullptr), GANTRY_OK);
+    return reached;
+  };
+  fake.queries_run_work = false;
+  ASSERT_TRUE(world->copy(on_host(sent.data()), on_cuda(data), 16, 0).ok());
+  ASSERT_EQ(device.event_record(self, 0, event, nullptr, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(reach(0), 0);
+  EXPECT_EQ(reach(2'000'000), 0) << "nothing runs it";
+  EXPECT_GT(fake.count_of("cuEventQuery"), 2u) << "in turns";
+  fake.queries_run_work = true;
+  EXPECT_EQ(reach(10'000'000'000), 1);
+  ASSERT_EQ(device.event_record(self, 0, event, nullptr, nullptr), GANTRY_OK);
+  EXPECT_EQ(reach(GANTRY_NO_TIMEOUT), 1);
+  EXPECT_EQ(reach(0), 1);
+
+  device.event_destroy(self, 0, event);
+  world->free(data);
+}
+
+TEST_F(Streams, NotifyAfterTheirWork) {
+  int calls = 0;
+  const auto notify = [](void* self_of_calls) { ++*static_cast<int*>(self_of_calls); };
+
+  ASSERT_EQ(device.stream_notify(self, 0, nullptr, notify, &calls, nullptr), GANTRY_OK);
+  EXPECT_EQ(calls, 0);
+  ASSERT_TRUE(world->synchronize().ok());
+  EXPECT_EQ(calls, 1);
+
+  fake.fail_function = "cuStreamAddCallback";
+  EXPECT_EQ(device.stream_notify(self, 0, nullptr, notify, &calls, nullptr), GANTRY_UNAVAILABLE);
+  fake.fail_function.clear();
+  ASSERT_TRUE(world->synchronize().ok());
+  EXPECT_EQ(calls, 1);
+
+  ASSERT_EQ(device.stream_notify(self, 0, nullptr, notify, &calls, nullptr), GANTRY_OK);
+  world.reset();
+  EXPECT_EQ(calls, 2) << "before the plugin is destroyed";
+}
+
+TEST_F(Streams, OfOthersAreImportedAndLeftToThem) {
+  void *stream = nullptr, *first = nullptr, *second = nullptr, *handle = nullptr;
+  ASSERT_EQ(device.stream_create(self, 0, 0, &stream, nullptr), GANTRY_OK);
+  ASSERT_EQ(device.native_get(self, 0, GANTRY_NATIVE_STREAM, stream, &handle, nullptr), GANTRY_OK);
+
+  ASSERT_EQ(device.stream_import(self, 0, handle, &first, nullptr), GANTRY_OK);
+  ASSERT_EQ(device.stream_import(self, 0, handle, &second, nullptr), GANTRY_OK);
+  EXPECT_TRUE(world->synchronize(first).ok());
+  device.stream_destroy(self, 0, first);
+  device.stream_destroy(self, 0, second);
+
+  EXPECT_EQ(fake.count_of("cuStreamDestroy_v2"), 0u);
+  device.stream_destroy(self, 0, stream);
+  EXPECT_EQ(fake.count_of("cuStreamDestroy_v2"), 1u);
+  StatusBuffer status;
+  EXPECT_EQ(device.stream_import(self, 0, nullptr, &first, status.get()), GANTRY_INVALID);
+}
+
+TEST_F(Streams, HaveTheDriversHandles) {
+  void* const data = world->alloc(16).value();
+  void* handle = nullptr;
+
+  ASSERT_EQ(device.native_get(self, 0, GANTRY_NATIVE_STREAM, nullptr, &handle, nullptr), GANTRY_OK);
+  EXPECT_NE(handle, nullptr) << "the default stream";
+  ASSERT_EQ(device.native_get(self, 0, GANTRY_NATIVE_MEMORY, data, &handle, nullptr), GANTRY_OK);
+  EXPECT_EQ(handle, data);
+  void* other = nullptr;
+  ASSERT_EQ(device.native_get(self, 0, GANTRY_NATIVE_CONTEXT, nullptr, &handle, nullptr),
+            GANTRY_OK);
+  ASSERT_EQ(device.native_get(self, 1, GANTRY_NATIVE_CONTEXT, nullptr, &other, nullptr), GANTRY_OK);
+  EXPECT_NE(handle, other);
+  EXPECT_EQ(device.native_get(self, 0, 99, nullptr, &handle, nullptr), GANTRY_UNSUPPORTED);
+  world->free(data);
+}
+
 TEST_F(Streams, AreCapturedAndLaunchedAsAWhole) {
   void* const a = world->alloc(16).value();
   void* const b = world->alloc(16).value();

@@ -51,6 +51,8 @@ struct FakeDriver {
   std::vector<FakeGpu> gpus;
   bool free_fails_while_capturing = false;
   bool has_pools = true;
+  // cuEventQuery runs one command of the event's stream.
+  bool queries_run_work = true;
   // What the compiler reports if cuModuleLoadDataEx fails on request.
   std::string compiler_log;
 

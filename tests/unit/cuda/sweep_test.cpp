@@ -108,6 +108,14 @@ class Scenario {
     GANTRY_CHECK(checked([&](gantry_status* status) {
       return device_.event_wait(self_, 0, events[1], stream, status);
     }));
+    std::int32_t reached = 0;
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.event_reached(self_, 0, events[0], 0, &reached, status);
+    }));
+    GANTRY_CHECK(checked([&](gantry_status* status) {
+      return device_.stream_notify(
+          self_, 0, nullptr, [](void*) {}, nullptr, status);
+    }));
     std::int64_t ns = 0;
     GANTRY_CHECK(checked([&](gantry_status* status) {
       return device_.event_elapsed(self_, 0, events[0], events[1], &ns, status);

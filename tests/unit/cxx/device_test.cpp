@@ -65,6 +65,19 @@ struct Gadget {
   }
   Status event_wait(int* event, int*) { return used("event_wait", event); }
   Result<std::int64_t> event_elapsed(int* start, int* stop) { return *stop - *start; }
+  Result<bool> event_reached(int* event, std::int64_t timeout_ns) {
+    GANTRY_CHECK(used("event_reached", event));
+    return timeout_ns > 0;
+  }
+  Status stream_notify(int* stream, void (*notify)(void*), void* argument) {
+    notify(argument);
+    return used("stream_notify", stream);
+  }
+  Result<int*> stream_import(void* handle) { return static_cast<int*>(handle); }
+  Result<void*> native_get(std::int32_t kind, void* object) {
+    if (kind != GANTRY_NATIVE_MEMORY) return no_native_handle("gadget", kind);
+    return object;
+  }
   Status capture_begin(int* stream) { return used("capture_begin", stream); }
   Result<std::unique_ptr<int>> capture_end(int*) { return std::make_unique<int>(3); }
   Status capture_launch(int* graph, int*) { return used("capture_launch", graph); }
@@ -93,6 +106,21 @@ struct Plain {
   Result<void*> alloc(const gantry_alloc&) { return nullptr; }
   void free(void*) {}
   Status copy(const gantry_copy&, void*) { return {}; }
+};
+
+// Events with flags and without a clock.
+struct Clockless : Plain {
+  static constexpr DeviceIdentity identity{.name = "clockless"};
+  static Result<Clockless> at(GadgetPlugin& plugin, std::int32_t) { return Clockless{{}, plugin}; }
+  Result<void*> event_create(std::uint32_t flags) {
+    plugin.calls.push_back(concat("event_create ", flags));
+    return &plugin;
+  }
+  void event_destroy(void*) {}
+  Status event_record(void*, void*) { return {}; }
+  Status event_wait(void*, void*) { return {}; }
+
+  GadgetPlugin& plugin;
 };
 
 // Its device stops in a copy.
@@ -151,6 +179,51 @@ TEST_F(DeviceLayer, MakesATableOfTheFunctionsThatTheClassHas) {
   EXPECT_EQ(plain_.memory_import, nullptr);
   EXPECT_EQ(plain_.host_address, nullptr);
   EXPECT_EQ(plain_.free_in_stream, nullptr);
+  EXPECT_EQ(plain_.event_reached, nullptr);
+  EXPECT_EQ(plain_.stream_notify, nullptr);
+  EXPECT_EQ(plain_.stream_import, nullptr);
+  EXPECT_EQ(plain_.native_get, nullptr);
+
+  const gantry_device_table& clockless = device_table<GadgetPlugin, Clockless>;
+  EXPECT_NE(clockless.event_wait, nullptr);
+  EXPECT_EQ(clockless.event_elapsed, nullptr);
+}
+
+TEST_F(DeviceLayer, PassesTheFlagsOfEvents) {
+  const gantry_device_table& clockless = device_table<GadgetPlugin, Clockless>;
+  void* event = nullptr;
+
+  EXPECT_EQ(clockless.event_create(&plugin_, 0, GANTRY_EVENT_UNTIMED, &event, nullptr), GANTRY_OK);
+
+  EXPECT_THAT(plugin_.calls, ElementsAre("event_create 1"));
+}
+
+TEST_F(DeviceLayer, PassesWhatADeviceHasForItself) {
+  int stream = 5, calls = 0;
+  std::int32_t reached = 7;
+  void *imported = nullptr, *handle = nullptr;
+
+  EXPECT_EQ(table_.event_reached(&plugin_, 0, &stream, 0, &reached, nullptr), GANTRY_OK);
+  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(table_.event_reached(&plugin_, 0, &stream, 1, &reached, nullptr), GANTRY_OK);
+  EXPECT_EQ(reached, 1);
+  EXPECT_EQ(
+      table_.stream_notify(
+          &plugin_, 0, &stream, [](void* self) { ++*static_cast<int*>(self); }, &calls, nullptr),
+      GANTRY_OK);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(table_.stream_import(&plugin_, 0, &stream, &imported, nullptr), GANTRY_OK);
+  EXPECT_EQ(imported, &stream);
+  EXPECT_EQ(table_.native_get(&plugin_, 0, GANTRY_NATIVE_MEMORY, &calls, &handle, nullptr),
+            GANTRY_OK);
+  EXPECT_EQ(handle, &calls);
+  const Error none =
+      failed(table_.native_get(&plugin_, 0, GANTRY_NATIVE_CONTEXT, nullptr, &handle, status_.get()),
+             GANTRY_UNSUPPORTED);
+  EXPECT_EQ(none.reason, "NATIVE_KIND");
+  EXPECT_EQ(none.message,
+            "native_get of device gadget: kind is 1, which this device does not have");
+  EXPECT_THAT(plugin_.calls, ElementsAre("event_reached 5", "event_reached 5", "stream_notify 5"));
 }
 
 TEST_F(DeviceLayer, PassesEveryCallToTheDevice) {
@@ -212,7 +285,7 @@ TEST_F(DeviceLayer, RejectsUnknownFlags) {
   EXPECT_EQ(alloc.message, "alloc of device gadget: flags are 0x5, known are 0x1");
   EXPECT_EQ(stream.reason, "FLAGS");
   EXPECT_EQ(stream.message, "stream_create of device gadget: flags are 0x1, known are 0x0");
-  EXPECT_EQ(event.message, "event_create of device gadget: flags are 0x80, known are 0x0");
+  EXPECT_EQ(event.message, "event_create of device gadget: flags are 0x80, known are 0x1");
   EXPECT_EQ(copy.message, "copy of device gadget: flags are 0x41, known are 0x1");
   EXPECT_EQ(made, &plugin_) << "outputs are untouched";
   EXPECT_THAT(plugin_.calls, IsEmpty());

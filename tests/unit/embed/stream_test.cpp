@@ -7,9 +7,14 @@
 
 #include "tests/unit/embed/embedded.hpp"
 
+#include <gantry/embed/runtime.hpp>
 #include <gantry/handle.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace gantry {
 namespace {
@@ -384,6 +389,176 @@ TEST_F(ProducedTensor, OfAModelIsCompleteWhenItsNextRunIsInAnotherStream) {
   produce(first, ++last);
   run_in({});
   EXPECT_EQ(ends_of_import({}), std::vector<float>({last, last}));
+}
+
+// ---- notifications and handles
+
+// The accelerator under another name, whose table a test changes.
+class ChangedDevice : public EmbedStream {
+ protected:
+  ChangedDevice() {
+    const auto kind = state_of(runtime.get())->device(device.type).value();
+    table = *kind->table;
+    self = kind->self;
+    table.name = "changed";
+  }
+  // Registers the device with the table as it is now.
+  void add() {
+    changed = {state_of(runtime.get())->devices.add("changed", self, &table).value(), 0};
+  }
+  // Leaves work in a stream that ends with `from` in `to`.
+  void enqueue(const ObjectRef& stream) {
+    const gantry_alloc what{sizeof what, 0, size, 64, nullptr, {1, 8, 1}, 0, {}, nullptr};
+    ASSERT_EQ(table.alloc(self, 0, &what, &data, nullptr), GANTRY_OK);
+    void* const handle = embed().stream_handle(stream.get());
+    const gantry_location there{data, 0, device};
+    for (int i = 0; i < 20; ++i) {
+      const gantry_copy up{sizeof up, 0, {from.data(), 0, {1, 0}}, there, size};
+      const gantry_copy down{sizeof down, 0, there, {to.data(), 0, {1, 0}}, size};
+      ASSERT_EQ(table.copy(self, 0, &up, handle, nullptr), GANTRY_OK);
+      ASSERT_EQ(table.copy(self, 0, &down, handle, nullptr), GANTRY_OK);
+    }
+  }
+  ~ChangedDevice() override {
+    if (data != nullptr) table.free(self, 0, data);
+  }
+
+  static constexpr std::size_t size = 1 << 20;
+  gantry_device_table table{};
+  void* self = nullptr;
+  gantry_device_id changed{};
+  std::vector<std::uint8_t> from = std::vector<std::uint8_t>(size, 7),
+                            to = std::vector<std::uint8_t>(size);
+  void* data = nullptr;
+};
+
+// What the device lacks; the host does the same without it.
+enum class Lacks { nothing, notify, reached, events };
+
+class Notification : public ChangedDevice, public ::testing::WithParamInterface<Lacks> {
+ protected:
+  struct Seen {
+    const std::vector<std::uint8_t>*from, *to;
+    std::mutex mutex = {};
+    std::condition_variable more = {};
+    int calls = 0;
+    bool is_complete = false;
+
+    static void notify(void* self) {
+      auto* const seen = static_cast<Seen*>(self);
+      const std::lock_guard lock(seen->mutex);
+      ++seen->calls;
+      seen->is_complete = *seen->from == *seen->to;
+      seen->more.notify_all();
+    }
+  };
+  Seen seen{&from, &to};
+};
+
+TEST_P(Notification, IsMadeOnceAfterTheWorkAndKeepsTheStream) {
+  if (GetParam() >= Lacks::notify) table.stream_notify = nullptr;
+  if (GetParam() >= Lacks::reached) table.event_reached = nullptr;
+  if (GetParam() >= Lacks::events) {
+    table.event_create = [](void*, std::int32_t, std::uint32_t, void**, gantry_status* status) {
+      return gantry_fail(status, GANTRY_UNSUPPORTED, "EVENT", "no events");
+    };
+  }
+  add();
+  ObjectRef made = stream(changed).value();
+  enqueue(made);
+
+  for (int i = 0; i < 2; ++i) {
+    expect_ok(done([&](gantry_status* status) {
+      return embed().stream_notify(made.get(), Seen::notify, &seen, status);
+    }));
+  }
+  made = ObjectRef();
+
+  std::unique_lock lock(seen.mutex);
+  ASSERT_TRUE(seen.more.wait_for(lock, std::chrono::seconds(20), [&] { return seen.calls == 2; }));
+  EXPECT_TRUE(seen.is_complete);
+}
+
+std::string name_of_lack(const ::testing::TestParamInfo<Lacks>& test) {
+  constexpr std::array<const char*, 4> names{"All", "WithoutNotify", "WithoutReached",
+                                             "WithoutEvents"};
+  return names[static_cast<std::size_t>(test.param)];
+}
+INSTANTIATE_TEST_SUITE_P(Of, Notification,
+                         ::testing::Values(Lacks::nothing, Lacks::notify, Lacks::reached,
+                                           Lacks::events),
+                         name_of_lack);
+
+TEST_F(EmbedStream, NotifiesAtOnceOnTheCpu) {
+  const ObjectRef made = stream({1, 0}).value();
+  int calls = 0;
+
+  expect_ok(done([&](gantry_status* status) {
+    return embed().stream_notify(
+        made.get(), [](void* self) { ++*static_cast<int*>(self); }, &calls, status);
+  }));
+
+  EXPECT_EQ(calls, 1);
+  expect_error(done([&](gantry_status* status) {
+                 return embed().stream_notify(
+                     runtime.get(), [](void*) {}, nullptr, status);
+               }),
+               Code::invalid, "ARGUMENT_KIND",
+               "stream_notify: the object is of kind 96, expected a stream");
+}
+
+const gantry_device_table* device_table_of_plugin = nullptr;
+
+// The functions of the C++ layer, of which each calls one of the table.
+TEST_F(ChangedDevice, PassesHandlesOfTheDriverOn) {
+  static void* imported = nullptr;
+  imported = nullptr;
+  table.stream_import = [](void* plugin, std::int32_t i, void* handle, void** out,
+                           gantry_status* status) -> gantry_code {
+    imported = handle;
+    const auto* const own = device_table_of_plugin;
+    return own->stream_create(plugin, i, 0, out, status);
+  };
+  table.native_get = [](void* plugin, std::int32_t, std::int32_t kind, void* object, void** handle,
+                        gantry_status*) -> gantry_code {
+    *handle = kind == GANTRY_NATIVE_CONTEXT ? plugin : object;
+    return GANTRY_OK;
+  };
+  device_table_of_plugin = state_of(runtime.get())->device(device.type).value()->table;
+  add();
+  const Runtime own(runtime);
+  int handle = 0;
+
+  const Stream made = own.import_stream(changed, &handle).value();
+
+  EXPECT_EQ(imported, &handle);
+  EXPECT_EQ(made.native().value(), made.handle());
+  EXPECT_EQ(made.native(GANTRY_NATIVE_CONTEXT).value(), self);
+  const Tensor tensor = own.tensor({2, 4}, {2, 32, 1}, "changed").value();
+  EXPECT_EQ(tensor.native().value(), tensor.dlpack()->data);
+  EXPECT_EQ(tensor.row(1).value().native().value(), tensor.dlpack()->data);
+  const auto wrong = tensor.native(GANTRY_NATIVE_STREAM);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().reason, "NATIVE_KIND");
+  EXPECT_EQ(wrong.error().message, "native_get: kind is 2, a tensor has 1 and 3");
+}
+
+TEST_F(EmbedStream, HasNoHandlesWhereTheDeviceHasNone) {
+  const Runtime own(runtime);
+  const Stream made = own.stream(device).value();
+  int handle = 0;
+
+  const auto native = made.native();
+  const auto imported = own.import_stream(device, &handle);
+
+  ASSERT_FALSE(native.ok());
+  EXPECT_EQ(native.error().code, Code::unsupported);
+  EXPECT_EQ(native.error().reason, "FUNCTION_ABSENT");
+  EXPECT_EQ(native.error().message,
+            "native_get of device abacus (plugin example.abacus): the device does not have this "
+            "function");
+  ASSERT_FALSE(imported.ok());
+  EXPECT_EQ(imported.error().reason, "FUNCTION_ABSENT");
 }
 
 }  // namespace

@@ -263,7 +263,7 @@ TEST(CpuDevice, RejectsUnknownFlags) {
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").reason, "FLAGS");
   EXPECT_EQ(cpu().event_create(nullptr, 0, 0x80000000u, &made, status.get()), GANTRY_UNSUPPORTED);
   EXPECT_EQ(status.error(GANTRY_UNSUPPORTED, "").message,
-            "cpu: flags are 0x80000000, supported are 0");
+            "cpu: flags are 0x80000000, supported are 0x1");
   EXPECT_EQ(made, &x) << "outputs are unchanged";
 }
 
@@ -281,6 +281,31 @@ TEST(CpuDevice, MeasuresTimeBetweenEvents) {
   EXPECT_GE(ns, 0);
   cpu().event_destroy(nullptr, 0, start);
   cpu().event_destroy(nullptr, 0, stop);
+}
+
+TEST(CpuDevice, HasEventsWithoutATime) {
+  void* event = nullptr;
+  ASSERT_EQ(cpu().event_create(nullptr, 0, GANTRY_EVENT_UNTIMED, &event, nullptr), GANTRY_OK);
+  ASSERT_EQ(cpu().event_record(nullptr, 0, event, nullptr, nullptr), GANTRY_OK);
+  std::int64_t ns = -1;
+  std::int32_t reached = 0;
+  StatusBuffer status;
+
+  EXPECT_EQ(cpu().event_elapsed(nullptr, 0, event, event, &ns, status.get()), GANTRY_INVALID);
+  EXPECT_EQ(status.error(GANTRY_INVALID, "").message, "cpu: an event has no time");
+  EXPECT_EQ(cpu().event_reached(nullptr, 0, event, 0, &reached, nullptr), GANTRY_OK);
+  EXPECT_EQ(reached, 1);
+  cpu().event_destroy(nullptr, 0, event);
+}
+
+TEST(CpuDevice, NotifiesAtOnce) {
+  int calls = 0;
+  const auto notify = [](void* self) { ++*static_cast<int*>(self); };
+
+  EXPECT_EQ(cpu().stream_notify(nullptr, 0, nullptr, notify, &calls, nullptr), GANTRY_OK);
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(cpu().stream_notify(nullptr, 1, nullptr, notify, &calls, nullptr), GANTRY_INVALID);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST(CpuDevice, RejectsTheTimeOfAnEventThatIsNotRecorded) {

@@ -85,7 +85,7 @@ class FakeDevice {
   bool copies_between = true;
   gantry_alloc last_alloc{};
   void* last_stream = nullptr;
-  std::uint32_t last_flags = 0, last_copy_size = 0;
+  std::uint32_t last_flags = 0, last_copy_size = 0, last_event_flags = 0;
   // numbers that it returns as attributes, and how often it was asked for one
   std::map<std::int32_t, std::int64_t> attributes;
   int attribute_reads = 0;
@@ -162,11 +162,12 @@ class FakeDevice {
     static_cast<FakeDevice*>(self)->calls.push_back(concat("synchronize on ", i));
     return GANTRY_OK;
   }
-  static gantry_code event_create(void* self, std::int32_t, std::uint32_t, void** event,
+  static gantry_code event_create(void* self, std::int32_t, std::uint32_t flags, void** event,
                                   gantry_status* status) {
     if (!static_cast<FakeDevice*>(self)->has_events)
       return gantry_fail(status, GANTRY_UNSUPPORTED, "FAKE", "the fake device has no events");
     *event = self;
+    static_cast<FakeDevice*>(self)->last_event_flags = flags;
     ++static_cast<FakeDevice*>(self)->events;
     return GANTRY_OK;
   }

@@ -103,6 +103,7 @@ TEST(TensorCopy, BetweenDevicesOfOneTypeIsOrderedOnBothStreams) {
   EXPECT_EQ(npu.last_flags, 0u);
   EXPECT_EQ(npu.last_copy_size, sizeof(gantry_copy));
   EXPECT_EQ(npu.events, 0);
+  EXPECT_EQ(npu.last_event_flags, std::uint32_t{GANTRY_EVENT_UNTIMED});
 }
 
 TEST(TensorCopy, BetweenDevicesDestroysAnEventThatCannotBeRecordedOrAwaited) {

@@ -515,6 +515,49 @@ TEST_F(Marks, FailIfNeverRecorded) {
   table_.event_destroy(plugin.get(), 0, event);
 }
 
+TEST_F(Marks, AreReachedWithinATime) {
+  void* event = nullptr;
+  ASSERT_EQ(table_.event_create(plugin.get(), 0, GANTRY_EVENT_UNTIMED, &event, nullptr), GANTRY_OK);
+  void* const a = alloc(8 << 20).value();
+  void* const b = alloc(8 << 20).value();
+  std::int32_t reached = 7;
+  std::int64_t ns = 0;
+  EXPECT_EQ(table_.event_reached(plugin.get(), 0, event, 0, &reached, nullptr), GANTRY_INVALID);
+
+  for (const std::int64_t timeout : {std::int64_t{30'000'000'000}, GANTRY_NO_TIMEOUT}) {
+    ASSERT_TRUE(copy(on_device(a), on_device(b), 8 << 20).ok());
+    ASSERT_EQ(table_.event_record(plugin.get(), 0, event, nullptr, nullptr), GANTRY_OK);
+    ASSERT_EQ(table_.event_reached(plugin.get(), 0, event, timeout, &reached, nullptr), GANTRY_OK);
+    EXPECT_EQ(reached, 1);
+  }
+  StatusBuffer status;
+  const gantry_code code = table_.event_elapsed(plugin.get(), 0, event, event, &ns, status.get());
+  EXPECT_EQ(code, GANTRY_INVALID);
+  EXPECT_EQ(status.error(code, "").message, "event start has no time");
+  table_.event_destroy(plugin.get(), 0, event);
+  free(a);
+  free(b);
+}
+
+TEST_F(Marks, HaveTheDriversHandles) {
+  void* const a = alloc(64).value();
+  void *context = nullptr, *buffer = nullptr, *none = nullptr;
+
+  ASSERT_EQ(table_.native_get(plugin.get(), 0, GANTRY_NATIVE_CONTEXT, nullptr, &context, nullptr),
+            GANTRY_OK);
+  ASSERT_EQ(table_.native_get(plugin.get(), 0, GANTRY_NATIVE_MEMORY, a, &buffer, nullptr),
+            GANTRY_OK);
+
+  EXPECT_NE(context, nullptr);
+  VkMemoryRequirements needs{};
+  vkGetBufferMemoryRequirements(static_cast<VkDevice>(context), reinterpret_cast<VkBuffer>(buffer),
+                                &needs);
+  EXPECT_GE(needs.size, 64u);
+  EXPECT_EQ(table_.native_get(plugin.get(), 0, GANTRY_NATIVE_STREAM, nullptr, &none, nullptr),
+            GANTRY_UNSUPPORTED);
+  free(a);
+}
+
 TEST_F(Marks, OrderStreams) {
   void* streams[2] = {};
   void* event = nullptr;

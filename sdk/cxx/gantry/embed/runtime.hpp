@@ -220,6 +220,17 @@ class Runtime : public Object {
                                    }));
     return Stream(std::move(made));
   }
+  // Returns a stream over one of the driver: CUstream, cl_command_queue.
+  //
+  // handle   [in]   outlives the stream, which leaves it
+  Result<Stream> import_stream(gantry_device_id device, void* handle) const {
+    GANTRY_TRY(
+        ObjectRef made,
+        embed_detail::made_object("stream_import", [&](gantry_object** out, gantry_status* status) {
+          return embed_table().stream_import(get(), device, handle, out, status);
+        }));
+    return Stream(std::move(made));
+  }
   // Waits until the work in a stream, or in the default stream of the device, is complete.
   Status synchronize(gantry_device_id device, const Stream& stream = {}) const {
     return embed_detail::checked("synchronize", [&](gantry_status* status) {

@@ -6,6 +6,9 @@
 #include <gantry/embed/object.hpp>
 #include <gantry/embed/table.hpp>
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <utility>
 
 namespace gantry {
@@ -19,6 +22,27 @@ class Stream : public Object {
 
   // For gantry_env.stream. NULL: the default stream of its device.
   void* handle() const { return embed_table().stream_handle(get()); }
+  // Returns the driver's handle: GANTRY_NATIVE_STREAM or GANTRY_NATIVE_CONTEXT.
+  Result<void*> native(std::int32_t kind = GANTRY_NATIVE_STREAM) const {
+    return embed_detail::native_of(get(), kind);
+  }
+  // Calls a function once, after the work that is in the stream now, on any thread. The function
+  // calls none of a device.
+  Status notify(std::function<void()> function) const {
+    auto kept = std::make_unique<std::function<void()>>(std::move(function));
+    GANTRY_CHECK(embed_detail::checked("stream_notify", [&](gantry_status* status) {
+      return embed_table().stream_notify(
+          get(),
+          [](void* self) {
+            const std::unique_ptr<std::function<void()>> called(
+                static_cast<std::function<void()>*>(self));
+            (*called)();
+          },
+          kept.get(), status);
+    }));
+    (void)kept.release();
+    return {};
+  }
 };
 
 }  // namespace embed_api

@@ -8,6 +8,7 @@
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
 
+#include <cstdint>
 #include <string_view>
 
 // The classes have names of their own for the linker, so that a program may be linked with a library
@@ -49,6 +50,13 @@ Result<Value> made_value(std::string_view name, Call&& call) {
   gantry_value made{};
   GANTRY_CHECK(checked(name, [&](gantry_status* status) { return call(&made, status); }));
   return Value::adopt(made);
+}
+inline Result<void*> native_of(gantry_object* object, std::int32_t kind) {
+  void* handle = nullptr;
+  GANTRY_CHECK(checked("native_get", [&](gantry_status* status) {
+    return embed_table().native_get(object, kind, &handle, status);
+  }));
+  return handle;
 }
 }  // namespace embed_detail
 

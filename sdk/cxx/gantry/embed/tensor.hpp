@@ -42,6 +42,12 @@ class Tensor : public Object {
   // "float32[1, 64]"
   std::string describe() const { return tensor_text(*dlpack()); }
 
+  // Returns the driver's handle of the memory, GANTRY_NATIVE_MEMORY, or of its context,
+  // GANTRY_NATIVE_CONTEXT.
+  Result<void*> native(std::int32_t kind = GANTRY_NATIVE_MEMORY) const {
+    return embed_detail::native_of(get(), kind);
+  }
+
   // Returns the address of the first element if the tensor is on the CPU, else NULL.
   void* data() const {
     const gantry_tensor& tensor = *dlpack();

@@ -17,7 +17,7 @@ inline namespace embed_api {
 class DeviceTimer {
  public:
   // stream   [in]   with the work; empty: the default stream of the device
-  // returns  nullopt where the device has no events; NOT_FOUND, UNAVAILABLE: no such device
+  // returns  nullopt where the device has no events or no clock; NOT_FOUND, UNAVAILABLE: no such device
   static Result<std::optional<DeviceTimer>> create(const Runtime& runtime, gantry_device_id device,
                                                    Stream stream = {}) {
     GANTRY_TRY(const gantry_device table, runtime.device_table(device));
@@ -29,6 +29,9 @@ class DeviceTimer {
       if (!made.ok() && made.error().code == Code::unsupported) return std::optional<DeviceTimer>();
       GANTRY_CHECK(made);
     }
+    // INVALID, because nothing is recorded, where the device has a clock.
+    const auto none = timer.elapsed();
+    if (!none.ok() && none.error().code == Code::unsupported) return std::optional<DeviceTimer>();
     return std::optional<DeviceTimer>(std::move(timer));
   }
   ~DeviceTimer() {
