@@ -3,9 +3,11 @@
 
 #include "plugin.hpp"
 
+#include <gantry/hardware_id.hpp>
 #include <gantry/poll.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <iterator>
@@ -28,17 +30,60 @@ constexpr DriverAttribute driver_attributes[] = {
     {GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
     {GANTRY_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
 };
-constexpr std::int32_t other_attributes[] = {
-    GANTRY_ATTRIBUTE_COMPUTE_VERSION,       GANTRY_ATTRIBUTE_DEVICE_NAME,
-    GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS, GANTRY_ATTRIBUTE_DRIVER_VERSION,
-    GANTRY_ATTRIBUTE_API_VERSION,           GANTRY_ATTRIBUTE_ALLOCATED_BYTES,
-    GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY,   GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY};
+constexpr std::int32_t other_attributes[] = {GANTRY_ATTRIBUTE_COMPUTE_VERSION,
+                                             GANTRY_ATTRIBUTE_DEVICE_NAME,
+                                             GANTRY_ATTRIBUTE_MAX_THREAD_DIMENSIONS,
+                                             GANTRY_ATTRIBUTE_DRIVER_VERSION,
+                                             GANTRY_ATTRIBUTE_API_VERSION,
+                                             GANTRY_ATTRIBUTE_ALLOCATED_BYTES,
+                                             GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY,
+                                             GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY,
+                                             GANTRY_ATTRIBUTE_UUID,
+                                             GANTRY_ATTRIBUTE_PCI_ADDRESS,
+                                             GANTRY_ATTRIBUTE_NUMA_NODE,
+                                             GANTRY_ATTRIBUTE_VENDOR_ID};
 
 Result<std::string> thread_dimensions(const Driver& driver, CUdevice device) {
   GANTRY_TRY(const int x, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
   GANTRY_TRY(const int y, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y));
   GANTRY_TRY(const int z, number_of(driver, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
   return concat('[', x, ", ", y, ", ", z, ']');
+}
+
+// PCI's
+constexpr int nvidia = 0x10de;
+
+Result<Attribute> uuid_of(const Driver& driver, CUdevice device) {
+  if (driver.device_get_uuid.function == nullptr) return Attribute();
+  CUuuid uuid{};
+  GANTRY_CHECK(driver.call(driver.device_get_uuid, &uuid, device));
+  std::array<std::uint8_t, 16> bytes{};
+  std::memcpy(bytes.data(), uuid.bytes, bytes.size());
+  std::string text = uuid_text(bytes);
+  return text.empty() ? Attribute() : Attribute(std::move(text));
+}
+
+// "0000:65:00.0"; the driver returns capitals.
+Result<Attribute> pci_address_of(const Driver& driver, CUdevice device) {
+  char address[32] = {};
+  GANTRY_CHECK(driver.call(driver.device_get_pci_bus_id, &address[0],
+                           static_cast<int>(sizeof address), device));
+  address[sizeof address - 1] = 0;
+  std::string text(address);
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return Attribute(std::move(text));
+}
+
+// Drivers before CUDA 12.2 do not know the property; -1: the system has no nodes.
+Result<Attribute> numa_node_of(const Driver& driver, CUdevice device) {
+  constexpr auto host_numa_id = static_cast<CUdevice_attribute>(134);
+  int node = -1;
+  const CUresult result = driver.device_get_attribute.function(&node, host_numa_id, device);
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
+    return driver.failed(driver.device_get_attribute.name, result);
+  return result == CUDA_SUCCESS && node >= 0 ? Attribute(node) : Attribute();
 }
 
 }  // namespace
@@ -84,6 +129,14 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
       return Attribute(driver->version_text());
     case GANTRY_ATTRIBUTE_API_VERSION:
       return Attribute(CUDA_VERSION);
+    case GANTRY_ATTRIBUTE_UUID:
+      return uuid_of(*driver, handle);
+    case GANTRY_ATTRIBUTE_PCI_ADDRESS:
+      return pci_address_of(*driver, handle);
+    case GANTRY_ATTRIBUTE_NUMA_NODE:
+      return numa_node_of(*driver, handle);
+    case GANTRY_ATTRIBUTE_VENDOR_ID:
+      return Attribute(nvidia);
     case GANTRY_ATTRIBUTE_ALLOCATED_BYTES:
       return Attribute(devices.live_bytes(index));
     case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY: {

@@ -5,6 +5,7 @@
 
 #include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/hardware_id.hpp>
 #include <gantry/poll.hpp>
 #include <gantry/quoted.hpp>
 
@@ -357,6 +358,27 @@ std::string thread_dimensions(const Device& device) {
   return concat('[', max[0], ", ", max[1], ", ", max[2], ']');
 }
 
+// Those of the extensions cl_khr_device_uuid and cl_khr_pci_bus_info; drivers without them refuse
+// the query.
+constexpr cl_device_info device_uuid = 0x106a;
+constexpr cl_device_info device_pci_bus_info = 0x410f;
+
+std::string uuid_of(const Device& device) {
+  std::array<std::uint8_t, 16> bytes{};
+  if (clGetDeviceInfo(device.id, device_uuid, bytes.size(), bytes.data(), nullptr) != CL_SUCCESS)
+    return {};
+  return uuid_text(bytes);
+}
+
+std::string pci_address_of(const Device& device) {
+  // domain, bus, device, function
+  std::array<cl_uint, 4> address{};
+  if (clGetDeviceInfo(device.id, device_pci_bus_info, sizeof address, address.data(), nullptr) !=
+      CL_SUCCESS)
+    return {};
+  return pci_address_text(address[0], address[1], address[2], address[3]);
+}
+
 // None if the driver does not report the text.
 Attribute text(std::string value) {
   return value.empty() ? Attribute() : Attribute(std::move(value));
@@ -405,6 +427,12 @@ Attribute DeviceFunctions::attribute(std::int32_t kind) const {
       return thread_dimensions(device);
     case GANTRY_ATTRIBUTE_DRIVER_VERSION:
       return text(device.driver);
+    case GANTRY_ATTRIBUTE_UUID:
+      return text(uuid_of(device));
+    case GANTRY_ATTRIBUTE_PCI_ADDRESS:
+      return text(pci_address_of(device));
+    case GANTRY_ATTRIBUTE_VENDOR_ID:
+      return number<cl_uint>(device, CL_DEVICE_VENDOR_ID);
     default:
       return {};
   }

@@ -81,6 +81,14 @@ Result<Attribute> DeviceFunctions::attribute(Plugin& plugin, std::int32_t index,
       return VK_HEADER_VERSION;
     case GANTRY_ATTRIBUTE_DRIVER_VERSION:
       return gpu->driver;
+    case GANTRY_ATTRIBUTE_UUID:
+      return gpu->uuid.empty() ? Attribute() : Attribute(gpu->uuid);
+    case GANTRY_ATTRIBUTE_PCI_ADDRESS:
+      return gpu->pci_address.empty() ? Attribute() : Attribute(gpu->pci_address);
+    case GANTRY_ATTRIBUTE_VENDOR_ID:
+      return gpu->properties.vendorID;
+    case GANTRY_ATTRIBUTE_PRODUCT_ID:
+      return gpu->properties.deviceID;
     case GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY:
       return local_memory(*gpu);
     case GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY:

@@ -45,6 +45,8 @@ struct Gpu {
   VkPhysicalDeviceMemoryProperties memory{};
   // The driver's name and version, as the driver reports them.
   std::string driver;
+  // Of GANTRY_ATTRIBUTE_UUID and GANTRY_ATTRIBUTE_PCI_ADDRESS. Empty: none.
+  std::string uuid, pci_address;
   std::uint64_t max_allocation_bytes = 0;
   std::uint32_t subgroup_size = 1;
   std::uint32_t queue_family = 0;

@@ -3,10 +3,13 @@
 // Enumeration of devices: properties, capabilities and order.
 #include "driver.hpp"
 
+#include <gantry/hardware_id.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 
 namespace gantry::vulkan {
 namespace {
@@ -84,8 +87,12 @@ void read_details(Gpu& gpu) {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
   VkPhysicalDeviceMaintenance3Properties sizes{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, &subgroup, 0, 0};
+  VkPhysicalDeviceIDProperties identity{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+  identity.pNext = &sizes;
+  VkPhysicalDevicePCIBusInfoPropertiesEXT pci{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
   VkPhysicalDeviceDriverProperties driver{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-  driver.pNext = &sizes;
+  driver.pNext = &identity;
   VkPhysicalDeviceProperties2 all{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &driver, {}};
   const auto extensions = extensions_of(gpu.handle);
   const bool pushes = has_extension(extensions, VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
@@ -97,8 +104,16 @@ void read_details(Gpu& gpu) {
   if (imports_host_memory) {
     host.pNext = std::exchange(subgroup.pNext, &host);
   }
+  const bool is_on_pci = has_extension(extensions, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+  if (is_on_pci) {
+    pci.pNext = all.pNext;
+    all.pNext = &pci;
+  }
   vkGetPhysicalDeviceProperties2(gpu.handle, &all);
 
+  gpu.uuid = uuid_text(std::span<const std::uint8_t, 16>(identity.deviceUUID));
+  if (is_on_pci)
+    gpu.pci_address = pci_address_text(pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
   gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   gpu.host_memory_alignment = imports_host_memory ? host.minImportedHostPointerAlignment : 0;
   gpu.max_push_descriptors = pushes ? push.maxPushDescriptors : 0;

@@ -4,8 +4,10 @@
 #include "plugin.hpp"
 
 #include <gantry/device_name.hpp>
+#include <gantry/hardware_id.hpp>
 #include <gantry/quoted.hpp>
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -38,6 +40,16 @@ gantry::Attribute Device::attribute(std::int32_t kind) const {
       return demands_.padding;
     case GANTRY_ATTRIBUTE_MAX_ALLOCATION:
       return demands_.max_allocation;
+    case GANTRY_ATTRIBUTE_UUID: {
+      // Hardware has one of its own, which all its drivers report.
+      std::array<std::uint8_t, 16> bytes{0xab, 0xac, 0x05};
+      bytes.back() = static_cast<std::uint8_t>(index_);
+      return gantry::uuid_text(bytes);
+    }
+    case GANTRY_ATTRIBUTE_VENDOR_ID:
+      return 0xabac;
+    case GANTRY_ATTRIBUTE_PRODUCT_ID:
+      return 1;
     default:
       return {};
   }

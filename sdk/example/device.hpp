@@ -28,7 +28,7 @@ class Device {
   };
   Device(const Plugin& plugin, std::int32_t index, std::uint64_t memory_bytes,
          const Demands& demands)
-      : memory(index, memory_bytes), plugin_(plugin), demands_(demands) {}
+      : memory(index, memory_bytes), plugin_(plugin), demands_(demands), index_(index) {}
 
   gantry::Attribute attribute(std::int32_t kind) const;
   gantry::Result<void*> alloc(const gantry_alloc& what);
@@ -77,6 +77,7 @@ class Device {
 
   const Plugin& plugin_;
   const Demands demands_;
+  const std::int32_t index_;
   Stream default_stream_;
 };
 

@@ -109,6 +109,24 @@ gantry_code attribute(void* self, std::int32_t i, std::int32_t kind, gantry_valu
       out->kind = GANTRY_INT;
       out->i = has("allocates_beyond_its_limit") ? kMaxAlloc / 2 : kMaxAlloc;
       return GANTRY_OK;
+    case GANTRY_ATTRIBUTE_UUID:
+      return plugin->host->text_new(
+          plugin->host, GANTRY_STRING,
+          gantry_text(has("writes_capitals") ? "4B49540000000000000000000000000F"
+                                             : "4b49540000000000000000000000000f"),
+          out, status);
+    case GANTRY_ATTRIBUTE_PCI_ADDRESS:
+      return plugin->host->text_new(plugin->host, GANTRY_STRING,
+                                    gantry_text(has("shortens_pci") ? "65:00.0" : "0000:65:00.0"),
+                                    out, status);
+    case GANTRY_ATTRIBUTE_VENDOR_ID:
+      out->kind = GANTRY_INT;
+      out->i = 0x4b49;
+      return GANTRY_OK;
+    case GANTRY_ATTRIBUTE_NUMA_NODE:
+      out->kind = GANTRY_INT;
+      out->i = has("has_no_node") ? -1 : 0;
+      return GANTRY_OK;
     default:
       if (has("throws") && kind >= 60000) throw std::runtime_error("kit plugin: thrown");
       return fail(status, GANTRY_NOT_FOUND, "ATTRIBUTE", "kit plugin: no such attribute");

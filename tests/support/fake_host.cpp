@@ -179,7 +179,8 @@ struct FakeHost::Entries {
         *failed = GANTRY_NO_CALL;
         return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
       }
-      const gantry_env here{one.device, gantry_env_stream(env, one.device), env->task, env->streams};
+      const gantry_env here{one.device, gantry_env_stream(env, one.device), env->task,
+                            env->streams};
       gantry_value result{};
       const gantry_code code =
           call(host, one.function, &here, one.args, one.count, &result, status);

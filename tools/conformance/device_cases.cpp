@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 73 to 75 and 78: the plugin's devices and their memory.
+// Cases 73 to 75, 78 and 112: the plugin's devices and their memory.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/tested_device.hpp"
+
+#include "core/base/text.hpp"
+
+#include <gantry/quoted.hpp>
+
+#include <algorithm>
 
 #include <random>
 
@@ -138,6 +144,67 @@ Status accounts_for_memory(Subject& subject) {
   });
 }
 
+// ---- 112
+
+// The text of an attribute; nullopt: the device does not have it.
+Result<std::optional<std::string>> text_of(const TestedDevice& device, std::int32_t index,
+                                           std::int32_t kind) {
+  gantry_value value{};
+  const Status called = device("attribute", [&](const auto& t, void* s, gantry_status* failure) {
+    return t.attribute(s, index, kind, &value, failure);
+  });
+  if (!called.ok() && called.error().code == Code::not_found) return std::optional<std::string>();
+  GANTRY_CHECK(Status(called));
+  const Value owned = Value::adopt(value);
+  if (const auto text = value_text(owned.get())) return std::optional(std::string(*text));
+  if (value.kind == GANTRY_INT) return std::optional(concat(value.i));
+  return bug("attribute ", kind, " of device ", device.name(), ":", index, " is of kind ",
+             value.kind, ", expected a number or a text");
+}
+
+bool has_form(std::string_view text, std::string_view form) {
+  return text.size() == form.size() &&
+         std::equal(text.begin(), text.end(), form.begin(), [](char c, char wanted) {
+           const bool is_digit = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           return wanted == 'x' ? is_digit : c == wanted;
+         });
+}
+
+Status check_attribute(std::string_view subject, std::int32_t kind, const std::string& text) {
+  constexpr std::string_view uuid = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+  if (kind == GANTRY_ATTRIBUTE_UUID) {
+    if (has_form(text, uuid)) return {};
+    return bug(subject, " is ", quoted(text), ", expected 32 digits in lower case");
+  }
+  if (kind == GANTRY_ATTRIBUTE_PCI_ADDRESS) {
+    if (has_form(text, "xxxx:xx:xx.x") || has_form(text, "xxxxxxxx:xx:xx.x")) return {};
+    return bug(subject, " is ", quoted(text), ", expected a form like \"0000:65:00.0\"");
+  }
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number) return bug(subject, " is ", quoted(text), ", expected a number");
+  return *number >= 0 ? Status() : bug(subject, " is ", *number, ", minimum is 0");
+}
+
+Status identifies(Subject& subject) {
+  bool any = false;
+  GANTRY_CHECK(for_each_device(subject, [&](const TestedDevice& device) -> Status {
+    for (std::int32_t index = 0; index < device.count(); ++index) {
+      for (std::int32_t kind = GANTRY_ATTRIBUTE_UUID; kind <= GANTRY_ATTRIBUTE_PRODUCT_ID; ++kind) {
+        GANTRY_TRY(const auto text, text_of(device, index, kind));
+        if (!text) continue;
+        any = true;
+        const std::string name = concat(device.name(), ":", index);
+        const std::string attribute = concat("attribute ", kind, " of device ", name);
+        GANTRY_CHECK(check_attribute(attribute, kind, *text));
+        GANTRY_TRY(const auto again, text_of(device, index, kind));
+        if (again != text) return bug(attribute, " is ", *text, ", then another one");
+      }
+    }
+    return {};
+  }));
+  return any ? Status() : skipped("no device of the plugin has an attribute from 1010 to 1014");
+}
+
 constexpr Case kDeviceCases[] = {
     {73, Level::D, Weight::must, "counts-its-devices",
      "the count is stable; attribute and alloc with an index that is out of range are INVALID",
@@ -152,6 +219,11 @@ constexpr Case kDeviceCases[] = {
     {78, Level::D, Weight::must, "accounts-for-memory",
      "attribute 1000 counts allocated bytes, and returns to its value after free",
      "subtract the size of an allocation in free()", accounts_for_memory},
+    {112, Level::D, Weight::must, "identifies",
+     "UUID and PCI address have their form, numbers are not negative, and all are the same each "
+     "time",
+     "use gantry/hardware_id.hpp, and return NOT_FOUND for what the driver does not know",
+     identifies},
 };
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include "core/base/text.hpp"
 #include "core/engine/runtime/devices.hpp"
 
+#include <gantry/join.hpp>
+
 #include <unistd.h>
 
 namespace gantry::cli {
@@ -24,6 +26,11 @@ std::string devices_text(const std::vector<ListedDevice>& devices) {
     for (const auto& [name, value] : device.attributes) {
       text += text_line("  ", escaped(name), "  ", escaped(value));
     }
+    if (!device.same_as.empty()) {
+      text +=
+          text_line("  same device as  ",
+                    join(device.same_as, ", ", [](const auto& other) { return escaped(other); }));
+    }
   }
   return text;
 }
@@ -36,6 +43,7 @@ void write_device(const ListedDevice& device, JsonWriter& json) {
   json.begin_object("attributes");
   for (const auto& [name, value] : device.attributes) json.field(json_text(name), json_text(value));
   json.end();
+  write_texts("same_as", device.same_as, json);
 }
 
 std::string devices_json(const std::vector<ListedDevice>& devices,

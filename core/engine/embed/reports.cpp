@@ -54,6 +54,7 @@ Result<Value> devices(RuntimeState& runtime) {
     GANTRY_CHECK(device.member("index", std::int64_t{info.index}));
     GANTRY_CHECK(device.member("plugin", info.plugin));
     GANTRY_CHECK(device.member("attributes", std::move(map)));
+    GANTRY_CHECK(device.member("same_as", info.same_as));
     GANTRY_TRY(Value made, device.map());
     all.item(std::move(made));
   }

@@ -42,6 +42,11 @@ constexpr Attribute kAttributes[] = {
     {15, "available_global_memory_bytes"},
     {16, "image_pitch_alignment"},
     {1000, "allocated_bytes"},
+    {GANTRY_ATTRIBUTE_UUID, "uuid"},
+    {GANTRY_ATTRIBUTE_PCI_ADDRESS, "pci_address"},
+    {GANTRY_ATTRIBUTE_NUMA_NODE, "numa_node"},
+    {GANTRY_ATTRIBUTE_VENDOR_ID, "vendor_id"},
+    {GANTRY_ATTRIBUTE_PRODUCT_ID, "product_id"},
 };
 
 // Converts an attribute to text. The object of a value that is neither a number nor a text is not
@@ -98,7 +103,7 @@ std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>&
   }
   std::vector<ListedDevice> all;
   for (std::int32_t index = 0; index < *count; ++index) {
-    ListedDevice info{device.name, device.type, index, device.plugin, {}};
+    ListedDevice info{device.name, device.type, index, device.plugin, {}, {}};
     for (const Attribute& attribute : kAttributes) {
       auto text = attribute_of(device, index, attribute);
       if (!text.ok()) {
@@ -113,6 +118,24 @@ std::vector<ListedDevice> devices_of(const Device& device, std::vector<Message>&
   return all;
 }
 
+// Empty: the device has none.
+std::string_view uuid_of(const ListedDevice& device) {
+  const auto found =
+      std::ranges::find(device.attributes, "uuid", &std::pair<std::string, std::string>::first);
+  return found == device.attributes.end() ? std::string_view() : found->second;
+}
+
+void find_same(std::vector<ListedDevice>& all) {
+  for (ListedDevice& device : all) {
+    const std::string_view uuid = uuid_of(device);
+    if (uuid.empty()) continue;
+    for (const ListedDevice& other : all) {
+      if (&other != &device && uuid_of(other) == uuid)
+        device.same_as.push_back(concat(other.name, ":", other.index));
+    }
+  }
+}
+
 // Opens the plugins of these kinds, and returns the devices of all that are open, the CPU first.
 std::vector<ListedDevice> list_kinds(RuntimeState& state, const std::vector<std::string>& kinds,
                                      std::vector<Message>& problems) {
@@ -124,6 +147,7 @@ std::vector<ListedDevice> list_kinds(RuntimeState& state, const std::vector<std:
   for (const auto& device : state.devices.all()) {
     for (ListedDevice& info : devices_of(*device, problems)) all.push_back(std::move(info));
   }
+  find_same(all);
   return all;
 }
 

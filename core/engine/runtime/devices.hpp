@@ -28,6 +28,8 @@ struct ListedDevice {
   // id of the plugin; empty: the core
   std::string plugin;
   std::vector<std::pair<std::string, std::string>> attributes;
+  // Devices with the same UUID, which other drivers serve: "vulkan:0". Only where all are listed.
+  std::vector<std::string> same_as;
 };
 
 // Returns the number of devices of a kind.

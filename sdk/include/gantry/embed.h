@@ -247,7 +247,8 @@ typedef struct gantry_embed {
   //
   // object   [in]   a runtime or a module
   // what     [in]   of a runtime: "configuration": the files, the number of threads, the cache;
-  //                 "devices": all devices, with their attributes; opens their plugins;
+  //                 "devices": all devices, with their attributes, and with the names of those that
+  //                 have the same UUID (same_as); opens their plugins;
   //                 "plugins": all manifests that were found, and how far each was used; the titles
   //                 of those that are in use, and how often one failed and the next one was tried;
   //                 "explanation": the text of `gantry plugins doctor` for this runtime;

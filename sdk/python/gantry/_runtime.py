@@ -186,7 +186,7 @@ class Runtime:
         return self._native.function(name)
 
     def devices(self) -> list[dict[str, Any]]:
-        """Returns all devices: "name", "type", "index", "plugin" and "attributes". Opens the plugins
+        """Returns all devices: "name", "type", "index", "plugin", "attributes" and "same_as". Opens the plugins
         that serve devices; a plugin that fails is a warning in the log."""
         from gantry import _log
 

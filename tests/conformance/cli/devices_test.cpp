@@ -47,7 +47,10 @@ TEST(Devices, OfAPluginAreListedWithTheirAttributes) {
                                      "  warp_size  1\n"
                                      "  total_global_memory_bytes  67108864\n"
                                      "  available_global_memory_bytes  67108864\n"
-                                     "  allocated_bytes  0\n"));
+                                     "  allocated_bytes  0\n"
+                                     "  uuid  abac0500000000000000000000000001\n"
+                                     "  vendor_id  43948\n"
+                                     "  product_id  1\n"));
 }
 
 TEST(Devices, AreCheckedForThePayloadsOfAnArtifact) {

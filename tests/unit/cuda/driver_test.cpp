@@ -195,9 +195,21 @@ TEST_F(Attributes, ReportTheDriversValues) {
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_L2_CACHE_SIZE), "10038");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_TOTAL_GLOBAL_MEMORY), "4294967296");
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_ALLOCATED_BYTES), "0");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_UUID, 1), "ababababababababababababababab01");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_PCI_ADDRESS), "0000:a0:00.0");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_NUMA_NODE), "not found") << "-1";
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_NUMA_NODE, 1), "0");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_VENDOR_ID), "4318");
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_PRODUCT_ID), "not found");
   // None of these requires a context.
   EXPECT_EQ(fake.count_of("cuDevicePrimaryCtxRetain"), 0u);
   EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY), "4294967296");
+}
+
+TEST_F(Attributes, OfAnOldDriverHaveNoNode) {
+  fake.version = 12010;
+
+  EXPECT_EQ(attribute(GANTRY_ATTRIBUTE_NUMA_NODE, 1), "not found");
 }
 
 TEST_F(Attributes, ThatDoNotApplyAreNotFound) {

@@ -155,8 +155,11 @@ class Scenario {
     return {};
   }
   Status attributes() {
+    std::vector<std::int32_t> kinds{GANTRY_ATTRIBUTE_UUID, GANTRY_ATTRIBUTE_PCI_ADDRESS};
     for (std::int32_t kind = GANTRY_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-         kind <= GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY; ++kind) {
+         kind <= GANTRY_ATTRIBUTE_AVAILABLE_GLOBAL_MEMORY; ++kind)
+      kinds.push_back(kind);
+    for (const std::int32_t kind : kinds) {
       if (kind == GANTRY_ATTRIBUTE_GCN_ARCH) continue;
       gantry_value value{};
       GANTRY_CHECK(checked([&](gantry_status* status) {

@@ -507,6 +507,23 @@ TEST_F(EmbedStream, NotifiesAtOnceOnTheCpu) {
                "stream_notify: the object is of kind 96, expected a stream");
 }
 
+// Two drivers report one UUID for one device.
+TEST_F(ChangedDevice, IsTheSameHardwareByItsUuid) {
+  add();
+
+  const DeviceList listed = Runtime(runtime).devices().value();
+
+  const auto same_as = [&](std::string_view name, std::int32_t index) {
+    for (const DeviceInfo& info : listed.devices) {
+      if (info.name == name && info.id.index == index) return info.same_as;
+    }
+    return std::vector<std::string>{"is not listed"};
+  };
+  EXPECT_EQ(same_as("changed", 1), std::vector<std::string>{"abacus:1"});
+  EXPECT_EQ(same_as("abacus", 0), std::vector<std::string>{"changed:0"});
+  EXPECT_EQ(same_as("cpu", 0), std::vector<std::string>{});
+}
+
 const gantry_device_table* device_table_of_plugin = nullptr;
 
 // The functions of the C++ layer, of which each calls one of the table.

@@ -80,8 +80,8 @@ TEST(HostThreadState, HasAStreamForOneDevice) {
 
 // A call on a device of the type begins with its device and restores the previous one.
 TEST(HostThreadState, HasADeviceOfEachTypeForACall) {
-  const gantry_env on_cpu{{1, 0}, nullptr, nullptr, nullptr}, on_2{{4, 2}, nullptr, nullptr, nullptr},
-      on_3{{4, 3}, nullptr, nullptr, nullptr};
+  const gantry_env on_cpu{{1, 0}, nullptr, nullptr, nullptr},
+      on_2{{4, 2}, nullptr, nullptr, nullptr}, on_3{{4, 3}, nullptr, nullptr, nullptr};
   const auto current = [] { return current_index(here(), 4); };
   const std::int32_t before = current();
   select_device(here(), {4, 1});

@@ -35,6 +35,8 @@ struct DeviceInfo {
   // id of the plugin; empty: the core
   std::string plugin;
   std::vector<std::pair<std::string, std::string>> attributes;
+  // The same hardware, served by other drivers: "vulkan:0".
+  std::vector<std::string> same_as;
 };
 
 struct DeviceList {
@@ -447,6 +449,7 @@ class Runtime : public Object {
       GANTRY_TRY(std::string text, named[i + 1].text());
       info.attributes.emplace_back(std::move(key), std::move(text));
     }
+    GANTRY_TRY(info.same_as, texts_of(item, "same_as"));
     return info;
   }
   Result<std::string> text_of(std::string_view what, std::string_view key) const {
