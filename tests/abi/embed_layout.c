@@ -85,7 +85,7 @@ AT(gantry_task_options, deadline_ns, 8);
 AT(gantry_task_options, poll, 16);
 AT(gantry_task_options, self, 24);
 
-SIZE(gantry_run, 96);
+SIZE(gantry_run, 112);
 AT(gantry_run, struct_size, 0);
 AT(gantry_run, flags, 4);
 AT(gantry_run, function, 8);
@@ -98,6 +98,9 @@ AT(gantry_run, result, 56);
 AT(gantry_run, copied_bytes, 72);
 AT(gantry_run, task, 80);
 AT(gantry_run, stream, 88);
+AT(gantry_run, streams, 96);
+AT(gantry_run, stream_count, 104);
+AT(gantry_run, zero, 108);
 
 SIZE(gantry_embed, 352);
 AT(gantry_embed, struct_size, 0);

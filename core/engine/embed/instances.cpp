@@ -40,6 +40,7 @@ Result<const ReadyFunction*> ModelInstance::function(std::string_view name, cons
   ReadyFunction ready{.index = found->index};
   GANTRY_TRY(ready.signature, model_->signature(*found));
   GANTRY_TRY(ready.executor, executor(found->member, env));
+  GANTRY_TRY(ready.devices, model_->devices(found->member));
   GANTRY_TRY(ready.placed, ready.executor->placements(found->index, ready.signature->table));
   const auto devices_of =
       [&](std::span<const gantry_placement> places) -> Result<std::vector<PlacementDevice>> {
@@ -56,12 +57,18 @@ Result<const ReadyFunction*> ModelInstance::function(std::string_view name, cons
   return &functions_.emplace(name, std::move(ready)).first->second;
 }
 
-Status ModelInstance::follow(RuntimeState& runtime, Ref<StreamObject> stream) {
-  if (stream.get() == stream_.get()) return {};
-  // The work in the default streams of several devices is ordered by the device of the next stream.
-  const StreamObject& any = stream_ ? *stream_ : *stream;
-  GANTRY_CHECK(synchronize(runtime, any.device, stream_ ? stream_->handle : nullptr));
-  stream_ = std::move(stream);
+Status ModelInstance::follow(RuntimeState& runtime, std::span<const Ref<StreamObject>> streams) {
+  const auto is_in = [](std::span<const Ref<StreamObject>> all, const Ref<StreamObject>& stream) {
+    return std::ranges::any_of(all, [&](const auto& each) { return each.get() == stream.get(); });
+  };
+  // The work in the default streams of other devices is ordered by the device of the next stream.
+  for (const Ref<StreamObject>& each : streams_) {
+    if (!is_in(streams, each)) GANTRY_CHECK(synchronize(runtime, each->device, each->handle));
+  }
+  for (const Ref<StreamObject>& each : streams) {
+    if (!is_in(streams_, each)) GANTRY_CHECK(synchronize(runtime, each->device, nullptr));
+  }
+  streams_.assign(streams.begin(), streams.end());
   return {};
 }
 

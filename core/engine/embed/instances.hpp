@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,8 @@ struct ReadyFunction {
   std::uint32_t index = 0;
   ModelExecutor* executor = nullptr;
   ModelExecutor::Placed placed = {};
+  // of the executor
+  std::span<const gantry_device_id> devices = {};
   // by input, and by output
   std::vector<PlacementDevice> input_devices = {}, output_devices = {};
 };
@@ -59,16 +62,16 @@ class ModelInstance {
   // True until an executor was created.
   bool is_new() const;
 
-  // Orders the next run after the last one, if that was in another stream.
+  // Orders the next run after the last one, if that was in other streams.
   //
-  // stream   [in]   of the next run; empty: the default streams
-  // costs    waits for the work in the other stream
-  Status follow(RuntimeState& runtime, Ref<StreamObject> stream);
+  // streams  [in]   of the next run; those of other devices are the default ones
+  // costs    waits for the work in the other streams
+  Status follow(RuntimeState& runtime, std::span<const Ref<StreamObject>> streams);
 
  private:
   std::shared_ptr<ModelState> model_;
   // of the last run
-  Ref<StreamObject> stream_;
+  std::vector<Ref<StreamObject>> streams_;
   // by member; NULL: not created yet
   std::vector<std::unique_ptr<ModelExecutor>> executors_;
   std::map<std::string, ReadyFunction, std::less<>> functions_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/engine/embed/instances.hpp"
+#include "core/engine/embed/run_work.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/engine/tensor/object.hpp"
 
@@ -32,6 +33,8 @@ struct ModelObject {
   gantry_object header;
   const std::shared_ptr<ModelState> model;
   ModelInstances instances;
+  // Ends before the executors, whose memory it uses.
+  UnfinishedWork unfinished;
 };
 
 // returns  exhausted

@@ -100,14 +100,16 @@ Status check_extents(const FunctionSignature& function, std::span<const gantry_v
 class PlacedInputs {
  public:
   // may_copy [in]   false: an input that must be copied is refused
-  // env      [in]   never NULL; its streams order the copies
+  // env      [in]   its streams order the copies
+  // side     [in]   of copies of the caller's host memory
   PlacedInputs(RuntimeState& runtime, const ReadyFunction& function, bool may_copy,
-               const gantry_env& env)
+               const gantry_env& env, HostSide side)
       : runtime_(runtime),
         function_(function),
         signature_(*function.signature),
         may_copy_(may_copy),
-        env_(env) {}
+        env_(env),
+        side_(side) {}
 
   // returns  invalid, see gantry_embed::run; exhausted; an error of a device
   Status set(const gantry_run& run) {
@@ -125,6 +127,13 @@ class PlacedInputs {
   std::span<const gantry_value> values() const { return values_; }
   // of those that were copied
   std::uint64_t copied_bytes() const { return copied_bytes_; }
+  // Keeps copies and objects of the caller until the work ends.
+  void keep_in(RunWork& work) {
+    for (Value& copy : copies_) work.keep(std::move(copy));
+    for (const gantry_value& value : given_) {
+      if (value.kind >= GANTRY_OBJECT) work.keep(Value::share(value));
+    }
+  }
 
  private:
   const ParameterInfo& info(std::size_t index) const { return signature_.own.inputs()[index]; }
@@ -152,6 +161,7 @@ class PlacedInputs {
       GANTRY_CHECK(check_value(signature_, info(index), run.inputs[i]));
       given[index] = true;
       values_[index] = run.inputs[i];
+      given_.push_back(run.inputs[i]);
       GANTRY_CHECK(make_compact(index));
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -196,16 +206,24 @@ class PlacedInputs {
     GANTRY_CHECK(count_copy(index, *tensor));
     const gantry_placement& at = function_.placed.inputs[index];
     if (at.own != nullptr && (at.flags & GANTRY_PLACEMENT_KEPT) == 0) {
-      GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, *at.own, &env_));
+      GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, *at.own, &env_, side_of(index)));
       values_[index] = tensor_ref_value(const_cast<gantry_tensor*>(at.own));
       return {};
     }
     GANTRY_TRY(
         Ref<TensorObject> copy,
         tensor_new(runtime_.devices, compact_tensor(tensor->dtype, shape_of(*tensor), at.device)));
-    GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, copy->tensor, &env_));
+    GANTRY_CHECK(tensor_copy(runtime_.devices, *tensor, copy->tensor, &env_, side_of(index)));
     values_[index] = copies_.emplace_back(owned_value(std::move(copy))).get();
     return {};
+  }
+
+  // The host's own copies of tensors with strides are freed on return.
+  HostSide side_of(std::size_t index) const {
+    const bool is_own = std::ranges::any_of(copies_, [&](const Value& copy) {
+      return copy.get().kind == values_[index].kind && copy.get().p == values_[index].p;
+    });
+    return is_own ? HostSide::waits : side_;
   }
 
   // returns  invalid, reason COPY_REQUIRED
@@ -228,6 +246,9 @@ class PlacedInputs {
   const FunctionSignature& signature_;
   const bool may_copy_;
   const gantry_env& env_;
+  const HostSide side_;
+  // borrowed, as the caller has passed them
+  std::vector<gantry_value> given_;
   std::vector<gantry_value> values_;
   std::vector<Value> copies_;
   std::uint64_t copied_bytes_ = 0;
@@ -270,13 +291,15 @@ Status check_target(const gantry_value& given, std::uint32_t index) {
 // The outputs of a run: what the executor receives, and what the caller gets.
 class PassedOutputs {
  public:
+  // side     [in]   of copies to the caller's host memory
   PassedOutputs(RuntimeState& runtime, const ReadyFunction& function,
-                std::span<const gantry_value> inputs, const gantry_env& env)
+                std::span<const gantry_value> inputs, const gantry_env& env, HostSide side)
       : runtime_(runtime),
         function_(function),
         signature_(*function.signature),
         inputs_(inputs),
-        env_(env) {}
+        env_(env),
+        side_(side) {}
   ~PassedOutputs() {
     for (std::size_t i = 0; i < passed_.size(); ++i) {
       if (!is_filled_[i]) Value::adopt(passed_[i]);
@@ -462,7 +485,7 @@ class PassedOutputs {
       return wrong_type(concat("the tensor for ", title()), to.dtype, shape_of(to), from->dtype,
                         tensor_text(*from));
     }
-    Status copied = tensor_copy(runtime_.devices, *from, to, &env_);
+    Status copied = tensor_copy(runtime_.devices, *from, to, &env_, side_);
     if (!copied.ok()) return std::move(copied).error().at("while filling the tensor for ", title());
     return {};
   }
@@ -472,6 +495,7 @@ class PassedOutputs {
   const FunctionSignature& signature_;
   std::span<const gantry_value> inputs_;
   const gantry_env& env_;
+  const HostSide side_;
   // for each output: what the executor receives, and returns
   std::vector<gantry_value> passed_;
   // for each output: `passed_` is a tensor to fill
@@ -481,29 +505,56 @@ class PassedOutputs {
   gantry_value result_{};
 };
 
-// The task and the stream of a run.
-struct RunContext {
-  const EmbeddedTask* task = nullptr;
-  Ref<StreamObject> stream;
-  gantry_env env = default_env;
-
+// The task and the streams of a run.
+class RunContext {
+ public:
   static Result<RunContext> of(const gantry_run& run, const RuntimeState& runtime) {
     RunContext context;
     if (run.task != nullptr) {
       GANTRY_TRY(const TaskObject* task, task_argument(run.task, "run"));
-      context.task = &task->task;
+      context.task_ = &task->task;
     }
-    if (run.stream != nullptr) {
-      GANTRY_TRY(StreamObject * stream, stream_argument(run.stream, runtime, "run"));
-      context.stream = Ref<StreamObject>::share(stream);
-    }
-    context.env.task = static_cast<const CallTask*>(context.task);
-    if (context.stream) {
-      context.env.device = context.stream->device;
-      context.env.stream = context.stream->handle;
-    }
+    if (run.stream != nullptr) GANTRY_CHECK(context.add(run.stream, runtime));
+    if (run.stream_count != 0) GANTRY_CHECK(check_pointer(run.streams, "run", "streams"));
+    for (std::uint32_t i = 0; i < run.stream_count; ++i)
+      GANTRY_CHECK(context.add(run.streams[i], runtime));
     return context;
   }
+
+  const EmbeddedTask* task() const { return task_; }
+  std::span<const Ref<StreamObject>> streams() const { return streams_; }
+  // lifetime as long as this object, which must not move
+  gantry_env env() {
+    gantry_env env = default_env;
+    env.task = static_cast<const CallTask*>(task_);
+    if (items_.empty()) return env;
+    env.device = items_.front().device;
+    env.stream = items_.front().stream;
+    further_ = {items_.data() + 1, items_.size() - 1};
+    if (further_.count != 0) env.streams = &further_;
+    return env;
+  }
+
+ private:
+  Status add(gantry_object* given, const RuntimeState& runtime) {
+    GANTRY_TRY(StreamObject * stream, stream_argument(given, runtime, "run"));
+    const auto is_of_its_device = [&](const gantry_device_stream& item) {
+      return same_device(item.device, stream->device);
+    };
+    if (std::ranges::any_of(items_, is_of_its_device)) {
+      GANTRY_TRY(const auto kind, runtime.devices.get(stream->device.type));
+      return invalid("run: two streams are of device ", kind->name, ":", stream->device.index)
+          .with_reason("ARGUMENT");
+    }
+    streams_.push_back(Ref<StreamObject>::share(stream));
+    items_.push_back({stream->device, stream->handle});
+    return {};
+  }
+
+  const EmbeddedTask* task_ = nullptr;
+  std::vector<Ref<StreamObject>> streams_;
+  std::vector<gantry_device_stream> items_;
+  gantry_streams further_{};
 };
 
 // A run that fails because its deadline has passed reports that.
@@ -522,37 +573,82 @@ Status check_devices(ModelState& model) {
   return {};
 }
 
+// Waits for the work of a run. If its task is cancelled before, what the work uses is kept.
+//
+// given    [in]   by the caller
+// passed   [in]   with the outputs, which the caller does not get after a failure
+Status wait_for_work(ModelObject& model, const ReadyFunction& function, const gantry_env& env,
+                     const EmbeddedTask* task, PlacedInputs& inputs, const gantry_run& given,
+                     const gantry_run& passed) {
+  std::vector<Value> outputs;
+  if (passed.outputs == nullptr) outputs.push_back(Value::adopt(passed.result));
+  for (std::uint32_t i = 0; passed.outputs != nullptr && i < given.output_count; ++i) {
+    const bool is_new = given.outputs[i].kind == GANTRY_NONE;
+    outputs.push_back(is_new ? Value::adopt(passed.outputs[i]) : Value::share(passed.outputs[i]));
+  }
+  GANTRY_TRY(auto work, RunWork::begin(model.runtime(), function.devices, env));
+  Status done = with_deadline(work->wait(task), task);
+  if (done.ok()) {
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const bool is_new = passed.outputs == nullptr || given.outputs[i].kind == GANTRY_NONE;
+      if (is_new) (void)outputs[i].take();
+    }
+    return done;
+  }
+  for (Value& output : outputs) work->keep(std::move(output));
+  inputs.keep_in(*work);
+  model.unfinished.add(std::move(work));
+  return done;
+}
+
 }  // namespace
 
 Status run_model(ModelObject& model, gantry_run& run) {
-  GANTRY_CHECK(check_flags(run.flags, GANTRY_RUN_NO_COPY, "gantry_run"));
+  GANTRY_CHECK(check_flags(
+      run.flags, GANTRY_RUN_NO_COPY | GANTRY_RUN_WAIT | GANTRY_RUN_IN_STREAM, "gantry_run"));
   if (run.outputs == nullptr && run.result.kind != GANTRY_NONE) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");
   }
   RuntimeState& runtime = model.runtime();
-  GANTRY_TRY(const RunContext context, RunContext::of(run, runtime));
-  const EmbeddedTask::Run running(context.task);
-  GANTRY_CHECK(check_not_cancelled(context.task));
+  GANTRY_TRY(RunContext context, RunContext::of(run, runtime));
+  const gantry_env env = context.env();
+  const HostSide side =
+      (run.flags & GANTRY_RUN_IN_STREAM) != 0 ? HostSide::in_stream : HostSide::waits;
+  const EmbeddedTask::Run running(context.task());
+  GANTRY_CHECK(check_not_cancelled(context.task()));
   GANTRY_CHECK(check_devices(*model.model));
-  ModelInstances::Use use(model.instances, context.task);
+  model.unfinished.release_ended();
+  ModelInstances::Use use(model.instances, context.task());
   GANTRY_CHECK(use.begin());
   GANTRY_CHECK(check_text(run.function, "run", "function"));
-  GANTRY_TRY(const ReadyFunction* const function,
-             use.function(view_of(run.function), context.env));
+  GANTRY_TRY(const ReadyFunction* const function, use.function(view_of(run.function), env));
   GANTRY_CHECK(check_not_lost(runtime, function->signature->table.device));
-  PlacedInputs inputs(runtime, *function, (run.flags & GANTRY_RUN_NO_COPY) == 0, context.env);
+  PlacedInputs inputs(runtime, *function, (run.flags & GANTRY_RUN_NO_COPY) == 0, env, side);
   GANTRY_CHECK(inputs.set(run));
-  GANTRY_CHECK(use->follow(runtime, context.stream));
+  GANTRY_CHECK(use->follow(runtime, context.streams()));
   gantry_executor_run of_executor{};
   of_executor.struct_size = sizeof of_executor;
   of_executor.function = function->index;
   of_executor.inputs = inputs.values().data();
   of_executor.input_count = static_cast<std::uint32_t>(inputs.values().size());
-  PassedOutputs outputs(runtime, *function, inputs.values(), context.env);
+  PassedOutputs outputs(runtime, *function, inputs.values(), env, side);
   GANTRY_CHECK(outputs.prepare(run, of_executor));
-  GANTRY_CHECK(with_deadline(function->executor->run(context.env, of_executor), context.task));
-  GANTRY_CHECK(outputs.pass(of_executor, run));
+  GANTRY_CHECK(with_deadline(function->executor->run(env, of_executor), context.task()));
+  if ((run.flags & GANTRY_RUN_WAIT) == 0) {
+    GANTRY_CHECK(outputs.pass(of_executor, run));
+    run.copied_bytes = inputs.copied_bytes();
+    return {};
+  }
+  // The outputs are the caller's after the wait.
+  gantry_run waited = run;
+  std::vector<gantry_value> values(run.outputs, run.outputs + (run.outputs ? run.output_count : 0));
+  if (run.outputs != nullptr) waited.outputs = values.data();
+  GANTRY_CHECK(outputs.pass(of_executor, waited));
+  GANTRY_CHECK(wait_for_work(model, *function, env, context.task(), inputs, run, waited));
+  std::ranges::copy(values, run.outputs);
+  run.result = waited.result;
+  run.output_count = waited.output_count;
   run.copied_bytes = inputs.copied_bytes();
   return {};
 }

@@ -9,11 +9,8 @@
 #include <utility>
 
 namespace gantry {
-namespace {
 
-// Returns a recorded event; NULL: the device has no events.
-Result<void*> recorded_event(const Device& device, const StreamObject& stream) {
-  const std::int32_t index = stream.device.index;
+Result<void*> recorded_event(const Device& device, std::int32_t index, void* stream) {
   void* event = nullptr;
   Status done = call_table(device, index, "event_create", [&](gantry_status* out) {
     return device.table->event_create(device.self, index, GANTRY_EVENT_UNTIMED, &event, out);
@@ -21,18 +18,16 @@ Result<void*> recorded_event(const Device& device, const StreamObject& stream) {
   if (!done.ok() && done.error().code == Code::unsupported) return nullptr;
   GANTRY_CHECK(std::move(done));
   done = call_table(device, index, "event_record", [&](gantry_status* out) {
-    return device.table->event_record(device.self, index, event, stream.handle, out);
+    return device.table->event_record(device.self, index, event, stream, out);
   });
   if (done.ok()) return event;
   device.table->event_destroy(device.self, index, event);
   return std::move(done).failure();
 }
 
-}  // namespace
-
 Status StreamWaiter::add(Ref<StreamObject> stream, void (*notify)(void* argument), void* argument) {
   const std::shared_ptr<const Device>& device = *stream->state->devices.find(stream->device.type);
-  GANTRY_TRY(void* const event, recorded_event(*device, *stream));
+  GANTRY_TRY(void* const event, recorded_event(*device, stream->device.index, stream->handle));
   Notification added{std::move(stream), event, notify, argument};
   const std::lock_guard lock(mutex_);
   queue_.push_back(std::move(added));

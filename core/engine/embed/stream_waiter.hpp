@@ -8,11 +8,18 @@
 #include <gantry/result.hpp>
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 
 namespace gantry {
+
+// Returns an event that is recorded in a stream now; NULL: the device has no events. The caller
+// destroys it.
+//
+// stream   [in]   NULL: the default one
+Result<void*> recorded_event(const Device& device, std::int32_t index, void* stream);
 
 // The thread of one stream. It begins with the first notification, and ends after the waiter's
 // owner has gone, without being joined: a notification may release the last reference to the stream

@@ -55,15 +55,23 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
 // returns  invalid, see data_bytes(), or if the data is at address 0 and not empty; exhausted
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner);
 
-// Copies all elements between compact tensors of the same dtype and element count. If one side is
-// in host memory, the copy is complete on return. Otherwise it is ordered on the stream of `from`
-// and before later work on the stream of `to`.
+// When a copy from or to host memory is complete.
+enum class HostSide : std::uint8_t {
+  // on return
+  waits,
+  // in the order of the stream, until which the memory stays valid
+  in_stream,
+};
+
+// Copies all elements between compact tensors of the same dtype and element count. Between devices,
+// it is ordered on the stream of `from` and before later work on the stream of `to`.
 //
+// side     [in]   applies if one side is in host memory
 // env      [in]   each side uses the stream of its device in it; NULL: default
 //                 streams
 // returns  invalid for tensors that differ, are not compact or are at address 0; not_found for an
 //          unknown device; a device's own error
 Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
-                   const gantry_env* env);
+                   const gantry_env* env, HostSide side = HostSide::waits);
 
 }  // namespace gantry

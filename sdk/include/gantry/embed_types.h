@@ -187,7 +187,15 @@ typedef struct gantry_task_options {
 
 enum {
   // Refuse an input that the function cannot use where it is, instead of copying it.
-  GANTRY_RUN_NO_COPY = 1
+  GANTRY_RUN_NO_COPY = 1,
+  // Wait for the work of the run. A deadline or a cancellation of the task ends the wait, CANCELLED;
+  // the runtime keeps its own memory and objects of the caller until the work ends, and borrowed
+  // tensors stay valid until then.
+  GANTRY_RUN_WAIT = 2,
+  // Tensors of the caller in host memory are read and written in the order of the stream: they stay
+  // valid, and inputs unchanged, until it has passed the run. Without this flag they are read and
+  // written when the run returns.
+  GANTRY_RUN_IN_STREAM = 4
 };
 
 // One run of a function of a model.
@@ -219,6 +227,10 @@ typedef struct gantry_run {
   // Of a device of the model: work on that device is in this stream, and outputs are valid in its
   // order. NULL: the default streams.
   gantry_object* stream;
+  // stream_count streams of further devices of the model, each device once.
+  gantry_object* const* streams;
+  uint32_t stream_count;
+  uint32_t zero;
 } gantry_run;
 
 GANTRY_END

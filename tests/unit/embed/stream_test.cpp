@@ -5,6 +5,7 @@
 #include "core/engine/embed/instances.hpp"
 #include "core/engine/embed/objects.hpp"
 
+#include "tests/support/fake_model.hpp"
 #include "tests/unit/embed/embedded.hpp"
 
 #include <gantry/embed/runtime.hpp>
@@ -237,6 +238,17 @@ class ProducedTensor : public EmbedStream {
     return {to.front(), to.back()};
   }
 
+  static Ref<StreamObject> shared(const ObjectRef& object) {
+    return Ref<StreamObject>::share(as_stream(object.get()));
+  }
+  std::shared_ptr<ModelState> fake_model() const {
+    const auto& state = state_of(runtime.get());
+    auto module = test::fake_model(*state, std::make_shared<test::FakeModelState>());
+    return ModelState::find(
+               {.runtime = state, .module = std::move(module), .devices = {"cpu"}})
+        .value();
+  }
+
   static constexpr std::int64_t count = 1 << 20;
   Value made = new_tensor(0);
   Value imported;
@@ -325,14 +337,11 @@ TEST_F(ProducedTensor, HasOneOfTheTwoForms) {
 TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInAnotherStream) {
   const ObjectRef first = stream(device).value(), second = stream(device).value();
   RuntimeState& state = *state_of(runtime.get());
-  const auto shared = [](const ObjectRef& object) {
-    return Ref<StreamObject>::share(as_stream(object.get()));
-  };
-  ModelInstance instance{nullptr};
-  expect_ok(instance.follow(state, shared(first)));
+  ModelInstance instance(fake_model());
+  expect_ok(instance.follow(state, std::array{shared(first)}));
   produce(first, 5.5f);
 
-  expect_ok(instance.follow(state, shared(second)));
+  expect_ok(instance.follow(state, std::array{shared(second)}));
 
   imported = Value::adopt(gantry_value{made.get()});
   gantry_retain(made.object());
@@ -342,8 +351,8 @@ TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInAnotherStream) {
 TEST_F(ProducedTensor, OfARunIsCompleteWhenTheNextRunIsInTheDefaultStream) {
   const ObjectRef first = stream(device).value();
   RuntimeState& state = *state_of(runtime.get());
-  ModelInstance instance{nullptr};
-  expect_ok(instance.follow(state, Ref<StreamObject>::share(as_stream(first.get()))));
+  ModelInstance instance(fake_model());
+  expect_ok(instance.follow(state, std::array{shared(first)}));
   produce(first, 6.5f);
 
   expect_ok(instance.follow(state, {}));
@@ -389,6 +398,104 @@ TEST_F(ProducedTensor, OfAModelIsCompleteWhenItsNextRunIsInAnotherStream) {
   produce(first, ++last);
   run_in({});
   EXPECT_EQ(ends_of_import({}), std::vector<float>({last, last}));
+}
+
+// ---- runs that wait
+
+// A model on the accelerator, and a stream of it with work that takes a while.
+class WaitingRun : public ProducedTensor {
+ protected:
+  WaitingRun() {
+    const ObjectRef module =
+        test::load(runtime, (test::build_tree() / "tests/conformance/abacus.so").string()).value();
+    const gantry_bytes first = gantry_text("abacus:0");
+    gantry_model_options options{};
+    options.struct_size = sizeof options;
+    options.devices = &first;
+    options.device_count = 1;
+    model = test::new_model(module, &options).value();
+  }
+  // Runs with x = y = 1, and keeps the output.
+  Status run_with(std::uint32_t flags, std::vector<gantry_object*> streams,
+                  gantry_object* task = nullptr) {
+    const gantry_value inputs[] = {tensor_ref_value(&x), tensor_ref_value(&x)};
+    gantry_value out{};
+    gantry_run run{};
+    run.struct_size = sizeof run;
+    run.flags = flags;
+    run.inputs = inputs;
+    run.input_count = 2;
+    run.outputs = &out;
+    run.output_count = 1;
+    run.task = task;
+    run.streams = streams.data();
+    run.stream_count = static_cast<std::uint32_t>(streams.size());
+    const Status ran = test::run(model, run);
+    output = Value::adopt(out);
+    return ran;
+  }
+
+  ObjectRef model;
+  std::vector<float> ones = std::vector<float>(100, 1);
+  const std::int64_t extents[1] = {100};
+  gantry_tensor x = test::tensor_of(ones, extents);
+  Value output;
+};
+
+TEST_F(WaitingRun, ReturnsAfterTheWorkOfItsStream) {
+  const ObjectRef used = stream(device).value();
+  int notified = 0;
+  produce(used, 2.5f);
+  expect_ok(done([&](gantry_status* status) {
+    return embed().stream_notify(
+        used.get(), [](void* count) { ++*static_cast<int*>(count); }, &notified, status);
+  }));
+
+  expect_ok(run_with(GANTRY_RUN_WAIT, {used.get()}));
+
+  EXPECT_EQ(notified, 1);
+  EXPECT_NE(output.tensor(), nullptr);
+}
+
+TEST_F(WaitingRun, EndsWithItsDeadlineAndWorksAgain) {
+  const ObjectRef used = stream(device).value();
+  gantry_task_options soon{};
+  soon.struct_size = sizeof soon;
+  soon.deadline_ns = 20'000'000;
+  gantry_object* late = nullptr;
+  expect_ok(done([&](gantry_status* status) { return embed().task_new(&soon, &late, status); }));
+  const ObjectRef task = ObjectRef::adopt(late);
+  for (int i = 0; i < 20; ++i) produce(used, 2.5f);
+
+  const Status failed = run_with(GANTRY_RUN_WAIT, {used.get()}, task.get());
+  const Value none = std::move(output);
+  const Status again = run_with(GANTRY_RUN_WAIT, {used.get()});
+
+  expect_error(failed, Code::cancelled, "DEADLINE", "the deadline of the task has passed");
+  EXPECT_EQ(none.kind(), GANTRY_NONE);
+  expect_ok(again);
+  EXPECT_NE(output.tensor(), nullptr);
+}
+
+TEST_F(WaitingRun, HasOneStreamOfEachDevice) {
+  const ObjectRef first = stream(device).value(), second = stream(device).value(),
+                  other = stream({device.type, 1}).value();
+
+  expect_error(run_with(0, {first.get(), second.get()}), Code::invalid, "ARGUMENT",
+               "run: two streams are of device abacus:0");
+  expect_ok(run_with(0, {first.get(), other.get()}));
+}
+
+TEST_F(WaitingRun, ReadsHostMemoryInTheOrderOfItsStream) {
+  const ObjectRef used = stream(device).value();
+
+  expect_ok(run_with(GANTRY_RUN_IN_STREAM | GANTRY_RUN_WAIT, {used.get()}));
+
+  std::vector<float> to(100);
+  gantry_tensor target = test::tensor_of(to, extents);
+  EXPECT_EQ(host->tensor_copy(host, output.tensor(), &target, nullptr, nullptr), GANTRY_OK);
+  EXPECT_EQ(to[0], to[99]);
+  EXPECT_NE(to[0], 0);
 }
 
 // ---- notifications and handles

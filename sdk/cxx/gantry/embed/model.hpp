@@ -58,6 +58,12 @@ struct RunOptions {
   Task task;
   // of a device of the model; empty: the default streams
   Stream stream;
+  // of further devices of the model
+  std::vector<Stream> streams = {};
+  // wait for the work of the run, see GANTRY_RUN_WAIT
+  bool wait = false;
+  // copy from and to host memory in the order of the stream, see GANTRY_RUN_IN_STREAM
+  bool in_stream = false;
   // set to the bytes of inputs that were copied; may be NULL
   std::uint64_t* copied_bytes = nullptr;
 };
@@ -177,6 +183,12 @@ class ModelFunction {
     return run;
   }
   Status start(gantry_run& run, const RunOptions& options) const {
+    run.flags = (options.wait ? std::uint32_t{GANTRY_RUN_WAIT} : 0u) |
+                (options.in_stream ? std::uint32_t{GANTRY_RUN_IN_STREAM} : 0u);
+    std::vector<gantry_object*> streams;
+    for (const Stream& stream : options.streams) streams.push_back(stream.get());
+    run.streams = streams.data();
+    run.stream_count = static_cast<std::uint32_t>(streams.size());
     GANTRY_CHECK(embed_detail::checked("run", [&](gantry_status* status) {
       return embed_table().run(model_.get(), &run, status);
     }));
