@@ -12,7 +12,6 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source, const g
   GANTRY_TRY(Model model, find_model(source.host, source.node, env));
   std::unique_ptr<Executor> executor(new Executor(source, std::move(model)));
   GANTRY_CHECK(executor->memory_.create(*source.payload, source.with_parameters, env));
-  executor->trace_ = source.host.extension<gantry_trace>(GANTRY_TRACE_1);
   GANTRY_CHECK(executor->prepare());
   return executor;
 }
@@ -37,8 +36,7 @@ Status Executor::prepare() {
 // The host records single calls in a trace, and not those of a batch.
 gantry_code Executor::run(const gantry_env* env, gantry_status* status) {
   const gantry_host* const host = host_.table();
-  const bool is_recording = trace_ != nullptr && trace_->span_begin(host) >= 0;
-  if (batch_ && !is_recording) [[likely]] {
+  if (batch_ && !trace_.is_recording()) [[likely]] {
     std::uint64_t failed = GANTRY_NO_CALL;
     return batches_->run(host, batch_.get(), env, &failed, status);
   }

@@ -10,8 +10,8 @@
 #include "model.hpp"
 
 #include <gantry/batch.h>
-#include <gantry/trace.h>
 #include <gantry/method.hpp>
+#include <gantry/trace.hpp>
 
 #include <memory>
 #include <span>
@@ -51,15 +51,17 @@ class Executor {
 
  private:
   Executor(const Source& source, Model model)
-      : host_(source.host), model_(std::move(model)), memory_(source.host, model_.metadata) {}
+      : host_(source.host),
+        model_(std::move(model)),
+        memory_(source.host, model_.metadata),
+        trace_(source.host) {}
   // Prepares the call, if the host has batches.
   Status prepare();
 
   Host host_;
   Model model_;
   Memory memory_;
-  // NULL: the host does not record traces.
-  const gantry_trace* trace_ = nullptr;
+  const Trace trace_;
   // NULL: the host has no batches; then `batch_` is empty.
   const gantry_batch* batches_ = nullptr;
   ObjectRef batch_;

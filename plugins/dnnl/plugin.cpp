@@ -32,10 +32,7 @@ int thread_count(Host host) {
 
 }  // namespace
 
-Plugin::Plugin(Host given)
-    : host(given),
-      trace(given.extension<gantry_trace>(GANTRY_TRACE_1)),
-      threads(thread_count(given)) {}
+Plugin::Plugin(Host given) : host(given), trace(given), threads(thread_count(given)) {}
 
 Status Plugin::check_device(std::string_view type_key, std::size_t i,
                             const gantry_tensor& tensor) const {

@@ -6,9 +6,9 @@
 #include "onednn.hpp"
 #include "program.hpp"
 
-#include <gantry/trace.h>
 #include <gantry/plugin.hpp>
 #include <gantry/subgraph_module.hpp>
+#include <gantry/trace.hpp>
 
 #include <mutex>
 #include <set>
@@ -41,8 +41,7 @@ struct Plugin {
   void report_key(const std::string& type_key);
 
   Host host;
-  // NULL: the host records no traces.
-  const gantry_trace* trace;
+  Trace trace;
   int threads;
   ::dnnl::engine engine{::dnnl::engine::kind::cpu, 0};
 

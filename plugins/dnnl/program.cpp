@@ -61,17 +61,16 @@ Status Program::run(const gantry_env* env, std::span<const gantry_tensor* const>
   GANTRY_TRY(auto taken, frames_.take());
   const FrameLoan frame(frames_, std::move(taken));
   GANTRY_CHECK(frame->bind(arguments));
-  const gantry_trace* const trace = plugin_.trace;
-  const gantry_host* const host = plugin_.host.table();
+  const Trace& trace = plugin_.trace;
   const bool has_task = env != nullptr && env->task != nullptr;
   for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
     if (has_task && plugin_.host.is_cancelled(env)) {
       return cancelled("run is cancelled before operator ", quoted(plan_.steps[i].name))
           .with_reason("CANCELLED");
     }
-    const std::int64_t begun = trace == nullptr ? -1 : trace->span_begin(host);
+    const std::int64_t begun = trace.now();
     GANTRY_CHECK(frame->run(i));
-    if (begun >= 0) trace->span_end(host, begun, bytes_of(plan_.steps[i].name), bytes_of("run"));
+    trace.end(begun, plan_.steps[i].name, "run");
   }
   return frame->wait();
 }

@@ -28,7 +28,6 @@ Result<std::unique_ptr<Executor>> Executor::create(const Source& source,
       if (input != graph.input_by_name.end()) executor->is_parameter[input->second] = true;
     }
   }
-  executor->trace_ = source.host.extension<gantry_trace>(GANTRY_TRACE_1);
   executor->batches_ = source.host.extension<gantry_batch>(GANTRY_BATCH_1);
   GANTRY_CHECK(executor->make_stretches());
   return executor;
@@ -127,17 +126,15 @@ gantry_code Executor::failed(const Op& op, gantry_code code, gantry_status* stat
 template <bool traced>
 gantry_code Executor::run_ops(std::span<const Op> ops, const gantry_env& outer,
                               gantry_status* status) {
-  const gantry_host* table = host().table();
   const CallStreams streams(outer);
   for (const Op& op : ops) {
     if (outer.task != nullptr && host().is_cancelled(&outer)) {
       return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "run is cancelled");
     }
     const gantry_env env = streams.on(op.device);
-    const std::int64_t begun = traced ? trace_->span_begin(table) : -1;
+    const std::int64_t begun = traced ? trace_.now() : -1;
     const gantry_code code = run_op(op, op.function != nullptr ? env : outer, status);
-    if constexpr (traced)
-      trace_->span_end(table, begun, bytes_of(graph().nodes[op.node].name), gantry_text("op"));
+    if constexpr (traced) trace_.end(begun, graph().nodes[op.node].name, "op");
     if (code != GANTRY_OK) [[unlikely]]
       return code;
   }
@@ -160,8 +157,7 @@ gantry_code Executor::run_until(std::size_t node, const gantry_env* given, gantr
   const auto end = std::lower_bound(ops_.begin(), ops_.end(), node,
                                     [](const Op& op, std::size_t n) { return op.node < n; });
   const std::span<const Op> ops(ops_.begin(), end);
-  if (trace_ != nullptr && trace_->span_begin(host().table()) >= 0)
-    return run_ops<true>(ops, outer, status);
+  if (trace_.is_recording()) return run_ops<true>(ops, outer, status);
   if (ops.size() != ops_.size()) return run_ops<false>(ops, outer, status);
   for (const Stretch& stretch : stretches_) {
     if (const gantry_code code = run_stretch(stretch, outer, status)) return code;

@@ -15,10 +15,10 @@
 #include "memory.hpp"
 
 #include <gantry/batch.h>
-#include <gantry/trace.h>
 #include <gantry/device_name.hpp>
 #include <gantry/method.hpp>
 #include <gantry/recorder.hpp>
+#include <gantry/trace.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -122,7 +122,7 @@ class Executor {
     ObjectRef batch;
   };
 
-  explicit Executor(const Source& source) : memory_(source) {}
+  explicit Executor(const Source& source) : memory_(source), trace_(source.host) {}
   Status make_ops(const Source& source);
   Status make_stretches();
   // Prepares the batch of a stretch of calls.
@@ -149,7 +149,7 @@ class Executor {
   std::vector<Stretch> stretches_;
   // NULL: the host has no batches
   const gantry_batch* batches_ = nullptr;
-  const gantry_trace* trace_ = nullptr;
+  const Trace trace_;
   // NULL: runs are not recorded.
   std::unique_ptr<Replay> replay_;
 };

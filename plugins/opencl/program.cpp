@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
-#include <gantry/trace.h>
 #include <gantry/quoted.hpp>
+#include <gantry/trace.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -16,27 +16,6 @@ constexpr std::string_view cache_version = "opencl program 1";
 // Bytes of a compiler's log in an error text: a status holds about 2,000 bytes. The runtime's log
 // contains the whole text.
 constexpr std::size_t max_log_shown = 1400;
-
-// Adds one build to the runtime's trace: builds dominate the time of a first run.
-class Span {
- public:
-  Span(Host host, std::string name)
-      : host_(host), trace_(host.extension<gantry_trace>(GANTRY_TRACE_1)), name_(std::move(name)) {
-    if (trace_ != nullptr) begun_ = trace_->span_begin(host_.table());
-  }
-  ~Span() {
-    if (trace_ == nullptr) return;
-    trace_->span_end(host_.table(), begun_, bytes_of(name_), gantry_text("build"));
-  }
-  Span(const Span&) = delete;
-  Span& operator=(const Span&) = delete;
-
- private:
-  Host host_;
-  const gantry_trace* trace_;
-  std::string name_;
-  std::int64_t begun_ = -1;
-};
 
 // error    [out]  the driver's result; CL_SUCCESS unless NULL is returned
 cl_program create(cl_context context, const Device& device, const Program& program, cl_int& error) {
@@ -153,7 +132,8 @@ Error Programs::build_error(cl_program program, const Device& device, std::strin
 }
 
 Result<Built> Programs::build(Device& device, const Program& code, std::string_view kernel) {
-  const Span span(host_, concat("build ", kernel));
+  // Builds dominate the time of a first run.
+  const TracedWork traced(host_, concat("build ", kernel), "build");
   GANTRY_TRY(const cl_context context, driver_.context(device));
   Built built;
   built.key = key_of(device, code);

@@ -861,7 +861,6 @@ Result<Value> Machine::export_value(Object* object, std::uint32_t depth) {
 
 void Machine::find_stretches() {
   batches_ = host_.extension<gantry_batch>(GANTRY_BATCH_1);
-  trace_ = host_.extension<gantry_trace>(GANTRY_TRACE_1);
   const Program& program = code_->program;
   stretches_.clear();
   stretch_at_.assign(program.instructions.size(), 0);
@@ -933,7 +932,7 @@ bool Machine::fill_cells(Stretch& stretch, const AnyRef* registers,
 
 Result<bool> Machine::run_stretch(const Instruction*& at, const AnyRef* registers) {
   // The host's spans of calls have the names of kernels.
-  if (trace_ != nullptr && trace_->span_begin(host_.table()) >= 0) return false;
+  if (trace_.is_recording()) return false;
   const Program& program = code_->program;
   const auto index = static_cast<std::size_t>(at - program.instructions.data());
   Stretch& stretch = stretches_[stretch_at_[index] - 1];

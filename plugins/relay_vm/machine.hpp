@@ -12,10 +12,10 @@
 #include "object.hpp"
 
 #include <gantry/batch.h>
-#include <gantry/trace.h>
 #include <gantry/call_streams.hpp>
 #include <gantry/handle.hpp>
 #include <gantry/storage_memory.hpp>
+#include <gantry/trace.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -208,7 +208,7 @@ class Machine {
   gantry_status* status_to_write_ = nullptr;
   // NULL if the host does not have them
   const gantry_batch* batches_ = nullptr;
-  const gantry_trace* trace_ = nullptr;
+  const Trace trace_{host_};
   std::vector<Stretch> stretches_;
   // By instruction: index of the stretch that begins with it, plus 1; 0: none.
   std::vector<std::uint32_t> stretch_at_;

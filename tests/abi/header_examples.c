@@ -42,9 +42,11 @@ gantry_code run_often(const gantry_host* host, const gantry_batch_call* calls, u
 static void build_program(int* program) { *program = 1; }
 void build(const gantry_host* host, const gantry_trace* trace, int* program);
 void build(const gantry_host* host, const gantry_trace* trace, int* program) {
-  const int64_t begun = trace->span_begin(host);
+  const int64_t begun = trace->now(host);
   build_program(program);
-  trace->span_end(host, begun, gantry_text("clBuildProgram"), gantry_text("load"));
+  if (begun >= 0)
+    trace->span(host, GANTRY_TRACK_THREAD, begun, trace->now(host), gantry_text("clBuildProgram"),
+                gantry_text("load"), NULL, 0);
 }
 
 void announce(const gantry_host* host, const gantry_progress* progress, int* program);

@@ -583,11 +583,17 @@ AT(gantry_threads, thread_count, 8);
 AT(gantry_threads, parallel_for, 16);
 
 // gantry/trace.h
-SIZE(gantry_trace, 24);
+SIZE(gantry_trace_argument, 32);
+AT(gantry_trace_argument, name, 0);
+AT(gantry_trace_argument, value, 16);
+SIZE(gantry_trace, 48);
 AT(gantry_trace, struct_size, 0);
 AT(gantry_trace, zero, 4);
-AT(gantry_trace, span_begin, 8);
-AT(gantry_trace, span_end, 16);
+AT(gantry_trace, now, 8);
+AT(gantry_trace, track, 16);
+AT(gantry_trace, thread_name, 24);
+AT(gantry_trace, span, 32);
+AT(gantry_trace, counter, 40);
 
 #ifndef __cplusplus
 TYPE_IS(((gantry_bytes*)0)->size, uint64_t);

@@ -5,6 +5,7 @@
 #include <gantry/tensor_text.hpp>
 #include <gantry/value.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -133,11 +134,28 @@ struct FakeHost::Entries {
 
   static const void* get_extension(const gantry_host* host, const char* id) {
     static const gantry_trace trace = {
-        sizeof(gantry_trace), 0, [](const gantry_host*) -> std::int64_t { return 7; },
-        [](const gantry_host* h, std::int64_t, gantry_bytes name, gantry_bytes category) {
-          of(h).spans.push_back(std::string(category.data, category.size) + ":" +
-                                std::string(name.data, name.size));
-        }};
+        sizeof(gantry_trace),
+        0,
+        [](const gantry_host* h) -> std::int64_t {
+          return of(h).recording ? std::chrono::steady_clock::now().time_since_epoch().count() : -1;
+        },
+        [](const gantry_host* h, gantry_bytes group, gantry_bytes name) -> std::uint64_t {
+          const std::lock_guard lock(of(h).mutex_);
+          of(h).tracks.push_back(concat(view_of(group), "/", view_of(name)));
+          return of(h).tracks.size();
+        },
+        [](const gantry_host*, gantry_bytes) {},
+        [](const gantry_host* h, std::uint64_t track, std::int64_t begin, std::int64_t end,
+           gantry_bytes name, gantry_bytes category, const gantry_trace_argument*, std::uint32_t) {
+          const std::lock_guard lock(of(h).mutex_);
+          if (track == GANTRY_TRACK_THREAD) {
+            of(h).spans.push_back(concat(view_of(category), ":", view_of(name)));
+          } else {
+            of(h).track_spans.push_back({of(h).tracks.at(track - 1), std::string(view_of(name)),
+                                         std::string(view_of(category)), begin, end});
+          }
+        },
+        [](const gantry_host*, gantry_bytes, gantry_bytes, std::int64_t, double) {}};
     static const gantry_progress progress = {
         sizeof(gantry_progress), 0,
         [](const gantry_host* h, gantry_bytes text) -> std::uint64_t {
@@ -151,7 +169,7 @@ struct FakeHost::Entries {
           --of(h).running_works;
         }};
     static const gantry_batch batch = {sizeof(gantry_batch), 0, batch_prepare, batch_run};
-    if (of(host).tracing && std::string_view(id) == GANTRY_TRACE_1) return &trace;
+    if (of(host).tracing && std::string_view(id) == GANTRY_TRACE_2) return &trace;
     if (std::string_view(id) == GANTRY_PROGRESS_1) return &progress;
     if (of(host).has_batches && std::string_view(id) == GANTRY_BATCH_1) return &batch;
     return nullptr;

@@ -89,9 +89,20 @@ class FakeHost {
   // cancelled after so many calls of is_cancelled, which `polls` counts
   std::size_t cancelled_after_polls = SIZE_MAX;
   std::atomic<std::size_t> polls = 0;
-  // true: the host has the extension gantry.trace/1, which adds "category:name" to `spans`
+  // true: the host has the extension gantry.trace/2, which adds "category:name" of a thread's span
+  // to `spans`
   bool tracing = false;
+  // false: it records nothing now
+  std::atomic<bool> recording = true;
   std::vector<std::string> spans;
+  // "group/name" of each call of track
+  std::vector<std::string> tracks;
+  // spans on these tracks; times of the steady clock
+  struct TrackSpan {
+    std::string track, name, category;
+    std::int64_t begin, end;
+  };
+  std::vector<TrackSpan> track_spans;
   // texts of the works that were announced with the extension gantry.progress/1, and the number of
   // those that have not ended
   std::vector<std::string> works;

@@ -7,6 +7,7 @@
 #include "core/base/process_end.hpp"
 #include "core/base/signals_blocked.hpp"
 #include "core/base/thread_end.hpp"
+#include "core/base/trace/span.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -195,6 +196,7 @@ void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
     }
   };
   Ending ending{barrier_};
+  const Span span(trace_, "task", "task");
   launch.body(launch.data, task, launch.tasks);
   ending.has_returned = true;
 }

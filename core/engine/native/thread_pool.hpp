@@ -33,6 +33,7 @@
 namespace gantry {
 
 class Log;
+class TraceRecorder;
 
 // CPUs that this process may use: those on which it may run (taskset, cpuset), and no more than its
 // control groups allow in time (core/base/cpu_limit.hpp). At least 1.
@@ -52,6 +53,11 @@ class ThreadPool {
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
+
+  // Records each task in a trace from now on. Precondition: no launch has been made.
+  //
+  // trace    [in]   borrowed, outlives the pool
+  void record_tasks(TraceRecorder& trace) { trace_ = &trace; }
 
   // Tasks that can run concurrently. Decreases at the first launch if threads cannot be started.
   std::int32_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -113,6 +119,8 @@ class ThreadPool {
   void place(std::thread& worker);
 
   const Log* log_;
+  // NULL: nothing is recorded
+  TraceRecorder* trace_ = nullptr;
   std::vector<int> cpus_;
   std::atomic<std::int32_t> size_;
   SpinLimits limits_;

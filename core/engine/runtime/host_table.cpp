@@ -4,6 +4,7 @@
 #include "core/engine/runtime/host_table.hpp"
 
 #include "core/base/reason.hpp"
+#include "core/base/trace/span.hpp"
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/native/batch.hpp"
 #include "core/engine/native/device_numbers.hpp"
@@ -24,7 +25,12 @@
 #include <gantry/utf8.hpp>
 #include <gantry/value.hpp>
 
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace gantry {
 namespace {
@@ -316,20 +322,91 @@ constexpr gantry_threads kThreads = {
         },
 };
 
+// Returns NULL if nothing is recorded.
+TraceRecorder* trace_of(const gantry_host* host) { return state_of(host).trace.get(); }
+
+// A text of a plugin; one without an address is empty.
+std::string_view text_of(const gantry_bytes& bytes) {
+  return bytes.data != nullptr ? view_of(bytes) : std::string_view();
+}
+
+// Several plugins can use the same name of a group.
+std::string group_of(const gantry_host* host, const gantry_bytes& group) {
+  return concat(text_of(group).substr(0, TraceLimits{}.text / 2), " (", PluginHost::of(host).name(),
+                ")");
+}
+
+std::vector<TraceArgument> arguments_of(const gantry_trace_argument* arguments,
+                                        std::uint32_t count) {
+  std::vector<TraceArgument> all;
+  if (arguments == nullptr) return all;
+  for (const gantry_trace_argument& each :
+       std::span(arguments, std::min<std::size_t>(count, TraceLimits{}.arguments))) {
+    TraceArgument argument{std::string(text_of(each.name).substr(0, TraceLimits{}.text + 1)), {}};
+    const gantry_value& value = each.value;
+    if (value.kind == GANTRY_INT) {
+      argument.value = value.i;
+    } else if (value.kind == GANTRY_BOOL) {
+      argument.value = value.i != 0;
+    } else if (value.kind == GANTRY_FLOAT) {
+      argument.value = value.f;
+    } else if (const auto text = is_null(value) ? std::nullopt : value_text(value)) {
+      argument.value = std::string(text->substr(0, TraceLimits{}.text + 1));
+    } else {
+      continue;
+    }
+    all.push_back(std::move(argument));
+  }
+  return all;
+}
+
 constexpr gantry_trace kTrace = {
     .struct_size = sizeof(gantry_trace),
     .zero = 0,
-    .span_begin = [](const gantry_host* host) -> std::int64_t {
-      const TraceRecorder* trace = state_of(host).trace.get();
+    .now = [](const gantry_host* host) -> std::int64_t {
+      const TraceRecorder* const trace = trace_of(host);
       return trace != nullptr ? trace->now_ns() : -1;
     },
-    .span_end =
-        [](const gantry_host* host, std::int64_t begun, gantry_bytes name, gantry_bytes category) {
-          TraceRecorder* trace = state_of(host).trace.get();
-          if (trace == nullptr || begun < 0) return;
+    // GANTRY_TRACK_THREAD is 0, so the recorder's numbers are one less.
+    .track = [](const gantry_host* host, gantry_bytes group, gantry_bytes name) -> std::uint64_t {
+      std::uint64_t track = GANTRY_TRACK_THREAD;
+      TraceRecorder* const trace = trace_of(host);
+      if (trace == nullptr) return track;
+      abi_boundary(nullptr, [&]() -> Status {
+        track = trace->track(group_of(host, group), text_of(name)) + 1;
+        return {};
+      });
+      return track;
+    },
+    .thread_name =
+        [](const gantry_host* host, gantry_bytes name) {
+          if (TraceRecorder* const trace = trace_of(host)) trace->name_thread(text_of(name));
+        },
+    .span =
+        [](const gantry_host* host, std::uint64_t track, std::int64_t begin, std::int64_t end,
+           gantry_bytes name, gantry_bytes category, const gantry_trace_argument* arguments,
+           std::uint32_t count) {
+          TraceRecorder* const trace = trace_of(host);
+          if (trace == nullptr || begin < 0) return;
           abi_boundary(nullptr, [&]() -> Status {
-            trace->add({name.data, name.size}, {category.data, category.size}, begun,
-                       trace->now_ns() - begun);
+            const std::int64_t duration = end > begin ? end - begin : 0;
+            auto all = arguments_of(arguments, count);
+            if (track == GANTRY_TRACK_THREAD) {
+              trace->add(text_of(name), text_of(category), begin, duration, std::move(all));
+            } else {
+              trace->add_on(track - 1, text_of(name), text_of(category), begin, duration,
+                            std::move(all));
+            }
+            return {};
+          });
+        },
+    .counter =
+        [](const gantry_host* host, gantry_bytes group, gantry_bytes name, std::int64_t time,
+           double value) {
+          TraceRecorder* const trace = trace_of(host);
+          if (trace == nullptr || time < 0) return;
+          abi_boundary(nullptr, [&]() -> Status {
+            trace->count(group_of(host, group), text_of(name), time, value);
             return {};
           });
         },
@@ -389,7 +466,7 @@ struct Extension {
   const void* table;
 };
 constexpr Extension kExtensions[] = {{GANTRY_THREADS_1, &kThreads},
-                                     {GANTRY_TRACE_1, &kTrace},
+                                     {GANTRY_TRACE_2, &kTrace},
                                      {GANTRY_BATCH_1, &kBatch},
                                      {GANTRY_PROGRESS_1, &kProgress}};
 

@@ -245,6 +245,7 @@ RuntimeState::RuntimeState(EngineOptions given, Config read, Environment found)
       pool(pool_of(options, config, environment, log)),
       layouts(PayloadLayouts::built_in()),
       links(link_options(cache_directory, environment, log)) {
+  if (trace) pool->record_tasks(*trace);
   host.pool = pool.get();
   host.workspaces = &workspaces;
   host.log = &log;

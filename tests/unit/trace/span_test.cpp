@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/trace/span.hpp"
 
-#include <gtest/gtest.h>
+#include "core/base/trace/chrome_trace.hpp"
+
+#include <gmock/gmock.h>
+#include <pthread.h>
+#include <nlohmann/json.hpp>
 
 #include <thread>
 
@@ -18,11 +22,109 @@ TEST(Span, RecordsItsScopeAndThread) {
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0].name, "load");
   EXPECT_GE(events[0].duration_ns, 0);
-  EXPECT_EQ(events[0].thread, 0u);
-  EXPECT_EQ(events[1].thread, 1u);
+  EXPECT_EQ(events[0].track, 0u);
+  EXPECT_EQ(events[1].track, 1u);
 }
 
 TEST(Span, DoesNothingWithoutARecorder) { const Span span(nullptr, "load", "test"); }
+
+TEST(TraceRecorder, NamesTheTracksOfThreads) {
+  TraceRecorder recorder;
+
+  std::thread([&] {
+    pthread_setname_np(pthread_self(), "gantry-7");
+    recorder.add("a", "test", 0, 1);
+  }).join();
+  std::thread([&] {
+    recorder.name_thread("reader");
+    recorder.add("b", "test", 0, 1);
+  }).join();
+
+  const auto tracks = recorder.tracks();
+  ASSERT_EQ(tracks.size(), 2u);
+  EXPECT_EQ(tracks[0].name, "gantry-7");
+  EXPECT_EQ(tracks[1].name, "reader");
+  EXPECT_EQ(tracks[1].group, "");
+}
+
+TEST(TraceRecorder, GivesTheSameTrackToTheSameNames) {
+  TraceRecorder recorder;
+
+  const std::uint64_t queue = recorder.track("cuda:0", "queue 1");
+
+  EXPECT_EQ(recorder.track("cuda:0", "queue 1"), queue);
+  EXPECT_NE(recorder.track("cuda:1", "queue 1"), queue);
+  recorder.add_on(queue, "add", "kernel", 3, 4);
+  recorder.add_on(77, "lost", "kernel", 3, 4);
+  ASSERT_EQ(recorder.events().size(), 1u);
+  EXPECT_EQ(recorder.events()[0].track, queue);
+}
+
+TEST(TraceRecorder, LetsFurtherTracksShareOne) {
+  TraceRecorder recorder({.tracks = 3});
+
+  EXPECT_EQ(recorder.track("g", "0"), 0u);
+  EXPECT_EQ(recorder.track("g", "1"), 1u);
+  EXPECT_EQ(recorder.track("g", "2"), 2u);
+  EXPECT_EQ(recorder.track("g", "3"), 2u);
+  recorder.add("of a thread", "test", 0, 1);
+  recorder.name_thread("ignored");
+
+  EXPECT_EQ(recorder.events()[0].track, 2u);
+  EXPECT_EQ(recorder.tracks()[2].name, "further tracks");
+  EXPECT_EQ(recorder.tracks().size(), 3u);
+}
+
+TEST(TraceRecorder, CountsWhatExceedsItsLimit) {
+  TraceRecorder recorder({.records = 2});
+
+  recorder.add("a", "test", 0, 1);
+  recorder.count("g", "bytes", 0, 1);
+  recorder.add("b", "test", 0, 1);
+  recorder.count("g", "bytes", 0, 2);
+
+  EXPECT_EQ(recorder.events().size(), 1u);
+  EXPECT_EQ(recorder.counters().size(), 1u);
+  EXPECT_EQ(recorder.dropped(), 2u);
+  EXPECT_EQ(nlohmann::json::parse(chrome_trace(&recorder))["otherData"]["dropped"], 2);
+}
+
+TEST(TraceRecorder, CutsTextsBetweenCharacters) {
+  TraceRecorder recorder({.arguments = 1, .text = 4});
+
+  recorder.add("abc\u00e4", "test", 0, 1, {{"first", std::string("longer")}, {"second", true}});
+
+  const TraceEvent event = recorder.events()[0];
+  EXPECT_EQ(event.name, "abc");
+  ASSERT_EQ(event.arguments.size(), 1u);
+  EXPECT_EQ(event.arguments[0].name, "firs");
+  EXPECT_EQ(std::get<std::string>(event.arguments[0].value), "long");
+}
+
+TEST(ChromeTrace, HasNoEventsWithoutARecorder) {
+  EXPECT_TRUE(nlohmann::json::parse(chrome_trace(nullptr))["traceEvents"].empty());
+}
+
+TEST(ChromeTrace, NamesEachProcessAndThread) {
+  TraceRecorder recorder;
+  recorder.name_thread("main");
+  recorder.add("run", "call", 1000, 2000);
+  recorder.add_on(recorder.track("cuda:0", "queue 1"), "add", "kernel", 1500, 250, {{"n", true}});
+  recorder.count("cuda:0", "bytes", 1750, 64);
+
+  const auto events = nlohmann::json::parse(chrome_trace(&recorder))["traceEvents"];
+
+  EXPECT_EQ(
+      events.dump(),
+      R"([{"cat":"call","dur":2.0,"name":"run","ph":"X","pid":1,"tid":0,"ts":1.0},)"
+      R"({"args":{"n":true},"cat":"kernel","dur":0.25,"name":"add","ph":"X","pid":2,"tid":1,)"
+      R"("ts":1.5},)"
+      R"({"args":{"value":64.0},"cat":"counter","name":"bytes","ph":"C","pid":2,"ts":1.75},)"
+      R"({"args":{"name":"main"},"cat":"__metadata","name":"thread_name","ph":"M","pid":1,"tid":0},)"
+      R"({"args":{"name":"queue 1"},"cat":"__metadata","name":"thread_name","ph":"M","pid":2,"tid":1},)"
+      R"({"args":{"name":"gantry"},"cat":"__metadata","name":"process_name","ph":"M","pid":1,"tid":0},)"
+      R"({"args":{"name":"cuda:0"},"cat":"__metadata","name":"process_name","ph":"M","pid":2,"tid":0}])");
+}
 
 }  // namespace
 }  // namespace gantry

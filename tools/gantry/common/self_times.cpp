@@ -15,8 +15,8 @@ std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
   }
   // A call follows the one that contains it.
   std::ranges::stable_sort(calls, [](const TraceEvent* a, const TraceEvent* b) {
-    return std::tuple(a->thread, a->start_ns, b->duration_ns) <
-           std::tuple(b->thread, b->start_ns, a->duration_ns);
+    return std::tuple(a->track, a->start_ns, b->duration_ns) <
+           std::tuple(b->track, b->start_ns, a->duration_ns);
   });
   const auto end_of = [](const TraceEvent& call) { return call.start_ns + call.duration_ns; };
   std::map<std::string, SelfTime> times;
@@ -24,7 +24,7 @@ std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
   std::vector<const TraceEvent*> around;
   for (const TraceEvent* call : calls) {
     while (!around.empty() &&
-           (around.back()->thread != call->thread || end_of(*around.back()) < end_of(*call)))
+           (around.back()->track != call->track || end_of(*around.back()) < end_of(*call)))
       around.pop_back();
     const auto duration = static_cast<double>(call->duration_ns);
     times[call->name].ns += duration;
