@@ -106,6 +106,28 @@ Result<Kernel*> Module::find(std::string_view name) {
   return &kernels_[*index];
 }
 
+Status Module::prepare(const gantry_env& env, std::span<const gantry_device_id> devices) {
+  Status first;
+  for (const gantry_device_id id : devices) {
+    GANTRY_TRY(Device* const device, plugin_.gpus.at(id.index));
+    GANTRY_TRY(const ContextScope scope, device->enter());
+    for (const Kernel& kernel : kernels_) {
+      GANTRY_CHECK(plugin_.host.check_task(&env));
+      const auto prepared = [&]() -> Status {
+        GANTRY_CHECK(check_launch(*kernel.signature));
+        GANTRY_CHECK(loaded(kernel, *device));
+        return {};
+      };
+      Status made = prepared();
+      if (made.ok()) continue;
+      if (first.ok()) first = std::move(made);
+      // Each further kernel would compile the code again.
+      if (loaded_[static_cast<std::size_t>(device->index())].load() == nullptr) break;
+    }
+  }
+  return first;
+}
+
 std::string Module::text_of(const Image& image) const {
   if (!payload_.is_source()) return image.text();
   return concat(payload_.text(), ", compiled to ", image.text());

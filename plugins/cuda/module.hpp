@@ -59,6 +59,10 @@ class Module {
   Result<Kernel*> find(std::string_view name);
   std::vector<std::string_view> names() const { return payload_.kernels.names(); }
   Status save(const Sink& sink) const { return write_payload(payload_, sink); }
+  // Loads the code, compiling it where that is required, and finds the kernels in it.
+  //
+  // returns  the first error of a kernel; all others are ready
+  Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 
   // Returns a kernel on a device; the first call on a device loads the code there.
   //

@@ -77,6 +77,22 @@ Status Module::make(Slot& slot, std::size_t index, Device& device) {
   return {};
 }
 
+Status Module::prepare(const gantry_env& env, std::span<const gantry_device_id> devices) {
+  Status first;
+  for (const gantry_device_id id : devices) {
+    GANTRY_TRY(Device* const device, plugin.driver.device(id.index));
+    for (std::size_t i = 0; i < payload.calls.size(); ++i) {
+      GANTRY_CHECK(plugin.host.check_task(&env));
+      Slot& slot = this->slot(i, *device);
+      const std::lock_guard lock(slot.mutex);
+      if (slot.kernel) continue;
+      Status made = make(slot, i, *device);
+      if (!made.ok() && first.ok()) first = std::move(made);
+    }
+  }
+  return first;
+}
+
 void Module::launched(std::size_t index, const Device& device, OwnedEvent launch) {
   ProgramSlot& program = program_slot(index, device);
   const std::lock_guard lock(program.mutex);

@@ -11,6 +11,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace gantry::opencl {
@@ -60,6 +61,11 @@ class Module {
   Kernel* find(std::string_view name);
   std::vector<std::string_view> names() const { return payload.table.names(); }
   Status save(const Sink& sink) const { return write_payload(payload, sink); }
+  // Builds all programs, and creates the kernels. Drivers that finish compiling with the first launch
+  // do so then.
+  //
+  // returns  the first error of make(); all other kernels are ready
+  Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 
   // Returns the slot of kernel `index` on a device.
   Slot& slot(std::size_t index, const Device& device);

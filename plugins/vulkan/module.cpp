@@ -65,6 +65,24 @@ Result<LoadedKernel*> Module::find(std::string_view name) const {
   return found;
 }
 
+Status Module::prepare(const gantry_env& env, std::span<const gantry_device_id> devices) {
+  Status first;
+  for (const gantry_device_id id : devices) {
+    GANTRY_TRY(Device* const device, plugin_.device(id.index));
+    for (const auto& kernel : kernels_) {
+      GANTRY_CHECK(plugin_.host().check_task(&env));
+      const auto prepared = [&]() -> Status {
+        if (!kernel->kernel.ok()) return kernel->kernel.error();
+        GANTRY_CHECK(pipeline(*kernel, *device));
+        return {};
+      };
+      Status made = prepared();
+      if (!made.ok() && first.ok()) first = std::move(made);
+    }
+  }
+  return first;
+}
+
 PipelineCache& Module::cache(const Device& device) {
   const std::lock_guard lock(mutex_);
   auto& cache = caches_[static_cast<std::size_t>(device.index())];

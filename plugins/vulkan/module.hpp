@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace gantry::vulkan {
@@ -55,6 +56,10 @@ class Module {
   Result<LoadedKernel*> find(std::string_view name) const;
   std::vector<std::string_view> names() const { return payload_.table.names(); }
   Status save(const Sink& sink) const { return write_payload(payload_, sink); }
+  // Compiles all kernels.
+  //
+  // returns  the first error of a kernel; all others are ready
+  Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 
   // Returns the kernel's pipeline on a device; the first call compiles it.
   //

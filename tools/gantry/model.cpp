@@ -34,7 +34,10 @@ Result<Session> model_session(const Runtime& runtime, const Module& module,
       error.at("required by --capture; without it the model runs on this device");
     return error;
   };
-  const auto model = runtime.model(module, options.devices, {.capture = options.capture});
+  // Functions that no run calls need not be usable: their errors are those of their calls.
+  auto model =
+      runtime.model(module, options.devices, {.capture = options.capture, .prepare = true});
+  if (!model.ok()) model = runtime.model(module, options.devices, {.capture = options.capture});
   if (!model.ok()) {
     Error error = with_advice(model.error());
     if (error.code == Code::not_found)

@@ -420,17 +420,20 @@ Result<std::vector<std::string>> names_of(const gantry_model_options& options) {
 
 // See gantry_embed::model_new.
 Result<Ref<ModelObject>> new_model(ModuleNode& node, const gantry_model_options* given) {
-  GANTRY_TRY(const gantry_model_options known,
-             read_options(given, GANTRY_MODEL_CAPTURE, "gantry_model_options"));
+  GANTRY_TRY(
+      const gantry_model_options known,
+      read_options(given, GANTRY_MODEL_CAPTURE | GANTRY_MODEL_PREPARE, "gantry_model_options"));
   ModelSource source{.runtime = state_of(*node.artifact),
                      .module = Ref<ModuleNode>::share(&node),
                      .devices = {},
-                     .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0};
+                     .capture = (known.flags & GANTRY_MODEL_CAPTURE) != 0,
+                     .prepare = (known.flags & GANTRY_MODEL_PREPARE) != 0};
   GANTRY_TRY(source.devices, names_of(known));
   const auto threads = static_cast<std::uint32_t>(std::max(1, source.runtime->pool->size()));
   GANTRY_TRY(std::shared_ptr<ModelState> model, ModelState::find(std::move(source)));
   GANTRY_TRY(Ref<ModelObject> made,
              new_model_object(std::move(model), known.executors != 0 ? known.executors : threads));
+  if ((known.flags & GANTRY_MODEL_PREPARE) != 0) GANTRY_CHECK(made->model->prepare());
   // The models of an archive are created when they are used.
   if (made->model->is_archive()) return made;
   GANTRY_CHECK(made->model->devices(0));

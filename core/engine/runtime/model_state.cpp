@@ -8,6 +8,7 @@
 #include "core/base/text.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/module/module_graph.hpp"
+#include "core/engine/module/prepare.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 #include "core/engine/runtime/default_devices.hpp"
 #include "core/engine/runtime/devices.hpp"
@@ -301,13 +302,24 @@ Result<std::span<const gantry_device_id>> ModelState::devices(std::size_t index)
   return std::span<const gantry_device_id>(devices_[index]);
 }
 
+Status ModelState::prepare() {
+  const std::size_t roots = is_archive_ ? members_.size() : 1;
+  for (std::size_t i = 0; i < roots; ++i) {
+    GANTRY_TRY(const std::span<const gantry_device_id> on, devices(i));
+    ModuleNode& root = is_archive_ ? *members_[i].node : *source_.module;
+    GANTRY_CHECK(prepare_modules(root, on, gantry_env{}, [] { return false; }));
+  }
+  return {};
+}
+
 Result<std::unique_ptr<ModelExecutor>> ModelState::new_executor(std::size_t index,
                                                                 const gantry_env& env) {
   const Member& member = members_[index];
   GANTRY_TRY(const std::span<const gantry_device_id> on, devices(index));
   gantry_executor_options options{};
   options.struct_size = sizeof options;
-  options.flags = source_.capture ? std::uint32_t{GANTRY_EXECUTOR_CAPTURE} : 0u;
+  options.flags = (source_.capture ? std::uint32_t{GANTRY_EXECUTOR_CAPTURE} : 0u) |
+                  (source_.prepare ? std::uint32_t{GANTRY_EXECUTOR_PREPARE} : 0u);
   options.devices = on.data();
   options.device_count = static_cast<std::uint32_t>(on.size());
   gantry_executor made{};

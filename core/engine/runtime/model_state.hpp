@@ -36,6 +36,8 @@ struct ModelSource {
   std::vector<std::string> devices;
   // the device records the second run and replays it in later runs
   bool capture = false;
+  // executors do what the first run would do once
+  bool prepare = false;
 };
 
 // The signature of a function as the plugin states it, checked and completed.
@@ -117,6 +119,10 @@ class ModelState {
   // returns  see model_devices() of default_devices.hpp
   // costs    the first time, opens the plugins of the devices
   Result<std::span<const gantry_device_id>> devices(std::size_t member);
+  // Prepares all modules for the devices of the model.
+  //
+  // returns  see prepare_modules()
+  Status prepare();
   // Creates an executor of a member on its devices.
   //
   // env      [in]   never NULL

@@ -18,10 +18,12 @@
 //       std::vector<std::string_view> names() const;
 //
 //       gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
+//       // What the first calls on these devices would do once:
+//       gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 //     };
 //
-// A module has functions(), or find() and names(), or both. save() is optional, and what makes it a
-// model (model.hpp). find() returns a
+// A module has functions(), or find() and names(), or both. save() and prepare() are optional, and what
+// makes it a model (model.hpp). find() returns a
 // pointer to an object that the module owns and that has `Status call(const Call&)` or
 // `Result<Value> call(const Call&)`; NULL if there is no such function.
 #pragma once
@@ -35,6 +37,7 @@
 #include <cstdint>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -54,6 +57,12 @@ concept HasNamedFunctions = requires(M& module, std::string_view name) {
 template <class M>
 concept IsSaved = requires(const M& module, const Sink& sink) {
   module.save(sink);
+};
+
+template <class M>
+concept IsPrepared = requires(M& module, const gantry_env& env,
+                              std::span<const gantry_device_id> devices) {
+  module.prepare(env, devices);
 };
 
 template <class Function>
@@ -127,6 +136,14 @@ gantry_code save_binary(void* self, const gantry_sink* sink, gantry_status* stat
 }
 
 template <class M>
+gantry_code prepare(void* self, const gantry_env* env, const gantry_prepare* what,
+                    gantry_status* status) {
+  return abi_boundary(status, [&] {
+    return static_cast<M*>(self)->prepare(*env, std::span(what->devices, what->device_count));
+  });
+}
+
+template <class M>
 consteval gantry_module_table make_module_table() {
   static_assert(HasMethods<M> || HasNamedFunctions<M>,
                 "a module has functions(), or find() and names()");
@@ -152,6 +169,7 @@ consteval gantry_module_table make_module_table() {
       return std::string_view(id) == GANTRY_MODEL_1 ? &model_table<M> : nullptr;
     };
   }
+  if constexpr (IsPrepared<M>) table.prepare = prepare<M>;
   return table;
 }
 

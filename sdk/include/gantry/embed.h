@@ -107,7 +107,7 @@ typedef struct gantry_embed {
   //          NOT_FOUND, UNAVAILABLE  no such device, listing those of the host
   //          INVALID      the devices lack one that the artifact states (DEVICE)
   //          UNSUPPORTED  an option that the model does not have
-  //          others       of a plugin
+  //          others       of a plugin; with GANTRY_MODEL_PREPARE also of a function that no run calls
   gantry_code (*model_new)(gantry_object* module, const gantry_model_options* options,
                            gantry_object** model, gantry_status* status);
 

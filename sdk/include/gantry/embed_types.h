@@ -155,7 +155,9 @@ typedef struct gantry_reader {
 
 enum {
   // The device records the second run of each executor and replays it in later runs. Graphs only.
-  GANTRY_MODEL_CAPTURE = 1
+  GANTRY_MODEL_CAPTURE = 1,
+  // What the first run would do once is done now: modules are prepared for the devices.
+  GANTRY_MODEL_PREPARE = 2
 };
 
 typedef struct gantry_model_options {

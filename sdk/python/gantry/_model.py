@@ -39,6 +39,7 @@ def module_options(
     device: str | Iterable[str] | None,
     executors: int,
     capture: bool,
+    prepare: bool,
     allow_missing: bool,
     allow_executable_stack: bool,
 ) -> dict[str, Any]:
@@ -47,6 +48,7 @@ def module_options(
         "device": _device_names(runtime, device),
         "executors": executors,
         "capture": capture,
+        "prepare": prepare,
         "allow_missing": allow_missing,
         "allow_executable_stack": allow_executable_stack,
     }
@@ -97,7 +99,9 @@ class Model:
 
     def _model_on(self, devices: tuple[str, ...] | None) -> Any:
         options = self._options
-        return _native.Model(self._module, devices, options["executors"], options["capture"])
+        return _native.Model(
+            self._module, devices, options["executors"], options["capture"], options["prepare"]
+        )
 
     def _native_model(self, device: str | Iterable[str] | None) -> Any:
         if device is None:

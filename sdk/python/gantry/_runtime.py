@@ -73,6 +73,7 @@ class Runtime:
         device: str | Iterable[str] | None = None,
         executors: int = 0,
         capture: bool = False,
+        prepare: bool = False,
         allow_missing: bool = False,
         allow_executable_stack: bool = False,
     ) -> Model:
@@ -86,13 +87,14 @@ class Runtime:
         executors: maximum number of runs at the same time, each of which has memory of its own; more
             runs wait. 0: the number of threads of the runtime.
         capture: the device records the second run of each executor and replays it in later runs.
+        prepare: compile and load the code of all functions for the devices now, not in the first run.
         allow_missing: load the file although plugins for some of its modules are missing; calling
             such a module fails with the reason. Without `device`, the host must have their devices.
         allow_executable_stack: load a library that makes the stacks of the process executable, which
             is refused otherwise.
         """
         options = module_options(
-            self, device, executors, capture, allow_missing, allow_executable_stack
+            self, device, executors, capture, prepare, allow_missing, allow_executable_stack
         )
         absolute = os.path.abspath(path_text(path, "gantry.load_bytes() loads a content"))
         module = self._native.load(absolute, allow_missing, allow_executable_stack)
@@ -106,6 +108,7 @@ class Runtime:
         device: str | Iterable[str] | None = None,
         executors: int = 0,
         capture: bool = False,
+        prepare: bool = False,
         allow_missing: bool = False,
         allow_executable_stack: bool = False,
     ) -> Model:
@@ -120,7 +123,7 @@ class Runtime:
         """
         check_content(content)
         options = module_options(
-            self, device, executors, capture, allow_missing, allow_executable_stack
+            self, device, executors, capture, prepare, allow_missing, allow_executable_stack
         )
         module = self._native.load_bytes(
             content, name, allow_missing, allow_executable_stack
@@ -254,6 +257,7 @@ def load(
     device: str | Iterable[str] | None = None,
     executors: int = 0,
     capture: bool = False,
+    prepare: bool = False,
     allow_missing: bool = False,
     allow_executable_stack: bool = False,
 ) -> Model:
@@ -263,6 +267,7 @@ def load(
         device=device,
         executors=executors,
         capture=capture,
+        prepare=prepare,
         allow_missing=allow_missing,
         allow_executable_stack=allow_executable_stack,
     )
@@ -275,6 +280,7 @@ def load_bytes(
     device: str | Iterable[str] | None = None,
     executors: int = 0,
     capture: bool = False,
+    prepare: bool = False,
     allow_missing: bool = False,
     allow_executable_stack: bool = False,
 ) -> Model:
@@ -285,6 +291,7 @@ def load_bytes(
         device=device,
         executors=executors,
         capture=capture,
+        prepare=prepare,
         allow_missing=allow_missing,
         allow_executable_stack=allow_executable_stack,
     )

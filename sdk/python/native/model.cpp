@@ -102,12 +102,13 @@ nb::object find_function(const Module& module, std::string_view name) {
 }  // namespace
 
 Model::Model(const Module& module, const nb::object& devices, std::uint32_t executors,
-             bool captures)
+             bool captures, bool prepares)
     : runtime_(module.runtime()) {
   const Texts names(devices);
   gantry_model_options options{};
   options.struct_size = sizeof options;
-  options.flags = captures ? GANTRY_MODEL_CAPTURE : 0;
+  if (captures) options.flags |= GANTRY_MODEL_CAPTURE;
+  if (prepares) options.flags |= GANTRY_MODEL_PREPARE;
   options.devices = names.data();
   options.device_count = names.size();
   options.executors = executors;
@@ -185,8 +186,8 @@ void bind_model(nb::module_& module) {
         return report_of(module_.runtime(), module_.object(), what);
       });
   nb::class_<Model>(module, "Model", nb::type_slots(collected_slots<Model>))
-      .def(nb::init<const Module&, const nb::object&, std::uint32_t, bool>(), nb::arg(),
-           nb::arg().none(), nb::arg(), nb::arg())
+      .def(nb::init<const Module&, const nb::object&, std::uint32_t, bool, bool>(), nb::arg(),
+           nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
       .def("functions", &Model::functions)
       .def("signature", &Model::signature)
       .def("run", &Model::run, nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),

@@ -31,7 +31,7 @@ class Model {
  public:
   // throws   gantry.Error, see gantry_embed::model_new
   Model(const Module& module, const nanobind::object& devices, std::uint32_t executors,
-        bool captures);
+        bool captures, bool prepares);
 
   // Returns the names of the functions.
   nanobind::object functions() const;

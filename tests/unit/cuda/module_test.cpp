@@ -76,6 +76,54 @@ TEST_F(Modules, AreLoadedOnceOnEachDevice) {
   EXPECT_EQ(fake.count_of("cuModuleUnload"), 2u);
 }
 
+TEST_F(Modules, ArePreparedSoThatCallsLoadNothing) {
+  const gantry_module module = load(empty_payload(ptx()));
+  const gantry_env env{};
+  const gantry_device_id devices[] = {{cuda_type, 0}, {cuda_type, 1}};
+  const gantry_prepare what{sizeof what, 2, devices};
+
+  ASSERT_EQ(module.table->prepare(module.self, &env, &what, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 2u);
+  EXPECT_EQ(fake.count_of("cuModuleGetFunction"), 2u);
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  for (std::int32_t i = 0; i < 2; ++i) ASSERT_TRUE(world->call(function, {}, i).ok());
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 2u);
+  EXPECT_EQ(fake.count_of("cuModuleGetFunction"), 2u);
+  destroy(module);
+}
+
+TEST_F(Modules, ReportTheFirstKernelThatCannotBePrepared) {
+  const gantry_module module = load(payload_of({{"absent", "", {}}, {"empty_kernel", "", {}}},
+                                               text_bytes(ptx_with({"empty_kernel"}))));
+  const gantry_env env{};
+  const gantry_device_id device{cuda_type, 0};
+  const gantry_prepare what{sizeof what, 1, &device};
+  StatusBuffer status;
+
+  const gantry_code code = module.table->prepare(module.self, &env, &what, status.get());
+
+  EXPECT_EQ(status.error(code, "prepare").reason, "KERNEL");
+  EXPECT_EQ(fake.count_of("cuModuleGetFunction"), 2u);
+  ASSERT_TRUE(world->call(world->function(module, "empty_kernel").value(), {}).ok());
+  EXPECT_EQ(fake.count_of("cuModuleGetFunction"), 2u);
+  destroy(module);
+}
+
+TEST_F(Modules, CompileOnceForAPreparationThatFails) {
+  const gantry_module module = load(payload_of({{"empty_kernel", "", {}}, {"b", "", {}}},
+                                               text_bytes(ptx_with({"empty_kernel", "b"}))));
+  const gantry_env env{};
+  const gantry_device_id device{cuda_type, 0};
+  const gantry_prepare what{sizeof what, 1, &device};
+  fake.fail_function = "cuModuleLoadDataEx";
+
+  EXPECT_NE(module.table->prepare(module.self, &env, &what, nullptr), GANTRY_OK);
+
+  EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 1u);
+  destroy(module);
+}
+
 TEST_F(Modules, AnnounceTheirKernelsWhileTheDriverCompiles) {
   std::vector<KernelFields> kernels;
   const std::vector<std::string> names{"empty_kernel", "b", "c", "d"};

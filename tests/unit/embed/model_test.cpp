@@ -251,7 +251,7 @@ TEST_F(EmbedModel, RefusesUnknownFlagsAndSizes) {
   options.flags = 4;
   auto model = test::new_model(*module, &options);
   ASSERT_FALSE(model.ok());
-  EXPECT_EQ(model.error().message, "gantry_model_options: flags are 0x4, this version has 0x1");
+  EXPECT_EQ(model.error().message, "gantry_model_options: flags are 0x4, this version has 0x3");
   options = {};
   model = test::new_model(*module, &options);
   ASSERT_FALSE(model.ok());

@@ -35,6 +35,8 @@ struct GraphFiles {
 struct ModelOptions {
   // the device records the second run of each executor and replays it in later runs; of graphs only
   bool capture = false;
+  // what the first run would do once is done now: device code is compiled and loaded
+  bool prepare = false;
   // maximum number of runs at the same time; 0: the number of threads of the runtime
   std::uint32_t executors = 0;
 };

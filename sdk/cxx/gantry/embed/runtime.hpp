@@ -135,6 +135,7 @@ class Runtime : public Object {
     gantry_model_options given{};
     given.struct_size = sizeof given;
     if (options.capture) given.flags |= GANTRY_MODEL_CAPTURE;
+    if (options.prepare) given.flags |= GANTRY_MODEL_PREPARE;
     given.devices = names.empty() ? nullptr : names.data();
     given.device_count = static_cast<std::uint32_t>(names.size());
     given.executors = options.executors;

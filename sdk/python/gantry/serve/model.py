@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A loaded model with its signature: what both adapters serve."""
 
+import contextlib
 import json
 from collections.abc import Mapping
 
@@ -42,7 +43,7 @@ class ServedModel:
         self.executors = executors or threads
         runtime = gantry.Runtime(threads=threads)
         self.threads: int = runtime.configuration()["threads"]
-        self._model = runtime.load(path, device=device, executors=self.executors)
+        self._model = _prepared(runtime, path, device, self.executors)
         self._function = function
         stated = self._model.signature(function)
 
@@ -105,6 +106,18 @@ class ServedModel:
         if len(names) != len(values):
             raise RuntimeError(f"the run has {len(values)} outputs, the signature {len(names)}")
         return {name: numpy.asarray(value) for name, value in zip(names, values)}
+
+
+def _prepared(
+    runtime: gantry.Runtime, path: str, device: str | None, executors: int
+) -> gantry.Model:
+    """Returns the model with its code compiled, so that the first request takes no longer than others.
+
+    A function that cannot be prepared does not hinder those that are served.
+    """
+    with contextlib.suppress(gantry.Error):
+        return runtime.load(path, device=device, executors=executors, prepare=True)
+    return runtime.load(path, device=device, executors=executors)
 
 
 def read_request(path: str) -> dict[str, numpy.ndarray]:
