@@ -59,6 +59,7 @@ Device::~Device() {
     }
     // Streams that were destroyed may still have to call.
     if (!notices.is_empty()) driver.context_synchronize.function();
+    (void)spans_.take_all();
     staging_.close();
     memory.close();
   } else {
@@ -154,9 +155,25 @@ Status Device::copy(const gantry_copy& what, void* stream_given, Devices& device
   Status copied = enqueue();
   if (copied.ok() && (what.flags & GANTRY_COPY_BLOCKING) != 0) {
     copied = driver.call(driver.stream_synchronize, stream);
+    if (copied.ok()) finished(stream_given);
   }
   if (!copied.ok()) copied.error().at("while copying ", ByteCount(what.size), " on ", text());
   return copied;
+}
+
+// The driver measures between events only, so one that is reached when this thread continues is the
+// anchor.
+void Device::finished(void* stream) {
+  const auto kernels = spans_.take(stream);
+  if (kernels.empty()) return;
+  const OwnedEvent reached = OwnedEvent::record(driver, stream_of(stream));
+  if (!reached || driver.event_synchronize.function(reached.get()) != CUDA_SUCCESS) return;
+  const ClockAnchor anchor{0, spans_.now()};
+  for (const auto& kernel : kernels) {
+    const auto first = kernel.mark.first.until(reached);
+    const auto last = kernel.mark.last.until(reached);
+    if (first && last) spans_.record(kernel, anchor.trace_time(-*first), anchor.trace_time(-*last));
+  }
 }
 
 void Device::free(void* data, Devices& devices) {

@@ -9,20 +9,25 @@
 #pragma once
 
 #include "driver.hpp"
+#include "event_pair.hpp"
 #include "memory.hpp"
 #include "staging.hpp"
 
 #include <gantry/device.h>
 #include <gantry/device_loss.hpp>
+#include <gantry/device_spans.hpp>
 #include <gantry/handle.hpp>
+#include <gantry/kernel_args.hpp>
 #include <gantry/notices.hpp>
 
 #include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace gantry::cuda {
 
@@ -59,6 +64,31 @@ class Device {
   // before.
   void free(void* data, Devices& devices);
 
+  // Enqueues work, and keeps it for the trace, if one is recorded. The device's context is current.
+  //
+  // stream   [in]   of the ABI; NULL: the default one
+  // launch   [in]   called once; enqueues the work, and returns a Status
+  template <class Launch>
+  Status traced(void* stream, std::string_view name, const LaunchExtents& extents,
+                const Launch& launch) {
+    const std::int64_t begun = spans_.launch_time();
+    if (begun < 0) [[likely]]
+      return launch();
+    std::optional<EventPair> events = EventPair::begin(driver, stream_of(stream));
+    GANTRY_CHECK(launch());
+    if (events && events->end(driver, stream_of(stream)))
+      spans_.launched(stream,
+                      {std::string(name),
+                       {extents.grid[0], extents.grid[1], extents.grid[2]},
+                       {extents.block[0], extents.block[1], extents.block[2]}},
+                      begun, std::move(*events));
+    return {};
+  }
+  // Records the work of a stream that has been waited for. The device's context is current.
+  void finished(void* stream);
+  // The work of a stream that is destroyed is not recorded.
+  void forget(void* stream) { spans_.forget(stream); }
+
   const Driver& driver;
   Memory memory;
   DeviceLoss loss;
@@ -71,7 +101,12 @@ class Device {
 
  private:
   Device(const Driver& opened, Host host, int index)
-      : driver(opened), memory(opened, host, index), host_(host), index_(index), staging_(opened) {}
+      : driver(opened),
+        memory(opened, host, index),
+        host_(host),
+        index_(index),
+        staging_(opened),
+        spans_(host, concat("cuda:", index)) {}
   Status copy_with_host(const gantry_copy& what, CUstream stream, bool to_host);
   Result<bool> is_staged(const void* host_memory, std::uint64_t size, CUstream stream) const;
 
@@ -85,6 +120,7 @@ class Device {
   Staging staging_;
   std::mutex imported_mutex_;
   std::multiset<CUstream> imported_;
+  DeviceSpans<EventPair> spans_;
   // One bit for each device whose streams may use this device's memory.
   std::atomic<std::uint64_t> copied_by_{0};
 };

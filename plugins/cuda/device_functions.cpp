@@ -180,7 +180,9 @@ Status DeviceFunctions::fill(const DeviceFill& what, CUstream stream) {
 }
 
 Status DeviceFunctions::synchronize(CUstream stream) {
-  return driver.call(driver.stream_synchronize, device.stream_of(stream));
+  GANTRY_CHECK(driver.call(driver.stream_synchronize, device.stream_of(stream)));
+  device.finished(stream);
+  return {};
 }
 
 Result<CUstream> DeviceFunctions::stream_create() {
@@ -193,6 +195,7 @@ Result<CUstream> DeviceFunctions::stream_create() {
 // Does not wait: the driver frees a stream after its last command.
 Status DeviceFunctions::stream_destroy(CUstream stream) {
   if (stream == nullptr || device.forget_imported(stream)) return {};
+  device.forget(stream);
   return driver.call(driver.stream_destroy, stream);
 }
 
@@ -290,7 +293,9 @@ Result<CUgraphExec> DeviceFunctions::capture_end(CUstream stream) {
 }
 
 Status DeviceFunctions::capture_launch(CUgraphExec graph, CUstream stream) {
-  return driver.call(driver.graph_launch, graph, device.stream_of(stream));
+  return device.traced(stream, "captured run", LaunchExtents{}, [&] {
+    return driver.call(driver.graph_launch, graph, device.stream_of(stream));
+  });
 }
 
 // Does not wait: the driver frees the graph after a launch in flight.

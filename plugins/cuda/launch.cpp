@@ -107,11 +107,13 @@ Status Kernel::call(const Call& given) const {
   GANTRY_TRY(LoadedKernel* const loaded, module->loaded(*this, *device));
   GANTRY_CHECK(allow_shared_memory(*this, *loaded, *device, extents.dynamic_shared_bytes));
   const Driver& driver = device->driver;
-  Status launched =
-      driver.call(driver.launch_kernel, loaded->function, extents.grid[0], extents.grid[1],
-                  extents.grid[2], extents.block[0], extents.block[1], extents.block[2],
-                  static_cast<unsigned>(extents.dynamic_shared_bytes),
-                  device->stream_of(env.stream), values.addresses(), static_cast<void**>(nullptr));
+  Status launched = device->traced(env.stream, call.name(), extents, [&] {
+    return driver.call(driver.launch_kernel, loaded->function, extents.grid[0], extents.grid[1],
+                       extents.grid[2], extents.block[0], extents.block[1], extents.block[2],
+                       static_cast<unsigned>(extents.dynamic_shared_bytes),
+                       device->stream_of(env.stream), values.addresses(),
+                       static_cast<void**>(nullptr));
+  });
   if (!launched.ok()) {
     return std::move(launched).failure().at("in a launch of kernel ", quoted(call.name()), " on ",
                                             device->text(), ": ", text_of(extents));

@@ -230,7 +230,7 @@ Status DeviceFunctions::copy(const gantry_copy& what, cl_command_queue stream) {
     return driver_error(error,
                         concat("copy of ", ByteCount(what.size), " on ", device.described()));
   if (copied != nullptr) plugin.host_buffers.note(host_data, OwnedEvent(copied));
-  if (blocking) plugin.programs.settle(false);
+  if (blocking) finished(stream);
   return {};
 }
 
@@ -470,8 +470,47 @@ Status DeviceFunctions::synchronize(cl_command_queue stream) {
   GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, stream));
   const cl_int error = clFinish(queue);
   if (error != CL_SUCCESS) return driver_error(error, concat("clFinish on ", device.described()));
-  plugin.programs.settle(false);
+  finished(stream);
   return {};
+}
+
+namespace {
+
+// A time of a command on the device's clock; -1: the driver does not have it.
+std::int64_t time_of(cl_event event, cl_profiling_info what) {
+  cl_ulong time = 0;
+  if (clGetEventProfilingInfo(event, what, sizeof time, &time, nullptr) != CL_SUCCESS) return -1;
+  return static_cast<std::int64_t>(time);
+}
+
+// Waits for a marker, which ends when this thread continues. Drivers need not have a function for
+// both clocks.
+std::optional<ClockAnchor> anchor_of(cl_command_queue queue, const Device& device) {
+  cl_event marker = nullptr;
+  if (clEnqueueMarkerWithWaitList(queue, 0, nullptr, &marker) != CL_SUCCESS) return std::nullopt;
+  const OwnedEvent owned(marker);
+  if (clWaitForEvents(1, &marker) != CL_SUCCESS) return std::nullopt;
+  const std::int64_t now = device.spans->now();
+  const std::int64_t ended = time_of(marker, CL_PROFILING_COMMAND_END);
+  if (now < 0 || ended < 0) return std::nullopt;
+  return ClockAnchor{ended, now};
+}
+
+}  // namespace
+
+void DeviceFunctions::finished(cl_command_queue stream) {
+  plugin.programs.settle(false);
+  const auto kernels = device.spans->take(stream);
+  if (kernels.empty()) return;
+  const auto queue = plugin.driver.queue(device, stream);
+  const auto anchor = queue.ok() ? anchor_of(*queue, device) : std::nullopt;
+  if (!anchor) return;
+  for (const auto& kernel : kernels) {
+    const std::int64_t begun = time_of(kernel.mark.get(), CL_PROFILING_COMMAND_START);
+    const std::int64_t ended = time_of(kernel.mark.get(), CL_PROFILING_COMMAND_END);
+    if (begun >= 0 && ended >= begun)
+      device.spans->record(kernel, anchor->trace_time(begun), anchor->trace_time(ended));
+  }
 }
 
 Result<cl_command_queue> DeviceFunctions::stream_create() {
@@ -480,6 +519,7 @@ Result<cl_command_queue> DeviceFunctions::stream_create() {
 
 // The driver keeps the queue until its commands have finished; the flush submits them.
 void DeviceFunctions::stream_destroy(cl_command_queue stream) {
+  device.spans->forget(stream);
   clFlush(stream);
   clReleaseCommandQueue(stream);
 }

@@ -109,6 +109,10 @@ struct DeviceFunctions {
   Result<cl_command_queue> stream_import(void* handle);
   Result<void*> native_get(std::int32_t kind, void* object);
 
+  // Records the kernels of a stream in the trace, and stores the binaries of programs. The stream
+  // has been waited for.
+  void finished(cl_command_queue stream);
+
   Plugin& plugin;
   Device& device;
   DeviceLoss& loss;

@@ -202,6 +202,8 @@ Status Driver::start() {
     device->id = id;
     device->index = static_cast<std::int32_t>(devices.size());
     describe(*device);
+    device->spans =
+        std::make_unique<DeviceSpans<OwnedEvent>>(host_, concat("opencl:", device->index));
     devices.push_back(std::move(device));
   }
   platforms_ = std::move(platforms);

@@ -16,6 +16,7 @@
 #include <CL/cl_ext.h>
 
 #include <gantry/device_loss.hpp>
+#include <gantry/device_spans.hpp>
 #include <gantry/notices.hpp>
 #include <gantry/result.hpp>
 
@@ -101,6 +102,8 @@ struct Device {
   Notices notices;
   std::mutex mutex;
   std::atomic<cl_command_queue> queue{nullptr};
+  // Marked by their events, by stream of the ABI. Set when the device is found.
+  std::unique_ptr<DeviceSpans<OwnedEvent>> spans;
 
   // Returns the SPIR-V versions that the device accepts: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
   std::string spirv() const;
@@ -112,7 +115,7 @@ struct Device {
 
 class Driver {
  public:
-  Driver() = default;
+  explicit Driver(Host host) : host_(host) {}
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
   ~Driver();
@@ -132,6 +135,7 @@ class Driver {
  private:
   Status start();
 
+  Host host_;
   std::mutex mutex_;
   std::atomic<bool> started_{false};
   std::vector<std::unique_ptr<Platform>> platforms_;

@@ -151,15 +151,26 @@ Status Kernel::call(const Call& given) const {
     GANTRY_CHECK(set_argument(slot, call, i, args[i], env, *device, parts));
   }
 
+  const std::int64_t begun = device->spans->launch_time();
   cl_event done = nullptr;
   const cl_int error = clEnqueueNDRangeKernel(
       queue, slot.kernel.get(), call.tags().work_dimensions(), nullptr, slot.global.data(),
-      slot.local.data(), 0, nullptr, slot.launched ? nullptr : &done);
+      slot.local.data(), 0, nullptr, slot.launched && begun < 0 ? nullptr : &done);
   if (error != CL_SUCCESS)
     return device->loss.recorded(Status(launch_error(error, call, slot, *device)));
+  OwnedEvent launch(done);
+  if (begun >= 0 && clRetainEvent(done) == CL_SUCCESS) {
+    const auto& block = slot.local;
+    const auto& global = slot.global;
+    device->spans->launched(env.stream,
+                            {call.name(),
+                             {global[0] / block[0], global[1] / block[1], global[2] / block[2]},
+                             {block[0], block[1], block[2]}},
+                            begun, OwnedEvent(done));
+  }
   if (!slot.launched) {
     slot.launched = true;
-    module->launched(index, *device, OwnedEvent(done));
+    module->launched(index, *device, std::move(launch));
   }
   return {};
 }

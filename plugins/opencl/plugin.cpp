@@ -18,6 +18,7 @@ DiskCache::Options cache_options(Host host) {
 
 Plugin::Plugin(Host given)
     : host(given),
+      driver(given),
       programs(given, driver, cache_options(given), given.option_text("build_options")) {}
 
 }  // namespace gantry::opencl

@@ -5,6 +5,7 @@
 #include <gantry/device_name.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -31,9 +32,13 @@ Event::~Event() {
   if (query != VK_NULL_HANDLE) vkDestroyQueryPool(device, query, nullptr);
 }
 
-Result<std::unique_ptr<Device>> Device::create(const Gpu& gpu, std::int32_t index,
+Timestamps::~Timestamps() {
+  if (query != VK_NULL_HANDLE) vkDestroyQueryPool(device, query, nullptr);
+}
+
+Result<std::unique_ptr<Device>> Device::create(Host host, const Gpu& gpu, std::int32_t index,
                                                const Options& options) {
-  std::unique_ptr<Device> device(new Device(gpu, index));
+  std::unique_ptr<Device> device(new Device(host, gpu, index));
   auto started = device->start(options);
   if (!started.ok()) {
     return std::move(started).error().at("while starting device vulkan:", index, ", ",
@@ -44,6 +49,7 @@ Result<std::unique_ptr<Device>> Device::create(const Gpu& gpu, std::int32_t inde
 
 Device::~Device() {
   recorder_.reset();
+  (void)spans_.take_all();
   for (auto& buffer : uploads_) buffer.reset();
   for (auto& buffer : downloads_) buffer.reset();
   host_buffers_.clear();
@@ -74,12 +80,17 @@ Status Device::start(const Options& options) {
   if (pushes) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (gpu_.host_memory_alignment != 0)
     extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (gpu_.calibrates_time) extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
   GANTRY_CHECK(checked(vkCreateDevice(gpu_.handle, &info, nullptr, &device_), "vkCreateDevice"));
   if (pushes) {
     push_descriptors_ = reinterpret_cast<PFN_vkCmdPushDescriptorSetKHR>(
         vkGetDeviceProcAddr(device_, "vkCmdPushDescriptorSetKHR"));
+  }
+  if (gpu_.calibrates_time) {
+    calibrated_timestamps_ = reinterpret_cast<PFN_vkGetCalibratedTimestampsEXT>(
+        vkGetDeviceProcAddr(device_, "vkGetCalibratedTimestampsEXT"));
   }
   memory_ = std::make_unique<Memory>(device_, gpu_, options.memory);
   recorder_ = std::make_unique<Recorder>(device_, gpu_, *memory_);
@@ -227,7 +238,80 @@ Result<Buffer*> Device::buffer_at(void* data) const {
 
 Status Device::synchronize() {
   Recorder::Lock lock(recorder_->mutex());
-  return recorder_->wait_for_all(lock);
+  GANTRY_CHECK(recorder_->wait_for_all(lock));
+  finished(lock);
+  return {};
+}
+
+std::unique_ptr<Timestamps> Device::new_timestamps() const {
+  if (gpu_.timestamp_bits == 0) return nullptr;
+  auto made = std::make_unique<Timestamps>();
+  made->device = device_;
+  VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+  info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+  info.queryCount = 2;
+  if (vkCreateQueryPool(device_, &info, nullptr, &made->query) != VK_SUCCESS) return nullptr;
+  return made;
+}
+
+std::int64_t Device::nanoseconds(std::uint64_t from_ticks, std::uint64_t to_ticks) const {
+  // The clock may have fewer than 64 bits and may have wrapped around.
+  const unsigned unused = 64 - std::min(gpu_.timestamp_bits, 64u);
+  const auto passed = static_cast<std::int64_t>((to_ticks - from_ticks) << unused) >> unused;
+  const double period = static_cast<double>(gpu_.properties.limits.timestampPeriod);
+  return static_cast<std::int64_t>(static_cast<double>(passed) * period);
+}
+
+// Without VK_EXT_calibrated_timestamps, a timestamp is taken when this thread continues.
+std::optional<Device::Anchor> Device::anchor(Recorder::Lock& lock) {
+  if (calibrated_timestamps_ != nullptr) {
+    VkCalibratedTimestampInfoEXT clocks[2] = {{VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT},
+                                              {VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT}};
+    clocks[0].timeDomain = VK_TIME_DOMAIN_DEVICE_EXT;
+    clocks[1].timeDomain = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+    std::uint64_t times[2] = {};
+    std::uint64_t deviation = 0;
+    if (calibrated_timestamps_(device_, 2, clocks, times, &deviation) != VK_SUCCESS)
+      return std::nullopt;
+    // std::chrono::steady_clock is CLOCK_MONOTONIC, the trace's clock has another origin.
+    const auto monotonic = std::chrono::steady_clock::now().time_since_epoch();
+    const std::int64_t since =
+        std::chrono::nanoseconds(monotonic).count() - static_cast<std::int64_t>(times[1]);
+    return Anchor{times[0], spans_.now() - since};
+  }
+  auto mark = new_timestamps();
+  const auto begun = mark ? recorder_->begin(lock) : Result<Batch*>(nullptr);
+  if (!begun.ok() || *begun == nullptr) return std::nullopt;
+  vkCmdResetQueryPool((*begun)->commands, mark->query, 0, 1);
+  vkCmdWriteTimestamp((*begun)->commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, mark->query, 0);
+  const std::uint64_t value = recorder_->value();
+  const bool waited = recorder_->done(**begun).ok() && recorder_->wait(lock, value).ok();
+  const std::int64_t now = spans_.now();
+  std::uint64_t ticks = 0;
+  const VkResult read = waited ? vkGetQueryPoolResults(device_, mark->query, 0, 1, sizeof ticks,
+                                                       &ticks, sizeof ticks, VK_QUERY_RESULT_64_BIT)
+                               : VK_NOT_READY;
+  recorder_->discard(std::move(mark), value);
+  if (read != VK_SUCCESS) return std::nullopt;
+  return Anchor{ticks, now};
+}
+
+void Device::finished(Recorder::Lock& lock) {
+  const std::uint64_t completed = recorder_->completed();
+  const auto dispatches =
+      spans_.take_if([&](const auto& each) { return each.mark->value <= completed; });
+  if (dispatches.empty()) return;
+  const auto there = anchor(lock);
+  if (!there) return;
+  const ClockAnchor clock{0, there->trace_ns};
+  for (const auto& dispatch : dispatches) {
+    std::uint64_t ticks[2] = {};
+    if (vkGetQueryPoolResults(device_, dispatch.mark->query, 0, 2, sizeof ticks, ticks,
+                              sizeof ticks[0], VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+      continue;
+    spans_.record(dispatch, clock.trace_time(nanoseconds(there->ticks, ticks[0])),
+                  clock.trace_time(nanoseconds(there->ticks, ticks[1])));
+  }
 }
 
 Status Device::dispatch(const Dispatch& what) {
@@ -288,8 +372,25 @@ Status Device::dispatch(const Dispatch& what) {
     vkCmdPushConstants(commands, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                        pipeline.push_constant_bytes, what.scalars.data());
   }
+  const std::int64_t begun = spans_.launch_time();
+  std::unique_ptr<Timestamps> measured = begun < 0 ? nullptr : new_timestamps();
+  const auto take_time = [&](std::uint32_t index) {
+    if (measured)
+      vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, measured->query, index);
+  };
+  if (measured) vkCmdResetQueryPool(commands, measured->query, 0, 2);
+  take_time(0);
   vkCmdDispatch(commands, what.grid[0], what.grid[1], what.grid[2]);
+  take_time(1);
   const std::uint64_t value = recorder_->value();
+  if (measured) {
+    measured->value = value;
+    spans_.launched(nullptr,
+                    {std::string(what.name),
+                     {what.grid[0], what.grid[1], what.grid[2]},
+                     {what.block[0], what.block[1], what.block[2]}},
+                    begun, std::move(measured));
+  }
   for (const Bound& bound : what.buffers) bound.buffer->last_use = value;
   return recorder_->done(*batch);
 }
@@ -341,11 +442,7 @@ Result<std::int64_t> Device::nanoseconds_between(Event& start, Event& stop) {
                                                sizeof ticks[i], VK_QUERY_RESULT_64_BIT),
                          "vkGetQueryPoolResults"));
   }
-  // The clock may have fewer than 64 bits and may have wrapped around.
-  const unsigned unused = 64 - std::min(gpu_.timestamp_bits, 64u);
-  const auto passed = static_cast<std::int64_t>((ticks[1] - ticks[0]) << unused) >> unused;
-  const double period = static_cast<double>(gpu_.properties.limits.timestampPeriod);
-  return static_cast<std::int64_t>(static_cast<double>(passed) * period);
+  return nanoseconds(ticks[0], ticks[1]);
 }
 
 Result<bool> Device::is_reached(const Event& event, std::int64_t timeout_ns) {
@@ -399,8 +496,12 @@ Status Device::copy(const gantry_copy& what) {
       return copy_with_host(*part, from == nullptr ? *to : *from, what, to == nullptr);
   }
   if (from == nullptr) return upload(host_address(what.from), *to, what.to.byte_offset, what.size);
-  if (to == nullptr)
-    return download(*from, what.from.byte_offset, host_address(what.to), what.size);
+  if (to == nullptr) {
+    GANTRY_CHECK(download(*from, what.from.byte_offset, host_address(what.to), what.size));
+    Recorder::Lock lock(recorder_->mutex());
+    finished(lock);
+    return {};
+  }
   Recorder::Lock lock(recorder_->mutex());
   return record_copy(lock, *from, what.from.byte_offset, *to, what.to.byte_offset, what.size);
 }

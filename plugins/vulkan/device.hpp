@@ -7,6 +7,7 @@
 
 #include <gantry/device.h>
 #include <gantry/device_loss.hpp>
+#include <gantry/device_spans.hpp>
 
 #include <array>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace gantry::vulkan {
 
@@ -49,6 +51,19 @@ struct Dispatch {
   // The scalar block: push constants or uniform buffer.
   std::span<const std::uint8_t> scalars;
   std::array<std::uint32_t, 3> grid;
+  // For the trace.
+  std::string_view name;
+  std::array<std::uint32_t, 3> block;
+};
+
+// Timestamps before and after a dispatch.
+struct Timestamps final : Resource {
+  ~Timestamps() override;
+
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueryPool query = VK_NULL_HANDLE;
+  // Recorder::value() of the dispatch.
+  std::uint64_t value = 0;
 };
 
 // An event: a timestamp in the device's order of work.
@@ -66,11 +81,12 @@ class Device {
  public:
   // Starts a device.
   //
+  // host     [in]   for the trace
   // index    [in]   for messages
   // returns  UNAVAILABLE  option descriptors is push, the device lacks the extension
   //                       (EXTENSION_MISSING)
   //          others       see driver_error()
-  static Result<std::unique_ptr<Device>> create(const Gpu& gpu, std::int32_t index,
+  static Result<std::unique_ptr<Device>> create(Host host, const Gpu& gpu, std::int32_t index,
                                                 const Options& options);
   // Waits for all work.
   ~Device();
@@ -126,8 +142,23 @@ class Device {
   DeviceLoss loss;
 
  private:
-  Device(const Gpu& gpu, std::int32_t index) : gpu_(gpu), index_(index) {}
+  Device(Host host, const Gpu& gpu, std::int32_t index)
+      : gpu_(gpu), index_(index), spans_(host, concat("vulkan:", index)) {}
   Status start(const Options& options);
+  // Returns timestamps for a dispatch; NULL: nothing is recorded, or the device cannot measure it.
+  std::unique_ptr<Timestamps> new_timestamps() const;
+  // Records the dispatches that have finished in the trace.
+  //
+  // lock     [in]   holds the recorder's mutex
+  void finished(Recorder::Lock& lock);
+  // A tick of the device's clock, and the same moment on the trace's clock.
+  struct Anchor {
+    std::uint64_t ticks;
+    std::int64_t trace_ns;
+  };
+  std::optional<Anchor> anchor(Recorder::Lock& lock);
+  // Nanoseconds between two times of the device's clock.
+  std::int64_t nanoseconds(std::uint64_t from_ticks, std::uint64_t to_ticks) const;
   Result<Buffer*> staging(std::unique_ptr<Buffer>& kept, BufferUse use);
   Status upload(const std::uint8_t* from, Buffer& to, std::uint64_t offset, std::uint64_t size);
   Status download(Buffer& from, std::uint64_t offset, std::uint8_t* to, std::uint64_t size);
@@ -154,6 +185,10 @@ class Device {
   VkDevice device_ = VK_NULL_HANDLE;
   // NULL: buffers are bound with descriptor sets.
   PFN_vkCmdPushDescriptorSetKHR push_descriptors_ = nullptr;
+  // NULL: the driver cannot read two clocks at the same moment.
+  PFN_vkGetCalibratedTimestampsEXT calibrated_timestamps_ = nullptr;
+  // Of all streams, which have one order.
+  DeviceSpans<std::unique_ptr<Timestamps>> spans_;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Recorder> recorder_;
   std::atomic<std::int64_t> allocated_bytes_{0};

@@ -58,6 +58,8 @@ struct Gpu {
   // Of address and size of host memory that the device imports; 0: VK_EXT_external_memory_host is not
   // supported.
   std::uint64_t host_memory_alignment = 0;
+  // VK_EXT_calibrated_timestamps with CLOCK_MONOTONIC.
+  bool calibrates_time = false;
   // SPIR-V capabilities that the device is created with, sorted.
   std::vector<std::uint32_t> capabilities;
 

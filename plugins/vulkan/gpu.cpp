@@ -79,8 +79,25 @@ std::vector<std::uint32_t> capabilities_of(Features& features,
   return capabilities;
 }
 
+// True if the driver reads the device's clock and CLOCK_MONOTONIC at the same moment.
+bool calibrates_time(VkInstance instance, VkPhysicalDevice device,
+                     const std::vector<VkExtensionProperties>& extensions) {
+  if (!has_extension(extensions, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) return false;
+  const auto domains_of = reinterpret_cast<PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT>(
+      vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT"));
+  std::uint32_t count = 0;
+  if (domains_of == nullptr || domains_of(device, &count, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkTimeDomainEXT> domains(count);
+  if (domains_of(device, &count, domains.data()) != VK_SUCCESS) return false;
+  domains.resize(count);
+  const auto has = [&](VkTimeDomainEXT domain) {
+    return std::ranges::find(domains, domain) != domains.end();
+  };
+  return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
+}
+
 // Reads the properties that require Vulkan 1.2.
-void read_details(Gpu& gpu) {
+void read_details(VkInstance instance, Gpu& gpu) {
   VkPhysicalDevicePushDescriptorPropertiesKHR push{
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
   VkPhysicalDeviceSubgroupProperties subgroup{
@@ -116,6 +133,8 @@ void read_details(Gpu& gpu) {
     gpu.pci_address = pci_address_text(pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
   gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   gpu.host_memory_alignment = imports_host_memory ? host.minImportedHostPointerAlignment : 0;
+  gpu.calibrates_time =
+      gpu.timestamp_bits != 0 && calibrates_time(instance, gpu.handle, extensions);
   gpu.max_push_descriptors = pushes ? push.maxPushDescriptors : 0;
   gpu.subgroup_size = subgroup.subgroupSize;
   gpu.max_allocation_bytes = sizes.maxMemoryAllocationSize;
@@ -192,7 +211,7 @@ Status Instance::find_gpus(const Options& options) {
       leave_out("a software device, excluded by option software_devices");
     } else {
       gpu.queue_family = *family;
-      read_details(gpu);
+      read_details(instance_, gpu);
       gpus_.push_back(std::move(gpu));
     }
   }

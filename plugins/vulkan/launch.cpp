@@ -119,8 +119,8 @@ Status LoadedKernel::call(const Call& call) {
   if (extents.is_empty) return {};
   GANTRY_CHECK(check_extents(*device, self, extents));
   GANTRY_TRY(const Pipeline* const pipeline, module->pipeline(*this, *device));
-  return device->loss.recorded(
-      device->dispatch({pipeline, buffers.all(), scalars.all(), extents.grid}));
+  return device->loss.recorded(device->dispatch(
+      {pipeline, buffers.all(), scalars.all(), extents.grid, self.call.name(), extents.block}));
 }
 
 }  // namespace gantry::vulkan

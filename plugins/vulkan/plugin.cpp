@@ -63,7 +63,7 @@ Result<Device*> Plugin::device(std::int32_t index) {
   const std::lock_guard lock(mutex_);
   if (Device* const device = started(index)) return device;
   auto& owned = owned_[static_cast<std::size_t>(index)];
-  GANTRY_TRY(owned, Device::create(*chosen, index, options_));
+  GANTRY_TRY(owned, Device::create(host_, *chosen, index, options_));
   devices_[static_cast<std::size_t>(index)].store(owned.get(), std::memory_order_release);
   return owned.get();
 }

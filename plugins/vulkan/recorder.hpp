@@ -78,6 +78,8 @@ class Recorder {
   // returns  false: not within the time
   Result<bool> wait_for(Lock& lock, std::uint64_t value, std::uint64_t timeout_ns);
   Status wait_for_all(Lock& lock) { return wait(lock, value()); }
+  // The last batch that is known to have finished.
+  std::uint64_t completed() const { return completed_; }
 
   // Destroys a resource when batch `last_use` has finished.
   void discard(std::unique_ptr<Resource> resource, std::uint64_t last_use);

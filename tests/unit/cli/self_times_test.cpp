@@ -41,6 +41,15 @@ TEST(SelfTimes, IgnoreWhatIsNoCall) {
   EXPECT_THAT(self_times(events), ElementsAre(is("main", 100)));
 }
 
+TEST(SelfTimes, OfKernelsAreThoseOfTheDevice) {
+  const std::vector<TraceEvent> events{call("add", 1, 2),
+                                       call("main", 0, 10),
+                                       {"add", "kernel", 3, 40, 2},
+                                       {"add", "kernel", 50, 40, 2}};
+
+  EXPECT_THAT(self_times(events), ElementsAre(is("add", 80), is("main", 9, true)));
+}
+
 TEST(SelfTimes, ContainACallThatBeginsWithTheOneAround) {
   const std::vector<TraceEvent> events{call("add", 0, 4), call("main", 0, 10),
                                        call("relu", 10, 12)};

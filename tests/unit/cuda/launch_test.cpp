@@ -5,7 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace gantry::cuda::test {
 namespace {
@@ -48,6 +50,100 @@ TEST_F(Launches, RunAKernel) {
   EXPECT_THAT(fake.launches[0].grid, ElementsAre(1, 1, 1));
   EXPECT_THAT(fake.launches[0].block, ElementsAre(64, 1, 1));
   for (void* const data : memory) world->free(data);
+}
+
+// Launches on the tracks of their streams.
+class TracedLaunches : public WithFakeDriver {
+ protected:
+  TracedLaunches() { world->host.tracing = true; }
+  gantry_module load() { return world->load(payload_of({{"empty_kernel", "", {}}}, code)).value(); }
+  std::size_t events() const { return fake.count_of("cuEventCreate"); }
+
+  const Bytes code = text_bytes(ptx_with({"empty_kernel"}));
+};
+
+// The fake driver's clock advances by 250 us with each event.
+TEST_F(TracedLaunches, AreRecordedBeforeSynchronizeReturns) {
+  const gantry_module module = load();
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  const auto& spans = world->host.track_spans;
+
+  ASSERT_TRUE(world->call(function, {}).ok());
+  ASSERT_TRUE(world->call(function, {}).ok());
+  EXPECT_TRUE(spans.empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(world->synchronize().ok());
+
+  ASSERT_EQ(spans.size(), 2u);
+  for (const auto& span : spans) {
+    EXPECT_EQ(span.track, "cuda:0/default queue");
+    EXPECT_EQ(span.name, "empty_kernel");
+    EXPECT_EQ(span.category, "kernel");
+    EXPECT_EQ(span.end - span.begin, 250000);
+  }
+  EXPECT_EQ(spans[1].begin - spans[0].begin, 500000);
+  EXPECT_LE(spans[1].end, std::chrono::steady_clock::now().time_since_epoch().count());
+  ASSERT_TRUE(world->synchronize().ok());
+  EXPECT_EQ(spans.size(), 2u);
+  module.table->destroy(module.self);
+}
+
+TEST_F(TracedLaunches, AreBetweenLaunchAndWaitOnAnyClock) {
+  const gantry_module module = load();
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  const std::int64_t before = std::chrono::steady_clock::now().time_since_epoch().count();
+
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(world->call(function, {}).ok());
+  ASSERT_TRUE(world->synchronize().ok());
+
+  for (const auto& span : world->host.track_spans) {
+    EXPECT_LE(before, span.begin);
+    EXPECT_LE(span.begin, span.end);
+  }
+  module.table->destroy(module.self);
+}
+
+TEST_F(TracedLaunches, CostNoEventWhileNothingIsRecorded) {
+  const gantry_module module = load();
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  world->host.recording = false;
+
+  ASSERT_TRUE(world->call(function, {}).ok());
+  ASSERT_TRUE(world->synchronize().ok());
+
+  EXPECT_EQ(events(), 0u);
+  EXPECT_EQ(fake.count_of("cuStreamIsCapturing"), 0u);
+  module.table->destroy(module.self);
+}
+
+TEST_F(TracedLaunches, AreNotPartOfACapture) {
+  const gantry_module module = load();
+  const gantry_function function = world->function(module, "empty_kernel").value();
+  const gantry_device_table& device = world->device();
+  void *stream = nullptr, *graph = nullptr;
+  ASSERT_EQ(device.stream_create(world->self(), 0, 0, &stream, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->call(function, {}, 0, stream).ok());
+  ASSERT_TRUE(world->synchronize(stream).ok());
+  ASSERT_EQ(world->host.track_spans.size(), 1u);
+
+  ASSERT_EQ(device.capture_begin(world->self(), 0, stream, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->call(function, {}, 0, stream).ok());
+  ASSERT_EQ(device.capture_end(world->self(), 0, stream, &graph, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->synchronize(stream).ok());
+  EXPECT_EQ(world->host.track_spans.size(), 1u);
+  ASSERT_EQ(device.capture_launch(world->self(), 0, graph, stream, nullptr), GANTRY_OK);
+  ASSERT_TRUE(world->synchronize(stream).ok());
+
+  ASSERT_EQ(world->host.track_spans.size(), 2u);
+  EXPECT_EQ(world->host.track_spans[1].name, "captured run");
+  EXPECT_EQ(world->host.track_spans[1].track, "cuda:0/queue 1");
+  // Work of a stream that is destroyed is not recorded, and its events are freed.
+  ASSERT_TRUE(world->call(function, {}, 0, stream).ok());
+  device.capture_destroy(world->self(), 0, graph);
+  device.stream_destroy(world->self(), 0, stream);
+  ASSERT_TRUE(world->synchronize().ok());
+  EXPECT_EQ(world->host.track_spans.size(), 2u);
+  module.table->destroy(module.self);
 }
 
 TEST_F(Launches, PassEveryTypeInItsWidth) {

@@ -4,8 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <thread>
 
 namespace gantry::vulkan::test {
@@ -81,6 +84,90 @@ class Launches : public World {
     for (void* const data : {on_a, on_b, on_c}) free(data);
   }
 };
+
+// Dispatches on the track of their device.
+class TracedDispatches : public Launches {
+ protected:
+  void SetUp() override {
+    host.tracing = true;
+    start({});
+    if (!IsSkipped()) module = load(golden, 3).value();
+  }
+  void TearDown() override {
+    module.reset();
+    Launches::TearDown();
+  }
+  Status prepare() {
+    const gantry_env env{};
+    const gantry_device_id id{vulkan_type, 0};
+    return module->prepare(env, std::span(&id, 1));
+  }
+  Status launch(void* data) { return call(*module, axpy2, axpy2_args(data, data, data, 4)); }
+
+  const std::vector<std::uint8_t> golden = golden_payload("tvm-0.12/axpy2_vulkan.so");
+  std::unique_ptr<Module> module;
+};
+
+TEST_F(TracedDispatches, AreRecordedBeforeSynchronizeReturns) {
+  if (device().gpu().timestamp_bits == 0) GTEST_SKIP() << "the device has no clock";
+  void* const data = holding<float>({1, 2, 3, 4});
+  const std::int64_t before = std::chrono::steady_clock::now().time_since_epoch().count();
+
+  ASSERT_TRUE(launch(data).ok());
+  ASSERT_TRUE(launch(data).ok());
+  EXPECT_TRUE(host.track_spans.empty());
+  ASSERT_TRUE(synchronize().ok());
+
+  const std::int64_t after = std::chrono::steady_clock::now().time_since_epoch().count();
+  ASSERT_EQ(host.track_spans.size(), 2u);
+  for (const auto& span : host.track_spans) {
+    EXPECT_EQ(span.track, "vulkan:0/default queue");
+    EXPECT_EQ(span.name, axpy2);
+    EXPECT_EQ(span.category, "kernel");
+    EXPECT_LE(before, span.begin);
+    EXPECT_LE(span.begin, span.end);
+    EXPECT_LE(span.end, after);
+  }
+  EXPECT_LE(host.track_spans[0].begin, host.track_spans[1].begin);
+  ASSERT_TRUE(synchronize().ok());
+  EXPECT_EQ(host.track_spans.size(), 2u);
+  free(data);
+}
+
+TEST_F(TracedDispatches, AreRecordedByACopyThatWaits) {
+  if (device().gpu().timestamp_bits == 0) GTEST_SKIP() << "the device has no clock";
+  void* const data = holding<float>({1, 2, 3, 4});
+  ASSERT_TRUE(launch(data).ok());
+
+  (void)read<float>(data, 4);
+
+  EXPECT_EQ(host.track_spans.size(), 1u);
+  free(data);
+}
+
+TEST_F(TracedDispatches, AreNotMeasuredWhileNothingIsRecorded) {
+  void* const data = holding<float>({1, 2, 3, 4});
+  host.recording = false;
+  ASSERT_TRUE(launch(data).ok());
+  host.recording = true;
+
+  ASSERT_TRUE(synchronize().ok());
+
+  EXPECT_TRUE(host.track_spans.empty());
+  free(data);
+}
+
+TEST_F(TracedDispatches, CompileNothingAfterAPreparation) {
+  ASSERT_TRUE(prepare().ok());
+  const std::size_t compiled = host.works.size();
+  EXPECT_EQ(compiled, 1u);
+
+  void* const data = holding<float>({1, 2, 3, 4});
+  ASSERT_TRUE(launch(data).ok());
+
+  EXPECT_EQ(host.works.size(), compiled);
+  free(data);
+}
 
 struct Way {
   std::string name;

@@ -35,6 +35,12 @@ std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
     }
     around.push_back(call);
   }
+  // A call of a kernel only enqueues it.
+  std::map<std::string, SelfTime> kernels;
+  for (const TraceEvent& event : events)
+    if (event.category == "kernel")
+      kernels[event.name].ns += static_cast<double>(event.duration_ns);
+  for (const auto& [name, time] : kernels) times[name] = time;
   return times;
 }
 

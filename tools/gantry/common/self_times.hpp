@@ -17,9 +17,9 @@ struct SelfTime {
   bool has_calls = false;
 };
 
-// Returns the times of calls by name.
+// Returns the times of calls by name. Kernels of a device have the times that the device measured.
 //
-// events   [in]   other categories than "call" are ignored
+// events   [in]   other categories than "call" and "kernel" are ignored
 std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events);
 
 }  // namespace gantry::cli
