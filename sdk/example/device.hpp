@@ -8,6 +8,7 @@
 
 #include <gantry/device.hpp>
 
+#include <atomic>
 #include <memory>
 
 namespace abacus {
@@ -41,7 +42,9 @@ class Device {
   gantry::Result<void*> memory_import(const gantry_external& what);
 
   gantry::Status synchronize(Stream* stream) { return stream_of(stream).wait(); }
-  gantry::Result<Stream*> stream_create() { return new Stream; }
+  gantry::Result<Stream*> stream_create() {
+    return new Stream(gantry::concat("stream ", ++stream_count_));
+  }
   void stream_destroy(Stream* stream) { delete stream; }
 
   gantry::Result<Event*> event_create(std::uint32_t flags) {
@@ -78,7 +81,8 @@ class Device {
   const Plugin& plugin_;
   const Demands demands_;
   const std::int32_t index_;
-  Stream default_stream_;
+  Stream default_stream_{"default stream"};
+  std::atomic<int> stream_count_{0};
 };
 
 }  // namespace abacus

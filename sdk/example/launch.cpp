@@ -3,6 +3,8 @@
 // One call of a kernel: arguments are checked here, the work is done by the stream.
 #include "plugin.hpp"
 
+#include <gantry/trace.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -85,15 +87,21 @@ float change(Word word, float a) {
 // runs.
 struct Run {
   std::string name;
-  std::vector<Step> steps;
+  std::shared_ptr<const std::vector<Step>> steps;
+  gantry::Trace trace;
+  std::uint64_t track;
   std::vector<Bound> parameters;
   std::uint64_t items;
   // Of the device, which its streams do not outlive.
   gantry::DeviceLoss* loss;
 
+  // The stream has done the work when this has returned, so that a wait for the stream finds the
+  // span in the trace.
   gantry::Status operator()() const {
     GANTRY_CHECK(loss->check());
+    const std::int64_t begun = trace.now();
     for (std::uint64_t i = 0; i < items; ++i) GANTRY_CHECK(run_item(i));
+    if (begun >= 0) trace.span(track, begun, trace.now(), name, "kernel");
     return {};
   }
 
@@ -101,7 +109,7 @@ struct Run {
   gantry::Status run_item(std::uint64_t i) const {
     std::array<float, max_stack> stack;
     std::size_t depth = 0;
-    for (const Step& step : steps) {
+    for (const Step& step : *steps) {
       switch (step.word) {
         case Word::get:
         case Word::put: {
@@ -162,7 +170,12 @@ gantry::Status KernelFunction::call(const gantry::Call& given) const {
   GANTRY_TRY(Device* const device, plugin->device(env.device.index));
   GANTRY_CHECK(device->loss.check());
   GANTRY_CHECK(call.check_count(given.args.size()));
-  Run run{call.name(), kernel->steps, {}, 0, &device->loss};
+  Stream& stream = device->stream_of(static_cast<Stream*>(env.stream));
+  const gantry::Trace trace(plugin->host());
+  const std::uint64_t track =
+      trace.is_recording() ? trace.track(gantry::concat("abacus:", env.device.index), stream.name)
+                           : GANTRY_TRACK_THREAD;
+  Run run{call.name(), loaded(env.device.index), trace, track, {}, 0, &device->loss};
   for (std::size_t i = 0; i < call.parameter_count(); ++i) {
     GANTRY_TRY(const gantry::KernelArgument argument, call.argument(i, given.args[i], env.device));
     Bound bound;
@@ -190,7 +203,7 @@ gantry::Status KernelFunction::call(const gantry::Call& given) const {
   GANTRY_TRY(const gantry::LaunchExtents extents, call.extents(given.args));
   if (extents.is_empty) return {};
   run.items = std::uint64_t{extents.grid[0]} * extents.block[0];
-  return device->stream_of(static_cast<Stream*>(env.stream)).push(std::move(run));
+  return stream.push(std::move(run));
 }
 
 }  // namespace abacus

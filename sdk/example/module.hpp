@@ -7,7 +7,11 @@
 
 #include <gantry/loader.hpp>
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,8 +26,18 @@ struct KernelFunction {
   // returns  INVALID  see gantry::KernelCall; memory that is not the device's
   gantry::Status call(const gantry::Call& call) const;
 
+  // Returns the kernel's program on a device; the first call loads it there.
+  //
+  // thread   any
+  std::shared_ptr<const std::vector<Step>> loaded(std::int32_t device) const;
+
   const Plugin* plugin;
   const Kernel* kernel;
+  struct Programs {
+    std::mutex mutex;
+    std::map<std::int32_t, std::shared_ptr<const std::vector<Step>>> by_device;
+  };
+  std::shared_ptr<Programs> programs = std::make_shared<Programs>();
 };
 
 class Module {
@@ -40,8 +54,11 @@ class Module {
   KernelFunction* find(std::string_view name);
   std::vector<std::string_view> names() const;
   gantry::Status save(const gantry::Sink& sink) const { return sink.write(payload_.kept.bytes); }
+  // Loads all programs.
+  gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 
  private:
+  const Plugin& plugin_;
   Payload payload_;
   std::vector<KernelFunction> functions_;
 };

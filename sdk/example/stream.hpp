@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -71,7 +72,8 @@ gantry::Failure wrong_capture(std::string_view text);
 
 class Stream {
  public:
-  Stream() = default;
+  // given    [in]   name of its track in a trace
+  explicit Stream(std::string given) : name(std::move(given)) {}
   // Does the work that is left first.
   ~Stream();
   Stream(const Stream&) = delete;
@@ -88,6 +90,8 @@ class Stream {
   gantry::Status begin_capture();
   gantry::Result<std::unique_ptr<Recording>> end_capture();
   bool is_captured() const;
+
+  const std::string name;
 
  private:
   gantry::Status start_worker();

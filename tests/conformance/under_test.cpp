@@ -5,6 +5,7 @@
 #include "tests/support/driver_caches.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 namespace gantry::conformance {
 
@@ -15,7 +16,8 @@ std::string path_of(const UnderTest& device) {
   return (test::build_tree() / "tests/conformance" / name).string();
 }
 
-Result<Runtime> make_runtime(bool trace) {
+Result<Runtime> make_runtime(bool trace,
+                             std::function<void(std::uint64_t, std::string_view)> works) {
   // Caches are not in the home directory.
   const std::string cache = (test::build_tree() / "tests/conformance/cache").string();
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
@@ -26,6 +28,7 @@ Result<Runtime> make_runtime(bool trace) {
   options.only_these_plugins = true;
   options.threads = 2;
   options.trace = trace;
+  options.work_sink = std::move(works);
   return Runtime::create(options);
 }
 

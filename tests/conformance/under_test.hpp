@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,7 +42,10 @@ constexpr UnderTest devices[] = {
 std::string path_of(const UnderTest& device);
 
 // A runtime with only the plugins of the build tree and the accelerators of this directory.
-Result<Runtime> make_runtime(bool trace = false);
+//
+// works    [in]   receives the texts of announced works; empty: nobody does
+Result<Runtime> make_runtime(bool trace = false,
+                             std::function<void(std::uint64_t, std::string_view)> works = {});
 
 class DeviceTest : public ::testing::TestWithParam<UnderTest> {
  protected:

@@ -24,9 +24,82 @@ bool is_cancelled(const Module& module, const gantry_env* env) {
   return host->is_cancelled(host, env) != 0;
 }
 
+// Announces that it compiles, once for each module.
+void make_ready(Module& module) {
+  if (module.is_ready.exchange(true)) return;
+  const gantry_host* const host = module.plugin->host;
+  const auto* const progress =
+      static_cast<const gantry_progress*>(host->get_extension(host, GANTRY_PROGRESS_1));
+  if (progress == nullptr) return;
+  progress->work_end(host, progress->work_begin(host, gantry_text("compiling size")));
+}
+
+gantry_code prepare(void* self, const gantry_env* env, const gantry_prepare*,
+                    gantry_status* status) {
+  Module& module = *static_cast<Module*>(self);
+  if (is_cancelled(module, env)) {
+    const gantry_code code = has("wrong_code_of_prepare") ? GANTRY_INVALID : GANTRY_CANCELLED;
+    return fail(status, code, "CANCELLED", "kit plugin: the task is cancelled");
+  }
+  if (has("fails_to_prepare"))
+    return fail(status, GANTRY_UNSUPPORTED, "PREPARE", "kit plugin: cannot prepare");
+  make_ready(module);
+  if (has("prepares_nothing")) module.is_ready = false;
+  return GANTRY_OK;
+}
+
+// The calling thread's work is that of a queue.
+class RecordedWork {
+ public:
+  explicit RecordedWork(Plugin& plugin)
+      : plugin_(plugin),
+        trace_(static_cast<const gantry_trace*>(
+            plugin.host->get_extension(plugin.host, GANTRY_TRACE_2))),
+        begun_(trace_ != nullptr ? trace_->now(plugin.host) : -1) {}
+  ~RecordedWork() {
+    if (begun_ < 0) return;
+    if (has("records_late")) {
+      const std::int64_t last = plugin_.late_since.exchange(begun_);
+      if (last != 0) record(last, last);
+    } else if (has("records_after_synchronize")) {
+      pthread_t thread;
+      const auto later = [](void* self) -> void* {
+        usleep(5000);
+        auto* const work = static_cast<RecordedWork*>(self);
+        const std::int64_t now = work->trace_->now(work->plugin_.host);
+        work->record(now, now);
+        work->begun_ = -1;
+        delete work;
+        return nullptr;
+      };
+      if (pthread_create(&thread, nullptr, later, new RecordedWork(plugin_)) == 0)
+        pthread_detach(thread);
+    } else {
+      const std::int64_t now = trace_->now(plugin_.host);
+      record(begun_, has("records_by_another_clock") ? now + 1'000'000'000 : now);
+    }
+  }
+  RecordedWork(const RecordedWork&) = delete;
+  RecordedWork& operator=(const RecordedWork&) = delete;
+
+ private:
+  void record(std::int64_t begin, std::int64_t end) const {
+    const gantry_host* const host = plugin_.host;
+    const std::uint64_t track =
+        trace_->track(host, gantry_text("kit_device:0"), gantry_text("queue"));
+    trace_->span(host, track, begin, end, gantry_text("size"), gantry_text("kernel"), nullptr, 0);
+  }
+
+  Plugin& plugin_;
+  const gantry_trace* trace_;
+  std::int64_t begun_;
+};
+
 gantry_code size_call(void* self, const gantry_env* env, const gantry_value*, std::int32_t count,
                       gantry_value* result, gantry_status* status) {
-  const Module* const module = static_cast<const Module*>(self);
+  Module* const module = static_cast<Module*>(self);
+  make_ready(*module);
+  const RecordedWork recorded(*module->plugin);
   static std::atomic<bool> was_cancelled{false};
   if (has("keeps_the_origin")) (void)*static_cast<const volatile char*>(module->origin);
   if (has("checks_cancellation_once") && env->task != nullptr && !is_cancelled(*module, env))
@@ -241,7 +314,8 @@ void destroy_module(void* self) {
 }
 
 const gantry_module_table module_table = {
-    sizeof module_table, 0, "test.kit", destroy_module, get_function, list_functions, save_binary};
+    sizeof module_table, 0,           "test.kit", destroy_module, get_function,
+    list_functions,      save_binary, prepare,    nullptr};
 
 gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_status* status) {
   if (has("leaks_on_failure") && blob->size == 13) leak(64 << 10);
@@ -291,8 +365,9 @@ gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gan
   const bool ignored = (has("accepts_truncations") && blob->size > 8 && size > blob->size - 8) ||
                        (has("loads_architectures") && code == GANTRY_UNSUPPORTED);
   if (code != GANTRY_OK && !ignored) return code;
-  auto* const module = new Module{static_cast<Plugin*>(self), blob->pin,      blob->data + 8, size,
-                                  blob->origin.data,          pthread_self(), nullptr};
+  auto* const module =
+      new Module{static_cast<Plugin*>(self), blob->pin,      blob->data + 8, size,
+                 blob->origin.data,          pthread_self(), nullptr,        {false}};
   if (has("result_of_module"))
     module->results =
         mmap(nullptr, kResultBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -189,7 +189,7 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
     pthread_create(&thread, nullptr, end_thread, nullptr);
   }
   if (has("leaks_descriptor")) (void)!open("/dev/null", O_RDONLY | O_CLOEXEC);
-  Plugin* const plugin = new (std::nothrow) Plugin{host, {0}, nullptr};
+  Plugin* const plugin = new (std::nothrow) Plugin{host, {0}, nullptr, {0}};
   if (plugin == nullptr) return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: no memory");
   if (has("leaks_memory")) leak(512);
   *self = plugin;

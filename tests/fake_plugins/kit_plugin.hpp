@@ -25,6 +25,8 @@ struct Plugin {
   void* pending;
   // its device was lost by a call of lose()
   std::atomic<bool> is_lost;
+  // begin of a call whose span the defect records_late does not record yet; 0: none
+  std::atomic<std::int64_t> late_since;
 };
 
 struct Module {
@@ -38,6 +40,8 @@ struct Module {
   pthread_t thread;
   // results of the defect result_of_module
   void* results;
+  // "compiled", by prepare or the first call
+  std::atomic<bool> is_ready;
 };
 
 // Fills a status, with the defects of errors.

@@ -34,6 +34,8 @@ std::span<const Case> neighbour_cases();
 std::span<const Case> stress_cases();
 std::span<const Case> package_cases();
 std::span<const Case> generator_cases();
+std::span<const Case> prepare_cases();
+std::span<const Case> trace_cases();
 
 // All cases, by number.
 std::vector<Case> all_cases();

@@ -239,9 +239,10 @@ PinnedBytes pinned(std::span<const std::uint8_t> bytes, std::size_t before_the_e
 }
 
 Status for_each_payload(Subject& subject,
-                        const std::function<Status(Stage& stage, const Payload& payload)>& check) {
+                        const std::function<Status(Stage& stage, const Payload& payload)>& check,
+                        const Observation& observed) {
   GANTRY_TRY(const std::vector<Payload>* const payloads, subject.needed_payloads());
-  GANTRY_TRY(const auto stage, Stage::open(subject));
+  GANTRY_TRY(const auto stage, Stage::open(subject, observed));
   // A payload to which the case does not apply does not hide the others.
   Status last;
   bool any = false;

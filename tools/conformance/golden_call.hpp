@@ -86,6 +86,7 @@ PinnedBytes pinned(std::span<const std::uint8_t> bytes, std::size_t before_the_e
 
 // Runs a check for each payload of the subject, and adds the payload's name to its error.
 Status for_each_payload(Subject& subject,
-                        const std::function<Status(Stage& stage, const Payload& payload)>& check);
+                        const std::function<Status(Stage& stage, const Payload& payload)>& check,
+                        const Observation& observed = {});
 
 }  // namespace gantry::kit

@@ -19,9 +19,9 @@ LoadedFunction::~LoadedFunction() {
   }
 }
 
-Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject) {
+Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject, const Observation& observed) {
   std::unique_ptr<Stage> stage(new Stage);
-  GANTRY_TRY(stage->state_, subject.runtime());
+  GANTRY_TRY(stage->state_, subject.runtime(observed));
   auto active = stage->state_->plugins->open(subject.manifest().id);
   if (!active.ok())
     return not_run("the plugin cannot be opened and created: ", first_line(active.error()));

@@ -47,7 +47,8 @@ struct LoadedFunction {
 class Stage {
  public:
   // returns  not_run() if the plugin cannot be opened or created
-  static Result<std::unique_ptr<Stage>> open(const Subject& subject);
+  static Result<std::unique_ptr<Stage>> open(const Subject& subject,
+                                             const Observation& observed = {});
 
   RuntimeState& state() const { return *state_; }
   const LoadedPlugin& plugin() const { return *active_->plugin; }

@@ -105,7 +105,7 @@ Result<std::shared_ptr<const LoadedPlugin>> Subject::plugin() const {
   return plugin;
 }
 
-Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
+Result<std::shared_ptr<RuntimeState>> Subject::runtime(const Observation& observed) const {
   EngineOptions options;
   // Without the configuration of the vendor's host.
   options.config_file = "/dev/null";
@@ -114,6 +114,8 @@ Result<std::shared_ptr<RuntimeState>> Subject::runtime() const {
   options.threads = 2;
   options.spin_us = 0;
   options.log_level = "error";
+  options.trace = observed.traces;
+  options.work_sink = observed.works;
   // The case is a process of its own.
   options.probe = false;
   return RuntimeState::create(std::move(options));

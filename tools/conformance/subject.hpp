@@ -18,9 +18,11 @@
 #include <gantry/result.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry::kit {
@@ -46,6 +48,14 @@ struct SubjectOptions {
   std::int64_t begun_ns = 0;
 };
 
+// What a case observes of a runtime.
+struct Observation {
+  // spans are recorded in RuntimeState::trace
+  bool traces = false;
+  // receives announced works, see RuntimeOptions::work_sink; empty: they are not announced
+  std::function<void(std::uint64_t work, std::string_view text)> works = {};
+};
+
 class Subject {
  public:
   // returns  the errors of the manifest and of the payload file
@@ -69,7 +79,7 @@ class Subject {
   // Opens the library as the core does. A failure, which case 16 reports, is not_run().
   Result<std::shared_ptr<const LoadedPlugin>> plugin() const;
   // Creates a runtime that has this plugin only.
-  Result<std::shared_ptr<RuntimeState>> runtime() const;
+  Result<std::shared_ptr<RuntimeState>> runtime(const Observation& observed = {}) const;
 
  private:
   Subject(SubjectOptions options, Manifest manifest)

@@ -4,14 +4,19 @@
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
 
-#include <gmock/gmock.h>
+#include "core/formats/arrays/npy.hpp"
 
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
 #include <filesystem>
 
 namespace gantry::test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -103,6 +108,38 @@ TEST(RunOnADevice, CallsAFunctionWithTensorsOnIt) {
     EXPECT_EQ(run.status, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("arg2  float32[100]  0 0 0")) << device;
   }
+}
+
+TEST(RunOnADevice, LoadsItsProgramsBeforeTheFirstRunAndHasItsKernelsInTheTrace) {
+  const TempDir directory;
+  const std::string input = (directory / "in.npy").string();
+  const std::vector<std::int64_t> shape{100};
+  const std::vector<std::uint8_t> content(400);
+  write_file(input, npy_bytes({2, 32, 1}, shape, content).value());
+  const std::string trace = (directory / "trace.json").string();
+
+  const Outcome run = gantry({"--log", "info", "run", here("abacus.so"), "--device", "abacus:1",
+                              "--input", "x=" + input, "--input", "w=" + input, "--trace", trace});
+
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("loading kernel \"relu_kernel\" onto abacus:1"));
+  const auto bytes = read_file(trace);
+  const auto document = nlohmann::json::parse(bytes.begin(), bytes.end());
+  double prepared = -1, first_kernel = -1;
+  std::vector<std::string> kernels, groups;
+  for (const auto& event : document["traceEvents"]) {
+    if (event["name"] == "process_name") groups.push_back(event["args"]["name"]);
+    if (event["ph"] != "X") continue;
+    const double begin = event["ts"], time = event["dur"];
+    if (event["name"] == "prepare") prepared = std::max(prepared, begin + time);
+    if (event["cat"] != "kernel") continue;
+    kernels.push_back(event["name"]);
+    if (first_kernel < 0) first_kernel = begin;
+  }
+  EXPECT_THAT(kernels, ElementsAre("axpy2_kernel", "relu_kernel"));
+  EXPECT_THAT(groups, ElementsAre("gantry", "abacus:1 (example.abacus)"));
+  EXPECT_GT(prepared, 0);
+  EXPECT_GT(first_kernel, prepared);
 }
 
 TEST(RunOnADevice, ThatDoesNotExistReportsTheDeviceCount) {

@@ -222,6 +222,12 @@ constexpr Defect kDefects[] = {
     {"allocates_when_lost", 113, "alloc of device kit_device returns ok after the loss"},
     {"reports_loss_once", 113, "synchronize of device kit_device returns ok", "FAILED", true},
     {"takes_any_stream", 114, "signal 11"},
+    {"fails_to_prepare", 111, "prepare fails as unsupported"},
+    {"wrong_code_of_prepare", 111, "a cancelled prepare fails as invalid"},
+    {"prepares_nothing", 111, "after prepare, a call announces "},
+    {"records_late", 115, "before the call in which it is recorded"},
+    {"records_by_another_clock", 115, "ns after synchronize has returned"},
+    {"records_after_synchronize", 115, "is recorded after synchronize has returned"},
 };
 
 class PluginWithDefect : public ::testing::TestWithParam<Defect> {};
