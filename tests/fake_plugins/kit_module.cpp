@@ -223,6 +223,29 @@ gantry_code sum_call(void* self, const gantry_env* env, const gantry_value* args
   return GANTRY_OK;
 }
 
+// Adds the elements of an int4 vector, two of which are in a byte.
+gantry_code sum4_call(void*, const gantry_env*, const gantry_value* args, std::int32_t count,
+                      gantry_value* result, gantry_status* status) {
+  if (count != 1)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_COUNT", "kit plugin: sum4 takes 1 argument");
+  const gantry_tensor* const tensor = gantry_value_tensor(&args[0]);
+  const bool right = tensor != nullptr && tensor->dtype.code == 0 && tensor->dtype.bits == 4 &&
+                     tensor->dtype.lanes == 1 && tensor->ndim == 1 && tensor->strides == nullptr &&
+                     tensor->device.type == 1;
+  if (!right)
+    return fail(status, GANTRY_INVALID, "ARGUMENT_KIND",
+                "kit plugin: argument 0 is no int4 vector");
+  const auto* const bytes = static_cast<const std::uint8_t*>(tensor->data) + tensor->byte_offset;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 0; i < tensor->shape[0]; ++i) {
+    const int four = has("pads_elements") ? bytes[i] & 15 : bytes[i / 2] >> (i % 2 * 4) & 15;
+    sum += four < 8 ? four : four - 16;
+  }
+  result->kind = GANTRY_INT;
+  result->i = sum;
+  return GANTRY_OK;
+}
+
 gantry_code lose_call(void* self, const gantry_env*, const gantry_value*, std::int32_t count,
                       gantry_value* result, gantry_status* status) {
   if (count != 0)
@@ -235,6 +258,7 @@ gantry_code lose_call(void* self, const gantry_env*, const gantry_value*, std::i
 const gantry_function_table size_table = {sizeof size_table, 0, nullptr, size_call};
 const gantry_function_table add_table = {sizeof add_table, 0, nullptr, add_call};
 const gantry_function_table sum_table = {sizeof sum_table, 0, nullptr, sum_call};
+const gantry_function_table sum4_table = {sizeof sum4_table, 0, nullptr, sum4_call};
 const gantry_function_table lose_table = {sizeof lose_table, 0, nullptr, lose_call};
 
 // ---- modules ------------------------------------------------------------------------------------
@@ -259,6 +283,10 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
     *out = {self, &sum_table};
     return GANTRY_OK;
   }
+  if (equals(name, "sum4")) {
+    *out = {self, &sum4_table};
+    return GANTRY_OK;
+  }
   if (equals(name, "lose")) {
     *out = {self, &lose_table};
     return GANTRY_OK;
@@ -271,7 +299,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
 gantry_code list_functions(void*, const gantry_visitor* visitor, gantry_status* status) {
   if (has("fails_to_list"))
     return fail(status, GANTRY_UNSUPPORTED, "LIST", "kit plugin: has no list");
-  for (const char* name : {"size", "add", "sum", "lose", "missing"}) {
+  for (const char* name : {"size", "add", "sum", "sum4", "lose", "missing"}) {
     if (std::string_view(name) == "missing" && !has("lists_too_much")) continue;
     if (std::string_view(name) == "sum" && has("lists_too_little")) continue;
     const gantry_function_info info{sizeof info, 0, gantry_text(name), gantry_text("")};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 63 to 68, 77 and 114: functions of modules, and their calls.
+// Cases 63 to 68, 77, 114 and 116: functions of modules, and their calls.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/golden_call.hpp"
@@ -8,6 +8,7 @@
 #include "core/base/process_state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/dtype_text.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
@@ -344,6 +345,34 @@ Status takes_two_streams(Subject& subject) {
   });
 }
 
+// 116
+Status packs_elements(Subject& subject) {
+  return for_each_module(subject, [](Scene& scene) -> Status {
+    const auto is_packed_call = [](const GoldenCall& call) {
+      return std::ranges::any_of(call.arguments, [](const GoldenValue& value) {
+        return !value.tensor.bytes.empty() && is_packed(value.tensor.dtype);
+      });
+    };
+    bool any = false;
+    for (const GoldenCall& call : scene.payload.calls) {
+      if (!is_packed_call(call)) continue;
+      any = true;
+      GANTRY_TRY(const LoadedFunction function, scene.stage.function(scene.module, call.function));
+      GANTRY_TRY(const auto arguments,
+                 CallArguments::make(*scene.device, call, CallArguments::Room::exact));
+      const CallOutcome outcome = call_function(*scene.device, function.pair, arguments->values);
+      Status done = outcome.code == GANTRY_OK ? Status() : Status(outcome.error);
+      if (done.ok() && call.result) {
+        done = compare_result(*scene.device, outcome.result.get(), *call.result,
+                              scene.payload.tolerance);
+      }
+      if (done.ok()) done = arguments->check_after(scene.payload.tolerance);
+      if (!done.ok()) return std::move(done).error().at("in function ", quoted(call.function));
+    }
+    return any ? Status() : skipped("no golden call has elements below a byte");
+  });
+}
+
 constexpr Case kFunctionCases[] = {
     {63, Level::D, Weight::must, "finds-no-other-names",
      "get_function of unknown, empty, long and similar names is NOT_FOUND",
@@ -373,6 +402,9 @@ constexpr Case kFunctionCases[] = {
      "results",
      "use env->stream, or gantry_env_stream() for another device than env->device",
      takes_two_streams},
+    {116, Level::D, Weight::must, "packs-elements",
+     "golden calls with elements below a byte read and write packed ones, and nothing behind them",
+     "compute sizes with gantry_element_bytes()", packs_elements},
 };
 
 }  // namespace

@@ -43,13 +43,18 @@ bool differs(const std::uint8_t* found, const std::uint8_t* wanted, gantry_dtype
   return std::fabs(a - b) > tolerance * (1 + std::fabs(b));
 }
 
+// wanted   [in]   the elements of `like`
 Status compare_elements(std::span<const std::uint8_t> found, std::span<const std::uint8_t> wanted,
-                        gantry_dtype dtype, double tolerance) {
-  const std::size_t step = element_bytes(dtype);
-  for (std::size_t at = 0; at + step <= wanted.size(); at += step) {
-    if (!differs(&found[at], &wanted[at], dtype, tolerance)) continue;
-    return bug("element ", at / step, " is ", cli::element_text(&found[at], dtype), ", expected ",
-               cli::element_text(&wanted[at], dtype));
+                        const GoldenTensor& like, double tolerance) {
+  std::uint64_t count = 1;
+  for (const std::int64_t extent : like.shape) count *= static_cast<std::uint64_t>(extent);
+  std::vector<std::uint8_t> room_of_a, room_of_b;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint8_t* const a = cli::element_at(found, like.dtype, i, room_of_a);
+    const std::uint8_t* const b = cli::element_at(wanted, like.dtype, i, room_of_b);
+    if (!differs(a, b, like.dtype, tolerance)) continue;
+    return bug("element ", i, " is ", cli::element_text(a, like.dtype), ", expected ",
+               cli::element_text(b, like.dtype));
   }
   return {};
 }
@@ -65,7 +70,7 @@ Status compare_tensor(const Device& device, const gantry_tensor& found, const Go
   std::vector<std::uint8_t> bytes(wanted.bytes.size());
   GANTRY_CHECK(copy_bytes(device, {found.data, found.byte_offset, found.device},
                           host_location(bytes.data()), bytes.size()));
-  return compare_elements(bytes, wanted.bytes, wanted.dtype, tolerance);
+  return compare_elements(bytes, wanted.bytes, wanted, tolerance);
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ Status compare_result(const Device& device, const gantry_value& found, const Gol
 }
 
 Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
-                                                           const GoldenCall& call) {
+                                                           const GoldenCall& call, Room room) {
   std::unique_ptr<CallArguments> made(new CallArguments(device, call));
   for (const GoldenValue& wanted : call.arguments) {
     gantry_value value{};
@@ -133,8 +138,15 @@ Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
       what.size = wanted.tensor.bytes.size() + 64;
       what.alignment = 128;
       what.dtype = wanted.tensor.dtype;
-      GANTRY_TRY(data, device_alloc(device, 0, what));
-      data_bytes = what.size;
+      if (room == Room::exact && device.type == kCpu) {
+        data = made->guarded_
+                   .emplace_back(std::make_unique<GuardedBytes>(wanted.tensor.bytes, 0,
+                                                                GuardedBytes::Access::writable))
+                   ->data();
+      } else {
+        GANTRY_TRY(data, device_alloc(device, 0, what));
+        data_bytes = what.size;
+      }
       const gantry_device_id id{device.type, 0};
       GANTRY_CHECK(copy_bytes(device, host_location(wanted.tensor.bytes.data()), {data, 0, id},
                               wanted.tensor.bytes.size()));
@@ -159,7 +171,8 @@ Result<std::unique_ptr<CallArguments>> CallArguments::make(const Device& device,
 
 CallArguments::~CallArguments() {
   for (std::size_t i = 0; i < data_.size(); ++i) {
-    if (data_[i] != nullptr) device_free(device_, 0, data_[i], data_bytes_[i]);
+    // Not guarded memory.
+    if (data_bytes_[i] != 0) device_free(device_, 0, data_[i], data_bytes_[i]);
   }
 }
 
@@ -171,7 +184,7 @@ Status CallArguments::check_after(double tolerance) const {
     const std::uint64_t offset = tensors[i] ? tensors[i]->byte_offset : 0;
     GANTRY_CHECK(copy_bytes(device_, {data_[i], offset, {device_.type, 0}},
                             host_location(found.data()), found.size()));
-    const Status compared = compare_elements(found, *wanted.after, wanted.dtype, tolerance);
+    const Status compared = compare_elements(found, *wanted.after, wanted, tolerance);
     if (!compared.ok()) return bug("argument ", i, ": ", compared.error().message);
   }
   return {};

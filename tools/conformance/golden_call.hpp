@@ -16,7 +16,14 @@ namespace gantry::kit {
 // The arguments of one call, on the device. The destructor frees them.
 class CallArguments {
  public:
-  static Result<std::unique_ptr<CallArguments>> make(const Device& device, const GoldenCall& call);
+  enum class Room {
+    // more memory than the elements take, for cases that shift them
+    ample,
+    // an unmapped page follows the elements; in memory of the host only
+    exact
+  };
+  static Result<std::unique_ptr<CallArguments>> make(const Device& device, const GoldenCall& call,
+                                                     Room room = Room::ample);
   ~CallArguments();
   CallArguments(const CallArguments&) = delete;
   CallArguments& operator=(const CallArguments&) = delete;
@@ -38,6 +45,7 @@ class CallArguments {
   std::vector<void*> data_;
   // of each, as allocated
   std::vector<std::uint64_t> data_bytes_;
+  std::vector<std::unique_ptr<GuardedBytes>> guarded_;
 };
 
 // The outcome of a call.

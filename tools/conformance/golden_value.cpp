@@ -50,9 +50,9 @@ using Append = void (*)(double, std::vector<std::uint8_t>&);
 
 // NULL: the type has no literals.
 Append append_of(gantry_dtype dtype) {
-  if (dtype.lanes != 1) return nullptr;
+  if (dtype.lanes != 1 || (dtype.bits < 8 && dtype.bits != 4)) return nullptr;
   const auto pick = [&](Append b8, Append b16, Append b32, Append b64) -> Append {
-    return dtype.bits == 8    ? b8
+    return dtype.bits <= 8    ? b8
            : dtype.bits == 16 ? b16
            : dtype.bits == 32 ? b32
            : dtype.bits == 64 ? b64
@@ -72,8 +72,20 @@ Append append_of(gantry_dtype dtype) {
   }
 }
 
+// Elements of a byte each to those of less, the first one in the lowest bits.
+std::vector<std::uint8_t> packed(const std::vector<std::uint8_t>& bytes, gantry_dtype dtype) {
+  std::vector<std::uint8_t> all(gantry_element_bytes(dtype, bytes.size()));
+  const int mask = (1 << dtype.bits) - 1;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const std::size_t at = i * dtype.bits;
+    all[at / 8] = static_cast<std::uint8_t>(all[at / 8] | (bytes[i] & mask) << at % 8);
+  }
+  return all;
+}
+
 Result<std::vector<std::uint8_t>> read_elements(const YamlRecord& record, std::string_view key,
-                                                Append append, std::uint64_t count) {
+                                                gantry_dtype dtype, std::uint64_t count) {
+  const Append append = append_of(dtype);
   const YamlValue& list = *record.find(key);
   if (list.items.size() != count)
     return record.error(key, "has ", list.items.size(), " numbers, the shape has ", count);
@@ -83,6 +95,7 @@ Result<std::vector<std::uint8_t>> read_elements(const YamlRecord& record, std::s
     yaml_number(item, number);
     append(number, bytes);
   }
+  if (dtype.bits < 8) return packed(bytes, dtype);
   return bytes;
 }
 
@@ -91,10 +104,9 @@ Result<GoldenTensor> read_tensor(const YamlRecord& record) {
   const auto dtype = parse_dtype(record.text("dtype"));
   if (!dtype.ok()) return record.error("dtype", dtype.error().message);
   tensor.dtype = *dtype;
-  const Append append = append_of(*dtype);
-  if (append == nullptr) {
+  if (append_of(*dtype) == nullptr) {
     return record.error("dtype", "is ", record.text("dtype"),
-                        ", expected int8 to int64, uint8 to uint64, float32 or float64");
+                        ", expected int4 to int64, uint4 to uint64, float32 or float64");
   }
   std::uint64_t count = 1;
   for (const YamlValue& item : record.find("shape")->items) {
@@ -105,9 +117,9 @@ Result<GoldenTensor> read_tensor(const YamlRecord& record) {
     if (count > kMaxElements)
       return record.error("shape", "has more than ", kMaxElements, " elements");
   }
-  GANTRY_TRY(tensor.bytes, read_elements(record, "values", append, count));
+  GANTRY_TRY(tensor.bytes, read_elements(record, "values", *dtype, count));
   if (record.has("after")) {
-    GANTRY_TRY(tensor.after, read_elements(record, "after", append, count));
+    GANTRY_TRY(tensor.after, read_elements(record, "after", *dtype, count));
   }
   return tensor;
 }

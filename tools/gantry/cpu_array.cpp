@@ -59,11 +59,11 @@ void write_type(const CpuArray& array, JsonWriter& json) {
 std::string line_of(const CpuArray& array) {
   constexpr std::uint64_t max = 8;
   const ArrayView view = view_of(array);
-  const std::uint64_t size = element_bytes(view.dtype);
-  const std::uint64_t count = size == 0 ? 0 : view.bytes.size() / size;
+  const std::uint64_t count = view.element_count();
+  std::vector<std::uint8_t> room;
   std::string text = concat(escaped(view.name), "  ", type_text(view.dtype, view.shape), " ");
   for (std::uint64_t i = 0; i < std::min(count, max); ++i) {
-    text += " " + element_text(view.bytes.data() + i * size, view.dtype);
+    text += " " + element_text(element_at(view.bytes, view.dtype, i, room), view.dtype);
   }
   return text + (count > max ? " ..." : "");
 }

@@ -106,6 +106,11 @@ Result<Ref<TensorObject>> import_tensor(RuntimeState& state, const Managed& mana
         .with_reason("DLPACK_VERSION");
   }
   gantry_tensor what = versioned != nullptr ? versioned->tensor : plain->tensor;
+  if (versioned != nullptr && (versioned->flags & kSubBytePadded) != 0 && is_packed(what.dtype)) {
+    return unsupported("dlpack_import: the elements of ", tensor_text(what),
+                       " are padded to a byte each, expected the packed form")
+        .with_reason("DLPACK_PADDED");
+  }
   if (what.device.type == kCudaHost) what.device = {kCpu, 0};
   GANTRY_TRY(const auto device, state.device(what.device.type));
   const std::string name = concat(device->name, ":", what.device.index);

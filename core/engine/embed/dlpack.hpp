@@ -37,6 +37,8 @@ namespace gantry::dlpack {
 
 constexpr std::uint32_t kMajor = 1;
 constexpr std::uint64_t kReadOnly = 1;
+// Elements below a byte have one each, DLPack 1.1.
+constexpr std::uint64_t kSubBytePadded = 4;
 // Memory of the host that CUDA has locked.
 constexpr std::int32_t kCudaHost = 3;
 

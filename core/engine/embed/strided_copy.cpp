@@ -109,6 +109,7 @@ Result<gantry_tensor> memory_of(const gantry_tensor& from, const Extent& extent,
 
 Result<Ref<TensorObject>> compact_copy(const gantry_tensor& from, const DeviceSet& devices,
                                        const gantry_env* env) {
+  GANTRY_CHECK(check_packed(from));
   GANTRY_TRY(Ref<TensorObject> made,
              tensor_new(devices, compact_tensor(from.dtype, shape_of(from))));
   if (made->bytes == 0) return made;

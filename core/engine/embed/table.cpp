@@ -280,7 +280,8 @@ Status check_extent(const gantry_tensor& what, std::uint64_t bytes, std::uint64_
   if (bytes == 0) return {};
   if (what.byte_offset > size) return outside(what, size);
   const std::uint64_t left = size - what.byte_offset;
-  if (what.strides == nullptr) return bytes <= left ? Status() : outside(what, size);
+  if (what.strides == nullptr || is_packed(what.dtype))
+    return bytes <= left ? Status() : outside(what, size);
   // the index of the last element; elements before the first one are outside
   std::uint64_t last = 0;
   const auto shape = shape_of(what);
@@ -302,6 +303,7 @@ Status check_extent(const gantry_tensor& what, std::uint64_t bytes, std::uint64_
 Result<Ref<TensorObject>> foreign_tensor(RuntimeState& runtime, const gantry_tensor& what,
                                          const ForeignMemory& memory) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  GANTRY_CHECK(check_packed(what));
   GANTRY_CHECK(check_extent(what, bytes, memory.size));
   GANTRY_TRY(const auto device, runtime.device(what.device.type));
   GANTRY_CHECK(device_at(*device, what.device.index, concat(device->name, ":", what.device.index)));

@@ -187,6 +187,14 @@ Result<std::uint64_t> data_bytes(const gantry_tensor& tensor) {
   return bytes;
 }
 
+Status check_packed(const gantry_tensor& tensor) {
+  if (!is_packed(tensor.dtype) || is_compact(tensor)) return {};
+  return unsupported("tensor ", tensor_text(tensor),
+                     " has strides, and its elements begin within bytes: only compact ones are "
+                     "supported")
+      .with_reason("DTYPE_PACKED");
+}
+
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices) {
   std::string text = tensor_text(tensor) + " on ";
   if (const auto* device = devices.find(tensor.device.type)) {
@@ -235,6 +243,7 @@ Result<Ref<TensorObject>> tensor_new(const DeviceSet& devices, const gantry_tens
 
 Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* owner) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(what));
+  GANTRY_CHECK(check_packed(what));
   if (bytes != 0 && what.data == nullptr) {
     return invalid("tensor view of ", ByteCount(bytes), " is at address 0");
   }

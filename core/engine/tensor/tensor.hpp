@@ -34,6 +34,11 @@ struct TensorObject {
 // returns  invalid for a negative rank, a negative extent, a missing shape, or an overflow
 Result<std::uint64_t> data_bytes(const gantry_tensor& tensor);
 
+// Strides count elements, which are no addresses where elements begin within bytes.
+//
+// returns  unsupported  a tensor with such elements that is not compact (DTYPE_PACKED)
+Status check_packed(const gantry_tensor& tensor);
+
 // "float32[1, 64] on cpu:0", for errors.
 std::string describe(const gantry_tensor& tensor, const DeviceSet& devices);
 

@@ -50,9 +50,15 @@ constexpr bool same_dtype(gantry_dtype a, gantry_dtype b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-// Returns the size of one element with all lanes, rounded up: 1 for uint4, 16 for float32x4.
+// Returns the size of one element with all lanes, rounded up: 1 for uint4, 16 for float32x4. That of
+// several is gantry_element_bytes() or tensor_bytes().
 constexpr std::uint64_t element_bytes(gantry_dtype dtype) {
   return (std::uint64_t{dtype.bits} * dtype.lanes + 7) / 8;
+}
+// True if elements begin within bytes: int4, and not uint1, which has a byte.
+constexpr bool is_packed(gantry_dtype dtype) {
+  const std::uint64_t bits = std::uint64_t{dtype.bits} * dtype.lanes;
+  return bits % 8 != 0 && !(dtype.code == static_cast<std::uint8_t>(TypeCode::uint) && bits == 1);
 }
 
 namespace dtypes {
@@ -208,13 +214,17 @@ inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> s
 // Returns the size of a compact tensor in bytes.
 //
 // shape    [in]   dimensions; empty: one element
-// returns  MALFORMED  a dimension is negative, or the size exceeds 2^63 - 1. For this check a
-//                     dimension of 0 counts as 1, so that strides do not overflow either
+// returns  MALFORMED  a dimension is negative, or the size exceeds 2^63 - 1 bytes, of packed elements
+//                     2^63 - 1 bits. For this check a dimension of 0 counts as 1, so that strides do
+//                     not overflow either
 inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, gantry_dtype dtype) {
   constexpr std::uint64_t max = INT64_MAX;
-  std::uint64_t bytes = element_bytes(dtype);
-  bool empty = bytes == 0;
-  if (empty) bytes = 1;
+  // in bytes, or in bits
+  std::uint64_t size =
+      is_packed(dtype) ? std::uint64_t{dtype.bits} * dtype.lanes : element_bytes(dtype);
+  std::uint64_t count = 1;
+  bool empty = size == 0;
+  if (empty) size = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) {
       return malformed(no_offset, "dimension ", i, " is ", shape[i], ", minimum is 0")
@@ -225,13 +235,14 @@ inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, g
       continue;
     }
     const auto extent = static_cast<std::uint64_t>(shape[i]);
-    if (bytes > max / extent) {
-      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", max / bytes)
+    if (size > max / extent) {
+      return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", max / size)
           .with_reason("SHAPE");
     }
-    bytes *= extent;
+    size *= extent;
+    count *= extent;
   }
-  return empty ? 0 : bytes;
+  return empty ? 0 : gantry_element_bytes(dtype, count);
 }
 
 }  // namespace gantry

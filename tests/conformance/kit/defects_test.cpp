@@ -221,6 +221,7 @@ constexpr Defect kDefects[] = {
     {"has_no_node", 112, "attribute 1012 of device kit_device:0 is -1, minimum is 0"},
     {"allocates_when_lost", 113, "alloc of device kit_device returns ok after the loss"},
     {"reports_loss_once", 113, "synchronize of device kit_device returns ok", "FAILED", true},
+    {"pads_elements", 116, "signal 11", "FAILED", true},
     {"takes_any_stream", 114, "signal 11"},
     {"fails_to_prepare", 111, "prepare fails as unsupported"},
     {"wrong_code_of_prepare", 111, "a cancelled prepare fails as invalid"},

@@ -122,6 +122,9 @@ payloads:
           - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
           - {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
         result: {tensor: {dtype: float32, shape: [3], values: [11, 22, 33]}}
+      - function: sum4
+        arguments: [{tensor: {dtype: int4, shape: [5], values: [1, -2, 3, 4, -5]}}]
+        result: {int: 1}
     loses: {function: lose}
   - key: test.kit
     hex: "0500000000000002 68656c6c6f"

@@ -38,7 +38,7 @@ constexpr WrongFile kWrongFiles[] = {
     {"ElementType",
      "{key: test.kit, hex: \"00\", calls: [{function: f, arguments: [{tensor: {dtype: float16, "
      "shape: [1], values: [1]}}]}]}",
-     "dtype: is float16, expected int8 to int64, uint8 to uint64, float32 or float64"},
+     "dtype: is float16, expected int4 to int64, uint4 to uint64, float32 or float64"},
     {"TooFewNumbers",
      "{key: test.kit, hex: \"00\", calls: [{function: f, arguments: [{tensor: {dtype: float32, "
      "shape: [2, 2], values: [1]}}]}]}",

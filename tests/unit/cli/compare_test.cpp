@@ -51,6 +51,29 @@ TEST(Compare, ReportsTheFirstAndTheLargestDifference) {
       "4 absolute and 0.5 relative");
 }
 
+// The first element of a byte is in its lowest bits; what is behind the last one does not count.
+TEST(Compare, ReadsElementsBelowAByte) {
+  const Array<std::uint8_t> found("int4", {3}, {0x21, 0xAF}), expected("int4", {3}, {0xF1, 0x0F});
+  const Array<std::uint8_t> same("int4", {3}, {0xF1, 0x7F});
+
+  EXPECT_EQ(difference(found.view, expected.view),
+            "\"output\" differs at [1]: found 2, expected -1; 1 of 3 elements differ, by at most 3 "
+            "absolute and 3 relative");
+  EXPECT_EQ(difference(same.view, expected.view), "");
+}
+
+// Of 12 bits: element 1 begins within a byte and ends with one.
+TEST(ElementAt, CopiesTheBitsOfAnElementWithLanes) {
+  const std::uint8_t bytes[] = {0x21, 0x43, 0x65};
+  std::vector<std::uint8_t> room;
+
+  const std::uint8_t* const second = element_at(bytes, {0, 4, 3}, 1, room);
+
+  EXPECT_EQ(second[0], 0x54);
+  EXPECT_EQ(second[1], 0x06);
+  EXPECT_EQ(element_at(bytes, {1, 8, 1}, 2, room), bytes + 2) << "no copy";
+}
+
 TEST(Compare, AcceptsDifferencesUpToTheTolerance) {
   const Floats expected("float32", {2}, {100, 0});
   const Floats near("float32", {2}, {101, 0});

@@ -160,6 +160,25 @@ TEST(TensorBytes, MultipliesTheDimensions) {
   EXPECT_EQ(tensor_bytes({{2, 0, 5}}, {2, 32, 1}).value(), 0u);
 }
 
+// As DLPack and tensor.h have it; one bit of uint1 has a byte, as TVM stores booleans.
+TEST(TensorBytes, PacksElementsBelowAByte) {
+  constexpr gantry_dtype int4{0, 4, 1}, uint1{1, 1, 1}, int1{0, 1, 1}, int4x3{0, 4, 3};
+  EXPECT_EQ(tensor_bytes({{5}}, int4).value(), 3u);
+  EXPECT_EQ(tensor_bytes({{2, 4}}, int4).value(), 4u);
+  EXPECT_EQ(tensor_bytes({}, int4).value(), 1u);
+  EXPECT_EQ(tensor_bytes({{0, 5}}, int4).value(), 0u);
+  EXPECT_EQ(tensor_bytes({{9}}, uint1).value(), 9u);
+  EXPECT_EQ(tensor_bytes({{9}}, int1).value(), 2u);
+  EXPECT_EQ(tensor_bytes({{3}}, int4x3).value(), 5u);
+  EXPECT_EQ(tensor_bytes({{3}}, {17, 4, 1}).value(), 2u);
+  EXPECT_EQ(tensor_bytes({{4}}, {15, 6, 1}).value(), 3u);
+
+  EXPECT_EQ(tensor_bytes({{INT64_MAX / 4}}, int4).value(),
+            (std::uint64_t{INT64_MAX} / 4 * 4 + 7) / 8);
+  EXPECT_FALSE(tensor_bytes({{INT64_MAX / 4 + 1}}, int4).ok());
+  EXPECT_FALSE(tensor_bytes({{std::int64_t{1} << 61, 2}}, int4).ok());
+}
+
 TEST(TensorBytes, RefusesANegativeDimension) {
   const Result<std::uint64_t> bytes = tensor_bytes({{4, -1}}, {2, 32, 1});
 

@@ -162,6 +162,23 @@ TEST_F(DlPack, ThatIsReadOnlyStaysSo) {
                "dlpack_export: the memory is read-only, which a DLManagedTensor cannot state");
 }
 
+TEST_F(DlPack, OfElementsBelowAByteIsPacked) {
+  versioned.tensor.dtype = {0, 4, 1};
+  versioned.flags = dlpack::kSubBytePadded;
+  expect_error(import(&versioned, nullptr), Code::unsupported, "DLPACK_PADDED",
+               "dlpack_import: the elements of int4[2, 3] are padded to a byte each, expected the "
+               "packed form");
+  EXPECT_EQ(deleted, 0);
+
+  versioned.flags = 0;
+  expect_ok(import(&versioned, nullptr));
+
+  EXPECT_EQ(reinterpret_cast<const TensorObject*>(tensor.object())->bytes, 3u);
+  versioned.tensor.dtype = {0, 8, 1};
+  versioned.flags = dlpack::kSubBytePadded;
+  expect_ok(import(&versioned, nullptr));
+}
+
 TEST_F(DlPack, RefusesNullAndOtherObjects) {
   void* managed = nullptr;
   expect_error(export_tensor(0, &managed), Code::invalid, "ARGUMENT_KIND",

@@ -46,6 +46,24 @@ TEST_F(ForeignTensor, UsesTheMemoryAndDestroysItOnce) {
   EXPECT_EQ(destroyed, 1);
 }
 
+// Strides count elements, which are no addresses here.
+TEST_F(ForeignTensor, OfElementsBelowAByteIsPackedAndCompact) {
+  gantry_tensor what = test::tensor_of(elements, shape);
+  what.dtype = {0, 4, 1};
+
+  expect_error(make(what, 2), Code::invalid, "ARGUMENT_RANGE",
+               "tensor_foreign: the elements of int4[2, 3] with byte offset 0 are not within the "
+               "memory of 2 bytes");
+  std::int64_t compact[] = {3, 1}, transposed[] = {1, 2};
+  what.strides = compact;
+  expect_ok(make(what, 3));
+  (void)Value::adopt(made);
+  what.strides = transposed;
+  expect_error(make(what, 96), Code::unsupported, "DTYPE_PACKED",
+               "tensor int4[2, 3] has strides, and its elements begin within bytes: only compact "
+               "ones are supported");
+}
+
 TEST_F(ForeignTensor, MayOutliveItsRuntimeHandle) {
   expect_ok(make(test::tensor_of(elements, shape), 24));
   const Value tensor = Value::adopt(made);

@@ -32,10 +32,11 @@ long double larger(long double a, long double b) { return std::isnan(a) || a > b
 Difference find_difference(const ArrayView& found, const ArrayView& expected,
                            std::optional<ElementReader> reader, Tolerance tolerance) {
   const std::uint64_t size = element_bytes(found.dtype);
-  Difference difference{.elements = size == 0 ? 0 : found.bytes.size() / size};
+  Difference difference{.elements = found.element_count()};
+  std::vector<std::uint8_t> room_of_a, room_of_b;
   for (std::uint64_t i = 0; i < difference.elements; ++i) {
-    const std::uint8_t* a = found.bytes.data() + i * size;
-    const std::uint8_t* b = expected.bytes.data() + i * size;
+    const std::uint8_t* const a = element_at(found.bytes, found.dtype, i, room_of_a);
+    const std::uint8_t* const b = element_at(expected.bytes, found.dtype, i, room_of_b);
     if (std::memcmp(a, b, size) == 0) continue;
     if (reader) {
       const long double exact = (*reader)(b);
@@ -83,12 +84,14 @@ Status compare(const ArrayView& found, const ArrayView& expected, Tolerance tole
   const Difference difference = find_difference(found, expected, reader, tolerance);
   if (difference.different == 0) return {};
 
-  const std::uint64_t at = difference.first * element_bytes(found.dtype);
+  std::vector<std::uint8_t> room;
+  const auto text_in = [&](const ArrayView& array) {
+    return element_text(element_at(array.bytes, found.dtype, difference.first, room), found.dtype);
+  };
   std::string text =
       concat(quoted(found.name), " differs at ", index_text(difference.first, found.shape),
-             ": found ", element_text(found.bytes.data() + at, found.dtype), ", expected ",
-             element_text(expected.bytes.data() + at, found.dtype), "; ", difference.different,
-             " of ", difference.elements, " elements differ");
+             ": found ", text_in(found), ", expected ", text_in(expected), "; ",
+             difference.different, " of ", difference.elements, " elements differ");
   if (reader) {
     text += concat(", by at most ", short_number(difference.absolute), " absolute and ",
                    short_number(difference.relative), " relative");

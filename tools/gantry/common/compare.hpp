@@ -27,6 +27,12 @@ struct ArrayView {
   std::vector<std::int64_t> shape;
   // borrowed; the size follows from dtype and shape
   std::span<const std::uint8_t> bytes;
+
+  std::uint64_t element_count() const {
+    std::uint64_t count = 1;
+    for (const std::int64_t extent : shape) count *= static_cast<std::uint64_t>(extent);
+    return count;
+  }
 };
 
 // Compares one array. Elements with the same bits are equal, including NaN; without a tolerance,

@@ -25,6 +25,17 @@ long double read(const std::uint8_t* element) {
   return static_cast<long double>(load<T>(element));
 }
 
+// An element below a byte is in the lowest bits.
+template <int bits>
+long double read_unsigned(const std::uint8_t* element) {
+  return static_cast<long double>(*element & ((1 << bits) - 1));
+}
+template <int bits>
+long double read_signed(const std::uint8_t* element) {
+  const int value = *element & ((1 << bits) - 1);
+  return static_cast<long double>(value < 1 << (bits - 1) ? value : value - (1 << bits));
+}
+
 float half_to_float(std::uint16_t half) {
   const int exponent = (half >> 10) & 31;
   const int mantissa = half & 1023;
@@ -52,6 +63,10 @@ std::optional<ElementReader> element_reader(gantry_dtype dtype) {
   const auto is = [&](TypeCode code, int bits) {
     return dtype.code == static_cast<std::uint8_t>(code) && dtype.bits == bits;
   };
+  if (is(TypeCode::int_, 2)) return read_signed<2>;
+  if (is(TypeCode::int_, 4)) return read_signed<4>;
+  if (is(TypeCode::uint, 2)) return read_unsigned<2>;
+  if (is(TypeCode::uint, 4)) return read_unsigned<4>;
   if (is(TypeCode::int_, 8)) return read<std::int8_t>;
   if (is(TypeCode::int_, 16)) return read<std::int16_t>;
   if (is(TypeCode::int_, 32)) return read<std::int32_t>;
@@ -67,6 +82,20 @@ std::optional<ElementReader> element_reader(gantry_dtype dtype) {
   if (is(TypeCode::float_, 64)) return read<double>;
   if (is(TypeCode::bfloat, 16)) return read_bfloat;
   return std::nullopt;
+}
+
+const std::uint8_t* element_at(std::span<const std::uint8_t> bytes, gantry_dtype dtype,
+                               std::uint64_t index, std::vector<std::uint8_t>& room) {
+  if (!is_packed(dtype)) return bytes.data() + index * element_bytes(dtype);
+  // The first element is in the lowest bits.
+  const std::uint64_t size = std::uint64_t{dtype.bits} * dtype.lanes;
+  room.assign(element_bytes(dtype), 0);
+  for (std::uint64_t to = 0; to < size; ++to) {
+    const std::uint64_t from = index * size + to;
+    const int bit = bytes[from / 8] >> from % 8 & 1;
+    room[to / 8] = static_cast<std::uint8_t>(room[to / 8] | bit << to % 8);
+  }
+  return room.data();
 }
 
 std::string element_text(const std::uint8_t* element, gantry_dtype dtype) {

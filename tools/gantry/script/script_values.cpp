@@ -245,11 +245,12 @@ Result<std::string> value_line(const Runtime& runtime, const Any& value) {
   if (value.value().kind != GANTRY_TENSOR) return described(value);
   constexpr std::uint64_t max = 8;
   GANTRY_TRY(const CpuCopy copy, host_copy(runtime, value, ""));
-  const std::uint64_t size = element_bytes(copy.view.dtype);
-  const std::uint64_t count = size == 0 ? 0 : copy.view.bytes.size() / size;
+  const std::uint64_t count = copy.view.element_count();
+  std::vector<std::uint8_t> room;
   std::string text = concat(type_text(copy.view.dtype, copy.view.shape), " ");
   for (std::uint64_t i = 0; i < std::min(count, max); ++i)
-    text += " " + element_text(copy.view.bytes.data() + i * size, copy.view.dtype);
+    text +=
+        " " + element_text(element_at(copy.view.bytes, copy.view.dtype, i, room), copy.view.dtype);
   return text + (count > max ? " ..." : "");
 }
 

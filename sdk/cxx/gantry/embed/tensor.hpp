@@ -34,11 +34,8 @@ class Tensor : public Object {
     for (const std::int64_t extent : shape()) count *= static_cast<std::uint64_t>(extent);
     return count;
   }
-  // Bytes of the elements, each of which takes whole bytes unless it has 4 bits or fewer.
-  std::uint64_t byte_size() const {
-    const std::uint64_t bits = std::uint64_t{dtype().bits} * dtype().lanes;
-    return bits >= 8 ? element_count() * ((bits + 7) / 8) : (element_count() * bits + 7) / 8;
-  }
+  // Bytes of the elements; those below a byte are packed.
+  std::uint64_t byte_size() const { return gantry_element_bytes(dtype(), element_count()); }
   // "float32[1, 64]"
   std::string describe() const { return tensor_text(*dlpack()); }
 
@@ -71,12 +68,18 @@ class Tensor : public Object {
                      whole.shape[0] - 1);
     }
     if (!is_compact(whole)) return invalid("tensor ", describe(), " has strides");
+    const std::uint64_t row_elements = element_count() / static_cast<std::uint64_t>(whole.shape[0]);
+    const std::uint64_t row_bits = row_elements * dtype().bits * dtype().lanes;
+    if (is_packed(dtype()) && row_bits % 8 != 0) {
+      return invalid("rows of tensor ", describe(), " have ", row_bits,
+                     " bits, and begin within bytes");
+    }
     gantry_tensor part = whole;
     part.ndim = whole.ndim - 1;
     part.shape = whole.shape + 1;
     part.strides = nullptr;
-    part.byte_offset += static_cast<std::uint64_t>(index) *
-                        (byte_size() / static_cast<std::uint64_t>(whole.shape[0]));
+    part.byte_offset +=
+        static_cast<std::uint64_t>(index) * gantry_element_bytes(dtype(), row_elements);
     GANTRY_TRY(
         const Value view,
         embed_detail::made_value("tensor_view", [&](gantry_value* made, gantry_status* status) {
