@@ -254,7 +254,7 @@ Result<Ref<TensorObject>> tensor_view(const gantry_tensor& what, gantry_object* 
 }
 
 Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
-                   const gantry_env* env, HostSide side) {
+                   const gantry_env* env, HostSide host_side) {
   GANTRY_TRY(const std::uint64_t bytes, data_bytes(from));
   GANTRY_TRY(const std::uint64_t room, data_bytes(to));
   if (!same_dtype(from.dtype, to.dtype) || bytes != room) {
@@ -282,7 +282,7 @@ Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const ga
   what.to = location_of(to);
   what.size = bytes;
   const bool from_host = from.device.type == kCpu;
-  if ((from_host || to.device.type == kCpu) && side == HostSide::waits)
+  if ((from_host || to.device.type == kCpu) && host_side == HostSide::waits)
     what.flags = GANTRY_COPY_BLOCKING;
   if (source == target) return copy_within(*source, what, env);
   if (to.device.type == kCpu) return table_copy(*source, from.device, what, env);

@@ -71,12 +71,12 @@ enum class HostSide : std::uint8_t {
 // Copies all elements between compact tensors of the same dtype and element count. Between devices,
 // it is ordered on the stream of `from` and before later work on the stream of `to`.
 //
-// side     [in]   applies if one side is in host memory
+// host_side [in]  applies if one side is in host memory
 // env      [in]   each side uses the stream of its device in it; NULL: default
 //                 streams
 // returns  invalid for tensors that differ, are not compact or are at address 0; not_found for an
 //          unknown device; a device's own error
 Status tensor_copy(const DeviceSet& devices, const gantry_tensor& from, const gantry_tensor& to,
-                   const gantry_env* env, HostSide side = HostSide::waits);
+                   const gantry_env* env, HostSide host_side = HostSide::waits);
 
 }  // namespace gantry

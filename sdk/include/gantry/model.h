@@ -149,8 +149,8 @@ enum {
 typedef struct gantry_placement {
   // Of tensors that are passed, and of those that are returned.
   gantry_device_id device;
-  // Bytes, a power of two, of the address of the first element. On a device with
-  // GANTRY_DEVICE_OPAQUE_DATA byte_offset is 0 instead.
+  // Bytes, a power of two, of the address of the first element; of no meaning on a device with
+  // GANTRY_DEVICE_OPAQUE_DATA. byte_offset is 0.
   uint32_t alignment;
   // GANTRY_PLACEMENT_*, or-ed.
   uint32_t flags;
