@@ -62,7 +62,8 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
     if (number != last_number) {
       GANTRY_TRY(const std::int32_t type,
                  host_.device_type_in(source.node, static_cast<std::int32_t>(number)));
-      const auto found = std::ranges::find(devices, type, &gantry_device_id::type);
+      const auto serves = [&](gantry_device_id device) { return serves_number(device.type, type); };
+      const auto found = std::ranges::find_if(devices, serves);
       if (found == devices.end()) {
         const std::string_view name = dlpack_name(type);
         return invalid("graph requires a device ", name.empty() ? concat(type) : quoted(name),

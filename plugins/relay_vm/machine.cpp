@@ -57,7 +57,8 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
   std::vector<gantry_device_id> found;
   for (std::size_t i = 0; i < program.devices.size(); ++i) {
     GANTRY_TRY(const std::int32_t type, host_.device_type_in(code_->node, program.devices[i].type));
-    const auto device = std::ranges::find(devices, type, &gantry_device_id::type);
+    const auto serves = [&](gantry_device_id each) { return serves_number(each.type, type); };
+    const auto device = std::ranges::find_if(devices, serves);
     if (device != devices.end()) {
       found.push_back(*device);
     } else if (type == cpu_device_type) {

@@ -3,6 +3,7 @@
 // Graphs on devices: inputs and outputs on any device, zero copy, recordings, and a graph on two
 // devices.
 #include "core/writing/pack.hpp"
+#include "tests/conformance/ext_dev_models.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
 
@@ -198,61 +199,10 @@ TEST_F(DeviceGraph, FreesItsMemory) {
   EXPECT_EQ(alive(), before);
 }
 
-// Device numbers of the artifact: 12 is the accelerator, 1 the CPU. The accelerator computes the
-// sum, a host function processes it on the CPU, and the accelerator computes the result.
-constexpr char spread_graph[] = R"({
-  "nodes": [
-    {"op": "null", "name": "x", "inputs": []},
-    {"op": "null", "name": "w", "inputs": []},
-    {"op": "tvm_op", "name": "sum", "inputs": [[0, 0, 0], [1, 0, 0]],
-     "attrs": {"func_name": "axpy2", "num_inputs": "2", "num_outputs": "1", "flatten_data": "0"}},
-    {"op": "tvm_op", "name": "down", "inputs": [[2, 0, 0]],
-     "attrs": {"func_name": "__copy", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
-    {"op": "tvm_op", "name": "half", "inputs": [[3, 0, 0]],
-     "attrs": {"func_name": "halve", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
-    {"op": "tvm_op", "name": "up", "inputs": [[4, 0, 0]],
-     "attrs": {"func_name": "__copy", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}},
-    {"op": "tvm_op", "name": "y", "inputs": [[5, 0, 0]],
-     "attrs": {"func_name": "relu", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0"}}],
-  "arg_nodes": [0, 1],
-  "heads": [[6, 0, 0]],
-  "node_row_ptr": [0, 1, 2, 3, 4, 5, 6, 7],
-  "attrs": {
-    "dltype": ["list_str", ["float32", "float32", "float32", "float32", "float32", "float32", "float32"]],
-    "shape": ["list_shape", [[100], [100], [100], [100], [100], [100], [100]]],
-    "storage_id": ["list_int", [0, 1, 2, 3, 4, 2, 5]],
-    "device_index": ["list_int", [12, 12, 12, 1, 1, 12, 12]]}})";
-
-constexpr char halve_source[] = R"(
-typedef struct { float* data; int device_type, device_id, ndim; unsigned dtype; long *shape, *strides; unsigned long at; } T;
-int halve(void** args, int* codes, int count) {
-  const T *x = args[0], *y = args[1];
-  (void)codes;
-  if (count != 2 || x->device_type != 1 || y->device_type != 1) return -1;
-  for (long i = 0; i < x->shape[0]; ++i) y->data[i] = x->data[i] / 2;
-  return 0;
-}
-)";
-
 class SpreadGraph : public DeviceGraph {
  protected:
   SpreadGraph() {
-    const auto example = std::filesystem::path(GANTRY_EXAMPLE_MODEL);
-    std::filesystem::copy(example, directory.path(), std::filesystem::copy_options::recursive);
-    test::write_file(directory / "graph.json", std::string_view(spread_graph));
-    test::write_file(directory / "halve.c", std::string_view(halve_source));
-    test::write_file(directory / "spread.yaml", std::string_view(R"(schema: "1.0"
-sources: [host.c, halve.c]
-graph: {file: graph.json}
-device_modules:
-  - type_key: example.abacus
-    format: beads
-    data: kernels.beads
-    kernels:
-      axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
-      relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
-)"));
-    const auto recipe = read_recipe(directory / "spread.yaml");
+    const auto recipe = read_recipe(test::write_spread_model(directory.path()));
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
     const auto packed = pack(*recipe, directory / "spread.so");
     EXPECT_TRUE(packed.ok()) << packed.error().message;

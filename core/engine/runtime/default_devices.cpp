@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/runtime/default_devices.hpp"
 
+#include "core/engine/native/device_numbers.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/model_state.hpp"
 #include "core/engine/runtime/state.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -62,6 +64,52 @@ std::vector<std::string> stated_by(const RuntimeState& state, const gantry_model
   return names;
 }
 
+constexpr std::string_view ext_dev = "ext_dev";
+static_assert(dlpack_number(ext_dev) == kExtDev);
+
+// Returns the kinds of devices that number 12 of an artifact may mean, sorted by name where several
+// may be meant.
+//
+// ext_devs [in]   of module 0 of the model; 0: none of its modules runs on such a device
+// costs    opens the plugins whose devices may have an assigned number, if ext_devs is 0
+std::vector<std::string> ext_dev_kinds(RuntimeState& state, std::uint64_t ext_devs) {
+  std::set<std::string> kinds;
+  if (ext_devs != 0) {
+    for (const auto& device : state.devices.all()) {
+      if ((ext_devs & ext_dev_bit(device->type)) != 0) kinds.insert(device->name);
+    }
+    return {kinds.begin(), kinds.end()};
+  }
+  for (const Candidate& candidate : state.plugins->candidates()) {
+    if (candidate.is_out() || !candidate.manifest) continue;
+    for (const ManifestDevice& device : candidate.manifest->devices) {
+      // The plugin's table has the number.
+      if (device.dlpack != 0 && device.dlpack != kExtDev) continue;
+      const auto found = find_device(state, device.name);
+      if (!found.ok()) continue;
+      if (found->type == kExtDev) return {device.name};
+      if (ext_dev_of(device.name, state.devices) != 0) kinds.insert(device.name);
+    }
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
+// Replaces "ext_dev" in the names by the device that serves it, if there is one.
+void resolve_ext_dev(RuntimeState& state, const ModuleNode& module, DefaultDevices& defaults) {
+  const auto at = std::ranges::find(defaults.names, ext_dev);
+  if (!defaults.are_stated || at == defaults.names.end()) return;
+  const std::uint64_t ext_devs = module.ext_devs;
+  const std::vector<std::string> kinds = ext_dev_kinds(state, ext_devs);
+  if (kinds.empty()) return;
+  // Executors refuse a number whose modules run on several devices.
+  if (kinds.size() > 1 && ext_devs == 0) {
+    state.log.warning(Message(quoted(module.artifact->name), " is made for ext_dev, served by ",
+                              join(kinds), ": ", kinds.front(),
+                              " is used; name a device to use another one"));
+  }
+  *at = kinds.front();
+}
+
 // Checks that named devices exist and include those that the model states.
 Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultDevices& defaults,
                    const NamedDevices& named) {
@@ -73,9 +121,10 @@ Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultD
   if (!defaults.are_stated) return {};
   // The kind of each device counts, not its index.
   const auto is_given = [&](const std::string& stated) {
-    const std::string_view kind = std::string_view(stated).substr(0, stated.find(':'));
-    return std::ranges::any_of(
-        given, [&](const gantry_device_id& id) { return name_of_type(state, id.type) == kind; });
+    const auto number = state.devices.number_of(stated.substr(0, stated.find(':')));
+    return number.ok() && std::ranges::any_of(given, [&](const gantry_device_id& id) {
+             return serves_number(id.type, *number);
+           });
   };
   const bool are_given = defaults.alternatives.empty()
                              ? std::ranges::all_of(defaults.names, is_given)
@@ -128,6 +177,7 @@ Result<std::vector<std::string>> model_devices(RuntimeState& state, ModuleNode& 
                                                const NamedDevices& named) {
   GANTRY_TRY(DefaultDevices defaults, default_devices(state, module));
   const Artifact& artifact = *module.artifact;
+  if (named.names.empty() || module.ext_devs != 0) resolve_ext_dev(state, module, defaults);
   if (!named.names.empty()) {
     GANTRY_CHECK(check_named(state, artifact, defaults, named));
     return std::vector<std::string>(named.names.begin(), named.names.end());

@@ -2,6 +2,10 @@
 //
 // The devices of a model: those that the caller names, else those that it states, else those that
 // its modules imply, else the CPU.
+//
+// Numbers are compared, not names. Number 12 of an artifact, ext_dev, is the device of the modules
+// that the artifact has, to which the runtime assigned a number; without such a module, a device
+// with the number 12, else the first one by name of those with an assigned number.
 #pragma once
 
 #include "core/engine/module/module.hpp"
@@ -20,7 +24,7 @@ struct RuntimeState;
 
 // The devices of a model if the caller names none.
 struct DefaultDevices {
-  // The CPU last: "opencl", "npu:1", "cpu". At least one.
+  // The CPU last: "opencl", "npu:1", "cpu"; "ext_dev" for number 12. At least one.
   std::vector<std::string> names;
   // True if the model states them: it runs on no other device. False if type keys of modules imply
   // them.

@@ -34,6 +34,7 @@ Result<Ref<ModuleNode>> load_graph(RuntimeState& state, const ModelFiles& files,
   // The graph and the library are of one exporter.
   const ExporterFacts facts = library->artifact->container.facts;
   GANTRY_TRY(Ref<ModuleNode> root, load_artifact(state, std::move(artifact), options, &facts));
+  root->ext_devs |= library->ext_devs.load();
   root->imports.push_back(std::move(library));
   return root;
 }

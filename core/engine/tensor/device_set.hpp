@@ -28,11 +28,11 @@
 
 namespace gantry {
 
-constexpr std::int32_t kCpu = 1;
+constexpr std::int32_t kCpu = cpu_device_type;
 // DLPack's number for all devices that have none of their own
-constexpr std::int32_t kExtDev = 12;
-constexpr std::int32_t kFirstAssignedType = 64;
-constexpr std::int32_t kDeviceTypeCount = 128;
+constexpr std::int32_t kExtDev = ext_dev_type;
+constexpr std::int32_t kFirstAssignedType = first_assigned_type;
+constexpr std::int32_t kDeviceTypeCount = last_assigned_type + 1;
 
 // The memory that a runtime may allocate on the devices of one kind together.
 struct MemoryLimit {

@@ -14,6 +14,10 @@ namespace gantry {
 
 // Host memory.
 constexpr std::int32_t cpu_device_type = 1;
+// "ext_dev", the number in artifacts of every device that has no other.
+constexpr std::int32_t ext_dev_type = 12;
+// The numbers that a runtime assigns to devices without a number of DLPack's.
+constexpr std::int32_t first_assigned_type = 64, last_assigned_type = 127;
 
 namespace detail {
 struct DlpackDevice {
@@ -48,6 +52,16 @@ constexpr std::string_view dlpack_name(std::int32_t type) {
 
 constexpr bool same_device(gantry_device_id a, gantry_device_id b) {
   return a.type == b.type && a.index == b.index;
+}
+
+// True if a device of a type serves the number in an artifact: they are equal, or the number is
+// ext_dev_type and a runtime has assigned the type.
+//
+// number   [in]   of host's device_type_in(), which resolves ext_dev_type where the modules of the
+//                 artifact determine the device
+constexpr bool serves_number(std::int32_t type, std::int32_t number) {
+  return type == number ||
+         (number == ext_dev_type && type >= first_assigned_type && type <= last_assigned_type);
 }
 
 // Returns the text of a device for messages: "opencl:0"; "device 64:0" for a number that a runtime

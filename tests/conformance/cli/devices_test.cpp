@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices on the command line: listed, selected by --device, and missing.
+#include "tests/conformance/ext_dev_models.hpp"
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/npz_file.hpp"
+
+#include <gantry/dtype_text.hpp>
 
 #include "core/formats/arrays/npy.hpp"
 
@@ -157,6 +161,78 @@ TEST(RunOnADevice, WithoutItsPluginNamesTheTypeKey) {
 
   EXPECT_NE(run.status, 0);
   EXPECT_THAT(run.err, HasSubstr("\"example.abacus\", served by no plugin"));
+}
+
+// A graph on number 12, ext_dev, and on the CPU: the device has an assigned number.
+class RunOnExtDev : public ::testing::Test {
+ protected:
+  std::string packed(const std::filesystem::path& recipe) {
+    const Outcome pack = run_gantry({"pack", recipe.string(), "-o", file("model.so")});
+    EXPECT_EQ(pack.status, 0) << pack.err;
+    return file("model.so");
+  }
+  // Runs the model on inputs of ones.
+  Outcome run(const std::string& model, const Args& inputs, const Args& more = {}) {
+    const std::vector<float> ones(100, 1.0f);
+    const std::span<const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(ones.data()),
+                                              ones.size() * 4);
+    const std::int64_t shape[] = {100};
+    std::vector<NpzItem> items;
+    for (const std::string& name : inputs) items.push_back({name, dtypes::float32, shape, bytes});
+    EXPECT_TRUE(write_npz(file("x.npz"), items).ok());
+    return run_gantry(
+        with({"--plugins", here("plugins.d/abacus"), "--plugins", here("plugins.d/soroban"),
+              "--plugins", built_plugins("graph"), "run", model, "--input", file("x.npz")},
+             more));
+  }
+  std::string file(const char* name) const { return (directory / name).string(); }
+  TempDir directory;
+};
+
+TEST_F(RunOnExtDev, UsesTheDeviceOfTheModules) {
+  const std::string model = packed(write_spread_model(directory.path()));
+
+  const Outcome chosen = run(model, {"x", "w"});
+  const Outcome named = run(model, {"x", "w"}, {"--device", "abacus:1", "--device", "cpu"});
+  const Outcome other = run(model, {"x", "w"}, {"--device", "soroban", "--device", "cpu"});
+
+  EXPECT_EQ(chosen.status, 0);
+  EXPECT_EQ(chosen.err, "gantry: runs on abacus, cpu, for which \"model.so\" is made\n");
+  EXPECT_THAT(chosen.out, HasSubstr("y  float32[100]  1.5 1.5"));
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_THAT(named.err, IsEmpty());
+  EXPECT_THAT(named.out, HasSubstr("y  float32[100]  1.5 1.5"));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("\"model.so\" is made for abacus, cpu, --device names soroban, "
+                                   "cpu; this host has: cpu, abacus:0"));
+}
+
+TEST_F(RunOnExtDev, UsesTheFirstDeviceIfNoModuleDeterminesIt) {
+  const std::string model = packed(write_copied_model(directory.path()));
+
+  const Outcome chosen = run(model, {"x"});
+  const Outcome named = run(model, {"x"}, {"--device", "soroban:1", "--device", "cpu"});
+
+  EXPECT_EQ(chosen.status, 0);
+  EXPECT_THAT(chosen.err,
+              AllOf(HasSubstr("is made for ext_dev, served by abacus, soroban: abacus is used"),
+                    HasSubstr("gantry: runs on abacus, cpu, for which \"model.so\" is made\n")));
+  EXPECT_THAT(chosen.out, HasSubstr("y  float32[100]  0.5 0.5"));
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_THAT(named.err, IsEmpty());
+  EXPECT_THAT(named.out, HasSubstr("y  float32[100]  0.5 0.5"));
+}
+
+TEST_F(RunOnExtDev, IsRefusedWithoutADeviceThatServesTheNumber) {
+  const std::string model = packed(write_copied_model(directory.path()));
+
+  const Outcome refused = run_gantry({"--plugins", built_plugins("graph"), "run", model});
+
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err,
+              HasSubstr("gantry: \"model.so\" is made for ext_dev, cpu; this host has: "
+                        "cpu\n  device \"ext_dev\" needs \"ext_dev\", served by no "
+                        "plugin"));
 }
 
 // The artifact's code checks the device of its arguments, also for tensors on the CPU.
