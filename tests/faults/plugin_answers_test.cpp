@@ -3,6 +3,7 @@
 // A plugin that returns a wrong table, number, text or object is named in the error; the process
 // continues.
 #include "tests/faults/plugin_at_work.hpp"
+#include "tests/support/built_plugins.hpp"
 
 #include <gmock/gmock.h>
 
@@ -16,6 +17,7 @@ using test::breaker;
 using Plugin = test::PluginAtWork;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // One wrong table or result per row.
 struct Wrong {
@@ -210,6 +212,25 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"AResultThatIsNotUtf8", [](Breaker& b) { b.text = "caf\xe9"; }, Code::invalid,
               "TEXT_UTF8", "passes a string that is not UTF-8"}),
     [](const auto& test) { return test.param.name; });
+
+TEST_F(Plugin, IsNamedForATextThatIsNotUtf8AlsoIfAGraphCallsIt) {
+  breaker().fails_in = "call";
+  breaker().error_text = "caf\xe9";
+  const Runtime made = runtime({test::built_plugins("graph")});
+  const Module module = made.load(graph_file()).value();
+  const Model model = made.model(module).value();
+  const std::int64_t shape[] = {2, 2};
+  const Tensor ones = made.tensor(shape, {2, 32, 1}).value();
+
+  const auto ran = model.function().value().run({{"x", ones}, {"p0", ones}});
+
+  ASSERT_FALSE(ran.ok());
+  EXPECT_EQ(ran.error().reason, "TEST");
+  EXPECT_THAT(ran.error().message.text(),
+              AllOf(HasSubstr("caf\\xe9\n  a function of entry 1 \"test.break\""),
+                    HasSubstr("(plugin test.breaker) returns a text that is not UTF-8"),
+                    Not(HasSubstr("gantry.graph returns a text"))));
+}
 
 // Device attributes are listed for users: a table that breaks the rules adds a problem and does not
 // fail the list.

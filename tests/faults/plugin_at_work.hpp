@@ -8,6 +8,7 @@
 #include "tests/faults/breaker.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/small_graph.hpp"
 #include "tests/support/words.hpp"
 
 #include <gtest/gtest.h>
@@ -21,8 +22,10 @@ class PluginAtWork : public testing::Test {
   PluginAtWork() { breaker() = {}; }
   ~PluginAtWork() override { breaker() = {}; }
 
-  Runtime runtime() {
+  // plugins  [in]   directories of further ones
+  Runtime runtime(std::vector<std::string> plugins = {}) {
     RuntimeOptions options;
+    options.plugin_paths = std::move(plugins);
     options.only_these_plugins = true;
     options.threads = 2;
     options.log_level = "debug";
@@ -48,7 +51,20 @@ class PluginAtWork : public testing::Test {
     return path.string();
   }
 
-  // Writes the same in the newest container layout, with an empty payload.
+  // Writes a file with a graph whose operator is the function of such a module.
+  std::string graph_file() {
+    const std::string graph =
+        replaced(small_graph, R"("func_name":"add")", R"("func_name":"call")");
+    Words body;
+    body.u64(3).str("GraphExecutorFactory").str(graph).u64(0).u64(0).str("default");
+    body.str("test.break").str("payload").str("_import_tree").u64s({0, 1, 1}).u64s({1});
+    const Words container = Words().u64(body.size()).bytes(body.bytes());
+    const auto path = dir_ / concat("graph", ++files_, ".so");
+    write_file(path, ElfBuilder().object("__tvm_dev_mblob", container.bytes()).build());
+    return path.string();
+  }
+
+  // Writes a file with one module in the newest container layout, with an empty payload.
   std::string file_with_an_empty_payload() {
     Words body;
     body.u64s({0, 0}).u64s({}).str("test.break").u64(0);

@@ -142,7 +142,13 @@ bool clear_result(gantry_value* result) {
   return wrote;
 }
 
-// Completes the status of a call that failed, so that it has a code of the ABI and a text.
+// Returns the text of a failure; empty if the caller has no room for one.
+std::string_view text_of(const gantry_status& status) {
+  if (status.text == nullptr || status.text_capacity == 0) return {};
+  return {status.text, std::min<std::size_t>(status.text_size, status.text_capacity - 1)};
+}
+
+// Completes the status of a call that failed, so that it has a code of the ABI and a text of UTF-8.
 gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* result,
                    gantry_status* status) {
   const bool wrote = clear_result(result);
@@ -157,11 +163,16 @@ gantry_code failed(FunctionObject& function, gantry_code code, gantry_value* res
     gantry_object* const raised = status->error;
     gantry_fail(status, reported, known ? "" : "STATUS_CODE", text.c_str());
     status->error = raised;
-  } else if (!known) {
-    gantry_status_add(
-        status, Message()
-                    .at(callee(), " fails with code ", code, ", which is not a code of the ABI")
-                    .c_str());
+  } else {
+    // The callers of the caller would report the text as that of their callee.
+    if (const std::string_view text = text_of(*status); !is_utf8(text))
+      to_status(error_of(*status, text, reported, callee()), status);
+    if (!known) {
+      gantry_status_add(
+          status, Message()
+                      .at(callee(), " fails with code ", code, ", which is not a code of the ABI")
+                      .c_str());
+    }
   }
   status->code = reported;
   if (wrote)

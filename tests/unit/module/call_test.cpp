@@ -189,6 +189,43 @@ TEST(Call, ConvertsAnUnknownCodeToBug) {
             "odd\n  a global function fails with code -1, which is not a code of the ABI");
 }
 
+// Passes on the failure of the function that it calls.
+constexpr char bad_text[] = "caf\xe9";
+gantry_code call_another(void* self, const gantry_env* env, const gantry_value* args,
+                         std::int32_t count, gantry_value* result, gantry_status* status) {
+  return call(*static_cast<FunctionObject*>(self), env, args, count, result, status);
+}
+
+TEST(Call, NamesTheCalleeWhoseTextIsNotUtf8AlsoIfAnotherFunctionCallsIt) {
+  const auto inner_table = calls([](void* self, const gantry_env*, const gantry_value*,
+                                    std::int32_t, gantry_value*, gantry_status* status) {
+    gantry_fail(status, GANTRY_UNAVAILABLE, "DRIVER", bad_text);
+    status->native_code = -4;
+    status->error = static_cast<gantry_object*>(self);
+    return gantry_code{GANTRY_UNAVAILABLE};
+  });
+  const auto outer_table = calls(call_another);
+  Counted object = counted();
+  auto culprit = fake_node("culprit"), graph = fake_node("graph");
+  culprit->plugin = "acme.npu";
+  graph->plugin = "gantry.graph";
+  const Ref<FunctionObject> inner = plain_function(inner_table, &object, culprit);
+  {
+    const auto result = call(*plain_function(outer_table, inner.get(), graph), nullptr, {});
+
+    ASSERT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, Code::unavailable);
+    EXPECT_EQ(result.error().reason, "DRIVER");
+    EXPECT_EQ(result.error().native_code, -4);
+    EXPECT_EQ(result.error().raised.get(), &object.header);
+    EXPECT_EQ(
+        result.error().message,
+        "caf\\xe9\n  a function of module \"culprit\" made by acme.npu returns a text that is "
+        "not UTF-8");
+  }
+  EXPECT_EQ(object.ends, 1);
+}
+
 TEST(Call, ReleasesTheResultOfACalleeThatFails) {
   const auto table = calls([](void* self, const gantry_env*, const gantry_value*, std::int32_t,
                               gantry_value* result, gantry_status* status) {
