@@ -43,8 +43,8 @@ std::unique_ptr<const Signature> signature_of(const AotMetadata& metadata,
     in.push_back(info_of(std::string(metadata.inputs[input].name), metadata.inputs[input]));
   const std::size_t count = metadata.outputs.size();
   for (std::size_t i = 0; i < count; ++i)
-    out.push_back(info_of(compiled_output_name(metadata.outputs[i].name, i, count),
-                          metadata.outputs[i]));
+    out.push_back(
+        info_of(compiled_output_name(metadata.outputs[i].name, i, count), metadata.outputs[i]));
   return std::make_unique<const Signature>(std::move(in), std::move(out));
 }
 

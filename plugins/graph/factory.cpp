@@ -45,8 +45,8 @@ Status Factory::read_model() {
   }
   std::vector<std::int32_t> types;
   for (const std::int64_t number : numbers) {
-    GANTRY_TRY(const std::int32_t type, source_.host.device_type_in(
-                                            source_.node, static_cast<std::int32_t>(number)));
+    GANTRY_TRY(const std::int32_t type,
+               source_.host.device_type_in(source_.node, static_cast<std::int32_t>(number)));
     if (std::ranges::find(types, type) == types.end()) types.push_back(type);
   }
   info_.device_types = std::move(types);

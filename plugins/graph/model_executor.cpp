@@ -70,10 +70,9 @@ ModelExecutor::ModelExecutor(std::unique_ptr<Executor> executor,
     const std::uint32_t entry = graph.input_entry(input);
     own_.push_back(memory().cell(entry));
     const bool is_fixed = is_capturing || !memory().is_one_input(entry);
-    placements_.inputs.push_back({own_.back().device,
-                                  static_cast<std::uint32_t>(in_place_alignment),
-                                  is_fixed ? std::uint32_t{GANTRY_PLACEMENT_OWN_ONLY} : 0u,
-                                  &own_.back()});
+    placements_.inputs.push_back(
+        {own_.back().device, static_cast<std::uint32_t>(in_place_alignment),
+         is_fixed ? std::uint32_t{GANTRY_PLACEMENT_OWN_ONLY} : 0u, &own_.back()});
   }
 }
 

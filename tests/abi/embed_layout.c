@@ -77,7 +77,6 @@ AT(gantry_model_options, devices, 8);
 AT(gantry_model_options, device_count, 16);
 AT(gantry_model_options, executors, 20);
 
-
 SIZE(gantry_task_options, 32);
 AT(gantry_task_options, struct_size, 0);
 AT(gantry_task_options, flags, 4);

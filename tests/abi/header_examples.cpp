@@ -452,8 +452,8 @@ class Ensemble {
  public:
   gantry::Result<const gantry::ModelInfo*> model_info();
   gantry::Result<const gantry::Signature*> signature(std::uint32_t function);
-  gantry::Result<std::unique_ptr<Executor>> executor_new(
-      const gantry_env& env, const gantry::ExecutorOptions& options);
+  gantry::Result<std::unique_ptr<Executor>> executor_new(const gantry_env& env,
+                                                         const gantry::ExecutorOptions& options);
 };
 
 const gantry_signature& signature_of(gantry::Signature& signature) {

@@ -537,8 +537,7 @@ TEST_F(EmbedSession, HasNoOutputsBeforeARunThatSucceeds) {
 
   EXPECT_EQ(before.error().message, "the model has no outputs before a run that succeeds");
   EXPECT_EQ(unknown.error().code, Code::not_found);
-  EXPECT_EQ(unknown.error().message,
-            "output \"y\" of the model not found; outputs: \"output\"");
+  EXPECT_EQ(unknown.error().message, "output \"y\" of the model not found; outputs: \"output\"");
   EXPECT_EQ(cancelled.error().reason, "CANCELLED");
   EXPECT_FALSE(after.ok());
 }

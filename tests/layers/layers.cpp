@@ -49,8 +49,9 @@ const Restricted restricted[] = {
 // Readers of what executors run. The engine and the choice of plugins know models by gantry/model.h
 // only.
 constexpr std::string_view model_readers[] = {
-    "core/formats/annotation.hpp", "core/formats/array_list.hpp",  "core/formats/graph_json.hpp",
-    "core/formats/model_signature.hpp", "core/formats/relax_code.hpp", "core/formats/relay_code.hpp",
+    "core/formats/annotation.hpp", "core/formats/array_list.hpp",
+    "core/formats/graph_json.hpp", "core/formats/model_signature.hpp",
+    "core/formats/relax_code.hpp", "core/formats/relay_code.hpp",
     "core/formats/vm_details.hpp",
 };
 bool knows_no_executor(std::string_view path) {
@@ -193,7 +194,8 @@ class Checker {
 
   void check_include(const Include& include) {
     const std::string& what = include.path;
-    if (knows_no_executor(path_) && std::ranges::find(model_readers, what) != std::end(model_readers))
+    if (knows_no_executor(path_) &&
+        std::ranges::find(model_readers, what) != std::end(model_readers))
       return refuse(include, "which only plugins of executors may");
     for (const Restricted& rule : restricted) {
       if (what.starts_with(rule.prefix) && !rule.allows(path_) && !path_.starts_with("plugins/")) {

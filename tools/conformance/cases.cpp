@@ -8,11 +8,11 @@ namespace gantry::kit {
 std::vector<Case> all_cases() {
   std::vector<Case> all;
   for (const auto group :
-       {static_cases,     load_cases,      query_cases,  growth_cases,   error_cases,     config_cases,
-        host_cases,       blob_cases,      save_cases,   refusal_cases,  function_cases,  handle_cases,
-        cancel_cases,     device_cases,    stream_cases, lifetime_cases, neighbour_cases, stress_cases,
-        package_cases,    generator_cases, memory_cases, loss_cases,     completion_cases, prepare_cases,
-        trace_cases}) {
+       {static_cases,   load_cases,      query_cases,      growth_cases,  error_cases,
+        config_cases,   host_cases,      blob_cases,       save_cases,    refusal_cases,
+        function_cases, handle_cases,    cancel_cases,     device_cases,  stream_cases,
+        lifetime_cases, neighbour_cases, stress_cases,     package_cases, generator_cases,
+        memory_cases,   loss_cases,      completion_cases, prepare_cases, trace_cases}) {
     const std::span<const Case> cases = group();
     all.insert(all.end(), cases.begin(), cases.end());
   }

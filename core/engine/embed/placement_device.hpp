@@ -6,9 +6,9 @@
 #include "core/engine/tensor/tensor.hpp"
 
 #include <gantry/device.h>
+#include <gantry/model.h>
 #include <gantry/demands.hpp>
 #include <gantry/device_name.hpp>
-#include <gantry/model.h>
 #include <gantry/result.hpp>
 #include <gantry/tensor_text.hpp>
 #include <gantry/zero_copy.hpp>

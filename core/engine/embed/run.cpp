@@ -84,8 +84,8 @@ Status check_extents(const FunctionSignature& function, std::span<const gantry_v
     const auto shape = shape_of(*tensor);
     for (std::size_t axis = 0; axis < shape.size() && axis < input.extents.size(); ++axis) {
       if (input.extents[axis].empty()) continue;
-      const Known& first = known.try_emplace(input.extents[axis], Known{shape[axis], &input})
-                               .first->second;
+      const Known& first =
+          known.try_emplace(input.extents[axis], Known{shape[axis], &input}).first->second;
       if (first.extent == shape[axis]) continue;
       return invalid(title_of(function, input), " is ", tensor_text(*tensor), ", expected ",
                      input.type_text, " with ", input.extents[axis], " = ", first.extent,
@@ -188,7 +188,8 @@ class PlacedInputs {
   bool is_placed(std::size_t index) const {
     const gantry_placement& at = function_.placed.inputs[index];
     if ((at.flags & GANTRY_PLACEMENT_OWN_ONLY) != 0) return false;
-    if ((at.flags & GANTRY_PLACEMENT_KEPT) != 0 && values_[index].kind != GANTRY_TENSOR) return false;
+    if ((at.flags & GANTRY_PLACEMENT_KEPT) != 0 && values_[index].kind != GANTRY_TENSOR)
+      return false;
     return function_.input_devices[index].accepts(values_[index], at);
   }
 
@@ -235,8 +236,7 @@ class PlacedInputs {
       return {};
     }
     return invalid(title_of(signature_, info(index)), " must be copied, ", tensor_text(tensor),
-                   " at ",
-                   Hex{reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset},
+                   " at ", Hex{reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset},
                    is_written ? ", and the function writes it" : ", and copies are not allowed")
         .with_reason("COPY_REQUIRED");
   }
@@ -445,9 +445,8 @@ class PassedOutputs {
             .with_reason("RESULT_KIND");
       }
       output.value = Value::adopt(std::exchange(passed_[i], gantry_value{}));
-      output.must_copy =
-          (function_.placed.outputs[i].flags & GANTRY_PLACEMENT_REUSED) != 0 ||
-          must_copy(output.value.get(), 1);
+      output.must_copy = (function_.placed.outputs[i].flags & GANTRY_PLACEMENT_REUSED) != 0 ||
+                         must_copy(output.value.get(), 1);
     }
     return outputs;
   }
@@ -604,8 +603,8 @@ Status wait_for_work(ModelObject& model, const ReadyFunction& function, const ga
 }  // namespace
 
 Status run_model(ModelObject& model, gantry_run& run) {
-  GANTRY_CHECK(check_flags(
-      run.flags, GANTRY_RUN_NO_COPY | GANTRY_RUN_WAIT | GANTRY_RUN_IN_STREAM, "gantry_run"));
+  GANTRY_CHECK(check_flags(run.flags, GANTRY_RUN_NO_COPY | GANTRY_RUN_WAIT | GANTRY_RUN_IN_STREAM,
+                           "gantry_run"));
   if (run.outputs == nullptr && run.result.kind != GANTRY_NONE) {
     return invalid("run: result is ", kind_text(run.result.kind), " on entry, expected none")
         .with_reason("ARGUMENT_KIND");

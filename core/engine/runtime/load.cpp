@@ -12,13 +12,13 @@
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/engine/runtime/cpu_requirement.hpp"
 #include "core/engine/runtime/graph_files.hpp"
-#include "core/formats/kind/graph_text.hpp"
 #include "core/engine/runtime/load_archive.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/engine/runtime/served_keys.hpp"
 #include "core/engine/runtime/state.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/kind/file_kind.hpp"
+#include "core/formats/kind/graph_text.hpp"
 #include "core/formats/kind/unpacked_file.hpp"
 
 #include <gantry/linked_symbols.h>

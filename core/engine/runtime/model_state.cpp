@@ -46,8 +46,8 @@ template <class Call>
 Status checked_call(const ModuleNode& node, std::string_view function, Call&& call) {
   if (!may_call(node)) return process_end_error(described(node));
   StatusBuffer status;
-  const gantry_code code =
-      call_plugin(status, function, [&] { return described(node); }, std::forward<Call>(call));
+  const gantry_code code = call_plugin(
+      status, function, [&] { return described(node); }, std::forward<Call>(call));
   if (code == GANTRY_OK) return {};
   return status.error(code, function);
 }
@@ -74,7 +74,9 @@ Result<const gantry_model*> model_table_of(RuntimeState& runtime, const ModuleNo
 // The only function that describes nothing about the model itself, as "_metadata" does; empty if
 // there are several.
 std::string only_function(const std::vector<ModelState::Function>& functions) {
-  const auto computes = [](const ModelState::Function& each) { return !each.name.starts_with('_'); };
+  const auto computes = [](const ModelState::Function& each) {
+    return !each.name.starts_with('_');
+  };
   if (std::ranges::count_if(functions, computes) != 1) return "";
   return std::ranges::find_if(functions, computes)->name;
 }
@@ -130,9 +132,8 @@ Result<ModelExecutor::Placed> ModelExecutor::placements(std::uint32_t function,
 }
 
 Status ModelExecutor::run(const gantry_env& env, gantry_executor_run& run) {
-  return checked_call(*node_, "run", [&](gantry_status* status) {
-    return table_->run(self_, &env, &run, status);
-  });
+  return checked_call(
+      *node_, "run", [&](gantry_status* status) { return table_->run(self_, &env, &run, status); });
 }
 
 Result<std::vector<ModelState::Member>> models_of(RuntimeState& runtime, ModuleNode& module) {
@@ -161,8 +162,8 @@ Result<std::vector<ModelState::Member>> models_of(RuntimeState& runtime, ModuleN
     const gantry_model_info& info = model.info;
     const bool has_lists = (info.functions != nullptr || info.function_count == 0) &&
                            (info.device_types != nullptr || info.device_count == 0);
-    const bool is_in_list = info.default_function < info.function_count ||
-                            info.default_function == GANTRY_NO_FUNCTION;
+    const bool is_in_list =
+        info.default_function < info.function_count || info.default_function == GANTRY_NO_FUNCTION;
     if (has_lists && is_in_list) continue;
     return bug("info of ", described(*model.node), ": function count is ", info.function_count,
                ", default function is ", info.default_function, ", device count is ",
@@ -233,11 +234,10 @@ Result<std::shared_ptr<ModelState>> ModelState::find(ModelSource source) {
 Error ModelState::no_function(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const Function& each : functions_) names.push_back(each.name);
-  Error error = name.empty()
-                    ? fail(Code::not_found, "the model has ", names.size(),
-                           " functions and no default; one must be named")
-                    : fail(Code::not_found, "function ", quoted(name), " of the model not found",
-                           did_you_mean(name, names));
+  Error error = name.empty() ? fail(Code::not_found, "the model has ", names.size(),
+                                    " functions and no default; one must be named")
+                             : fail(Code::not_found, "function ", quoted(name),
+                                    " of the model not found", did_you_mean(name, names));
   error.reason = "FUNCTION";
   const std::size_t listed = std::min(names.size(), max_listed_names);
   for (std::size_t i = 0; i < listed; ++i) error.at(escaped(names[i]));
@@ -331,8 +331,8 @@ Result<std::unique_ptr<ModelExecutor>> ModelState::new_executor(std::size_t inde
   }
   auto owned = guard([&]() -> Result<std::unique_ptr<ModelExecutor>> {
     GANTRY_TRY(const gantry_executor_table* const table,
-               source_.runtime->executors.get(
-                   made.table, concat("executor_new of ", described(*member.node))));
+               source_.runtime->executors.get(made.table,
+                                              concat("executor_new of ", described(*member.node))));
     return std::make_unique<ModelExecutor>(member.node, made.self, table);
   });
   // A table that is rejected is not called.

@@ -10,8 +10,8 @@
 #include "core/base/process_end.hpp"
 
 #include <gantry/device.h>
-#include <gantry/demands.hpp>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/demands.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/result.hpp>
 

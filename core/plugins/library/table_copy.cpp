@@ -295,8 +295,7 @@ Status check_address(const void* address, std::uint64_t size, std::string_view m
 Result<gantry_function_info> copy_record(const gantry_function_info* info,
                                          std::string_view subject) {
   GANTRY_TRY(const gantry_function_info copy, copy_any(info, "gantry_function_info", {}, subject));
-  GANTRY_CHECK(
-      check_address(copy.name.data, copy.name.size, "gantry_function_info.name", subject));
+  GANTRY_CHECK(check_address(copy.name.data, copy.name.size, "gantry_function_info.name", subject));
   return copy;
 }
 
@@ -310,10 +309,8 @@ Result<gantry_signature> copy_record(const gantry_signature* signature, std::str
 Result<gantry_parameter> copy_record(const gantry_parameter* parameter, std::string_view subject) {
   GANTRY_TRY(const gantry_parameter copy, copy_any(parameter, "gantry_parameter", {}, subject));
   const auto rank = static_cast<std::uint64_t>(std::max(copy.ndim, 0));
-  GANTRY_CHECK(
-      check_address(copy.name.data, copy.name.size, "gantry_parameter.name", subject));
-  GANTRY_CHECK(
-      check_address(copy.type.data, copy.type.size, "gantry_parameter.type", subject));
+  GANTRY_CHECK(check_address(copy.name.data, copy.name.size, "gantry_parameter.name", subject));
+  GANTRY_CHECK(check_address(copy.type.data, copy.type.size, "gantry_parameter.type", subject));
   GANTRY_CHECK(check_address(copy.shape, rank, "gantry_parameter.shape", subject));
   for (std::uint64_t i = 0; copy.extents != nullptr && i < rank; ++i) {
     GANTRY_CHECK(check_address(copy.extents[i].data, copy.extents[i].size,

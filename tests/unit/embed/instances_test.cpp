@@ -19,9 +19,8 @@ class ModelInstancesOf : public ::testing::Test {
  protected:
   std::unique_ptr<ModelInstances> instances(std::size_t max) {
     const auto& runtime = state_of(runtime_.get());
-    auto model = ModelState::find({.runtime = runtime,
-                                   .module = test::fake_model(*runtime, fake_),
-                                   .devices = {"cpu"}});
+    auto model = ModelState::find(
+        {.runtime = runtime, .module = test::fake_model(*runtime, fake_), .devices = {"cpu"}});
     EXPECT_TRUE(model.ok());
     return std::make_unique<ModelInstances>(*model, max);
   }

@@ -244,8 +244,7 @@ class ProducedTensor : public EmbedStream {
   std::shared_ptr<ModelState> fake_model() const {
     const auto& state = state_of(runtime.get());
     auto module = test::fake_model(*state, std::make_shared<test::FakeModelState>());
-    return ModelState::find(
-               {.runtime = state, .module = std::move(module), .devices = {"cpu"}})
+    return ModelState::find({.runtime = state, .module = std::move(module), .devices = {"cpu"}})
         .value();
   }
 

@@ -51,8 +51,8 @@ class GraphModel : public test::Model {
   Made made(const std::string& graph = small_graph) {
     Made all{factory(graph), nullptr};
     const gantry_device_id devices[] = {gantry::test::cpu};
-    auto executor =
-        all.factory->executor_new({gantry::test::cpu, nullptr, nullptr, nullptr}, {.devices = devices});
+    auto executor = all.factory->executor_new({gantry::test::cpu, nullptr, nullptr, nullptr},
+                                              {.devices = devices});
     EXPECT_TRUE(executor.ok()) << (executor.ok() ? "" : std::string(executor.error().message));
     all.executor = *std::move(executor);
     return all;
@@ -135,12 +135,13 @@ TEST_F(GraphModel, PlacesInputsInMemoryOfItsOwnIfItWantsTo) {
 
 TEST_F(GraphModel, WorksAgainAfterARunThatFails) {
   bool fails = true;
-  fake.add_function("add", [&](const gantry_env*, std::span<const gantry_value> args, gantry_value*,
-                               gantry_status* status) -> gantry_code {
-    if (fails) return gantry_fail(status, GANTRY_INVALID, "TEST", "no");
-    static_cast<float*>(args[2].tensor->data)[0] = 7;
-    return GANTRY_OK;
-  });
+  fake.add_function("add",
+                    [&](const gantry_env*, std::span<const gantry_value> args, gantry_value*,
+                        gantry_status* status) -> gantry_code {
+                      if (fails) return gantry_fail(status, GANTRY_INVALID, "TEST", "no");
+                      static_cast<float*>(args[2].tensor->data)[0] = 7;
+                      return GANTRY_OK;
+                    });
   Made model = made();
   Floats x({2, 2}, {1, 2, 3, 4}), y({4});
   std::vector<gantry_value> outputs{y.value()};
