@@ -23,9 +23,8 @@
 //     };
 //
 // A module has functions(), or find() and names(), or both. save() and prepare() are optional, and what
-// makes it a model (model.hpp). find() returns a
-// pointer to an object that the module owns and that has `Status call(const Call&)` or
-// `Result<Value> call(const Call&)`; NULL if there is no such function.
+// makes it a model (model.hpp). find() returns a pointer to an object that the module owns and that has
+// `Status call(const Call&)` or `Result<Value> call(const Call&)`; NULL if there is no such function.
 #pragma once
 
 #include <gantry/handle.hpp>
