@@ -60,9 +60,16 @@ Result<std::vector<std::string>> weights_of_tuple(const Session& model, const Pa
 Result<std::vector<InputWeights>> weights_of(const Session& model, const WeightNames& names) {
   std::vector<InputWeights> all;
   bool has_weights = false;
+  const auto is_weight = [](const ParameterInfo& input) {
+    return (input.flags & GANTRY_PARAMETER_WEIGHT) != 0;
+  };
+  // What the model states is preferred to names and kinds.
+  const bool are_stated = std::ranges::any_of(model.inputs(), is_weight);
   for (const ParameterInfo& input : model.inputs()) {
     InputWeights weights{.names = {}, .is_tuple = input.is_tuple()};
-    if (input.is_tuple()) {
+    if (are_stated && !is_weight(input)) {
+      weights.is_tuple = false;
+    } else if (input.is_tuple()) {
       GANTRY_TRY(weights.names, weights_of_tuple(model, input, names));
     } else {
       GANTRY_TRY(std::string name, names.of_input(input.name, input.type, input.type_text));
