@@ -242,6 +242,9 @@ const gantry_device_table device = [] {
 #else
   t.name = FAKE_DEVICE;
 #endif
+#ifdef FAKE_DEVICE_TYPE
+  t.type = FAKE_DEVICE_TYPE;
+#endif
 #ifndef FAKE_NULL_COUNT
   t.count = count;
 #endif

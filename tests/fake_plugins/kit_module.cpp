@@ -377,8 +377,10 @@ gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_statu
   return GANTRY_OK;
 }
 
-gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object*, gantry_module* out,
-                        std::uint64_t* consumed, gantry_status* status) {
+gantry_code load_binary(void* self, const gantry_blob* blob, gantry_object* node,
+                        gantry_module* out, std::uint64_t* consumed, gantry_status* status) {
+  // loader.h: never NULL.
+  if (node == nullptr) std::abort();
   std::uint64_t size = 0;
   static std::atomic<int> loads{0}, inside{0};
   if (has("loads_a_few") && ++loads > 10)

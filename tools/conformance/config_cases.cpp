@@ -89,7 +89,7 @@ Status requests_declared_options(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   ForwardingHost host(bench->host(), {.abi_minor = bench->plugin().abi_minor, .slack_bytes = 64});
   GANTRY_TRY(const Instance instance, created(bench->plugin(), host.table()));
-  make_failing_calls(instance);
+  make_failing_calls(instance, bench->state());
   std::vector<std::string> undeclared;
   const auto& schema = subject.manifest().config_schema;
   for (const std::string& name : host.requested_options()) {
@@ -108,7 +108,7 @@ Status reads_no_environment(Subject& subject) {
   record_environment_reads_of(reinterpret_cast<const void*>(entry.query));
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
-  make_failing_calls(instance);
+  make_failing_calls(instance, bench->state());
   std::vector<std::string> names = environment_reads();
   const auto& allowed = subject.manifest().env_allow;
   std::erase_if(names, [&](const std::string& name) {

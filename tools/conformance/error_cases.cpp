@@ -57,7 +57,7 @@ Status reports_every_failure(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
   bool any = false;
-  for (const FailingCall& each : failing_calls(instance)) {
+  for (const FailingCall& each : failing_calls(instance, bench->state())) {
     PaintedStatus painted(2048);
     const gantry_code code = each(&painted.status);
     if (code == GANTRY_OK) continue;
@@ -79,7 +79,7 @@ Status reports_every_failure(Subject& subject) {
 Status respects_the_buffer(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
-  for (const FailingCall& each : failing_calls(instance)) {
+  for (const FailingCall& each : failing_calls(instance, bench->state())) {
     const gantry_code without = each(nullptr);
     PaintedStatus whole(2048);
     const bool is_utf8_whole = each(&whole.status) != GANTRY_OK && is_utf8(whole.text());
@@ -135,7 +135,7 @@ Status keeps_secrets(Subject& subject) {
     if (!instance.ok())
       GANTRY_CHECK(check("the error of create", instance.error().message.text()));
     else
-      for (const FailingCall& each : failing_calls(*instance)) {
+      for (const FailingCall& each : failing_calls(*instance, bench->state())) {
         PaintedStatus painted(2048);
         if (each(&painted.status) == GANTRY_OK) continue;
         GANTRY_CHECK(check("the error of " + each.name, painted.text()));
@@ -161,7 +161,7 @@ Status throws_nothing(Subject& subject) {
       GANTRY_CHECK(check(instance.error(), "create"));
       continue;
     }
-    for (const FailingCall& each : failing_calls(*instance)) {
+    for (const FailingCall& each : failing_calls(*instance, bench->state())) {
       host.fail_after(allowed);
       const gantry_code code = status.call(each.call);
       if (code != GANTRY_OK) GANTRY_CHECK(check(status.error(code, each.name), each.name));

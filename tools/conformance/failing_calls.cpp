@@ -16,7 +16,7 @@ constexpr std::uint64_t kHugeBytes = std::uint64_t{1} << 60;
 
 class Calls {
  public:
-  Calls(const Instance& instance) : self_(instance.self()) {
+  Calls(const Instance& instance, RuntimeState& state) : self_(instance.self()), state_(state) {
     for (const gantry_loader_table& loader : instance.plugin().loaders) add_loads(loader);
     for (const gantry_device_table& device : instance.plugin().devices) add_device(device);
   }
@@ -33,13 +33,18 @@ class Calls {
         {}, {0xff}, std::vector<std::uint8_t>(64, 0xff), std::vector<std::uint8_t>(4096, 0x7f)};
     for (const std::vector<std::uint8_t>& bytes : samples) {
       const std::string of = concat(bytes.size(), " bytes for key ", loader.type_key);
-      add("load_binary of " + of, [self = self_, &loader, bytes](gantry_status* status) {
+      add("load_binary of " + of, [self = self_, state = &state_, &loader,
+                                   bytes](gantry_status* status) {
         const ObjectPtr pin = empty_pin();
         const gantry_blob blob = blob_of(loader.type_key, bytes, pin.get());
         gantry_module module{};
         std::uint64_t consumed = 0;
+        // Borrowed by the module until it is destroyed.
+        const auto node = new_module_node(std::make_shared<const Artifact>(state->new_artifact()),
+                                          loader.type_key, ModuleNode::kNoIndex)
+                              .value();
         const gantry_code code =
-            loader.load_binary(self, &blob, nullptr, &module, &consumed, status);
+            loader.load_binary(self, &blob, &node->header, &module, &consumed, status);
         if (code == GANTRY_OK && module.table != nullptr) module.table->destroy(module.self);
         return code;
       });
@@ -115,6 +120,7 @@ class Calls {
   }
 
   void* self_;
+  RuntimeState& state_;
   std::vector<FailingCall> calls_;
 };
 
@@ -128,12 +134,14 @@ gantry_code FailingCall::operator()(gantry_status* status) const {
   }
 }
 
-void make_failing_calls(const Instance& instance) {
+void make_failing_calls(const Instance& instance, RuntimeState& state) {
   StatusBuffer status;
-  for (const FailingCall& each : failing_calls(instance)) each(status.get());
+  for (const FailingCall& each : failing_calls(instance, state)) each(status.get());
 }
 
-std::vector<FailingCall> failing_calls(const Instance& instance) { return Calls(instance).take(); }
+std::vector<FailingCall> failing_calls(const Instance& instance, RuntimeState& state) {
+  return Calls(instance, state).take();
+}
 
 gantry_blob blob_of(std::string_view key, std::span<const std::uint8_t> bytes, gantry_object* pin) {
   gantry_blob blob{};

@@ -28,10 +28,12 @@ struct FailingCall {
 };
 
 // Makes all calls, each with a status, for cases that check something else.
-void make_failing_calls(const Instance& instance);
+//
+// state    [in]   of the bench; has the nodes of modules
+void make_failing_calls(const Instance& instance, RuntimeState& state);
 
-// Returns the calls. They borrow the instance.
-std::vector<FailingCall> failing_calls(const Instance& instance);
+// Returns the calls. They borrow the instance and the state.
+std::vector<FailingCall> failing_calls(const Instance& instance, RuntimeState& state);
 
 // An exact blob for these bytes.
 gantry_blob blob_of(std::string_view key, std::span<const std::uint8_t> bytes, gantry_object* pin);

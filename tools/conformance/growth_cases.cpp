@@ -23,7 +23,7 @@ Status accepts_the_first_host(Subject& subject) {
   ForwardingHost host(bench->host(), {.abi_minor = bench->plugin().table.abi.min_minor});
   const auto instance = Instance::create(bench->plugin(), host.table());
   if (instance.ok()) {
-    make_failing_calls(*instance);
+    make_failing_calls(*instance, bench->state());
     return {};
   }
   const Error& error = instance.error();
@@ -37,7 +37,7 @@ Status accepts_longer_hosts(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   ForwardingHost host(bench->host(), {.abi_minor = bench->plugin().abi_minor, .junk_bytes = 256});
   GANTRY_TRY(const Instance instance, created(bench->plugin(), host.table()));
-  make_failing_calls(instance);
+  make_failing_calls(instance, bench->state());
   return {};
 }
 
@@ -78,7 +78,7 @@ Status keeps_to_struct_size(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
   bool any = false;
-  for (const FailingCall& each : failing_calls(instance)) {
+  for (const FailingCall& each : failing_calls(instance, bench->state())) {
     PoisonedStatus status;
     const gantry_code code = each(status.get());
     any = any || (code != GANTRY_OK && status.get()->code != GANTRY_OK);

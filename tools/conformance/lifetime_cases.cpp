@@ -137,7 +137,7 @@ constexpr std::pair<Ending, const char*> kEndings[] = {
     auto& instance = *new Result<Instance>(Instance::create((*bench)->plugin(), (*bench)->host()));
     if (instance.ok()) {
       (void)count_devices(*instance);
-      make_failing_calls(*instance);
+      make_failing_calls(*instance, (*bench)->state());
     }
   }
   if (ending == Ending::underscore_exit) ::_exit(kStatus);
@@ -213,7 +213,7 @@ Status leaves_signals_alone(Subject& subject) {
   GANTRY_TRY(const auto bench, Bench::open(subject));
   GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
   GANTRY_CHECK(count_devices(instance));
-  make_failing_calls(instance);
+  make_failing_calls(instance, bench->state());
 
   for (const int number : numbers) {
     struct sigaction found {};

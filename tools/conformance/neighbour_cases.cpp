@@ -58,9 +58,9 @@ Status use_plugin(Subject& subject, const std::function<Status()>& between) {
   if (subject.payloads().empty()) {
     GANTRY_TRY(const auto bench, Bench::open(subject));
     GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
-    make_failing_calls(instance);
+    make_failing_calls(instance, bench->state());
     GANTRY_CHECK(between());
-    make_failing_calls(instance);
+    make_failing_calls(instance, bench->state());
     return {};
   }
   return for_each_payload(subject, [&](Stage& stage, const Payload& payload) -> Status {

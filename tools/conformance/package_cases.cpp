@@ -67,7 +67,7 @@ Status leaves_no_files(Subject& subject) {
     const Subject copy = subject.with_library((scratch.path() / library.filename()).string());
     GANTRY_TRY(const auto bench, Bench::open(copy));
     GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host()));
-    make_failing_calls(instance);
+    make_failing_calls(instance, bench->state());
   }
   const std::vector<std::string> after = files_below(scratch.path());
   std::vector<std::string> created_files;

@@ -81,7 +81,7 @@ Status works_with_few_descriptors(Subject& subject) {
     if (instance.error().code != Code::bug) return {};
     return bug("create returns BUG: ", first_line(instance.error()));
   }
-  make_failing_calls(*instance);
+  make_failing_calls(*instance, bench->state());
   return {};
 }
 

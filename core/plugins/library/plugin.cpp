@@ -127,6 +127,19 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
   return plugin;
 }
 
+std::string dlpack_text(std::int32_t dlpack) { return dlpack == 0 ? "ext" : concat(dlpack); }
+
+// Tensors on the device have that number in DLPack, also for programs that only read the manifest.
+// Numbers that are none are refused when the device is registered.
+Status check_number(const Manifest& manifest, const ManifestDevice& device, std::int32_t type) {
+  constexpr std::int32_t numbers = 64;
+  if (device.dlpack == type || type < 0 || type >= numbers) return {};
+  return malformed(no_offset, manifest.file, " declares dlpack ", dlpack_text(device.dlpack),
+                   " of device \"", device.name, "\", its table in ", manifest.library_path,
+                   " has type ", type, type == 0 ? ", which is ext" : "")
+      .with_reason(reason::device_mismatch.tag);
+}
+
 // Compares the claims of the manifest, which the note repeats, with the tables of the library.
 Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
   const auto mismatch = [&](const Reason& why, std::string_view what, std::string_view claimed,
@@ -154,10 +167,13 @@ Status check_claims(const Manifest& manifest, LoadedPlugin& plugin) {
         .with_reason(reason::key_not_offered.tag);
   }
   for (const ManifestDevice& device : manifest.devices) {
-    if (plugin.device(device.name)) continue;
-    return malformed(no_offset, manifest.file, " offers device \"", device.name, "\", ",
-                     manifest.library_path, " has no table for it")
-        .with_reason(reason::key_not_offered.tag);
+    const gantry_device_table* const table = plugin.device(device.name);
+    if (table == nullptr) {
+      return malformed(no_offset, manifest.file, " offers device \"", device.name, "\", ",
+                       manifest.library_path, " has no table for it")
+          .with_reason(reason::key_not_offered.tag);
+    }
+    GANTRY_CHECK(check_number(manifest, device, table->type));
   }
   for (const gantry_loader_table& loader : plugin.loaders) {
     if (manifest.key_for(loader.type_key)) continue;

@@ -64,7 +64,7 @@ struct LoadedPlugin {
 //          SYMBOL_MISSING, STATIC_TLS, VERSION_NEEDED (from the linker's message),
 //          REPLACED_DURING_LOAD, QUERY_FAILED, STRUCT_SIZE, FUNCTION_MISSING, ABI_RANGE,
 //          ID_MISMATCH, VERSION_MISMATCH, ABI_MISMATCH, TABLE_LIMIT, KEY_DUPLICATE,
-//          KEY_NOT_OFFERED; of `opened` RESTART_NEEDED, STALE_MAPPED
+//          KEY_NOT_OFFERED, DEVICE_MISMATCH; of `opened` RESTART_NEEDED, STALE_MAPPED
 // thread   one at a time for each runtime (the load lock); different runtimes in parallel
 Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest,
                                                         const Inspection& inspection,

@@ -34,7 +34,7 @@ struct PayloadBytes {
 class Blob {
  public:
   // raw      [in]   borrowed
-  // node     [in]   node of the new module, borrowed; may be NULL
+  // node     [in]   node of the new module, borrowed; NULL only in tests, which look nothing up
   explicit Blob(const gantry_blob& raw, gantry_object* node = nullptr)
       : raw_(raw), node_(node), reader_(std::span(raw.data, raw.size)) {}
   Blob(const Blob&) = delete;

@@ -109,10 +109,7 @@ class Build {
   // location in the recipe.
   //
   // kernel   [in]   index in kernels()
-  void at_kernel(std::size_t kernel) const {
-    if (raw_.struct_size < offsetof(gantry_build, at_kernel) + sizeof raw_.at_kernel) return;
-    raw_.at_kernel(raw_.self, kernel);
-  }
+  void at_kernel(std::size_t kernel) const { raw_.at_kernel(raw_.self, kernel); }
 
  private:
   const gantry_build& raw_;

@@ -187,16 +187,6 @@ TEST_F(CudaGenerator, NamesTheKernelThatIsMissing) {
   EXPECT_EQ(at_kernels, std::vector<std::uint64_t>{1});
 }
 
-// The host of an older SDK, whose record ends before at_kernel.
-TEST_F(CudaGenerator, CallsNoFunctionThatItsHostLacks) {
-  kernels.push_back(kernel("b_kernel", 0));
-  what.struct_size = offsetof(gantry_build, at_kernel);
-
-  ASSERT_FALSE(build().ok());
-
-  EXPECT_TRUE(at_kernels.empty());
-}
-
 TEST_F(CudaGenerator, RefusesWhatItCannotBuild) {
   struct Wrong {
     std::string target;
