@@ -187,7 +187,7 @@ Status check_attribute(std::string_view subject, std::int32_t kind, const std::s
 
 Status identifies(Subject& subject) {
   bool any = false;
-  GANTRY_CHECK(for_each_device(subject, [&](const TestedDevice& device) -> Status {
+  Status identified = for_each_device(subject, [&](const TestedDevice& device) -> Status {
     for (std::int32_t index = 0; index < device.count(); ++index) {
       for (std::int32_t kind = GANTRY_ATTRIBUTE_UUID; kind <= GANTRY_ATTRIBUTE_PRODUCT_ID; ++kind) {
         GANTRY_TRY(const auto text, text_of(device, index, kind));
@@ -201,8 +201,9 @@ Status identifies(Subject& subject) {
       }
     }
     return {};
-  }));
-  return any ? Status() : skipped("no device of the plugin has an attribute from 1010 to 1014");
+  });
+  if (!identified.ok() || any) return identified;
+  return skipped("no device of the plugin has an attribute from 1010 to 1014");
 }
 
 constexpr Case kDeviceCases[] = {
