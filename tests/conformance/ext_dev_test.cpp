@@ -4,6 +4,7 @@
 // runtime chooses and with those that the program names.
 #include "core/writing/pack.hpp"
 #include "tests/conformance/ext_dev_models.hpp"
+#include "tests/support/built_plugins.hpp"
 #include "under_test.hpp"
 
 #include <gmock/gmock.h>
