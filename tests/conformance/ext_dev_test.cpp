@@ -21,7 +21,7 @@ class ExtDevModel : public ::testing::Test {
  protected:
   ExtDevModel() {
     RuntimeOptions options;
-    options.plugin_paths = {test::built_plugins(),
+    options.plugin_paths = {test::built_plugins("graph"),
                             (test::build_tree() / "tests/conformance/plugins.d").string()};
     options.only_these_plugins = true;
     options.log_level = "warning";
