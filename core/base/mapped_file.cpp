@@ -131,8 +131,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(Descriptor file, con
   void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, made->descriptor(), 0);
   if (at == MAP_FAILED) return map_error(path, errno);
   made->bytes_ = {static_cast<const std::uint8_t*>(at), size};
-  made->mapping_ = at;
-  made->mapping_bytes_ = size;
+  made->own(at, size);
   return std::shared_ptr<const MappedFile>(made);
 }
 
@@ -161,8 +160,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& pat
   constexpr int reserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* const all = ::mmap(nullptr, start + size, PROT_READ | PROT_WRITE, reserved, -1, 0);
   if (all == MAP_FAILED) return map_error(path, errno);
-  made->mapping_ = all;
-  made->mapping_bytes_ = start + size;
+  made->own(all, start + size);
   auto* const bytes = static_cast<std::uint8_t*>(all) + start;
   made->bytes_ = {bytes, size};
 
@@ -184,7 +182,15 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::joined(const fs::path& pat
   return std::shared_ptr<const MappedFile>(made);
 }
 
+void MappedFile::own(void* mapping, std::size_t size) {
+  mapping_ = mapping;
+  mapping_bytes_ = size;
+  range_.emplace(RangeKind::file, std::span(static_cast<const std::byte*>(mapping), size),
+                 path_.native());
+}
+
 MappedFile::~MappedFile() {
+  range_.reset();
   if (mapping_ != nullptr) ::munmap(mapping_, mapping_bytes_);
 }
 

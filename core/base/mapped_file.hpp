@@ -3,6 +3,8 @@
 // A regular file that is open and mapped read-only.
 #pragma once
 
+#include "core/base/owned_range.hpp"
+
 #include <gantry/descriptor.hpp>
 #include <gantry/result.hpp>
 
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -91,6 +94,8 @@ class MappedFile {
   static Result<std::shared_ptr<const MappedFile>> adopt(Descriptor file,
                                                          const std::filesystem::path& path,
                                                          bool is_copy);
+  // Sets the mapping, which this object owns from now on.
+  void own(void* mapping, std::size_t size);
   MappedFile(std::filesystem::path path, FileIdentity identity)
       : path_(std::move(path)), identity_(identity) {}
 
@@ -103,6 +108,8 @@ class MappedFile {
   // of which bytes() is a part
   void* mapping_ = nullptr;
   std::size_t mapping_bytes_ = 0;
+  // Ends before the mapping.
+  std::optional<OwnedRange> range_;
   bool is_copy_ = false;
 };
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process_end.hpp"
 
+#include "core/base/owned_range.hpp"
+#include "core/base/running_code.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/thread_end.hpp"
 
-#include <dlfcn.h>
 #include <unistd.h>
-#include <unwind.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <vector>
+#include <span>
+#include <utility>
 
 // From the Itanium C++ ABI: registers an exit handler for an owner, and runs and removes the
 // handlers of one owner.
@@ -28,40 +28,18 @@ namespace {
 // EX_SOFTWARE of sysexits.h.
 constexpr int kExitOfAPlugin = 70;
 
-struct WatchedPlugin {
-  // load address of the library
-  const void* base;
-  std::string id;
-};
-
+// Guards the registration of handlers and the list of plugins.
 constinit std::mutex watch_mutex;
 constinit bool is_watching = false;
-// Never freed: the exit handler may run after the core's static objects are destroyed.
-constinit std::vector<WatchedPlugin>* watched = nullptr;
 
-const void* base_of(const void* address) {
-  Dl_info info{};
-  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
-}
+// The library of a plugin; never freed, because it stays in the process.
+struct WatchedPlugin {
+  WatchedPlugin(std::string name, std::span<const std::byte> library)
+      : title(std::move(name)), range(RangeKind::plugin, library, title) {}
 
-// The innermost plugin among the callers of the exit handler, or NULL.
-const WatchedPlugin* plugin_on_this_stack() {
-  const WatchedPlugin* found = nullptr;
-  if (watched == nullptr) return found;
-  _Unwind_Backtrace(
-      [](_Unwind_Context* frame, void* out) {
-        const auto address = reinterpret_cast<const void*>(_Unwind_GetIP(frame));
-        const void* const base = base_of(address);
-        for (const WatchedPlugin& plugin : *watched) {
-          if (base == nullptr || plugin.base != base) continue;
-          *static_cast<const WatchedPlugin**>(out) = &plugin;
-          return _URC_END_OF_STACK;
-        }
-        return _URC_NO_REASON;
-      },
-      &found);
-  return found;
-}
+  const std::string title;
+  const OwnedRange range;
+};
 
 // Ends the process for what a plugin or a model has done.
 [[noreturn]] void end_process(std::string_view subject, std::string_view deed) noexcept {
@@ -80,9 +58,10 @@ thread_local bool is_moving = false;
 void exit_begins(void*) {
   if (is_moving || !plugins_may_run()) return;
   detail::process_phase.store(kExiting, std::memory_order_relaxed);
-  const WatchedPlugin* const plugin = plugin_on_this_stack();
-  if (plugin == nullptr) return;
-  end_process(concat("plugin ", plugin->id), "called exit()");
+  char id[max_range_title];
+  const std::string_view plugin = plugin_on_this_stack(id);
+  if (plugin.empty()) return;
+  end_process(concat("plugin ", plugin), "called exit()");
 }
 
 // Addresses that identify the two registrations of exit_begins: the first one stays, the second is
@@ -114,13 +93,14 @@ void end_for_thread(std::string_view subject, std::string_view place) noexcept {
   end_process(subject, concat("ended ", place, how));
 }
 
-void watch_plugin(std::string_view id, const void* address) {
+void watch_plugin(std::string title, const void* address) {
   const std::lock_guard lock(watch_mutex);
-  if (watched == nullptr) watched = new std::vector<WatchedPlugin>;
-  const void* const base = base_of(address);
-  const bool is_known = std::any_of(watched->begin(), watched->end(),
-                                    [&](const auto& plugin) { return plugin.base == base; });
-  if (!is_known) watched->push_back({base, std::string(id)});
+  const std::span<const std::byte> library = library_at(address);
+  FoundRange known;
+  if (library.empty() ||
+      (known.find(reinterpret_cast<std::uintptr_t>(address)) && known.kind == RangeKind::plugin))
+    return;
+  new WatchedPlugin(std::move(title), library);
 }
 
 void watch_process_end() {

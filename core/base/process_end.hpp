@@ -5,7 +5,7 @@
 //     running ── exit() ──▶ exiting    static destructors of the plugins run
 //        └────── fork() ──▶ forked     in the child, which has no thread and no driver of the plugins
 //
-// This, the work of signal_cleanup.hpp and the list of plugins that are open
+// This, the work of signal_cleanup.hpp, the ranges of owned_range.hpp and the list of plugins that are open
 // (core/plugins/library/library_handle.cpp, opened_plugins.hpp) are the only process-wide state of the core;
 // all runtimes share it.
 #pragma once
@@ -48,12 +48,12 @@ constexpr std::string_view forked_remedy =
     "; create runtimes and load models in each child process: in gunicorn's post_fork, in Celery's "
     "worker_process_init, with multiprocessing's \"spawn\"; or call exec()";
 
-// Registers a plugin's library. If one of its functions calls exit(), an error is printed and the
-// process ends with status 70 instead of the plugin's.
+// Registers a plugin's library in the list of owned_range.hpp. If one of its functions calls exit(),
+// an error is printed and the process ends with status 70 instead of the plugin's.
 //
-// id       [in]   plugin id, for the error text
+// title    [in]   id and version: "acme.npu 1.0.0"
 // address  [in]   any address in the library
-void watch_plugin(std::string_view id, const void* address);
+void watch_plugin(std::string title, const void* address);
 
 // Installs handlers that record fork() and exit(). The exit handler runs before the destructors of
 // all static objects that exist at the time of this call. Call it again after plugin code has run,

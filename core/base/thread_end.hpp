@@ -7,6 +7,8 @@
 //     thread of a program of gantry       the process ends with status 70, as after exit()
 #pragma once
 
+#include "core/base/running_code.hpp"
+
 #include <gantry/abi_boundary.hpp>
 
 #include <cxxabi.h>
@@ -30,14 +32,16 @@ bool is_thread_kept() noexcept;
 // place    [in]   "a thread in load_binary"
 [[noreturn]] void end_for_thread(std::string_view subject, std::string_view place) noexcept;
 
-// Calls a function of a plugin by StatusBuffer::call().
+// Calls a function of a plugin by StatusBuffer::call(), and records the call for running_code.hpp.
 //
 // function  [in]   "load_binary"
+// plugin    [in]   id; empty: the core
 // subject   [in]   std::string(): "plugin acme.npu", or the plugin's module or device
 // returns   as StatusBuffer::call(); not at all if the plugin ends a thread that must last
 template <class Subject, class Make>
-gantry_code call_plugin(StatusBuffer& status, std::string_view function, const Subject& subject,
-                        Make&& make) {
+gantry_code call_plugin(StatusBuffer& status, std::string_view function, std::string_view plugin,
+                        const Subject& subject, Make&& make) {
+  const CallRecord record(function, plugin);
   if (!is_thread_kept()) return status.call(std::forward<Make>(make));
   struct Cancellable {
     Cancellable() { pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before); }

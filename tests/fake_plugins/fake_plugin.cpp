@@ -4,7 +4,7 @@
 // defines FAKE_<WAY>; FAKE_ID, FAKE_VERSION, FAKE_ABI and FAKE_KEY set the values in the tables,
 // FAKE_NOTE_ID, FAKE_NOTE_VERSION and FAKE_NOTE_ABI those in the note, FAKE_CREATE_REASON the reason
 // of a create that fails. FAKE_IN_CONSTRUCTOR, FAKE_IN_QUERY and FAKE_IN_CREATE are functions of
-// harm.hpp.
+// harm.hpp. The modules of FAKE_HARMFUL_FUNCTIONS have functions that do harm; others have none.
 #include <gantry/gantry.h>
 
 #include "tests/fake_plugins/harm.hpp"
@@ -72,11 +72,55 @@ __attribute__((tls_model("initial-exec"))) thread_local char fake_big[1 << 20] =
 
 namespace {
 
-// A module without functions.
+// of the newest instance
+[[maybe_unused]] const gantry_host* fake_host = nullptr;
+
 void destroy_module(void*) {}
+#ifdef FAKE_HARMFUL_FUNCTIONS
+struct HarmfulFunction {
+  std::string_view name;
+  void (*harm)();
+};
+const HarmfulFunction harmful_functions[] = {{"crash", harm::crash},
+                                             {"overflow", harm::overflow_stack},
+                                             {"unknown", harm::run_unknown_instruction},
+                                             {"divide", harm::divide_by_zero},
+                                             {"lost_page", harm::read_lost_page},
+#if defined(__x86_64__)
+                                             {"beyond", harm::read_beyond_addresses},
+#endif
+                                             {"nothing", harm::call_nothing},
+                                             {"spoil", harm::spoil_stack},
+                                             {"raise", [] { raise(SIGSEGV); }},
+                                             {"hang", harm::hang},
+                                             {"wait", nullptr}};
+const gantry_function_table harmful_table = [] {
+  gantry_function_table t{};
+  t.struct_size = sizeof t;
+  t.call = [](void* self, const gantry_env* env, const gantry_value*, int32_t, gantry_value*,
+              gantry_status* status) -> gantry_code {
+    if (const auto harm = static_cast<const HarmfulFunction*>(self)->harm; harm != nullptr) {
+      harm();
+      return GANTRY_OK;
+    }
+    while (fake_host->is_cancelled(fake_host, env) == 0) usleep(1000);
+    return gantry_fail(status, GANTRY_CANCELLED, "CANCELLED", "fake: cancelled");
+  };
+  return t;
+}();
+gantry_code get_function(void*, gantry_bytes name, gantry_function* out, gantry_status*) {
+  for (const HarmfulFunction& each : harmful_functions) {
+    if (each.name != std::string_view(name.data, name.size)) continue;
+    *out = {const_cast<HarmfulFunction*>(&each), &harmful_table};
+    return GANTRY_OK;
+  }
+  return GANTRY_NOT_FOUND;
+}
+#else
 gantry_code get_function(void*, gantry_bytes, gantry_function*, gantry_status*) {
   return GANTRY_NOT_FOUND;
 }
+#endif
 [[maybe_unused]] const gantry_module_table module_table = [] {
   gantry_module_table t{};
   t.struct_size = sizeof t;
@@ -125,9 +169,6 @@ void release(void*, int32_t, void* data) { std::free(data); }
 gantry_code copy(void*, int32_t, const gantry_copy*, void*, gantry_status* status) {
   return gantry_fail(status, GANTRY_UNSUPPORTED, "FUNCTION_ABSENT", "fake: nothing to copy");
 }
-
-// of the newest instance
-[[maybe_unused]] const gantry_host* fake_host = nullptr;
 
 [[maybe_unused]] gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   fake_host = host;

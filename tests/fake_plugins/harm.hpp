@@ -6,11 +6,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,6 +35,47 @@ namespace harm {
 #else
   asm volatile(".inst 0");
 #endif
+}
+[[maybe_unused]] inline void divide_by_zero() {
+#if defined(__x86_64__)
+  volatile int zero = 0;
+  std::printf("%d\n", 7 / zero);
+#else
+  // Other processors return a number.
+  raise(SIGFPE);
+#endif
+}
+// Reads a page of its own file, which is truncated.
+[[maybe_unused]] inline void read_lost_page() {
+  const int file = memfd_create("fake", 0);
+  if (ftruncate(file, 4096) != 0) return;
+  const void* const page = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+  if (ftruncate(file, 0) != 0) return;
+  std::printf("%d\n", *static_cast<const volatile char*>(page));
+}
+#if defined(__x86_64__)
+// The stack segment has no such address, which the kernel reports as SIGBUS without an address.
+[[maybe_unused]] inline void read_beyond_addresses() {
+  asm volatile(
+      "push %%rbp\n"
+      "movabs $0x8000000000000000, %%rbp\n"
+      "mov (%%rbp), %%eax\n"
+      "pop %%rbp\n"
+      :
+      :
+      : "rax", "memory");
+}
+#endif
+[[maybe_unused]] inline void call_nothing() {
+  void (*volatile nothing)() = nullptr;
+  nothing();
+}
+// A frame that cannot be read: the addresses to which it returns are no code.
+[[maybe_unused]] inline void spoil_stack() {
+  volatile std::uintptr_t* const frame =
+      static_cast<volatile std::uintptr_t*>(__builtin_frame_address(0));
+  for (int i = 0; i < 64; ++i) frame[i] = 0x10;
+  crash();
 }
 [[maybe_unused]] inline void exit_with_3() { std::exit(3); }
 [[maybe_unused]] inline void abort_with_text() {

@@ -82,6 +82,9 @@ if(TARGET gantry_cli)
   gantry_add_test(cli_script LABELS golden SOURCES cli_script_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   gantry_add_test(cli_signals LABELS cli SOURCES cli_signals_test.cpp LIBRARIES gantry_cli_command)
+  # Sanitizers report signals themselves.
+  gantry_add_test(cli_crash LABELS cli UNSANITIZED cli_crash_test.cpp LIBRARIES gantry_cli_command gantry_elf)
+  add_dependencies(cli_crash gantry_cli gantry_plugin_graph gantry_fake_plugins)
   gantry_add_test(cli_repack LABELS golden SOURCES cli_repack_test.cpp
     LIBRARIES gantry_cli_command nlohmann_json::nlohmann_json)
   foreach(plugin graph relax opencl)

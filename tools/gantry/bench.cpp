@@ -15,6 +15,7 @@
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/running_code.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/native/thread_pool.hpp"
@@ -295,6 +296,8 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
   GANTRY_CHECK(set_inputs(model->session(), inputs));
   GANTRY_CHECK(synchronize(runtime, devices));
 
+  const std::string title = run_title(model->session());
+  const CallRecord record(title);
   const Stopwatch first;
   GANTRY_CHECK(model->run());
   GANTRY_CHECK(synchronize(runtime, devices));

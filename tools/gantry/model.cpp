@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/model.hpp"
 
+#include "core/base/running_code.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/archive_module.hpp"
 #include "core/engine/runtime/model_state.hpp"
@@ -34,6 +35,7 @@ Result<Session> model_session(const Runtime& runtime, const Module& module,
       error.at("required by --capture; without it the model runs on this device");
     return error;
   };
+  const CallRecord record("the creation of the model");
   // Functions that no run calls need not be usable: their errors are those of their calls.
   auto model =
       runtime.model(module, options.devices, {.capture = options.capture, .prepare = true});

@@ -3,6 +3,7 @@
 
 #include "tools/gantry/common/exit_status.hpp"
 
+#include "core/base/running_code.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/module/module.hpp"
@@ -16,6 +17,8 @@ namespace gantry::cli {
 
 Result<Module> load_model(const Runtime& runtime, const std::string& path,
                           const LoadOptions& options) {
+  const std::string title = concat("the load of ", quoted(path));
+  const CallRecord record(title);
   auto model = runtime.load(path, options);
   if (model.ok() || model.error().code != Code::unavailable) return model;
   RuntimeState& state = *state_of(runtime.get());

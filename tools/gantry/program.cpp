@@ -8,10 +8,14 @@
 #include "tools/gantry/isolated_command.hpp"
 #include "tools/gantry/option_checks.hpp"
 
+#include "core/base/fault_signals.hpp"
 #include "core/base/near_name.hpp"
+#include "core/base/owned_range.hpp"
+#include "core/base/running_code.hpp"
 #include "core/base/signal_cleanup.hpp"
 #include "core/base/thread_end.hpp"
 
+#include <gantry/note.h>
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -176,13 +180,64 @@ std::string unknown_command_text(const CLI::App& parent, const std::string& word
 
 namespace {
 
+constexpr struct {
+  int number;
+  std::string_view text;
+} fault_texts[] = {
+    {SIGSEGV, "segmentation fault (SIGSEGV)"},
+    {SIGBUS, "bus error (SIGBUS)"},
+    {SIGILL, "illegal instruction (SIGILL)"},
+    {SIGFPE, "arithmetic error (SIGFPE)"},
+};
+
 // The kernel sends SIGBUS on access to a page of a mapped file that was truncated.
-void exit_for_truncated_file(int) {
+bool is_lost_page(const Fault& fault) {
+  FoundRange range;
+  return fault.signal == SIGBUS && fault.info->si_code == BUS_ADRERR &&
+         range.find(reinterpret_cast<std::uintptr_t>(fault.info->si_addr));
+}
+
+void exit_for_truncated_file() {
   clean_up_for_signal();
-  constexpr std::string_view text =
-      "gantry: a file was truncated while it was read; replace files by renaming\n";
-  (void)!write(STDERR_FILENO, text.data(), text.size());
+  SignalLine()
+      .add("gantry: a file was truncated while it was read; replace files by renaming")
+      .write();
   _exit(kFailed);
+}
+
+// Sanitizers report the other signals themselves.
+std::span<const int> handled_faults() {
+  static constexpr int only_lost_pages[] = {SIGBUS};
+  if constexpr (GANTRY_SANITIZER != GANTRY_SANITIZER_NONE) return only_lost_pages;
+  return fault_signals;
+}
+
+// Reports a crash in code of a plugin, of an artifact or of gantry, by which the process then ends.
+void report_fault(const Fault& fault) {
+  // What follows the line may fail, too.
+  static volatile std::sig_atomic_t is_written = 0;
+  if (is_written != 0) return;
+  if (is_lost_page(fault)) exit_for_truncated_file();
+  const siginfo_t& info = *fault.info;
+  const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
+  StackOfSignal stack{
+      .context = fault.context, .is_readable = fault.attempt == 0, .has_calls = fault.attempt <= 1};
+  stack.has_no_code = fault.signal == SIGSEGV && info.si_code > 0 && address == stack.instruction();
+  SignalLine line;
+  line.add("gantry: ").add_running_code({"crashes", "in", "internal error"}, stack).add(": ");
+  for (const auto& each : fault_texts) {
+    if (each.number == fault.signal) line.add(each.text);
+  }
+  if (info.si_code <= 0) {
+    line.add(", sent by process ").add_number(static_cast<std::uint64_t>(info.si_pid));
+  } else if (info.si_code == SI_KERNEL) {
+    line.add(" at an address that the system does not report");
+  } else {
+    line.add(" at address ").add_address(address);
+  }
+  line.write();
+  is_written = 1;
+  clean_up_for_signal();
 }
 
 }  // namespace
@@ -190,7 +245,7 @@ void exit_for_truncated_file(int) {
 int run_program(int argc, char** argv) {
   // Calls of others end their process as they do without handlers.
   if (!is_isolated(argc, argv)) {
-    std::signal(SIGBUS, exit_for_truncated_file);
+    handle_faults(handled_faults(), report_fault);
     handle_ending_signals();
   }
   keep_this_thread();

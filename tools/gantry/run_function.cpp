@@ -5,6 +5,7 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/running_code.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/runtime/artifact_file.hpp"
 #include "core/formats/elf/elf_file.hpp"
@@ -121,6 +122,8 @@ Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
   const gantry_env env{device, nullptr, nullptr, nullptr};
   RunOutcome outcome;
   outcome.has_arguments = true;
+  const std::string title = concat("function ", quoted(options.function));
+  const CallRecord record(title);
   Any result;
   Progress progress("run", static_cast<std::uint64_t>(options.repeat), quiet);
   for (int repetition = 0; repetition < options.repeat; ++repetition) {

@@ -7,6 +7,8 @@
 #include "tools/gantry/run_options.hpp"
 #include "tools/gantry/session.hpp"
 
+#include "core/base/running_code.hpp"
+
 #include <optional>
 #include <vector>
 
@@ -27,6 +29,8 @@ Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double crea
 
   const std::int64_t count = options.each ? inputs.front().tensor.shape()[0] : 1;
   Outputs outputs(runtime, options.each, count);
+  const std::string title = run_title(model);
+  const CallRecord record(title);
   Progress progress("run", static_cast<std::uint64_t>(count * options.repeat), quiet);
   for (std::int64_t i = 0; i < count; ++i) {
     GANTRY_CHECK(set_inputs(model, inputs, options.each ? std::optional(i) : std::nullopt));

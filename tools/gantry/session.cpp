@@ -84,6 +84,8 @@ Result<std::vector<gantry_device_id>> device_ids(const Runtime& runtime,
   return ids;
 }
 
+std::string run_title(const Session& session) { return concat("a run of ", session.subject()); }
+
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices) {
   for (const gantry_device_id device : devices) GANTRY_CHECK(runtime.synchronize(device));
   return {};

@@ -34,6 +34,9 @@ InputFiles input_files(const Globals& globals, std::initializer_list<std::string
 Result<std::vector<gantry_device_id>> device_ids(const Runtime& runtime,
                                                  std::span<const std::string> names);
 
+// Returns what a session's run is called in lines about crashes: "a run of the model".
+std::string run_title(const Session& session);
+
 // Waits until the default streams of these devices are idle.
 Status synchronize(const Runtime& runtime, std::span<const gantry_device_id> devices);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/probe/program.hpp"
 
+#include "core/base/fault_signals.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/engine/runtime/plugin_instance.hpp"
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -34,21 +34,11 @@ void send(const std::string& record) {
 
 void begin(ProbeStage stage) { send(stage_record(stage)); }
 
-// Reports the signal's address, then repeats the fault with the default action.
-void report_fault(int signal, siginfo_t* info, void*) {
+// The process then ends by the signal.
+void report_fault(const Fault& fault) {
   // A signal that a process has sent has no address.
-  if (info->si_code > 0) write_fault_record(kProbeDescriptor, signal, info->si_addr);
-}
-
-void watch_faults() {
-  // A stack of its own, so that a stack overflow is reported.
-  static char stack[64 << 10];
-  const stack_t alternative{stack, 0, sizeof stack};
-  ::sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
-  action.sa_sigaction = report_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigaction(signal, &action, nullptr);
+  if (fault.info->si_code > 0)
+    write_fault_record(kProbeDescriptor, fault.signal, fault.info->si_addr);
 }
 
 // Private writable memory of this process in bytes, as RLIMIT_DATA counts it.
@@ -113,7 +103,7 @@ Status run(const ProbeCommand& command) {
   send(options_record(plugin_options_digest(*state, manifest)));
   // From here on the process may be ended by what the plugin does.
   confine(command.memory_bytes);
-  watch_faults();
+  handle_faults(fault_signals, report_fault);
   begin(ProbeStage::open);
   GANTRY_TRY(const auto plugin, open_plugin(manifest, *at.inspection, core_info(), nullptr,
                                             [] { begin(ProbeStage::query); }));

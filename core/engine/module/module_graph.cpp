@@ -53,9 +53,10 @@ Result<Ref<FunctionObject>> find_in(ModuleNode& node, const gantry_module_table&
   StatusBuffer buffer;
   gantry_function function{};
   const auto owner = [&] { return described(node); };
-  const gantry_code code = call_plugin(buffer, "get_function", owner, [&](gantry_status* status) {
-    return table.get_function(node.self, {name.data(), name.size()}, &function, status);
-  });
+  const gantry_code code =
+      call_plugin(buffer, "get_function", node.plugin, owner, [&](gantry_status* status) {
+        return table.get_function(node.self, {name.data(), name.size()}, &function, status);
+      });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) {
     Error error = buffer.error(code, concat("get_function of ", described(node)));

@@ -37,9 +37,9 @@ Status prepare(ModuleNode& node, std::span<const gantry_device_id> devices, cons
   what.devices = own.data();
   const auto owner = [&] { return described(node); };
   StatusBuffer buffer;
-  const gantry_code code = call_plugin(buffer, "prepare", owner, [&](gantry_status* status) {
-    return table->prepare(node.self, &env, &what, status);
-  });
+  const gantry_code code = call_plugin(
+      buffer, "prepare", node.plugin, owner,
+      [&](gantry_status* status) { return table->prepare(node.self, &env, &what, status); });
   if (code == GANTRY_OK) return {};
   return buffer.error(code, concat("prepare of ", described(node)))
       .at("while preparing ", location_of(node));

@@ -8,6 +8,7 @@
 #include "core/base/process_state.hpp"
 #include "core/base/reason.hpp"
 #include "core/base/replace_text.hpp"
+#include "core/base/running_code.hpp"
 #include "core/base/system_limit.hpp"
 #include "core/base/x86_levels.hpp"
 #include "core/engine/native/library_imports.hpp"
@@ -154,7 +155,12 @@ Status CpuLibrary::open_file(const ImportBinding& binding,
   const bool is_literal = path().native().find('$') == std::string::npos;
   const bool has_path = !is_private_copy() && !file_->is_copy();
   const bool by_path = (searches_origin(*elf_) || !has_proc()) && has_path && is_literal;
-  GANTRY_CHECK(by_path ? open_path(binding) : open_descriptor(binding));
+  {
+    const CallRecord record("a constructor", title_, CallRecord::Owner::artifact);
+    GANTRY_CHECK(by_path ? open_path(binding) : open_descriptor(binding));
+  }
+  if (const link_map* const map = link_map_of(handle_); map != nullptr)
+    code_.emplace(RangeKind::artifact, library_at(map->l_ld), title_);
   if (binding.is_lazy()) binding.bind(link_map_of(handle_)->l_addr);
   return {};
 }
@@ -222,9 +228,11 @@ Status CpuLibrary::open_descriptor(const ImportBinding& binding) {
 
 CpuLibrary::~CpuLibrary() {
   if (handle_ == nullptr) return;
+  code_.reset();
   const NoCancellation guard;
   const std::lock_guard lock(open_mutex());
   if (linker_path_ != nullptr) link_map_of(handle_)->l_name = linker_path_;
+  const CallRecord record("a destructor", title_, CallRecord::Owner::artifact);
   dlclose(handle_);
 }
 

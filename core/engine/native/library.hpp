@@ -16,6 +16,7 @@
 // is opened.
 #pragma once
 
+#include "core/base/owned_range.hpp"
 #include "core/engine/native/context.hpp"
 #include "core/engine/native/cpu_code.hpp"
 #include "core/engine/native/import_binding.hpp"
@@ -24,10 +25,12 @@
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/exporter_facts.hpp"
 
+#include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -110,7 +113,10 @@ class CpuLibrary final : public CpuCode {
  private:
   CpuLibrary(std::shared_ptr<const MappedFile> file, std::shared_ptr<const ElfFile> elf,
              const ExporterFacts& facts)
-      : CpuCode(facts), file_(std::move(file)), elf_(std::move(elf)) {}
+      : CpuCode(facts),
+        file_(std::move(file)),
+        elf_(std::move(elf)),
+        title_(quoted(file_->path().filename().native())) {}
   Status open_file(const ImportBinding& binding, std::span<const std::uint8_t> container);
   // Opens by the file's own path.
   Status open_path(const ImportBinding& binding);
@@ -126,6 +132,10 @@ class CpuLibrary final : public CpuCode {
   // Ends after the library is closed.
   OperatorCalls operators_;
   void* handle_ = nullptr;
+  // The title of code_: "model.so".
+  const std::string title_;
+  // Ends before the library is closed.
+  std::optional<OwnedRange> code_;
   // The path that debuggers and dladdr() show, and the linker's own, which it frees.
   std::string shown_path_;
   char* linker_path_ = nullptr;

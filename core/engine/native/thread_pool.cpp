@@ -2,6 +2,7 @@
 #include "core/engine/native/thread_pool.hpp"
 
 #include "core/base/cpu_limit.hpp"
+#include "core/base/fault_signals.hpp"
 #include "core/base/forks.hpp"
 #include "core/base/log.hpp"
 #include "core/base/process_end.hpp"
@@ -174,6 +175,7 @@ std::int32_t ThreadPool::start_workers() {
 
 void ThreadPool::work(Worker& worker, std::int32_t task) {
   keep_this_thread();
+  const FaultStack stack;
   for (;;) {
     worker.posts.wait_until([](std::uint32_t posts) { return posts % 2 != 0; }, limits_);
     if (stopping_.load(std::memory_order_acquire)) return;

@@ -212,9 +212,9 @@ Result<std::int32_t> device_count(const Device& device) {
   std::int32_t count = 0;
   StatusBuffer status;
   const auto owner = [&] { return described(device); };
-  const gantry_code code = call_plugin(status, "count", owner, [&](gantry_status* said) {
-    return device.table->count(device.self, &count, said);
-  });
+  const gantry_code code = call_plugin(
+      status, "count", device.plugin, owner,
+      [&](gantry_status* said) { return device.table->count(device.self, &count, said); });
   if (code != GANTRY_OK) return status.error(code, concat("count of ", described(device)));
   if (count < 0)
     return bug(described(device), " reports ", count, " devices").with_reason("DEVICE_COUNT");

@@ -47,7 +47,7 @@ Status checked_call(const ModuleNode& node, std::string_view function, Call&& ca
   if (!may_call(node)) return process_end_error(described(node));
   StatusBuffer status;
   const gantry_code code = call_plugin(
-      status, function, [&] { return described(node); }, std::forward<Call>(call));
+      status, function, node.plugin, [&] { return described(node); }, std::forward<Call>(call));
   if (code == GANTRY_OK) return {};
   return status.error(code, function);
 }

@@ -78,10 +78,11 @@ Result<std::uint64_t> PayloadLoader::load_binary(const gantry_blob& blob, Module
   {
     std::unique_lock<std::mutex> lock(instance.load_mutex(), std::defer_lock);
     if ((loader_->flags & GANTRY_LOADER_PARALLEL) == 0) lock.lock();
-    code = call_plugin(status, "load_binary", plugin, [&](gantry_status* reported) {
-      return loader_->load_binary(instance.self(), &blob, &node.header, &made.pair, &consumed,
-                                  reported);
-    });
+    code = call_plugin(status, "load_binary", server_->plugin->id, plugin,
+                       [&](gantry_status* reported) {
+                         return loader_->load_binary(instance.self(), &blob, &node.header,
+                                                     &made.pair, &consumed, reported);
+                       });
   }
   if (code != GANTRY_OK) {
     Error error = status.error(code, subject());
@@ -161,8 +162,8 @@ Result<std::int32_t> PayloadLoader::check(const Entry& entry, std::size_t index,
   StatusBuffer status;
   const auto plugin = [&] { return concat("plugin ", server_->plugin->id); };
   std::int32_t verdict = -1;
-  const gantry_code code =
-      call_plugin(status, "check_binary", plugin, [&](gantry_status* reported) {
+  const gantry_code code = call_plugin(
+      status, "check_binary", server_->plugin->id, plugin, [&](gantry_status* reported) {
         return loader_->check_binary(instance.self(), &blob, device, &verdict, reported);
       });
   if (code != GANTRY_OK) return status.error(code, subject).at("while checking ", location);

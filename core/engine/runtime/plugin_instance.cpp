@@ -77,9 +77,10 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   }
   StatusBuffer status;
   const auto subject = [&] { return concat("plugin ", instance->plugin().id); };
-  const gantry_code code = call_plugin(status, "create", subject, [&](gantry_status* said) {
-    return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
-  });
+  const gantry_code code =
+      call_plugin(status, "create", instance->plugin().id, subject, [&](gantry_status* said) {
+        return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
+      });
   if (code != GANTRY_OK) {
     return status.error(code, concat("create of plugin ", instance->plugin().id));
   }
@@ -100,10 +101,11 @@ PluginInstance::~PluginInstance() {
   }
   StatusBuffer status;
   const auto subject = [&] { return concat("plugin ", plugin_->id); };
-  const gantry_code code = call_plugin(status, "destroy", subject, [&](gantry_status*) {
-    plugin_->table.destroy(self_);
-    return gantry_code{GANTRY_OK};
-  });
+  const gantry_code code =
+      call_plugin(status, "destroy", plugin_->id, subject, [&](gantry_status*) {
+        plugin_->table.destroy(self_);
+        return gantry_code{GANTRY_OK};
+      });
   // Plugins that are destroyed later may request them.
   for (const gantry_device_table& device : plugin_->devices) {
     if (const auto* served = devices.find(device.name)) devices.retire((*served)->type);

@@ -43,9 +43,10 @@ Result<Ref<FunctionObject>> find_in(RuntimeState& state, const ActivePlugin& plu
   StatusBuffer status;
   gantry_function function{};
   const auto owner = [&] { return concat("plugin ", plugin.plugin->id); };
-  const gantry_code code = call_plugin(status, "get_global", owner, [&](gantry_status* reported) {
-    return globals.get_global(instance.self(), {name.data(), name.size()}, &function, reported);
-  });
+  const gantry_code code =
+      call_plugin(status, "get_global", plugin.plugin->id, owner, [&](gantry_status* reported) {
+        return globals.get_global(instance.self(), {name.data(), name.size()}, &function, reported);
+      });
   if (code == GANTRY_NOT_FOUND) return Ref<FunctionObject>();
   if (code != GANTRY_OK) return status.error(code, subject).at("while looking up ", quoted(name));
   return adopt_function(

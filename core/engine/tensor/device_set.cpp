@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/tensor/device_set.hpp"
 
+#include "core/base/running_code.hpp"
 #include "core/base/text.hpp"
 #include "core/engine/tensor/cpu_device.hpp"
 
@@ -186,7 +187,10 @@ Result<void*> device_alloc(const Device& device, std::int32_t index, const gantr
 }
 
 void device_free(const Device& device, std::int32_t index, void* data, std::uint64_t bytes) {
-  if (may_call(device)) device.table->free(device.self, index, data);
+  if (may_call(device)) {
+    const CallRecord record("free", device.plugin);
+    device.table->free(device.self, index, data);
+  }
   return_memory(device, bytes);
 }
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "core/base/process_end.hpp"
+#include "core/base/running_code.hpp"
 
 #include <gantry/device.h>
 #include <gantry/abi_boundary.hpp>
@@ -192,6 +193,7 @@ Status call_table(const Device& device, std::int32_t index, std::string_view fun
   if (!may_call(device)) return process_end_error(subject());
   GANTRY_CHECK(device.lost->check(index));
   StatusBuffer status;
+  const CallRecord record(function, device.plugin);
   const gantry_code code = status.call(std::forward<Call>(call));
   if (code == GANTRY_OK) return {};
   return device.lost->recorded(index, status.error(code, subject()));

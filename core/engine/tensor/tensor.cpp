@@ -2,6 +2,7 @@
 #include "core/engine/tensor/tensor.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/running_code.hpp"
 #include "core/engine/tensor/cpu_device.hpp"
 #include "core/engine/tensor/stream_order.hpp"
 

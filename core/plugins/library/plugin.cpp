@@ -20,13 +20,15 @@ namespace {
 using Query = decltype(&gantry_plugin_query_v1);
 
 // Calls the query. An exception violates its contract and must not terminate the process.
+//
+// id       [in]   of the manifest; empty: a plugin of the program
 Result<const gantry_plugin_table*> run_query(Query query, const gantry_host_info& core,
-                                             std::string_view subject) {
+                                             std::string_view subject, std::string_view id) {
   StatusBuffer buffer;
   const gantry_plugin_table* table = nullptr;
   const auto owner = [&] { return concat("plugin ", subject); };
   const gantry_code code = call_plugin(
-      buffer, "gantry_plugin_query_v1", owner, [&](gantry_status* status) -> gantry_code {
+      buffer, "gantry_plugin_query_v1", id, owner, [&](gantry_status* status) -> gantry_code {
         table = query(&core, status);
         if (table != nullptr) return GANTRY_OK;
         return status->code != GANTRY_OK ? status->code : GANTRY_UNSUPPORTED;
@@ -99,9 +101,10 @@ Status check_names(const LoadedPlugin& plugin, std::string_view subject) {
   return {};
 }
 
+// id       [in]   as in run_query()
 Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_info& core,
-                                                 std::string_view subject) {
-  GANTRY_TRY(const gantry_plugin_table* const theirs, run_query(query, core, subject));
+                                                 std::string_view subject, std::string_view id) {
+  GANTRY_TRY(const gantry_plugin_table* const theirs, run_query(query, core, subject, id));
   auto plugin = std::make_shared<LoadedPlugin>();
   GANTRY_TRY(plugin->table, copy_table(theirs, subject));
   const gantry_plugin_table& table = plugin->table;
@@ -188,7 +191,10 @@ Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
                                                    const Inspection& inspection,
                                                    const gantry_host_info& core,
                                                    const std::function<void()>& mapped) {
-  auto handle = LibraryHandle::open(manifest.library_path, *inspection.file);
+  auto handle = [&] {
+    const CallRecord record("a constructor", manifest.id);
+    return LibraryHandle::open(manifest.library_path, *inspection.file);
+  }();
   if (!handle.ok()) {
     const Reason why = reason_of(handle.error());
     if (why == reason::replaced_during_load || why == reason::exhausted)
@@ -205,10 +211,11 @@ Result<std::shared_ptr<LoadedPlugin>> open_library(const Manifest& manifest,
     return malformed(no_offset, manifest.library_path, " does not export gantry_plugin_query_v1")
         .with_reason(reason::query_missing.tag);
   }
-  watch_plugin(manifest.id, reinterpret_cast<const void*>(query));
+  watch_plugin(concat(manifest.id, " ", manifest.version.text),
+               reinterpret_cast<const void*>(query));
   watch_process_end();
   mapped();
-  auto opened = read_table(query, core, manifest.library_path);
+  auto opened = read_table(query, core, manifest.library_path, manifest.id);
   if (!opened.ok()) {
     Error error = std::move(opened).error();
     if (reason_of(error) == reason::struct_size) {
@@ -277,7 +284,8 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
 
 Result<std::shared_ptr<const LoadedPlugin>> adopt_plugin(Query query,
                                                          const gantry_host_info& core) {
-  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin, read_table(query, core, "the program's plugin"));
+  GANTRY_TRY(std::shared_ptr<LoadedPlugin> plugin,
+             read_table(query, core, "the program's plugin", {}));
   return std::shared_ptr<const LoadedPlugin>(std::move(plugin));
 }
 

@@ -14,7 +14,7 @@ namespace {
 gantry_code load_binary(const std::function<void()>& body) {
   StatusBuffer status;
   return call_plugin(
-      status, "load_binary", [] { return std::string("plugin acme.npu"); },
+      status, "load_binary", "acme.npu", [] { return std::string("plugin acme.npu"); },
       [&](gantry_status*) -> gantry_code {
         body();
         return GANTRY_OK;

@@ -3,6 +3,8 @@
 
 #include "tools/gantry/script/script_values.hpp"
 
+#include "core/base/running_code.hpp"
+
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
@@ -124,6 +126,8 @@ Status ScriptPlayer::call(const ScriptCall& call, PlayedCall& played) {
   }
   std::vector<gantry_value> values;
   for (const Any& arg : played.args) values.push_back(arg.value());
+  const std::string title = concat("function ", quoted(call.function));
+  const CallRecord record(title);
   auto returned = function->call(values);
   if (returned.ok()) {
     played.result = std::move(*returned);
