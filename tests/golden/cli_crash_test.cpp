@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Crashes: one line names the plugin or artifact and the call.
+// Crashes and calls that do not return: one line names the plugin or artifact and the call.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/elf_builder.hpp"
 #include "tests/support/files.hpp"
@@ -19,7 +19,10 @@
 namespace gantry::test {
 namespace {
 
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::StartsWith;
 
 // Code that does harm: a plugin, a library of C code, and graphs that call both.
 class HarmfulCode : public ::testing::Test {
@@ -214,6 +217,77 @@ TEST_F(HarmfulCode, OfAnArtifactIsNamedInAConstructor) {
   EXPECT_EQ(run.err,
             "gantry: the code of \"code.so\" crashes in a constructor: segmentation fault "
             "(SIGSEGV) at address 0x20\n");
+}
+
+TEST_F(HarmfulCode, ThatDoesNotReturnIsNamedAfterTheTimeLimit) {
+  const Outcome run = call(module(), "hang", {"--timeout", "1"});
+
+  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.err,
+            "gantry: plugin test.fake 1.0.0 has not returned from function \"hang\": --timeout 1 "
+            "has passed 2 s ago\n");
+}
+
+TEST_F(HarmfulCode, ThatDoesNotReturnFromTheLoadIsNamedAfterTheTimeLimit) {
+  add_plugin("create_hangs");
+
+  const Outcome run = call(module(), "crash", {"--timeout", "1"});
+
+  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.err,
+            "gantry: plugin test.fake 1.0.0 has not returned from create: --timeout 1 has passed "
+            "2 s ago\n");
+}
+
+TEST_F(HarmfulCode, OfAnArtifactThatDoesNotReturnIsNamedAfterTheTimeLimit) {
+  const std::string file = library(
+      "int spin(void** args, int* codes, int count) {\n"
+      "  for (volatile int i = 0;; ++i) {}\n"
+      "}\n");
+
+  const Outcome run = call(file, "spin", {"--timeout", "1"});
+
+  EXPECT_EQ(run.status, 4);
+  EXPECT_EQ(run.err,
+            "gantry: the code of \"code.so\" has not returned from function \"spin\": --timeout 1 "
+            "has passed 2 s ago\n");
+}
+
+TEST_F(HarmfulCode, ThatIsCancelledByTheTimeLimitReturnsItsError) {
+  const Outcome run = call(module(), "wait", {"--timeout", "1"});
+
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, StartsWith("gantry: fake: cancelled\n"));
+  EXPECT_THAT(run.err, HasSubstr("\n  --timeout 1 has passed\n"));
+}
+
+TEST_F(HarmfulCode, IsCancelledByTheTimeLimitInABenchmark) {
+  const Outcome bench = gantry({"bench", graph("wait"), "--timeout", "1"});
+
+  EXPECT_EQ(bench.status, 4);
+  EXPECT_THAT(bench.err, HasSubstr("fake: cancelled\n"));
+  EXPECT_THAT(bench.err, HasSubstr("\n  --timeout 1 has passed\n"));
+}
+
+TEST(TimeLimit, CancelsTheNextRunOfAModel) {
+  const Outcome run = run_gantry(
+      {"--plugins", built_plugins("graph"), "-q", "run", "tvm-0.12/digits_mlp_c.so", "--input",
+       "tvm-0.12/digits_mlp.input.npz", "--each", "--repeat", "1000000000", "--timeout", "1"});
+
+  EXPECT_EQ(run.status, 4);
+  EXPECT_THAT(run.err, HasSubstr("the deadline of the task has passed\n"));
+  EXPECT_THAT(run.err, EndsWith("  --timeout 1 has passed\n"
+                                "  while running \"tvm-0.12/digits_mlp_c.so\"\n"));
+}
+
+TEST(TimeLimit, DoesNotChangeARunThatEndsInTime) {
+  const Outcome run =
+      run_gantry({"--plugins", built_plugins("graph"), "run", "tvm-0.12/digits_mlp_c.so", "--input",
+                  "tvm-0.12/digits_mlp.input.npz", "--each", "--expect",
+                  "tvm-0.12/digits_mlp_c.expected.npz", "--timeout", "100"});
+
+  EXPECT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("equal to tvm-0.12/digits_mlp_c.expected.npz"));
 }
 
 }  // namespace

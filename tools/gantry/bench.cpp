@@ -14,6 +14,7 @@
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/option_checks.hpp"
 #include "tools/gantry/session.hpp"
+#include "tools/gantry/time_limit.hpp"
 
 #include "core/base/running_code.hpp"
 #include "core/base/trace/span.hpp"
@@ -55,6 +56,8 @@ struct BenchOptions {
   std::string function;
   // 0: until enough_ns
   std::size_t repeat = 0;
+  // seconds; 0: not given
+  int timeout = 0;
   bool capture = false;
   bool json = false;
 };
@@ -62,12 +65,14 @@ struct BenchOptions {
 // A model whose inputs are set.
 class MeasuredModel {
  public:
-  explicit MeasuredModel(Session session) : session_(std::move(session)) {}
+  // task     [in]   empty: none
+  MeasuredModel(Session session, Task task)
+      : session_(std::move(session)), task_(std::move(task)) {}
 
   Session& session() { return session_; }
   Status run() {
-    if (outputs_.empty()) return session_.run();
-    GANTRY_CHECK(session_.run_into(outputs_));
+    if (outputs_.empty()) return session_.run({.task = task_});
+    GANTRY_CHECK(session_.run_into(outputs_, {.task = task_}));
     return {};
   }
   // Further runs fill the outputs of the last one. Each run of a virtual machine creates its outputs
@@ -80,6 +85,7 @@ class MeasuredModel {
 
  private:
   Session session_;
+  Task task_;
   std::vector<NamedValue> kept_;
   // of kept_; empty: each run creates its outputs
   std::vector<gantry_value> outputs_;
@@ -252,7 +258,8 @@ Status run_steadily(const Runtime& runtime, MeasuredModel& model, const BenchOpt
   return {};
 }
 
-Result<BenchReport> measure(const BenchOptions& options, const Globals& globals) {
+Result<BenchReport> measure(const BenchOptions& options, const Globals& globals,
+                            const TimeLimit& limit) {
   // before the model is loaded, so that a wrong name fails early
   std::optional<ModelWeights> weights;
   if (!options.weights.empty()) {
@@ -282,7 +289,7 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
       model_session(runtime, module,
                     {.devices = report.devices, .function = function, .capture = options.capture}));
   report.create_ns = create.nanoseconds();
-  std::optional<MeasuredModel> model(std::move(session));
+  std::optional<MeasuredModel> model(std::in_place, std::move(session), limit.task());
   GANTRY_TRY(const auto devices, device_ids(runtime, report.devices));
   InputValues values;
   if (weights) {
@@ -329,9 +336,10 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals)
 }
 
 Result<ExitStatus> bench(const BenchOptions& options, const Globals& globals) {
-  auto report = measure(options, globals);
+  GANTRY_TRY(const TimeLimit limit, TimeLimit::start(options.timeout));
+  auto report = measure(options, globals, limit);
   if (!report.ok()) {
-    return std::move(report).error().at("while measuring ", quoted(options.file));
+    return limit.explained(std::move(report).error()).at("while measuring ", quoted(options.file));
   }
   print(options.json ? bench_json(*report) : bench_text(*report));
   return kDone;
@@ -360,6 +368,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->add_option("--repeat", options->repeat, "number of steady runs, default: about one second")
       ->type_name("N")
       ->check(in_range(1, 1000000000));
+  add_timeout(*command, options->timeout);
   command->add_flag("--capture", options->capture,
                     "record a run on the device and replay it in the steady runs (CUDA graphs)");
   command->add_flag("--json", options->json, "print one JSON document");

@@ -9,7 +9,8 @@ namespace gantry::cli {
 //
 // argc, argv  [in]  of main()
 //
-// returns  the exit status: 0 success, 1 the command failed, 2 wrong usage, 3 internal error of gantry
+// returns  the exit status: 0 success, 1 the command failed, 2 wrong usage, 3 internal error of gantry,
+// 4 the time of --timeout has passed
 int run_program(int argc, char** argv);
 
 }  // namespace gantry::cli

@@ -143,7 +143,8 @@ struct RunFiles {
 // Runs the model, or the function of --function: one of the model if it has it, otherwise one of a
 // library.
 Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
-                              const RunOptions& options, const ModelWeights* weights, bool quiet) {
+                              const RunOptions& options, const ModelWeights* weights,
+                              const TimeLimit& limit, bool quiet) {
   const bool is_by_name = !options.inputs.empty() || options.each || weights != nullptr;
   const Stopwatch create;
   if (options.function.empty() || is_by_name) {
@@ -151,21 +152,22 @@ Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
                                               {.devices = options.devices,
                                                .function = options.function,
                                                .capture = options.capture}));
-    return run_model(runtime, session, create.nanoseconds(), options, weights, quiet);
+    return run_model(runtime, session, create.nanoseconds(), options, weights, limit, quiet);
   }
   if (!is_model_function(module, options.function))
-    return run_function(runtime, module, options, quiet);
+    return run_function(runtime, module, options, limit, quiet);
   GANTRY_TRY(const Model model, runtime.model(module, options.devices));
   if (!options.args.empty()) {
     GANTRY_TRY(const Module machine, model.module());
-    return run_function(runtime, machine, options, quiet);
+    return run_function(runtime, machine, options, limit, quiet);
   }
   GANTRY_TRY(ModelFunction function, model.function(options.function));
   GANTRY_TRY(Session session, Session::create(std::move(function)));
-  return run_model(runtime, session, create.nanoseconds(), options, weights, quiet);
+  return run_model(runtime, session, create.nanoseconds(), options, weights, limit, quiet);
 }
 
-Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles& files) {
+Result<Finished> run(const RunOptions& options, const Globals& globals, const TimeLimit& limit,
+                     RunFiles& files) {
   GANTRY_TRY(const Runtime runtime, open_runtime(globals, files.trace.has_value()));
   // read before the model runs, so that an unreadable file fails early
   std::optional<ExpectedArrays> expected;
@@ -190,13 +192,15 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
   GANTRY_TRY(chosen.devices, reported_devices(runtime, model, options.devices, globals.quiet));
   done.devices = chosen.devices;
 
-  auto outcome =
-      run_chosen(runtime, model, chosen, files.weights ? &*files.weights : nullptr, globals.quiet);
+  auto outcome = run_chosen(runtime, model, chosen, files.weights ? &*files.weights : nullptr,
+                            limit, globals.quiet);
   if (files.trace) {
     GANTRY_TRY(const std::string events, runtime.trace_json());
     GANTRY_CHECK(files.trace->finish(events));
   }
-  if (!outcome.ok()) return std::move(outcome).error().at("while running ", quoted(options.file));
+  if (!outcome.ok()) {
+    return limit.explained(std::move(outcome).error()).at("while running ", quoted(options.file));
+  }
   done.outcome = std::move(outcome).value();
   GANTRY_TRY(done.plugins, runtime.plugins_in_use());
   GANTRY_TRY(done.fallbacks, runtime.fallbacks());
@@ -209,9 +213,10 @@ Result<Finished> run(const RunOptions& options, const Globals& globals, RunFiles
 }
 
 Result<ExitStatus> run_and_report(const RunOptions& options, const Globals& globals) {
-  if (!options.script.empty()) return run_script(options, globals);
+  GANTRY_TRY(const TimeLimit limit, TimeLimit::start(options.timeout));
+  if (!options.script.empty()) return run_script(options, globals, limit);
   GANTRY_TRY(RunFiles files, RunFiles::open(options, globals));
-  GANTRY_TRY(const Finished done, run(options, globals, files));
+  GANTRY_TRY(const Finished done, run(options, globals, limit, files));
   if (!files.use_stdout()) {
     print(options.json ? run_json(options, done) : run_text(options, done));
   } else if (!globals.quiet) {
@@ -289,6 +294,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
                  "record the second run on the device and replay it from then on (CUDA graphs)")
       ->excludes(function)
       ->excludes(script);
+  add_timeout(*command, options->timeout);
   add_text(*command, "--trace", "FILE.json", options->trace,
            "write a Chrome trace to this file, or to standard output (-)");
   command->add_flag("--allow-missing", options->load.allow_missing,

@@ -115,11 +115,11 @@ Status check_called_library(const Runtime& runtime, const std::string& file,
 }
 
 Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
-                                const RunOptions& options, bool quiet) {
+                                const RunOptions& options, const TimeLimit& limit, bool quiet) {
   GANTRY_TRY(const Function function, module.function(options.function));
   GANTRY_TRY(const Arguments arguments, make_arguments(runtime, options));
   GANTRY_TRY(const gantry_device_id device, runtime.device(options.devices.front()));
-  const gantry_env env{device, nullptr, nullptr, nullptr};
+  const gantry_env env = limit.env(device);
   RunOutcome outcome;
   outcome.has_arguments = true;
   const std::string title = concat("function ", quoted(options.function));

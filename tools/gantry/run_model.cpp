@@ -15,7 +15,8 @@
 namespace gantry::cli {
 
 Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double create_ns,
-                             const RunOptions& options, const ModelWeights* weights, bool quiet) {
+                             const RunOptions& options, const ModelWeights* weights,
+                             const TimeLimit& limit, bool quiet) {
   RunOutcome outcome;
   outcome.create_ns = create_ns;
   InputValues weight_values;
@@ -37,7 +38,7 @@ Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double crea
     GANTRY_CHECK(synchronize(runtime, devices));
     for (int repetition = 0; repetition < options.repeat; ++repetition) {
       const Stopwatch run;
-      GANTRY_CHECK(model.run());
+      GANTRY_CHECK(model.run({.task = limit.task()}));
       GANTRY_CHECK(synchronize(runtime, devices));
       outcome.run_ns.add(run.nanoseconds());
       progress.advance();

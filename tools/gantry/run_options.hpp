@@ -8,6 +8,7 @@
 #include "tools/gantry/cpu_array.hpp"
 #include "tools/gantry/model_weights.hpp"
 #include "tools/gantry/outputs.hpp"
+#include "tools/gantry/time_limit.hpp"
 
 #include <gantry/embed.hpp>
 
@@ -46,6 +47,8 @@ struct RunOptions {
   int repeat = 1;
   std::string trace;
   LoadOptions load;
+  // seconds; 0: not given
+  int timeout = 0;
   bool json = false;
 };
 
@@ -67,10 +70,12 @@ struct RunOutcome {
 // create_ns  [in]   how long the creation of the model took, in nanoseconds
 // weights    [in]   those of --weights; NULL: not given
 Result<RunOutcome> run_model(const Runtime& runtime, Session& model, double create_ns,
-                             const RunOptions& options, const ModelWeights* weights, bool quiet);
+                             const RunOptions& options, const ModelWeights* weights,
+                             const TimeLimit& limit, bool quiet);
 
 // Plays a call script and reports the differences.
-Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals);
+Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals,
+                              const TimeLimit& limit);
 
 // Checks that TVM's calling convention can be assumed for the functions of a library: it has a
 // symbol of TVM or of `gantry pack`. Errors of reading the file are left to the loader.
@@ -83,6 +88,6 @@ Status check_called_library(const Runtime& runtime, const std::string& file,
 // Calls one function of the module or its imports, with arguments by position. Array arguments are
 // on the first device.
 Result<RunOutcome> run_function(const Runtime& runtime, const Module& module,
-                                const RunOptions& options, bool quiet);
+                                const RunOptions& options, const TimeLimit& limit, bool quiet);
 
 }  // namespace gantry::cli

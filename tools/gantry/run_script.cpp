@@ -85,7 +85,7 @@ struct ScriptFiles {
 };
 
 Result<Report> play(const Runtime& runtime, const RunOptions& options, const Globals& globals,
-                    const CallScript& script, ScriptFiles& files) {
+                    const CallScript& script, const TimeLimit& limit, ScriptFiles& files) {
   GANTRY_TRY(const Module loaded, load_model(runtime, options.file, options.load));
   std::string function = options.function;
   GANTRY_TRY(const Module model, selected_model(loaded, function));
@@ -97,9 +97,12 @@ Result<Report> play(const Runtime& runtime, const RunOptions& options, const Glo
   Report report;
   GANTRY_TRY(report.devices, reported_devices(runtime, model, options.devices, globals.quiet));
   GANTRY_TRY(ScriptPlayer player, ScriptPlayer::create(runtime, model, script, report.devices));
+  player.set_task(limit.task());
   ScriptRecorder recorder(runtime, script);
   for (const ScriptCall& call : script.calls) {
     GANTRY_TRY(const PlayedCall* const played, player.play(report.calls, options.tolerance));
+    if (played->error && played->error->code == Code::cancelled && limit.has_passed())
+      return *played->error;
     const auto add = [&](std::vector<ScriptLine>& lines, std::string text) {
       lines.push_back({report.calls, call.function, std::move(text)});
       if (!options.json) print(line_of(lines.back()));
@@ -122,21 +125,22 @@ Result<Report> play(const Runtime& runtime, const RunOptions& options, const Glo
 
 }  // namespace
 
-Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals) {
+Result<ExitStatus> run_script(const RunOptions& options, const Globals& globals,
+                              const TimeLimit& limit) {
   GANTRY_TRY(const CallScript script, read_call_script(options.script));
   GANTRY_TRY(ScriptFiles files, ScriptFiles::open(options, globals, script));
   GANTRY_TRY(const Runtime runtime, open_runtime(globals, files.trace.has_value()));
   if (script.kind == CallScript::Kind::tir && !options.force) {
     GANTRY_CHECK(check_called_library(runtime, options.file, script.calls.front().function));
   }
-  auto report = play(runtime, options, globals, script, files);
+  auto report = play(runtime, options, globals, script, limit, files);
   if (files.trace) {
     GANTRY_TRY(const std::string events, runtime.trace_json());
     GANTRY_CHECK(files.trace->finish(events));
   }
   if (!report.ok())
-    return std::move(report).error().at("while playing ", quoted(options.script), " on ",
-                                        quoted(options.file));
+    return limit.explained(std::move(report).error())
+        .at("while playing ", quoted(options.script), " on ", quoted(options.file));
   print(options.json ? report_json(options, *report)
                      : concat(counted(report->calls, "call"), ", ",
                               counted(report->differences.size(), "difference"), "\n"));

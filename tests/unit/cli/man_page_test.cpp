@@ -89,6 +89,9 @@ wrong usage
 .TP
 \fB3\fR
 internal error of gantry
+.TP
+\fB4\fR
+the time of \-\-timeout has passed
 .SH EXAMPLES
 .nf
 tool run \(aqa\(aq

@@ -25,6 +25,7 @@ int report(const Error& error) {
   } catch (const std::bad_alloc&) {
     std::fputs("gantry: out of memory\n", stderr);
   }
+  if (error.reason == "DEADLINE") return kTimedOut;
   return error.code == Code::bug ? kOurError : kFailed;
 }
 

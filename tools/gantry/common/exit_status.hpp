@@ -15,6 +15,8 @@ enum ExitStatus : int {
   kWrongUsage = 2,
   // an internal error of gantry
   kOurError = 3,
+  // the time of --timeout has passed
+  kTimedOut = 4,
 };
 
 // "gantry: <message> (offset 0x1f40)", the offset if there is one, then lines of context.
@@ -24,7 +26,7 @@ std::string error_text(const Error& error);
 void print_error(std::string_view text);
 // Prints the error to stderr.
 //
-// returns  kFailed; kOurError for Code::bug
+// returns  kFailed; kOurError for Code::bug; kTimedOut for the reason DEADLINE
 int report(const Error& error);
 // Prints an error of the command line and the command that shows the help.
 //

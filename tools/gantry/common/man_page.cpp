@@ -20,6 +20,7 @@ constexpr Entry exit_statuses[] = {
     {"1", "the command failed"},
     {"2", "wrong usage"},
     {"3", "internal error of gantry"},
+    {"4", "the time of --timeout has passed"},
 };
 
 // Those that core/engine/runtime/environment.cpp and the terminal's output read.

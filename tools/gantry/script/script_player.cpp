@@ -128,7 +128,12 @@ Status ScriptPlayer::call(const ScriptCall& call, PlayedCall& played) {
   for (const Any& arg : played.args) values.push_back(arg.value());
   const std::string title = concat("function ", quoted(call.function));
   const CallRecord record(title);
-  auto returned = function->call(values);
+  gantry_env env{};
+  if (task_) {
+    GANTRY_TRY(const gantry_device_id device, runtime_.device(device_));
+    env = task_.env(device);
+  }
+  auto returned = function->call(values, task_ ? &env : nullptr);
   if (returned.ok()) {
     played.result = std::move(*returned);
   } else {

@@ -47,6 +47,9 @@ class ScriptPlayer {
   static Result<ScriptPlayer> create(Runtime runtime, const Module& model, const CallScript& script,
                                      std::span<const std::string> devices);
 
+  // Sets the task of all further calls.
+  void set_task(Task task) { task_ = std::move(task); }
+
   // Makes a call. Call each once, in order.
   //
   // returns  the error of creating an argument or of reading a result; an error of the call itself
@@ -72,6 +75,8 @@ class ScriptPlayer {
   Module callee_;
   const CallScript& script_;
   std::string device_;
+  // empty: none
+  Task task_;
   // made once
   std::optional<Any> params_;
   std::vector<PlayedCall> played_;
