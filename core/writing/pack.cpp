@@ -36,12 +36,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<std::string> graph_json(const Recipe& recipe, const std::vector<GraphTensor>& parameters) {
-  if (const auto* written = std::get_if<GraphDescription>(&recipe.graph)) {
+Result<std::string> graph_json(const RecipeGraph& graph,
+                               const std::vector<GraphTensor>& parameters) {
+  if (const auto* written = std::get_if<GraphDescription>(&graph.source)) {
     return write_graph_json(*written, parameters);
   }
-  auto file = MappedFile::open(std::get<fs::path>(recipe.graph));
-  if (!file.ok()) return std::move(file).failure().at("for ", recipe.graph_location);
+  auto file = MappedFile::open(std::get<fs::path>(graph.source));
+  if (!file.ok()) return std::move(file).failure().at("for ", graph.location);
   return std::string(as_text((*file)->bytes()));
 }
 
@@ -51,10 +52,13 @@ InputFiles input_files(const Recipe& recipe, const InputFiles& more) {
   for (const auto* names : {&recipe.sources, &recipe.libraries}) {
     for (const std::string& name : *names) files.add(recipe.directory / name);
   }
-  if (const auto* graph = std::get_if<fs::path>(&recipe.graph)) files.add(*graph);
-  for (const auto* sources : {&recipe.parameters, &recipe.parameter_files}) {
-    for (const ParameterSource& source : *sources) files.add(source.file);
+  for (const RecipeGraph& graph : recipe.graphs) {
+    if (const auto* file = std::get_if<fs::path>(&graph.source)) files.add(*file);
+    for (const auto* sources : {&graph.parameters, &graph.parameter_files}) {
+      for (const ParameterSource& source : *sources) files.add(source.file);
+    }
   }
+  if (recipe.root) files.add(recipe.root->data);
   for (const DeviceModuleSource& module : recipe.device_modules) {
     files.add(module.data);
     for (const KernelSource& kernel : module.kernels) files.add(recipe.directory / kernel.source);
@@ -92,15 +96,16 @@ Status check_sources(const Recipe& recipe) {
   return {};
 }
 
-// The payload of the graph and the functions that it calls.
+// The payload of a graph and the functions that it calls.
 struct GraphPart {
+  const RecipeGraph* source = nullptr;
   GraphPayload payload;
   std::vector<std::string> functions;
 };
 
-Result<GraphPart> build_graph(const Recipe& recipe) {
+Result<GraphPart> build_graph(const RecipeGraph& recipe, ParameterFiles& files) {
   GraphPart part;
-  ParameterFiles files;
+  part.source = &recipe;
   std::vector<GraphTensor> parameters;
   std::vector<ParameterSource> sources = recipe.parameters;
   for (const ParameterSource& file : recipe.parameter_files) {
@@ -120,8 +125,8 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
   GANTRY_TRY(part.payload.graph_json, graph_json(recipe, parameters));
   Result<Graph> graph = read_graph_json(part.payload.graph_json, 0);
   if (!graph.ok()) {
-    if (const auto* file = std::get_if<fs::path>(&recipe.graph)) {
-      graph.error().at("in ", file->native()).at("for ", recipe.graph_location);
+    if (const auto* file = std::get_if<fs::path>(&recipe.source)) {
+      graph.error().at("in ", file->native()).at("for ", recipe.location);
     }
     return std::move(graph).failure();
   }
@@ -131,23 +136,29 @@ Result<GraphPart> build_graph(const Recipe& recipe) {
       return std::move(checked).error().at("for ", sources[i].location);
     }
   }
-  part.payload.module_name = recipe.module_name;
+  part.payload.module_name = recipe.name;
   part.functions = called_functions(*graph);
   return part;
 }
 
-// Returns the module graph: the graph, if there is one, imports the CPU code, which imports the
-// device modules. A container lists the imports of a module from the last to the first, so they are
-// reversed here to get the order of the recipe.
-std::vector<ContainerModule> module_graph(const Recipe& recipe, const GraphPart* graph,
+// Returns the module graph: the root, if there is one, imports the graphs, each of which imports the
+// CPU code, which imports the device modules. A container lists the imports of a module from the
+// last to the first, so they are reversed here to get the order of the recipe.
+std::vector<ContainerModule> module_graph(const Recipe& recipe, std::span<const GraphPart> graphs,
                                           const Generators& generators, Generation generation) {
   std::vector<ContainerModule> modules;
-  if (graph != nullptr) {
-    modules.push_back({std::string(graph_factory_key), {1}, [graph](Pieces& out) {
-                         return write_graph_payload(graph->payload, out);
+  if (recipe.root) {
+    modules.push_back({recipe.root->type_key, {}, [&](Pieces& out) {
+                         return write_device_payload(*recipe.root, generators, out, generation);
+                       }});
+    for (std::size_t i = graphs.size(); i > 0; --i) modules[0].imports.push_back(i);
+  }
+  const std::size_t cpu_code = modules.size() + graphs.size();
+  for (const GraphPart& graph : graphs) {
+    modules.push_back({std::string(graph_factory_key), {cpu_code}, [&graph](Pieces& out) {
+                         return write_graph_payload(graph.payload, out);
                        }});
   }
-  const std::size_t cpu_code = modules.size();
   modules.push_back({});
   for (const DeviceModuleSource& source : recipe.device_modules) {
     modules[cpu_code].imports.push_back(modules.size());
@@ -179,8 +190,9 @@ Status check_type_keys(const Recipe& recipe, Generation generation) {
     const Result<std::string> converted = converted_type_key(type_key, generation);
     return converted.ok() ? Status() : Status(Error(converted.error()).at("for ", location));
   };
-  if (!std::holds_alternative<std::monostate>(recipe.graph)) {
-    GANTRY_CHECK(check(graph_factory_key, recipe.graph_location));
+  if (recipe.root) GANTRY_CHECK(check(recipe.root->type_key, recipe.root->location));
+  for (const RecipeGraph& graph : recipe.graphs) {
+    GANTRY_CHECK(check(graph_factory_key, graph.location));
   }
   for (const DeviceModuleSource& module : recipe.device_modules) {
     GANTRY_CHECK(check(module.type_key, module.location));
@@ -188,11 +200,10 @@ Status check_type_keys(const Recipe& recipe, Generation generation) {
   return {};
 }
 
-// Checks that the library has every function that the graph calls, because the linker does not see
+// Checks that the library has every function that a graph calls, because the linker does not see
 // these calls.
-Status check_functions(const ElfFile& library, const std::vector<std::string>& functions,
-                       const Recipe& recipe) {
-  for (const std::string& function : functions) {
+Status check_functions(const ElfFile& library, const GraphPart& part) {
+  for (const std::string& function : part.functions) {
     const ElfSymbol* symbol = library.find(function);
     if (symbol != nullptr && symbol->defined()) continue;
     std::vector<std::string_view> defined;
@@ -204,11 +215,25 @@ Status check_functions(const ElfFile& library, const std::vector<std::string>& f
         "graph calls function ", quoted(function), did_you_mean(function, defined),
         ", the CPU code has ",
         defined.empty() ? "none" : join(defined, ", ", std::identity(), max_listed_names));
-    const auto* graph = std::get_if<GraphDescription>(&recipe.graph);
-    if (graph == nullptr) return std::move(error).at("for ", recipe.graph_location);
+    const auto* graph = std::get_if<GraphDescription>(&part.source->source);
+    if (graph == nullptr) return std::move(error).at("for ", part.source->location);
     const auto call = std::ranges::find(graph->operators, function, &GraphOperator::function);
     if (call->location.empty()) return error;
     return std::move(error).at("for ", call->location);
+  }
+  return {};
+}
+
+// Checks that no function has the name of a graph below a root. A module finds functions in its
+// imports depth first, so it would find that of the CPU code, which the first graph imports.
+Status check_graph_names(const ElfFile& library, const Recipe& recipe) {
+  if (!recipe.root) return {};
+  for (const RecipeGraph& graph : recipe.graphs) {
+    const ElfSymbol* const symbol = library.find(graph.name);
+    if (symbol == nullptr || !symbol->defined()) continue;
+    return invalid("graph ", quoted(graph.name),
+                   " has the name of a function of the CPU code; expected another name")
+        .at("for ", graph.location);
   }
   return {};
 }
@@ -294,12 +319,13 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     GANTRY_CHECK(check_replaced(file, options.form));
     GANTRY_CHECK(check_sources(recipe));
     GANTRY_CHECK(check_type_keys(recipe, options.generation));
-    std::optional<GraphPart> graph;
-    if (!std::holds_alternative<std::monostate>(recipe.graph)) {
-      report("reading the graph and ", recipe.parameters.size(), " parameters");
-      GANTRY_TRY(graph, build_graph(recipe));
+    ParameterFiles parameter_files;
+    std::vector<GraphPart> graphs;
+    for (const RecipeGraph& graph : recipe.graphs) {
+      report("reading the graph and ", graph.parameters.size(), " parameters");
+      GANTRY_TRY(GraphPart part, build_graph(graph, parameter_files));
+      graphs.push_back(std::move(part));
     }
-    const GraphPart* const graph_part = graph ? &*graph : nullptr;
 
     const bool is_beside = !file.is_stream() && TempDirectory::is_safe_beside(output);
     GANTRY_TRY(TempDirectory directory,
@@ -314,7 +340,7 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
                                 .open_plugin = options.open_generator,
                                 .warn = options.warn};
     std::vector<ContainerModule> modules =
-        module_graph(recipe, graph_part, generators, options.generation);
+        module_graph(recipe, graphs, generators, options.generation);
     PackReport written;
     // CPU code alone needs no container.
     std::optional<Pieces> container;
@@ -322,8 +348,9 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
       record_payloads(modules, written);
       GANTRY_TRY(container, write_container(modules, options.generation));
       written.bytes = container->size();
-      // CPU code has no payload. Its parent is before it, and its children follow.
-      written.modules.insert(written.modules.begin() + (graph_part != nullptr ? 1 : 0),
+      // CPU code has no payload. Its importers are before it, and its imports follow.
+      const std::size_t above = graphs.size() + (recipe.root ? 1 : 0);
+      written.modules.insert(written.modules.begin() + static_cast<std::ptrdiff_t>(above),
                              {std::string(library_key), 0});
     }
     if (options.report != nullptr) *options.report = written;
@@ -350,8 +377,9 @@ Status pack(const Recipe& recipe, const fs::path& output, const PackOptions& opt
     GANTRY_TRY(const CpuCodeLibrary library,
                container ? build_cpu_code(recipe.sources, generators, options.generation)
                          : build_plain_code(recipe.sources, generators));
-    if (graph_part != nullptr && !has_unknown_functions(recipe)) {
-      GANTRY_CHECK(check_functions(library.elf, graph_part->functions, recipe));
+    GANTRY_CHECK(check_graph_names(library.elf, recipe));
+    for (const GraphPart& part : graphs) {
+      if (!has_unknown_functions(recipe)) GANTRY_CHECK(check_functions(library.elf, part));
     }
     // Before the first byte is written, because SIGPIPE may end the process then.
     { const TempDirectory removed = std::move(directory); }

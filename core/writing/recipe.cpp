@@ -31,6 +31,13 @@ constexpr YamlField operator_fields[] = {
     {.name = "inputs", .type = YamlType::list, .required = true, .items = YamlType::text},
     {.name = "outputs", .type = YamlType::map, .required = true, .items = YamlType::text},
 };
+constexpr YamlField parameter_fields[] = {
+    {.name = "file", .type = YamlType::text, .required = true},
+    {.name = "member", .type = YamlType::text},
+    {.name = "transpose", .type = YamlType::boolean},
+    {.name = "type", .type = YamlType::text},
+};
+// The last two are fields of the recipe for its only graph.
 constexpr YamlField graph_fields[] = {
     {.name = "file", .type = YamlType::text},
     {.name = "inputs", .type = YamlType::map, .items = YamlType::text},
@@ -39,12 +46,16 @@ constexpr YamlField graph_fields[] = {
      .items = YamlType::record,
      .fields = operator_fields},
     {.name = "outputs", .type = YamlType::list, .items = YamlType::text},
+    {.name = "parameters",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .fields = parameter_fields},
+    {.name = "parameter_files", .type = YamlType::list, .items = YamlType::text},
 };
-constexpr YamlField parameter_fields[] = {
-    {.name = "file", .type = YamlType::text, .required = true},
-    {.name = "member", .type = YamlType::text},
-    {.name = "transpose", .type = YamlType::boolean},
-    {.name = "type", .type = YamlType::text},
+constexpr std::span only_graph_fields = std::span(graph_fields).first<4>();
+constexpr YamlField root_fields[] = {
+    {.name = "type_key", .type = YamlType::text, .required = true},
+    {.name = "data", .type = YamlType::text, .required = true},
 };
 constexpr YamlField kernel_fields[] = {
     {.name = "source", .type = YamlType::text},
@@ -67,12 +78,14 @@ constexpr YamlField all_fields[] = {
     {.name = "sources", .type = YamlType::list, .items = YamlType::text},
     {.name = "flags", .type = YamlType::list, .items = YamlType::text},
     {.name = "libraries", .type = YamlType::list, .items = YamlType::text},
-    {.name = "graph", .type = YamlType::record, .fields = graph_fields},
+    {.name = "graph", .type = YamlType::record, .fields = only_graph_fields},
     {.name = "parameters",
      .type = YamlType::map,
      .items = YamlType::record,
      .fields = parameter_fields},
     {.name = "parameter_files", .type = YamlType::list, .items = YamlType::text},
+    {.name = "root", .type = YamlType::record, .fields = root_fields},
+    {.name = "graphs", .type = YamlType::map, .items = YamlType::record, .fields = graph_fields},
     {.name = "device_modules",
      .type = YamlType::list,
      .items = YamlType::record,
@@ -115,6 +128,17 @@ std::string recipe_location(const YamlDocument& document, const Item& item,
                             const std::string& path) {
   const YamlLocation& at = item.location;
   return concat(document.file, ":", at.line, ":", at.column, ": ", path);
+}
+
+// The field "type_key" of a module.
+Status check_type_key(const YamlRecord& module) {
+  const std::string key = module.text("type_key");
+  if (key == library_key || key == tree_key) {
+    return module.error("type_key", quoted(key), " is reserved by the container");
+  }
+  if (is_type_key(key)) return {};
+  return module.error("type_key", quoted(key), " is not printable ASCII of 1 to ",
+                      limits::type_key_bytes, " bytes");
 }
 
 // Reads the device modules.
@@ -195,16 +219,6 @@ class DeviceReader {
     return {};
   }
 
-  static Status check_type_key(const YamlRecord& module) {
-    const std::string key = module.text("type_key");
-    if (key == library_key || key == tree_key) {
-      return module.error("type_key", quoted(key), " is reserved by the container");
-    }
-    if (is_type_key(key)) return {};
-    return module.error("type_key", quoted(key), " is not printable ASCII of 1 to ",
-                        limits::type_key_bytes, " bytes");
-  }
-
   static Result<std::vector<gantry_dtype>> read_arguments(const YamlRecord& kernel) {
     std::vector<gantry_dtype> arguments;
     for (const std::string& text : kernel.texts("arguments")) {
@@ -246,28 +260,16 @@ class RecipeReader {
     }
     Recipe recipe;
     recipe.directory = directory_;
-    recipe.module_name = root.text("name", "default");
     recipe.sources = root.texts("sources");
     if (const YamlValue* sources = root.find("sources")) {
       recipe.sources_location = recipe_location(document_, *sources, "sources");
     }
     recipe.flags = root.texts("flags");
     recipe.libraries = root.texts("libraries");
-    GANTRY_TRY(recipe.graph, read_graph(root));
-    if (const YamlValue* graph = root.find("graph")) {
-      recipe.graph_location = recipe_location(document_, *graph, "graph");
-    }
-    GANTRY_CHECK(read_parameters(root, recipe));
+    GANTRY_CHECK(read_only_graph(root, recipe));
+    GANTRY_CHECK(read_root(root, recipe));
     GANTRY_TRY(recipe.device_modules, DeviceReader(document_, directory_).read(root));
-    for (const std::string_view key : {"parameters", "parameter_files"}) {
-      const bool has_any =
-          key == "parameters" ? !recipe.parameters.empty() : !recipe.parameter_files.empty();
-      if (has_any && std::holds_alternative<std::monostate>(recipe.graph)) {
-        return root.error(key, "parameters require a graph, and there is no graph");
-      }
-    }
-    if (recipe.sources.empty() && recipe.device_modules.empty() &&
-        std::holds_alternative<std::monostate>(recipe.graph)) {
+    if (recipe.sources.empty() && recipe.device_modules.empty() && recipe.graphs.empty()) {
       return root.error("sources",
                         "there is nothing to pack: no sources, no graph, no device modules");
     }
@@ -294,16 +296,65 @@ class RecipeReader {
     return all;
   }
 
-  Result<GraphSource> read_graph(const YamlRecord& root) const {
+  // The keys `name`, `graph`, `parameters` and `parameter_files`.
+  Status read_only_graph(const YamlRecord& root, Recipe& recipe) const {
     const YamlRecord graph = root.record("graph");
-    if (!graph) return GraphSource();
+    if (!graph) {
+      const std::string_view key =
+          root.entries("parameters").empty() ? "parameter_files" : "parameters";
+      if (root.entries("parameters").empty() && root.texts("parameter_files").empty()) return {};
+      return root.error(key, "parameters require a graph, and there is no graph");
+    }
+    RecipeGraph& made = recipe.graphs.emplace_back();
+    made.name = root.text("name", made.name);
+    GANTRY_CHECK(read_graph(*root.find("graph"), graph, "graph", made));
+    return read_parameters(root, made);
+  }
+
+  // The keys `root` and `graphs`.
+  Status read_root(const YamlRecord& root, Recipe& recipe) const {
+    const YamlRecord fields = root.record("root");
+    if (!fields && !root.has("graphs")) return {};
+    if (!fields || root.entries("graphs").empty()) {
+      return root.error(fields ? "graphs" : "root",
+                        "root and graphs require each other, and at least one graph");
+    }
+    for (const std::string_view key : {"graph", "name"}) {
+      if (root.has(key)) {
+        return root.error(key, key, " excludes graphs, each of which has its name as its key");
+      }
+    }
+    GANTRY_CHECK(check_type_key(fields));
+    DeviceModuleSource& module = recipe.root.emplace();
+    module.type_key = fields.text("type_key");
+    module.data = directory_ / fields.text("data");
+    module.location = recipe_location(document_, *fields.find("type_key"), "root.type_key");
+    for (const YamlEntry& entry : root.entries("graphs")) {
+      const std::string path = yaml_path("graphs", entry.key);
+      const YamlRecord graph(document_, entry.value, path);
+      RecipeGraph& made = recipe.graphs.emplace_back();
+      made.name = entry.key;
+      GANTRY_CHECK(read_graph(entry.value, graph, path, made));
+      GANTRY_CHECK(read_parameters(graph, made));
+    }
+    return {};
+  }
+
+  // value    [in]   of `graph`, at `path`
+  Status read_graph(const YamlValue& value, const YamlRecord& graph, const std::string& path,
+                    RecipeGraph& made) const {
+    made.location = recipe_location(document_, value, path);
     const bool written = graph.has("inputs") || graph.has("operators") || graph.has("outputs");
     if (graph.has("file") == written) {
-      return root.error("graph", "a graph requires either file, or inputs, operators and outputs");
+      return yaml_error(document_.file, value.location, path,
+                        "a graph requires either file, or inputs, operators and outputs");
     }
-    if (!written) return GraphSource(directory_ / graph.text("file"));
+    if (!written) {
+      made.source = directory_ / graph.text("file");
+      return {};
+    }
     GraphDescription description;
-    description.location = recipe_location(document_, *root.find("graph"), "graph");
+    description.location = made.location;
     GANTRY_TRY(description.inputs, tensors(graph, "inputs"));
     for (const YamlRecord& step : graph.records("operators")) {
       GANTRY_TRY(std::vector<GraphTensor> outputs, tensors(step, "outputs"));
@@ -312,12 +363,14 @@ class RecipeReader {
            recipe_location(document_, *step.find("function"), step.path_of("function"))});
     }
     description.outputs = graph.texts("outputs");
-    return GraphSource(std::move(description));
+    made.source = std::move(description);
+    return {};
   }
 
-  Status read_parameters(const YamlRecord& root, Recipe& recipe) const {
-    for (const YamlEntry& entry : root.entries("parameters")) {
-      const std::string path = yaml_path("parameters", entry.key);
+  // record   [in]   the recipe, or a graph of `graphs`
+  Status read_parameters(const YamlRecord& record, RecipeGraph& graph) const {
+    for (const YamlEntry& entry : record.entries("parameters")) {
+      const std::string path = yaml_path(record.path_of("parameters"), entry.key);
       const YamlRecord fields(document_, entry.value, path);
       ParameterSource source;
       source.name = entry.key;
@@ -328,15 +381,15 @@ class RecipeReader {
       if (const YamlValue* type = fields.find("type")) {
         GANTRY_TRY(source.type, tensor_type(*type, fields.path_of("type")));
       }
-      recipe.parameters.push_back(std::move(source));
+      graph.parameters.push_back(std::move(source));
     }
-    const std::vector<std::string> files = root.texts("parameter_files");
+    const std::vector<std::string> files = record.texts("parameter_files");
     for (std::size_t i = 0; i < files.size(); ++i) {
       ParameterSource source;
       source.file = directory_ / files[i];
-      const std::string path = yaml_path("parameter_files", i);
-      source.location = recipe_location(document_, root.find("parameter_files")->items[i], path);
-      recipe.parameter_files.push_back(std::move(source));
+      const std::string path = yaml_path(record.path_of("parameter_files"), i);
+      source.location = recipe_location(document_, record.find("parameter_files")->items[i], path);
+      graph.parameter_files.push_back(std::move(source));
     }
     return {};
   }

@@ -61,26 +61,33 @@ struct DeviceModuleSource {
   KernelCode code = KernelCode::automatic;
 };
 
-// A graph described in the recipe, a file of graph JSON, or no graph: a library of functions.
-using GraphSource = std::variant<std::monostate, GraphDescription, std::filesystem::path>;
+// A graph and its parameters.
+struct RecipeGraph {
+  // of the function that creates the executor
+  std::string name = "default";
+  // described in the recipe, or a file of graph JSON
+  std::variant<GraphDescription, std::filesystem::path> source;
+  // "digits.yaml:5:3: graph", for messages
+  std::string location = {};
+  std::vector<ParameterSource> parameters = {};
+  // .npz and .params files, each array of which is a parameter; without a name
+  std::vector<ParameterSource> parameter_files = {};
+};
 
 struct Recipe {
   // empty: read from a text
   std::filesystem::path file;
   // of the recipe; the compiler's working directory
   std::filesystem::path directory;
-  std::string module_name = "default";
   std::vector<std::string> sources;
   // "digits.yaml:3:1: sources"; empty: no sources, or not read from a text
   std::string sources_location;
   std::vector<std::string> flags;
   std::vector<std::string> libraries;
-  GraphSource graph;
-  // "digits.yaml:5:3: graph"; empty: no graph
-  std::string graph_location;
-  std::vector<ParameterSource> parameters;
-  // .npz and .params files, each array of which is a parameter; without a name
-  std::vector<ParameterSource> parameter_files;
+  // none: a library of functions. Without `root`, there is at most one.
+  std::vector<RecipeGraph> graphs;
+  // a complete payload, whose module imports the graphs
+  std::optional<DeviceModuleSource> root;
   std::vector<DeviceModuleSource> device_modules;
 };
 

@@ -59,7 +59,7 @@ Status write_chain(const fs::path& directory, std::size_t length) {
     graph.operators.push_back({"add_one", {concat("t", i)}, {{concat("t", i + 1), kOne}}});
   }
   graph.outputs = {concat("t", length)};
-  recipe.graph = std::move(graph);
+  recipe.graphs.push_back({.source = std::move(graph)});
   return pack(recipe, directory / concat("chain", length, ".so"));
 }
 
@@ -159,17 +159,18 @@ Status write_big(const fs::path& directory) {
   Recipe recipe = recipe_of_kernels();
   GraphDescription graph;
   graph.inputs = {{"t0", kOne}};
+  std::vector<ParameterSource> parameters;
   for (std::size_t i = 0; i < kParameters; ++i) {
     ParameterSource source;
     source.name = concat("p", i);
     source.file = array;
     source.location = source.name;
-    recipe.parameters.push_back(std::move(source));
+    parameters.push_back(std::move(source));
     graph.operators.push_back(
         {"add_first", {concat("t", i), concat("p", i)}, {{concat("t", i + 1), kOne}}});
   }
   graph.outputs = {concat("t", kParameters)};
-  recipe.graph = std::move(graph);
+  recipe.graphs.push_back({.source = std::move(graph), .parameters = std::move(parameters)});
   write_big_recipe(directory);
   return pack(recipe, directory / "big.so");
 }

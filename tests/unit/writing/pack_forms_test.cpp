@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/base/process.hpp"
+#include "core/base/text.hpp"
 #include "core/formats/container.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/formats/elf/elf_link.hpp"
@@ -83,6 +84,95 @@ TEST_F(PackForms, OfAContainerAloneHaveTheBytesOfTheLibrary) {
       1 << 16);
   ASSERT_EQ(built->exit_status, 0) << built->output;
   EXPECT_EQ(container_in(out() / "source.so"), expected);
+}
+
+// A vendor's module imports the graphs in the order of the recipe; all import the CPU code.
+TEST_F(PackForms, OfARootOverGraphsHaveItFirst) {
+  constexpr std::string_view text = R"(schema: "1.0"
+sources: [twice.c]
+root: {type_key: npu, data: npu.bin}
+graphs:
+  b:
+    inputs: {x: "float32[3]"}
+    operators:
+      - {function: twice, inputs: [x, w], outputs: {out: "float32[3]"}}
+    outputs: [out]
+    parameters: {w: {file: w.npz, member: w}}
+  a:
+    inputs: {x: "float32[1]"}
+    operators:
+      - {function: twice, inputs: [x], outputs: {out: "float32[1]"}}
+    outputs: [out]
+)";
+  // after its length
+  const std::string payload("\7\0\0\0\0\0\0\0payload", 15);
+  test::write_file(in() / "npu.bin", payload);
+  PackReport report;
+  PackOptions options;
+  options.report = &report;
+
+  const Status packed = pack_text(text, options);
+
+  ASSERT_TRUE(packed.ok()) << packed.error().message;
+  const auto keys = [](const PackedModule& module) { return module.type_key; };
+  EXPECT_THAT(report.modules, ElementsAre(::testing::ResultOf(keys, "npu"),
+                                          ::testing::ResultOf(keys, "GraphExecutorFactory"),
+                                          ::testing::ResultOf(keys, "GraphExecutorFactory"),
+                                          ::testing::ResultOf(keys, "_lib")));
+  PayloadLayouts layouts = PayloadLayouts::built_in();
+  layouts.add("npu", parse_payload_layout(std::vector<std::string>{"text:str"}).value());
+  const ElfFile elf = ElfFile::parse(MappedFile::open(target()).value()).value();
+  const Container container = read_container(elf, layouts).value();
+  ASSERT_EQ(container.entries.size(), 4u);
+  EXPECT_EQ(as_text(container.entries[0].payload), payload);
+  EXPECT_TRUE(as_text(container.entries[1].payload).ends_with("b"));
+  EXPECT_TRUE(as_text(container.entries[2].payload).ends_with("a"));
+  EXPECT_TRUE(container.entries[3].is_library());
+  EXPECT_THAT(container.tree.rows(), ElementsAre(0, 2, 3, 4, 4));
+  EXPECT_THAT(container.tree.edges(), ElementsAre(1, 2, 3, 3));
+}
+
+TEST_F(PackForms, OfARootOverGraphsCheckTheFunctionsOfEachGraph) {
+  const Status packed = pack_text(R"(schema: "1.0"
+sources: [twice.c]
+root: {type_key: npu, data: npu.bin}
+graphs:
+  a: {inputs: {x: "float32[1]"}, outputs: [x]}
+  b:
+    inputs: {x: "float32[1]"}
+    operators:
+      - {function: thrice, inputs: [x], outputs: {out: "float32[1]"}}
+    outputs: [out]
+)");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::not_found);
+  EXPECT_EQ(packed.error().message,
+            "graph calls function \"thrice\", did you mean \"twice\", the CPU code has twice\n"
+            "  for r.yaml:9:19: graphs.b.operators[0].function");
+}
+
+// A look-up of the graph would find the function, which the first graph imports.
+TEST_F(PackForms, OfARootOverGraphsHaveNoFunctionWithTheNameOfAGraph) {
+  const Status packed = write(PackForm::library, Generation::g3,
+                              "schema: \"1.0\"\nsources: [twice.c]\n"
+                              "root: {type_key: npu, data: npu.bin}\n"
+                              "graphs: {twice: {inputs: {x: \"float32[1]\"}, outputs: [x]}}\n");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().message,
+            "graph \"twice\" has the name of a function of the CPU code; expected another name\n"
+            "  for r.yaml:4:17: graphs.twice");
+}
+
+TEST_F(PackForms, OfARootOverGraphsAreOfGenerationThreeOnly) {
+  const Status packed = write(PackForm::library, Generation::g5,
+                              "schema: \"1.0\"\nsources: [twice.c]\n"
+                              "root: {type_key: npu, data: npu.bin}\n"
+                              "graphs: {a: {inputs: {x: \"float32[1]\"}, outputs: [x]}}\n");
+
+  ASSERT_FALSE(packed.ok());
+  EXPECT_THAT(packed.error().message, HasSubstr("\n  for r.yaml:4:13: graphs.a"));
 }
 
 // No compiler runs, and the sources are not needed.

@@ -122,7 +122,7 @@ TEST_F(Pack, RequiresTheDefinitionOfAFunction) {
       in() / "twice.c",
       "int puts(const char*);\nint data = 1;\nint twice(void) { return puts(\"\"); }\n");
   Recipe recipe = parse_recipe(with("function: twice", "function: puts"), "r.yaml", in()).value();
-  std::get<GraphDescription>(recipe.graph).operators[0].location.clear();
+  std::get<GraphDescription>(recipe.graphs[0].source).operators[0].location.clear();
 
   const Status packed = pack(recipe, target());
 

@@ -24,7 +24,9 @@ TEST(Recipe, ReadsEverySection) {
 
   ASSERT_TRUE(recipe.ok()) << recipe.error().message;
   EXPECT_EQ(recipe->directory, "/models");
-  EXPECT_EQ(recipe->module_name, "digits");
+  ASSERT_EQ(recipe->graphs.size(), 1u);
+  EXPECT_EQ(recipe->graphs[0].name, "digits");
+  EXPECT_FALSE(recipe->root);
   EXPECT_THAT(recipe->sources, ElementsAre("dense.c", "softmax.c"));
   EXPECT_THAT(recipe->flags, ElementsAre("-O3"));
   EXPECT_THAT(recipe->libraries, ElementsAre("-lm"));
@@ -32,7 +34,7 @@ TEST(Recipe, ReadsEverySection) {
 
 TEST(Recipe, ReadsTheGraph) {
   const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
-  const auto& graph = std::get<GraphDescription>(recipe.graph);
+  const auto& graph = std::get<GraphDescription>(recipe.graphs.at(0).source);
 
   ASSERT_EQ(graph.inputs.size(), 1u);
   EXPECT_EQ(graph.inputs[0].name, "x");
@@ -48,15 +50,16 @@ TEST(Recipe, ReadsTheGraph) {
 TEST(Recipe, ReadsParametersInOrderWithPathsRelativeToIt) {
   const Recipe recipe = parse_recipe(example(), "r.yaml", "/models").value();
 
-  ASSERT_EQ(recipe.parameters.size(), 2u);
-  const ParameterSource& w0 = recipe.parameters[0];
+  const std::vector<ParameterSource>& parameters = recipe.graphs.at(0).parameters;
+  ASSERT_EQ(parameters.size(), 2u);
+  const ParameterSource& w0 = parameters[0];
   EXPECT_EQ(w0.name, "w0");
   EXPECT_EQ(w0.file, "/models/weights.npz");
   EXPECT_EQ(w0.member, "w0");
   EXPECT_TRUE(w0.transpose);
   EXPECT_EQ(type_text(w0.type.value()), "float32[10, 64]");
   EXPECT_EQ(w0.location, "r.yaml:18:3: parameters.w0");
-  EXPECT_FALSE(recipe.parameters[1].type.has_value());
+  EXPECT_FALSE(parameters[1].type.has_value());
 }
 
 TEST(Recipe, ReadsDeviceModules) {
@@ -118,17 +121,43 @@ TEST(Recipe, ReadsFilesOfParameters) {
                             "r.yaml", "/models")
                             .value();
 
-  ASSERT_EQ(recipe.parameter_files.size(), 2u);
-  EXPECT_EQ(recipe.parameter_files[1].file, "/models/sub/b.npz");
-  EXPECT_EQ(recipe.parameter_files[1].location, "r.yaml:3:29: parameter_files[1]");
+  const std::vector<ParameterSource>& files = recipe.graphs.at(0).parameter_files;
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_EQ(files[1].file, "/models/sub/b.npz");
+  EXPECT_EQ(files[1].location, "r.yaml:3:29: parameter_files[1]");
+}
+
+TEST(Recipe, ReadsARootAndItsGraphs) {
+  const Recipe recipe = parse_recipe(
+                            "schema: \"1.0\"\nroot: {type_key: acme, data: sub/root.bin}\n"
+                            "graphs:\n  a: {file: a.json, parameter_files: [a.params]}\n"
+                            "  b:\n    inputs: {x: \"float32[1]\"}\n    outputs: [x]\n"
+                            "    parameters: {w: {file: w.npy}}\n",
+                            "r.yaml", "/models")
+                            .value();
+
+  ASSERT_TRUE(recipe.root);
+  EXPECT_EQ(recipe.root->type_key, "acme");
+  EXPECT_EQ(recipe.root->data, "/models/sub/root.bin");
+  EXPECT_EQ(recipe.root->location, "r.yaml:2:18: root.type_key");
+  ASSERT_EQ(recipe.graphs.size(), 2u);
+  const RecipeGraph& a = recipe.graphs[0];
+  EXPECT_EQ(a.name, "a");
+  EXPECT_EQ(a.location, "r.yaml:4:6: graphs.a");
+  EXPECT_EQ(std::get<std::filesystem::path>(a.source), "/models/a.json");
+  EXPECT_EQ(a.parameter_files.at(0).location, "r.yaml:4:39: graphs.a.parameter_files[0]");
+  const RecipeGraph& b = recipe.graphs[1];
+  EXPECT_THAT(std::get<GraphDescription>(b.source).outputs, ElementsAre("x"));
+  EXPECT_EQ(b.parameters.at(0).location, "r.yaml:8:18: graphs.b.parameters.w");
 }
 
 TEST(Recipe, AcceptsAFileOfGraphJson) {
   const Recipe recipe =
       parse_recipe("schema: \"1.0\"\ngraph: {file: sub/graph.json}\n", "r.yaml", "/models").value();
 
-  EXPECT_EQ(std::get<std::filesystem::path>(recipe.graph), "/models/sub/graph.json");
-  EXPECT_EQ(recipe.module_name, "default");
+  ASSERT_EQ(recipe.graphs.size(), 1u);
+  EXPECT_EQ(std::get<std::filesystem::path>(recipe.graphs[0].source), "/models/sub/graph.json");
+  EXPECT_EQ(recipe.graphs[0].name, "default");
 }
 
 TEST(Recipe, FindsItsDirectoryByItsPath) {
@@ -200,6 +229,35 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedRecipe{"GraphNeitherWay", "graph: {}\n",
                       "r.yaml:2:8: graph: a graph requires either file, or inputs, operators and "
                       "outputs"},
+        RefusedRecipe{"RootWithoutGraphs", "root: {type_key: a, data: a.bin}\n",
+                      "r.yaml:1:1: graphs: root and graphs require each other, and at least one "
+                      "graph"},
+        RefusedRecipe{"RootWithNoGraph", "root: {type_key: a, data: a.bin}\ngraphs: {}\n",
+                      "r.yaml:3:9: graphs: root and graphs require each other, and at least one "
+                      "graph"},
+        RefusedRecipe{"GraphsWithoutRoot", "graphs: {a: {file: g.json}}\n",
+                      "r.yaml:1:1: root: root and graphs require each other, and at least one "
+                      "graph"},
+        RefusedRecipe{"GraphBesideGraphs",
+                      "root: {type_key: a, data: a.bin}\ngraph: {file: g.json}\n"
+                      "graphs: {a: {file: g.json}}\n",
+                      "r.yaml:3:8: graph: graph excludes graphs, each of which has its name as its "
+                      "key"},
+        RefusedRecipe{"NameBesideGraphs",
+                      "root: {type_key: a, data: a.bin}\nname: a\ngraphs: {a: {file: g.json}}\n",
+                      "r.yaml:3:7: name: name excludes graphs, each of which has its name as its "
+                      "key"},
+        RefusedRecipe{"ParametersBesideGraphs",
+                      "root: {type_key: a, data: a.bin}\nparameters: {w: {file: w.npy}}\n"
+                      "graphs: {a: {file: g.json}}\n",
+                      "r.yaml:3:13: parameters: parameters require a graph, and there is no graph"},
+        RefusedRecipe{"OneOfSeveralGraphs",
+                      "root: {type_key: a, data: a.bin}\ngraphs: {a: {file: g.json}, b: {}}\n",
+                      "r.yaml:3:32: graphs.b: a graph requires either file, or inputs, operators "
+                      "and outputs"},
+        RefusedRecipe{"ReservedKeyOfTheRoot",
+                      "root: {type_key: _lib, data: a.bin}\ngraphs: {a: {file: g.json}}\n",
+                      "r.yaml:2:18: root.type_key: \"_lib\" is reserved by the container"},
         RefusedRecipe{
             "TypeOfInput", "graph: {inputs: {x: float32}, outputs: [x]}\n",
             "r.yaml:2:21: graph.inputs.x: tensor type \"float32\" is not like float32[1, 64]"},
