@@ -98,6 +98,7 @@ gantry-dev:share/gantry/sdk/CONFORMANCE.md
 gantry-dev:share/gantry/sdk/template/c/null_backend.c
 gantry-dev:share/gantry/sdk/template/cxx/null_backend.cpp
 gantry-dev:share/gantry/sdk/example/CMakeLists.txt
+gantry-dev:share/gantry/sdk/example_executor/CMakeLists.txt
 FILES
 # ours: the release of the distribution, if it has a number
 ours=$(. /etc/os-release && echo "${VERSION_ID:-}")

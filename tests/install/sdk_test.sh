@@ -3,7 +3,7 @@
 # Installs the component `sdk` alone into an empty prefix and uses it as a vendor does:
 #   every link in its pages refers to a file in the prefix,
 #   `gantry plugins new` writes plugins in both languages that build against it, pass their tests and the
-#   installed conformance kit, and make packages; the example builds and conforms,
+#   installed conformance kit, and make packages; the examples build and conform,
 #   a template that is built with a newer minor of the ABI runs in this core.
 #
 # usage: sdk_test.sh SOURCE_DIR BUILD_DIR
@@ -112,6 +112,17 @@ grep -q '^abacus:1  example\.abacus' "$work/devices" || { cat "$work/devices"; f
 say "the example conforms"
 quietly "$work/pack.log" "$gantry" -q pack "$work/example/model/model.yaml" -o "$work/example/model.so"
 conforms "$work/example" abacus
+
+say "the example of an executor builds, conforms and runs its model"
+build_plugin "$work/sdk" example_executor executor
+quietly "$work/pack.log" "$gantry" -q pack "$work/executor/model/model.yaml" -o "$work/executor/model.so"
+conforms "$work/executor" ensemble
+# float32[4], 3 in each element
+{ printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }"
+  for _ in 1 2 3 4; do printf '\000\000\100\100'; done; } >"$work/x.npy"
+"$gantry" --plugins "$work/executor/build/share/gantry/plugins.d" run "$work/executor/model.so" --input "x=$work/x.npy" \
+  >"$work/answer" || fail "running the model of the ensemble"
+grep -q '^y  float32\[4\]  7\.5 7\.5 ' "$work/answer" || { cat "$work/answer"; fail "the output of the ensemble is wrong"; }
 
 say "a template that is built with a newer minor runs in this core"
 cp -r "$work/sdk" "$work/newer"

@@ -37,7 +37,7 @@ install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallSystemManifest.cmake
   DESTINATION ${sdk_package} COMPONENT sdk)
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(DIRECTORY sdk/template sdk/example sdk/embed DESTINATION share/gantry/sdk COMPONENT sdk)
+install(DIRECTORY sdk/template sdk/example sdk/example_executor sdk/embed DESTINATION share/gantry/sdk COMPONENT sdk)
 install(PROGRAMS sdk/wheel/write-digests DESTINATION share/gantry/sdk/wheel COMPONENT sdk)
 install(FILES LICENSE sdk/README.md sdk/TUTORIAL.md sdk/ABI.md sdk/EMBED.md sdk/MANIFEST.md sdk/REASONS.md
   sdk/CONFORMANCE.md sdk/EXECUTORS.md

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A vendor's executor, sdk/example_executor, as a model. CTest sets the variable: where its plugin and its artifact are."""
+
+import os
+import pathlib
+import unittest
+
+import gantry
+import numpy
+import support
+
+DIRECTORY = os.environ.get("GANTRY_TEST_EXECUTOR")
+X = numpy.array([1, 2, 3, 4], "float32")
+MEAN = numpy.array([1.5, 4, 7.5, 12], "float32")
+
+
+@unittest.skipUnless(DIRECTORY, "the example of an executor is not built")
+class Ensemble(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = pathlib.Path(DIRECTORY)
+        cls.runtime = gantry.Runtime(plugins=[directory / "plugins.d" / "ensemble"])
+        cls.model = cls.runtime.load(directory / "ensemble.so")
+
+    def test_states_its_signature(self):
+        (x,) = self.model.inputs
+        (y,) = self.model.outputs
+
+        self.assertEqual(self.model.functions, ("predict",))
+        self.assertEqual(x, ("x", "tensor", "float32[4]", "float32", (4,)))
+        self.assertEqual((y.name, y.dtype, y.shape), ("y", "float32", (4,)))
+
+    def test_runs_by_name(self):
+        for mean in (self.model(x=X), self.model(X), self.model.run({"x": X})):
+            numpy.testing.assert_array_equal(mean, MEAN)
+
+    def test_fills_an_array(self):
+        y = gantry.empty((4,), "float32")
+
+        self.model.run({"x": X}, out=y)
+
+        numpy.testing.assert_array_equal(y, MEAN)
+
+    def test_writes_no_result_of_an_earlier_call(self):
+        first = self.model(x=X)
+
+        self.model(x=X + 1)
+
+        numpy.testing.assert_array_equal(first, MEAN)
+
+    def test_refuses_other_inputs(self):
+        with self.assertRaisesRegex(gantry.Error, 'input "x" of the model is float32\\[3\\], expected float32\\[4\\]'):
+            self.model(x=X[:3])
+
+    def test_is_served(self):
+        # what the adapters for KServe and Ray run
+        program = support.run_python(
+            """
+            import os
+            import numpy
+            from gantry.serve.model import ServedModel
+
+            model = ServedModel(os.environ["GANTRY_TEST_EXECUTOR"] + "/ensemble.so", threads=1)
+            (x,), (y,) = model.signature.inputs, model.signature.outputs
+            print(x.name, y.name, model.run({"x": numpy.array([1, 2, 3, 4], "float32")})["y"].tolist())
+            """,
+            GANTRY_ADD_PLUGIN_FILES=str(pathlib.Path(DIRECTORY, "plugins.d", "ensemble")),
+        )
+
+        self.assertEqual(program.stdout, "x y [1.5, 4.0, 7.5, 12.0]\n", program.stderr)
+
+    def test_lists_its_members(self):
+        self.assertEqual(tuple(self.model.module["members"]()), ("twice", "square"))
+
+
+if __name__ == "__main__":
+    unittest.main()
