@@ -342,8 +342,8 @@ void destroy_module(void* self) {
 }
 
 const gantry_module_table module_table = {
-    sizeof module_table, 0,           "test.kit", destroy_module, get_function,
-    list_functions,      save_binary, prepare,    nullptr};
+    sizeof module_table, 0,           "test.kit", destroy_module,  get_function,
+    list_functions,      save_binary, prepare,    module_extension};
 
 gantry_code read_size(const gantry_blob* blob, std::uint64_t* size, gantry_status* status) {
   if (has("leaks_on_failure") && blob->size == 13) leak(64 << 10);

@@ -9,6 +9,7 @@
 //     functions              size() -> the length; add(x, y, z): z = x + y, float32 vectors;
 //                            sum(x, y) -> x + y, a new tensor; sum4(x) -> the
 //                            sum of an int4 vector; lose(): the device is lost
+//     model                  sum(x, y) -> z, z = x + y, float32[3]
 //     device "kit_device"    memory of the host, with streams; work is complete on return. Its node
 //                            is /dev/full, its driver libBrokenLocale.so.1
 //     target kind "kit"      a payload of the bytes of a source, in language "kit"; one that begins

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of kit_plugin: kit_plugin.cpp (the plugin), kit_module.cpp (type key and functions),
-// kit_device.cpp, kit_generator.cpp.
+// kit_model.cpp (modules as models), kit_device.cpp, kit_generator.cpp.
 #pragma once
 
 #include <gantry/gantry.h>
@@ -67,5 +67,7 @@ extern const gantry_device_table device;
 // of the defect device_not_in_manifest
 extern const gantry_device_table other_device;
 extern const gantry_generator generator;
+// get_extension of modules
+const void* module_extension(void* self, const char* id);
 
 }  // namespace kit

@@ -28,6 +28,8 @@ struct FakeModelState {
   int max_executors = 1000;
   // executors that were created, and that exist
   std::atomic<int> created{0}, alive{0};
+  // the module was destroyed, and executors existed then
+  std::atomic<bool> has_ended{false}, was_outlived{false};
 };
 
 class FakeModel {
@@ -40,6 +42,13 @@ class FakeModel {
     info_.flags = state_->flags;
     info_.prepare();
   }
+
+  ~FakeModel() {
+    state_->was_outlived = state_->alive != 0;
+    state_->has_ended = true;
+  }
+  FakeModel(const FakeModel&) = delete;
+  FakeModel& operator=(const FakeModel&) = delete;
 
   class Executor {
    public:

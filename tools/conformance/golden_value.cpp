@@ -165,6 +165,41 @@ constinit const YamlField golden_call_fields[3] = {
     {.name = "result", .type = YamlType::record, .fields = kValueFields},
 };
 
+constinit const YamlField golden_run_fields[3] = {
+    {.name = "function", .type = YamlType::text},
+    {.name = "inputs",
+     .type = YamlType::map,
+     .items = YamlType::record,
+     .longest = 256,
+     .fields = kValueFields},
+    {.name = "outputs",
+     .type = YamlType::list,
+     .required = true,
+     .items = YamlType::record,
+     .longest = 256,
+     .fields = kValueFields},
+};
+
+Result<GoldenRun> read_golden_run(const YamlDocument& document, const YamlRecord& record) {
+  const auto read = [](const YamlRecord& value) -> Result<GoldenValue> {
+    GANTRY_TRY(GoldenValue golden, read_value(value));
+    if (golden.kind != GoldenValue::Kind::buffer && !golden.tensor.after) return golden;
+    return value.error("tensor", "is a buffer or has `after`, which models do not take");
+  };
+  GoldenRun run;
+  run.function = record.text("function");
+  for (const YamlEntry& entry : record.entries("inputs")) {
+    const std::string path = yaml_path(record.path_of("inputs"), entry.key);
+    GANTRY_TRY(GoldenValue value, read(YamlRecord(document, entry.value, path)));
+    run.inputs.emplace_back(entry.key, std::move(value));
+  }
+  for (const YamlRecord& output : record.records("outputs")) {
+    GANTRY_TRY(GoldenValue value, read(output));
+    run.outputs.push_back(std::move(value));
+  }
+  return run;
+}
+
 Result<GoldenCall> read_golden_call(const YamlRecord& record) {
   GoldenCall call;
   call.function = record.text("function");

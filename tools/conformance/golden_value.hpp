@@ -50,6 +50,16 @@ struct GoldenCall {
   std::optional<GoldenValue> result;
 };
 
+// One run of a function of a model.
+struct GoldenRun {
+  // empty: the default function
+  std::string function;
+  // by name
+  std::vector<std::pair<std::string, GoldenValue>> inputs;
+  // in order
+  std::vector<GoldenValue> outputs;
+};
+
 // The fields of a call.
 extern const YamlField golden_call_fields[3];
 
@@ -57,5 +67,13 @@ extern const YamlField golden_call_fields[3];
 //
 // returns  malformed with file, line and column
 Result<GoldenCall> read_golden_call(const YamlRecord& record);
+
+// The fields of a run.
+extern const YamlField golden_run_fields[3];
+
+// Reads a record with these fields.
+//
+// returns  malformed with file, line and column
+Result<GoldenRun> read_golden_run(const YamlDocument& document, const YamlRecord& record);
 
 }  // namespace gantry::kit

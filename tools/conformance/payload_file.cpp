@@ -42,6 +42,11 @@ constexpr YamlField kPayloadFields[] = {
      .longest = 1024,
      .fields = golden_call_fields},
     {.name = "loses", .type = YamlType::record, .fields = golden_call_fields},
+    {.name = "runs",
+     .type = YamlType::list,
+     .items = YamlType::record,
+     .longest = 1024,
+     .fields = golden_run_fields},
 };
 constexpr YamlField kKernelFields[] = {
     {.name = "name", .type = YamlType::text, .required = true},
@@ -129,8 +134,8 @@ Status read_from_artifact(const YamlRecord& record, const std::string& path,
   return record.error("artifact", path, " has no module of type key ", quoted(payload.key));
 }
 
-Result<Payload> read_payload(const YamlRecord& record, const std::filesystem::path& directory,
-                             const Manifest& manifest) {
+Result<Payload> read_payload(const YamlDocument& document, const YamlRecord& record,
+                             const std::filesystem::path& directory, const Manifest& manifest) {
   Payload payload;
   payload.key = record.text("key");
   if (manifest.key_for(payload.key) == nullptr) {
@@ -161,6 +166,10 @@ Result<Payload> read_payload(const YamlRecord& record, const std::filesystem::pa
   }
   if (record.has("loses")) {
     GANTRY_TRY(payload.loses, read_golden_call(record.record("loses")));
+  }
+  for (const YamlRecord& run : record.records("runs")) {
+    GANTRY_TRY(GoldenRun read, read_golden_run(document, run));
+    payload.runs.push_back(std::move(read));
   }
   return payload;
 }
@@ -239,7 +248,7 @@ Result<GoldenFile> read_payload_file(const std::string& path, const Manifest& ma
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   GoldenFile file;
   for (const YamlRecord& record : root.records("payloads")) {
-    GANTRY_TRY(Payload payload, read_payload(record, directory, manifest));
+    GANTRY_TRY(Payload payload, read_payload(document, record, directory, manifest));
     payload.name = concat("payload ", file.payloads.size(), " of ", path);
     file.payloads.push_back(std::move(payload));
   }

@@ -28,6 +28,8 @@ struct Payload {
   // of floating-point results, absolute and relative
   double tolerance = 0;
   std::vector<GoldenCall> calls;
+  // of the model that the payload is
+  std::vector<GoldenRun> runs;
   // Not empty: the plugin must refuse the payload with a text that contains these words.
   std::vector<std::string> refused;
   // Makes device 0 stop.

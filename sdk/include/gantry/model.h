@@ -173,9 +173,9 @@ typedef struct gantry_executor_run {
   // have passed it.
   const gantry_value* inputs;
   // [in,out] GANTRY_NONE: receives the output, owned by the caller, a tensor compact.
-  // GANTRY_TENSOR_REF, of the right type and placed: the output is written there. NULL: `result`
-  // receives an array of all outputs, those of tuples one by one; always NULL if the outputs are
-  // not stated.
+  // GANTRY_TENSOR_REF, of the right type and placed: the output is written there. NULL if the
+  // outputs are not stated: `result` receives an array of all, those of tuples one by one. Also
+  // NULL if there is none.
   gantry_value* outputs;
   // Outputs of the signature; 0 if outputs is NULL.
   uint32_t output_count;

@@ -126,6 +126,16 @@ payloads:
         arguments: [{tensor: {dtype: int4, shape: [5], values: [1, -2, 3, 4, -5]}}]
         result: {int: 1}
     loses: {function: lose}
+    runs:
+      - function: sum
+        inputs:
+          y: {tensor: {dtype: float32, shape: [3], values: [10, 20, 30]}}
+          x: {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}
+        outputs: [{tensor: {dtype: float32, shape: [3], values: [11, 22, 33]}}]
+      - inputs:
+          x: {tensor: {dtype: float32, shape: [3], values: [4, 5, 6]}}
+          y: {tensor: {dtype: float32, shape: [3], values: [1, 1, 1]}}
+        outputs: [{tensor: {dtype: float32, shape: [3], values: [5, 6, 7]}}]
   - key: test.kit
     hex: "0500000000000002 68656c6c6f"
     refused: [architecture 2, architecture 0]

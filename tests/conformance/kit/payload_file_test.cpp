@@ -39,6 +39,12 @@ constexpr WrongFile kWrongFiles[] = {
      "{key: test.kit, hex: \"00\", calls: [{function: f, arguments: [{tensor: {dtype: float16, "
      "shape: [1], values: [1]}}]}]}",
      "dtype: is float16, expected int4 to int64, uint4 to uint64, float32 or float64"},
+    {"RunWithoutOutputs", "{key: test.kit, hex: \"00\", runs: [{inputs: {x: {int: 1}}}]}",
+     "payloads[0].runs[0].outputs: required key is missing"},
+    {"RunWithABuffer",
+     "{key: test.kit, hex: \"00\", runs: [{inputs: {x: {buffer: {dtype: int8, shape: [1], values: "
+     "[1]}}}, outputs: []}]}",
+     "payloads[0].runs[0].inputs.x.tensor: is a buffer or has `after`, which models do not take"},
     {"TooFewNumbers",
      "{key: test.kit, hex: \"00\", calls: [{function: f, arguments: [{tensor: {dtype: float32, "
      "shape: [2, 2], values: [1]}}]}]}",

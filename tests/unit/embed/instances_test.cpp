@@ -58,6 +58,20 @@ TEST_F(ModelInstancesOf, UsesThatOverlapDiffer) {
   EXPECT_EQ(fake_->created, 2);
 }
 
+TEST_F(ModelInstancesOf, AModelAreDestroyedBeforeItsModule) {
+  {
+    const auto all = instances(2);
+    ModelInstances::Use first(*all), second(*all);
+    ASSERT_TRUE(begin(first).ok());
+    ASSERT_TRUE(begin(second).ok());
+    EXPECT_FALSE(fake_->has_ended);
+  }
+
+  EXPECT_EQ(fake_->alive, 0);
+  EXPECT_TRUE(fake_->has_ended);
+  EXPECT_FALSE(fake_->was_outlived);
+}
+
 TEST_F(ModelInstancesOf, AThreadThatWouldWaitForItselfIsRefused) {
   const auto all = instances(1), other = instances(1);
   ModelInstances::Use outer(*all), between(*other), inner(*all);
