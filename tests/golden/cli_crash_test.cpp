@@ -8,6 +8,7 @@
 #include "tests/support/small_graph.hpp"
 #include "tests/support/words.hpp"
 
+#include <gantry/note.h>
 #include <gantry/concat.hpp>
 
 #include <sys/resource.h>
@@ -31,6 +32,11 @@ class HarmfulCode : public ::testing::Test {
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     add_plugin("harmful");
+  }
+
+  void SetUp() override {
+    if constexpr (GANTRY_SANITIZER != GANTRY_SANITIZER_NONE)
+      GTEST_SKIP() << "a sanitizer handles these signals itself";
   }
 
   // variant  [in]   of tests/fake_plugins; it is not probed

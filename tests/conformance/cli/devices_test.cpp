@@ -198,10 +198,10 @@ TEST_F(RunOnExtDev, UsesTheDeviceOfTheModules) {
 
   EXPECT_EQ(chosen.status, 0);
   EXPECT_EQ(chosen.err, "gantry: runs on abacus, cpu, for which \"model.so\" is made\n");
-  EXPECT_THAT(chosen.out, HasSubstr("y  float32[100]  1.5 1.5"));
+  EXPECT_THAT(chosen.out, HasSubstr("output  float32[100]  1.5 1.5"));
   EXPECT_EQ(named.status, 0) << named.err;
   EXPECT_THAT(named.err, IsEmpty());
-  EXPECT_THAT(named.out, HasSubstr("y  float32[100]  1.5 1.5"));
+  EXPECT_THAT(named.out, HasSubstr("output  float32[100]  1.5 1.5"));
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.err, HasSubstr("\"model.so\" is made for abacus, cpu, --device names soroban, "
                                    "cpu; this host has: cpu, abacus:0"));
@@ -217,10 +217,10 @@ TEST_F(RunOnExtDev, UsesTheFirstDeviceIfNoModuleDeterminesIt) {
   EXPECT_THAT(chosen.err,
               AllOf(HasSubstr("is made for ext_dev, served by abacus, soroban: abacus is used"),
                     HasSubstr("gantry: runs on abacus, cpu, for which \"model.so\" is made\n")));
-  EXPECT_THAT(chosen.out, HasSubstr("y  float32[100]  0.5 0.5"));
+  EXPECT_THAT(chosen.out, HasSubstr("output  float32[100]  0.5 0.5"));
   EXPECT_EQ(named.status, 0) << named.err;
   EXPECT_THAT(named.err, IsEmpty());
-  EXPECT_THAT(named.out, HasSubstr("y  float32[100]  0.5 0.5"));
+  EXPECT_THAT(named.out, HasSubstr("output  float32[100]  0.5 0.5"));
 }
 
 TEST_F(RunOnExtDev, IsRefusedWithoutADeviceThatServesTheNumber) {
