@@ -81,7 +81,7 @@ TEST_F(EnsembleModel, HasOneFunctionWithTheSignatureOfItsMembers) {
   EXPECT_EQ(inputs[0].name, "x");
   EXPECT_EQ(inputs[0].type_text, "float32[4]");
   ASSERT_TRUE(outputs && outputs->size() == 1);
-  EXPECT_EQ((*outputs)[0].name, "y");
+  EXPECT_EQ((*outputs)[0].name, "out");
   EXPECT_EQ((*outputs)[0].type_text, "float32[4]");
 }
 
@@ -187,12 +187,12 @@ root: {type_key: example.ensemble, data: members.bin}
 graphs:
   a:
     inputs: {x: "float32[4]"}
-    operators: [{function: times_two, inputs: [x], outputs: {y: "float32[4]"}}]
-    outputs: [y]
+    operators: [{function: times_two, inputs: [x], outputs: {out: "float32[4]"}}]
+    outputs: [out]
   b:
     inputs: {z: "float32[4]"}
-    operators: [{function: times_two, inputs: [z], outputs: {y: "float32[4]"}}]
-    outputs: [y]
+    operators: [{function: times_two, inputs: [z], outputs: {out: "float32[4]"}}]
+    outputs: [out]
 )";
 
 TEST_F(EnsembleModel, RequiresItsMembers) {
@@ -246,8 +246,8 @@ root: {type_key: example.ensemble, data: members.bin}
 graphs:
   a:
     inputs: {x: "float32[4]"}
-    operators: [{function: slow, inputs: [x], outputs: {y: "float32[4]"}}]
-    outputs: [y]
+    operators: [{function: slow, inputs: [x], outputs: {out: "float32[4]"}}]
+    outputs: [out]
 )";
 
 TEST_F(EnsembleModel, StopsBetweenMembersAndRunsAgain) {

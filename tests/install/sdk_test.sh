@@ -122,7 +122,7 @@ conforms "$work/executor" ensemble
   for _ in 1 2 3 4; do printf '\000\000\100\100'; done; } >"$work/x.npy"
 "$gantry" --plugins "$work/executor/build/share/gantry/plugins.d" run "$work/executor/model.so" --input "x=$work/x.npy" \
   >"$work/answer" || fail "running the model of the ensemble"
-grep -q '^y  float32\[4\]  7\.5 7\.5 ' "$work/answer" || { cat "$work/answer"; fail "the output of the ensemble is wrong"; }
+grep -q '^out  float32\[4\]  7\.5 7\.5 ' "$work/answer" || { cat "$work/answer"; fail "the output of the ensemble is wrong"; }
 
 say "a template that is built with a newer minor runs in this core"
 cp -r "$work/sdk" "$work/newer"

@@ -24,11 +24,11 @@ class Ensemble(unittest.TestCase):
 
     def test_states_its_signature(self):
         (x,) = self.model.inputs
-        (y,) = self.model.outputs
+        (out,) = self.model.outputs
 
         self.assertEqual(self.model.functions, ("predict",))
         self.assertEqual(x, ("x", "tensor", "float32[4]", "float32", (4,)))
-        self.assertEqual((y.name, y.dtype, y.shape), ("y", "float32", (4,)))
+        self.assertEqual((out.name, out.dtype, out.shape), ("out", "float32", (4,)))
 
     def test_runs_by_name(self):
         for mean in (self.model(x=X), self.model(X), self.model.run({"x": X})):
@@ -61,13 +61,13 @@ class Ensemble(unittest.TestCase):
             from gantry.serve.model import ServedModel
 
             model = ServedModel(os.environ["GANTRY_TEST_EXECUTOR"] + "/ensemble.so", threads=1)
-            (x,), (y,) = model.signature.inputs, model.signature.outputs
-            print(x.name, y.name, model.run({"x": numpy.array([1, 2, 3, 4], "float32")})["y"].tolist())
+            (x,), (out,) = model.signature.inputs, model.signature.outputs
+            print(x.name, out.name, model.run({"x": numpy.array([1, 2, 3, 4], "float32")})["out"].tolist())
             """,
             GANTRY_ADD_PLUGIN_FILES=str(pathlib.Path(DIRECTORY, "plugins.d", "ensemble")),
         )
 
-        self.assertEqual(program.stdout, "x y [1.5, 4.0, 7.5, 12.0]\n", program.stderr)
+        self.assertEqual(program.stdout, "x out [1.5, 4.0, 7.5, 12.0]\n", program.stderr)
 
     def test_lists_its_members(self):
         self.assertEqual(tuple(self.model.module["members"]()), ("twice", "square"))

@@ -25,6 +25,8 @@ GuardedBytes::GuardedBytes(std::span<const std::uint8_t> bytes, std::size_t befo
   ::mprotect(base_ + usable, page, PROT_NONE);
 }
 
+void GuardedBytes::revoke() { ::mprotect(base_, mapped_, PROT_NONE); }
+
 GuardedBytes::~GuardedBytes() { ::munmap(base_, mapped_); }
 
 }  // namespace gantry::kit

@@ -24,6 +24,8 @@ class GuardedBytes {
   std::span<const std::uint8_t> bytes() const { return {at_, size_}; }
   // Precondition: writable.
   std::uint8_t* data() const { return at_; }
+  // Every later access faults; the addresses are used by nothing else.
+  void revoke();
 
  private:
   std::uint8_t* base_;

@@ -330,6 +330,10 @@ Status ModelRun::check_untouched() const {
   return bug("a run fails and writes a result of kind ", record_.result.kind);
 }
 
+void ModelRun::revoke() {
+  for (const std::unique_ptr<Guarded>& each : guarded_) each->bytes->revoke();
+}
+
 Status check_run(const TestedExecutor& executor, const Payload& payload, const GoldenRun& run,
                  const RunSetup& setup, const void* task) {
   const auto check = [&]() -> Status {

@@ -114,6 +114,8 @@ class ModelRun {
   Status check(double tolerance) const;
   // After a failure: the outputs are as they were passed.
   Status check_untouched() const;
+  // After the run: guarded memory faults from now on.
+  void revoke();
   // The outputs that are returned or filled, in order.
   Result<std::vector<gantry_value>> outputs() const;
 

@@ -20,7 +20,7 @@ using Args = std::vector<std::string>;
 class RunEnsemble : public ::testing::Test {
  protected:
   const std::string directory = (build_tree() / "tests/conformance").string();
-  // y = (2 x + x * x) / 2
+  // out = (2 x + x * x) / 2
   const std::string model = directory + "/ensemble.so";
 
   Outcome gantry(Args args, std::string_view plugin = "ensemble") {
@@ -46,7 +46,7 @@ TEST_F(RunEnsemble, TakesAnInputByItsName) {
     const Outcome run = gantry(args);
 
     EXPECT_EQ(run.status, 0) << run.err;
-    EXPECT_THAT(run.out, HasSubstr("y  float32[4]  1.5 4 7.5 12"));
+    EXPECT_THAT(run.out, HasSubstr("out  float32[4]  1.5 4 7.5 12"));
   }
 }
 

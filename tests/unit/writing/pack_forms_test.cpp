@@ -149,7 +149,7 @@ graphs:
   EXPECT_EQ(packed.error().code, Code::not_found);
   EXPECT_EQ(packed.error().message,
             "graph calls function \"thrice\", did you mean \"twice\", the CPU code has twice\n"
-            "  for r.yaml:9:19: graphs.b.operators[0].function");
+            "  for r.yaml:9:20: graphs.b.operators[0].function");
 }
 
 // A look-up of the graph would find the function, which the first graph imports.
