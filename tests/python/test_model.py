@@ -37,6 +37,13 @@ class LoadedModel(unittest.TestCase):
         for image, expected in zip(self.images[:40], self.expected):
             self.assertEqual(self.model(x=image).tobytes(), expected.tobytes())
 
+    def test_computes_the_same_if_it_was_prepared(self):
+        for prepared in (
+            gantry.load(support.DIGITS, prepare=True),
+            gantry.load_bytes(support.DIGITS.read_bytes(), prepare=True),
+        ):
+            self.assertEqual(prepared(x=self.images[0]).tobytes(), self.expected[0].tobytes())
+
     def test_takes_inputs_in_order_by_name_and_in_a_mapping(self):
         expected = self.expected[0]
 

@@ -59,6 +59,8 @@ Status check_prepared(const Stage& stage, const Payload& payload, Works& works) 
   if (!GANTRY_HAS(&table, prepare) || table.prepare == nullptr)
     return skipped("the module has no prepare");
 
+  // Other modules have announced theirs.
+  (void)works.take();
   GANTRY_TRY(const Task task, Task::create());
   task.cancel();
   const CallOutcome cancelled = prepare(module, *device, task.env().task);
