@@ -2,16 +2,22 @@
 //
 // The complete examples of the comments in sdk/cxx. tests/layers checks that each line of code in a
 // header's first comment is in this file, which must compile.
+#include <gantry/call_streams.hpp>
 #include <gantry/compact_tensor.hpp>
 #include <gantry/cuda_architecture.hpp>
+#include <gantry/demands.hpp>
+#include <gantry/device_loss.hpp>
+#include <gantry/device_spans.hpp>
 #include <gantry/disk_cache.hpp>
 #include <gantry/dmlc_stream.hpp>
 #include <gantry/embed.hpp>
 #include <gantry/embed/executor.hpp>
+#include <gantry/fill.hpp>
 #include <gantry/json_tree.hpp>
 #include <gantry/kernel_args.hpp>
 #include <gantry/library.hpp>
 #include <gantry/message.hpp>
+#include <gantry/notices.hpp>
 #include <gantry/opaque.hpp>
 #include <gantry/payload_writer.hpp>
 #include <gantry/plugin.hpp>
@@ -24,6 +30,7 @@
 #include <gantry/subgraph_attributes.hpp>
 #include <gantry/subgraph_module.hpp>
 #include <gantry/system_library.hpp>
+#include <gantry/trace.hpp>
 
 #include <array>
 #include <map>
@@ -377,6 +384,7 @@ Status open(Driver& driver) {
 class Plugin;
 
 struct Stream {};
+struct Event {};
 
 struct Kernel {
   Status call(const Call& call);
@@ -405,6 +413,7 @@ class Module {
   std::vector<std::string_view> names() const;
 
   gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
+  gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 
   Module(gantry::Host host, std::string_view note, gantry::PayloadBytes kept)
       : host_(host), note_(note), kept_(std::move(kept)) {}
@@ -424,6 +433,61 @@ class Executor {
   gantry::Result<const gantry::Placements*> placements(std::uint32_t function);
   gantry::Status run(const gantry_env& env, gantry::ExecutorRun& run);
 };
+
+namespace traces {
+void build(const Host& host, const std::string& kernel) {
+  const gantry::TracedWork work(host, concat("build ", kernel), "build");
+}
+void record(const Host& host, std::int64_t begin, std::int64_t end, const std::string& kernel) {
+  const gantry::Trace trace(host);
+  const std::uint64_t track = trace.track("opencl:0", "queue 1");
+  if (trace.is_recording()) trace.span(track, begin, end, kernel, "kernel");
+}
+void launch(gantry::DeviceSpans<int>& spans, void* queue, const KernelCall& call,
+            std::array<std::uint64_t, 3> grid, std::array<std::uint64_t, 3> block, int mark) {
+  const std::int64_t begun = spans.launch_time();
+  if (begun >= 0) spans.launched(queue, {call.name(), grid, block}, begun, std::move(mark));
+}
+}  // namespace traces
+
+namespace losses {
+struct Device {
+  gantry::DeviceLoss loss;
+};
+Status launch(int kernel);
+Status run(Device& device, int kernel) {
+  GANTRY_CHECK(device.loss.check());
+  return device.loss.recorded(launch(kernel));
+}
+}  // namespace losses
+
+namespace memories {
+Result<std::uint64_t> alignment_of(const Host& host, gantry_device_id device) {
+  GANTRY_TRY(const Demands demands, demands_of(host, device));
+  return demands.alignment;
+}
+Result<Value> cache_of(const Host& host, const gantry_tensor& like, const gantry_env* env) {
+  GANTRY_TRY(const Value cache, host.tensor_new(like));
+  GANTRY_CHECK(fill_zeros(host, *cache.tensor(), env));
+  return cache;
+}
+}  // namespace memories
+
+namespace notifications {
+bool driver_calls_back(void* stream, void (*deliver)(void* self), void* one);
+Status notify_after(Notices& notices, void* stream, void (*notify)(void*), void* argument) {
+  Notices::One* const one = notices.add(notify, argument);
+  if (!driver_calls_back(
+          stream, [](void* self) { Notices::deliver(self); }, one))
+    notices.withdraw(one);
+  return {};
+}
+gantry_env env_on(const Call& call, gantry_device_id device) {
+  const CallStreams streams(*call.env);
+  const gantry_env env = streams.on(device);
+  return env;
+}
+}  // namespace notifications
 
 namespace outputs {
 struct Machine {
@@ -476,6 +540,16 @@ class Device {
   gantry::Status synchronize(Stream* stream);
   gantry::Result<Stream*> stream_create();
   void stream_destroy(Stream* stream);
+
+  gantry::Status fill(const gantry::DeviceFill& what, Stream* stream);
+  void trim();
+  void free_in_stream(void* data, Stream* stream);
+  gantry::Result<void*> host_address(void* data);
+  gantry::Result<void*> memory_import(const gantry_external& what);
+  gantry::Result<bool> event_reached(Event* event, std::int64_t timeout_ns);
+  gantry::Status stream_notify(Stream* stream, void (*notify)(void*), void* argument);
+  gantry::Result<Stream*> stream_import(void* handle);
+  gantry::Result<void*> native_get(std::int32_t kind, void* object);
 };
 
 class Plugin {

@@ -11,7 +11,7 @@
 // record LOST after it. Kernels do both themselves:
 //
 //     GANTRY_CHECK(device.loss.check());
-//     return device.loss.recorded(launch(...));
+//     return device.loss.recorded(launch(kernel));
 #pragma once
 
 #include <gantry/result.hpp>

@@ -9,7 +9,9 @@
 //     ...
 //     synchronize:  wait for the queue, then
 //     for (auto& kernel : spans.take(queue))
-//       spans.record(kernel, anchor.trace_time(begin of kernel.mark), anchor.trace_time(its end));
+//       spans.record(kernel, anchor.trace_time(BEGIN), anchor.trace_time(END))
+//
+// with the times of kernel.mark.
 //
 // A Mark is what the driver reports times of: an event, a pair of events, a place for timestamps.
 // Where nothing is recorded, a launch costs one comparison, and a wait one atomic load.

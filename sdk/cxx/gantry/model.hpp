@@ -10,8 +10,8 @@
 //       gantry::Result<const gantry::ModelInfo*> model_info();
 //       // Inputs and outputs of a function, valid as long as the module.
 //       gantry::Result<const gantry::Signature*> signature(std::uint32_t function);
-//       gantry::Result<std::unique_ptr<Executor>> executor_new(
-//           const gantry_env& env, const gantry::ExecutorOptions& options);
+//       gantry::Result<std::unique_ptr<Executor>> executor_new(const gantry_env& env,
+//                                                              const gantry::ExecutorOptions& options);
 //     };
 //
 //     class Executor {

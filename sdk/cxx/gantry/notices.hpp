@@ -3,7 +3,7 @@
 // gantry/notices.hpp - for plugins whose driver calls a function with one argument: the functions
 // that stream_notify has received, of which each is called once.
 //
-//     GANTRY_TRY(Notices::One* const one, notices.add(notify, argument));
+//     Notices::One* const one = notices.add(notify, argument);
 //     if (!driver_calls_back(stream, [](void* self) { Notices::deliver(self); }, one))
 //       notices.withdraw(one);
 #pragma once

@@ -2,7 +2,7 @@
 //
 // gantry/trace.hpp - adds the work of a plugin to the runtime's trace.
 //
-//     const gantry::TracedWork work(host, concat("build ", kernel), "build");  // to the end of scope
+//     const gantry::TracedWork work(host, concat("build ", kernel), "build");
 //
 //     const gantry::Trace trace(host);
 //     const std::uint64_t track = trace.track("opencl:0", "queue 1");

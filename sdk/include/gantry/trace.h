@@ -6,8 +6,8 @@
 //     const int64_t begun = trace->now(host);
 //     build_program(program);
 //     if (begun >= 0)
-//       trace->span(host, GANTRY_TRACK_THREAD, begun, trace->now(host),
-//                   gantry_text("clBuildProgram"), gantry_text("load"), NULL, 0);
+//       trace->span(host, GANTRY_TRACK_THREAD, begun, trace->now(host), gantry_text("clBuildProgram"),
+//                   gantry_text("load"), NULL, 0);
 //
 // The host records each call of a plugin's functions; a plugin records operations within a call,
 // and work of its device once it has ended. The spans of ended work are recorded when synchronize
