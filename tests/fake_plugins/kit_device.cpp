@@ -155,7 +155,8 @@ gantry_code alloc(void* self, std::int32_t i, const gantry_alloc* asked, void** 
     return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
   const std::size_t front = what->alignment > kFront ? what->alignment : kFront;
   void* memory = nullptr;
-  if (posix_memalign(&memory, front, front + what->size) != 0)
+  // Misaligned memory begins four bytes later.
+  if (posix_memalign(&memory, front, front + what->size + 8) != 0)
     return fail(status, GANTRY_EXHAUSTED, "MEMORY", "kit plugin: out of memory");
   char* const at = static_cast<char*>(memory) + front;
   std::memcpy(at - 8, &what->size, 8);

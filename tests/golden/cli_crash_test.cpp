@@ -151,9 +151,10 @@ TEST_F(HarmfulCode, IsNamedIfAGraphCallsIt) {
   const Outcome bench = gantry({"bench", graph("crash"), "--repeat", "1"});
 
   EXPECT_EQ(bench.status, 128 + SIGSEGV);
-  EXPECT_EQ(bench.err,
-            "gantry: plugin test.fake 1.0.0 crashes in a run of the model: segmentation fault "
-            "(SIGSEGV) at address 0x10\n");
+  EXPECT_EQ(
+      bench.err,
+      "gantry: plugin test.fake 1.0.0 crashes in run of plugin gantry.graph: segmentation fault "
+      "(SIGSEGV) at address 0x10\n");
 }
 
 TEST_F(HarmfulCode, IsNamedWithTheFunctionOfThePlugin) {

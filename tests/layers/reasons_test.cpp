@@ -30,8 +30,9 @@ std::string lower(std::string text) {
 }
 
 // gantry/status.h
-const std::set<std::string> all_codes{"MALFORMED", "UNSUPPORTED", "UNAVAILABLE", "EXHAUSTED",
-                                      "INVALID",   "NOT_FOUND",   "CANCELLED",   "BUG"};
+const std::set<std::string> all_codes{"MALFORMED", "UNSUPPORTED", "UNAVAILABLE",
+                                      "EXHAUSTED", "INVALID",     "NOT_FOUND",
+                                      "CANCELLED", "BUG",         "LOST"};
 
 // The rows of a page of reasons.
 struct ReasonPage {
