@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gantry/handle.hpp>
 
+#include <gantry/dtype_text.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
