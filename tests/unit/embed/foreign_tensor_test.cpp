@@ -3,6 +3,8 @@
 // Tensors over memory of the program.
 #include "tests/unit/embed/embedded.hpp"
 
+#include <gmock/gmock.h>
+
 #include <ostream>
 
 namespace gantry {
@@ -96,18 +98,18 @@ TEST_F(ForeignTensor, NeedsNoDestroy) {
   const Value owned = Value::adopt(made);
 }
 
-struct Extent {
+struct ExtentCase {
   std::string name;
   std::vector<std::int64_t> shape, strides;
   std::uint64_t offset, size;
   bool fits;
 };
-void PrintTo(const Extent& extent, std::ostream* out) { *out << extent.name; }
+void PrintTo(const ExtentCase& extent, std::ostream* out) { *out << extent.name; }
 
-class ForeignExtent : public ForeignTensor, public ::testing::WithParamInterface<Extent> {};
+class ForeignExtent : public ForeignTensor, public ::testing::WithParamInterface<ExtentCase> {};
 
 TEST_P(ForeignExtent, IsWithinTheMemory) {
-  Extent extent = GetParam();
+  ExtentCase extent = GetParam();
   gantry_tensor what = test::tensor_of(elements, extent.shape);
   if (!extent.strides.empty()) what.strides = extent.strides.data();
   what.byte_offset = extent.offset;
@@ -128,18 +130,18 @@ TEST_P(ForeignExtent, IsWithinTheMemory) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, ForeignExtent,
-    ::testing::Values(Extent{"Exact", {2, 3}, {}, 0, 24, true},
-                      Extent{"OneByteShort", {2, 3}, {}, 0, 23, false},
-                      Extent{"WithAnOffset", {2, 3}, {}, 4, 28, true},
-                      Extent{"OffsetTooFar", {2, 3}, {}, 8, 28, false},
-                      Extent{"OffsetPastTheEnd", {2, 3}, {}, 32, 28, false},
-                      Extent{"Empty", {0, 3}, {}, 64, 0, true},
-                      Extent{"Columns", {3, 2}, {1, 3}, 0, 24, true},
-                      Extent{"ColumnsShort", {3, 2}, {1, 3}, 0, 23, false},
-                      Extent{"StrideOfOneElement", {1, 2}, {INT64_MAX, 1}, 0, 8, true},
-                      Extent{"Broadcast", {1000, 2}, {0, 1}, 0, 8, true},
-                      Extent{"Backwards", {2, 2}, {-2, 1}, 8, 96, false},
-                      Extent{"Overflow", {3, 2}, {INT64_MAX, 1}, 0, 96, false}),
+    ::testing::Values(ExtentCase{"Exact", {2, 3}, {}, 0, 24, true},
+                      ExtentCase{"OneByteShort", {2, 3}, {}, 0, 23, false},
+                      ExtentCase{"WithAnOffset", {2, 3}, {}, 4, 28, true},
+                      ExtentCase{"OffsetTooFar", {2, 3}, {}, 8, 28, false},
+                      ExtentCase{"OffsetPastTheEnd", {2, 3}, {}, 32, 28, false},
+                      ExtentCase{"Empty", {0, 3}, {}, 64, 0, true},
+                      ExtentCase{"Columns", {3, 2}, {1, 3}, 0, 24, true},
+                      ExtentCase{"ColumnsShort", {3, 2}, {1, 3}, 0, 23, false},
+                      ExtentCase{"StrideOfOneElement", {1, 2}, {INT64_MAX, 1}, 0, 8, true},
+                      ExtentCase{"Broadcast", {1000, 2}, {0, 1}, 0, 8, true},
+                      ExtentCase{"Backwards", {2, 2}, {-2, 1}, 8, 96, false},
+                      ExtentCase{"Overflow", {3, 2}, {INT64_MAX, 1}, 0, 96, false}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(ForeignTensor, RefusesADeviceThatIsNotThere) {

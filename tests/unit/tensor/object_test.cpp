@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <gantry/value.hpp>
 
 #include <array>
 #include <atomic>
@@ -20,20 +21,6 @@ namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
-
-gantry_value int_value(std::int64_t i) {
-  gantry_value value{};
-  value.kind = GANTRY_INT;
-  value.i = i;
-  return value;
-}
-
-gantry_value cstring_value(const char* text) {
-  gantry_value value{};
-  value.kind = GANTRY_CSTRING;
-  value.cstring = text;
-  return value;
-}
 
 std::string text_of(const gantry_value& value) {
   gantry_bytes bytes{};
