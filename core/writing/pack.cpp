@@ -148,7 +148,7 @@ std::vector<ContainerModule> module_graph(const Recipe& recipe, std::span<const 
                                           const Generators& generators, Generation generation) {
   std::vector<ContainerModule> modules;
   if (recipe.root) {
-    modules.push_back({recipe.root->type_key, {}, [&](Pieces& out) {
+    modules.push_back({recipe.root->type_key, {}, [&recipe, &generators, generation](Pieces& out) {
                          return write_device_payload(*recipe.root, generators, out, generation);
                        }});
     for (std::size_t i = graphs.size(); i > 0; --i) modules[0].imports.push_back(i);
