@@ -211,14 +211,14 @@ TEST(TableCopy, AcceptsALongerTableAndIgnoresItsTail) {
 }
 
 TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
-  for (const std::uint32_t size : {std::uint32_t{0}, std::uint32_t{152}, std::uint32_t{159}}) {
+  for (const std::uint32_t size : {std::uint32_t{0}, std::uint32_t{224}, std::uint32_t{231}}) {
     gantry_device_table table = device_table();
     table.struct_size = size;
     const Error error = refusal(table);
     EXPECT_EQ(error.code, Code::malformed);
     EXPECT_EQ(error.reason, "STRUCT_SIZE");
     EXPECT_EQ(error.message, concat("plugin acme.npu: gantry_device_table has struct_size ", size,
-                                    ", minimum is 160 (ABI 1.0)"));
+                                    ", minimum is 232 (ABI 1.0)"));
   }
   gantry_device_table table = device_table();
   table.struct_size = 0x80000000u;
@@ -226,7 +226,7 @@ TEST(TableCopy, RefusesASizeUnderAbiOneZeroOrBeyondAnyTable) {
             "plugin acme.npu: gantry_device_table has struct_size 2147483648, maximum is 65536");
   table.struct_size = 65537;
   EXPECT_EQ(refusal(table).reason, "STRUCT_SIZE");
-  for (const std::uint32_t size : {160u, 65536u}) {
+  for (const std::uint32_t size : {232u, 65536u}) {
     table.struct_size = size;
     EXPECT_TRUE(copy_table(&table, "plugin acme.npu").ok()) << size;
   }

@@ -351,7 +351,7 @@ TEST(Call, ReturnsTheLastCodeOfTheAbiAndConvertsTheNextOne) {
     gantry_fail(status, GANTRY_INVALID, "", "odd");
     return *static_cast<gantry_code*>(self);
   });
-  gantry_code last = GANTRY_BUG, next = GANTRY_BUG + 1;
+  gantry_code last = GANTRY_LOST, next = GANTRY_LOST + 1;
 
   EXPECT_EQ(call(*plain_function(table, &last), nullptr, {}).error().message, "odd");
   const auto unknown = call(*plain_function(table, &next), nullptr, {});

@@ -92,7 +92,7 @@ TEST_F(Preparation, PreparesTheOthersAfterAFailure) {
 
   ASSERT_FALSE(prepared.ok());
   EXPECT_EQ(prepared.error().code, Code::unsupported);
-  EXPECT_EQ(prepared.error().message, "the compiler is gone\nwhile preparing module \"first\"");
+  EXPECT_EQ(prepared.error().message, "the compiler is gone\n  while preparing module \"first\"");
   EXPECT_THAT(journal, ElementsAre("root 1:0", "first 70:0", "second 70:0"));
 }
 
