@@ -187,9 +187,10 @@ TEST_F(Model, IsNotChosenFromSeveral) {
 
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.err,
-            "gantry: the model has 2 functions and no \"default\"; one must be named\n"
+            "gantry: the model has 2 functions and no default; one must be named\n"
             "  digits\n"
             "  letter\n"
+            "  --function NAME selects one\n"
             "  while running \"" +
                 path("model.so") + "\"\n");
 }

@@ -253,8 +253,7 @@ TEST(BenchVm, RequiresInputsOfSymbolicTypes) {
   EXPECT_EQ(bench.status, 1);
   EXPECT_THAT(bench.err,
               StartsWith("gantry: input \"x\" is float32[n, 1, 8, 8], for which no zeros can be "
-                         "made; --input sets it\n  inputs of function \"main\": x float32[n, 1, 8, "
-                         "8]\n"));
+                         "made; --input sets it\n  inputs of the model: x float32[n, 1, 8, 8]\n"));
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.err, StartsWith("gantry: input \"w1\" is of unknown type, for which no "
                                       "zeros can be made; --input sets it\n"));
@@ -264,9 +263,8 @@ TEST(BenchVm, RefusesAFunctionOfALibraryOrAGraph) {
   const Outcome library = gantry({"bench", "relax/tir_ret_llvm.so", "--function", "addi"});
 
   EXPECT_EQ(library.status, 1);
-  EXPECT_THAT(library.err,
-              StartsWith("gantry: the file has no virtual machine, so that its function "
-                         "\"addi\" has no inputs by name;"));
+  EXPECT_THAT(library.err, StartsWith("gantry: the file has no model, so that its function "
+                                      "\"addi\" has no inputs by name;"));
 }
 
 TEST(RelaxPage, ShowsWhatTheCommandsPrint) {
@@ -361,7 +359,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Refusal{"SeveralFunctions",
                 {"relax/control_flow_llvm.so"},
-                "the model has 6 functions and no \"main\"; one must be named\n"
+                "the model has 6 functions and no default; one must be named\n"
                 "  branch(c, x)\n"
                 "  is_even(n)\n"
                 "  is_odd(n)\n"
@@ -387,11 +385,10 @@ INSTANTIATE_TEST_SUITE_P(
             {lm, "--function", "embed", "--input", "idx=relax/lm_paged_llvm.npz:c3_a0"},
             "input \"idx\" of function \"embed\" not found, did you mean \"ids\"\n"
             "  inputs of function \"embed\": ids int32[seq_len], packed_params T.Tuple(R.Tensor("},
-        Refusal{"PositionBeyondTheLast",
-                {"relax/cnn_llvm.so", "--input", "1=relax/cnn_llvm.npz:c0_a0"},
-                "input \"1\" of function \"main\" not found\n  inputs of function \"main\": x "
-                "float32[1, 1, "
-                "8, 8]\n"},
+        Refusal{
+            "PositionBeyondTheLast",
+            {"relax/cnn_llvm.so", "--input", "1=relax/cnn_llvm.npz:c0_a0"},
+            "input \"1\" of the model not found\n  inputs of the model: x float32[1, 1, 8, 8]\n"},
         Refusal{
             "InputThatIsNoTensor",
             {"relax/prims_llvm.so", "--function", "prims", "--input", "n=relax/cnn_llvm.npz:c0_a0"},
@@ -400,20 +397,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AnotherType",
                 {"relax/cnn_dyn_llvm.so", "--input", "x=relax/cnn_dyn_llvm.npz:c6_a0"},
                 "input \"x\" is float32[2, 1, 7, 8], expected float32[n, 1, 8, 8]\n"
-                "  inputs of function \"main\": x float32[n, 1, 8, 8]\n"},
+                "  inputs of the model: x float32[n, 1, 8, 8]\n"},
         Refusal{"EachWithoutAnAxis",
                 {"relax/cnn_params_llvm.so", "--each", "--input",
                  "w1=relax/control_flow_llvm.npz:c6_a0"},
                 "input \"w1\" is int32[], expected an additional first axis for --each\n"},
-        Refusal{
-            "InputOfALibrary",
-            {"relax/tir_ret_llvm.so", "--function", "addi", "--input",
-             "x=relax/cnn_llvm.npz:c0_a0"},
-            "the file has no virtual machine, so that its function \"addi\" has no inputs by name; "
-            "`gantry run` passes arguments by position with --arg\n"},
+        Refusal{"InputOfALibrary",
+                {"relax/tir_ret_llvm.so", "--function", "addi", "--input",
+                 "x=relax/cnn_llvm.npz:c0_a0"},
+                "the file has no model, so that its function \"addi\" has no inputs by name; "
+                "`gantry run` passes arguments by position with --arg\n"},
         Refusal{"Capture",
                 {"relax/cnn_llvm.so", "--capture", "--input", "x=relax/cnn_llvm.npz:c0_a0"},
-                "--capture records graphs; functions of a virtual machine cannot be recorded\n"}),
+                "the model is a virtual machine, only graphs can be recorded (capture)\n"}),
     [](const auto& test) { return test.param.name; });
 
 TEST(RunVmOptions, PassesInputsEitherByNameOrByPosition) {

@@ -117,7 +117,7 @@ TEST_F(Weights, HaveTheTypesOfInputs) {
   EXPECT_EQ(run.err, "gantry: weight \"x\" of \"" + weights +
                          "\" is float32[3], expected float32[1, 1, 8, 8] as input \"x\": select "
                          "the directory of weights that was made for this model\n"
-                         "  inputs of function \"main\": x float32[1, 1, 8, 8]\n"
+                         "  inputs of the model: x float32[1, 1, 8, 8]\n"
                          "  while running \"relax/cnn_llvm.so\"\n");
 }
 
@@ -127,8 +127,8 @@ TEST_F(Weights, OfOtherModelsAreRefused) {
 
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.err,
-            "gantry: no input of function \"main\" is a tuple or has the name of a weight: \"a\", "
-            "\"b\"\n  inputs of function \"main\": x float32[1, 1, 8, 8]\n  while running "
+            "gantry: no input of the model is a tuple or has the name of a weight: \"a\", "
+            "\"b\"\n  inputs of the model: x float32[1, 1, 8, 8]\n  while running "
             "\"relax/cnn_llvm.so\"\n");
 }
 

@@ -344,7 +344,9 @@ TEST_F(VmAsModel, CannotBeRecorded) {
   const auto model = runtime.model(load("relax/cnn_llvm.so"), {"cpu"}, {.capture = true});
 
   expect_error(model.error(), Code::unsupported,
-               "the model is a virtual machine, only graphs can be recorded (capture)");
+               "the model is a virtual machine, only graphs can be recorded (capture)\n"
+               "  while making an executor of entry 0 \"relax.VMExecutable\" of cnn_llvm.so "
+               "(plugin gantry.relax)");
 }
 
 TEST_F(VmAsModel, ListsItsFunctionsIfNoneIsChosen) {
@@ -355,7 +357,7 @@ TEST_F(VmAsModel, ListsItsFunctionsIfNoneIsChosen) {
 
   EXPECT_EQ(unnamed.error().reason, "FUNCTION");
   expect_error(unnamed.error(), Code::not_found,
-               "the model has 2 functions and no \"main\"; one must be named\n"
+               "the model has 2 functions and no default; one must be named\n"
                "  addn(x, n)\n"
                "  prims(n, f, b)");
   EXPECT_EQ(unknown.error().reason, "FUNCTION");
@@ -422,7 +424,7 @@ TEST_F(ModelArguments, NameAnOutputOfTheLastRun) {
   ASSERT_TRUE(session.run({{"x", array("relax/cnn_llvm.npz", "c0_a0")}}).ok());
 
   expect_error(session.output("y").error(), Code::not_found,
-               "output \"y\" of function \"main\" not found; outputs: \"output\"");
+               "output \"y\" of the model not found; outputs: \"output\"");
 }
 
 }  // namespace

@@ -42,6 +42,13 @@ Result<Session> model_session(const Runtime& runtime, const Module& module,
   if (!model.ok()) model = runtime.model(module, options.devices, {.capture = options.capture});
   if (!model.ok()) {
     Error error = with_advice(model.error());
+    if (error.code == Code::not_found && !options.function.empty() &&
+        module.function(options.function).ok()) {
+      return not_found(
+                 "the file has no model, so that its function ", quoted(options.function),
+                 " has no inputs by name; `gantry run` passes arguments by position with --arg")
+          .with_reason("FUNCTION");
+    }
     if (error.code == Code::not_found)
       error.at("gantry run --function NAME calls one function of a library");
     return error;

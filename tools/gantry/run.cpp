@@ -154,9 +154,13 @@ Result<RunOutcome> run_chosen(const Runtime& runtime, const Module& module,
                                                .capture = options.capture}));
     return run_model(runtime, session, create.nanoseconds(), options, weights, limit, quiet);
   }
-  if (!is_model_function(module, options.function))
+  if (!is_model_function(module, options.function) && module.function(options.function).ok())
     return run_function(runtime, module, options, limit, quiet);
-  GANTRY_TRY(const Model model, runtime.model(module, options.devices));
+  // A name of neither kind is refused with the functions of the model, if there is one.
+  auto created = runtime.model(module, options.devices);
+  if (!created.ok() && created.error().code == Code::not_found)
+    return run_function(runtime, module, options, limit, quiet);
+  GANTRY_TRY(const Model model, std::move(created));
   if (!options.args.empty()) {
     GANTRY_TRY(const Module machine, model.module());
     return run_function(runtime, machine, options, limit, quiet);

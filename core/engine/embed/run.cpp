@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/engine/embed/run.hpp"
 
+#include "core/base/trace/span.hpp"
 #include "core/engine/embed/arguments.hpp"
 #include "core/engine/embed/dlpack.hpp"
 #include "core/engine/embed/stream.hpp"
@@ -633,7 +634,10 @@ Status run_model(ModelObject& model, gantry_run& run) {
   of_executor.input_count = static_cast<std::uint32_t>(inputs.values().size());
   PassedOutputs outputs(runtime, *function, inputs.values(), env, side);
   GANTRY_CHECK(outputs.prepare(run, of_executor));
-  GANTRY_CHECK(with_deadline(function->executor->run(env, of_executor), context.task()));
+  {
+    const Span span(runtime.trace.get(), function->signature->name, "call");
+    GANTRY_CHECK(with_deadline(function->executor->run(env, of_executor), context.task()));
+  }
   if ((run.flags & GANTRY_RUN_WAIT) == 0) {
     GANTRY_CHECK(outputs.pass(of_executor, run));
     run.copied_bytes = inputs.copied_bytes();

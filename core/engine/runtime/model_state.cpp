@@ -231,7 +231,16 @@ Result<std::shared_ptr<ModelState>> ModelState::find(ModelSource source) {
   return model;
 }
 
-Error ModelState::no_function(std::string_view name) const {
+std::string ModelState::listed(const Function& function) {
+  if (is_archive_) return escaped(function.name);
+  const auto known = signature(function);
+  if (!known.ok()) return escaped(function.name);
+  const auto name_of = [](const ParameterInfo& input) { return escaped(input.name); };
+  return concat(escaped(function.name), "(",
+                join((*known)->own.inputs(), ", ", name_of, max_listed_names), ")");
+}
+
+Error ModelState::no_function(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Function& each : functions_) names.push_back(each.name);
   Error error = name.empty() ? fail(Code::not_found, "the model has ", names.size(),
@@ -239,13 +248,13 @@ Error ModelState::no_function(std::string_view name) const {
                              : fail(Code::not_found, "function ", quoted(name),
                                     " of the model not found", did_you_mean(name, names));
   error.reason = "FUNCTION";
-  const std::size_t listed = std::min(names.size(), max_listed_names);
-  for (std::size_t i = 0; i < listed; ++i) error.at(escaped(names[i]));
-  if (names.size() > listed) error.at("and ", names.size() - listed, " more");
+  const std::size_t shown = std::min(names.size(), max_listed_names);
+  for (std::size_t i = 0; i < shown; ++i) error.at(listed(functions_[i]));
+  if (names.size() > shown) error.at("and ", names.size() - shown, " more");
   return error;
 }
 
-Result<const ModelState::Function*> ModelState::function(std::string_view name) const {
+Result<const ModelState::Function*> ModelState::function(std::string_view name) {
   const std::string_view wanted = name.empty() ? std::string_view(default_function_) : name;
   const auto found = std::ranges::lower_bound(functions_, wanted, {}, &Function::name);
   if (found != functions_.end() && found->name == wanted) return &*found;

@@ -109,7 +109,7 @@ class ModelState {
   //
   // name     [in]   empty: the default function
   // returns  not_found, reason FUNCTION, listing the functions, or ARCHIVE_MODEL, listing the models
-  Result<const Function*> function(std::string_view name) const;
+  Result<const Function*> function(std::string_view name);
   // Returns the signature of a function. The first time, the plugin reads it.
   //
   // lifetime as long as this object
@@ -140,7 +140,9 @@ class ModelState {
   Status add(ModuleNode& node, const gantry_model& table);
   Status add_members();
   Status add_archive(std::vector<std::string> names);
-  Error no_function(std::string_view name) const;
+  // Its name; with its inputs if it is not a model of an archive.
+  std::string listed(const Function& function);
+  Error no_function(std::string_view name);
   std::string subject_of(const Function& function) const;
 
   const ModelSource source_;
