@@ -193,19 +193,34 @@ Result<void*> Memory::import(const gantry_external& what) {
   return add(block, reinterpret_cast<void*>(block.base));
 }
 
+namespace {
+
+// During a capture of another thread; the call is repeated after it.
+bool is_refused(const Status& status) {
+  return !status.ok() && status.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+}  // namespace
+
 // cuMemFree waits for the device's work, the other functions are not documented to.
 Status Memory::freed(const Block& block) const {
-  if (block.is_imported) {
-    GANTRY_CHECK(driver_.call(driver_.context_synchronize));
-    if (block.registered != nullptr) return driver_.call(driver_.host_unregister, block.registered);
-    if (block.external == nullptr) return {};
-    Status unmapped = driver_.call(driver_.mem_free, block.base);
-    Status destroyed = driver_.call(driver_.external_destroy, block.external);
-    return unmapped.ok() ? std::move(destroyed) : std::move(unmapped);
+  if (!block.is_imported && block.host == nullptr)
+    return driver_.call(driver_.mem_free, block.base);
+  Status first = driver_.call(driver_.context_synchronize);
+  if (is_refused(first)) return first;
+  // After another failure the device does no more work, and the memory is released all the same.
+  const auto release = [&](Status released) {
+    if (first.ok()) first = std::move(released);
+  };
+  if (!block.is_imported) {
+    release(driver_.call(driver_.mem_free_host, block.host));
+  } else if (block.registered != nullptr) {
+    release(driver_.call(driver_.host_unregister, block.registered));
+  } else if (block.external != nullptr) {
+    release(driver_.call(driver_.mem_free, block.base));
+    release(driver_.call(driver_.external_destroy, block.external));
   }
-  if (block.host == nullptr) return driver_.call(driver_.mem_free, block.base);
-  GANTRY_CHECK(driver_.call(driver_.context_synchronize));
-  return driver_.call(driver_.mem_free_host, block.host);
+  return first;
 }
 
 std::optional<Memory::Block> Memory::take(void* data) {
@@ -266,14 +281,13 @@ void Memory::close() {
 // Frees a block, or defers it if the driver rejects the call during a capture.
 void Memory::release(const Block& block) {
   const Status done = freed(block);
-  const bool is_refused =
-      !done.ok() && done.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  if (!done.ok() && !is_refused) {
+  const bool is_deferred = is_refused(done);
+  if (!done.ok() && !is_deferred) {
     host_.log(GANTRY_LOG_WARNING,
               Message(done.error().message).at("while freeing ", ByteCount(block.size)));
   }
   const std::lock_guard lock(mutex_);
-  if (is_refused) {
+  if (is_deferred) {
     refused_.push_back(block);
   } else {
     live_bytes_ -= counted(block);

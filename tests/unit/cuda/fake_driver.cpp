@@ -142,7 +142,7 @@ CUresult cuDeviceGetAttribute(int* number, CUdevice_attribute attribute, CUdevic
     *number = fake_driver().has_pools ? 1 : 0;
   } else if (attribute == static_cast<CUdevice_attribute>(134)) {
     if (test::fake_driver().version < 12020) return CUDA_ERROR_INVALID_VALUE;
-    *number = device - 1;
+    *number = index_of(device) - 1;
   } else {
     *number = 10000 + attribute;
   }
@@ -153,13 +153,13 @@ extern "C" CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
   ENTER(cuDeviceGetUuid_v2);
   CHECK_FAULT();
   std::memset(uuid->bytes, 0xAB, sizeof uuid->bytes);
-  uuid->bytes[15] = static_cast<char>(device);
+  uuid->bytes[15] = static_cast<char>(index_of(device));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetPCIBusId(char* address, int size, CUdevice device) {
   ENTER(cuDeviceGetPCIBusId);
   CHECK_FAULT();
-  std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", 0xA0 + device);
+  std::snprintf(address, static_cast<std::size_t>(size), "0000:%02X:00.0", 0xA0 + index_of(device));
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {

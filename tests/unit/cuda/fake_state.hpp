@@ -171,8 +171,11 @@ inline CUresult add_copy(CUstream_st* stream, void* to, const void* from, std::s
 }
 inline void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
+// Handles of devices differ from their indices.
+inline int index_of(CUdevice device) { return device - 100; }
+
 inline gantry::cuda::test::FakeGpu& gpu_of(CUdevice device) {
-  return gantry::cuda::test::fake_driver().gpus.at(static_cast<std::size_t>(device - 100));
+  return gantry::cuda::test::fake_driver().gpus.at(static_cast<std::size_t>(index_of(device)));
 }
 
 }  // namespace fake_state
