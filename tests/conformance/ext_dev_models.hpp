@@ -80,6 +80,7 @@ device_modules:
     kernels:
       axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+      lose_kernel: {arguments: [int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
   return directory / "spread.yaml";
 }

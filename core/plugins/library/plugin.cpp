@@ -10,6 +10,7 @@
 #include "core/plugins/library/table_copy.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 
 #include <cstring>
@@ -133,9 +134,11 @@ Result<std::shared_ptr<LoadedPlugin>> read_table(Query query, const gantry_host_
 std::string dlpack_text(std::int32_t dlpack) { return dlpack == 0 ? "ext" : concat(dlpack); }
 
 // Tensors on the device have that number in DLPack, also for programs that only read the manifest.
-// Numbers that are none are refused when the device is registered.
+// ext_dev's number is `ext` for a device with another name, as 0 is. Numbers that are none are
+// refused when the device is registered.
 Status check_number(const Manifest& manifest, const ManifestDevice& device, std::int32_t type) {
   constexpr std::int32_t numbers = 64;
+  if (type == ext_dev_type && device.name != "ext_dev") type = 0;
   if (device.dlpack == type || type < 0 || type >= numbers) return {};
   return malformed(no_offset, manifest.file, " declares dlpack ", dlpack_text(device.dlpack),
                    " of device \"", device.name, "\", its table in ", manifest.library_path,

@@ -125,8 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"good", fake_manifest().set("devices", "[{name: fake_device, dlpack: 20}]"),
                Code::malformed, 226, "DEVICE_MISMATCH",
                "declares dlpack 20 of device \"fake_device\", its table in "},
-        Broken{"numbered_device", fake_manifest().device("fake_device"), Code::malformed, 226,
-               "DEVICE_MISMATCH", "declares dlpack ext of device \"fake_device\", its table in "},
+        Broken{"numbered_device", fake_manifest(), Code::malformed, 226, "DEVICE_MISMATCH",
+               "declares dlpack ext of device \"fake_device\", its table in "},
         Broken{"newer_abi", fake_manifest(), Code::unsupported, 210, "ABI_RANGE",
                "plugin test.fake 1.0.0 supports ABI 1.4-1.6, this core supports 1.0: the plugin is "
                "newer"},
