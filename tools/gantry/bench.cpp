@@ -100,8 +100,8 @@ std::vector<NamedTime> means_of(const std::map<std::string, double>& total) {
 }
 
 // False for the functions of a model compiled ahead of time that call its operators.
-bool is_operator(const NamedTime& one) {
-  return one.name != "run" && !one.name.ends_with("__tvm_main__");
+bool is_operator(const NamedTime& one, std::string_view function) {
+  return one.name != function && !one.name.ends_with("__tvm_main__");
 }
 
 // Sets the inputs of an executor of a model.
@@ -318,20 +318,23 @@ Result<BenchReport> measure(const BenchOptions& options, const Globals& globals,
   report.device_bytes = memory_of(runtime, devices);
   report.after = process_memory();
   GANTRY_TRY(report.plugins, runtime.plugins_in_use());
-  // Only graphs have an executor that times its operators.
-  if (module.function("debug_create").ok()) {
+  // Only graphs have an executor that times its operators. A model that imports graphs has none.
+  GANTRY_TRY(const std::string key, module.type_key());
+  if (key == graph_factory_key || key == old_graph_factory_key) {
     GANTRY_TRY(report.operators, profile_graph(module, model->session(), values, inputs, devices));
     return report;
   }
+  const std::string name(model->session().name());
   // Frees the weights, which the other runtime loads again.
   model.reset();
   values.clear();
   GANTRY_TRY(report.operators,
              profile_function(options, globals, report.devices, weights ? &*weights : nullptr,
                               inputs, report.steady_ns.statistics().median));
-  GANTRY_TRY(const std::string key, module.type_key());
   report.has_hidden_operators = (key == aot_factory_key || key == aot_metadata_key) &&
-                                std::ranges::none_of(report.operators, is_operator);
+                                std::ranges::none_of(report.operators, [&](const NamedTime& one) {
+                                  return is_operator(one, name);
+                                });
   return report;
 }
 
