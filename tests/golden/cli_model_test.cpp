@@ -188,8 +188,8 @@ TEST_F(Model, IsNotChosenFromSeveral) {
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.err,
             "gantry: the model has 2 functions and no default; one must be named\n"
-            "  digits\n"
-            "  letter\n"
+            "  digits(x)\n"
+            "  letter(x)\n"
             "  --function NAME selects one\n"
             "  while running \"" +
                 path("model.so") + "\"\n");

@@ -156,7 +156,7 @@ TEST(StatusBuffer, NamesACalleeThatFailsWithoutAText) {
 
 TEST(StatusBuffer, ConvertsAnUnknownCodeToBug) {
   StatusBuffer status;
-  for (const gantry_code code : {-1, 9}) {
+  for (const gantry_code code : {-1, GANTRY_LOST + 1}) {
     gantry_fail(status.get(), code, "X", "text");
 
     const Error error = status.error(code, "create");

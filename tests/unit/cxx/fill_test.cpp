@@ -43,7 +43,7 @@ class DeviceHost : public gantry_host {
                      std::uint64_t size, const void* pattern, std::uint32_t pattern_size,
                      void* stream, gantry_status* status) -> gantry_code {
       static_cast<DeviceHost*>(self)->calls.push_back(
-          concat("fill ", size, " from ", byte_offset, " in stream ", stream != nullptr));
+          concat("fill ", size, " from ", byte_offset, stream != nullptr ? " in a stream" : ""));
       if (code != GANTRY_OK) return gantry_fail(status, code, "FAKE", "the fake device fails");
       EXPECT_EQ(pattern_size, 1u);
       std::memset(static_cast<char*>(data) + byte_offset, *static_cast<const char*>(pattern), size);
@@ -76,7 +76,7 @@ TEST_F(FillZeros, CallsTheDeviceInItsStream) {
 
   ASSERT_TRUE(fill(accelerator, 8, 4, &env).ok());
 
-  EXPECT_THAT(host.calls, ElementsAre("fill 16 from 4 in stream 1"));
+  EXPECT_THAT(host.calls, ElementsAre("fill 16 from 4 in a stream"));
   EXPECT_EQ(std::string(bytes.data(), 24),
             std::string(4, 1) + std::string(16, 0) + std::string(4, 1));
 }
@@ -95,7 +95,7 @@ TEST_F(FillZeros, CopiesZerosIfTheDeviceDoesNotSupportThePattern) {
 
   ASSERT_TRUE(fill(accelerator, 2, 0).ok());
 
-  EXPECT_THAT(host.calls, ElementsAre("fill 4 from 0 in stream 0", "copy 4 to 0"));
+  EXPECT_THAT(host.calls, ElementsAre("fill 4 from 0", "copy 4 to 0"));
 }
 
 TEST_F(FillZeros, ReturnsAFailureOfTheDevice) {
@@ -106,7 +106,7 @@ TEST_F(FillZeros, ReturnsAFailureOfTheDevice) {
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, Code::exhausted);
   EXPECT_EQ(failed.error().reason, "FAKE");
-  EXPECT_THAT(host.calls, ElementsAre("fill 4 from 0 in stream 0"));
+  EXPECT_THAT(host.calls, ElementsAre("fill 4 from 0"));
 }
 
 TEST_F(FillZeros, WritesHostMemoryItself) {

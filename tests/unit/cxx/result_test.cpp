@@ -21,12 +21,14 @@ TEST(Code, HasTheNumbersOfTheAbiAndAName) {
   EXPECT_EQ(static_cast<gantry_code>(Code::not_found), GANTRY_NOT_FOUND);
   EXPECT_EQ(static_cast<gantry_code>(Code::cancelled), GANTRY_CANCELLED);
   EXPECT_EQ(static_cast<gantry_code>(Code::bug), GANTRY_BUG);
+  EXPECT_EQ(static_cast<gantry_code>(Code::lost), GANTRY_LOST);
 
   EXPECT_EQ(name_of(Code::ok), "ok");
   EXPECT_EQ(name_of(Code::malformed), "malformed");
   EXPECT_EQ(name_of(Code::not_found), "not found");
   EXPECT_EQ(name_of(Code::bug), "bug");
-  EXPECT_EQ(name_of(static_cast<Code>(9)), "unknown code");
+  EXPECT_EQ(name_of(Code::lost), "lost");
+  EXPECT_EQ(name_of(static_cast<Code>(10)), "unknown code");
   EXPECT_EQ(name_of(static_cast<Code>(-1)), "unknown code");
 }
 

@@ -121,7 +121,7 @@ TEST_F(ModelInstancesOf, AFailureToCreateAnExecutorIsNotCounted) {
     EXPECT_EQ(status.error().code, Code::exhausted);
     EXPECT_EQ(status.error().message,
               "executor count is 0, the maximum\n"
-              "while making an executor of module \"fake.model\"");
+              "  while making an executor of module \"fake.model\"");
   }
   fake_->max_executors = 1;
 

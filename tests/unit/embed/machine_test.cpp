@@ -117,7 +117,7 @@ TEST_F(EmbedMachine, RefusesAShapeThatTheSignatureExcludes) {
   run.input_count = 1;
 
   expect_error(test::run(model, run), Code::invalid, "ARGUMENT_SHAPE",
-               "input \"x\" of function \"main\" is float32[1, 1, 64], expected "
+               "input \"x\" of the model is float32[1, 1, 64], expected "
                "float32[n, 1, 8, 8]");
 }
 

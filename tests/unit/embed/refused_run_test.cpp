@@ -36,7 +36,7 @@ class RefusedRun : public test::EmbedRun {
 
 TEST_F(RefusedRun, HasUnknownFlags) {
   run.flags = 8;
-  expect_refused("FLAGS", "gantry_run: flags are 0x8, this version has 0x1", Code::unsupported);
+  expect_refused("FLAGS", "gantry_run: flags are 0x8, this version has 0x7", Code::unsupported);
 }
 
 TEST_F(RefusedRun, HasASizeThatIsNone) {
@@ -46,7 +46,7 @@ TEST_F(RefusedRun, HasASizeThatIsNone) {
 
 TEST_F(RefusedRun, NamesAnUnknownFunction) {
   run.function = gantry_text("absent");
-  expect_refused("FUNCTION", "function \"absent\" of the model not found\n  default",
+  expect_refused("FUNCTION", "function \"absent\" of the model not found\n  default(x)",
                  Code::not_found);
 }
 

@@ -210,10 +210,10 @@ class ProducedTensor : public EmbedStream {
     return Value::adopt(there);
   }
   // Leaves work in the stream that takes a while and ends with `last` in `made`.
-  void produce(const ObjectRef& stream, float last) const {
+  void produce(const ObjectRef& stream, float last, int copies = 50) const {
     const gantry_env env{device, embed().stream_handle(stream.get()), nullptr, nullptr};
     const Value before = new_tensor(-1), after = new_tensor(last);
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < copies; ++i) {
       EXPECT_EQ(host->tensor_copy(host, before.tensor(), made.tensor(), &env, nullptr), GANTRY_OK);
     }
     EXPECT_EQ(host->tensor_copy(host, after.tensor(), made.tensor(), &env, nullptr), GANTRY_OK);
@@ -464,7 +464,7 @@ TEST_F(WaitingRun, EndsWithItsDeadlineAndWorksAgain) {
   gantry_object* late = nullptr;
   expect_ok(done([&](gantry_status* status) { return embed().task_new(&soon, &late, status); }));
   const ObjectRef task = ObjectRef::adopt(late);
-  for (int i = 0; i < 20; ++i) produce(used, 2.5f);
+  produce(used, 2.5f, 1000);
 
   const Status failed = run_with(GANTRY_RUN_WAIT, {used.get()}, task.get());
   const Value none = std::move(output);

@@ -151,7 +151,7 @@ TEST_F(GraphModel, WorksAgainAfterARunThatFails) {
   const Status done = model.run({x.value()}, outputs);
 
   ASSERT_FALSE(failed.ok());
-  EXPECT_EQ(failed.error().message, "no\nin node 2 \"add\"");
+  EXPECT_EQ(failed.error().message, "no\n  in node 2 \"add\"");
   EXPECT_TRUE(done.ok());
   EXPECT_EQ(y.values()[0], 7);
 }
