@@ -120,6 +120,7 @@ device_modules:
     data: relu.beads
     kernels:
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+      lose_kernel: {arguments: [int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
     const auto recipe = read_recipe(directory / "both.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;

@@ -51,6 +51,7 @@ device_modules:
     kernels:
       axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
+      lose_kernel: {arguments: [int32], launch: [blockIdx.x, threadIdx.x]}
 )"));
     const auto recipe = read_recipe(directory / "scratch.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
