@@ -140,7 +140,7 @@ class Reports(unittest.TestCase):
 
         self.assertEqual((cpu["type"], cpu["index"]), (1, 0))
         self.assertIsInstance(cpu["attributes"], dict)
-        self.assertEqual(cpu["same_as"], [])
+        self.assertEqual(cpu["same_as"], ())
 
     def test_list_plugins(self):
         runtime = gantry.Runtime(threads=1)
