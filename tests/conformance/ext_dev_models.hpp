@@ -5,6 +5,8 @@
 
 #include "tests/support/files.hpp"
 
+#include <gantry/concat.hpp>
+
 #include <filesystem>
 #include <string_view>
 
@@ -63,17 +65,8 @@ int halve(void** args, int* codes, int count) {
 }
 )";
 
-// Write the sources of a model into a directory. Each returns its recipe.
-//
-// y = max((x + 2 w) / 2, 0), with the modules of sdk/example/model.
-inline std::filesystem::path write_spread_model(const std::filesystem::path& directory) {
-  std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory, std::filesystem::copy_options::recursive);
-  write_file(directory / "graph.json", std::string_view(spread_graph));
-  write_file(directory / "halve.c", std::string_view(halve_source));
-  write_file(directory / "spread.yaml", std::string_view(R"(schema: "1.0"
-sources: [host.c, halve.c]
-graph: {file: graph.json}
-device_modules:
+// The end of a recipe: the module of sdk/example/model, with all kernels of its source.
+inline constexpr std::string_view abacus_modules = R"(device_modules:
   - type_key: example.abacus
     format: beads
     data: kernels.beads
@@ -81,7 +74,20 @@ device_modules:
       axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
       lose_kernel: {arguments: [int32], launch: [blockIdx.x, threadIdx.x]}
-)"));
+)";
+
+// Write the sources of a model into a directory. Each returns its recipe.
+//
+// y = max((x + 2 w) / 2, 0), with the modules of sdk/example/model.
+inline std::filesystem::path write_spread_model(const std::filesystem::path& directory) {
+  std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory, std::filesystem::copy_options::recursive);
+  write_file(directory / "graph.json", std::string_view(spread_graph));
+  write_file(directory / "halve.c", std::string_view(halve_source));
+  write_file(directory / "spread.yaml", concat(R"(schema: "1.0"
+sources: [host.c, halve.c]
+graph: {file: graph.json}
+)",
+                                               abacus_modules));
   return directory / "spread.yaml";
 }
 // y = x / 2, without a module of a device.

@@ -3,6 +3,7 @@
 // Scratch memory of compiled code on a device: device type 12 in the code, memory as handles,
 // concurrent streams.
 #include "core/writing/pack.hpp"
+#include "tests/conformance/ext_dev_models.hpp"
 #include "tests/support/files.hpp"
 #include "under_test.hpp"
 
@@ -35,7 +36,7 @@ class DeviceWorkspace : public ::testing::Test {
     std::filesystem::copy(GANTRY_EXAMPLE_MODEL, directory.path(),
                           std::filesystem::copy_options::recursive);
     test::write_file(directory / "scratch.c", std::string_view(scratch_source));
-    test::write_file(directory / "scratch.yaml", std::string_view(R"(schema: "1.0"
+    test::write_file(directory / "scratch.yaml", concat(R"(schema: "1.0"
 sources: [scratch.c]
 graph:
   inputs: {a: "float32[1000]", b: "float32[1000]"}
@@ -44,15 +45,8 @@ graph:
       inputs: [a, b]
       outputs: {c: "float32[1000]"}
   outputs: [c]
-device_modules:
-  - type_key: example.abacus
-    format: beads
-    data: kernels.beads
-    kernels:
-      axpy2_kernel: {arguments: [handle, handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
-      relu_kernel: {arguments: [handle, handle, int32], launch: [blockIdx.x, threadIdx.x]}
-      lose_kernel: {arguments: [int32], launch: [blockIdx.x, threadIdx.x]}
-)"));
+)",
+                                                        test::abacus_modules));
     const auto recipe = read_recipe(directory / "scratch.yaml");
     EXPECT_TRUE(recipe.ok()) << recipe.error().message;
     const Status packed = pack(*recipe, directory / "scratch.so");
