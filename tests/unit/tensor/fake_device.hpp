@@ -73,7 +73,7 @@ class FakeDevice {
   gantry_code fails_with = GANTRY_OK;
   // "record" or "wait": the call on an event that fails with that code
   std::string event_call_fails;
-  // alloc fails so often with EXHAUSTED, until trim is called
+  // number of times that alloc fails with EXHAUSTED, until trim is called
   int exhausted_before_trim = 0;
   // alloc succeeds but returns NULL
   bool gives_null = false;
