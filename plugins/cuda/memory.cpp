@@ -13,6 +13,14 @@
 #include <utility>
 
 namespace gantry::cuda {
+namespace {
+
+// During a capture of another thread; the call is repeated after it.
+bool is_refused(const Status& status) {
+  return !status.ok() && status.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+}  // namespace
 
 Result<CUmemoryPool> Memory::pool() {
   const std::lock_guard lock(pool_mutex_);
@@ -193,15 +201,6 @@ Result<void*> Memory::import(const gantry_external& what) {
   return add(block, reinterpret_cast<void*>(block.base));
 }
 
-namespace {
-
-// During a capture of another thread; the call is repeated after it.
-bool is_refused(const Status& status) {
-  return !status.ok() && status.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-}
-
-}  // namespace
-
 // cuMemFree waits for the device's work, the other functions are not documented to.
 Status Memory::freed(const Block& block) const {
   if (!block.is_imported && block.host == nullptr)
@@ -209,16 +208,16 @@ Status Memory::freed(const Block& block) const {
   Status first = driver_.call(driver_.context_synchronize);
   if (is_refused(first)) return first;
   // After another failure the device does no more work, and the memory is released all the same.
-  const auto release = [&](Status released) {
-    if (first.ok()) first = std::move(released);
+  const auto report = [&](Status other) {
+    if (first.ok()) first = std::move(other);
   };
   if (!block.is_imported) {
-    release(driver_.call(driver_.mem_free_host, block.host));
+    report(driver_.call(driver_.mem_free_host, block.host));
   } else if (block.registered != nullptr) {
-    release(driver_.call(driver_.host_unregister, block.registered));
+    report(driver_.call(driver_.host_unregister, block.registered));
   } else if (block.external != nullptr) {
-    release(driver_.call(driver_.mem_free, block.base));
-    release(driver_.call(driver_.external_destroy, block.external));
+    report(driver_.call(driver_.mem_free, block.base));
+    report(driver_.call(driver_.external_destroy, block.external));
   }
   return first;
 }
