@@ -20,6 +20,17 @@ bool is_refused(const Status& status) {
   return !status.ok() && status.error().native_code == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 }
 
+// Returns the bytes to allocate so that an aligned address is among the first `room` ones.
+//
+// returns  exhausted
+Result<std::size_t> bytes_with_room(const gantry_alloc& what, std::uint64_t room) {
+  const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
+  if (bytes <= UINT64_MAX - room) return bytes + room;
+  return exhausted("allocation of ", ByteCount(what.size), " at a multiple of ", what.alignment,
+                   " is more than any memory")
+      .with_reason("DEVICE_MEMORY");
+}
+
 }  // namespace
 
 Result<CUmemoryPool> Memory::pool() {
@@ -75,12 +86,7 @@ Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   constexpr std::uint64_t driver_alignment = 256;
   const std::uint64_t room =
       what.alignment > driver_alignment ? what.alignment - driver_alignment : 0;
-  const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
-  if (bytes > UINT64_MAX - room) {
-    return exhausted("allocation of ", ByteCount(what.size), " at a multiple of ", what.alignment,
-                     " is more than any memory")
-        .with_reason("DEVICE_MEMORY");
-  }
+  GANTRY_TRY(const std::size_t bytes, bytes_with_room(what, room));
   retry();
   CUmemoryPool from = nullptr;
   if ((what.flags & GANTRY_ALLOC_IN_STREAM) != 0) {
@@ -91,8 +97,8 @@ Result<void*> Memory::alloc(const gantry_alloc& what, CUstream stream) {
   }
   CUdeviceptr base = 0;
   Status made = from != nullptr
-                    ? driver_.call(driver_.mem_alloc_in_stream, &base, bytes + room, from, stream)
-                    : driver_.call(driver_.mem_alloc, &base, bytes + room);
+                    ? driver_.call(driver_.mem_alloc_in_stream, &base, bytes, from, stream)
+                    : driver_.call(driver_.mem_alloc, &base, bytes);
   if (!made.ok()) return std::move(made).failure().at("while allocating ", ByteCount(what.size));
   const CUdeviceptr mask = what.alignment > driver_alignment ? what.alignment - 1 : 0;
   void* const data = reinterpret_cast<void*>((base + mask) & ~mask);
@@ -124,15 +130,10 @@ Result<void*> Memory::add(const Block& block, void* data) {
 // Page-locked memory, which the device copies without waiting.
 Result<void*> Memory::alloc_host(const gantry_alloc& what) {
   const std::uint64_t room = std::max<std::uint64_t>(what.alignment, 1) - 1;
-  const std::uint64_t bytes = std::max<std::uint64_t>(what.size, 1);
-  if (bytes > UINT64_MAX - room) {
-    return exhausted("allocation of ", ByteCount(what.size), " at a multiple of ", what.alignment,
-                     " is more than any memory")
-        .with_reason("DEVICE_MEMORY");
-  }
+  GANTRY_TRY(const std::size_t bytes, bytes_with_room(what, room));
   retry();
   void* base = nullptr;
-  Status made = driver_.call(driver_.mem_host_alloc, &base, std::size_t{bytes + room},
+  Status made = driver_.call(driver_.mem_host_alloc, &base, bytes,
                              static_cast<unsigned>(CU_MEMHOSTALLOC_PORTABLE));
   if (!made.ok())
     return std::move(made).failure().at("while allocating ", ByteCount(what.size), " of the host");
