@@ -73,6 +73,8 @@ void StreamWaiter::deliver(Notification notification) {
   }
   if (notification.event != nullptr && may_call(device))
     table.event_destroy(device.self, index, notification.event);
+  // After the call, this thread has nothing of the runtime: the program may end, or unload a device.
+  notification.stream = {};
   notification.notify(notification.argument);
 }
 
