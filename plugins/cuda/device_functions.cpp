@@ -29,6 +29,9 @@ constexpr DriverAttribute driver_attributes[] = {
     {GANTRY_ATTRIBUTE_MULTIPROCESSOR_COUNT, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT},
     {GANTRY_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK},
     {GANTRY_ATTRIBUTE_L2_CACHE_SIZE, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE},
+    // 1: kernels use any memory of the host. The driver does not say whether the host uses the device's.
+    {GANTRY_ATTRIBUTE_SHARED_ADDRESSES,
+     CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES},
 };
 constexpr std::int32_t other_attributes[] = {GANTRY_ATTRIBUTE_COMPUTE_VERSION,
                                              GANTRY_ATTRIBUTE_DEVICE_NAME,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module that is a model (gantry/model.h) without code: its functions have no inputs and outputs.
+// A module that is a model (gantry/model.h) without code. Its functions have no inputs and outputs,
+// unless the test states some.
 #pragma once
 
 #include "core/engine/module/module.hpp"
@@ -11,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +26,10 @@ struct FakeModelState {
   std::vector<std::string> functions = {"main"};
   std::vector<std::int32_t> device_types = {};
   std::uint32_t flags = 0;
+  std::vector<ParameterInfo> inputs = {};
+  Placements placements = {};
+  // what a run does; empty: nothing
+  std::function<Status(const gantry_env& env, ExecutorRun& run)> work = {};
   // executor_new is EXHAUSTED if there are as many
   int max_executors = 1000;
   // executors that were created, and that exist
@@ -36,7 +42,8 @@ class FakeModel {
  public:
   static constexpr const char* type_name = "fake.model";
 
-  explicit FakeModel(std::shared_ptr<FakeModelState> state) : state_(std::move(state)) {
+  explicit FakeModel(std::shared_ptr<FakeModelState> state)
+      : state_(std::move(state)), signature_(state_->inputs, std::vector<ParameterInfo>()) {
     info_.functions = state_->functions;
     info_.device_types = state_->device_types;
     info_.flags = state_->flags;
@@ -57,12 +64,13 @@ class FakeModel {
       ++state_->alive;
     }
     ~Executor() { --state_->alive; }
-    Result<const Placements*> placements(std::uint32_t) { return &placements_; }
-    Status run(const gantry_env&, ExecutorRun&) { return {}; }
+    Result<const Placements*> placements(std::uint32_t) { return &state_->placements; }
+    Status run(const gantry_env& env, ExecutorRun& run) {
+      return state_->work ? state_->work(env, run) : Status();
+    }
 
    private:
     std::shared_ptr<FakeModelState> state_;
-    Placements placements_;
   };
 
   Result<const ModelInfo*> model_info() { return &info_; }
@@ -76,7 +84,7 @@ class FakeModel {
  private:
   std::shared_ptr<FakeModelState> state_;
   ModelInfo info_;
-  Signature signature_{{}, std::vector<ParameterInfo>()};
+  Signature signature_;
 };
 
 // Returns a module of a runtime.

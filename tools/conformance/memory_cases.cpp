@@ -57,6 +57,77 @@ Status obeys_demands(Subject& subject) {
   });
 }
 
+// ---- 100
+
+// Returns what is at the source of a copy, after the copy.
+Result<std::vector<std::uint8_t>> copied(const TestedDevice& device, const gantry_location& from,
+                                         std::size_t size) {
+  GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+  std::vector<std::uint8_t> found(size);
+  GANTRY_CHECK(device.copy(from, memory.at(), size));
+  GANTRY_CHECK(device.copy(memory.at(), in_host(found.data()), size));
+  return found;
+}
+
+// The host reads and writes memory of the device at its address.
+Status is_host_memory(const TestedDevice& device, void* address, const gantry_location& there,
+                      std::size_t size, std::uint64_t seed) {
+  const std::vector<std::uint8_t> first = bytes_with_pattern(size, seed);
+  const std::vector<std::uint8_t> second = bytes_with_pattern(size, seed + 1);
+  auto* const bytes = static_cast<std::uint8_t*>(address);
+  GANTRY_CHECK(device.copy(in_host(first.data()), there, size));
+  GANTRY_CHECK(device.synchronize());
+  if (!std::equal(first.begin(), first.end(), bytes))
+    return bug("the host reads other bytes at the host address of memory of device ",
+               device.name());
+  std::ranges::copy(second, bytes);
+  std::vector<std::uint8_t> found(size);
+  GANTRY_CHECK(device.copy(there, in_host(found.data()), size));
+  if (found == second) return {};
+  return bug("device ", device.name(), " reads other bytes than the host has written");
+}
+
+// The device reads and writes host memory as its own.
+Status uses_host_memory(const TestedDevice& device, const Demands& demands, std::size_t size,
+                        std::uint64_t seed) {
+  // With the alignment that the device demands, and no better one.
+  const std::uint64_t alignment = std::max<std::uint64_t>(demands.alignment, 64);
+  std::vector<std::uint8_t> room(demands.padded(size) + 2 * alignment);
+  const auto begin = reinterpret_cast<std::uintptr_t>(room.data());
+  std::uint64_t offset = (alignment - begin % alignment) % alignment;
+  if ((begin + offset) % (2 * alignment) == 0) offset += alignment;
+  const std::span<std::uint8_t> host = std::span(room).subspan(offset, size);
+  const gantry_location there = device.at(host.data());
+
+  const std::vector<std::uint8_t> first = bytes_with_pattern(size, seed);
+  std::ranges::copy(first, host.begin());
+  GANTRY_TRY(const std::vector<std::uint8_t> read, copied(device, there, size));
+  if (read != first)
+    return bug("device ", device.name(), " reads other bytes from host memory at its address");
+  const std::vector<std::uint8_t> second = bytes_with_pattern(size, seed + 1);
+  GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+  GANTRY_CHECK(device.copy(in_host(second.data()), memory.at(), size));
+  GANTRY_CHECK(device.copy(memory.at(), there, size));
+  GANTRY_CHECK(device.synchronize());
+  if (std::ranges::equal(host, second)) return {};
+  return bug("device ", device.name(), " writes other bytes to host memory at its address");
+}
+
+Status shares_addresses(Subject& subject) {
+  const std::uint64_t seed = subject.options().seed;
+  return for_each_device(subject, [=](const TestedDevice& device) -> Status {
+    GANTRY_TRY(const Demands demands, demands_of(device));
+    if (!demands.uses_host_memory && !demands.is_host_memory)
+      return skipped("device ", device.name(), " shares no addresses with the host");
+    constexpr std::size_t size = 12'000;
+    if (demands.is_host_memory) {
+      GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
+      GANTRY_CHECK(is_host_memory(device, memory.at().data, memory.at(), size, seed));
+    }
+    return demands.uses_host_memory ? uses_host_memory(device, demands, size, seed) : Status();
+  });
+}
+
 // ---- 101
 
 Result<void*> alloc_host(const TestedDevice& device, std::uint64_t size, std::uint64_t alignment) {
@@ -292,9 +363,6 @@ Status maps(Subject& subject) {
   return for_each_device(subject, [=](const TestedDevice& device) -> Status {
     if (device.table().host_address == nullptr) return lacks(device, "host_address");
     constexpr std::size_t size = 10'000;
-    const std::vector<std::uint8_t> first = bytes_with_pattern(size, seed);
-    const std::vector<std::uint8_t> second = bytes_with_pattern(size, seed + 1);
-    std::vector<std::uint8_t> found(size);
     GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, size));
     void* address = nullptr;
     const Status mapped = device("host_address", [&](const auto& t, void* s, gantry_status* out) {
@@ -304,15 +372,7 @@ Status maps(Subject& subject) {
       return skipped("the host does not address memory of device ", device.name());
     GANTRY_CHECK(Status(mapped));
     if (address == nullptr) return bug("host_address of device ", device.name(), " returns NULL");
-    GANTRY_CHECK(device.copy(in_host(first.data()), memory.at(), size));
-    GANTRY_CHECK(device.synchronize());
-    if (!std::equal(first.begin(), first.end(), static_cast<const std::uint8_t*>(address)))
-      return bug("the host reads other bytes at the host address of memory of device ",
-                 device.name());
-    std::ranges::copy(second, static_cast<std::uint8_t*>(address));
-    GANTRY_CHECK(device.copy(memory.at(), in_host(found.data()), size));
-    if (found == second) return {};
-    return bug("device ", device.name(), " reads other bytes than the host has written");
+    return is_host_memory(device, address, memory.at(), size, seed);
   });
 }
 
@@ -390,6 +450,11 @@ constexpr Case kMemoryCases[] = {
      "attributes 1001 to 1003 are constant and positive, 1001 is a power of two; alloc with them "
      "succeeds, and beyond 1003 is EXHAUSTED",
      "read demands from the driver once, and refuse in alloc what they exclude", obeys_demands},
+    {100, Level::D, Weight::must, "shares-addresses",
+     "attribute 1004 is 0 to 3, 0 for handles; with 1, the device copies host memory at its "
+     "address "
+     "as its own; with 2, the host reads and writes memory of alloc at its address",
+     "report only what the hardware keeps coherent", shares_addresses},
     {101, Level::D, Weight::must, "copies-host-memory",
      "memory of scope \"host\" is at an aligned host address; copies from and to it that do not "
      "block "

@@ -35,13 +35,23 @@ struct PlacementDevice {
   //
   // value     [in]  a tensor
   bool accepts(const gantry_value& value, const gantry_placement& at) const {
-    const gantry_tensor& tensor = *gantry_value_tensor(&value);
-    const std::uint64_t alignment = std::max<std::uint64_t>(at.alignment, demands.alignment);
-    return same_device(tensor.device, at.device) && tensor.byte_offset == 0 && is_compact(tensor) &&
-           (is_opaque || is_aligned_in_place(tensor.data, alignment)) && is_padded(value);
+    return same_device(gantry_value_tensor(&value)->device, at.device) && is_in_place(value, at);
+  }
+  // True if the device uses a tensor of the host where it is.
+  //
+  // value     [in]  a tensor
+  bool shares(const gantry_value& value, const gantry_placement& at) const {
+    return demands.uses_host_memory && at.device.type != kCpu &&
+           gantry_value_tensor(&value)->device.type == kCpu && is_in_place(value, at);
   }
 
  private:
+  bool is_in_place(const gantry_value& value, const gantry_placement& at) const {
+    const gantry_tensor& tensor = *gantry_value_tensor(&value);
+    const std::uint64_t alignment = std::max<std::uint64_t>(at.alignment, demands.alignment);
+    return tensor.byte_offset == 0 && is_compact(tensor) &&
+           (is_opaque || is_aligned_in_place(tensor.data, alignment)) && is_padded(value);
+  }
   // True if the tensor has memory up to a multiple of the device's padding: an allocation of the
   // host has, of other memory only the tensor's bytes are known.
   bool is_padded(const gantry_value& value) const {

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
@@ -100,17 +101,23 @@ Status check_extents(const FunctionSignature& function, std::span<const gantry_v
 // The inputs of a run, each where the executor takes it.
 class PlacedInputs {
  public:
-  // may_copy [in]   false: an input that must be copied is refused
+  // flags    [in]   GANTRY_RUN_*, or-ed
   // env      [in]   its streams order the copies
   // side     [in]   of copies of the caller's host memory
-  PlacedInputs(RuntimeState& runtime, const ReadyFunction& function, bool may_copy,
+  PlacedInputs(RuntimeState& runtime, const ReadyFunction& function, std::uint32_t flags,
                const gantry_env& env, HostSide side)
       : runtime_(runtime),
         function_(function),
         signature_(*function.signature),
-        may_copy_(may_copy),
+        flags_(flags),
         env_(env),
         side_(side) {}
+  // Work may use the caller's memory after a run that has failed.
+  ~PlacedInputs() {
+    if (!shared_.empty() && !has_ended_) RunWork::finish(runtime_, function_.devices, env_);
+  }
+  PlacedInputs(const PlacedInputs&) = delete;
+  PlacedInputs& operator=(const PlacedInputs&) = delete;
 
   // returns  invalid, see gantry_embed::run; exhausted; an error of a device
   Status set(const gantry_run& run) {
@@ -128,8 +135,11 @@ class PlacedInputs {
   std::span<const gantry_value> values() const { return values_; }
   // of those that were copied
   std::uint64_t copied_bytes() const { return copied_bytes_; }
+  // The work of the run has ended.
+  void end() { has_ended_ = true; }
   // Keeps copies and objects of the caller until the work ends.
   void keep_in(RunWork& work) {
+    has_ended_ = true;
     for (Value& copy : copies_) work.keep(std::move(copy));
     for (const gantry_value& value : given_) {
       if (value.kind >= GANTRY_OBJECT) work.keep(Value::share(value));
@@ -194,6 +204,24 @@ class PlacedInputs {
     return function_.input_devices[index].accepts(values_[index], at);
   }
 
+  // True if the device uses a tensor of the host where it is. The caller may change the tensor when
+  // the run returns; a run with a task may do so before the work ends, which then keeps objects only.
+  bool is_shared(std::size_t index) const {
+    const gantry_placement& at = function_.placed.inputs[index];
+    if ((flags_ & GANTRY_RUN_WAIT) == 0 ||
+        (at.flags & (GANTRY_PLACEMENT_OWN_ONLY | GANTRY_PLACEMENT_KEPT)) != 0)
+      return false;
+    if (env_.task != nullptr && values_[index].kind != GANTRY_TENSOR) return false;
+    return function_.input_devices[index].shares(values_[index], at);
+  }
+
+  // Passes a tensor of the host as one of the device.
+  void share(std::size_t index, const gantry_tensor& tensor) {
+    gantry_tensor& shared = shared_.emplace_back(tensor);
+    shared.device = function_.placed.inputs[index].device;
+    values_[index] = tensor_ref_value(&shared);
+  }
+
   // Copies a tensor that the executor does not use where it is.
   Status place(std::size_t index) {
     const gantry_tensor* const tensor = gantry_value_tensor(&values_[index]);
@@ -205,6 +233,10 @@ class PlacedInputs {
           .with_reason("READ_ONLY");
     }
     if (is_placed(index)) return {};
+    if (is_shared(index)) {
+      share(index, *tensor);
+      return {};
+    }
     GANTRY_CHECK(count_copy(index, *tensor));
     const gantry_placement& at = function_.placed.inputs[index];
     if (at.own != nullptr && (at.flags & GANTRY_PLACEMENT_KEPT) == 0) {
@@ -231,7 +263,7 @@ class PlacedInputs {
   // returns  invalid, reason COPY_REQUIRED
   Status count_copy(std::size_t index, const gantry_tensor& tensor) {
     const bool is_written = (info(index).flags & GANTRY_PARAMETER_WRITTEN) != 0;
-    if (may_copy_ && !is_written) {
+    if ((flags_ & GANTRY_RUN_NO_COPY) == 0 && !is_written) {
       const auto bytes = data_bytes(tensor);
       copied_bytes_ += bytes.ok() ? *bytes : 0;
       return {};
@@ -245,9 +277,12 @@ class PlacedInputs {
   RuntimeState& runtime_;
   const ReadyFunction& function_;
   const FunctionSignature& signature_;
-  const bool may_copy_;
+  const std::uint32_t flags_;
   const gantry_env& env_;
   const HostSide side_;
+  bool has_ended_ = false;
+  // tensors of the caller, as tensors of a device
+  std::deque<gantry_tensor> shared_;
   // borrowed, as the caller has passed them
   std::vector<gantry_value> given_;
   std::vector<gantry_value> values_;
@@ -589,6 +624,7 @@ Status wait_for_work(ModelObject& model, const ReadyFunction& function, const ga
   GANTRY_TRY(auto work, RunWork::begin(model.runtime(), function.devices, env));
   Status done = with_deadline(work->wait(task), task);
   if (done.ok()) {
+    inputs.end();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const bool is_new = passed.outputs == nullptr || given.outputs[i].kind == GANTRY_NONE;
       if (is_new) (void)outputs[i].take();
@@ -624,7 +660,7 @@ Status run_model(ModelObject& model, gantry_run& run) {
   GANTRY_CHECK(check_text(run.function, "run", "function"));
   GANTRY_TRY(const ReadyFunction* const function, use.function(view_of(run.function), env));
   GANTRY_CHECK(check_not_lost(runtime, function->signature->table.device));
-  PlacedInputs inputs(runtime, *function, (run.flags & GANTRY_RUN_NO_COPY) == 0, env, side);
+  PlacedInputs inputs(runtime, *function, run.flags, env, side);
   GANTRY_CHECK(inputs.set(run));
   GANTRY_CHECK(use->follow(runtime, context.streams()));
   gantry_executor_run of_executor{};

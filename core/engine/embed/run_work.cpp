@@ -31,6 +31,16 @@ Result<std::unique_ptr<RunWork>> RunWork::begin(const RuntimeState& runtime,
   return work;
 }
 
+void RunWork::finish(const RuntimeState& runtime, std::span<const gantry_device_id> devices,
+                     const gantry_env& env) {
+  for (const gantry_device_id id : devices) {
+    if (id.type == kCpu) continue;
+    const auto device = runtime.devices.get(id.type);
+    if (device.ok() && may_call(**device))
+      (void)synchronize({*device, id.index, gantry_env_stream(&env, id), nullptr});
+  }
+}
+
 RunWork::~RunWork() {
   for (const Part& part : parts_) {
     if (may_call(*part.device)) (void)synchronize(part);

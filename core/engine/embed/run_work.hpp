@@ -37,6 +37,9 @@ class RunWork {
   RunWork(const RunWork&) = delete;
   RunWork& operator=(const RunWork&) = delete;
 
+  // Waits for all work in the streams of devices. Its failures belong to the next call.
+  static void finish(const RuntimeState& runtime, std::span<const gantry_device_id> devices,
+                     const gantry_env& env);
   // Keeps a value as long as this object.
   void keep(Value value) { kept_.push_back(std::move(value)); }
   // Waits until the work ends.

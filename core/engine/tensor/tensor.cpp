@@ -87,9 +87,15 @@ Status synchronize(const Device& device, gantry_device_id at, const gantry_env* 
 Result<std::optional<gantry_location>> addressed(const Device& device,
                                                  const gantry_location& location,
                                                  const gantry_env* env) {
+  GANTRY_TRY(const Demands demands, device_demands(device, location.device.index));
+  gantry_location found{location.data, location.byte_offset, {kCpu, 0}};
+  if (demands.is_host_memory) {
+    GANTRY_CHECK(synchronize(device, location.device, env));
+    return std::optional(found);
+  }
   if (device.table->host_address == nullptr) return std::optional<gantry_location>();
   if (!may_call(device)) return process_end_error(concat("host_address of ", described(device)));
-  gantry_location found{nullptr, location.byte_offset, {kCpu, 0}};
+  found.data = nullptr;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* out) {
     return device.table->host_address(device.self, location.device.index, location.data,

@@ -192,6 +192,13 @@ constexpr Defect kDefects[] = {
     {"checks_sources", 97, "signal 11"},
     {"names_no_kernel", 98, "at_kernel receives index 0, kernel count is 0"},
 
+    // Each function of the table reads the demands.
+    {"shares_in_4_ways", 100, "attribute 1004 is 4, expected 0 to 3", "FAILED", true},
+    {"shares_other_memory", 100,
+     "the host reads other bytes at the host address of memory of device kit_device"},
+    {"sees_no_writes", 100, "device kit_device reads other bytes than the host has written"},
+    {"reads_no_host_memory", 100, "reads other bytes from host memory at its address"},
+    {"writes_no_host_memory", 100, "writes other bytes to host memory at its address"},
     {"demands_change", 99, "attribute 1001 of device kit_device is "},
     {"demands_no_power_of_two", 99, "attribute 1001 is 24, expected a power of two", "FAILED",
      true},

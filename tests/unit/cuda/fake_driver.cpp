@@ -140,6 +140,8 @@ CUresult cuDeviceGetAttribute(int* number, CUdevice_attribute attribute, CUdevic
     *number = gpu.minor;
   } else if (attribute == CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) {
     *number = fake_driver().has_pools ? 1 : 0;
+  } else if (attribute == CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES) {
+    *number = fake_driver().uses_host_page_tables ? 1 : 0;
   } else if (attribute == static_cast<CUdevice_attribute>(134)) {
     if (test::fake_driver().version < 12020) return CUDA_ERROR_INVALID_VALUE;
     *number = index_of(device) - 1;

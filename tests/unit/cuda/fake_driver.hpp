@@ -51,6 +51,7 @@ struct FakeDriver {
   std::vector<FakeGpu> gpus;
   bool free_fails_while_capturing = false;
   bool has_pools = true;
+  bool uses_host_page_tables = false;
   // cuEventQuery runs one command of the event's stream.
   bool queries_run_work = true;
   // What the compiler reports if cuModuleLoadDataEx fails on request.

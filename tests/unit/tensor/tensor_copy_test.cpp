@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/engine/tensor/cpu_device.hpp"
 #include "tests/unit/tensor/fake_device.hpp"
 #include "tests/unit/tensor/like.hpp"
 
@@ -276,6 +277,36 @@ TEST(TensorCopy, BetweenTypesIsOneCopyIfTheHostAddressesOneSide) {
     ASSERT_TRUE(tensor_copy(devices, to->tensor, received->tensor, nullptr).ok());
     EXPECT_THAT(bytes_of(*received), ElementsAre(1, 2, 3, 4));
   }
+}
+
+// The memory of the CPU as that of a device which shares it.
+TEST(TensorCopy, BetweenTypesIsOneCopyIfTheHostUsesTheMemoryAtItsAddress) {
+  static int waits;
+  waits = 0;
+  gantry_device_table table = *cpu_device_table();
+  table.type = 0;
+  table.attribute = [](void*, std::int32_t, std::int32_t kind, gantry_value* value,
+                       gantry_status*) -> gantry_code {
+    if (kind != GANTRY_ATTRIBUTE_SHARED_ADDRESSES) return GANTRY_NOT_FOUND;
+    *value = int_value(2);
+    return GANTRY_OK;
+  };
+  table.synchronize = [](void*, std::int32_t, void*, gantry_status*) -> gantry_code {
+    ++waits;
+    return GANTRY_OK;
+  };
+  DeviceSet devices;
+  FakeDevice b("b");
+  const std::int32_t type = devices.add("shared", nullptr, &table).value();
+  const auto from = make(devices, Like({4}, kByte, {type, 0}));
+  const auto to = make(devices, Like({4}, kByte, {b.add_to(devices), 0}));
+  b.calls.clear();
+
+  const Status copied = tensor_copy(devices, from->tensor, to->tensor, nullptr);
+
+  ASSERT_TRUE(copied.ok()) << copied.error().message;
+  EXPECT_EQ(waits, 1);
+  EXPECT_THAT(b.calls, ElementsAre("copy 4 bytes host+0 -> b+0 on 0"));
 }
 
 TEST(TensorCopy, BetweenTypesGoesThroughTheHostIfItAddressesNeither) {

@@ -292,9 +292,9 @@ TEST(TensorNew, HasTheAlignmentAndPaddingThatTheDeviceDemands) {
     EXPECT_EQ(npu.last_alloc.size, static_cast<std::uint64_t>((bytes + 47) / 48 * 48));
     EXPECT_EQ((*tensor)->bytes, static_cast<std::uint64_t>(bytes));
   }
-  EXPECT_EQ(npu.attribute_reads, 3) << "demands are read once";
+  EXPECT_EQ(npu.attribute_reads, 4) << "demands are read once";
   ASSERT_TRUE(allocate(1, 1).ok());
-  EXPECT_EQ(npu.attribute_reads, 6) << "and once for the other device";
+  EXPECT_EQ(npu.attribute_reads, 8) << "and once for the other device";
   npu.attributes = {{GANTRY_ATTRIBUTE_ALIGNMENT, 16}};
   ASSERT_TRUE(allocate(1, 2).ok());
   EXPECT_EQ(npu.last_alloc.alignment, kTensorAlignment) << "a smaller one changes nothing";
@@ -322,10 +322,15 @@ TEST(TensorNew, RefusesMoreThanTheDeviceAllocatesAtOnce) {
 }
 
 TEST(TensorNew, ReportsADemandThatIsNone) {
-  const std::pair<std::int32_t, std::int64_t> wrong[] = {{GANTRY_ATTRIBUTE_ALIGNMENT, 48},
-                                                         {GANTRY_ATTRIBUTE_ALIGNMENT, 0},
-                                                         {GANTRY_ATTRIBUTE_PADDING, 0},
-                                                         {GANTRY_ATTRIBUTE_MAX_ALLOCATION, -1}};
+  const std::pair<std::int32_t, std::int64_t> wrong[] = {
+      {GANTRY_ATTRIBUTE_ALIGNMENT, 48},       {GANTRY_ATTRIBUTE_ALIGNMENT, 0},
+      {GANTRY_ATTRIBUTE_PADDING, 0},          {GANTRY_ATTRIBUTE_MAX_ALLOCATION, -1},
+      {GANTRY_ATTRIBUTE_SHARED_ADDRESSES, 4}, {GANTRY_ATTRIBUTE_SHARED_ADDRESSES, 2}};
+  const auto rest = [](std::int32_t kind, std::int64_t number) {
+    if (kind == GANTRY_ATTRIBUTE_ALIGNMENT) return ", expected a power of two";
+    if (kind != GANTRY_ATTRIBUTE_SHARED_ADDRESSES) return ", expected a positive number of bytes";
+    return number == 4 ? ", expected 0 to 3" : ", and its memory has handles, no addresses";
+  };
   for (const auto& [kind, number] : wrong) {
     DeviceSet devices;
     FakeDevice npu("npu");
@@ -337,11 +342,9 @@ TEST(TensorNew, ReportsADemandThatIsNone) {
     ASSERT_FALSE(tensor.ok());
     EXPECT_EQ(tensor.error().code, Code::bug);
     EXPECT_EQ(tensor.error().reason, "DEVICE_DEMAND");
-    EXPECT_EQ(
-        tensor.error().message,
-        concat("device npu: attribute ", kind, " is ", number, ", expected ",
-               kind == GANTRY_ATTRIBUTE_ALIGNMENT ? "a power of two" : "a positive number of bytes",
-               "\n  while making tensor uint8[2] on npu:0"));
+    EXPECT_EQ(tensor.error().message,
+              concat("device npu: attribute ", kind, " is ", number, rest(kind, number),
+                     "\n  while making tensor uint8[2] on npu:0"));
     EXPECT_EQ(npu.blocks, 0);
   }
 }
