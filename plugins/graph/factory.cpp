@@ -73,7 +73,9 @@ Result<std::unique_ptr<ModelExecutor>> Factory::executor_new(const gantry_env& e
                                                              const ExecutorOptions& options) {
   GANTRY_CHECK(signature(0));
   const Kind kind = options.capture ? Kind::capturing : Kind::plain;
-  GANTRY_TRY(auto executor, make_executor(options.devices, &env, kind));
+  Source source = source_;
+  source.uploaded = uploaded_;
+  GANTRY_TRY(auto executor, make_executor(source, options.devices, &env, kind));
   return std::make_unique<ModelExecutor>(std::move(executor), inputs_, options.capture);
 }
 
@@ -89,18 +91,19 @@ Result<Value> Factory::create_executor(const Call& call, std::size_t first_devic
     devices.push_back(device);
   }
   if (devices.empty()) return call.refuse("no device is given");
-  GANTRY_TRY(auto executor, make_executor(devices, call.env, kind));
+  GANTRY_TRY(auto executor, make_executor(source_, devices, call.env, kind));
   return new_executor_module(std::move(executor), source_.node);
 }
 
-Result<std::unique_ptr<Executor>> Factory::make_executor(std::span<const gantry_device_id> devices,
-                                                         const gantry_env* env, Kind kind) const {
-  GANTRY_TRY(std::unique_ptr<Executor> executor, Executor::create(source_, devices, env));
+Result<std::unique_ptr<Executor>> Factory::make_executor(const Source& source,
+                                                         std::span<const gantry_device_id> devices,
+                                                         const gantry_env* env, Kind kind) {
+  GANTRY_TRY(std::unique_ptr<Executor> executor, Executor::create(source, devices, env));
   if (kind == Kind::capturing) {
     Status captures = executor->capture_runs();
     if (!captures.ok()) {
       return std::move(captures).error().at("in cuda_graph_create; ",
-                                            quoted(source_.payload->list.module_name),
+                                            quoted(source.payload->list.module_name),
                                             " runs the same model without recording");
     }
   }

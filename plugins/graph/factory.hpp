@@ -47,11 +47,14 @@ class Factory {
  private:
   enum class Kind : std::uint8_t { plain, debug, capturing };
   Result<Value> create_executor(const Call& call, std::size_t first_device, Kind kind) const;
-  Result<std::unique_ptr<Executor>> make_executor(std::span<const gantry_device_id> devices,
-                                                  const gantry_env* env, Kind kind) const;
+  static Result<std::unique_ptr<Executor>> make_executor(const Source& source,
+                                                         std::span<const gantry_device_id> devices,
+                                                         const gantry_env* env, Kind kind);
   Status read_model();
 
   Source source_;
+  // of the model's executors; the functions of others may write their parameters
+  std::shared_ptr<UploadedConstants> uploaded_ = std::make_shared<UploadedConstants>();
   // Made by the first call that needs them.
   std::mutex mutex_;
   bool is_read_ = false;

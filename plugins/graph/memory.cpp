@@ -20,6 +20,10 @@ gantry_tensor tensor_of(const GraphEntry& entry, gantry_device_id device, void* 
   return compact_tensor(entry.dtype, entry.shape, device, data);
 }
 
+Failure failed_copy(const Parameter& parameter, Failure failure) {
+  return std::move(failure).at("while copying parameter ", quoted(parameter.name));
+}
+
 }  // namespace
 
 std::string number_text(gantry_device_id device) {
@@ -43,7 +47,7 @@ Status Memory::create(const Source& source, std::span<const gantry_device_id> de
   linked_.resize(plan_.values.size());
 
   GANTRY_CHECK(bind_linked(env));
-  if (source.with_parameters) GANTRY_CHECK(bind_parameters());
+  if (source.with_parameters) GANTRY_CHECK(bind_parameters(env));
   GANTRY_CHECK(allocate_slots());
   if (source.with_parameters) GANTRY_CHECK(copy_parameters(env));
   return {};
@@ -88,8 +92,7 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
 // True if data in the file or the library can be used in place: they are aligned, and never
 // written.
 bool Memory::may_stay_in_place(const StoredValue& value, const void* data) const {
-  const Slot& slot = plan_.slots[value.slot];
-  return value.inputs == 1 && !slot.written && slot.device.type == cpu_device_type &&
+  return is_constant(value) && plan_.slots[value.slot].device.type == cpu_device_type &&
          is_aligned_in_place(data);
 }
 
@@ -134,6 +137,8 @@ Status Memory::bind_linked(const gantry_env* env) {
       GANTRY_CHECK(bind_value(v, constant, linked.keeper(), {Owner::lender}));
       continue;
     }
+    GANTRY_TRY(const bool is_uploaded, bind_uploaded(v, constant, env));
+    if (is_uploaded) continue;
     GANTRY_TRY(const Value own, allocate(slot, entry.bytes));
     GANTRY_CHECK(bind_value(v, *own.tensor(), own.object(), {Owner::executor}));
     GANTRY_CHECK(host_.tensor_copy(constant, cells_[e], env));
@@ -141,14 +146,37 @@ Status Memory::bind_linked(const gantry_env* env) {
   return {};
 }
 
-Status Memory::bind_parameters() {
+Result<bool> Memory::bind_uploaded(std::uint32_t v, const gantry_tensor& constant,
+                                   const gantry_env* env) {
+  const StoredValue& value = plan_.values[v];
+  if (uploaded_ == nullptr || !is_constant(value)) return false;
+  const std::uint32_t e = value.entries.front();
+  GANTRY_TRY(std::shared_ptr<const Value> kept,
+             uploaded_->get(element_address(constant), devices_[e], [&]() -> Result<Value> {
+               const GraphEntry& entry = graph().entries[e];
+               GANTRY_TRY(Value made, allocate(plan_.slots[value.slot], entry.bytes));
+               // Complete on return, for executors in other streams.
+               GANTRY_CHECK(host_.tensor_copy(
+                   constant, tensor_of(entry, devices_[e], made.tensor()->data), env));
+               return made;
+             }));
+  GANTRY_CHECK(bind_value(v, *kept->tensor(), kept->object(), {Owner::lender}));
+  shared_.push_back(std::move(kept));
+  return true;
+}
+
+Status Memory::bind_parameters(const gantry_env* env) {
   for (const Parameter* parameter : payload_->parameters) {
     const auto input = graph().input_by_name.find(parameter->name);
     if (input == graph().input_by_name.end()) continue;
     const std::uint32_t v = plan_.value_of[graph().input_entry(input->second)];
     const gantry_tensor view = view_of_parameter(*parameter);
-    if (!payload_->kept.pin || !may_stay_in_place(plan_.values[v], view.data)) continue;
-    GANTRY_CHECK(bind_value(v, view, payload_->kept.pin.get(), {Owner::lender}));
+    if (payload_->kept.pin && may_stay_in_place(plan_.values[v], view.data)) {
+      GANTRY_CHECK(bind_value(v, view, payload_->kept.pin.get(), {Owner::lender}));
+      continue;
+    }
+    auto uploaded = bind_uploaded(v, view, env);
+    if (!uploaded.ok()) return failed_copy(*parameter, std::move(uploaded).failure());
   }
   return {};
 }
@@ -175,8 +203,7 @@ Status Memory::copy_parameters(const gantry_env* env) {
     const std::uint32_t e = graph().input_entry(input->second);
     if (binding(e).owner != Owner::executor) continue;
     Status copied = copy_in(e, view_of_parameter(*parameter), env);
-    if (!copied.ok())
-      return std::move(copied).error().at("while copying parameter ", quoted(parameter->name));
+    if (!copied.ok()) return failed_copy(*parameter, std::move(copied).failure());
   }
   return {};
 }

@@ -15,9 +15,40 @@
 #include <gantry/demands.hpp>
 #include <gantry/handle.hpp>
 
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace gantry::graph {
+
+// The constants of a module on devices: each is on a device once, as long as an executor uses it.
+//
+// thread   any
+class UploadedConstants {
+ public:
+  // Returns the memory of a constant on a device.
+  //
+  // data     [in]   in the file or the library
+  // upload   [in]   returns a tensor with its elements as Result<Value>; called if no executor has
+  //                 one, which other threads wait for
+  template <class Upload>
+  Result<std::shared_ptr<const Value>> get(const void* data, gantry_device_id device,
+                                           const Upload& upload) {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<const Value>& known = known_[{data, device.type, device.index}];
+    if (std::shared_ptr<const Value> there = known.lock()) return there;
+    GANTRY_TRY(Value made, upload());
+    auto uploaded = std::make_shared<const Value>(std::move(made));
+    known = uploaded;
+    return std::shared_ptr<const Value>(std::move(uploaded));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<const void*, std::int32_t, std::int32_t>, std::weak_ptr<const Value>> known_;
+};
 
 // What an executor is made from.
 struct Source {
@@ -26,6 +57,8 @@ struct Source {
   gantry_object* node;
   std::shared_ptr<const Payload> payload;
   bool with_parameters = true;
+  // NULL: the executor has constants of its own, which its functions may write
+  std::shared_ptr<UploadedConstants> uploaded = nullptr;
 };
 
 // Constants that v0.8 linked into the library, where a function returns them by storage id.
@@ -73,10 +106,13 @@ bool has_shape(const gantry_tensor& tensor, const GraphEntry& entry);
 class Memory {
  public:
   explicit Memory(const Source& source)
-      : host_(source.host), node_(source.node), payload_(source.payload) {}
+      : host_(source.host),
+        node_(source.node),
+        payload_(source.payload),
+        uploaded_(source.uploaded) {}
 
-  // Assigns memory to every entry: in place for parameters and linked constants where possible,
-  // slots for the rest. Then copies the other parameters.
+  // Assigns memory to every entry: in place for parameters and linked constants where possible, or
+  // that of all executors of the module; slots for the rest. Then copies the other parameters.
   //
   // devices  [in]   in the caller's order; an entry is on the first one of its type
   // returns  INVALID      the graph requires a type of device that is not among them
@@ -140,17 +176,29 @@ class Memory {
  private:
   Status resolve_devices(const Source& source, std::span<const gantry_device_id> devices);
   Status bind_linked(const gantry_env* env);
-  Status bind_parameters();
+  Status bind_parameters(const gantry_env* env);
+  // Binds a value to a constant on its device that the executors of the module share.
+  //
+  // returns  false  the executor may write the value, or shares nothing
+  Result<bool> bind_uploaded(std::uint32_t value, const gantry_tensor& constant,
+                             const gantry_env* env);
   Status allocate_slots();
   Status copy_parameters(const gantry_env* env);
   Status bind_value(std::uint32_t value, const gantry_tensor& what, gantry_object* keeper,
                     Binding binding);
   Result<Value> allocate(const Slot& slot, std::uint64_t bytes) const;
+  // True if the value is one input that no operator writes.
+  bool is_constant(const StoredValue& value) const {
+    return value.inputs == 1 && !plan_.slots[value.slot].written;
+  }
   bool may_stay_in_place(const StoredValue& value, const void* data) const;
 
   Host host_;
   gantry_object* node_;
   std::shared_ptr<const Payload> payload_;
+  std::shared_ptr<UploadedConstants> uploaded_;
+  // Those that this executor uses.
+  std::vector<std::shared_ptr<const Value>> shared_;
   // By entry.
   std::vector<gantry_device_id> devices_;
   // Of the devices of entries, each once.

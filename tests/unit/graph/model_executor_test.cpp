@@ -19,12 +19,13 @@ using test::Floats;
 using test::replaced;
 using test::small_p0;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class GraphModel : public test::Model {
  protected:
   // An executor of a graph, run by position.
   struct Made {
-    std::unique_ptr<Factory> factory;
+    std::shared_ptr<Factory> factory;
     std::unique_ptr<ModelExecutor> executor;
 
     Status run(std::vector<gantry_value> inputs, std::vector<gantry_value>& outputs) {
@@ -48,8 +49,9 @@ class GraphModel : public test::Model {
     EXPECT_TRUE(payload.ok());
     return std::make_unique<Factory>(Source{host, fake.node(), *payload});
   }
-  Made made(const std::string& graph = small_graph) {
-    Made all{factory(graph), nullptr};
+  Made made(const std::string& graph = small_graph) { return made_by(factory(graph)); }
+  Made made_by(std::shared_ptr<Factory> factory) {
+    Made all{std::move(factory), nullptr};
     const gantry_device_id devices[] = {gantry::test::cpu};
     auto executor = all.factory->executor_new({gantry::test::cpu, nullptr, nullptr, nullptr},
                                               {.devices = devices});
@@ -100,6 +102,46 @@ TEST_F(GraphModel, ReadsInputsAndFillsOutputsInPlace) {
   ASSERT_TRUE(model.run({x.value()}, outputs).ok());
 
   EXPECT_THAT(y.values(), ElementsAre(11, 22, 33, 44));
+}
+
+// The payload has no pin, so that parameters are not used in place.
+TEST_F(GraphModel, HasParametersOnADeviceOnceForAllItsExecutors) {
+  Made first = made();
+  const std::size_t of_one = fake.allocations.size();
+
+  Made second = made_by(first.factory);
+
+  EXPECT_EQ(fake.allocations.size(), 2 * of_one - 1) << "all but p0";
+  first.executor.reset();
+  Floats x({2, 2}, {1, 2, 3, 4}), y({4});
+  std::vector<gantry_value> outputs{y.value()};
+  ASSERT_TRUE(second.run({x.value()}, outputs).ok());
+  EXPECT_THAT(y.values(), ElementsAre(11, 22, 33, 44));
+}
+
+TEST_F(GraphModel, UploadsParametersAgainAfterItsLastExecutor) {
+  Made model = made();
+  const std::size_t of_one = fake.allocations.size();
+  model.executor.reset();
+
+  const Made next = made_by(model.factory);
+
+  EXPECT_EQ(fake.allocations.size(), 2 * of_one);
+}
+
+TEST_F(GraphModel, ReportsAParameterThatHasNoMemory) {
+  fake.failing_allocations = 1;
+  const gantry_device_id devices[] = {gantry::test::cpu};
+  const auto model = factory(small_graph);
+  const gantry_env env{gantry::test::cpu, nullptr, nullptr, nullptr};
+
+  const auto failed = model->executor_new(env, {.devices = devices});
+  const auto again = model->executor_new(env, {.devices = devices});
+
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, Code::exhausted);
+  EXPECT_THAT(failed.error().message, HasSubstr("while copying parameter \"p0\""));
+  EXPECT_TRUE(again.ok());
 }
 
 TEST_F(GraphModel, ReturnsItsOwnMemoryWithoutATarget) {
