@@ -18,8 +18,8 @@ namespace gantry::relax {
 struct Storage {
   static constexpr const char* type_name = "vm.Storage";
 
-  Storage(std::shared_ptr<StoragePool> owner, StoragePool::Key kind)
-      : pool(std::move(owner)), key(std::move(kind)) {}
+  Storage(std::shared_ptr<StoragePool> owner, StoragePool::Key kind, const Demands& of_device)
+      : pool(std::move(owner)), key(std::move(kind)), demands(of_device) {}
   ~Storage() { pool->return_block(key, std::move(block)); }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -30,6 +30,7 @@ struct Storage {
 
   const std::shared_ptr<StoragePool> pool;
   const StoragePool::Key key;
+  const Demands demands;
   StorageMemory::Block block;
 
  private:
@@ -79,8 +80,10 @@ Result<Value> StoragePool::take(gantry_device_id device, std::uint64_t bytes,
         .with_reason("STORAGE");
   }
   const std::uint64_t rounded = (bytes + storage_step - 1) / storage_step * storage_step;
+  GANTRY_TRY(const Demands demands, memory_->demands_of(host_, device));
   auto storage = std::make_unique<Storage>(
-      shared_from_this(), Key{device.type, device.index, std::string(scope), rounded, stream});
+      shared_from_this(), Key{device.type, device.index, std::string(scope), rounded, stream},
+      demands);
   {
     const std::lock_guard lock(mutex_);
     const auto found = free_.find(storage->key);
@@ -123,8 +126,7 @@ Result<Value> tensor_in(const Host& host, gantry_object* storage, std::uint64_t 
   tensor.strides = nullptr;
   tensor.byte_offset = block.byte_offset;
   if (offset != 0) {
-    GANTRY_TRY(const Demands demands, demands_of(host, block.device));
-    if (!demands.allow_offset(offset)) {
+    if (!self->demands.allow_offset(offset)) {
       GANTRY_TRY(const gantry_tensor own, self->apart(host, offset, bytes));
       tensor.data = own.data;
       tensor.byte_offset = own.byte_offset;

@@ -137,15 +137,6 @@ Block* BlockPool::reuse(BlockList& list, Block* last) {
   return unused != list.outside.end() ? take_out(**unused) : nullptr;
 }
 
-Result<Demands> BlockPool::demands_of(gantry_device_id device) {
-  for (const auto& [known, demands] : demands_) {
-    if (same_device(known, device)) return demands;
-  }
-  GANTRY_TRY(const Demands demands, gantry::demands_of(host_, device));
-  demands_.emplace_back(device, demands);
-  return demands;
-}
-
 Result<Block*> BlockPool::allocate(BlockList& list, const BlockKind& kind) {
   const std::int64_t bytes = static_cast<std::int64_t>(kind.size);
   const gantry_tensor like = kind.scope.empty()

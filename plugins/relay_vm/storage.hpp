@@ -114,8 +114,10 @@ class BlockPool : public StorageMemory::Pool {
                                  std::span<const std::int64_t> shape, gantry_dtype dtype,
                                  void* stream);
 
-  // Returns what a device requires of memory, which is read once.
-  Result<Demands> demands_of(gantry_device_id device);
+  // Returns what a device requires of memory.
+  Result<Demands> demands_of(gantry_device_id device) const {
+    return memory_->demands_of(host_, device);
+  }
 
   void free_unused() noexcept override;
   void free_unused_if_idle() noexcept override;
@@ -163,7 +165,6 @@ class BlockPool : public StorageMemory::Pool {
   std::atomic<bool> is_claimed_ = false;
   Lists lists_;
   // Of devices that have blocks, each once.
-  std::vector<std::pair<gantry_device_id, Demands>> demands_;
   std::vector<Taken> taken_;
   // Of the current run.
   std::size_t taken_count_ = 0;

@@ -198,8 +198,12 @@ void ThreadPool::run_task(const Launch& launch, std::int32_t task) {
     }
   };
   Ending ending{barrier_};
-  const Span span(trace_, "task", "task");
-  launch.body(launch.data, task, launch.tasks);
+  if (trace_ == nullptr) [[likely]] {
+    launch.body(launch.data, task, launch.tasks);
+  } else {
+    const Span span(trace_, "task", "task");
+    launch.body(launch.data, task, launch.tasks);
+  }
   ending.has_returned = true;
 }
 

@@ -219,10 +219,9 @@ inline std::string type_text(gantry_dtype dtype, std::span<const std::int64_t> s
 //                     not overflow either
 inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, gantry_dtype dtype) {
   constexpr std::uint64_t max = INT64_MAX;
+  const bool packed = is_packed(dtype);
   // in bytes, or in bits
-  std::uint64_t size =
-      is_packed(dtype) ? std::uint64_t{dtype.bits} * dtype.lanes : element_bytes(dtype);
-  std::uint64_t count = 1;
+  std::uint64_t size = packed ? std::uint64_t{dtype.bits} * dtype.lanes : element_bytes(dtype);
   bool empty = size == 0;
   if (empty) size = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -235,14 +234,15 @@ inline Result<std::uint64_t> tensor_bytes(std::span<const std::int64_t> shape, g
       continue;
     }
     const auto extent = static_cast<std::uint64_t>(shape[i]);
-    if (size > max / extent) {
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(size, extent, &product) || product > max) {
       return malformed(no_offset, "dimension ", i, " is ", shape[i], ", room for ", max / size)
           .with_reason("SHAPE");
     }
-    size *= extent;
-    count *= extent;
+    size = product;
   }
-  return empty ? 0 : gantry_element_bytes(dtype, count);
+  if (empty) return 0;
+  return packed ? (size + 7) / 8 : size;
 }
 
 }  // namespace gantry

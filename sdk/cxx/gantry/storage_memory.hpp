@@ -13,6 +13,7 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/byte_count.hpp>
 #include <gantry/compact_tensor.hpp>
+#include <gantry/demands.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
 #include <gantry/handle.hpp>
@@ -107,6 +108,19 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     return try_allocate(host, request, scope);
   }
 
+  // Returns what a device requires of memory, which is read once.
+  Result<Demands> demands_of(const Host& host, gantry_device_id device) {
+    if (device.type == cpu_device_type) return Demands();
+    const Key key{device.type, device.index};
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = demands_.find(key); known != demands_.end()) return known->second;
+    }
+    GANTRY_TRY(const Demands demands, gantry::demands_of(host, device));
+    const std::lock_guard lock(mutex_);
+    return demands_.emplace(key, demands).first->second;
+  }
+
   // Adds a pool, whose unused blocks may be freed for others.
   void add(std::weak_ptr<Pool> pool) {
     const std::lock_guard lock(mutex_);
@@ -175,6 +189,7 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
   const std::uint64_t limit_;
   mutable std::mutex mutex_;
   std::map<Key, std::uint64_t> bytes_;
+  std::map<Key, Demands> demands_;
   std::vector<std::weak_ptr<Pool>> pools_;
 };
 
