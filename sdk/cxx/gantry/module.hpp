@@ -93,6 +93,16 @@ inline bool to_function(ObjectRef found, gantry_function& out) {
   return true;
 }
 
+// What a look-up returns, T or Result<T>, as a Result: Clang 14 deduces no template argument from both.
+template <class T>
+Result<T> result_of(T found) {
+  return found;
+}
+template <class T>
+Result<T> result_of(Result<T> found) {
+  return found;
+}
+
 template <class M>
 gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
                          gantry_status* status) {
@@ -105,7 +115,7 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
       }
     }
     if constexpr (HasNamedFunctions<M>) {
-      Result found = module.find(view_of(name));
+      auto found = result_of(module.find(view_of(name)));
       if (!found.ok()) return to_status(found.error(), status);
       if (to_function(std::move(found).value(), *out)) return GANTRY_OK;
     }
