@@ -56,6 +56,12 @@ std::vector<std::string> split_list(std::string_view text) {
   return entries;
 }
 
+bool is_manifest_for(std::string_view name, std::string_view machine) {
+  if (!is_manifest_name(name)) return false;
+  const std::string_view architecture = architecture_in(name);
+  return architecture.empty() || architecture == machine;
+}
+
 class Search {
  public:
   explicit Search(std::string architecture) : architecture_(std::move(architecture)) {}
@@ -128,9 +134,7 @@ class Search {
  private:
   std::size_t location() const { return result_.locations.size() - 1; }
   bool is_for_this_host(std::string_view name) const {
-    if (!is_manifest_name(name)) return false;
-    const std::string_view architecture = architecture_in(name);
-    return architecture.empty() || architecture == architecture_;
+    return is_manifest_for(name, architecture_);
   }
   bool counts() const { return result_.locations.back().state == LocationState::searched; }
 
@@ -228,6 +232,8 @@ std::vector<HostDirectory> host_plugin_directories() {
   }
   return all;
 }
+
+bool is_manifest_here(std::string_view name) { return is_manifest_for(name, host_traits().arch); }
 
 SearchResult search_plugins(const PluginLocations& locations) {
   Search search(host_traits().arch);

@@ -24,6 +24,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gantry {
@@ -96,6 +97,10 @@ struct SearchResult {
   // unreadable directories; the runtime adds variables that it ignores
   std::vector<Message> warnings;
 };
+
+// True if a file in a directory of a plugin is a manifest for this machine: "acme.npu.yaml", and
+// "acme.npu.x86_64.yaml" on x86-64.
+bool is_manifest_here(std::string_view name);
 
 // Lists the manifests and drop-ins of all locations without reading them. Links are followed.
 //

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/install/plugin_store.hpp"
 
+#include "core/plugins/manifest/machine_traits.hpp"
+
 #include "tests/unit/cli_install/archive_builder.hpp"
 #include "tests/unit/cli_install/mode_of.hpp"
 #include "tests/unit/library/world.hpp"
@@ -307,6 +309,18 @@ TEST(PluginStore, RefusesSeveralManifestsAndNone) {
             "found 2 manifests (*.yaml), expected one; files: b.yaml, libfake.so, two.yaml");
   EXPECT_EQ(text_of(store.install(world.path() / "none")),
             "found 0 manifests (*.yaml), expected one; files: readme");
+}
+
+TEST(PluginStore, InstallsTheManifestForThisMachineOfSeveral) {
+  World world;
+  world.add_noted("two", "good");
+  fs::rename(world.path() / "two/two.yaml",
+             world.path() / concat("two/two.", host_traits().arch, ".yaml"));
+  const char* const other = host_traits().arch == "aarch64" ? "x86_64" : "aarch64";
+  test::write_file(world.path() / concat("two/two.", other, ".yaml"), std::string_view("x"));
+  Store store;
+
+  EXPECT_EQ(text_of(store.install(world.path() / "two")), "");
 }
 
 // Of a manifest that is missing, and of a limit below what the files have.

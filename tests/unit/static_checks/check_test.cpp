@@ -3,6 +3,7 @@
 
 #include "core/base/digest/digest.hpp"
 #include "core/formats/elf/elf_file.hpp"
+#include "core/plugins/manifest/machine_traits.hpp"
 #include "core/plugins/trust/minisign.hpp"
 #include "tests/support/changed_elf.hpp"
 #include "tests/support/minisign_signer.hpp"
@@ -374,6 +375,20 @@ TEST(ManifestIn, ReturnsTheOnlyManifestOfADirectory) {
                    "/second.yaml, ", directory, "/x.yaml"));
 }
 
+// As discovery does, which reads one of them.
+TEST(ManifestIn, ReturnsTheManifestForThisMachine) {
+  World world;
+  const std::string file = world.add("x", "");
+  const std::filesystem::path here = world.path() / concat("x/x.", host_traits().arch, ".yaml");
+  std::filesystem::rename(file, here);
+  for (const char* machine : {"x86_64", "aarch64", "riscv64"}) {
+    if (machine != host_traits().arch)
+      fake_manifest().write_to(world.path() / concat("x/x.", machine, ".yaml"));
+  }
+
+  EXPECT_EQ(manifest_in((world.path() / "x").string()).value(), here);
+}
+
 TEST(ManifestIn, NamesAPathWithoutAManifest) {
   const test::TempDir empty;
 
@@ -382,8 +397,9 @@ TEST(ManifestIn, NamesAPathWithoutAManifest) {
 
   ASSERT_FALSE(nothing.ok());
   EXPECT_EQ(nothing.error().code, Code::not_found);
-  EXPECT_EQ(nothing.error().message,
-            empty.path().string() + " contains no manifest: no file ends with .yaml");
+  EXPECT_EQ(
+      nothing.error().message,
+      empty.path().string() + " contains no manifest for this machine: no file ends with .yaml");
   ASSERT_FALSE(absent.ok());
   EXPECT_EQ(absent.error().message, (empty.path() / "absent").string() +
                                         " does not exist, expected a manifest or the directory of "

@@ -3,6 +3,7 @@
 
 #include "core/base/reason.hpp"
 #include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/search_path.hpp"
 #include "tools/conformance/static/check_case.hpp"
 
 #include <gantry/byte_count.hpp>
@@ -98,11 +99,11 @@ Result<std::string> manifest_in(const std::string& path) {
   if (!fs::is_directory(status)) return path;
   std::vector<std::string> found;
   for (const std::string& name : names_in(path, failed)) {
-    if (name.ends_with(".yaml")) found.push_back((fs::path(path) / name).string());
+    if (is_manifest_here(name)) found.push_back((fs::path(path) / name).string());
   }
   if (failed) return unavailable(path, " cannot be read: ", failed.message());
   if (found.empty()) {
-    return not_found(path, " contains no manifest: no file ends with .yaml")
+    return not_found(path, " contains no manifest for this machine: no file ends with .yaml")
         .with_reason(reason::not_found.tag);
   }
   if (found.size() > 1) {

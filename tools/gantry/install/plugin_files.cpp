@@ -6,6 +6,7 @@
 #include "core/base/mapped_file.hpp"
 #include "core/formats/arrays/gunzip.hpp"
 #include "core/plugins/manifest/directory.hpp"
+#include "core/plugins/manifest/search_path.hpp"
 
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
@@ -137,8 +138,7 @@ class Survey {
     const std::string_view last = name.substr(std::min(slash + 1, name.size()));
     if (is_directory || last.find('/') != std::string_view::npos) return {};
     const std::string_view file = is_below ? last : name;
-    if (file.ends_with(".yaml") && !file.starts_with('.'))
-      (is_below ? below_ : here_).emplace_back(file);
+    if (is_manifest_here(file)) (is_below ? below_ : here_).emplace_back(file);
     return {};
   }
   Result<PluginPlace> place() const {
