@@ -77,6 +77,7 @@ gantry_code count(void*, std::int32_t* out, gantry_status* status) {
     return fail(status, GANTRY_UNAVAILABLE, "DRIVER_CALL", problem);
   *out = problem == nullptr ? 1 : 0;
   if (has("count_changes")) *out = ++calls;
+  if (has("counts_below_0")) *out = -1;
   if (created_without_devices) *out = 0;
   if (has("reads_environment_in_count") && getenv("KIT_PLUGIN_HIDES") != nullptr) *out = 0;
   return GANTRY_OK;

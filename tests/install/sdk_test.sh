@@ -81,6 +81,7 @@ new_plugin() {
 # conforms DIRECTORY NAME: runs the installed kit with the payloads of the directory
 conforms() {
   quietly "$work/kit.log" "$work/sdk/bin/gantry-conformance" --seed 1 --soak 0.2 --payloads "$1/payloads.yaml" \
+    --beside "$build/share/gantry/plugins.d/graph/graph.yaml" \
     "$1/build/share/gantry/plugins.d/$2/$2.yaml"
   # Not every container permits case 47 to hide /dev.
   grep -qE '^level: silver$|^skipped 47 .*permit' "$work/kit.log" || { cat "$work/kit.log"; fail "the plugin $2 does not reach silver"; }

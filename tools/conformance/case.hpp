@@ -12,6 +12,7 @@
 namespace gantry::kit {
 
 class Subject;
+struct SubjectOptions;
 
 enum class Level {
   // static: the file, no code of the plugin runs
@@ -46,6 +47,8 @@ struct Case {
   Status (*run)(Subject& subject);
   // what `run` has other processes do, see case_process.hpp; returns the report of the part
   std::string (*part)(Subject& subject, const std::string& part) = nullptr;
+  // seconds that it takes by its options, in addition to the time that each case has; NULL: none
+  double (*length)(const SubjectOptions& options) = nullptr;
 };
 
 inline constexpr std::string_view skip_reason = "CASE_SKIPPED";

@@ -81,7 +81,9 @@ CaseResult run_case(const Case& which, Subject& subject) {
 
 CaseResult run_case_in_process(const Case& which, const SubjectOptions& options,
                                const ProcessLimits& limits) {
-  const auto end = run_again(which.number, {}, options, limits);
+  ProcessLimits own = limits;
+  if (which.length != nullptr) own.seconds += which.length(options);
+  const auto end = run_again(which.number, {}, options, own);
   CaseResult result{&which, State::failed, {}, 0};
   if (!end.ok()) {
     result.text = end.error().message.text();

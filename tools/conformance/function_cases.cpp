@@ -188,6 +188,13 @@ Status judge(const CallOutcome& outcome, std::string_view what) {
   return {};
 }
 
+// True if a function takes so many arguments, some of which may be optional.
+bool has_golden_call(const Payload& payload, const std::string& function, std::size_t count) {
+  return std::ranges::any_of(payload.calls, [&](const GoldenCall& call) {
+    return call.function == function && call.arguments.size() == count;
+  });
+}
+
 // 65
 Status checks_arguments(Subject& subject) {
   return for_each_module(subject, [](Scene& scene) -> Status {
@@ -199,6 +206,7 @@ Status checks_arguments(Subject& subject) {
         GANTRY_TRY(const auto arguments, make());
         std::vector<gantry_value> values = arguments->values;
         extra > 0 ? values.push_back({}) : values.pop_back();
+        if (has_golden_call(scene.payload, call.function, values.size())) continue;
         const CallOutcome outcome = call_function(*scene.device, function.pair, values);
         if (outcome.code == GANTRY_INVALID) continue;
         return bug("function ", quoted(call.function), " with ", values.size(),

@@ -2,7 +2,7 @@
 //
 // gantry-conformance: checks a plugin against the duties of plugins (sdk/CONFORMANCE.md).
 //
-// exit status  0 no `must` case failed   1 one failed, or the plugin cannot be read
+// exit status  0 no `must` case failed   1 one failed, or the plugin cannot be read or used here
 //              2 wrong usage   3 internal error
 #include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
@@ -168,6 +168,8 @@ Result<cli::ExitStatus> run(Options& options, bool has_seed) {
     if (const Case* which = find_case(all, options.run_case))
       report_and_exit(*which, subject, options.part);
   }
+  const auto runs_code = [](const Case& each) { return each.level != Level::S; };
+  if (std::ranges::any_of(cases, runs_code)) GANTRY_CHECK(subject.check_trusted());
   options.subject = subject.options();
   return run_all(options, cases, subject);
 }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 91 and 92: what an administrator sees of the plugin, and what remains of it.
+// Cases 91, 92 and 123: what an administrator sees of the plugin, what remains of it, and how its
+// payloads are measured.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/failing_calls.hpp"
+#include "tools/conformance/golden_call.hpp"
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/file_stamp.hpp"
+#include "core/engine/runtime/state.hpp"
 #include "core/plugins/choice/explain.hpp"
 
+#include <gantry/blob_facts.hpp>
+#include <gantry/byte_reader.hpp>
 #include <gantry/join.hpp>
 
 #include <sys/stat.h>
@@ -77,6 +82,43 @@ Status leaves_no_files(Subject& subject) {
   return bug("the plugin creates files beside its library: ", join(created_files));
 }
 
+// The layouts that a file without lengths of payloads requires, so that what follows is found.
+Status measure(const PayloadLayouts& layouts, const Payload& payload) {
+  // In a container another payload follows.
+  std::vector<std::uint8_t> bytes = payload.bytes;
+  const std::uint64_t size = bytes.size();
+  bytes.resize(size + 64);
+  const auto tags = static_cast<ArgumentTags>(payload.argument_tags);
+  const auto measured = layouts.measure(payload.key, ByteReader(bytes), PayloadEnd::unknown, tags);
+  if (measured.ok()) {
+    if (measured->size == size) return {};
+    return malformed(no_offset, '"', measured->layout->text(), "\" ends after ", measured->size,
+                     " of ", size, " bytes");
+  }
+  if (measured.error().code != Code::not_found) return measured.error();
+  // The key has layouts for files with lengths only.
+  bytes.resize(size);
+  GANTRY_CHECK(layouts.measure(payload.key, ByteReader(bytes), PayloadEnd::known, tags));
+  return {};
+}
+
+// 123
+Status measures_its_payloads(Subject& subject) {
+  GANTRY_TRY(const std::vector<Payload>* const payloads, subject.needed_payloads());
+  GANTRY_TRY(const auto state, subject.runtime());
+  bool any = false;
+  for (const Payload& payload : *payloads) {
+    if (!state->layouts.contains(payload.key)) continue;
+    any = true;
+    Status done = measure(state->layouts, payload);
+    if (!done.ok()) {
+      return bug("the layout of key ", payload.key, " does not fit: ", first_line(done.error()),
+                 "\n  of ", payload.name);
+    }
+  }
+  return any ? Status() : skipped("no key has a `payload`");
+}
+
 constexpr Case kPackageCases[] = {
     {91, Level::L, Weight::should, "is-explained",
      "gantry plugins doctor has no warning about the plugin, and a line with its support",
@@ -85,6 +127,11 @@ constexpr Case kPackageCases[] = {
     {92, Level::L, Weight::must, "leaves-no-files",
      "the plugin creates no file beside its library, which would remain when its files are removed",
      "use the option cache_directory of the host, or an option of type path", leaves_no_files},
+    {123, Level::D, Weight::must, "measures-its-payloads",
+     "the layouts of the manifest's keys end where each golden payload does, whatever follows it",
+     "correct `payload` of the key in the manifest: with a wrong one no artifact can be read that "
+     "has the key",
+     measures_its_payloads},
 };
 
 }  // namespace

@@ -124,8 +124,11 @@ Status read_from_artifact(const YamlRecord& record, const std::string& path,
   GANTRY_TRY(const auto file, MappedFile::open(path));
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
   GANTRY_TRY(const Container container, read_container(elf, layouts));
-  for (const Entry& entry : container.entries) {
+  for (std::size_t i = 0; i < container.entries.size(); ++i) {
+    const Entry& entry = container.entries[i];
     if (entry.type_key != payload.key) continue;
+    payload.entry = i;
+    if (!container.tree.children_of(i).empty()) payload.artifact = path;
     payload.bytes.assign(entry.payload.begin(), entry.payload.end());
     payload.argument_tags = static_cast<std::uint32_t>(container.facts.argument_tags);
     payload.numbering = static_cast<std::uint32_t>(container.facts.numbering);

@@ -23,6 +23,9 @@ struct Payload {
   std::string name;
   std::string key;
   std::vector<std::uint8_t> bytes;
+  // The file with the modules that it imports, and its index there; empty: it imports none.
+  std::string artifact;
+  std::size_t entry = 0;
   // GANTRY_ARGUMENT_TAGS_*, GANTRY_NUMBERING_*
   std::uint32_t argument_tags = 0, numbering = 0;
   // of floating-point results, absolute and relative

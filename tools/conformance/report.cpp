@@ -113,7 +113,7 @@ std::string totals_text(const Results& results) {
   const std::size_t failed = results.count(State::failed) - warnings;
   return concat("\n", results.cases.size(), " cases: ", results.count(State::passed), " passed, ",
                 failed, " failed, ", warnings, " warnings, ", results.skipped(),
-                " skipped\nlevel: ", results.level(), "\n");
+                " skipped\nlevel: ", results.level(), "\n", results.missing());
 }
 
 std::string list_text(std::span<const Case> cases) {

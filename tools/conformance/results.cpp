@@ -3,7 +3,13 @@
 
 #include "tools/conformance/cases.hpp"
 
+#include <gantry/concat.hpp>
+#include <gantry/join.hpp>
+
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
 
 namespace gantry::kit {
 
@@ -22,23 +28,79 @@ bool Results::failed() const {
                      [](const CaseResult& each) { return each.is_failure(); });
 }
 
+namespace {
+
+// From the lowest, with the levels of cases that each one has beyond those before it.
+struct Rank {
+  std::string_view name;
+  std::span<const Level> levels;
+};
+constexpr Level kBronze[] = {Level::S, Level::L}, kSilver[] = {Level::D}, kGold[] = {Level::X};
+constexpr Rank kRanks[] = {{"bronze", kBronze}, {"silver", kSilver}, {"gold", kGold}};
+
+bool holds_back(const CaseResult* result) {
+  return result == nullptr || result->state == State::failed || result->state == State::not_run;
+}
+
+// Why a case does not count, as one line.
+std::string reason_of(const CaseResult* result) {
+  if (result == nullptr) return "not run";
+  if (result->state == State::failed) return "failed";
+  return result->text.substr(0, result->text.find('\n'));
+}
+
+}  // namespace
+
+const CaseResult* Results::find(int number) const {
+  const auto at = std::ranges::find_if(
+      cases, [&](const CaseResult& result) { return result.which->number == number; });
+  return at == cases.end() ? nullptr : &*at;
+}
+
 std::string_view Results::level() const {
-  const auto counts = [&](Level level) {
-    bool passed = false;
-    for (const Case& each : all_cases()) {
-      if (each.level != level || each.weight != Weight::must) continue;
-      const auto at = std::find_if(cases.begin(), cases.end(), [&](const CaseResult& result) {
-        return result.which->number == each.number;
-      });
-      if (at == cases.end() || at->state == State::failed || at->state == State::not_run)
-        return false;
-      passed = passed || at->state == State::passed;
+  std::string_view reached = "none";
+  for (const Rank& rank : kRanks) {
+    for (const Level level : rank.levels) {
+      bool passed = false;
+      for (const Case& each : all_cases()) {
+        if (each.level != level || each.weight != Weight::must) continue;
+        const CaseResult* const result = find(each.number);
+        if (holds_back(result)) return reached;
+        passed = passed || result->state == State::passed;
+      }
+      if (!passed) return reached;
     }
-    return passed;
+    reached = rank.name;
+  }
+  return reached;
+}
+
+std::string Results::missing() const {
+  const std::string_view reached = level();
+  const auto* rank = std::ranges::find(kRanks, reached, &Rank::name);
+  rank = rank == std::end(kRanks) ? kRanks : rank + 1;
+  if (rank == std::end(kRanks)) return {};
+  struct Line {
+    std::string reason;
+    std::vector<int> numbers;
   };
-  if (!counts(Level::S) || !counts(Level::L)) return "none";
-  if (!counts(Level::D)) return "bronze";
-  return counts(Level::X) ? "gold" : "silver";
+  // In the order of the first case.
+  std::vector<Line> lines;
+  for (const Case& each : all_cases()) {
+    if (std::ranges::count(rank->levels, each.level) == 0 || each.weight != Weight::must) continue;
+    const CaseResult* const result = find(each.number);
+    if (!holds_back(result)) continue;
+    std::string reason = reason_of(result);
+    auto line = std::ranges::find(lines, reason, &Line::reason);
+    if (line == lines.end()) line = lines.insert(lines.end(), {std::move(reason), {}});
+    line->numbers.push_back(each.number);
+  }
+  // Each applies to no plugin of this kind.
+  if (lines.empty()) return concat(rank->name, " has no case that applies to this plugin\n");
+  std::string text = concat(rank->name, " requires cases\n");
+  for (const auto& [reason, numbers] : lines)
+    text += concat("  ", join(numbers, ", ", {}, 12), ": ", reason, "\n");
+  return text;
 }
 
 CaseResult result_of(const Case& which, const Status& status, double seconds) {

@@ -52,6 +52,13 @@ struct Results {
   // not apply, at least one passed, and the levels below it count: bronze is S and L, silver also
   // D, gold also X.
   std::string_view level() const;
+  // What the next level requires, a line for each reason, indented: "bronze requires cases", "  47:
+  // this system does not permit ...". Empty: there is no next level.
+  std::string missing() const;
+
+ private:
+  // NULL: it was not run
+  const CaseResult* find(int number) const;
 };
 
 // Converts the status of a case.

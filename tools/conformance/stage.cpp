@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/stage.hpp"
 
+#include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/plugins/library/table_copy.hpp"
 #include "tools/conformance/failing_calls.hpp"
@@ -8,6 +9,8 @@
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
+
+#include <set>
 
 namespace gantry::kit {
 
@@ -26,7 +29,41 @@ Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject, const Observa
   if (!active.ok())
     return not_run("the plugin cannot be opened and created: ", first_line(active.error()));
   stage->active_ = *std::move(active);
+  for (const Payload& payload : subject.payloads()) GANTRY_CHECK(stage->load_imports(payload));
   return stage;
+}
+
+namespace {
+
+// Returns the module of an index below a root; NULL: there is none.
+const ModuleNode* find_entry(const ModuleNode& root, std::size_t entry) {
+  std::vector<const ModuleNode*> waiting{&root};
+  std::set<const ModuleNode*> seen;
+  while (!waiting.empty()) {
+    const ModuleNode* const next = waiting.back();
+    waiting.pop_back();
+    if (next->index == entry) return next;
+    if (!seen.insert(next).second) continue;
+    for (const Ref<ModuleNode>& each : next->imports) waiting.push_back(each.get());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Status Stage::load_imports(const Payload& payload) {
+  if (payload.artifact.empty()) return {};
+  const auto [known, is_new] = imports_.try_emplace({payload.artifact, payload.entry});
+  if (!is_new) return {};
+  // Without its plugin, a module is a placeholder that fails when it is called.
+  auto root = load_file(*state_, payload.artifact, {.allow_missing = true});
+  if (!root.ok()) {
+    return not_run("the modules that ", payload.name,
+                   " imports cannot be loaded: ", first_line(root.error()));
+  }
+  const ModuleNode* const node = find_entry(**root, payload.entry);
+  if (node != nullptr) known->second = node->imports;
+  return {};
 }
 
 const gantry_loader_table& Stage::loader_for(const Payload& payload) const {
@@ -84,6 +121,8 @@ Result<LoadedModule> Stage::load(const Payload& payload, const gantry_blob& give
   LoadedModule loaded;
   GANTRY_TRY(loaded.node, new_module_node(std::make_shared<const Artifact>(state_->new_artifact()),
                                           payload.key, ModuleNode::kNoIndex));
+  if (const auto known = imports_.find({payload.artifact, payload.entry}); known != imports_.end())
+    loaded.node->imports = known->second;
   StatusBuffer status;
   const gantry_code code = status.call([&](gantry_status* failure) {
     return loader.load_binary(self(), &given, &loaded.node->header, &loaded.pair, &loaded.consumed,

@@ -8,6 +8,7 @@
 #include "core/engine/tensor/device_set.hpp"
 #include "tools/conformance/subject.hpp"
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,7 +47,9 @@ struct LoadedFunction {
 
 class Stage {
  public:
-  // returns  not_run() if the plugin cannot be opened or created
+  // Loads the modules that golden payloads import, too.
+  //
+  // returns  not_run() if the plugin cannot be opened or created, or such a module cannot be loaded
   static Result<std::unique_ptr<Stage>> open(const Subject& subject,
                                              const Observation& observed = {});
 
@@ -75,9 +78,12 @@ class Stage {
   gantry_blob blob(const Payload& payload, std::span<const std::uint8_t> bytes,
                    gantry_object* pin) const;
   Result<LoadedModule> load(const Payload& payload, const gantry_blob& given) const;
+  Status load_imports(const Payload& payload);
 
   std::shared_ptr<RuntimeState> state_;
   std::shared_ptr<const ActivePlugin> active_;
+  // by file and index
+  std::map<std::pair<std::string, std::size_t>, std::vector<Ref<ModuleNode>>> imports_;
 };
 
 }  // namespace gantry::kit

@@ -68,6 +68,18 @@ Result<Subject> Subject::open(SubjectOptions options) {
   return subject;
 }
 
+Status Subject::check_trusted() const {
+  GANTRY_TRY(const auto state, runtime());
+  for (const Candidate& candidate : state->plugins->candidates()) {
+    if (!candidate.distrust || !candidate.stopped()) continue;
+    return unavailable(candidate.text)
+        .with_reason(candidate.distrust.tag)
+        .at("no runtime of this user would use ", manifest_.file,
+            "; the kit checks plugins as they are used");
+  }
+  return {};
+}
+
 Subject Subject::with_library(std::string path) const {
   Subject copy = *this;
   copy.manifest_.library_path = std::move(path);
@@ -110,6 +122,10 @@ Result<std::shared_ptr<RuntimeState>> Subject::runtime(const Observation& observ
   // Without the configuration of the vendor's host.
   options.config_file = "/dev/null";
   options.plugin_files = {manifest_.file};
+  const auto has_imports = [](const Payload& payload) { return !payload.artifact.empty(); };
+  if (std::ranges::any_of(payloads_, has_imports))
+    options.plugin_files.insert(options.plugin_files.end(), options_.beside.begin(),
+                                options_.beside.end());
   options.only_these_plugins = true;
   options.threads = 2;
   options.spin_us = 0;

@@ -67,6 +67,11 @@ class Subject {
   const std::vector<Payload>& payloads() const { return payloads_; }
   // Payloads that it must refuse.
   const std::vector<Payload>& refused_payloads() const { return refused_; }
+  // Checks that a runtime of this user trusts the plugin's files: owners, permissions, digests,
+  // signatures. Where it does not, cases that create the plugin would be skipped.
+  //
+  // returns  the reason of the runtime
+  Status check_trusted() const;
   // The same plugin with a copy of its library.
   Subject with_library(std::string path) const;
   // Returns the payloads; skipped() if the plugin has no keys, not_run() if there are none.
@@ -78,7 +83,8 @@ class Subject {
   Result<PluginEntry> entry() const;
   // Opens the library as the core does. A failure, which case 16 reports, is not_run().
   Result<std::shared_ptr<const LoadedPlugin>> plugin() const;
-  // Creates a runtime that has this plugin only.
+  // Creates a runtime that has this plugin only, and those beside it if golden payloads import
+  // modules.
   Result<std::shared_ptr<RuntimeState>> runtime(const Observation& observed = {}) const;
 
  private:

@@ -120,7 +120,7 @@ constexpr Defect kDefects[] = {
     {"lists_too_much", 64, "lists \"missing\", get_function does not find it"},
     {"lists_too_little", 64, "list_functions does not list \"sum\"", "FAILED", true},
     {"fails_to_list", 64, "list_functions fails with code", "FAILED", true},
-    {"accepts_any_count", 65, "with 1 arguments instead of 0 returns ok, expected invalid"},
+    {"accepts_any_count", 65, "with 2 arguments instead of 1 returns ok, expected invalid"},
     {"crashes_on_kinds", 65, "signal 11"},
     {"crashes_on_strides", 65, "signal 6"},
     {"crashes_on_devices", 65, "signal 6"},
@@ -137,6 +137,7 @@ constexpr Defect kDefects[] = {
     {"checks_cancellation_once", 72, "ms after its task is cancelled, limit is 100 ms", "WARNING"},
     {"wrong_code_of_cancellation", 72, "a cancelled call fails as invalid", "WARNING"},
     {"stays_cancelled", 72, "with another task, after a cancelled one", "WARNING"},
+    {"counts_below_0", 73, "device kit_device counts -1, minimum is 0"},
     {"count_changes", 73, "device kit_device counts"},
     {"accepts_any_index", 73, "kit_device:-1 returns ok, expected invalid"},
     {"allocates_at_any_index", 73, "alloc on device kit_device:-1 returns ok, expected invalid",
@@ -262,6 +263,8 @@ constexpr Defect kDefects[] = {
     {"breaks_after_a_failure", 122, "after a run that failed"},
     {"writes_outputs_of_a_failure", 122, "a run fails and writes output 0 of kind "},
     {"fails_runs_as_bug", 122, "run fails as bug if a function of the host fails"},
+    {"wrong_layout", 123,
+     "the layout of key test.kit does not fit: \"u64\" ends after 8 of 13 bytes"},
 };
 
 class PluginWithDefect : public ::testing::TestWithParam<Defect> {};

@@ -81,7 +81,11 @@ std::string plugin_with_defect(const std::filesystem::path& directory, std::stri
   if (defect == "wrong_sanitizer") change_sanitizer(library);
   write_file(into / "libkit.so", library);
   ManifestBuilder manifest;
-  manifest.id("test.kit").library("libkit.so").set("keys", "[{key: test.kit, payload: [bytes]}]");
+  // A payload is a number of 8 bytes and so many bytes.
+  const std::string_view layout = defect == "wrong_layout" ? "u64" : "bytes";
+  manifest.id("test.kit")
+      .library("libkit.so")
+      .set("keys", concat("[{key: test.kit, payload: [", layout, "]}]"));
   manifest.device("kit_device");
   manifest.set("self_contained", "true");
   // The core does not open a plugin without its device nodes.
@@ -111,6 +115,7 @@ payloads:
     hex: "0500000000000000 68656c6c6f"
     calls:
       - {function: size, result: {int: 5}}
+      - {function: size, arguments: [{int: 1}], result: {int: 5}}
       - function: add
         arguments:
           - {tensor: {dtype: float32, shape: [3], values: [1, 2, 3]}}

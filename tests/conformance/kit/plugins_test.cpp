@@ -18,8 +18,10 @@ MATCHER_P(HasLevel, level, "") {
 }
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 constexpr const char* kAxpyCall = R"(
@@ -156,6 +158,37 @@ TEST(KitOver, TheExampleReachesSilver) {
 #ifndef __SANITIZE_ADDRESS__
   EXPECT_THAT(run.output, HasLevel("silver"));
 #endif
+}
+
+TEST(KitOver, TheExampleOfAnExecutorReachesSilverWithItsImports) {
+  const TempDir temp;
+  const std::filesystem::path source = GANTRY_SOURCE_DIR;
+  const std::filesystem::path built = build_tree() / "tests/conformance";
+  write_file(temp / "payloads.yaml", read_file(source / "sdk/example_executor/payloads.yaml"));
+  write_file(temp / "model.so", read_file(built / "ensemble.so"));
+
+  const KitRun run = run_over(built / "plugins.d/ensemble/ensemble.yaml", temp / "payloads.yaml");
+
+  EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
+  EXPECT_THAT(run.cases("passed"), IsSupersetOf({51, 117, 118, 119, 120, 121, 122}));
+#ifndef __SANITIZE_ADDRESS__
+  EXPECT_THAT(run.output, HasLevel("silver"));
+#endif
+}
+
+TEST(KitOver, AModuleWithoutItsPluginFailsTheRunsThatUseIt) {
+  const TempDir temp;
+  const std::filesystem::path source = GANTRY_SOURCE_DIR;
+  const std::filesystem::path built = build_tree() / "tests/conformance";
+  write_file(temp / "payloads.yaml", read_file(source / "sdk/example_executor/payloads.yaml"));
+  write_file(temp / "model.so", read_file(built / "ensemble.so"));
+
+  const KitRun run = run_kit({built / "plugins.d/ensemble/ensemble.yaml", "--payloads",
+                              temp / "payloads.yaml", "--case", "51", "--case", "118"});
+
+  EXPECT_THAT(run.cases("passed"), ElementsAre(51)) << run.output;
+  EXPECT_THAT(run.cases("FAILED"), ElementsAre(118)) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("GraphExecutorFactory"));
 }
 
 TEST(KitOver, APluginWithoutDefectsPasses) {

@@ -11,7 +11,10 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
 
 class KitRunner : public ::testing::Test {
  protected:
@@ -67,6 +70,37 @@ TEST_F(KitRunner, RunsTheCasesOfALevel) {
   EXPECT_THAT(run.output, HasSubstr("level: none\n"));
   EXPECT_TRUE(run.cases("FAILED").empty()) << run.output;
   for (const int number : run.cases("passed")) EXPECT_LE(number, 15);
+}
+
+TEST_F(KitRunner, NamesWhatTheNextLevelRequires) {
+  const KitRun run = run_kit({plugin("none"), "--level", "S", "--level", "L", "--level", "D"});
+
+  EXPECT_THAT(
+      run.output,
+      HasSubstr("\nlevel: bronze\nsilver requires cases\n  51, 52, 53, 54, 56, 57, 58, 59, 60, "
+                "61, 62, 63 and 21 more: no payloads: pass --payloads FILE, see "
+                "CONFORMANCE.md\n"));
+}
+
+TEST_F(KitRunner, AddsTheSoakToTheTimeOfACase) {
+  const KitRun run = run_kit({plugin("none"), "--payloads", payloads_of_kit_plugin(temp.path()),
+                              "--case", "88", "--soak", "0.6", "--timeout", "0.5"});
+
+  EXPECT_THAT(run.cases("skipped"), ElementsAre(88)) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("operations in 0 s pass; level X requires --soak 3600"));
+}
+
+TEST_F(KitRunner, EndsIfNoRuntimeTrustsThePlugin) {
+  const std::string manifest = plugin("none");
+  fs::permissions(fs::path(manifest).parent_path(), fs::perms::all);
+
+  const KitRun run = run_kit({manifest, "--case", "16"});
+  const KitRun files = run_kit({manifest, "--level", "S"});
+
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.cases("passed"), IsEmpty());
+  EXPECT_THAT(run.output, HasSubstr("no runtime of this user would use " + manifest));
+  EXPECT_EQ(files.status, 0) << files.output;
 }
 
 TEST_F(KitRunner, PrintsItsSeed) {
