@@ -441,6 +441,7 @@ class FailingScene {
       return loaders.size() == 1 || payload.key == each.type_key;
     });
     if (loader == loaders.end()) return not_run("the payload's key is an alias");
+    GANTRY_TRY(loaded.node->imports, imports_of(state(), payload));
     StatusBuffer status;
     const gantry_code code = status.call([&](gantry_status* failure) {
       return loader->load_binary(instance_->self(), &blob, &loaded.node->header, &loaded.pair,

@@ -29,7 +29,12 @@ Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject, const Observa
   if (!active.ok())
     return not_run("the plugin cannot be opened and created: ", first_line(active.error()));
   stage->active_ = *std::move(active);
-  for (const Payload& payload : subject.payloads()) GANTRY_CHECK(stage->load_imports(payload));
+  for (const Payload& payload : subject.payloads()) {
+    const auto [known, is_new] = stage->imports_.try_emplace({payload.artifact, payload.entry});
+    if (is_new) {
+      GANTRY_TRY(known->second, imports_of(*stage->state_, payload));
+    }
+  }
   return stage;
 }
 
@@ -51,19 +56,16 @@ const ModuleNode* find_entry(const ModuleNode& root, std::size_t entry) {
 
 }  // namespace
 
-Status Stage::load_imports(const Payload& payload) {
-  if (payload.artifact.empty()) return {};
-  const auto [known, is_new] = imports_.try_emplace({payload.artifact, payload.entry});
-  if (!is_new) return {};
+Result<std::vector<Ref<ModuleNode>>> imports_of(RuntimeState& state, const Payload& payload) {
+  if (payload.artifact.empty()) return std::vector<Ref<ModuleNode>>();
   // Without its plugin, a module is a placeholder that fails when it is called.
-  auto root = load_file(*state_, payload.artifact, {.allow_missing = true});
+  auto root = load_file(state, payload.artifact, {.allow_missing = true});
   if (!root.ok()) {
     return not_run("the modules that ", payload.name,
                    " imports cannot be loaded: ", first_line(root.error()));
   }
   const ModuleNode* const node = find_entry(**root, payload.entry);
-  if (node != nullptr) known->second = node->imports;
-  return {};
+  return node != nullptr ? node->imports : std::vector<Ref<ModuleNode>>();
 }
 
 const gantry_loader_table& Stage::loader_for(const Payload& payload) const {

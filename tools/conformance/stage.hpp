@@ -45,6 +45,11 @@ struct LoadedFunction {
   ~LoadedFunction();
 };
 
+// Loads the modules that a golden payload imports.
+//
+// returns  not_run() if they cannot be loaded; one whose plugin is missing is a placeholder
+Result<std::vector<Ref<ModuleNode>>> imports_of(RuntimeState& state, const Payload& payload);
+
 class Stage {
  public:
   // Loads the modules that golden payloads import, too.
@@ -78,7 +83,6 @@ class Stage {
   gantry_blob blob(const Payload& payload, std::span<const std::uint8_t> bytes,
                    gantry_object* pin) const;
   Result<LoadedModule> load(const Payload& payload, const gantry_blob& given) const;
-  Status load_imports(const Payload& payload);
 
   std::shared_ptr<RuntimeState> state_;
   std::shared_ptr<const ActivePlugin> active_;
