@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.hpp"
 
-#include <gantry/device.h>
 #include <gantry/abi_boundary.hpp>
 
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -29,13 +29,10 @@ Mark::Clock::time_point Mark::wait() const {
 }
 
 bool Mark::wait_for(std::int64_t timeout_ns) const {
+  // A century and a half, which the clock can add.
+  const std::chrono::nanoseconds timeout(std::min(timeout_ns, INT64_MAX / 2));
   std::unique_lock lock(mutex_);
-  const auto is_reached = [&] { return at_.has_value(); };
-  if (timeout_ns == GANTRY_NO_TIMEOUT) {
-    reached_.wait(lock, is_reached);
-    return true;
-  }
-  return reached_.wait_for(lock, std::chrono::nanoseconds(timeout_ns), is_reached);
+  return reached_.wait_for(lock, timeout, [&] { return at_.has_value(); });
 }
 
 Stream::~Stream() {
