@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <mutex>
 #include <utility>
 
 namespace gantry::vulkan {
@@ -53,6 +54,34 @@ bool layer_is_there(const char* wanted) {
   });
 }
 
+Result<VkInstance> create_instance(const VkInstanceCreateInfo& info) {
+  VkInstance instance = VK_NULL_HANDLE;
+  const VkResult result = vkCreateInstance(&info, nullptr, &instance);
+  if (result == VK_SUCCESS) return instance;
+  if (result != VK_ERROR_INCOMPATIBLE_DRIVER) return driver_error(result, "vkCreateInstance");
+  Error error = no_driver();
+  error.native_domain = "VULKAN";
+  error.native_code = result;
+  return error;
+}
+
+// Returns the instance that runtimes share; the first call creates it, and a failure is not kept.
+//
+// It is never destroyed. Drivers do not return everything with their instance: NVIDIA's did not start
+// any more after 28 instances of one process, each destroyed before the next. If the last runtime
+// destroyed it, a process that creates one runtime after another would still create one for each. The
+// handle lasts as long as the process, because the host never unloads the plugin (HOST-9), and a
+// forked child does not use it, because the host calls no function of the plugin there (HOST-14).
+Result<VkInstance> instance_of_process(const VkInstanceCreateInfo& info) {
+  static constinit std::mutex mutex;
+  static constinit VkInstance instance = VK_NULL_HANDLE;
+  const std::lock_guard lock(mutex);
+  if (instance == VK_NULL_HANDLE) {
+    GANTRY_TRY(instance, create_instance(info));
+  }
+  return instance;
+}
+
 }  // namespace
 
 Error driver_error(VkResult result, std::string_view call) {
@@ -81,7 +110,7 @@ Instance::~Instance() {
         vkGetInstanceProcAddr(instance_, "vkDestroyDebugUtilsMessengerEXT"));
     destroy(instance_, messenger_, nullptr);
   }
-  if (instance_ != VK_NULL_HANDLE) vkDestroyInstance(instance_, nullptr);
+  if (is_own_) vkDestroyInstance(instance_, nullptr);
 }
 
 Status Instance::start(const Options& options) {
@@ -125,15 +154,12 @@ Status Instance::start(const Options& options) {
     info.ppEnabledExtensionNames = &extension;
     info.pNext = &validation;
   }
-  const VkResult result = vkCreateInstance(&info, nullptr, &instance_);
-  if (result == VK_ERROR_INCOMPATIBLE_DRIVER) {
-    Error error = no_driver();
-    error.native_domain = "VULKAN";
-    error.native_code = result;
-    return error;
+  if (!options.validation) {
+    GANTRY_TRY(instance_, instance_of_process(info));
+    return {};
   }
-  if (result != VK_SUCCESS) return driver_error(result, "vkCreateInstance");
-  if (!options.validation) return {};
+  GANTRY_TRY(instance_, create_instance(info));
+  is_own_ = true;
   const auto create = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
       vkGetInstanceProcAddr(instance_, "vkCreateDebugUtilsMessengerEXT"));
   GANTRY_CHECK(checked(create(instance_, &messages, nullptr, &messenger_),

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin's Vulkan instance, and the devices that it finds.
+// The process's Vulkan instance, and the devices that a runtime finds with it.
 //
 //     Instance::create(options, log)     starts loader and drivers, reads every device's properties
 //     gpus()                             the devices that can run kernels, real GPUs first
 //
 // The instance is created when a device is first used: a process that only loads payloads starts no
-// driver.
+// driver. All runtimes share it, except those with option `validation`: each has an instance of its
+// own, because the layer's messages are in the log of the runtime that caused them.
 #pragma once
 
 #include "options.hpp"
@@ -90,11 +91,12 @@ using Log = std::function<void(std::int32_t level, std::string_view text)>;
 
 class Instance {
  public:
-  // Starts the Vulkan loader and all drivers.
+  // Starts the Vulkan loader and all drivers, unless another runtime has started them.
   //
   // returns  UNAVAILABLE  no driver starts, the text lists the searched locations
   //                       (DRIVER_MISSING); the loader is older than Vulkan 1.2 (DRIVER_TOO_OLD);
   //                       the validation layer is enabled and not installed (LAYER_MISSING)
+  // thread   any
   // costs    up to a second
   static Result<std::unique_ptr<Instance>> create(const Options& options, Log log);
   ~Instance();
@@ -116,6 +118,8 @@ class Instance {
 
   Log log_;
   VkInstance instance_ = VK_NULL_HANDLE;
+  // False: it is the process's.
+  bool is_own_ = false;
   VkDebugUtilsMessengerEXT messenger_ = VK_NULL_HANDLE;
   std::vector<Gpu> gpus_;
   std::vector<std::string> left_out_;

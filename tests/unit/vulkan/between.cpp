@@ -52,6 +52,19 @@ using gantry::vulkan::test::between;
 
 #define DRIVER extern "C" [[gnu::visibility("default")]] VKAPI_ATTR
 
+DRIVER VkResult VKAPI_CALL vkCreateInstance(const VkInstanceCreateInfo* info,
+                                            const VkAllocationCallbacks* callbacks,
+                                            VkInstance* instance) {
+  const VkResult result = NEXT(vkCreateInstance)(info, callbacks, instance);
+  if (result == VK_SUCCESS && info->enabledLayerCount == 0) ++between.instances;
+  return result;
+}
+DRIVER void VKAPI_CALL vkDestroyInstance(VkInstance instance,
+                                         const VkAllocationCallbacks* callbacks) {
+  ++between.destroyed_instances;
+  NEXT(vkDestroyInstance)(instance, callbacks);
+}
+
 DRIVER VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
                                             const VkAllocationCallbacks* callbacks,
                                             VkDeviceMemory* memory) {

@@ -22,6 +22,10 @@
 namespace gantry::vulkan::test {
 
 struct Between {
+  // Instances without a layer that were created, and instances that were destroyed.
+  std::atomic<int> instances{0};
+  std::atomic<int> destroyed_instances{0};
+
   // Live allocations of vkAllocateMemory.
   std::atomic<std::size_t> allocations{0};
   // At this limit vkAllocateMemory returns VK_ERROR_TOO_MANY_OBJECTS.
