@@ -3,10 +3,8 @@
 
 #include <gantry/byte_count.hpp>
 #include <gantry/device.hpp>
+#include <gantry/external_memory.hpp>
 #include <gantry/quoted.hpp>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -158,22 +156,17 @@ Result<Memory::Block> Memory::import_host(const gantry_external& what) {
 
 // The driver takes over the descriptor that it imports.
 Result<Memory::Block> Memory::import_descriptor(const gantry_external& what) {
-  const int own = fcntl(static_cast<int>(what.fd), F_DUPFD_CLOEXEC, 0);
-  if (own < 0) {
-    return invalid("descriptor ", what.fd, " of external memory is not open")
-        .with_reason("ARGUMENT");
-  }
+  GANTRY_TRY(Descriptor own, copy_of_descriptor(what));
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC memory{};
   memory.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-  memory.handle.fd = own;
+  memory.handle.fd = own.get();
   memory.size = what.offset + what.size;
   Block block{0, what.size};
   Status imported = driver_.call(driver_.external_import, &block.external,
                                  const_cast<const CUDA_EXTERNAL_MEMORY_HANDLE_DESC*>(&memory));
-  if (!imported.ok()) {
-    ::close(own);
+  if (!imported.ok())
     return std::move(imported).failure().at("while importing descriptor ", what.fd);
-  }
+  static_cast<void>(own.release());
   CUDA_EXTERNAL_MEMORY_BUFFER_DESC part{};
   part.offset = what.offset;
   part.size = what.size;
@@ -185,11 +178,7 @@ Result<Memory::Block> Memory::import_descriptor(const gantry_external& what) {
 }
 
 Result<void*> Memory::import(const gantry_external& what) {
-  if (what.size == 0 || what.offset > UINT64_MAX - what.size) {
-    return invalid("external memory of ", ByteCount(what.size), " at offset ", what.offset,
-                   ", expected at least 1 byte")
-        .with_reason("ARGUMENT_RANGE");
-  }
+  GANTRY_CHECK(check_external_range(what));
   Block block{reinterpret_cast<CUdeviceptr>(what.handle) + what.offset, what.size};
   if (what.kind == GANTRY_EXTERNAL_HOST) {
     GANTRY_TRY(block, import_host(what));
