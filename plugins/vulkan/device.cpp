@@ -80,6 +80,10 @@ Status Device::start(const Options& options) {
   if (pushes) extensions.push_back(VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME);
   if (gpu_.host_memory_alignment != 0)
     extensions.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (gpu_.descriptor_kinds != 0) extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+  if ((gpu_.descriptor_kinds & VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT) != 0)
+    extensions.push_back(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+  if (gpu_.has_foreign_queues) extensions.push_back(VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
   if (gpu_.calibrates_time) extensions.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
@@ -182,7 +186,12 @@ void Device::free(Buffer* buffer) {
   owned->cell.magic = 0;
   if (!owned->is_imported)
     allocated_bytes_.fetch_sub(static_cast<std::int64_t>(owned->size), std::memory_order_relaxed);
-  const Recorder::Lock lock(recorder_->mutex());
+  Recorder::Lock lock(recorder_->mutex());
+  // Others may use the memory after the return. Only a lost device fails, and its work has ended.
+  if (owned->other_family) {
+    static_cast<void>(transfer(lock, *owned, gpu_.queue_family, *owned->other_family).ok() &&
+                      recorder_->wait(lock, owned->last_use).ok());
+  }
   const std::uint64_t last_use = owned->last_use;
   recorder_->discard(std::move(owned), last_use);
 }
@@ -192,23 +201,38 @@ Result<Buffer*> Device::import_memory(const gantry_external& what) {
   if (what.kind == GANTRY_EXTERNAL_HOST) {
     GANTRY_TRY(buffer, memory_->import_host(static_cast<std::uint8_t*>(what.handle) + what.offset,
                                             what.size));
-  } else {
-    const std::uint64_t alignment = gpu_.properties.limits.minStorageBufferOffsetAlignment;
-    if (what.offset % alignment != 0) {
-      return invalid("imported VkBuffer: offset is ", what.offset, ", expected a multiple of ",
-                     alignment)
-          .with_reason("ALIGNMENT");
-    }
+  } else if (what.kind == GANTRY_EXTERNAL_NATIVE) {
+    GANTRY_CHECK(memory_->check_offset(what.offset));
     buffer = std::make_unique<Buffer>();
     buffer->device = device_;
     buffer->handle = reinterpret_cast<VkBuffer>(what.handle);
     buffer->base = what.offset;
     buffer->size = what.size;
     buffer->is_imported = true;
+  } else {
+    GANTRY_TRY(buffer, memory_->import_descriptor(what));
+    Recorder::Lock lock(recorder_->mutex());
+    GANTRY_CHECK(transfer(lock, *buffer, *buffer->other_family, gpu_.queue_family));
   }
   buffer->cell = {Handle::live, buffer.get()};
   buffer->owner = this;
   return buffer.release();
+}
+
+Status Device::transfer(Recorder::Lock& lock, Buffer& buffer, std::uint32_t from,
+                        std::uint32_t to) {
+  GANTRY_TRY(Batch* const batch, recorder_->begin(lock));
+  VkBufferMemoryBarrier barrier{VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER};
+  barrier.srcAccessMask = barrier.dstAccessMask =
+      VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+  barrier.srcQueueFamilyIndex = from;
+  barrier.dstQueueFamilyIndex = to;
+  barrier.buffer = buffer.handle;
+  barrier.size = VK_WHOLE_SIZE;
+  vkCmdPipelineBarrier(batch->commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                       VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0, nullptr, 1, &barrier, 0, nullptr);
+  buffer.last_use = recorder_->value();
+  return recorder_->done(*batch);
 }
 
 void Device::trim() {

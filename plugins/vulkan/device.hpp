@@ -112,7 +112,10 @@ class Device {
   // returns  false  alloc_host() did not return it
   bool free_host(void* data);
   void free(Buffer* buffer);
-  // Creates a buffer over host memory or over a part of a VkBuffer of others.
+  // Creates a buffer over host memory, or over a part of a VkBuffer or of a descriptor's memory.
+  //
+  // returns  INVALID  the part begins where no kernel's buffer can (ALIGNMENT)
+  //          others   see Memory::import_host() and import_descriptor()
   Result<Buffer*> import_memory(const gantry_external& what);
   // Destroys freed buffers whose work has finished, and returns memory without buffers to the driver.
   void trim();
@@ -174,6 +177,9 @@ class Device {
   // Records a copy between buffers; `lock` holds the recorder's mutex.
   Status record_copy(Recorder::Lock& lock, Buffer& from, std::uint64_t from_offset, Buffer& to,
                      std::uint64_t to_offset, std::uint64_t size);
+  // Records that a queue family takes over memory which others share; `lock` holds the recorder's
+  // mutex. Without it, its content is undefined for the new owner.
+  Status transfer(Recorder::Lock& lock, Buffer& buffer, std::uint32_t from, std::uint32_t to);
   Status record_fill(Buffer& buffer, std::uint64_t offset, std::uint64_t size,
                      std::uint32_t pattern);
   // Makes the host's writes visible to the device, or the device's to the host; no effect on

@@ -138,8 +138,6 @@ Status DeviceFunctions::fill(const DeviceFill& what, Stream* stream) {
 }
 
 Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
-  if (what.kind != GANTRY_EXTERNAL_HOST && what.kind != GANTRY_EXTERNAL_NATIVE)
-    return no_external_kind(identity.name, what.kind);
   GANTRY_TRY(Buffer* const buffer, device.import_memory(what));
   return &buffer->cell;
 }

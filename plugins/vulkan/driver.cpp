@@ -30,6 +30,7 @@ std::string_view name_of_result(VkResult result) {
       {VK_ERROR_TOO_MANY_OBJECTS, "VK_ERROR_TOO_MANY_OBJECTS"},
       {VK_ERROR_FRAGMENTED_POOL, "VK_ERROR_FRAGMENTED_POOL"},
       {VK_ERROR_OUT_OF_POOL_MEMORY, "VK_ERROR_OUT_OF_POOL_MEMORY"},
+      {VK_ERROR_INVALID_EXTERNAL_HANDLE, "VK_ERROR_INVALID_EXTERNAL_HANDLE"},
       {VK_ERROR_INVALID_SHADER_NV, "VK_ERROR_INVALID_SHADER_NV"},
       {VK_TIMEOUT, "VK_TIMEOUT"},
   };
@@ -91,7 +92,9 @@ Error driver_error(VkResult result, std::string_view call) {
         .with_reason("DRIVER_CALL")
         .native("VULKAN", result);
   }
-  const Code code = is_memory(result) ? Code::exhausted : Code::unavailable;
+  const Code code = is_memory(result)                            ? Code::exhausted
+                    : result == VK_ERROR_INVALID_EXTERNAL_HANDLE ? Code::invalid
+                                                                 : Code::unavailable;
   return fail(code, call, " returns ", name_of_result(result), " (", static_cast<int>(result), ')')
       .with_reason("DRIVER_CALL")
       .native("VULKAN", result);

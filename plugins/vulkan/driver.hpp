@@ -30,6 +30,7 @@ namespace gantry::vulkan {
 // VK_ERROR_OUT_OF_DEVICE_MEMORY (-2)".
 //
 // returns  EXHAUSTED    out of memory, pool space or objects (DRIVER_CALL)
+//          INVALID      a descriptor that the driver does not know (DRIVER_CALL)
 //          UNAVAILABLE  other results (DRIVER_CALL)
 Error driver_error(VkResult result, std::string_view call);
 
@@ -38,6 +39,11 @@ inline Status checked(VkResult result, std::string_view call) {
   if (result == VK_SUCCESS) return {};
   return driver_error(result, call);
 }
+
+// Of the buffers that kernels use.
+constexpr VkBufferUsageFlags data_usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                          VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 // Properties of a device, read before the device is started.
 struct Gpu {
@@ -59,6 +65,11 @@ struct Gpu {
   // Of address and size of host memory that the device imports; 0: VK_EXT_external_memory_host is not
   // supported.
   std::uint64_t host_memory_alignment = 0;
+  // Descriptors that the device imports as buffers: of VK_KHR_external_memory_fd and
+  // VK_EXT_external_memory_dma_buf.
+  VkExternalMemoryHandleTypeFlags descriptor_kinds = 0;
+  // VK_EXT_queue_family_foreign.
+  bool has_foreign_queues = false;
   // VK_EXT_calibrated_timestamps with CLOCK_MONOTONIC.
   bool calibrates_time = false;
   // SPIR-V capabilities that the device is created with, sorted.

@@ -96,6 +96,28 @@ bool calibrates_time(VkInstance instance, VkPhysicalDevice device,
   return has(VK_TIME_DOMAIN_DEVICE_EXT) && has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
 }
 
+// Memory that must be dedicated to a buffer is left out: the exporter's buffer is not known here.
+VkExternalMemoryHandleTypeFlags descriptor_kinds(
+    VkPhysicalDevice device, const std::vector<VkExtensionProperties>& extensions) {
+  if (!has_extension(extensions, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME)) return 0;
+  VkExternalMemoryHandleTypeFlags kinds = 0;
+  for (const auto kind : {VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                          VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT}) {
+    if (kind == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT &&
+        !has_extension(extensions, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME))
+      continue;
+    const VkPhysicalDeviceExternalBufferInfo info{
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, nullptr, 0, data_usage, kind};
+    VkExternalBufferProperties buffer{VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    vkGetPhysicalDeviceExternalBufferProperties(device, &info, &buffer);
+    constexpr VkExternalMemoryFeatureFlags importable = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT;
+    const auto features = buffer.externalMemoryProperties.externalMemoryFeatures;
+    if ((features & (importable | VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT)) == importable)
+      kinds |= kind;
+  }
+  return kinds;
+}
+
 // Reads the properties that require Vulkan 1.2.
 void read_details(VkInstance instance, Gpu& gpu) {
   VkPhysicalDevicePushDescriptorPropertiesKHR push{
@@ -133,6 +155,8 @@ void read_details(VkInstance instance, Gpu& gpu) {
     gpu.pci_address = pci_address_text(pci.pciDomain, pci.pciBus, pci.pciDevice, pci.pciFunction);
   gpu.has_memory_budget = has_extension(extensions, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
   gpu.host_memory_alignment = imports_host_memory ? host.minImportedHostPointerAlignment : 0;
+  gpu.has_foreign_queues = has_extension(extensions, VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
+  gpu.descriptor_kinds = descriptor_kinds(gpu.handle, extensions);
   gpu.calibrates_time =
       gpu.timestamp_bits != 0 && calibrates_time(instance, gpu.handle, extensions);
   gpu.max_push_descriptors = pushes ? push.maxPushDescriptors : 0;

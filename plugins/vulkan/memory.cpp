@@ -2,6 +2,8 @@
 #include "memory.hpp"
 
 #include <gantry/byte_count.hpp>
+#include <gantry/device.hpp>
+#include <gantry/external_memory.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -30,11 +32,9 @@ bool shows_its_memory(const VkPhysicalDeviceMemoryProperties& memory) {
 }
 
 VkBufferUsageFlags usage_of(BufferUse use) {
-  constexpr VkBufferUsageFlags copied =
-      VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (use == BufferUse::data) return copied | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  if (use == BufferUse::data) return data_usage;
   if (use == BufferUse::scalars) return VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
-  return copied;
+  return VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 }
 
 Blocks::Options block_options(const Gpu& gpu) {
@@ -74,6 +74,11 @@ int Memory::type_for(std::uint32_t allowed, BufferUse use) const {
       wanted = is_mapped_ ? local | coherent | cached : local;
       // A preference only: a device may have no memory that is not host-visible.
       avoided = is_mapped_ ? 0 : visible;
+      break;
+    case BufferUse::imported:
+      needed = 0;
+      wanted = local;
+      avoided = visible;
       break;
     case BufferUse::download:
       wanted = coherent | cached;
@@ -161,17 +166,8 @@ Result<std::unique_ptr<Buffer>> Memory::import_host(void* address, std::uint64_t
   }
   constexpr VkExternalMemoryHandleTypeFlagBits kind =
       VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-  auto buffer = std::make_unique<Buffer>();
-  buffer->device = device_;
-  buffer->size = size;
-  VkExternalMemoryBufferCreateInfo external{VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                                            nullptr, kind};
-  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, &external};
-  info.size = size;
-  info.usage = usage_of(BufferUse::data);
-  GANTRY_CHECK(checked(vkCreateBuffer(device_, &info, nullptr, &buffer->handle), "vkCreateBuffer"));
   VkMemoryRequirements needs{};
-  vkGetBufferMemoryRequirements(device_, buffer->handle, &needs);
+  GANTRY_TRY(std::unique_ptr<Buffer> buffer, external_buffer(size, kind, &needs));
   VkMemoryHostPointerPropertiesEXT allowed{VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
   GANTRY_CHECK(checked(host_properties(device_, kind, address, &allowed),
                        "vkGetMemoryHostPointerPropertiesEXT"));
@@ -180,22 +176,87 @@ Result<std::unique_ptr<Buffer>> Memory::import_host(void* address, std::uint64_t
     return unsupported("no memory of the driver is over host memory of ", ByteCount(size))
         .with_reason("EXTERNAL_KIND");
   }
-  VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
-                                        nullptr, kind, address};
-  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &host};
-  allocation.allocationSize = size;
-  allocation.memoryTypeIndex = static_cast<std::uint32_t>(std::countr_zero(types));
-  GANTRY_CHECK(checked(vkAllocateMemory(device_, &allocation, nullptr, &buffer->imported),
-                       "vkAllocateMemory over host memory"));
-  buffer->is_imported = true;
-  GANTRY_CHECK(checked(vkBindBufferMemory(device_, buffer->handle, buffer->imported, 0),
-                       "vkBindBufferMemory"));
-  const VkMemoryPropertyFlags has =
-      gpu_.memory.memoryTypes[allocation.memoryTypeIndex].propertyFlags;
-  buffer->is_coherent = (has & coherent) != 0;
-  buffer->is_cached = (has & cached) != 0;
+  const VkImportMemoryHostPointerInfoEXT host{VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+                                              nullptr, kind, address};
+  GANTRY_CHECK(bind_import(*buffer, &host, size, std::countr_zero(types)));
   if (buffer->is_coherent) buffer->mapped = static_cast<std::uint8_t*>(address);
   return buffer;
+}
+
+Status Memory::check_offset(std::uint64_t offset) const {
+  const std::uint64_t alignment = gpu_.properties.limits.minStorageBufferOffsetAlignment;
+  if (offset % alignment == 0) return {};
+  return invalid("external memory: offset is ", offset, ", expected a multiple of ", alignment)
+      .with_reason("ALIGNMENT");
+}
+
+Result<std::unique_ptr<Buffer>> Memory::import_descriptor(const gantry_external& what) {
+  const bool is_dma_buf = what.kind == GANTRY_EXTERNAL_DMA_BUF;
+  const auto kind = is_dma_buf ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT
+                               : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+  if ((gpu_.descriptor_kinds & kind) == 0) return no_external_kind("vulkan", what.kind);
+  GANTRY_CHECK(check_external_range(what));
+  GANTRY_CHECK(check_offset(what.offset));
+  GANTRY_TRY(Descriptor own, copy_of_descriptor(what));
+  VkMemoryRequirements needs{};
+  GANTRY_TRY(std::unique_ptr<Buffer> buffer,
+             external_buffer(what.offset + what.size, kind, &needs));
+  std::uint32_t types = needs.memoryTypeBits;
+  // The type of other descriptors is the exporter's, which Vulkan does not report.
+  if (is_dma_buf) {
+    const auto properties_of = reinterpret_cast<PFN_vkGetMemoryFdPropertiesKHR>(
+        vkGetDeviceProcAddr(device_, "vkGetMemoryFdPropertiesKHR"));
+    VkMemoryFdPropertiesKHR allowed{VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
+    GANTRY_CHECK(
+        checked(properties_of(device_, kind, own.get(), &allowed), "vkGetMemoryFdPropertiesKHR"));
+    types &= allowed.memoryTypeBits;
+  }
+  const int type = type_for(types, BufferUse::imported);
+  if (type < 0) {
+    return unsupported("no memory of the driver is over descriptor ", what.fd)
+        .with_reason("EXTERNAL_KIND");
+  }
+  const VkImportMemoryFdInfoKHR import{VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, nullptr, kind,
+                                       own.get()};
+  Status bound = bind_import(*buffer, &import, needs.size, type);
+  // The driver owns the descriptor of memory that it has imported.
+  if (buffer->imported != VK_NULL_HANDLE) static_cast<void>(own.release());
+  if (!bound.ok()) return std::move(bound).failure().at("while importing descriptor ", what.fd);
+  buffer->base = what.offset;
+  buffer->size = what.size;
+  buffer->other_family = is_dma_buf && gpu_.has_foreign_queues ? VK_QUEUE_FAMILY_FOREIGN_EXT
+                                                               : VK_QUEUE_FAMILY_EXTERNAL;
+  return buffer;
+}
+
+Result<std::unique_ptr<Buffer>> Memory::external_buffer(std::uint64_t size,
+                                                        VkExternalMemoryHandleTypeFlagBits kind,
+                                                        VkMemoryRequirements* needs) const {
+  auto buffer = std::make_unique<Buffer>();
+  buffer->device = device_;
+  buffer->size = size;
+  const VkExternalMemoryBufferCreateInfo external{
+      VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, nullptr, kind};
+  VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, &external};
+  info.size = size;
+  info.usage = data_usage;
+  GANTRY_CHECK(checked(vkCreateBuffer(device_, &info, nullptr, &buffer->handle), "vkCreateBuffer"));
+  vkGetBufferMemoryRequirements(device_, buffer->handle, needs);
+  return buffer;
+}
+
+Status Memory::bind_import(Buffer& buffer, const void* import, std::uint64_t size, int type) const {
+  VkMemoryAllocateInfo allocation{VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, import};
+  allocation.allocationSize = size;
+  allocation.memoryTypeIndex = static_cast<std::uint32_t>(type);
+  GANTRY_CHECK(checked(vkAllocateMemory(device_, &allocation, nullptr, &buffer.imported),
+                       "vkAllocateMemory over external memory"));
+  buffer.is_imported = true;
+  const VkMemoryPropertyFlags has = gpu_.memory.memoryTypes[type].propertyFlags;
+  buffer.is_coherent = (has & coherent) != 0;
+  buffer.is_cached = (has & cached) != 0;
+  return checked(vkBindBufferMemory(device_, buffer.handle, buffer.imported, 0),
+                 "vkBindBufferMemory");
 }
 
 Result<VkDeviceMemory> Memory::allocate(std::uint32_t type, std::uint64_t size) {

@@ -12,7 +12,11 @@
 #include "blocks.hpp"
 #include "driver.hpp"
 
+#include <gantry/device.h>
+
 #include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace gantry::vulkan {
 
@@ -57,15 +61,19 @@ struct Buffer final : Resource {
   std::uint64_t last_use = 0;
   // Offset of the first byte in the driver's buffer.
   std::uint64_t base = 0;
-  // Memory of others: the driver's buffer is theirs, or `imported` is over their host memory.
+  // Memory of others: the driver's buffer is theirs, or `imported` is their memory.
   bool is_imported = false;
   VkDeviceMemory imported = VK_NULL_HANDLE;
+  // The queue family that others use the memory of a descriptor with; nullopt: not of a descriptor.
+  std::optional<std::uint32_t> other_family;
 };
 
 // The purpose of a buffer, which determines its memory type.
 enum class BufferUse {
   // Arguments of kernels.
   data,
+  // The same in memory of a descriptor.
+  imported,
   // Staging from host to device.
   upload,
   // Staging from device to host; cached memory is preferred.
@@ -96,6 +104,18 @@ class Memory : private BlockSource {
   //          UNSUPPORTED  the driver does not import host memory (EXTERNAL_KIND)
   Result<std::unique_ptr<Buffer>> import_host(void* address, std::uint64_t size);
 
+  // returns  INVALID  no kernel's buffer begins at this offset in memory of others (ALIGNMENT)
+  Status check_offset(std::uint64_t offset) const;
+
+  // Creates a buffer over memory up to `what.size` after `what.offset`.
+  //
+  // returns  INVALID      see external_memory.hpp; the offset (ALIGNMENT); the driver does not know
+  //                       the descriptor (DRIVER_CALL)
+  //          EXHAUSTED    out of memory, or of open files
+  //          UNSUPPORTED  the driver does not import this kind, or has no type for this memory
+  //                       (EXTERNAL_KIND)
+  Result<std::unique_ptr<Buffer>> import_descriptor(const gantry_external& what);
+
   // True if the host accesses buffers of BufferUse::data directly.
   bool is_mapped() const { return is_mapped_; }
 
@@ -103,6 +123,16 @@ class Memory : private BlockSource {
   std::size_t allocation_count() const { return blocks_.count(); }
 
  private:
+  // Creates a buffer for memory of this kind, without memory.
+  //
+  // needs    [out]  of its memory
+  Result<std::unique_ptr<Buffer>> external_buffer(std::uint64_t size,
+                                                  VkExternalMemoryHandleTypeFlagBits kind,
+                                                  VkMemoryRequirements* needs) const;
+  // Imports memory and binds the buffer to it. buffer.imported is set if it is imported.
+  //
+  // import   [in]   VkMemoryAllocateInfo.pNext
+  Status bind_import(Buffer& buffer, const void* import, std::uint64_t size, int type) const;
   // Returns the index of the best type whose bit is set in `allowed`; -1: none.
   int type_for(std::uint32_t allowed, BufferUse use) const;
   Result<VkDeviceMemory> allocate(std::uint32_t type, std::uint64_t size) override;

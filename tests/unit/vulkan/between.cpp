@@ -2,8 +2,11 @@
 #include "tests/unit/vulkan/between.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace gantry::vulkan::test {
 Between between;
@@ -45,6 +48,17 @@ void list_command(std::string text) {
   if (between.lists_commands) between.commands.push_back(std::move(text));
 }
 
+constexpr auto opaque = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+constexpr auto dma_buf = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+constexpr const char* dma_buf_extensions[] = {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
+                                              VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME};
+
+VKAPI_ATTR VkResult VKAPI_CALL properties_of_dma_buf(VkDevice, VkExternalMemoryHandleTypeFlagBits,
+                                                     int, VkMemoryFdPropertiesKHR* properties) {
+  properties->memoryTypeBits = between.dma_buf_types;
+  return VK_SUCCESS;
+}
+
 }  // namespace
 }  // namespace gantry::vulkan::test
 
@@ -71,8 +85,19 @@ DRIVER VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryAlloc
   if (between.allocations >= between.max_allocations) return VK_ERROR_TOO_MANY_OBJECTS;
   VkMemoryAllocateInfo real = *info;
   if (between.is_incoherent) real.memoryTypeIndex = 0;
+  VkImportMemoryFdInfoKHR import{};
+  if (info->pNext != nullptr) std::memcpy(&import, info->pNext, sizeof(VkBaseInStructure));
+  if (import.sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) {
+    if (between.import_error != VK_SUCCESS) return between.import_error;
+    std::memcpy(&import, info->pNext, sizeof import);
+    if (import.handleType == gantry::vulkan::test::dma_buf)
+      import.handleType = gantry::vulkan::test::opaque;
+    real.pNext = &import;
+  }
   const VkResult result = NEXT(vkAllocateMemory)(device, &real, callbacks, memory);
   if (result == VK_SUCCESS) ++between.allocations;
+  if (result == VK_SUCCESS && real.pNext == &import && ::fcntl(import.fd, F_GETFD) < 0)
+    between.reused_descriptor = ::dup2(STDERR_FILENO, import.fd);
   return result;
 }
 DRIVER void VKAPI_CALL vkFreeMemory(VkDevice device, VkDeviceMemory memory,
@@ -103,6 +128,68 @@ DRIVER VkResult VKAPI_CALL vkWaitSemaphores(VkDevice device, const VkSemaphoreWa
 DRIVER VkResult VKAPI_CALL vkQueueWaitIdle(VkQueue queue) {
   const VkResult result = gantry::vulkan::test::run_until(UINT64_MAX);
   return result != VK_SUCCESS ? result : NEXT(vkQueueWaitIdle)(queue);
+}
+
+DRIVER VkResult VKAPI_CALL vkEnumerateDeviceExtensionProperties(VkPhysicalDevice device,
+                                                                const char* layer,
+                                                                std::uint32_t* count,
+                                                                VkExtensionProperties* extensions) {
+  std::uint32_t all = 0;
+  NEXT(vkEnumerateDeviceExtensionProperties)(device, layer, &all, nullptr);
+  std::vector<VkExtensionProperties> found(all);
+  NEXT(vkEnumerateDeviceExtensionProperties)(device, layer, &all, found.data());
+  std::erase_if(found, [](const VkExtensionProperties& extension) {
+    return between.hidden_extension == extension.extensionName;
+  });
+  for (const char* const name : gantry::vulkan::test::dma_buf_extensions) {
+    if (!between.has_dma_buf) continue;
+    std::strncpy(found.emplace_back().extensionName, name, VK_MAX_EXTENSION_NAME_SIZE - 1);
+  }
+  *count = static_cast<std::uint32_t>(found.size());
+  if (extensions != nullptr) std::copy(found.begin(), found.end(), extensions);
+  return VK_SUCCESS;
+}
+DRIVER void VKAPI_CALL vkGetPhysicalDeviceExternalBufferProperties(
+    VkPhysicalDevice device, const VkPhysicalDeviceExternalBufferInfo* info,
+    VkExternalBufferProperties* properties) {
+  VkPhysicalDeviceExternalBufferInfo real = *info;
+  if (between.has_dma_buf) real.handleType = gantry::vulkan::test::opaque;
+  NEXT(vkGetPhysicalDeviceExternalBufferProperties)(device, &real, properties);
+  VkExternalMemoryFeatureFlags& features =
+      properties->externalMemoryProperties.externalMemoryFeatures;
+  features = between.external_features.value_or(features);
+}
+DRIVER VkResult VKAPI_CALL vkCreateDevice(VkPhysicalDevice gpu, const VkDeviceCreateInfo* info,
+                                          const VkAllocationCallbacks* callbacks,
+                                          VkDevice* device) {
+  VkDeviceCreateInfo real = *info;
+  std::vector<const char*> names(info->ppEnabledExtensionNames,
+                                 info->ppEnabledExtensionNames + info->enabledExtensionCount);
+  if (between.has_dma_buf) {
+    for (const char* const name : gantry::vulkan::test::dma_buf_extensions)
+      std::erase_if(names, [&](const char* other) { return std::strcmp(name, other) == 0; });
+  }
+  real.ppEnabledExtensionNames = names.data();
+  real.enabledExtensionCount = static_cast<std::uint32_t>(names.size());
+  return NEXT(vkCreateDevice)(gpu, &real, callbacks, device);
+}
+DRIVER PFN_vkVoidFunction VKAPI_CALL vkGetDeviceProcAddr(VkDevice device, const char* name) {
+  if (between.has_dma_buf && std::strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0)
+    return reinterpret_cast<PFN_vkVoidFunction>(&gantry::vulkan::test::properties_of_dma_buf);
+  return NEXT(vkGetDeviceProcAddr)(device, name);
+}
+DRIVER VkResult VKAPI_CALL vkCreateBuffer(VkDevice device, const VkBufferCreateInfo* info,
+                                          const VkAllocationCallbacks* callbacks,
+                                          VkBuffer* buffer) {
+  VkBufferCreateInfo real = *info;
+  VkExternalMemoryBufferCreateInfo external{};
+  if (info->pNext != nullptr) {
+    std::memcpy(&external, info->pNext, sizeof external);
+    if (external.handleTypes == gantry::vulkan::test::dma_buf)
+      external.handleTypes = gantry::vulkan::test::opaque;
+    real.pNext = &external;
+  }
+  return NEXT(vkCreateBuffer)(device, &real, callbacks, buffer);
 }
 
 DRIVER void VKAPI_CALL vkGetPhysicalDeviceProperties(VkPhysicalDevice device,
@@ -149,9 +236,19 @@ DRIVER void VKAPI_CALL vkCmdPipelineBarrier(VkCommandBuffer commands, VkPipeline
     text += ", " + std::to_string(barriers[i].srcAccessMask) + "->" +
             std::to_string(barriers[i].dstAccessMask);
   }
+  std::vector<VkBufferMemoryBarrier> transfers(buffers, buffers + buffer_count);
+  const auto family = [](std::uint32_t& number) -> std::string {
+    if (number == VK_QUEUE_FAMILY_EXTERNAL) return "external";
+    if (number != VK_QUEUE_FAMILY_FOREIGN_EXT) return std::to_string(number);
+    number = VK_QUEUE_FAMILY_EXTERNAL;
+    return "foreign";
+  };
+  for (VkBufferMemoryBarrier& transfer : transfers)
+    text += ", family " + family(transfer.srcQueueFamilyIndex) + "->" +
+            family(transfer.dstQueueFamilyIndex);
   gantry::vulkan::test::list_command(text);
   NEXT(vkCmdPipelineBarrier)
-  (commands, from, to, flags, count, barriers, buffer_count, buffers, image_count, images);
+  (commands, from, to, flags, count, barriers, buffer_count, transfers.data(), image_count, images);
 }
 DRIVER void VKAPI_CALL vkCmdCopyBuffer(VkCommandBuffer commands, VkBuffer from, VkBuffer to,
                                        std::uint32_t count, const VkBufferCopy* regions) {

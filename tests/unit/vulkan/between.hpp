@@ -8,6 +8,7 @@
 //                              a missing wait is visible in the results
 //     incoherent memory        is_incoherent: no memory type is coherent and cached, see below
 //     other devices            change(): edits the properties that the device reports
+//     other extensions         hidden_extension, external_features, has_dma_buf
 #pragma once
 
 #include <vulkan/vulkan.h>
@@ -16,6 +17,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,7 +51,22 @@ struct Between {
   // Calls of vkFlushMappedMemoryRanges and vkInvalidateMappedMemoryRanges: "flush 0 64".
   std::vector<std::string> mapped_ranges;
 
-  // The commands that are recorded: "copy", "dispatch", "barrier" with stages and accesses.
+  // A device extension that is not reported.
+  std::string hidden_extension;
+  // What descriptors can be used for as buffers, instead of the driver's answer.
+  std::optional<VkExternalMemoryFeatureFlags> external_features;
+  // True: the device reports the extensions for dma-bufs and for foreign queues. Each dma-buf is an
+  // opaque descriptor of the driver, of a memory type among `dma_buf_types`.
+  bool has_dma_buf = false;
+  std::uint32_t dma_buf_types = ~0u;
+  // The number of the last imported descriptor, if the driver has closed it, opened again: a test
+  // closes it. -1: none.
+  int reused_descriptor = -1;
+  // The result of vkAllocateMemory for a descriptor, unless it is VK_SUCCESS.
+  VkResult import_error = VK_SUCCESS;
+
+  // The commands that are recorded: "copy", "dispatch", "barrier" with stages and accesses or with the
+  // queue families of a buffer.
   bool lists_commands = false;
   std::vector<std::string> commands;
 
