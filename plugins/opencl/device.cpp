@@ -5,6 +5,7 @@
 
 #include <gantry/byte_count.hpp>
 #include <gantry/device_name.hpp>
+#include <gantry/external_memory.hpp>
 #include <gantry/hardware_id.hpp>
 #include <gantry/poll.hpp>
 #include <gantry/quoted.hpp>
@@ -148,12 +149,31 @@ bool DeviceFunctions::free_host(void* data) {
   return true;
 }
 
-// The driver keeps the memory until the commands that use it have finished.
+namespace {
+
+// Enqueues the hand-over of memory that other drivers share, and waits for it.
+//
+// hand_over [in]  Platform::acquire or release
+cl_int share(cl_command_queue queue, clEnqueueAcquireExternalMemObjectsKHR_fn hand_over,
+             const OwnedBuffer& memory) {
+  const cl_mem shared = memory.get();
+  const cl_int error = hand_over(queue, 1, &shared, 0, nullptr, nullptr);
+  return error == CL_SUCCESS ? clFinish(queue) : error;
+}
+
+}  // namespace
+
+// The driver keeps the memory until the commands that use it have finished. Memory of a descriptor is
+// the others' after the return.
 void DeviceFunctions::free(void* data) {
   if (free_host(data)) return;
   const Result<Buffer*> found = buffer_of(data);
   if (!found.ok()) return;
   const std::unique_ptr<Buffer> buffer(*found);
+  if (buffer->external) {
+    const Result<cl_command_queue> queue = plugin.driver.queue(*buffer->device, nullptr);
+    if (queue.ok()) share(*queue, buffer->platform->release, buffer->external);
+  }
   if (!buffer->is_imported)
     buffer->device->allocated_bytes -= static_cast<std::int64_t>(buffer->size);
   buffer->mark = 0;
@@ -269,7 +289,7 @@ Result<OwnedBuffer> DeviceFunctions::part_of_memory(cl_mem memory, std::uint64_t
     return OwnedBuffer(memory);
   }
   if (offset % device.alignment_bytes != 0) {
-    return invalid("imported cl_mem: offset is ", offset, ", on ", device.described(),
+    return invalid("external memory: offset is ", offset, ", on ", device.described(),
                    " a part begins at a multiple of ", device.alignment_bytes)
         .with_reason("ALIGNMENT");
   }
@@ -278,6 +298,32 @@ Result<OwnedBuffer> DeviceFunctions::part_of_memory(cl_mem memory, std::uint64_t
       clCreateSubBuffer(memory, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &error));
   if (error != CL_SUCCESS) return driver_error(error, "clCreateSubBuffer of an imported cl_mem");
   return part;
+}
+
+// The driver owns a descriptor that it has imported.
+Result<OwnedBuffer> DeviceFunctions::import_descriptor(const gantry_external& what) {
+  const cl_external_memory_handle_type_khr kind = what.kind == GANTRY_EXTERNAL_DMA_BUF
+                                                      ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
+                                                      : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR;
+  if (!device.imports(kind)) return no_external_kind(identity.name, what.kind);
+  GANTRY_CHECK(check_external_range(what));
+  GANTRY_TRY(Descriptor own, copy_of_descriptor(what));
+  GANTRY_TRY(const cl_context context, plugin.driver.context(device));
+  const cl_mem_properties properties[] = {kind,
+                                          static_cast<cl_mem_properties>(own.get()),
+                                          CL_DEVICE_HANDLE_LIST_KHR,
+                                          reinterpret_cast<cl_mem_properties>(device.id),
+                                          CL_DEVICE_HANDLE_LIST_END_KHR,
+                                          0};
+  cl_int error = CL_SUCCESS;
+  OwnedBuffer memory(device.platform->create_with_properties(
+      context, properties, CL_MEM_READ_WRITE, what.offset + what.size, nullptr, &error));
+  if (error != CL_SUCCESS) {
+    return driver_error(error, concat("clCreateBufferWithProperties of descriptor ", what.fd,
+                                      " on ", device.described()));
+  }
+  static_cast<void>(own.release());
+  return memory;
 }
 
 Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
@@ -302,7 +348,14 @@ Result<void*> DeviceFunctions::memory_import(const gantry_external& what) {
       return driver_error(error, concat("clCreateBuffer over host memory of ", ByteCount(what.size),
                                         " on ", device.described()));
   } else {
-    return no_external_kind(identity.name, what.kind);
+    GANTRY_TRY(OwnedBuffer whole, import_descriptor(what));
+    GANTRY_TRY(buffer->memory, part_of_memory(whole.get(), what.offset, what.size));
+    GANTRY_TRY(const cl_command_queue queue, plugin.driver.queue(device, nullptr));
+    const cl_int error = share(queue, device.platform->acquire, whole);
+    if (error != CL_SUCCESS)
+      return driver_error(error,
+                          concat("clEnqueueAcquireExternalMemObjectsKHR on ", device.described()));
+    buffer->external = std::move(whole);
   }
   buffer->size = what.size;
   buffer->platform = device.platform;

@@ -28,6 +28,8 @@ struct Buffer {
 
   std::uint64_t mark = mark_of_ours;
   OwnedBuffer memory;
+  // Memory of a descriptor, of which `memory` is a part. It is acquired until free.
+  OwnedBuffer external;
   std::uint64_t size = 0;
   Platform* platform = nullptr;
   Device* device = nullptr;
@@ -118,6 +120,11 @@ struct DeviceFunctions {
   DeviceLoss& loss;
 
  private:
+  // Returns memory up to `what.size` after `what.offset`, which is not acquired.
+  //
+  // returns  UNSUPPORTED  the device does not import this kind (EXTERNAL_KIND)
+  //          others       see external_memory.hpp and driver_error()
+  Result<OwnedBuffer> import_descriptor(const gantry_external& what);
   Result<OwnedBuffer> part_of_memory(cl_mem memory, std::uint64_t offset, std::uint64_t size);
   Result<void*> alloc_host(const gantry_alloc& what);
   bool free_host(void* data);

@@ -6,6 +6,8 @@
 #include <gantry/message.hpp>
 #include <gantry/quoted.hpp>
 
+#include <dlfcn.h>
+
 #include <algorithm>
 
 namespace gantry::opencl {
@@ -50,6 +52,20 @@ clCreateProgramWithILKHR_fn create_from_il(const Platform& platform) {
   if (version < 120) return nullptr;
   return reinterpret_cast<clCreateProgramWithILKHR_fn>(
       clGetExtensionFunctionAddressForPlatform(platform.id, "clCreateProgramWithILKHR"));
+}
+
+// Finds the functions for external memory. clCreateBufferWithProperties is in the tables of drivers
+// from OpenCL 3.0. It is looked up, so that the plugin loads with an older ICD loader.
+void find_external_functions(Platform& platform) {
+  platform.create_with_properties = reinterpret_cast<decltype(&clCreateBufferWithProperties)>(
+      dlsym(RTLD_DEFAULT, "clCreateBufferWithProperties"));
+  if (platform.create_with_properties == nullptr || version_in(platform.version) < 300) return;
+  platform.acquire = reinterpret_cast<clEnqueueAcquireExternalMemObjectsKHR_fn>(
+      clGetExtensionFunctionAddressForPlatform(platform.id,
+                                               "clEnqueueAcquireExternalMemObjectsKHR"));
+  platform.release = reinterpret_cast<clEnqueueReleaseExternalMemObjectsKHR_fn>(
+      clGetExtensionFunctionAddressForPlatform(platform.id,
+                                               "clEnqueueReleaseExternalMemObjectsKHR"));
 }
 
 void describe(Device& device) {
@@ -102,6 +118,7 @@ std::string error_name(cl_int error) {
       {-59, "CL_INVALID_OPERATION"},
       {-61, "CL_INVALID_BUFFER_SIZE"},
       {-63, "CL_INVALID_GLOBAL_WORK_SIZE"},
+      {-64, "CL_INVALID_PROPERTY"},
       {no_platform, "CL_PLATFORM_NOT_FOUND_KHR"},
       {context_terminated, "CL_CONTEXT_TERMINATED_KHR"},
   };
@@ -136,6 +153,17 @@ int version_in(std::string_view text) {
   if (!text.starts_with(begin) || text.size() < begin.size() + 3) return 0;
   if (!is_digit(7) || text[8] != '.' || !is_digit(9)) return 0;
   return 100 * (text[7] - '0') + 10 * (text[9] - '0');
+}
+
+// A driver may have the functions for another kind, and refuses the query without the extension.
+bool Device::imports(cl_external_memory_handle_type_khr kind) const {
+  if (platform->acquire == nullptr || platform->release == nullptr) return false;
+  constexpr cl_device_info what = CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR;
+  std::size_t size = 0;
+  if (clGetDeviceInfo(id, what, 0, nullptr, &size) != CL_SUCCESS) return false;
+  std::vector<cl_external_memory_handle_type_khr> kinds(size / sizeof kind);
+  if (clGetDeviceInfo(id, what, size, kinds.data(), nullptr) != CL_SUCCESS) return false;
+  return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 std::string Device::spirv() const {
@@ -187,6 +215,7 @@ Status Driver::start() {
     }
     platform->version = text_of(clGetPlatformInfo, id, CL_PLATFORM_VERSION);
     platform->create_from_il = create_from_il(*platform);
+    find_external_functions(*platform);
     for (const cl_device_id device : platform->devices) found.emplace_back(device, platform.get());
     platforms.push_back(std::move(platform));
   }

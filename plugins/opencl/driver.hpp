@@ -10,7 +10,7 @@
 // accelerators, CPUs, others; within each kind, the order in which the platforms list them.
 #pragma once
 
-#define CL_TARGET_OPENCL_VERSION 210
+#define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
@@ -81,6 +81,10 @@ struct Platform {
   std::string name, version;
   // From OpenCL 2.1 or the extension cl_khr_il_program; NULL: the driver has neither.
   clCreateProgramWithILKHR_fn create_from_il = nullptr;
+  // Import descriptors, with cl_khr_external_memory; NULL: the driver does not have it.
+  decltype(&clCreateBufferWithProperties) create_with_properties = nullptr;
+  clEnqueueAcquireExternalMemObjectsKHR_fn acquire = nullptr;
+  clEnqueueReleaseExternalMemObjectsKHR_fn release = nullptr;
   std::vector<cl_device_id> devices;
   std::mutex mutex;
   cl_context context = nullptr;
@@ -105,6 +109,8 @@ struct Device {
   // Marked by their events, by stream of the ABI. Set when the device is found.
   std::unique_ptr<DeviceSpans<OwnedEvent>> spans;
 
+  // Returns whether clCreateBufferWithProperties imports this kind of descriptor.
+  bool imports(cl_external_memory_handle_type_khr kind) const;
   // Returns the SPIR-V versions that the device accepts: "SPIR-V_1.0 SPIR-V_1.2"; empty: none.
   std::string spirv() const;
   // "pthread-..., OpenCL 3.0 ..., driver 3.1", of which binaries depend.

@@ -2,6 +2,8 @@
 #include "tests/unit/opencl_icd/fake_icd.hpp"
 
 #include <CL/cl_icd.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -62,7 +64,14 @@ struct Queue {
   ~Queue() { icd.pending -= static_cast<int>(waiting.size()); }
 };
 
-using Bytes = std::vector<std::uint8_t>;
+// Of a buffer: its own, a part of another's, or mapped from a descriptor.
+struct Bytes {
+  std::shared_ptr<void> owner;
+  std::uint8_t* first;
+  std::size_t count;
+
+  std::uint8_t* data() const { return first; }
+};
 
 }  // namespace
 
@@ -73,6 +82,7 @@ struct _cl_command_queue {
 struct _cl_mem {
   const cl_icd_dispatch* table;
   std::shared_ptr<Bytes> bytes;
+  int references = 1;
 };
 struct _cl_program {
   const cl_icd_dispatch* table;
@@ -186,6 +196,11 @@ cl_int CL_API_CALL device_info(cl_device_id device, cl_device_info what, size_t 
       return answer(cl_uint{3}, size, out, out_size);
     case CL_DEVICE_MAX_WORK_ITEM_SIZES:
       return answer(std::array<size_t, 3>{256, 128, 64}, size, out, out_size);
+    case CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR:
+      if (driver.import_kinds.empty()) return CL_INVALID_VALUE;
+      if (out_size != nullptr) *out_size = 4 * driver.import_kinds.size();
+      if (out != nullptr) std::memcpy(out, driver.import_kinds.data(), size);
+      return CL_SUCCESS;
     case CL_DEVICE_IL_VERSION:
       if (driver.il_version.empty()) return CL_INVALID_VALUE;
       return answer_text(driver.il_version, size, out, out_size);
@@ -244,7 +259,53 @@ cl_int enqueue(cl_command_queue queue, bool blocking, cl_event* event,
 cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags, size_t size, void*,
                                  cl_int* error) {
   *error = CL_SUCCESS;
-  return new _cl_mem{context->table, std::make_shared<Bytes>(size)};
+  const auto own = std::make_shared<std::vector<std::uint8_t>>(size);
+  return new _cl_mem{context->table, std::make_shared<Bytes>(Bytes{own, own->data(), size})};
+}
+
+cl_mem CL_API_CALL import_buffer(cl_context context, const cl_mem_properties* properties,
+                                 cl_mem_flags, size_t size, void*, cl_int* error) {
+  FakeDriver& driver = *context->driver;
+  *error = driver.import_error;
+  if (*error != CL_SUCCESS) return nullptr;
+  // kind, descriptor, CL_DEVICE_HANDLE_LIST_KHR, device, its end, end
+  driver.import_properties.assign(properties, properties + 5);
+  const int descriptor = static_cast<int>(properties[1]);
+  void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  const std::shared_ptr<void> owner(mapped, [size, descriptor](void* first) {
+    ::munmap(first, size);
+    ::close(descriptor);
+  });
+  return new _cl_mem{context->table, std::make_shared<Bytes>(
+                                         Bytes{owner, static_cast<std::uint8_t*>(mapped), size})};
+}
+cl_mem CL_API_CALL sub_buffer(cl_mem whole, cl_mem_flags, cl_buffer_create_type, const void* region,
+                              cl_int* error) {
+  const auto& part = *static_cast<const cl_buffer_region*>(region);
+  *error = CL_SUCCESS;
+  return new _cl_mem{
+      whole->table,
+      std::make_shared<Bytes>(Bytes{whole->bytes, whole->bytes->first + part.origin, part.size})};
+}
+cl_int CL_API_CALL buffer_info(cl_mem buffer, cl_mem_info, size_t size, void* out,
+                               size_t* out_size) {
+  return answer(buffer->bytes->count, size, out, out_size);
+}
+cl_int CL_API_CALL retain_buffer(cl_mem buffer) {
+  ++buffer->references;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL release_buffer(cl_mem buffer) {
+  if (--buffer->references == 0) delete buffer;
+  return CL_SUCCESS;
+}
+cl_int CL_API_CALL acquire(cl_command_queue queue, cl_uint, const cl_mem*, cl_uint, const cl_event*,
+                           cl_event* event) {
+  return enqueue(queue, false, event, [] { ++icd.drivers[0].acquired; });
+}
+cl_int CL_API_CALL hand_back(cl_command_queue queue, cl_uint, const cl_mem*, cl_uint,
+                             const cl_event*, cl_event* event) {
+  return enqueue(queue, false, event, [] { --icd.drivers[0].acquired; });
 }
 
 cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -407,6 +468,9 @@ void* extension(cl_platform_id platform, const char* name) {
   if (wanted == "clCreateProgramWithILKHR" && platform != nullptr &&
       platform->driver->has_extension)
     return reinterpret_cast<void*>(&create_with_il_khr);
+  if (platform == nullptr || !platform->driver->has_external_memory) return nullptr;
+  if (wanted == "clEnqueueAcquireExternalMemObjectsKHR") return reinterpret_cast<void*>(&acquire);
+  if (wanted == "clEnqueueReleaseExternalMemObjectsKHR") return reinterpret_cast<void*>(&hand_back);
   return nullptr;
 }
 void* CL_API_CALL extension_of(cl_platform_id platform, const char* name) {
@@ -425,7 +489,10 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clFinish = finish;
   table.clFlush = flush;
   table.clCreateBuffer = create_buffer;
-  table.clReleaseMemObject = release<_cl_mem>;
+  table.clRetainMemObject = retain_buffer;
+  table.clReleaseMemObject = release_buffer;
+  table.clGetMemObjectInfo = buffer_info;
+  table.clCreateSubBuffer = sub_buffer;
   table.clEnqueueReadBuffer = read_buffer;
   table.clEnqueueWriteBuffer = write_buffer;
   table.clEnqueueCopyBuffer = copy_buffer;
@@ -450,7 +517,10 @@ cl_icd_dispatch make_table(bool is_2_1) {
   table.clGetExtensionFunctionAddressForPlatform = extension_of;
   // A real OpenCL 1.2 driver's table ends before this entry. A call of the null entry ends the
   // process.
-  if (is_2_1) table.clCreateProgramWithIL = create_with_il;
+  if (is_2_1) {
+    table.clCreateProgramWithIL = create_with_il;
+    table.clCreateBufferWithProperties = import_buffer;
+  }
   return table;
 }
 

@@ -8,7 +8,7 @@
 // in the results. Another queue runs it only if it is flushed, and commands that are not flushed
 // are lost with their queue.
 //
-//     GPU          OpenCL 2.1: clCreateProgramWithIL
+//     GPU          OpenCL 2.1: clCreateProgramWithIL; a test may report 3.0, to import descriptors
 //     accelerator  OpenCL 1.2 and cl_khr_il_program; clCreateProgramWithIL is null
 //     CPU          OpenCL 1.2, no SPIR-V
 //
@@ -48,9 +48,20 @@ struct FakeDriver {
   // True: clGetExtensionFunctionAddressForPlatform returns clCreateProgramWithILKHR.
   bool has_extension = false;
   cl_int il_error = CL_SUCCESS;
+  // CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR; empty: the query fails.
+  std::vector<cl_external_memory_handle_type_khr> import_kinds;
+  // True: clGetExtensionFunctionAddressForPlatform returns the functions of cl_khr_external_memory.
+  bool has_external_memory = false;
+  // The result of clCreateBufferWithProperties.
+  cl_int import_error = CL_SUCCESS;
 
   // Name of the function that created the last program.
   std::string created_by;
+  // Properties of the last imported buffer, up to the 0 that ends them. Their descriptor is that of a
+  // memfd, which is closed with the buffer.
+  std::vector<cl_mem_properties> import_properties;
+  // Imported buffers that are acquired.
+  int acquired = 0;
   // The SPIR-V bytes that it received.
   std::vector<std::uint8_t> il;
 };
