@@ -264,7 +264,7 @@ constexpr Defect kDefects[] = {
     {"writes_outputs_of_a_failure", 122, "a run fails and writes output 0 of kind "},
     {"fails_runs_as_bug", 122, "run fails as bug if a function of the host fails"},
     {"wrong_layout", 123,
-     "the layout of key test.kit does not fit: \"u64\" ends after 8 of 13 bytes"},
+     "the layout of key test.kit does not fit: payload has 5 bytes after its last field"},
 };
 
 class PluginWithDefect : public ::testing::TestWithParam<Defect> {};

@@ -215,6 +215,10 @@ TEST(KitOver, APluginWithoutPayloadsReachesBronze) {
   EXPECT_THAT(run.output, HasSubstr("skipped 51  D  golden-results: no payloads: pass --payloads "
                                     "FILE, see CONFORMANCE.md\n"));
   EXPECT_THAT(run.output, HasLevel("bronze"));
+  if (run.output.find("\nlevel: bronze\n") == std::string::npos) return;
+  EXPECT_THAT(run.output, HasSubstr("\nsilver requires cases\n  51, 52, 53, 54, 56, "));
+  EXPECT_THAT(run.output,
+              HasSubstr(" more: no payloads: pass --payloads FILE, see CONFORMANCE.md\n"));
 }
 
 }  // namespace

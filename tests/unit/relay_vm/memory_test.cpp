@@ -579,7 +579,7 @@ TEST_F(RelayDemands, AreReadOnceForAMachine) {
   const int reads = fake.attribute_reads;
   for (int i = 0; i < 3; ++i) (void)result("main", {});
 
-  EXPECT_EQ(reads, 3);
+  EXPECT_EQ(reads, 4);
   EXPECT_EQ(fake.attribute_reads, reads);
 }
 
