@@ -167,7 +167,8 @@ TEST(PluginsCheck, FailsWithoutAManifest) {
   const Outcome outcome = run_gantry({"plugins", "check", empty.path()});
 
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("contains no manifest for this machine: no file ends with .yaml"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("contains no manifest for this machine: no file ends with .yaml"));
 }
 
 }  // namespace
