@@ -144,14 +144,34 @@ payloads:
   EXPECT_EQ(run.status, 0) << run.output;
 }
 
-TEST(KitOver, TheExampleReachesSilver) {
-  const TempDir temp;
-  const std::filesystem::path source = GANTRY_SOURCE_DIR;
-  const std::filesystem::path built = build_tree() / "tests/conformance";
-  write_file(temp / "payloads.yaml", read_file(source / "sdk/example/payloads.yaml"));
-  write_file(temp / "model.so", read_file(built / "abacus.so"));
+// An example of the SDK as this build has made it, with its golden payloads.
+class KitOverExample : public ::testing::Test {
+ protected:
+  // directory  [in]  in sdk/
+  KitOverExample(const std::string& directory, const std::string& plugin)
+      : manifest(built_ / "plugins.d" / plugin / (plugin + ".yaml")),
+        payloads(temp_ / "payloads.yaml") {
+    const std::filesystem::path source = GANTRY_SOURCE_DIR;
+    write_file(payloads, read_file(source / "sdk" / directory / "payloads.yaml"));
+    write_file(temp_ / "model.so", read_file(built_ / (plugin + ".so")));
+  }
 
-  const KitRun run = run_over(built / "plugins.d/abacus/abacus.yaml", temp / "payloads.yaml");
+ private:
+  const std::filesystem::path built_ = build_tree() / "tests/conformance";
+  const TempDir temp_;
+
+ protected:
+  const std::string manifest, payloads;
+};
+struct KitOverDevice : KitOverExample {
+  KitOverDevice() : KitOverExample("example", "abacus") {}
+};
+struct KitOverExecutor : KitOverExample {
+  KitOverExecutor() : KitOverExample("example_executor", "ensemble") {}
+};
+
+TEST_F(KitOverDevice, ReachesSilver) {
+  const KitRun run = run_over(manifest, payloads);
 
   EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
   EXPECT_THAT(run.cases("WARNING"), IsEmpty()) << run.output;
@@ -160,14 +180,8 @@ TEST(KitOver, TheExampleReachesSilver) {
 #endif
 }
 
-TEST(KitOver, TheExampleOfAnExecutorReachesSilverWithItsImports) {
-  const TempDir temp;
-  const std::filesystem::path source = GANTRY_SOURCE_DIR;
-  const std::filesystem::path built = build_tree() / "tests/conformance";
-  write_file(temp / "payloads.yaml", read_file(source / "sdk/example_executor/payloads.yaml"));
-  write_file(temp / "model.so", read_file(built / "ensemble.so"));
-
-  const KitRun run = run_over(built / "plugins.d/ensemble/ensemble.yaml", temp / "payloads.yaml");
+TEST_F(KitOverExecutor, ReachesSilverWithItsImports) {
+  const KitRun run = run_over(manifest, payloads);
 
   EXPECT_THAT(run.cases("FAILED"), IsEmpty()) << run.output;
   EXPECT_THAT(run.cases("passed"), IsSupersetOf({51, 117, 118, 119, 120, 121, 122}));
@@ -176,15 +190,8 @@ TEST(KitOver, TheExampleOfAnExecutorReachesSilverWithItsImports) {
 #endif
 }
 
-TEST(KitOver, AModuleWithoutItsPluginFailsTheRunsThatUseIt) {
-  const TempDir temp;
-  const std::filesystem::path source = GANTRY_SOURCE_DIR;
-  const std::filesystem::path built = build_tree() / "tests/conformance";
-  write_file(temp / "payloads.yaml", read_file(source / "sdk/example_executor/payloads.yaml"));
-  write_file(temp / "model.so", read_file(built / "ensemble.so"));
-
-  const KitRun run = run_kit({built / "plugins.d/ensemble/ensemble.yaml", "--payloads",
-                              temp / "payloads.yaml", "--case", "51", "--case", "118"});
+TEST_F(KitOverExecutor, FailsTheRunsThatUseAModuleWithoutItsPlugin) {
+  const KitRun run = run_kit({manifest, "--payloads", payloads, "--case", "51", "--case", "118"});
 
   EXPECT_THAT(run.cases("passed"), ElementsAre(51)) << run.output;
   EXPECT_THAT(run.cases("FAILED"), ElementsAre(118)) << run.output;
