@@ -75,10 +75,10 @@ TEST_F(KitRunner, RunsTheCasesOfALevel) {
 
 TEST_F(KitRunner, AddsTheSoakToTheTimeOfACase) {
   const KitRun run = run_kit({plugin("none"), "--payloads", payloads_of_kit_plugin(temp.path()),
-                              "--case", "88", "--soak", "0.6", "--timeout", "0.5"});
+                              "--case", "88", "--soak", "3", "--timeout", "2.5"});
 
   EXPECT_THAT(run.cases("skipped"), ElementsAre(88)) << run.output;
-  EXPECT_THAT(run.output, HasSubstr("operations in 0 s pass; level X requires --soak 3600"));
+  EXPECT_THAT(run.output, HasSubstr("operations in 3 s pass; level X requires --soak 3600"));
 }
 
 TEST_F(KitRunner, EndsIfNoRuntimeTrustsThePlugin) {
