@@ -6,6 +6,8 @@
 #include "core/plugins/manifest/manifest_fields.hpp"
 #include "tests/support/schema.hpp"
 
+#include <gantry/abi.h>
+
 #include <gmock/gmock.h>
 
 namespace gantry {
@@ -35,6 +37,10 @@ TEST(Examples, AreValidManifestsWithoutWarnings) {
     const Result<Manifest> manifest = open_manifest(entry.path().string());
     ASSERT_TRUE(manifest.ok()) << manifest.error().message;
     EXPECT_TRUE(manifest->warnings.empty()) << entry.path();
+    // A copy is not refused for its range.
+    EXPECT_EQ(manifest->abi.major, GANTRY_ABI_MAJOR) << entry.path();
+    EXPECT_LE(manifest->abi.min_minor, GANTRY_ABI_MINOR) << entry.path();
+    EXPECT_EQ(manifest->abi.max_minor, GANTRY_ABI_MINOR) << entry.path();
     ++count;
   }
   EXPECT_EQ(count, 4u);
