@@ -151,15 +151,16 @@ Result<bool> Memory::bind_uploaded(std::uint32_t v, const gantry_tensor& constan
   const StoredValue& value = plan_.values[v];
   if (uploaded_ == nullptr || !is_constant(value)) return false;
   const std::uint32_t e = value.entries.front();
-  GANTRY_TRY(std::shared_ptr<const Value> kept,
-             uploaded_->get(element_address(constant), devices_[e], [&]() -> Result<Value> {
-               const GraphEntry& entry = graph().entries[e];
-               GANTRY_TRY(Value made, allocate(plan_.slots[value.slot], entry.bytes));
-               // Complete on return, for executors in other streams.
-               GANTRY_CHECK(host_.tensor_copy(
-                   constant, tensor_of(entry, devices_[e], made.tensor()->data), env));
-               return made;
-             }));
+  const GraphEntry& entry = graph().entries[e];
+  GANTRY_TRY(
+      std::shared_ptr<const Value> kept,
+      uploaded_->get(element_address(constant), entry.bytes, devices_[e], [&]() -> Result<Value> {
+        GANTRY_TRY(Value made, allocate(plan_.slots[value.slot], entry.bytes));
+        // Complete on return, for executors in other streams.
+        GANTRY_CHECK(
+            host_.tensor_copy(constant, tensor_of(entry, devices_[e], made.tensor()->data), env));
+        return made;
+      }));
   GANTRY_CHECK(bind_value(v, *kept->tensor(), kept->object(), {Owner::lender}));
   shared_.push_back(std::move(kept));
   return true;

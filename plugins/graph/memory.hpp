@@ -30,14 +30,14 @@ class UploadedConstants {
  public:
   // Returns the memory of a constant on a device.
   //
-  // data     [in]   in the file or the library
+  // data     [in]   in the file or the library, where code may name one address for two sizes
   // upload   [in]   returns a tensor with its elements as Result<Value>; called if no executor has
   //                 one, which other threads wait for
   template <class Upload>
-  Result<std::shared_ptr<const Value>> get(const void* data, gantry_device_id device,
-                                           const Upload& upload) {
+  Result<std::shared_ptr<const Value>> get(const void* data, std::uint64_t bytes,
+                                           gantry_device_id device, const Upload& upload) {
     const std::lock_guard lock(mutex_);
-    std::weak_ptr<const Value>& known = known_[{data, device.type, device.index}];
+    std::weak_ptr<const Value>& known = known_[{data, bytes, device.type, device.index}];
     if (std::shared_ptr<const Value> there = known.lock()) return there;
     GANTRY_TRY(Value made, upload());
     auto uploaded = std::make_shared<const Value>(std::move(made));
@@ -47,7 +47,8 @@ class UploadedConstants {
 
  private:
   std::mutex mutex_;
-  std::map<std::tuple<const void*, std::int32_t, std::int32_t>, std::weak_ptr<const Value>> known_;
+  using Key = std::tuple<const void*, std::uint64_t, std::int32_t, std::int32_t>;
+  std::map<Key, std::weak_ptr<const Value>> known_;
 };
 
 // What an executor is made from.

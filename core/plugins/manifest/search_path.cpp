@@ -233,7 +233,10 @@ std::vector<HostDirectory> host_plugin_directories() {
   return all;
 }
 
-bool is_manifest_here(std::string_view name) { return is_manifest_for(name, host_traits().arch); }
+bool is_manifest_here(std::string_view name) {
+  static const std::string machine = host_traits().arch;
+  return is_manifest_for(name, machine);
+}
 
 SearchResult search_plugins(const PluginLocations& locations) {
   Search search(host_traits().arch);

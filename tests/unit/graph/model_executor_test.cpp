@@ -119,6 +119,24 @@ TEST_F(GraphModel, HasParametersOnADeviceOnceForAllItsExecutors) {
   EXPECT_THAT(y.values(), ElementsAre(11, 22, 33, 44));
 }
 
+TEST(UploadedConstants, AreOthersForAnotherSizeOrDevice) {
+  UploadedConstants uploaded;
+  const int data = 0;
+  int uploads = 0;
+  const auto get = [&](std::uint64_t bytes, std::int32_t index) {
+    return uploaded
+        .get(&data, bytes, {4, index},
+             [&]() -> Result<Value> { return Value::adopt(int_value(++uploads)); })
+        .value();
+  };
+  const auto first = get(4, 0);
+
+  EXPECT_EQ(get(4, 0), first);
+  EXPECT_NE(get(16, 0), first);
+  EXPECT_NE(get(4, 1), first);
+  EXPECT_EQ(uploads, 3);
+}
+
 TEST_F(GraphModel, UploadsParametersAgainAfterItsLastExecutor) {
   Made model = made();
   const std::size_t of_one = fake.allocations.size();
