@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/stage.hpp"
 
+#include "core/engine/module/module_graph.hpp"
 #include "core/engine/runtime/load.hpp"
 #include "core/engine/runtime/payload.hpp"
 #include "core/plugins/library/table_copy.hpp"
@@ -10,7 +11,7 @@
 #include <gantry/quoted.hpp>
 #include <gantry/value.hpp>
 
-#include <set>
+#include <algorithm>
 
 namespace gantry::kit {
 
@@ -38,24 +39,6 @@ Result<std::unique_ptr<Stage>> Stage::open(const Subject& subject, const Observa
   return stage;
 }
 
-namespace {
-
-// Returns the module of an index below a root; NULL: there is none.
-const ModuleNode* find_entry(const ModuleNode& root, std::size_t entry) {
-  std::vector<const ModuleNode*> waiting{&root};
-  std::set<const ModuleNode*> seen;
-  while (!waiting.empty()) {
-    const ModuleNode* const next = waiting.back();
-    waiting.pop_back();
-    if (next->index == entry) return next;
-    if (!seen.insert(next).second) continue;
-    for (const Ref<ModuleNode>& each : next->imports) waiting.push_back(each.get());
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 Result<std::vector<Ref<ModuleNode>>> imports_of(RuntimeState& state, const Payload& payload) {
   if (payload.artifact.empty()) return std::vector<Ref<ModuleNode>>();
   // Without its plugin, a module is a placeholder that fails when it is called.
@@ -64,8 +47,9 @@ Result<std::vector<Ref<ModuleNode>>> imports_of(RuntimeState& state, const Paylo
     return not_run("the modules that ", payload.name,
                    " imports cannot be loaded: ", first_line(root.error()));
   }
-  const ModuleNode* const node = find_entry(**root, payload.entry);
-  return node != nullptr ? node->imports : std::vector<Ref<ModuleNode>>();
+  const std::vector<ModuleNode*> all = reachable(**root);
+  const auto node = std::ranges::find(all, payload.entry, &ModuleNode::index);
+  return node != all.end() ? (*node)->imports : std::vector<Ref<ModuleNode>>();
 }
 
 const gantry_loader_table& Stage::loader_for(const Payload& payload) const {
