@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/plugin_note.hpp"
-#include "core/base/reason.hpp"
 
+#include "core/base/reason.hpp"
+#include "core/base/sanitizer.hpp"
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/manifest/machine_traits.hpp"
 
@@ -84,6 +85,7 @@ Result<PluginNote> parse_plugin_note(std::span<const std::uint8_t> content,
 NoteHost note_host(const gantry_abi_range& core) {
   NoteHost host;
   host.abi = core;
+  host.sanitizer = sanitizer_of_process();
   host.isa = static_cast<std::uint32_t>(host_traits().isa.size());
   return host;
 }
@@ -108,9 +110,11 @@ Status check_note(const PluginNote& note, const Manifest& manifest, const NoteHo
   }
   // Code without a sanitizer runs in every program.
   if (note.sanitizer != GANTRY_SANITIZER_NONE && note.sanitizer != host.sanitizer) {
-    return unsupported(path, " is built with ", sanitizer_text(note.sanitizer),
-                       ", this program with ", sanitizer_text(host.sanitizer),
-                       ": install a build of ", note.id, " without a sanitizer")
+    return unsupported(
+               path, " is built with ", sanitizer_text(note.sanitizer), ", this program with ",
+               sanitizer_text(host.sanitizer), ": install a build of ", note.id,
+               " without a sanitizer, or start the program with the runtime of the sanitizer "
+               "(LD_PRELOAD)")
         .with_reason(reason::sanitizer.tag);
   }
   if (note.isa > host.isa) {
@@ -120,23 +124,6 @@ Status check_note(const PluginNote& note, const Manifest& manifest, const NoteHo
         .with_reason(reason::isa.tag);
   }
   return {};
-}
-
-std::string sanitizer_text(std::uint32_t sanitizer) {
-  switch (sanitizer) {
-    case GANTRY_SANITIZER_NONE:
-      return "no sanitizer";
-    case GANTRY_SANITIZER_ADDRESS:
-      return "the address sanitizer";
-    case GANTRY_SANITIZER_THREAD:
-      return "the thread sanitizer";
-    case GANTRY_SANITIZER_MEMORY:
-      return "the memory sanitizer";
-    case GANTRY_SANITIZER_HWADDRESS:
-      return "the hwaddress sanitizer";
-    default:
-      return concat("sanitizer ", sanitizer);
-  }
 }
 
 std::string isa_text(std::uint32_t level, ElfMachine machine) {

@@ -42,7 +42,7 @@ Result<PluginNote> parse_plugin_note(std::span<const std::uint8_t> content,
 // What a note is compared with.
 struct NoteHost {
   gantry_abi_range abi{};
-  // of this program
+  // of this process
   std::uint32_t sanitizer = GANTRY_SANITIZER;
   // level of this CPU
   std::uint32_t isa = 1;
@@ -57,8 +57,6 @@ NoteHost note_host(const gantry_abi_range& core);
 //          unsupported  ABI_RANGE, SANITIZER, ISA
 Status check_note(const PluginNote& note, const Manifest& manifest, const NoteHost& host);
 
-// "no sanitizer", "the address sanitizer", "sanitizer 9"
-std::string sanitizer_text(std::uint32_t sanitizer);
 // "x86-64-v3", "armv8-a", as in `targets.isa` of a manifest
 std::string isa_text(std::uint32_t level, ElfMachine machine = host_machine());
 

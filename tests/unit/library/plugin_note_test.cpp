@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/library/plugin_note.hpp"
 
+#include "core/base/sanitizer.hpp"
+
 #include "tests/support/note_bytes.hpp"
 #include "tests/unit/library/world.hpp"
 
@@ -208,7 +210,8 @@ TEST(CheckNote, RefusesAnotherSanitizer) {
     EXPECT_EQ(status.error().message,
               concat("/p/x.so is built with the address sanitizer, this program with ",
                      sanitizer_text(host.sanitizer),
-                     ": install a build of test.fake without a sanitizer"));
+                     ": install a build of test.fake without a sanitizer, or start the program "
+                     "with the runtime of the sanitizer (LD_PRELOAD)"));
   }
 }
 

@@ -2,6 +2,7 @@
 //
 // Cases 2, 12, 13 and 15: the note, the digest and the other files of the package.
 #include "core/base/digest/digest.hpp"
+#include "core/base/sanitizer.hpp"
 #include "core/plugins/library/compatible.hpp"
 #include "core/plugins/manifest/directory.hpp"
 #include "core/plugins/trust/signature_file.hpp"
