@@ -67,6 +67,16 @@ std::optional<mode_t> read_creation_mask() {
   return read.ec == std::errc() ? std::optional(mask) : std::nullopt;
 }
 
+// As the kernel numbers them; glibc uses the first two itself.
+constexpr int first_real_time_signal = 32;
+
+bool same_action(const struct sigaction& a, const struct sigaction& b) {
+  // The kernel writes so many bytes of the mask.
+  constexpr std::size_t mask_bytes = (NSIG - 1) / 8;
+  return a.sa_flags == b.sa_flags && a.sa_handler == b.sa_handler &&
+         std::memcmp(&a.sa_mask, &b.sa_mask, mask_bytes) == 0;
+}
+
 }  // namespace
 
 constexpr ProcessState::Item ProcessState::items[] = {
@@ -78,6 +88,7 @@ constexpr ProcessState::Item ProcessState::items[] = {
     {"standard error", &ProcessState::restore_standard<2>, Scope::artifact},
     {"the locale", &ProcessState::restore_locale, Scope::plugin},
     {"the file mode creation mask", &ProcessState::restore_creation_mask, Scope::plugin},
+    {"the action of a signal", &ProcessState::restore_actions, Scope::signals},
 };
 
 ProcessState::ProcessState(Scope scope)
@@ -92,6 +103,10 @@ ProcessState::ProcessState(Scope scope)
   c_locale_ = std::setlocale(LC_ALL, nullptr);
   thread_locale_ = ::uselocale(locale_t{});
   creation_mask_ = read_creation_mask();
+  if (scope == Scope::plugin) return;
+  actions_.resize(first_real_time_signal);
+  for (int number = 1; number < first_real_time_signal; ++number)
+    ::sigaction(number, nullptr, &actions_[static_cast<std::size_t>(number)]);
 }
 
 std::vector<std::string_view> ProcessState::restore() {
@@ -145,6 +160,18 @@ bool ProcessState::restore_locale() {
     is_changed = true;
   }
   return ::uselocale(thread_locale_) != thread_locale_ || is_changed;
+}
+
+bool ProcessState::restore_actions() {
+  bool is_changed = false;
+  for (int number = 1; number < first_real_time_signal; ++number) {
+    const struct sigaction& before = actions_[static_cast<std::size_t>(number)];
+    struct sigaction now {};
+    if (::sigaction(number, nullptr, &now) != 0 || same_action(before, now)) continue;
+    ::sigaction(number, &before, nullptr);
+    is_changed = true;
+  }
+  return is_changed;
 }
 
 bool ProcessState::restore_creation_mask() {

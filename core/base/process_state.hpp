@@ -34,10 +34,12 @@ class ProcessState {
     artifact,
     // these, the locales of the thread and the process, and the file mode creation mask
     plugin,
+    // these, and the actions of all signals but the real-time ones
+    signals,
   };
 
   // costs    about ten system calls; for a plugin three more, of which one formats
-  //          /proc/self/status
+  //          /proc/self/status; for signals one for each
   explicit ProcessState(Scope scope);
   // Restores what has changed and returns its names: "the working directory".
   //
@@ -53,6 +55,7 @@ class ProcessState {
   bool restore_standard();
   bool restore_locale();
   bool restore_creation_mask();
+  bool restore_actions();
 
   struct Item {
     std::string_view name;
@@ -77,6 +80,8 @@ class ProcessState {
   locale_t thread_locale_{};
   // nullopt if /proc cannot be read
   std::optional<mode_t> creation_mask_;
+  // by number; stored for signals only
+  std::vector<struct sigaction> actions_;
 };
 
 }  // namespace gantry

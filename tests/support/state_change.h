@@ -41,4 +41,5 @@ static inline void change_state(const char* what) {
     uselocale(other);
   }
   if (strcmp(what, "creation_mask") == 0) umask(0);
+  if (strcmp(what, "action") == 0) signal(SIGUSR2, SIG_IGN);
 }

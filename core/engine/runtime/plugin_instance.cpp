@@ -2,12 +2,14 @@
 #include "core/engine/runtime/plugin_instance.hpp"
 
 #include "core/base/process_end.hpp"
+#include "core/base/process_state.hpp"
 #include "core/base/reason.hpp"
 #include "core/base/thread_end.hpp"
 #include "core/engine/runtime/plugin_options.hpp"
 #include "core/engine/runtime/state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 #include <gantry/value.hpp>
 
 namespace gantry {
@@ -77,10 +79,15 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   }
   StatusBuffer status;
   const auto subject = [&] { return concat("plugin ", instance->plugin().id); };
+  ProcessState before(ProcessState::Scope::signals);
   const gantry_code code =
       call_plugin(status, "create", instance->plugin().id, subject, [&](gantry_status* said) {
         return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
       });
+  if (const std::vector<std::string_view> changed = before.restore(); !changed.empty()) {
+    state.log.warning(Message(subject(), " changes ", join(changed),
+                              " while it is created; gantry has restored it"));
+  }
   if (code != GANTRY_OK) {
     return status.error(code, concat("create of plugin ", instance->plugin().id));
   }

@@ -15,7 +15,7 @@ namespace gantry {
 class PluginInstance {
  public:
   // Resolves the plugin's options, reserves the numbers of its devices, creates it and registers
-  // the devices.
+  // the devices. What `create` changes of a ProcessState is restored, with a warning.
   //
   // state    [in]   borrowed, outlives the instance
   // returns  the plugin's own error; CONFIG_KEY, CONFIG_VALUE; invalid if a device name or number
@@ -30,6 +30,7 @@ class PluginInstance {
 
   const LoadedPlugin& plugin() const { return *plugin_; }
   void* self() const { return self_; }
+  PluginHost& host() { return host_; }
   // Held while a payload is loaded, unless the loader is parallel.
   std::mutex& load_mutex() { return load_mutex_; }
 

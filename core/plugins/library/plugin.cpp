@@ -274,7 +274,7 @@ Result<std::shared_ptr<const LoadedPlugin>> open_plugin(const Manifest& manifest
   };
   // The linker does not release its lock if a constructor is unwound.
   const NoCancellation guard;
-  ProcessState before(ProcessState::Scope::plugin);
+  ProcessState before(ProcessState::Scope::signals);
   auto plugin = open_library(manifest, inspection, core, is_mapped);
   const std::vector<std::string_view> changed = before.restore();
   if (!plugin.ok()) return std::move(plugin).failure();

@@ -50,6 +50,20 @@ TEST(ProcessState, IncludesTheSignalMask) {
   EXPECT_EQ(sigismember(&now, SIGUSR2), 0);
 }
 
+TEST(ProcessState, IncludesTheActionsOfSignals) {
+  struct sigaction before {};
+  sigaction(SIGUSR2, nullptr, &before);
+  ProcessState state(Scope::signals), others(Scope::plugin);
+  std::signal(SIGUSR2, SIG_IGN);
+
+  EXPECT_THAT(others.restore(), IsEmpty());
+  EXPECT_THAT(state.restore(), ElementsAre("the action of a signal"));
+  struct sigaction now {};
+  sigaction(SIGUSR2, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, before.sa_handler);
+  EXPECT_THAT(state.restore(), IsEmpty());
+}
+
 TEST(ProcessState, IncludesTheWorkingDirectory) {
   const std::filesystem::path here = std::filesystem::current_path();
   ProcessState before(Scope::artifact);

@@ -42,6 +42,12 @@ mode_t creation_mask() {
   return mask;
 }
 
+bool is_ignored(int number) {
+  struct sigaction action {};
+  sigaction(number, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
 struct Change {
   // for the plugin
   const char* what;
@@ -96,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                [] { return uselocale(locale_t{}) == LC_GLOBAL_LOCALE; }},
         Change{"cxx_locale", "the locale", [] { return std::locale() == std::locale::classic(); }},
         Change{"creation_mask", "the file mode creation mask",
-               [] { return creation_mask() == 027; }}),
+               [] { return creation_mask() == 027; }},
+        Change{"action", "the action of a signal", [] { return !is_ignored(SIGUSR2); }}),
     [](const auto& test) { return std::string(test.param.what); });
 
 #if defined(__x86_64__)

@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 namespace gantry {
 namespace {
 
@@ -18,7 +20,23 @@ using test::program_plugin;
 using test::query_program_plugin;
 using test::Words;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+
+TEST_F(PluginInUse, ChangesNoStateOfTheProcessWhenItIsCreated) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  program_plugin().creating = [] { std::filesystem::current_path("/"); };
+  std::vector<std::string> lines;
+  RuntimeOptions options;
+  options.log_sink = [&](std::int32_t, std::string_view line) { lines.emplace_back(line); };
+  Runtime runtime = with_plugin(std::move(options));
+
+  EXPECT_TRUE(runtime.load(file_of({{"test.block", "x"}})).ok());
+
+  EXPECT_EQ(std::filesystem::current_path(), here);
+  EXPECT_THAT(lines, Contains(HasSubstr("plugin test.program changes the working directory while "
+                                        "it is created; gantry has restored it")));
+}
 
 // Only the loader can determine where a payload without a declared layout ends.
 TEST_F(PluginInUse, ReportsWherePayloadsOfAnUndeclaredLayoutEnd) {
