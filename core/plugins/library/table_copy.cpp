@@ -71,10 +71,11 @@ struct Quiet<Answer (*)(Arguments...)> {
         reinterpret_cast<AnyFunction>(&Quiet<decltype(TABLE::MEMBER)>::call) __VA_OPT__(, ) \
             __VA_ARGS__                                                                     \
   }
-#define GANTRY_ABSENT(TABLE, NOUN, MEMBER)                                                \
+#define GANTRY_ABSENT(TABLE, NOUN, MEMBER, ...)                                           \
   Location {                                                                              \
     offsetof(TABLE, MEMBER), "gantry." NOUN "/1." #MEMBER, Rule::optional,                \
         reinterpret_cast<AnyFunction>(&Absent<k_##MEMBER, decltype(TABLE::MEMBER)>::call) \
+            __VA_OPT__(, ) __VA_ARGS__                                                    \
   }
 #define GANTRY_ABSENT_TEXT(NOUN, MEMBER) \
   constexpr char k_##MEMBER[] = "gantry." NOUN "/1." #MEMBER " is not offered by this plugin";
@@ -145,8 +146,8 @@ const Location kExecutor[] = {
     GANTRY_REQUIRED(gantry_executor_table, "executor", run),
 };
 
-// A device that creates streams, events or graphs must be able to destroy them, and one with
-// streams must have synchronize.
+// A device that creates streams, events or graphs must be able to use and to destroy them, and one
+// with streams must have synchronize.
 const Location kDevice[] = {
     {offsetof(gantry_device_table, name), "gantry.device/1.name", Rule::text},
     GANTRY_REQUIRED(gantry_device_table, "device", count),
@@ -162,14 +163,18 @@ const Location kDevice[] = {
     GANTRY_ABSENT(gantry_device_table, "device", event_create),
     GANTRY_QUIET(gantry_device_table, "device", event_destroy,
                  offsetof(gantry_device_table, event_create)),
-    GANTRY_ABSENT(gantry_device_table, "device", event_record),
-    GANTRY_ABSENT(gantry_device_table, "device", event_wait),
+    GANTRY_ABSENT(gantry_device_table, "device", event_record,
+                  offsetof(gantry_device_table, event_create)),
+    GANTRY_ABSENT(gantry_device_table, "device", event_wait,
+                  offsetof(gantry_device_table, event_create)),
     GANTRY_ABSENT(gantry_device_table, "device", event_elapsed),
     GANTRY_ABSENT(gantry_device_table, "device", capture_begin),
-    GANTRY_ABSENT(gantry_device_table, "device", capture_end),
-    GANTRY_ABSENT(gantry_device_table, "device", capture_launch),
+    GANTRY_ABSENT(gantry_device_table, "device", capture_end,
+                  offsetof(gantry_device_table, capture_begin)),
+    GANTRY_ABSENT(gantry_device_table, "device", capture_launch,
+                  offsetof(gantry_device_table, capture_begin)),
     GANTRY_QUIET(gantry_device_table, "device", capture_destroy,
-                 offsetof(gantry_device_table, capture_end)),
+                 offsetof(gantry_device_table, capture_begin)),
 };
 
 AnyFunction pointer_at(const void* table, std::size_t offset) {

@@ -282,6 +282,33 @@ TEST(TableCopy, RejectsStreamsWithoutSynchronize) {
             "gantry.device/1.stream_create");
 }
 
+// A device that has one function of a group has those without which it is of no use.
+TEST(TableCopy, RejectsEventsAndGraphsWithoutTheirFunctions) {
+  const auto rejects = [](gantry_device_table table, std::string_view absent,
+                          std::string_view owner) {
+    EXPECT_EQ(refusal(table).message,
+              concat("plugin acme.npu: gantry.device/1.", absent,
+                     " is empty, which is required with gantry.device/1.", owner));
+  };
+  gantry_device_table table = device_table();
+  table.event_create = [](void*, std::int32_t, std::uint32_t, void**, gantry_status*) {
+    return gantry_code{GANTRY_OK};
+  };
+  table.event_destroy = release;
+  rejects(table, "event_record", "event_create");
+  table.event_record = [](void*, std::int32_t, void*, void*, gantry_status*) {
+    return gantry_code{GANTRY_OK};
+  };
+  rejects(table, "event_wait", "event_create");
+  table.event_wait = table.event_record;
+  // Without a clock.
+  EXPECT_TRUE(copy_table(&table, "p").ok());
+  table.capture_begin = [](void*, std::int32_t, void*, gantry_status*) {
+    return gantry_code{GANTRY_OK};
+  };
+  rejects(table, "capture_end", "capture_begin");
+}
+
 TEST(TableCopies, ReturnsOneCopyForOneAddress) {
   const gantry_function_table a = function_table(), b = function_table();
   TableCopies<gantry_function_table> copies;
