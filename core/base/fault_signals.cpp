@@ -59,6 +59,8 @@ void handle_faults(std::span<const int> signals, void (*report)(const Fault& fau
   // Not the faults of the report.
   sigfillset(&action.sa_mask);
   for (const int number : fault_signals) sigdelset(&action.sa_mask, number);
+  // Those by which the handler ends the process.
+  for (const int number : signals) sigdelset(&action.sa_mask, number);
   for (const int number : signals) sigaction(number, &action, nullptr);
 }
 

@@ -24,7 +24,7 @@ struct Fault {
 // Calls `report` for each such signal on a stack of its own, so that a stack overflow is reported.
 // Then the process ends by the signal, as without a handler.
 //
-// signals  [in]   of fault_signals
+// signals  [in]   of fault_signals, and SIGABRT
 // report   [in]   must be async-signal-safe
 // thread   the main thread, before others are created
 void handle_faults(std::span<const int> signals, void (*report)(const Fault& fault));

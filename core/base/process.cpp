@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -165,6 +166,15 @@ class ProgramGroup {
     in >> total >> resident;
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   }
+  // Sends a signal to each thread of the leader.
+  void signal_threads(int number) const {
+    std::error_code failed;
+    for (std::filesystem::directory_iterator at(concat("/proc/", leader_, "/task"), failed), none;
+         !failed && at != none; at.increment(failed)) {
+      const int thread = std::atoi(at->path().filename().c_str());
+      ::syscall(SYS_tgkill, leader_, thread, number);
+    }
+  }
   // Waits for the leader, last, so that its number identifies the group until then. SIGKILL does
   // not end a process that waits in the kernel for a driver.
   //
@@ -253,6 +263,7 @@ class Watch {
       : limits_(limits),
         on_report_(on_report),
         end_(begun + limits.time),
+        ask_(begun + limits.ask_time),
         output_(limits.kept_bytes, limits.keeps_beginning),
         from_output_(std::move(output)),
         from_reports_(std::move(reports)),
@@ -261,8 +272,17 @@ class Watch {
   // Waits until the program has ended, a limit is exceeded or the handler ends it.
   ProgramEnd::Cause until_end(const ProgramGroup& group) {
     for (;;) {
-      const auto left = std::chrono::ceil<milliseconds>(end_ - Clock::now());
-      if (left.count() <= 0) return ProgramEnd::Cause::timed_out;
+      const Clock::time_point now = Clock::now();
+      const auto left = std::chrono::ceil<milliseconds>(end_ - now);
+      if (left.count() <= 0) {
+        over_ = now;
+        if (limits_.ask_signal != 0) ask_last(group);
+        return is_done_ ? ProgramEnd::Cause::done : ProgramEnd::Cause::timed_out;
+      }
+      if (limits_.ask_signal != 0 && now >= ask_) {
+        group.signal_threads(limits_.ask_signal);
+        ask_ = Clock::time_point::max();
+      }
       read(std::min(left, poll_time));
       if (is_done_) return ProgramEnd::Cause::done;
       if (output_.total_bytes() > limits_.output_bytes) return ProgramEnd::Cause::flooded;
@@ -277,6 +297,8 @@ class Watch {
         return ProgramEnd::Cause::out_of_memory;
     }
   }
+  // When its time was over, if it was; else the present.
+  Clock::time_point end_time() const { return over_.value_or(Clock::now()); }
   // Reads what the program has left.
   void read_rest() { read(milliseconds(0)); }
   void move_output_to(ProgramEnd& end) { output_.move_to(end); }
@@ -291,7 +313,14 @@ class Watch {
     drain(from_output_, [&](std::string_view bytes) { output_.add(bytes); });
     if (!reports.empty() && on_report_) follow(on_report_(reports));
   }
+  void ask_last(const ProgramGroup& group) {
+    has_answer_ = false;
+    group.signal_threads(limits_.ask_signal);
+    const Clock::time_point last = Clock::now() + ProgramLimits::answer_time;
+    while (!has_answer_ && Clock::now() < last && !group.has_ended()) read(poll_time);
+  }
   void follow(const ReportStep& step) {
+    has_answer_ = true;
     if (step.removes_output) output_.remove();
     if (step.time) end_ = Clock::now() + *step.time;
     is_done_ = is_done_ || step.is_done;
@@ -302,11 +331,12 @@ class Watch {
 
   const ProgramLimits& limits_;
   const OnReport& on_report_;
-  Clock::time_point end_;
+  Clock::time_point end_, ask_;
+  std::optional<Clock::time_point> over_;
   Output output_;
   Descriptor from_output_, from_reports_;
   const bool has_reports_;
-  bool is_done_ = false;
+  bool is_done_ = false, has_answer_ = false;
 };
 
 // True also if another part of this process has waited for it.
@@ -368,7 +398,7 @@ Result<ProgramEnd> run_program(const ProgramStart& start, const ProgramLimits& l
   ProgramEnd end;
   Watch watch(limits, on_report, begun, std::move(output), std::move(reports));
   end.cause = watch.until_end(group);
-  end.elapsed = Clock::now() - begun;
+  end.elapsed = watch.end_time() - begun;
   end.is_left = !group.end(!start.is_tool || end.cause != ProgramEnd::Cause::exited);
   if (end.cause == ProgramEnd::Cause::exited) watch.read_rest();
   watch.move_output_to(end);

@@ -61,7 +61,10 @@ void exit_begins(void*) {
   char id[max_range_title];
   const std::string_view plugin = plugin_on_this_stack(id);
   if (plugin.empty()) return;
-  end_process(concat("plugin ", plugin), "called exit()");
+  const CallRecord* const call = CallRecord::current();
+  const std::string_view in = call != nullptr ? " in " : "";
+  const std::string_view function = call != nullptr ? call->function() : std::string_view();
+  end_process(concat("plugin ", plugin), concat("called exit()", in, function));
 }
 
 // Addresses that identify the two registrations of exit_begins: the first one stays, the second is

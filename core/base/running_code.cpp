@@ -4,7 +4,6 @@
 #include "core/base/owned_range.hpp"
 
 #include <ucontext.h>
-#include <unistd.h>
 #include <unwind.h>
 
 #include <atomic>
@@ -48,15 +47,19 @@ struct Registers {
 };
 
 bool is_code(const FoundRange& range) { return range.kind != RangeKind::file; }
+bool is_plugin(const FoundRange& range) { return range.kind == RangeKind::plugin; }
 
 // Finds the innermost frame of this stack in a library that `accepts`.
 struct StackSearch {
   bool (*accepts)(const FoundRange& range);
   FoundRange found;
+  // in the range that was found
+  std::uintptr_t address = 0;
   bool has_found = false;
 
-  bool try_address(std::uintptr_t address) noexcept {
-    has_found = address != 0 && found.find(address) && accepts(found);
+  bool try_address(std::uintptr_t candidate) noexcept {
+    has_found = candidate != 0 && found.find(candidate) && accepts(found);
+    address = candidate;
     return has_found;
   }
   bool walk() noexcept {
@@ -129,14 +132,14 @@ SignalLine& SignalLine::add_running_code(const RunningCodeWords& words,
   const CallRecord* const call = stack.has_calls ? CallRecord::current() : nullptr;
   // of the call, if it is not named yet
   std::string_view name = call != nullptr ? call->name() : std::string_view();
-  const auto noun = [](bool is_plugin) { return is_plugin ? "plugin " : "the code of "; };
+  const auto noun = [](bool plugin) { return plugin ? "plugin " : "the code of "; };
   const bool is_of_plugin = call != nullptr && call->owner() == CallRecord::Owner::plugin;
   std::string_view preposition = words.preposition;
   if (search.has_found) {
-    const bool is_plugin = search.found.kind == RangeKind::plugin;
+    const bool found_plugin = is_plugin(search.found);
     const std::string_view title(search.found.title);
-    add(noun(is_plugin)).add(title).add(" ").add(words.verb);
-    if (is_plugin == is_of_plugin && (is_plugin ? id_of(title) : title) == name) name = {};
+    add(noun(found_plugin)).add(title).add(" ").add(words.verb);
+    if (found_plugin == is_of_plugin && (found_plugin ? id_of(title) : title) == name) name = {};
   } else if (!name.empty()) {
     add(noun(is_of_plugin)).add(std::exchange(name, {})).add(" ").add(words.verb);
   } else {
@@ -148,13 +151,19 @@ SignalLine& SignalLine::add_running_code(const RunningCodeWords& words,
   return *this;
 }
 
-void SignalLine::write() noexcept {
+SignalLine& SignalLine::add_place_in_library(const StackOfSignal& stack) noexcept {
+  StackSearch search{is_plugin, {}};
+  if (!search.search(stack)) return *this;
+  return add(" at ").add_address(search.address - search.found.first).add(" of its library");
+}
+
+void SignalLine::write(int descriptor) noexcept {
   text_[size_++] = '\n';
-  (void)!::write(STDERR_FILENO, text_, size_);
+  (void)!::write(descriptor, text_, size_);
 }
 
 std::string_view plugin_on_this_stack(char* id) noexcept {
-  StackSearch stack{[](const FoundRange& range) { return range.kind == RangeKind::plugin; }, {}};
+  StackSearch stack{is_plugin, {}};
   if (!stack.walk()) return {};
   const std::string_view found = id_of(stack.found.title);
   return {id, found.copy(id, found.size())};

@@ -10,6 +10,8 @@
 // recorded, as they are many; a call that is recorded costs a few instructions.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -92,8 +94,13 @@ class SignalLine {
   SignalLine& add_address(std::uintptr_t address) noexcept;
   // Adds what the thread runs, and the call: "plugin acme.npu 1.0.0 crashes in load_binary".
   SignalLine& add_running_code(const RunningCodeWords& words, const StackOfSignal& stack) noexcept;
-  // Writes it to standard error, with a line break.
-  void write() noexcept;
+  // Adds where the innermost function of a plugin is in its library, as addr2line takes it:
+  // " at 0x1f40 of its library". Nothing if there is none.
+  SignalLine& add_place_in_library(const StackOfSignal& stack) noexcept;
+  // Writes it with a line break.
+  //
+  // descriptor [in]  standard error, or one for reports
+  void write(int descriptor = STDERR_FILENO) noexcept;
 
  private:
   char text_[1024];

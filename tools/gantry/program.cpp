@@ -3,6 +3,7 @@
 
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/fault_line.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/describe.hpp"
 #include "tools/gantry/isolated_command.hpp"
@@ -220,11 +221,10 @@ void report_fault(const Fault& fault) {
   if (is_lost_page(fault)) exit_for_truncated_file();
   const siginfo_t& info = *fault.info;
   const auto address = reinterpret_cast<std::uintptr_t>(info.si_addr);
-  StackOfSignal stack{
-      .context = fault.context, .is_readable = fault.attempt == 0, .has_calls = fault.attempt <= 1};
-  stack.has_no_code = fault.signal == SIGSEGV && info.si_code > 0 && address == stack.instruction();
   SignalLine line;
-  line.add("gantry: ").add_running_code({"crashes", "in", "internal error"}, stack).add(": ");
+  line.add("gantry: ");
+  add_crash(line, stack_of(fault));
+  line.add(": ");
   for (const auto& each : fault_texts) {
     if (each.number == fault.signal) line.add(each.text);
   }

@@ -226,6 +226,38 @@ TEST(RunProgram, ReadsAnswersToItsReports) {
   EXPECT_EQ(end.output, "got A\n");
 }
 
+TEST(RunProgram, AsksBeforeItKillsForTime) {
+  ProgramStart start = shell("trap 'echo here >&3' USR1; while :; do sleep 0.01; done");
+  start.reports = true;
+  ProgramLimits limits = within(200ms);
+  limits.ask_signal = SIGUSR1;
+  std::string reports;
+
+  const ProgramEnd end = run(start, limits, [&](std::string_view bytes) {
+    reports += bytes;
+    return ReportStep();
+  });
+
+  EXPECT_EQ(end.cause, Cause::timed_out);
+  EXPECT_EQ(reports, "here\n");
+}
+
+TEST(RunProgram, AsksOnceInBetween) {
+  ProgramStart start = shell("trap 'echo here >&3' USR1; while :; do sleep 0.01; done");
+  start.reports = true;
+  ProgramLimits limits;
+  limits.ask_signal = SIGUSR1;
+  limits.ask_time = 100ms;
+
+  const ProgramEnd end = run(start, limits, [&](std::string_view) {
+    ReportStep step;
+    step.is_done = true;
+    return step;
+  });
+
+  EXPECT_EQ(end.cause, Cause::done);
+}
+
 // What a report removes is not missing at the end.
 TEST(RunProgram, CountsNoOutputThatAReportRemovesAsDropped) {
   ProgramStart start = shell("echo first; printf r >&3; a=$(head -c 1 <&3); echo 0123456789");
