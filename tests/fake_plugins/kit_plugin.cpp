@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that passes gantry-conformance, and breaks one rule if a test writes the name of a
-// defect over the marker in a copy of the library (tests/conformance/kit). One library with all
-// defects costs less than one for each.
+// A plugin that passes gantry-conformance, and breaks one rule if a copy of the library has the name
+// of a defect (defect.hpp, tests/conformance/kit).
 //
 //     type key "test.kit"    u64 length, then that many bytes; the highest byte of the length is
 //                            the architecture, 0
@@ -37,10 +36,6 @@
 namespace kit {
 namespace {
 
-// "GANTRY_KIT_DEFECT=" and a name, padded with NUL.
-extern "C" const volatile char kit_defect[64];
-const volatile char kit_defect[64] = "GANTRY_KIT_DEFECT=none";
-
 // Reads the byte after an object. Where it is mapped, this has no effect.
 template <class T>
 [[gnu::no_sanitize("address", "undefined"), gnu::noinline]] void read_behind(const T* object) {
@@ -52,14 +47,6 @@ pid_t creator = 0;
 char token[64];
 
 }  // namespace
-
-bool has(std::string_view defect) {
-  const volatile char* at = kit_defect + sizeof "GANTRY_KIT_DEFECT=" - 1;
-  for (const char c : defect) {
-    if (*at++ != c) return false;
-  }
-  return *at == 0;
-}
 
 void leak(std::size_t bytes) {
   // volatile: the compiler may not omit an allocation that is used.
@@ -177,7 +164,7 @@ gantry_code create(const gantry_host* host, void** self, gantry_status* status) 
   if (has("logs_a_secret") && token[0] != 0) host->log(host, GANTRY_LOG_INFO, gantry_text(token));
   if (has("writes_beside_itself")) write_beside_the_library();
   if (has("reads_environment")) (void)std::getenv("KIT_PLUGIN_SECRET");
-  if (has("handles_signals")) ::signal(SIGTERM, handle);
+  if (has("handles_signals_from_create")) ::signal(SIGTERM, handle);
   if (has("requires_descriptors")) {
     int opened[32];
     for (int& each : opened) {

@@ -4,6 +4,8 @@
 // kit_model.cpp (modules as models), kit_device.cpp, kit_generator.cpp.
 #pragma once
 
+#include "defect.hpp"
+
 #include <gantry/gantry.h>
 
 #include <pthread.h>
@@ -15,8 +17,7 @@
 
 namespace kit {
 
-// Does the plugin have this defect?
-bool has(std::string_view defect);
+using fake::has;
 
 struct Plugin {
   const gantry_host* host;

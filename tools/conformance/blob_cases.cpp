@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -182,9 +183,15 @@ Status loads_repeatedly(Subject& subject) {
   return for_each_payload(subject, [](Stage& stage, const Payload& payload) -> Status {
     const PinnedBytes given = pinned(payload.bytes);
     std::atomic<int> failed{0};
+    std::mutex mutex;
+    std::string why;
     const auto load_often = [&] {
       for (int k = 0; k < kLoads; ++k) {
-        if (!stage.load(payload, given.bytes->bytes(), given.pin.get()).ok()) ++failed;
+        const auto module = stage.load(payload, given.bytes->bytes(), given.pin.get());
+        if (module.ok()) continue;
+        ++failed;
+        const std::lock_guard lock(mutex);
+        why = first_line(module.error());
       }
     };
     // Creates what is kept until the process ends.
@@ -192,14 +199,14 @@ Status loads_repeatedly(Subject& subject) {
     const std::uint64_t before = process_counts().heap_bytes;
     load_often();
     const std::uint64_t after = process_counts().heap_bytes;
-    if (failed != 0) return bug(failed.load(), " of ", 2 * kLoads, " loads fail");
+    if (failed != 0) return bug(failed.load(), " of ", 2 * kLoads, " loads fail: ", why);
     if (after > before + kLoads * 16)
       return bug(kLoads, " modules leave ", after - before, " bytes allocated");
     if ((stage.loader_for(payload).flags & GANTRY_LOADER_PARALLEL) == 0) return {};
     std::vector<std::thread> threads;
     for (int t = 0; t < kLoadThreads; ++t) threads.emplace_back(load_often);
     for (std::thread& thread : threads) thread.join();
-    if (failed != 0) return bug(failed.load(), " loads on ", kLoadThreads, " threads fail");
+    if (failed != 0) return bug(failed.load(), " loads on ", kLoadThreads, " threads fail: ", why);
     return {};
   });
 }
@@ -221,7 +228,8 @@ Status checks_as_it_loads(Subject& subject) {
       // A device that is absent makes the check fail, but not the load.
       if (!verdict.ok() && verdict.error().code == Code::unavailable) continue;
       return bug("check_binary ", runs ? "accepts " : "refuses ", what, ", load_binary ",
-                 module.ok() ? "accepts" : "refuses", " them");
+                 module.ok() ? "accepts them" : "refuses them: ",
+                 module.ok() ? "" : first_line(module.error()));
     }
     return {};
   });
@@ -234,11 +242,11 @@ constexpr Case kBlobCases[] = {
     {52, Level::D, Weight::must, "refuses-truncations",
      "a payload that is cut at 66 offsets is malformed and not read past its end",
      "compare every number with the remaining bytes before using it; gantry::ByteReader does",
-     refuses_truncations},
+     refuses_truncations, nullptr, nullptr, "*"},
     {53, Level::D, Weight::must, "survives-mutations",
      "10,000 damaged payloads load or fail with a code other than BUG and a text",
      "treat payloads as untrusted; the seed and the number of the mutation repeat the failure",
-     survives_mutations},
+     survives_mutations, nullptr, nullptr, "*"},
     {54, Level::D, Weight::must, "refuses-trailing-bytes",
      "an EXACT payload with one more byte is refused or not consumed completely",
      "report as consumed what the format describes, and refuse the rest of an EXACT payload",
@@ -246,13 +254,14 @@ constexpr Case kBlobCases[] = {
     {56, Level::D, Weight::must, "loads-from-every-address",
      "a payload loads from 64 addresses, one for each alignment",
      "read numbers with memcpy; copy data for a driver that requires an alignment",
-     loads_from_every_address},
+     loads_from_every_address, nullptr, nullptr, "*"},
     {57, Level::D, Weight::must, "leaves-payloads-unchanged",
      "a payload in read-only memory loads and runs", "copy the payload before changing it",
-     leaves_payloads_unchanged},
+     leaves_payloads_unchanged, nullptr, nullptr, "*"},
     {58, Level::D, Weight::must, "pins-what-it-keeps",
      "a module works after the host has released the payload",
-     "retain blob->pin as long as the bytes are used, or copy them", pins_what_it_keeps},
+     "retain blob->pin as long as the bytes are used, or copy them", pins_what_it_keeps, nullptr,
+     nullptr, "*"},
     {59, Level::D, Weight::must, "releases-its-pin",
      "the payload's pin is released with the module", "release the pin once in destroy()",
      releases_its_pin},

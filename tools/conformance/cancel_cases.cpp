@@ -103,8 +103,8 @@ Status stops_when_cancelled(Subject& subject) {
       GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
       const auto make = [&](const void* task) -> Status {
         GANTRY_TRY(const auto arguments, CallArguments::make(*device, call));
-        CallOutcome outcome =
-            call_function(*device, function.pair, arguments->values, {.task = task});
+        CallOutcome outcome = call_function(*device, function.pair, arguments->values,
+                                            {.task = task, .name = call.function});
         if (outcome.code == GANTRY_OK) return {};
         return std::move(outcome.error);
       };

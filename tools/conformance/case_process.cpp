@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/case_process.hpp"
 
+#include "tools/conformance/place_report.hpp"
+
 #include <gantry/abi_boundary.hpp>
 
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxOutput = 4096;
 constexpr std::size_t kMaxReport = 64 * 1024;
+constexpr std::chrono::seconds kKnownHang(1);
 
 double seconds_of(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -36,13 +40,34 @@ std::vector<std::string> words_for(int number, std::string_view part,
                                  "--soak",
                                  std::to_string(options.soak_seconds),
                                  "--begun",
-                                 std::to_string(options.begun_ns)};
+                                 std::to_string(options.begun_ns),
+                                 "--timeout",
+                                 std::to_string(options.case_seconds)};
   if (!part.empty()) words.insert(words.end(), {"--part", std::string(part)});
   if (!options.payloads.empty()) words.insert(words.end(), {"--payloads", options.payloads});
   for (const std::string& manifest : options.beside)
     words.insert(words.end(), {"--beside", manifest});
+  for (const std::string& place : options.hangs) words.insert(words.end(), {"--hang", place});
   return words;
 }
+
+// Takes the lines of place_report.hpp off the report. Of a process that hangs, the last line that
+// names a function is its place.
+void take_places(PartEnd& end) {
+  const bool has_crashed = end.process.cause == ProgramEnd::Cause::signalled;
+  while (end.report.starts_with(place_mark)) {
+    const std::size_t length = std::min(end.report.find('\n'), end.report.size() - 1);
+    std::string line = end.report.substr(1, length - 1);
+    end.report.erase(0, length + 1);
+    const bool is_crash = line.find(" crashes in ") != std::string::npos;
+    if (is_crash || (!has_crashed && (end.place.empty() || line.find(" from ") != line.npos)))
+      end.place = std::move(line);
+  }
+  if (end.process.cause == ProgramEnd::Cause::exited) end.place.clear();
+}
+
+// A place without the instruction, which differs each time a loop is interrupted.
+std::string function_of(const std::string& place) { return place.substr(0, place.find(" at 0x")); }
 
 Result<PartEnd> run_again(int number, std::string_view part, const SubjectOptions& options,
                           const ProcessLimits& limits) {
@@ -55,12 +80,23 @@ Result<PartEnd> run_again(int number, std::string_view part, const SubjectOption
   program.time = std::chrono::milliseconds(static_cast<std::int64_t>(limits.seconds * 1000));
   program.memory_bytes = limits.memory_bytes;
   program.kept_bytes = kMaxOutput;
+  program.ask_signal = place_signal();
+  if (!options.hangs.empty())
+    program.ask_time = std::min<std::chrono::milliseconds>(program.time / 10, kKnownHang);
   PartEnd end;
+  const auto is_known_hang = [&] {
+    return std::ranges::any_of(options.hangs, [&](const std::string& place) {
+      return end.report.find(place_mark + place) != std::string::npos;
+    });
+  };
   const auto add = [&](std::string_view bytes) {
     end.report += bytes.substr(0, kMaxReport - end.report.size());
-    return ReportStep();
+    ReportStep step;
+    step.is_done = end.report.starts_with(place_mark) && is_known_hang();
+    return step;
   };
   GANTRY_TRY(end.process, run_program(start, program, add));
+  take_places(end);
   return end;
 }
 
@@ -79,12 +115,59 @@ CaseResult run_case(const Case& which, Subject& subject) {
   return result_of(which, status, seconds_of(std::chrono::steady_clock::now() - begun));
 }
 
+namespace {
+
+// Sets what identifies the defect of a process that has ended early, and what to do about it.
+void explain(CaseResult& result, const PartEnd& end) {
+  const std::string debugger = concat("gdb --args gantry-conformance --in-process --case ",
+                                      result.which->number, " MANIFEST ...");
+  switch (end.process.cause) {
+    case ProgramEnd::Cause::signalled: {
+      const std::size_t at = end.place.find(" at 0x");
+      result.signature = !end.place.empty() ? end.place.substr(at != end.place.npos ? at : 0)
+                                            : concat("signal ", end.process.signal, " (");
+      const std::string_view trap = result.which->trap;
+      const bool is_trapped =
+          trap == "*" ||
+          (!trap.empty() && end.place.find(concat(" in ", trap, " ")) != std::string::npos);
+      if (is_trapped) return;
+      if (at == std::string::npos) {
+        result.change = concat("find the place: ", debugger);
+      } else {
+        const std::size_t digits = at + std::string_view(" at ").size();
+        const std::string number = end.place.substr(digits, end.place.find(' ', digits) - digits);
+        result.change = concat("correct the code there: addr2line -Cfie LIBRARY ", number,
+                               " prints the line; ", debugger);
+      }
+      return;
+    }
+    case ProgramEnd::Cause::timed_out:
+    case ProgramEnd::Cause::done:
+      result.hang = result.signature = function_of(end.place);
+      result.change = concat("return from the function; where it waits: ", debugger);
+      return;
+    case ProgramEnd::Cause::exited: {
+      constexpr std::string_view called = " called exit()";
+      const bool is_named = end.process.output.find(called) != std::string::npos;
+      result.signature =
+          is_named ? std::string(called) : concat("exits with status ", end.process.exit_status);
+      result.change = "return a code with a text, and end no process";
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
 CaseResult run_case_in_process(const Case& which, const SubjectOptions& options,
                                const ProcessLimits& limits) {
   ProcessLimits own = limits;
+  own.seconds = options.case_seconds;
   if (which.length != nullptr) own.seconds += which.length(options);
   const auto end = run_again(which.number, {}, options, own);
-  CaseResult result{&which, State::failed, {}, 0};
+  CaseResult result{.which = &which};
   if (!end.ok()) {
     result.text = end.error().message.text();
     return result;
@@ -96,24 +179,28 @@ CaseResult run_case_in_process(const Case& which, const SubjectOptions& options,
     result.state = state_of(report[0]);
     result.text = report.substr(1);
   } else {
-    result.text = concat("the process of the case ", describe(end->process));
+    result.text = concat("the process of the case ", end->text());
   }
   const std::string& output = end->process.output;
   if (result.state == State::failed && !output.empty())
     result.text += "\nlast output: " + Message::lines(output).text();
+  if (!end->process.exited_with(0) || report.empty()) explain(result, *end);
   return result;
 }
 
 Result<PartEnd> run_part(const Subject& subject, int number, std::string_view part,
                          const ProcessLimits& limits) {
-  return run_again(number, part, subject.options(), limits);
+  // It reports where it hangs before the process of the case is killed.
+  ProcessLimits own = limits;
+  own.seconds = std::min(own.seconds, subject.options().case_seconds * 0.7);
+  return run_again(number, part, subject.options(), own);
 }
 
 Result<std::string> check_part(const Subject& subject, int number, std::string_view part,
                                std::string_view what) {
   GANTRY_TRY(const PartEnd end, run_part(subject, number, part));
   if (!end.process.exited_with(0) || end.report.empty())
-    return with_output(bug(what, " ", describe(end.process)), end.process);
+    return with_output(bug(what, " ", end.text()), end.process);
   std::string text = end.report.substr(1);
   switch (state_of(end.report[0])) {
     case State::passed:
@@ -151,19 +238,21 @@ void report_and_exit(const Case& which, Subject& subject, const std::string& par
   ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 125);
 }
 
-std::string describe(const ProgramEnd& end) {
+std::string PartEnd::text() const {
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.1f s", seconds_of(end.elapsed));
-  switch (end.cause) {
+  std::snprintf(seconds, sizeof seconds, "%.1f s", seconds_of(process.elapsed));
+  const std::string where = place.empty() ? std::string() : ": " + place;
+  switch (process.cause) {
     case ProgramEnd::Cause::signalled:
-      return concat("is ended by signal ", end.signal, " (", ::strsignal(end.signal), ") after ",
-                    seconds);
+      return concat("is ended by signal ", process.signal, " (", ::strsignal(process.signal),
+                    ") after ", seconds, where);
     case ProgramEnd::Cause::timed_out:
-      return concat("has not ended after ", seconds, " and is killed");
+    case ProgramEnd::Cause::done:
+      return concat("has not ended after ", seconds, " and is killed", where);
     case ProgramEnd::Cause::out_of_memory:
       return concat("exceeds the memory limit after ", seconds, " and is killed");
     default:
-      return concat("exits with status ", end.exit_status, " after ", seconds);
+      return concat("exits with status ", process.exit_status, " after ", seconds);
   }
 }
 

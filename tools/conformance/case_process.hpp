@@ -18,6 +18,7 @@
 namespace gantry::kit {
 
 struct ProcessLimits {
+  // of a part; a case has SubjectOptions::case_seconds
   double seconds = 30;
   // resident memory of the process
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;
@@ -35,6 +36,12 @@ struct PartEnd {
   ProgramEnd process;
   // Case::part returned it
   std::string report;
+  // Where the plugin has crashed or was when the time was over: "plugin acme.npu 1.0.0 crashes in
+  // load_binary at 0x1f40 of its library". Empty: unknown
+  std::string place;
+
+  // "is ended by signal 11 (Segmentation fault) after 0.2 s: plugin acme.npu 1.0.0 crashes in ..."
+  std::string text() const;
 };
 
 // Runs Case::part in another process.
@@ -60,9 +67,6 @@ std::string status_report(const Status& status, std::string_view answer = {});
 // Called in the other process: runs the case, or a part of it if that is not empty, reports and ends
 // the process without calling exit handlers.
 [[noreturn]] void report_and_exit(const Case& which, Subject& subject, const std::string& part);
-
-// "is ended by signal 11 (Segmentation fault) after 0.2 s"
-std::string describe(const ProgramEnd& end);
 
 // Adds a line of the last output to an error, if there is any.
 Failure with_output(Failure failure, const ProgramEnd& end);

@@ -13,7 +13,7 @@ std::vector<Case> all_cases() {
         function_cases, handle_cases,    cancel_cases,     device_cases,  stream_cases,
         lifetime_cases, neighbour_cases, stress_cases,     package_cases, generator_cases,
         memory_cases,   loss_cases,      completion_cases, prepare_cases, trace_cases,
-        model_cases}) {
+        model_cases,    leak_cases}) {
     const std::span<const Case> cases = group();
     all.insert(all.end(), cases.begin(), cases.end());
   }

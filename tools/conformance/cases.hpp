@@ -37,6 +37,7 @@ std::span<const Case> generator_cases();
 std::span<const Case> prepare_cases();
 std::span<const Case> trace_cases();
 std::span<const Case> model_cases();
+std::span<const Case> leak_cases();
 
 // All cases, by number.
 std::vector<Case> all_cases();

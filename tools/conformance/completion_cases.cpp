@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 107 to 110: handles of the driver, events and notifications.
+// Cases 107 to 110 and 127: handles of the driver, events, notifications and times.
 #include "tools/conformance/cases.hpp"
-#include "tools/conformance/tested_device.hpp"
+#include "tools/conformance/device_stream.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -17,69 +17,7 @@ constexpr std::int64_t kLongNs = 10'000'000'000;
 // A limit that no clock can add to its time.
 constexpr std::int64_t kLongestNs = GANTRY_NO_TIMEOUT - 1;
 constexpr std::int32_t kUnknownKind = 99;
-
-// A stream of device 0; NULL, the default one, if the device has no others.
-class TestStream {
- public:
-  explicit TestStream(const TestedDevice& device) : device_(device) {
-    if (device.table().stream_create(device.self(), 0, 0, &handle_, nullptr) != GANTRY_OK)
-      handle_ = nullptr;
-  }
-  ~TestStream() { destroy(); }
-  TestStream(const TestStream&) = delete;
-  TestStream& operator=(const TestStream&) = delete;
-
-  void* get() const { return handle_; }
-  void destroy() {
-    if (handle_ != nullptr) device_.table().stream_destroy(device_.self(), 0, handle_);
-    handle_ = nullptr;
-  }
-
- private:
-  const TestedDevice& device_;
-  void* handle_ = nullptr;
-};
-
-// An event of device 0. Precondition: the device has events.
-class TestEvent {
- public:
-  static Result<std::unique_ptr<TestEvent>> make(const TestedDevice& device, std::uint32_t flags) {
-    std::unique_ptr<TestEvent> made(new TestEvent(device));
-    GANTRY_CHECK(device("event_create", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.event_create(s, 0, flags, &made->handle_, failure);
-    }));
-    return made;
-  }
-  ~TestEvent() {
-    if (handle_ != nullptr) device_.table().event_destroy(device_.self(), 0, handle_);
-  }
-  TestEvent(const TestEvent&) = delete;
-  TestEvent& operator=(const TestEvent&) = delete;
-
-  void* get() const { return handle_; }
-  Status record(void* stream) const {
-    return device_("event_record", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.event_record(s, 0, handle_, stream, failure);
-    });
-  }
-  Status wait_in(void* stream) const {
-    return device_("event_wait", [&](const auto& t, void* s, gantry_status* failure) {
-      return t.event_wait(s, 0, handle_, stream, failure);
-    });
-  }
-
- private:
-  explicit TestEvent(const TestedDevice& device) : device_(device) {}
-  const TestedDevice& device_;
-  void* handle_ = nullptr;
-};
-
-bool has_events(const TestedDevice& device) {
-  void* event = nullptr;
-  if (device.table().event_create(device.self(), 0, 0, &event, nullptr) != GANTRY_OK) return false;
-  device.table().event_destroy(device.self(), 0, event);
-  return true;
-}
+constexpr std::int64_t kClockSlackNs = 1'000'000;
 
 // Copies a pattern to the device and back in a stream, without waiting.
 struct RoundTrip {
@@ -131,7 +69,7 @@ Status check_imported_stream(const TestedDevice& device, void* handle, const Dev
 Status check_native_handles(const TestedDevice& device) {
   GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
   GANTRY_TRY(const DeviceMemory other, DeviceMemory::make(device, kSize));
-  const TestStream stream(device);
+  const DeviceStream stream(device);
   void* handle = nullptr;
   if (device.table().native_get != nullptr) {
     GANTRY_CHECK(stable_handle(device, GANTRY_NATIVE_CONTEXT, nullptr));
@@ -183,7 +121,7 @@ Status native_handles(Subject& subject) {
 
 // ---- 108
 
-Result<bool> is_reached(const TestedDevice& device, const TestEvent& event,
+Result<bool> is_reached(const TestedDevice& device, const DeviceEvent& event,
                         std::int64_t timeout_ns) {
   std::int32_t reached = 2;
   GANTRY_CHECK(device("event_reached", [&](const auto& t, void* s, gantry_status* failure) {
@@ -195,9 +133,9 @@ Result<bool> is_reached(const TestedDevice& device, const TestEvent& event,
 
 Status check_reached_events(const TestedDevice& device) {
   GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
-  const TestStream stream(device);
+  const DeviceStream stream(device);
   for (const std::uint32_t flags : {0u, std::uint32_t{GANTRY_EVENT_UNTIMED}}) {
-    GANTRY_TRY(const auto event, TestEvent::make(device, flags));
+    GANTRY_TRY(const auto event, DeviceEvent::make(device, flags));
     // An event is recorded again: it is reached after the later work.
     for (const std::int64_t timeout : {GANTRY_NO_TIMEOUT, kLongNs, kLongestNs}) {
       RoundTrip trip;
@@ -234,8 +172,8 @@ Status reaches_events(Subject& subject) {
 
 Status check_untimed_events(const TestedDevice& device) {
   GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
-  const TestStream first(device), second(device);
-  GANTRY_TRY(const auto event, TestEvent::make(device, GANTRY_EVENT_UNTIMED));
+  const DeviceStream first(device), second(device);
+  GANTRY_TRY(const auto event, DeviceEvent::make(device, GANTRY_EVENT_UNTIMED));
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<std::uint8_t> from = bytes_with_pattern(kSize, seed);
     std::vector<std::uint8_t> to(kSize);
@@ -247,18 +185,14 @@ Status check_untimed_events(const TestedDevice& device) {
     if (from != to)
       return bug("an untimed event of device ", device.name(), " does not order two streams");
   }
-  std::int64_t ns = 0;
-  const Status elapsed =
-      device("event_elapsed", [&](const auto& t, void* s, gantry_status* failure) {
-        return t.event_elapsed(s, 0, event->get(), event->get(), &ns, failure);
-      });
+  const auto elapsed = event->elapsed_since(*event);
   const bool refused = !elapsed.ok() && (elapsed.error().code == Code::invalid ||
                                          elapsed.error().code == Code::unsupported);
   if (!refused) {
     return bug("event_elapsed of untimed events of device ", device.name(), " returns ",
                elapsed.ok() ? "ok" : name_of(elapsed.error().code), ", expected invalid");
   }
-  const auto unknown = TestEvent::make(device, 0x80000000);
+  const auto unknown = DeviceEvent::make(device, 0x80000000);
   if (!unknown.ok() && unknown.error().code == Code::unsupported) return {};
   return bug("event_create of device ", device.name(), " returns ",
              unknown.ok() ? "ok" : name_of(unknown.error().code),
@@ -267,6 +201,49 @@ Status check_untimed_events(const TestedDevice& device) {
 
 Status orders_untimed(Subject& subject) {
   return for_each_with(subject, "events", has_events, check_untimed_events);
+}
+
+// ---- 127
+
+// Device time between two events is not more than the host's around them. Clocks differ a little.
+Status check_elapsed(const TestedDevice& device, std::uint64_t seed) {
+  using Clock = std::chrono::steady_clock;
+  GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
+  const DeviceStream stream(device);
+  GANTRY_TRY(const auto first, DeviceEvent::make(device));
+  GANTRY_TRY(const auto second, DeviceEvent::make(device));
+  GANTRY_TRY(const auto third, DeviceEvent::make(device));
+  const Clock::time_point begun = Clock::now();
+  RoundTrip trip, other;
+  GANTRY_CHECK(first->record(stream.get()));
+  GANTRY_CHECK(trip.enqueue(device, memory, stream.get(), seed));
+  GANTRY_CHECK(second->record(stream.get()));
+  GANTRY_CHECK(other.enqueue(device, memory, stream.get(), seed + 1));
+  GANTRY_CHECK(third->record(stream.get()));
+  GANTRY_CHECK(device.synchronize(stream.get()));
+  const std::int64_t host = std::chrono::nanoseconds(Clock::now() - begun).count();
+  const auto part = second->elapsed_since(*first);
+  if (!part.ok() && part.error().code == Code::unsupported)
+    return skipped("device ", device.name(), " has no clock");
+  if (!part.ok()) return part.error();
+  GANTRY_TRY(const std::int64_t whole, third->elapsed_since(*first));
+  const auto between = [&](std::int64_t ns) {
+    return concat("event_elapsed of device ", device.name(), " is ", ns,
+                  " ns between two events in order");
+  };
+  if (*part < 0) return bug(between(*part), ", minimum is 0");
+  if (whole < *part)
+    return bug(between(whole), ", and ", *part, " ns between the first and one between them");
+  if (const std::int64_t limit = host + host / 10 + kClockSlackNs; whole > limit)
+    return bug(between(whole), ", the host has measured ", host, " ns around them");
+  return {};
+}
+
+Status measures_time(Subject& subject) {
+  return for_each_with(subject, "events", has_events, [](const TestedDevice& device) -> Status {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) GANTRY_CHECK(check_elapsed(device, seed));
+    return {};
+  });
 }
 
 // ---- 110
@@ -296,7 +273,7 @@ struct Notified {
 Status check_notifications(const TestedDevice& device) {
   GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
   for (const bool is_destroyed : {false, true}) {
-    TestStream stream(device);
+    DeviceStream stream(device);
     // Not freed: a plugin that notifies twice may do so later.
     auto* const notified = new Notified;
     GANTRY_CHECK(notified->trip.enqueue(device, memory, stream.get(), 4));
@@ -345,6 +322,12 @@ constexpr Case kCompletionCases[] = {
      "stream_notify calls once after the work in the stream, also if the stream is destroyed "
      "before",
      "keep the notification until the driver has called it", notifies_once},
+    {127, Level::D, Weight::must, "measures-time",
+     "event_elapsed of events in order is not negative, grows with the work, and is not above the "
+     "host's time",
+     "subtract the start from the stop in the driver's unit, and convert to nanoseconds; without a "
+     "clock, leave event_elapsed NULL",
+     measures_time},
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ Status counts_from_0(Subject& subject) {
   for (const gantry_device_table& table : stage->plugin().devices) {
     const auto device = stage->state().device(table.name);
     std::int32_t count = 0;
+    const PluginCall record("count");
     if (!device.ok() || (*device)->table->count((*device)->self, &count, nullptr) != GANTRY_OK)
       continue;
     if (count < 0) return bug("device ", table.name, " counts ", count, ", minimum is 0");
@@ -227,7 +228,7 @@ constexpr Case kDeviceCases[] = {
     {74, Level::D, Weight::must, "allocates",
      "alloc of 0, 1 and 4,097 bytes has each alignment from 1 to 4,096; 2^60 bytes are EXHAUSTED; "
      "free accepts NULL",
-     "align as requested, and return EXHAUSTED", allocates},
+     "align as requested, and return EXHAUSTED", allocates, nullptr, nullptr, "free"},
     {75, Level::D, Weight::must, "copies",
      "copies to, from and within a device, of parts and of 0 bytes, keep every byte",
      "add byte_offset of both sides", copies},

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/failing_calls.hpp"
 
+#include "tools/conformance/plugin_call.hpp"
+
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>
 
@@ -23,9 +25,11 @@ class Calls {
   std::vector<FailingCall> take() { return std::move(calls_); }
 
  private:
+  // The first word of the name is the function's.
   template <class Call>
   void add(std::string name, Call call) {
-    calls_.push_back({std::move(name), std::move(call)});
+    std::string function = name.substr(0, name.find(' '));
+    calls_.push_back({std::move(name), std::move(function), std::move(call)});
   }
 
   void add_loads(const gantry_loader_table& loader) {
@@ -126,9 +130,14 @@ class Calls {
 
 }  // namespace
 
+gantry_code FailingCall::make(gantry_status* status) const {
+  const PluginCall record(function);
+  return call(status);
+}
+
 gantry_code FailingCall::operator()(gantry_status* status) const {
   try {
-    return call(status);
+    return make(status);
   } catch (const std::exception&) {
     return GANTRY_OK;
   }

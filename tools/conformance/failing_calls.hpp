@@ -20,9 +20,13 @@ namespace gantry::kit {
 struct FailingCall {
   // "load_binary of 1 byte for key example.null"
   std::string name;
+  // "load_binary"
+  std::string function;
   // Releases what the call creates if it succeeds.
   std::function<gantry_code(gantry_status* status)> call;
 
+  // Makes the call. An exception leaves it.
+  gantry_code make(gantry_status* status) const;
   // Makes the call. An exception, which case 41 reports, is GANTRY_OK.
   gantry_code operator()(gantry_status* status) const;
 };

@@ -2,6 +2,7 @@
 //
 // Cases 63 to 68, 77, 114 and 116: functions of modules, and their calls.
 #include "tools/conformance/cases.hpp"
+#include "tools/conformance/device_stream.hpp"
 #include "tools/conformance/failing_calls.hpp"
 #include "tools/conformance/golden_call.hpp"
 
@@ -31,25 +32,6 @@ struct Scene {
   std::shared_ptr<const Device> device;
   PinnedBytes given;
   LoadedModule module;
-};
-
-// A stream of device 0; NULL if the device has only the default one.
-class StreamOf {
- public:
-  explicit StreamOf(const Device& device) : device_(device) {
-    has_stream_ = device.table->stream_create(device.self, 0, 0, &stream_, nullptr) == GANTRY_OK;
-  }
-  ~StreamOf() {
-    if (has_stream_) device_.table->stream_destroy(device_.self, 0, stream_);
-  }
-  StreamOf(const StreamOf&) = delete;
-  StreamOf& operator=(const StreamOf&) = delete;
-  void* get() const { return stream_; }
-
- private:
-  const Device& device_;
-  void* stream_ = nullptr;
-  bool has_stream_ = false;
 };
 
 Status for_each_module(Subject& subject, const std::function<Status(Scene& scene)>& check) {
@@ -95,6 +77,7 @@ Status lists_what_it_finds(Subject& subject) {
                                        info->name.data, info->name.size);
                                    return gantry_code{GANTRY_OK};
                                  }};
+    const PluginCall record("list_functions");
     const gantry_code code = table->list_functions(scene.module.pair.self, &visitor, nullptr);
     if (code != GANTRY_OK) return bug("list_functions fails with code ", code);
     for (const std::string& name : names) {
@@ -207,7 +190,8 @@ Status checks_arguments(Subject& subject) {
         std::vector<gantry_value> values = arguments->values;
         extra > 0 ? values.push_back({}) : values.pop_back();
         if (has_golden_call(scene.payload, call.function, values.size())) continue;
-        const CallOutcome outcome = call_function(*scene.device, function.pair, values);
+        const CallOutcome outcome =
+            call_function(*scene.device, function.pair, values, {.name = call.function});
         if (outcome.code == GANTRY_INVALID) continue;
         return bug("function ", quoted(call.function), " with ", values.size(),
                    " arguments instead of ", call.arguments.size(), " returns ",
@@ -217,8 +201,8 @@ Status checks_arguments(Subject& subject) {
         for (const Change& change : kChanges) {
           GANTRY_TRY(const auto arguments, make());
           if (!change.apply(*arguments, i)) continue;
-          const CallOutcome outcome =
-              call_function(*scene.device, function.pair, arguments->values);
+          const CallOutcome outcome = call_function(*scene.device, function.pair, arguments->values,
+                                                    {.name = call.function});
           const std::string what = concat(change.name, ", argument ", i);
           Status judged = judge(outcome, what);
           if (!judged.ok()) return std::move(judged).error().at("in ", quoted(call.function));
@@ -244,7 +228,8 @@ Status accepts_or_refuses_unaligned_data(Subject& subject) {
         }
         if (!shifts) continue;
         any = true;
-        const CallOutcome outcome = call_function(*scene.device, function.pair, arguments->values);
+        const CallOutcome outcome =
+            call_function(*scene.device, function.pair, arguments->values, {.name = call.function});
         GANTRY_CHECK(judge(outcome, concat("tensors at an offset of ", offset, " bytes")));
       }
     }
@@ -261,7 +246,8 @@ Status leaves_results_alone(Subject& subject) {
       GANTRY_TRY(const auto arguments, CallArguments::make(*scene.device, call));
       std::vector<gantry_value> values = arguments->values;
       values.push_back({});
-      const CallOutcome outcome = call_function(*scene.device, function.pair, values);
+      const CallOutcome outcome =
+          call_function(*scene.device, function.pair, values, {.name = call.function});
       if (outcome.code == GANTRY_OK) continue;
       any = true;
       const gantry_value& result = outcome.result.get();
@@ -286,7 +272,7 @@ Status runs_on_many_threads(Subject& subject) {
       std::vector<std::jthread> threads;
       for (std::string& text : wrong) {
         threads.emplace_back([&] {
-          const StreamOf stream(device);
+          const DeviceStream stream(device);
           for (int k = 0; k < kCallsOfAThread && text.empty(); ++k) {
             const Status done = check_calls(scene.stage, device, scene.module, scene.payload,
                                             {.stream = stream.get()});
@@ -320,6 +306,7 @@ Status changes_no_thread_state(Subject& subject) {
     });
   for (const gantry_device_table& device : stage->plugin().devices) {
     std::int32_t count = 0;
+    const PluginCall record("count");
     device.count(stage->self(), &count, nullptr);
   }
   std::vector<std::string_view> changed = state.restore();
@@ -343,8 +330,8 @@ Status takes_two_streams(Subject& subject) {
                                             {{device.type, 1}, unreadable.data()},
                                             {{kDeviceTypeCount - 1, 0}, unreadable.data()}};
     const gantry_streams streams{items.data(), items.size()};
-    const StreamOf first(device), second(device);
-    for (const StreamOf* const stream : {&first, &second, &first}) {
+    const DeviceStream first(device), second(device);
+    for (const DeviceStream* const stream : {&first, &second, &first}) {
       Status done = check_calls(scene.stage, device, scene.module, scene.payload,
                                 {.stream = stream->get(), .streams = &streams});
       if (!done.ok()) return std::move(done).error().at("with streams of further devices");
@@ -368,7 +355,8 @@ Status packs_elements(Subject& subject) {
       GANTRY_TRY(const LoadedFunction function, scene.stage.function(scene.module, call.function));
       GANTRY_TRY(const auto arguments,
                  CallArguments::make(*scene.device, call, CallArguments::Room::exact));
-      const CallOutcome outcome = call_function(*scene.device, function.pair, arguments->values);
+      const CallOutcome outcome =
+          call_function(*scene.device, function.pair, arguments->values, {.name = call.function});
       Status done = outcome.code == GANTRY_OK ? Status() : Status(outcome.error);
       if (done.ok() && call.result) {
         done = compare_result(*scene.device, outcome.result.get(), *call.result,
@@ -391,11 +379,12 @@ constexpr Case kFunctionCases[] = {
     {65, Level::D, Weight::must, "checks-arguments",
      "a wrong number of arguments is INVALID; other kinds, element types, shapes, strides and "
      "devices are refused or work",
-     "check the number, then the kind of each argument before reading it", checks_arguments},
+     "check the number, then the kind of each argument before reading it", checks_arguments,
+     nullptr, nullptr, "*"},
     {66, Level::D, Weight::must, "accepts-or-refuses-unaligned-data",
      "tensors that begin within an element are refused or work",
      "check byte_offset and address, or use loads without an alignment",
-     accepts_or_refuses_unaligned_data},
+     accepts_or_refuses_unaligned_data, nullptr, nullptr, "*"},
     {67, Level::D, Weight::must, "leaves-results-alone",
      "a call that fails leaves its result GANTRY_NONE", "write the result last",
      leaves_results_alone},
@@ -409,10 +398,10 @@ constexpr Case kFunctionCases[] = {
      "golden calls in two streams, with streams of further devices in the env, give the expected "
      "results",
      "use env->stream, or gantry_env_stream() for another device than env->device",
-     takes_two_streams},
+     takes_two_streams, nullptr, nullptr, "*"},
     {116, Level::D, Weight::must, "packs-elements",
      "golden calls with elements below a byte read and write packed ones, and nothing behind them",
-     "compute sizes with gantry_element_bytes()", packs_elements},
+     "compute sizes with gantry_element_bytes()", packs_elements, nullptr, nullptr, "*"},
 };
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/golden_call.hpp"
 
+#include "core/engine/tensor/object.hpp"
+#include "tools/conformance/plugin_call.hpp"
 #include "tools/gantry/common/element_value.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -25,6 +27,7 @@ Status copy_bytes(const Device& device, gantry_location from, gantry_location to
   what.to = to;
   what.size = size;
   StatusBuffer status;
+  const PluginCall record("copy");
   const gantry_code code = status.call([&](gantry_status* failure) {
     return device.table->copy(device.self, 0, &what, nullptr, failure);
   });
@@ -196,12 +199,16 @@ CallOutcome call_function(const Device& device, const gantry_function& function,
   CallOutcome outcome;
   gantry_value result{};
   StatusBuffer status;
+  const std::string name =
+      context.name.empty() ? "a function" : concat("function ", quoted(context.name));
+  const PluginCall record(name);
   outcome.code = status.call([&](gantry_status* failure) {
     return function.table->call(function.self, &env, values.empty() ? nullptr : values.data(),
                                 static_cast<std::int32_t>(values.size()), &result, failure);
   });
   if (outcome.code != GANTRY_OK) outcome.error = status.error(outcome.code, "the call");
   outcome.result = Value::adopt(result);
+  const PluginCall waits("synchronize");
   const gantry_code done = status.call([&](gantry_status* failure) {
     return device.table->synchronize(device.self, 0, context.stream, failure);
   });
@@ -212,12 +219,29 @@ CallOutcome call_function(const Device& device, const gantry_function& function,
   return outcome;
 }
 
+namespace {
+
+// A result is owned by the caller, in one form.
+Status check_form(const gantry_value& result) {
+  if (!is_owned_kind(result.kind))
+    return bug("the result has kind ", result.kind, ", which is an argument's: results are owned");
+  if (!gantry_value_is_canonical(&result))
+    return bug("the result of kind ", result.kind,
+               " is not canonical: bytes that the kind does not use must be 0");
+  return {};
+}
+
+}  // namespace
+
 Status check_function(const Device& device, const gantry_function& function, const Payload& payload,
                       const GoldenCall& call, const CallContext& context) {
+  CallContext named = context;
+  named.name = call.function;
   const auto check = [&]() -> Status {
     GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
-    const CallOutcome outcome = call_function(device, function, arguments->values, context);
+    const CallOutcome outcome = call_function(device, function, arguments->values, named);
     if (outcome.code != GANTRY_OK) return outcome.error;
+    GANTRY_CHECK(check_form(outcome.result.get()));
     if (call.result) {
       GANTRY_CHECK(compare_result(device, outcome.result.get(), *call.result, payload.tolerance));
     }

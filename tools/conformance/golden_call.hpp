@@ -64,6 +64,8 @@ struct CallContext {
   const void* task = nullptr;
   // of gantry_env; NULL: none
   const gantry_streams* streams = nullptr;
+  // of the function, for a place where it does not return; valid during the call
+  std::string_view name = {};
 };
 // Calls a function and waits for its work.
 CallOutcome call_function(const Device& device, const gantry_function& function,

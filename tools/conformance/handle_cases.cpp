@@ -78,7 +78,7 @@ bool returns_a_tensor(const GoldenCall& call) {
 Result<Value> result_of(const Device& device, const gantry_function& function,
                         const GoldenCall& call) {
   GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
-  CallOutcome outcome = call_function(device, function, arguments->values);
+  CallOutcome outcome = call_function(device, function, arguments->values, {.name = call.function});
   if (outcome.code != GANTRY_OK) return outcome.error;
   return std::move(outcome.result);
 }
@@ -148,13 +148,13 @@ constexpr Case kHandleCases[] = {
      "another thread",
      "copy what you use later from the blob; do in destroy() nothing that requires the thread of "
      "load_binary",
-     functions_outlive_handles},
+     functions_outlive_handles, nullptr, nullptr, "*"},
     {70, Level::D, Weight::must, "results-outlive-their-module",
      "a tensor that a call returns is valid after its module is destroyed, and its memory is freed "
      "with it",
      "create results with tensor_new(), or pass tensor_view() an owner; transfer the only "
      "reference",
-     results_outlive_their_module},
+     results_outlive_their_module, nullptr, nullptr, "*"},
 };
 
 }  // namespace

@@ -135,7 +135,7 @@ constexpr Case kHostCases[] = {
      "create or count fails with the name of the driver if the libraries of requires.libraries "
      "have no functions",
      "check the result of every dlsym(), and return UNAVAILABLE with the library and the function",
-     names_the_old_driver},
+     names_the_old_driver, nullptr, nullptr, "*"},
     {49, Level::L, Weight::must, "names-the-forbidden-node",
      "create or count fails with the name of the node if the nodes of requires.device_nodes may "
      "not be opened",

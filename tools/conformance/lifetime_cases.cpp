@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cases 79 to 83: create and destroy, the end of the process, fork and signals.
+// Cases 79 to 83 and 128: create and destroy, the end of the process, fork and signals.
 #include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/failing_calls.hpp"
+#include "tools/conformance/growth.hpp"
+#include "tools/conformance/plugin_call.hpp"
 #include "tools/conformance/process_counts.hpp"
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/process.hpp"
+#include "core/base/process_state.hpp"
 
 #include <gantry/abi_boundary.hpp>
+#include <gantry/join.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,50 +22,24 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <thread>
 
 namespace gantry::kit {
 namespace {
 
-constexpr int kCycles = 200;
-constexpr int kWarmUps = 20;
 // create() opens no driver: less than one small allocation in every second cycle.
-constexpr std::uint64_t kMaxHeapGrowth = kCycles / 2 * 32;
+constexpr std::uint64_t kMaxHeapGrowth = 16;
 // count() may open one. Drivers that are closed and opened again leave some memory.
-constexpr std::uint64_t kMaxDriverHeapGrowth = kCycles * 1024;
-constexpr std::uint64_t kMaxResidentGrowth = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMaxDriverHeapGrowth = 1024;
 // Not the status of any other end.
 constexpr int kStatus = 42;
 
 Status count_devices(const Instance& instance) {
   for (const gantry_device_table& device : instance.plugin().devices) {
     std::int32_t count = 0;
+    const PluginCall record("count");
     device.count(instance.self(), &count, nullptr);
   }
-  return {};
-}
-
-// Runs a cycle often and compares what the process holds afterwards.
-Status check_growth(const std::function<Status()>& cycle, std::string_view what,
-                    std::uint64_t max_heap_growth) {
-  ProcessCounts before;
-  for (int i = 0; i < kWarmUps + kCycles; ++i) {
-    if (i == kWarmUps) before = process_counts();
-    GANTRY_CHECK(cycle());
-  }
-  const ProcessCounts after = process_counts();
-  const auto left = [&](std::uint64_t count, std::string_view of) {
-    return bug(kCycles, " cycles of ", what, " leave ", count, " ", of);
-  };
-  if (after.threads > before.threads) return left(after.threads - before.threads, "threads");
-  if (after.descriptors > before.descriptors)
-    return left(after.descriptors - before.descriptors, "open descriptors");
-  if (after.heap_bytes > before.heap_bytes + max_heap_growth)
-    return left(after.heap_bytes - before.heap_bytes, "bytes allocated");
-  // A sanitizer keeps freed memory for a while.
-  if (after.heap_bytes != 0 && after.resident_bytes > before.resident_bytes + kMaxResidentGrowth)
-    return left(after.resident_bytes - before.resident_bytes, "bytes of resident memory");
   return {};
 }
 
@@ -82,6 +60,19 @@ Status leaks_nothing(Subject& subject) {
         return count_devices(instance);
       },
       "create, count and destroy", kMaxDriverHeapGrowth);
+}
+
+// 128
+Status create_changes_no_state(Subject& subject) {
+  GANTRY_TRY(const auto bench, Bench::open(subject));
+  const ProcessCounts before = process_counts();
+  ProcessState state(ProcessState::Scope::signals);
+  { GANTRY_TRY(const Instance instance, created(bench->plugin(), bench->host())); }
+  const std::string environment = process_counts().environment;
+  std::vector<std::string_view> changed = state.restore();
+  if (environment != before.environment) changed.push_back("the environment");
+  if (changed.empty()) return {};
+  return bug("create and destroy change ", join(changed));
 }
 
 // 80
@@ -161,8 +152,8 @@ Status lets_the_process_end(Subject& subject) {
     GANTRY_TRY(const PartEnd end, run_part(subject, 81, name, {.seconds = 10}));
     const ProgramEnd& process = end.process;
     if (!process.exited_with(kStatus))
-      return with_output(bug("a process that calls ", name, " with everything alive ",
-                             describe(process), ", expected status ", kStatus),
+      return with_output(bug("a process that calls ", name, " with everything alive ", end.text(),
+                             ", expected status ", kStatus),
                          process);
     if (!process.output.empty())
       return with_output(bug("a process that calls ", name, " prints a text"), process);
@@ -235,12 +226,17 @@ Status leaves_signals_alone(Subject& subject) {
 }
 
 constexpr Case kLifetimeCases[] = {
+    {128, Level::L, Weight::must, "create-changes-no-state",
+     "create and destroy change no directory, umask, locale, action of a signal, signal mask, "
+     "floating-point mode, standard descriptor or environment",
+     "set what a driver requires around its calls only, and restore it", create_changes_no_state},
     {79, Level::D, Weight::must, "leaks-nothing",
      "200 cycles of create, count and destroy leave no thread, descriptor or memory",
      "release in destroy() what create() and count() acquire", leaks_nothing},
     {80, Level::D, Weight::must, "is-destroyed-after-work",
      "memory and streams are released while a copy uses them, then the plugin is destroyed",
-     "defer the release until the work is complete, or wait for it", is_destroyed_after_work},
+     "defer the release until the work is complete, or wait for it", is_destroyed_after_work,
+     nullptr, nullptr, "*"},
     {81, Level::D, Weight::must, "lets-the-process-end",
      "exit() on any thread, quick_exit() and _exit() end a process in which the plugin is in use, "
      "with their status and without output",

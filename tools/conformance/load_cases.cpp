@@ -6,6 +6,7 @@
 #include "tools/conformance/scratch.hpp"
 #include "tools/conformance/subject.hpp"
 
+#include "core/base/sanitizer.hpp"
 #include "core/formats/elf/elf_file.hpp"
 #include "core/plugins/library/library_handle.hpp"
 #include "core/plugins/library/plugin_note.hpp"
@@ -101,15 +102,8 @@ Status has_the_sanitizer_of_its_note(Subject& subject) {
   GANTRY_TRY(const ElfFile elf, ElfFile::parse(file));
   const auto note = read_plugin_note(elf, path);
   if (!note.ok()) return not_run("the note cannot be read, see case 2");
-  // Each runtime defines it; code that is built with the sanitizer calls it.
-  constexpr std::pair<std::string_view, std::uint32_t> starts[] = {
-      {"__asan_init", GANTRY_SANITIZER_ADDRESS},
-      {"__tsan_init", GANTRY_SANITIZER_THREAD},
-      {"__msan_init", GANTRY_SANITIZER_MEMORY},
-      {"__hwasan_init", GANTRY_SANITIZER_HWADDRESS},
-  };
   std::uint32_t found = GANTRY_SANITIZER_NONE;
-  for (const auto& [symbol, sanitizer] : starts) {
+  for (const auto& [symbol, sanitizer] : sanitizer_starts) {
     if (elf.find(symbol) != nullptr) found = sanitizer;
   }
   if (found == note->sanitizer) return {};

@@ -2,52 +2,41 @@
 //
 // Case 113: a device that a call of the payload file makes stop.
 #include "tools/conformance/cases.hpp"
+#include "tools/conformance/device_stream.hpp"
 #include "tools/conformance/golden_call.hpp"
-#include "tools/conformance/tested_device.hpp"
 
 #include <gantry/quoted.hpp>
 
 namespace gantry::kit {
 namespace {
 
-// What exists before the loss. The destructor releases it, which a lost device accepts.
+// What exists before the loss, released afterwards, which a lost device accepts.
 class BeforeTheLoss {
  public:
   static Result<std::unique_ptr<BeforeTheLoss>> make(const TestedDevice& device) {
-    std::unique_ptr<BeforeTheLoss> made(new BeforeTheLoss(device));
-    GANTRY_TRY(made->data_, device.alloc(64));
-    const gantry_device_table& table = device.table();
-    if (table.stream_create(device.self(), 0, 0, &made->stream_, nullptr) != GANTRY_OK)
-      made->stream_ = nullptr;
-    if (table.event_create(device.self(), 0, 0, &made->event_, nullptr) != GANTRY_OK)
-      made->event_ = nullptr;
+    GANTRY_TRY(DeviceMemory memory, DeviceMemory::make(device, 64));
+    std::unique_ptr<BeforeTheLoss> made(new BeforeTheLoss(device, std::move(memory)));
+    if (auto event = DeviceEvent::make(device); event.ok()) made->event_ = *std::move(event);
     return made;
   }
-  ~BeforeTheLoss() {
-    const gantry_device_table& table = device_.table();
-    if (event_ != nullptr) table.event_destroy(device_.self(), 0, event_);
-    if (stream_ != nullptr) table.stream_destroy(device_.self(), 0, stream_);
-    if (data_ != nullptr) device_.free(data_);
-  }
-  BeforeTheLoss(const BeforeTheLoss&) = delete;
-  BeforeTheLoss& operator=(const BeforeTheLoss&) = delete;
 
   // Each call that releases nothing fails as LOST, any number of times.
   Status check_calls() const {
     std::uint8_t bytes[8] = {};
     for (int i = 0; i < 2; ++i) {
       GANTRY_CHECK(is_lost("alloc", device_.alloc(64)));
-      GANTRY_CHECK(is_lost("copy", device_.copy(in_host(bytes), device_.at(data_), sizeof bytes)));
+      GANTRY_CHECK(is_lost("copy", device_.copy(in_host(bytes), memory_.at(), sizeof bytes)));
       GANTRY_CHECK(is_lost("synchronize", device_.synchronize()));
-      if (stream_ == nullptr) continue;
-      GANTRY_CHECK(is_lost("synchronize", device_.synchronize(stream_)));
+      if (stream_.get() == nullptr) continue;
+      GANTRY_CHECK(is_lost("synchronize", device_.synchronize(stream_.get())));
       GANTRY_CHECK(is_lost("stream_create", created_stream()));
     }
     return {};
   }
 
  private:
-  explicit BeforeTheLoss(const TestedDevice& device) : device_(device) {}
+  BeforeTheLoss(const TestedDevice& device, DeviceMemory memory)
+      : device_(device), memory_(std::move(memory)), stream_(device) {}
 
   template <class T>
   Status is_lost(std::string_view function, const Result<T>& called) const {
@@ -66,9 +55,9 @@ class BeforeTheLoss {
   }
 
   const TestedDevice& device_;
-  void* data_ = nullptr;
-  void* stream_ = nullptr;
-  void* event_ = nullptr;
+  DeviceMemory memory_;
+  DeviceStream stream_;
+  std::unique_ptr<DeviceEvent> event_;
 };
 
 // Makes the call that loses the device, and waits for it.
@@ -76,7 +65,8 @@ Status lose(const Stage& stage, const Device& device, const LoadedModule& module
             const GoldenCall& call) {
   GANTRY_TRY(const LoadedFunction function, stage.function(module, call.function));
   GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
-  const CallOutcome outcome = call_function(device, function.pair, arguments->values);
+  const CallOutcome outcome =
+      call_function(device, function.pair, arguments->values, {.name = call.function});
   if (outcome.code == GANTRY_LOST) return {};
   return bug("function ", quoted(call.function), " and synchronize return ",
              name_of(static_cast<Code>(outcome.code)), ", expected lost");
@@ -110,7 +100,8 @@ Status reports_loss(Subject& subject) {
     } else {
       GANTRY_TRY(const LoadedFunction function, stage.function(module, payload.loses->function));
       GANTRY_TRY(const auto arguments, CallArguments::make(*runs_on, *payload.loses));
-      (void)call_function(*runs_on, function.pair, arguments->values);
+      (void)call_function(*runs_on, function.pair, arguments->values,
+                          {.name = payload.loses->function});
     }
     return before->check_calls();
   });

@@ -6,6 +6,7 @@
 //              2 wrong usage   3 internal error
 #include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
+#include "tools/conformance/place_report.hpp"
 #include "tools/conformance/report.hpp"
 #include "tools/conformance/subject.hpp"
 
@@ -60,7 +61,7 @@ void add_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false)
       ->take_all()
       ->check(CLI::IsMember({"S", "L", "D", "X"}));
-  app.add_option("--timeout", options.limits.seconds, "seconds for each case")
+  app.add_option("--timeout", options.subject.case_seconds, "seconds for each case")
       ->type_name("SECONDS")
       ->capture_default_str()
       ->check(cli::in_range(0.1, 86400.0));
@@ -94,6 +95,11 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--run-case", options.run_case, "")->group("")->check(cli::in_range(1, 1 << 30));
   app.add_option("--part", options.part, "")->group("");
   app.add_option("--begun", options.subject.begun_ns, "")->group("");
+  app.add_option("--hang", options.subject.hangs, "")
+      ->group("")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 Result<std::vector<Case>> chosen(const Options& options, const std::vector<Case>& all) {
@@ -139,10 +145,12 @@ Result<cli::ExitStatus> run_all(const Options& options, std::span<const Case> ca
   results.seed = subject.options().seed;
   cli::print(concat("gantry-conformance ", core_version(), ": ", results.plugin, ", ",
                     results.library, "\nseed ", results.seed, "\n\n"));
+  SubjectOptions known = options.subject;
   for (const Case& each : cases) {
-    results.cases.push_back(options.in_process
-                                ? run_case(each, subject)
-                                : run_case_in_process(each, options.subject, options.limits));
+    results.add(options.in_process ? run_case(each, subject)
+                                   : run_case_in_process(each, known, options.limits));
+    const std::string& hang = results.cases.back().hang;
+    if (!hang.empty() && std::ranges::count(known.hangs, hang) == 0) known.hangs.push_back(hang);
     cli::print(case_text(results.cases.back()));
     cli::flush_output();
   }
@@ -163,6 +171,7 @@ Result<cli::ExitStatus> run(Options& options, bool has_seed) {
   if (!has_seed) options.subject.seed = std::random_device()() % 1'000'000;
   options.limits.memory_bytes = options.memory_mib << 20;
   GANTRY_TRY(const std::vector<Case> cases, chosen(options, all));
+  if (options.run_case != 0) report_places();
   GANTRY_TRY(Subject subject, Subject::open(options.subject));
   if (options.run_case != 0) {
     if (const Case* which = find_case(all, options.run_case))

@@ -2,7 +2,7 @@
 //
 // Cases 99 to 106: what a device requires of memory, and its functions for memory that may be NULL.
 #include "tools/conformance/cases.hpp"
-#include "tools/conformance/tested_device.hpp"
+#include "tools/conformance/device_stream.hpp"
 
 #include <gantry/demands.hpp>
 
@@ -235,6 +235,7 @@ Status frees_after_work(const TestedDevice& device, void* stream, std::uint64_t 
     // The first content is the result, the second one is in memory that may be the same.
     if (content == &source)
       GANTRY_CHECK(device.copy(device.at(data), result.at(), size, stream, 0));
+    const PluginCall record("free_in_stream");
     device.table().free_in_stream(device.self(), 0, data, stream);
   }
   GANTRY_CHECK(device.synchronize(stream));
@@ -248,14 +249,10 @@ Status frees_in_order(Subject& subject) {
   const std::uint64_t seed = subject.options().seed;
   return for_each_device(subject, [=](const TestedDevice& device) -> Status {
     if (device.table().free_in_stream == nullptr) return lacks(device, "free_in_stream");
-    void* stream = nullptr;
-    if (device.table().stream_create(device.self(), 0, 0, &stream, nullptr) != GANTRY_OK)
-      stream = nullptr;
-    Status done;
-    for (std::uint64_t k = 0; k < 50 && done.ok(); ++k)
-      done = frees_after_work(device, k % 2 == 0 ? nullptr : stream, seed + k);
-    if (stream != nullptr) device.table().stream_destroy(device.self(), 0, stream);
-    return done;
+    const DeviceStream stream(device);
+    for (std::uint64_t k = 0; k < 50; ++k)
+      GANTRY_CHECK(frees_after_work(device, k % 2 == 0 ? nullptr : stream.get(), seed + k));
+    return {};
   });
 }
 
@@ -281,7 +278,10 @@ Status trims(Subject& subject) {
         GANTRY_CHECK(device.copy(a.at(), between.at(), size, nullptr, 0));
         GANTRY_CHECK(device.copy(between.at(), b.at(), size, nullptr, 0));
       }
-      device.table().trim(device.self(), 0);
+      {
+        const PluginCall record("trim");
+        device.table().trim(device.self(), 0);
+      }
       GANTRY_CHECK(device.copy(b.at(), in_host(found.data()), size));
       if (found != source)
         return bug("trim of device ", device.name(), " changes memory that is allocated");

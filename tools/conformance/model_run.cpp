@@ -4,6 +4,7 @@
 #include "core/engine/tensor/tensor.hpp"
 #include "core/engine/tensor/value_content.hpp"
 #include "core/plugins/library/table_copy.hpp"
+#include "tools/conformance/plugin_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/compact_tensor.hpp>
@@ -24,6 +25,7 @@ using Kind = GoldenValue::Kind;
 template <class Call>
 Status called(std::string_view function, Call&& call) {
   StatusBuffer status;
+  const PluginCall record(function);
   const gantry_code code = status.call(std::forward<Call>(call));
   if (code == GANTRY_OK) return {};
   return status.error(code, function);

@@ -3,6 +3,7 @@
 // Case 111: preparation of modules. What it does is seen by the works that the plugin announces.
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/golden_call.hpp"
+#include "tools/conformance/plugin_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/embed/task.hpp>
@@ -44,6 +45,7 @@ CallOutcome prepare(const LoadedModule& module, const Device& device, const void
   CallOutcome outcome;
   StatusBuffer status;
   outcome.code = status.call([&](gantry_status* failure) {
+    const PluginCall record("prepare");
     return module.pair.table->prepare(module.pair.self, &env, &what, failure);
   });
   if (outcome.code != GANTRY_OK) outcome.error = status.error(outcome.code, "prepare");

@@ -28,7 +28,6 @@ ProcessCounts process_counts() {
   counts.descriptors = entries_of("/proc/self/fd");
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("SigIgn:") || line.starts_with("SigCgt:")) counts.signals += line + " ";
     if (line.starts_with("VmRSS:")) counts.resident_bytes = std::stoull(line.substr(6)) << 10;
   }
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {

@@ -12,8 +12,6 @@ namespace gantry::kit {
 struct ProcessCounts {
   std::size_t threads = 0;
   std::size_t descriptors = 0;
-  // the masks of ignored and handled signals, as /proc/self/status has them
-  std::string signals;
   std::string environment;
   // allocated with malloc(); 0 under a sanitizer
   std::uint64_t heap_bytes = 0;

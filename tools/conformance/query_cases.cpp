@@ -4,10 +4,13 @@
 #include "tools/conformance/case_process.hpp"
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/guarded_bytes.hpp"
+#include "tools/conformance/place_report.hpp"
+#include "tools/conformance/plugin_call.hpp"
 #include "tools/conformance/process_counts.hpp"
 #include "tools/conformance/subject.hpp"
 
 #include "core/base/process_state.hpp"
+#include "core/base/sanitizer.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/join.hpp>
@@ -50,6 +53,7 @@ struct Answer {
 Answer ask(const PluginEntry& entry, const gantry_host_info* info) {
   Answer answer;
   StatusBuffer status;
+  const PluginCall record("the query");
   const gantry_code code = status.call([&](gantry_status* failure) {
     answer.table = entry.query(info, failure);
     return answer.table != nullptr ? GANTRY_OK : failure->code;
@@ -64,7 +68,7 @@ Status changes_no_state(Subject& subject) {
   GANTRY_TRY(const Inspection inspection,
              inspect_plugin(subject.manifest(), core_info().abi, Depth::library));
   const gantry_host_info info = host_info();
-  ProcessState state(ProcessState::Scope::plugin);
+  ProcessState state(ProcessState::Scope::signals);
   const ProcessCounts before = process_counts();
   // Not subject.entry(), which opens the library through its directory and keeps that open.
   void* const library = ::dlopen(subject.manifest().library_path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -78,7 +82,6 @@ Status changes_no_state(Subject& subject) {
   std::vector<std::string_view> changed = state.restore();
   if (after.threads != before.threads) changed.push_back("the number of threads");
   if (after.descriptors != before.descriptors) changed.push_back("the open descriptors");
-  if (after.signals != before.signals) changed.push_back("the handled or ignored signals");
   if (after.environment != before.environment) changed.push_back("the environment");
   if (changed.empty()) return {};
   return bug("opening the library and calling the query changes ", join(changed));
@@ -104,7 +107,7 @@ Status is_fast(Subject& subject) {
   for (int trial = 0; trial < kTrials && (load > kLoadMs || query > kQueryMs); ++trial) {
     GANTRY_TRY(const PartEnd end, run_part(subject, 22, "time"));
     if (!end.process.exited_with(0))
-      return with_output(bug("opening the library ", describe(end.process)), end.process);
+      return with_output(bug("opening the library ", end.text()), end.process);
     const std::size_t blank = end.report.find(' ');
     if (blank == std::string::npos) return bug("the library cannot be opened");
     load = std::min(load, std::stod(end.report.substr(0, blank)));
@@ -227,6 +230,7 @@ std::string query_without_system_calls(Subject& subject, const std::string&) {
   // In the mode below only the calling thread can end.
   if (process_counts().threads != 1) ::_exit(4);
   environ = reinterpret_cast<char**>(8);
+  report_no_places();
   if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) ::_exit(3);
   entry->query(&info, nullptr);
   ::syscall(SYS_exit, 0);
@@ -235,9 +239,8 @@ std::string query_without_system_calls(Subject& subject, const std::string&) {
 
 // 28
 Status makes_no_system_call(Subject& subject) {
-#ifdef __SANITIZE_ADDRESS__
-  return not_run("the kit is built with a sanitizer, which makes system calls");
-#endif
+  if (sanitizer_of_process() != GANTRY_SANITIZER_NONE)
+    return not_run("a sanitizer is in this process, which makes system calls");
   GANTRY_TRY(const PartEnd end, run_part(subject, 28, "query"));
   const ProgramEnd& process = end.process;
   if (process.exited_with(0)) return {};
@@ -245,7 +248,7 @@ Status makes_no_system_call(Subject& subject) {
   if (process.exited_with(4)) return not_run("the library starts threads, see case 21");
   if (process.signal == SIGKILL) return bug("the query makes a system call");
   if (process.signal == SIGSEGV) return bug("the query reads the environment");
-  return with_output(bug("a process that calls the query ", describe(process)), process);
+  return with_output(bug("a process that calls the query ", end.text()), process);
 }
 
 // 29
@@ -302,7 +305,8 @@ constexpr Case kQueryCases[] = {
      "compare versions and sizes with < and >=, never with ==", accepts_future_hosts},
     {26, Level::L, Weight::must, "query-reads-its-prefix",
      "a query with the host description of ABI 1.0 reads nothing behind it",
-     "read members that are newer than 1.0 only if GANTRY_HAS() is true", reads_the_prefix},
+     "read members that are newer than 1.0 only if GANTRY_HAS() is true", reads_the_prefix, nullptr,
+     nullptr, "the query"},
     {28, Level::L, Weight::must, "query-is-pure",
      "the query makes no system call and reads no environment",
      "return a constant table; open devices when count() is called", makes_no_system_call,

@@ -40,7 +40,8 @@ Status check_refused(const Stage& stage, const Payload& payload) {
     const auto function = stage.function(*module, call.function);
     if (!function.ok()) return check_error(function.error(), "get_function", payload);
     GANTRY_TRY(const auto arguments, CallArguments::make(*device, call));
-    const CallOutcome outcome = call_function(*device, function->pair, arguments->values);
+    const CallOutcome outcome =
+        call_function(*device, function->pair, arguments->values, {.name = call.function});
     if (outcome.code != GANTRY_OK) return check_error(outcome.error, "the call", payload);
   }
   return bug("the payload is accepted");

@@ -68,7 +68,8 @@ void write_case(const CaseResult& result, JsonWriter& json) {
   json.field("weight", name_of(each.weight));
   json.field("state", name_of(result.state));
   json.field("text", json_text(result.text));
-  if (result.state == State::failed) json.field("change", each.change);
+  if (result.state == State::failed) json.field("change", json_text(result.advice()));
+  if (result.same_as != 0) json.field("same_as", result.same_as);
   json.key("seconds");
   json.number(seconds_text(result.seconds));
 }
@@ -100,10 +101,11 @@ std::string case_text(const CaseResult& result) {
                             std::string(1, letter_of(each.level)), "  ", each.name);
   if (result.state == State::skipped || result.state == State::not_run)
     text += ": " + indented(result.text, "  ");
+  if (result.same_as != 0) return text + concat(": as case ", result.same_as, "\n");
   text += "\n";
   if (result.state != State::failed) return text;
   text += "    found:  " + indented(result.text, "            ") + "\n";
-  return text + concat("    change: ", each.change, "\n");
+  return text + concat("    change: ", result.advice(), "\n");
 }
 
 std::string totals_text(const Results& results) {
@@ -151,8 +153,8 @@ std::string junit_text(const Results& results) {
     } else if (each.state != State::failed) {
       text += concat("><skipped message=\"", xml_text(each.text), "\"/></testcase>\n");
     } else if (each.is_failure()) {
-      text += concat("><failure message=\"", xml_text(each.text), "\">",
-                     xml_text(each.which->change), "</failure></testcase>\n");
+      text += concat("><failure message=\"", xml_text(each.text), "\">", xml_text(each.advice()),
+                     "</failure></testcase>\n");
     } else {
       text += concat("><system-out>warning: ", xml_text(each.text), "</system-out></testcase>\n");
     }

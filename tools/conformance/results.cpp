@@ -18,6 +18,21 @@ std::string_view name_of(State state) {
   return names[static_cast<std::size_t>(state)];
 }
 
+void Results::add(CaseResult result) {
+  const auto first_line = [](const CaseResult& of) {
+    return std::string_view(of.text).substr(0, of.text.find('\n'));
+  };
+  const auto first = std::ranges::find_if(cases, [&](const CaseResult& earlier) {
+    if (earlier.state != State::failed || earlier.same_as != 0) return false;
+    const std::string_view known =
+        earlier.signature.empty() ? first_line(earlier) : std::string_view(earlier.signature);
+    return result.text.find(known) != std::string::npos;
+  });
+  const bool has_first = result.state == State::failed && first != cases.end();
+  if (has_first) result.same_as = first->which->number;
+  cases.push_back(std::move(result));
+}
+
 std::size_t Results::count(State state) const {
   return static_cast<std::size_t>(std::count_if(
       cases.begin(), cases.end(), [&](const CaseResult& each) { return each.state == state; }));
@@ -104,12 +119,14 @@ std::string Results::missing() const {
 }
 
 CaseResult result_of(const Case& which, const Status& status, double seconds) {
-  if (status.ok()) return {&which, State::passed, {}, seconds};
+  CaseResult result{.which = &which, .state = State::passed, .seconds = seconds};
+  if (status.ok()) return result;
   const Error& error = status.error();
-  const State state = error.reason == skip_reason      ? State::skipped
-                      : error.reason == not_run_reason ? State::not_run
-                                                       : State::failed;
-  return {&which, state, error.message.text(), seconds};
+  result.state = error.reason == skip_reason      ? State::skipped
+                 : error.reason == not_run_reason ? State::not_run
+                                                  : State::failed;
+  result.text = error.message.text();
+  return result;
 }
 
 }  // namespace gantry::kit

@@ -30,7 +30,17 @@ struct CaseResult {
   // failed: what was found; skipped: the reason; several lines
   std::string text;
   double seconds = 0;
+  // What the texts of other cases contain that fail by the same defect. Empty: the first line of the
+  // text
+  std::string signature = {};
+  // The place of a process that has exceeded its time, as SubjectOptions::hangs; empty: unknown
+  std::string hang = {};
+  // Instead of Case::change; empty: that
+  std::string change = {};
+  // Number of the first case that fails by the same defect, which has the text; 0: this one
+  int same_as = 0;
 
+  std::string_view advice() const { return change.empty() ? which->change : change; }
   // A failed `should` case is a warning.
   bool is_failure() const { return state == State::failed && which->weight == Weight::must; }
 };
@@ -45,6 +55,8 @@ struct Results {
   std::uint64_t seed = 0;
   std::vector<CaseResult> cases;
 
+  // Adds a result. One that fails by the defect of an earlier one refers to that.
+  void add(CaseResult result);
   std::size_t count(State state) const;
   std::size_t skipped() const { return count(State::skipped) + count(State::not_run); }
   bool failed() const;

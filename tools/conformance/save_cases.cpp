@@ -4,6 +4,7 @@
 #include "tools/conformance/cases.hpp"
 #include "tools/conformance/golden_call.hpp"
 #include "tools/conformance/limited_sink.hpp"
+#include "tools/conformance/plugin_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
 
@@ -30,6 +31,7 @@ Result<std::optional<std::vector<std::uint8_t>>> save(const LoadedModule& module
   sink.raw.position = alignment == 0 ? 0 : kSavedPosition;
   StatusBuffer status;
   *code = status.call([&](gantry_status* failure) {
+    const PluginCall record("save_binary");
     return table->save_binary(module.pair.self, &sink.raw, failure);
   });
   if (*code != GANTRY_OK) return std::optional<std::vector<std::uint8_t>>();

@@ -6,6 +6,7 @@
 #include "core/engine/runtime/payload.hpp"
 #include "core/plugins/library/table_copy.hpp"
 #include "tools/conformance/failing_calls.hpp"
+#include "tools/conformance/plugin_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/quoted.hpp>
@@ -14,8 +15,26 @@
 #include <algorithm>
 
 namespace gantry::kit {
+namespace {
+
+// A table without a required function is a defect; the core refuses it.
+template <class Table>
+Status check_table(const Table* table, std::string_view subject) {
+  const auto copy = copy_table(table, subject);
+  if (copy.ok()) return {};
+  return bug(copy.error().message);
+}
+
+}  // namespace
+
+LoadedModule::~LoadedModule() {
+  if (pair.table == nullptr) return;
+  const PluginCall record("destroy of a module");
+  pair.table->destroy(pair.self);
+}
 
 LoadedFunction::~LoadedFunction() {
+  const PluginCall record("destroy of a function");
   if (pair.table == nullptr) {
     if (pair.self != nullptr) gantry_release(static_cast<gantry_object*>(pair.self));
   } else if (GANTRY_HAS(pair.table, destroy) && pair.table->destroy != nullptr) {
@@ -110,12 +129,17 @@ Result<LoadedModule> Stage::load(const Payload& payload, const gantry_blob& give
   if (const auto known = imports_.find({payload.artifact, payload.entry}); known != imports_.end())
     loaded.node->imports = known->second;
   StatusBuffer status;
+  const PluginCall record("load_binary");
   const gantry_code code = status.call([&](gantry_status* failure) {
     return loader.load_binary(self(), &given, &loaded.node->header, &loaded.pair, &loaded.consumed,
                               failure);
   });
   if (code == GANTRY_OK) {
     if (loaded.pair.table == nullptr) return bug("load_binary succeeds without a module");
+    // An incomplete one may have no destroy.
+    Status complete = check_table(loaded.pair.table, "the module of load_binary");
+    if (!complete.ok()) loaded.pair = {};
+    if (!complete.ok()) return std::move(complete).error();
     return loaded;
   }
   if (std::exchange(loaded.pair, {}).table != nullptr)
@@ -131,6 +155,7 @@ Result<std::optional<std::int32_t>> Stage::verdict(const Payload& payload,
   const gantry_blob given = blob(payload, bytes, pin.get());
   std::int32_t verdict = -1;
   StatusBuffer status;
+  const PluginCall record("check_binary");
   const gantry_code code = status.call([&](gantry_status* failure) {
     return loader.check_binary(self(), &given, 0, &verdict, failure);
   });
@@ -143,17 +168,29 @@ Result<std::optional<std::int32_t>> Stage::verdict(const Payload& payload,
 Result<LoadedFunction> Stage::function(const LoadedModule& module, std::string_view name) const {
   LoadedFunction function;
   StatusBuffer status;
+  const PluginCall record("get_function");
   const gantry_code code = status.call([&](gantry_status* failure) {
     return module.pair.table->get_function(module.pair.self, bytes_of(name), &function.pair,
                                            failure);
   });
+  const std::string what = concat("get_function(", quoted(name, 40), ")");
   if (code == GANTRY_OK) {
+    if (function.pair.self == nullptr && function.pair.table == nullptr)
+      return bug(what, " succeeds without a function");
+    const auto* const object = static_cast<const gantry_object*>(function.pair.self);
+    if (function.pair.table == nullptr && object->kind != GANTRY_FUNCTION) {
+      function.pair = {};
+      return bug(what, " succeeds without a table, and its self is no function object");
+    }
     if (function.pair.table == nullptr)
       return not_run("function ", quoted(name), " is one of another module");
+    Status complete = check_table(function.pair.table, concat("the function of ", what));
+    if (!complete.ok()) function.pair = {};
+    if (!complete.ok()) return std::move(complete).error();
     return function;
   }
   if (std::exchange(function.pair, {}).table != nullptr)
-    return bug("get_function(", quoted(name), ") fails and writes a function");
+    return bug(what, " fails and writes a function");
   if (code == GANTRY_NOT_FOUND) return not_found("no function ", quoted(name));
   return status.error(code, "get_function");
 }

@@ -19,6 +19,7 @@ namespace gantry::kit {
 
 // A module of the plugin. The destructor destroys it.
 struct LoadedModule {
+  // Its table has every required function.
   gantry_module pair{};
   std::uint64_t consumed = 0;
   // for look-ups of the module
@@ -30,13 +31,12 @@ struct LoadedModule {
         consumed(other.consumed),
         node(std::move(other.node)) {}
   LoadedModule& operator=(LoadedModule&&) = delete;
-  ~LoadedModule() {
-    if (pair.table != nullptr) pair.table->destroy(pair.self);
-  }
+  ~LoadedModule();
 };
 
 // A function of a module. The destructor destroys it.
 struct LoadedFunction {
+  // Its table has every required function; NULL: a function object.
   gantry_function pair{};
 
   LoadedFunction() = default;
@@ -61,6 +61,8 @@ class Stage {
   RuntimeState& state() const { return *state_; }
   const LoadedPlugin& plugin() const { return *active_->plugin; }
   void* self() const { return instance_of(*active_).self(); }
+  // The table that the plugin has received; a case may replace functions of it.
+  gantry_host& host_table() const { return instance_of(*active_).host().table; }
 
   const gantry_loader_table& loader_for(const Payload& payload) const;
   // The device on which functions of the payload run; not_run() if this host has none.
@@ -75,7 +77,7 @@ class Stage {
   // The verdict of check_binary; nullopt: the loader has none.
   Result<std::optional<std::int32_t>> verdict(const Payload& payload,
                                               std::span<const std::uint8_t> bytes) const;
-  // Looks a function up; its table is a complete copy.
+  // Looks a function up.
   Result<LoadedFunction> function(const LoadedModule& module, std::string_view name) const;
 
  private:

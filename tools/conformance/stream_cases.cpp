@@ -2,7 +2,7 @@
 //
 // Case 76: the order of work in streams.
 #include "tools/conformance/cases.hpp"
-#include "tools/conformance/tested_device.hpp"
+#include "tools/conformance/device_stream.hpp"
 
 #include <iterator>
 #include <random>
@@ -11,20 +11,6 @@ namespace gantry::kit {
 namespace {
 
 constexpr int kGraphs = 100;
-
-struct DeviceStream {
-  const TestedDevice& device;
-  void* stream = nullptr;
-  explicit DeviceStream(const TestedDevice& of) : device(of) {
-    if (device.table().stream_create(device.self(), 0, 0, &stream, nullptr) != GANTRY_OK)
-      stream = nullptr;
-  }
-  DeviceStream(const DeviceStream&) = delete;
-  DeviceStream& operator=(const DeviceStream&) = delete;
-  ~DeviceStream() {
-    if (stream != nullptr) device.table().stream_destroy(device.self(), 0, stream);
-  }
-};
 
 // Chains of copies over random streams; each waits for the previous one through an event, or its
 // stream is synchronized.
@@ -38,22 +24,16 @@ Status run_graph(const TestedDevice& device, std::mt19937_64& random) {
   }
   const std::vector<std::uint8_t> source = bytes_with_pattern(size, random());
   std::vector<std::uint8_t> found(size);
-  const gantry_device_table& table = device.table();
-  void* event = nullptr;
-  const bool has_events = table.event_create(device.self(), 0, 0, &event, nullptr) == GANTRY_OK;
+  const auto event = DeviceEvent::make(device);
   const auto run = [&]() -> Status {
-    void* last = streams[0].stream;
+    void* last = streams[0].get();
     GANTRY_CHECK(device.copy(in_host(source.data()), buffers[0].at(), size, last, 0));
     std::size_t at = 0;
     for (int k = 0; k < 8; ++k) {
-      void* const next = streams[random() % std::size(streams)].stream;
-      if (next != last && has_events) {
-        GANTRY_CHECK(device("event_record", [&](const auto& t, void* s, gantry_status* failure) {
-          return t.event_record(s, 0, event, last, failure);
-        }));
-        GANTRY_CHECK(device("event_wait", [&](const auto& t, void* s, gantry_status* failure) {
-          return t.event_wait(s, 0, event, next, failure);
-        }));
+      void* const next = streams[random() % std::size(streams)].get();
+      if (next != last && event.ok()) {
+        GANTRY_CHECK((*event)->record(last));
+        GANTRY_CHECK((*event)->wait_in(next));
       } else if (next != last) {
         GANTRY_CHECK(device.synchronize(last));
       }
@@ -66,8 +46,7 @@ Status run_graph(const TestedDevice& device, std::mt19937_64& random) {
     return device.synchronize(last);
   };
   Status done = run();
-  for (const DeviceStream& each : streams) (void)device.synchronize(each.stream);
-  if (has_events) table.event_destroy(device.self(), 0, event);
+  for (const DeviceStream& each : streams) (void)device.synchronize(each.get());
   if (!done.ok()) return done;
   if (found == source) return {};
   return bug("copies in several streams of device ", device.name(), " run in another order");

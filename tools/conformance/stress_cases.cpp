@@ -120,7 +120,8 @@ constexpr Case kStressCases[] = {
      soak_length},
     {89, Level::X, Weight::must, "works-with-few-descriptors",
      "create and count with 8 spare descriptors succeed or fail with a code",
-     "check the results of open() and of the driver's functions", works_with_few_descriptors},
+     "check the results of open() and of the driver's functions", works_with_few_descriptors,
+     nullptr, nullptr, "*"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/engine/tensor/object.hpp"
 #include "core/plugins/library/library_handle.hpp"
 #include "core/plugins/manifest/config_values.hpp"
+#include "tools/conformance/plugin_call.hpp"
 
 #include <gantry/abi_boundary.hpp>
 #include <gantry/value.hpp>
@@ -57,6 +58,7 @@ Result<Subject> Subject::open(SubjectOptions options) {
   // The core resolves relative paths itself; the copies of case 17 require an absolute one.
   options.manifest = absolute_path(options.manifest).lexically_normal().string();
   GANTRY_TRY(Manifest manifest, open_manifest(options.manifest));
+  id_of_subject() = manifest.id;
   Subject subject(std::move(options), std::move(manifest));
   if (subject.options_.payloads.empty()) return subject;
   GANTRY_TRY(GoldenFile file, read_payload_file(subject.options_.payloads, subject.manifest_));
@@ -66,6 +68,11 @@ Result<Subject> Subject::open(SubjectOptions options) {
     into.push_back(std::move(payload));
   }
   return subject;
+}
+
+std::string& id_of_subject() {
+  static std::string id;
+  return id;
 }
 
 Status Subject::check_trusted() const {
@@ -157,6 +164,7 @@ Result<std::unique_ptr<Bench>> Bench::open(const Subject& subject,
 Result<Instance> Instance::create(const LoadedPlugin& plugin, const gantry_host* host) {
   void* self = nullptr;
   StatusBuffer status;
+  const PluginCall record("create");
   const gantry_code code = status.call(
       [&](gantry_status* failure) { return plugin.table.create(host, &self, failure); });
   if (code != GANTRY_OK) return status.error(code, "create");
@@ -167,6 +175,12 @@ Result<Instance> created(const LoadedPlugin& plugin, const gantry_host* host) {
   auto instance = Instance::create(plugin, host);
   if (!instance.ok()) return not_run("create fails: ", first_line(instance.error()));
   return instance;
+}
+
+Instance::~Instance() {
+  if (plugin_ == nullptr) return;
+  const PluginCall record("destroy");
+  plugin_->table.destroy(self_);
 }
 
 std::string first_line(const Error& error) {

@@ -46,6 +46,11 @@ struct SubjectOptions {
   std::vector<std::string> beside;
   // start of the run, ns of CLOCK_REALTIME
   std::int64_t begun_ns = 0;
+  // limit of each case
+  double case_seconds = 30;
+  // Places of earlier cases that have exceeded their time: "plugin acme.npu 1.0.0 has not returned
+  // from create". A process that is at one of them after a second is killed then.
+  std::vector<std::string> hangs = {};
 };
 
 // What a case observes of a runtime.
@@ -129,9 +134,7 @@ class Instance {
   Instance(Instance&& other) noexcept
       : plugin_(std::exchange(other.plugin_, nullptr)), self_(other.self_) {}
   Instance& operator=(Instance&&) = delete;
-  ~Instance() {
-    if (plugin_ != nullptr) plugin_->table.destroy(self_);
-  }
+  ~Instance();
 
   const LoadedPlugin& plugin() const { return *plugin_; }
   void* self() const { return self_; }

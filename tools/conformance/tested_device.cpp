@@ -20,7 +20,10 @@ Status for_each_device(Subject& subject, const std::function<Status(const Tested
     const auto device = stage->state().device(table.name);
     if (!device.ok()) continue;
     std::int32_t count = 0;
-    if ((*device)->table->count((*device)->self, &count, nullptr) != GANTRY_OK) continue;
+    {
+      const PluginCall record("count");
+      if ((*device)->table->count((*device)->self, &count, nullptr) != GANTRY_OK) continue;
+    }
     if (count < 0) return not_run("device ", table.name, " counts ", count, ", see case 73");
     if (count == 0) continue;
     any = true;

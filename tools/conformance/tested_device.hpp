@@ -3,6 +3,7 @@
 // A device of the plugin under test, for the cases that call its table.
 #pragma once
 
+#include "tools/conformance/plugin_call.hpp"
 #include "tools/conformance/stage.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -23,6 +24,7 @@ class TestedDevice {
   explicit TestedDevice(const Device& device, std::int32_t count)
       : device_(device), count_(count) {}
 
+  const Device& device() const { return device_; }
   const gantry_device_table& table() const { return *device_.table; }
   void* self() const { return device_.self; }
   std::int32_t count() const { return count_; }
@@ -36,6 +38,7 @@ class TestedDevice {
   template <class Make>
   Status operator()(std::string_view what, Make make) const {
     StatusBuffer status;
+    const PluginCall record(what);
     const gantry_code code =
         status.call([&](gantry_status* failure) { return make(table(), self(), failure); });
     if (code == GANTRY_OK) return {};
@@ -53,9 +56,14 @@ class TestedDevice {
     GANTRY_CHECK((*this)("alloc", [&](const auto& t, void* s, gantry_status* failure) {
       return t.alloc(s, 0, &what, &data, failure);
     }));
+    if (data == nullptr && size != 0)
+      return bug("alloc of ", size, " bytes on device ", name(), " succeeds without an address");
     return data;
   }
-  void free(void* data) const { table().free(self(), 0, data); }
+  void free(void* data) const {
+    const PluginCall record("free");
+    table().free(self(), 0, data);
+  }
   Status copy(const gantry_location& from, const gantry_location& to, std::uint64_t size,
               void* stream = nullptr, std::uint32_t flags = GANTRY_COPY_BLOCKING) const {
     gantry_copy what{};

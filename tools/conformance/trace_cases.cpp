@@ -38,7 +38,8 @@ Result<std::size_t> check_call(const Stage& stage, const Device& device, const L
   GANTRY_TRY(const auto arguments, CallArguments::make(device, call));
   const std::size_t before = trace.events().size();
   const std::int64_t begun = trace.now_ns();
-  const CallOutcome outcome = call_function(device, function.pair, arguments->values);
+  const CallOutcome outcome =
+      call_function(device, function.pair, arguments->values, {.name = call.function});
   const std::int64_t ended = trace.now_ns();
   if (outcome.code != GANTRY_OK) return outcome.error;
   const std::size_t after = trace.events().size();

@@ -22,6 +22,7 @@ TEST(ConformanceCases, AreEachFailedByAFake) {
   std::set<int> failed;
   for (const int number : cases_failed_by_files()) failed.insert(number);
   for (const int number : cases_failed_by_defects()) failed.insert(number);
+  for (const int number : cases_failed_by_breaks()) failed.insert(number);
 
   EXPECT_EQ(failed, cases);
 }

@@ -23,7 +23,8 @@ std::vector<int> KitRun::cases(std::string_view state) const {
     std::istringstream words(line);
     std::string first;
     int number = 0;
-    if (words >> first >> number && first == state) numbers.push_back(number);
+    const bool is_first = line.find(": as case ") == std::string::npos;
+    if (words >> first >> number && first == state && is_first) numbers.push_back(number);
   }
   return numbers;
 }
@@ -62,20 +63,44 @@ void change_sanitizer(std::vector<std::uint8_t>& library) {
   }
 }
 
-}  // namespace
-
-std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect) {
-  std::vector<std::uint8_t> library = read_file(build_tree() / "tests/fake_plugins/libkit.so");
-  constexpr std::string_view marker = "GANTRY_KIT_DEFECT=none";
+// The bytes of a fake plugin of this build with a defect.
+std::vector<std::uint8_t> library_with_defect(const std::string& name, std::string_view defect) {
+  std::vector<std::uint8_t> library = read_file(build_tree() / "tests/fake_plugins" / name);
+  constexpr std::string_view marker = "GANTRY_FAKE_DEFECT=none";
   auto at = std::search(library.begin(), library.end(), marker.begin(), marker.end());
   if (at == library.end() || defect.size() > 40) {
-    std::fprintf(stderr, "libkit.so has no marker for %.*s\n", static_cast<int>(defect.size()),
-                 defect.data());
+    std::fprintf(stderr, "%s has no marker for %.*s\n", name.c_str(),
+                 static_cast<int>(defect.size()), defect.data());
     std::abort();
   }
   at += static_cast<std::ptrdiff_t>(marker.find('=') + 1);
   std::fill_n(at, 40, std::uint8_t{0});
   std::copy(defect.begin(), defect.end(), at);
+  return library;
+}
+
+}  // namespace
+
+std::string plugin_with_break(const std::filesystem::path& directory, std::string_view way) {
+  const std::filesystem::path built = build_tree() / "tests/conformance";
+  const std::filesystem::path into = directory / way;
+  std::filesystem::create_directories(into);
+  write_file(into / "libgantry_abacus.so", library_with_defect("libbroken.so", way));
+  write_file(into / "abacus.yaml", read_file(built / "plugins.d/abacus/abacus.yaml"));
+  return (into / "abacus.yaml").string();
+}
+
+std::string payloads_of_example(const std::filesystem::path& directory, const std::string& example,
+                                const std::string& plugin) {
+  const std::filesystem::path source = GANTRY_SOURCE_DIR;
+  write_file(directory / "payloads.yaml", read_file(source / "sdk" / example / "payloads.yaml"));
+  write_file(directory / "model.so",
+             read_file(build_tree() / "tests/conformance" / (plugin + ".so")));
+  return (directory / "payloads.yaml").string();
+}
+
+std::string plugin_with_defect(const std::filesystem::path& directory, std::string_view defect) {
+  std::vector<std::uint8_t> library = library_with_defect("libkit.so", defect);
   const std::filesystem::path into = directory / defect;
   std::filesystem::create_directories(into);
   if (defect == "wrong_sanitizer") change_sanitizer(library);

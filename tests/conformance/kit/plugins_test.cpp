@@ -149,15 +149,10 @@ class KitOverExample : public ::testing::Test {
  protected:
   // directory  [in]  in sdk/
   KitOverExample(const std::string& directory, const std::string& plugin)
-      : manifest(built_ / "plugins.d" / plugin / (plugin + ".yaml")),
-        payloads(temp_ / "payloads.yaml") {
-    const std::filesystem::path source = GANTRY_SOURCE_DIR;
-    write_file(payloads, read_file(source / "sdk" / directory / "payloads.yaml"));
-    write_file(temp_ / "model.so", read_file(built_ / (plugin + ".so")));
-  }
+      : manifest(build_tree() / "tests/conformance/plugins.d" / plugin / (plugin + ".yaml")),
+        payloads(payloads_of_example(temp_.path(), directory, plugin)) {}
 
  private:
-  const std::filesystem::path built_ = build_tree() / "tests/conformance";
   const TempDir temp_;
 
  protected:
