@@ -14,7 +14,8 @@
 # <prefix>/<libdir>/gantry/plugins.d/<id>/libgantry_<name>.so and the manifest, with the absolute path of the
 # library, as <prefix>/share/gantry/plugins.d/<id>.<architecture>.yaml. The component wheel-<name>, which exists when
 # scikit-build-core makes a wheel for Python, is the directory share/gantry/plugins.d/<id> of the wheel's data files,
-# which pip installs into the environment.
+# which pip installs into the environment. Each installed manifest has the digest of its library, and a signature beside it
+# if the environment variable GANTRY_SIGN_KEY names a secret key of minisign (InstallManifest.cmake).
 #
 # MIN_MINOR is the oldest minor of the ABI with which the plugin works; default 0. The newest is that
 # of the SDK. Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
@@ -94,15 +95,24 @@ function(gantry_add_plugin name)
     COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
   gantry_protect_plugin(${target} "${directory}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
-    install(TARGETS ${target} LIBRARY DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
-    install(FILES "${manifest}" DESTINATION share/gantry/plugins.d/${name} COMPONENT plugin-${name})
-    gantry_install_in_system(${target} ${name} "${manifest}")
-    if(SKBUILD)
-      set(directory "${SKBUILD_DATA_DIR}/share/gantry/plugins.d/${GANTRY_PLUGIN_ID_${name}}")
-      install(TARGETS ${target} LIBRARY DESTINATION "${directory}" COMPONENT wheel-${name} EXCLUDE_FROM_ALL)
-      install(FILES "${manifest}" DESTINATION "${directory}" COMPONENT wheel-${name} EXCLUDE_FROM_ALL)
+    file(STRINGS "${manifest}" line REGEX "^id: ")
+    string(REGEX REPLACE "^id: *[\"']?([^ #\"']+).*" "\\1" id "${line}")
+    set(directory share/gantry/plugins.d/${name})
+    gantry_install_plugin(${name} COMPONENT plugin-${name} LIBRARY "${directory}" MANIFEST "${directory}/${name}.yaml")
+    # The directory of packages, wherever this build would be installed without one.
+    set(libraries "${CMAKE_INSTALL_LIBDIR}")
+    if(CMAKE_LIBRARY_ARCHITECTURE)
+      set(libraries "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
     endif()
-    set(GANTRY_PLUGIN_ID_${name} "${GANTRY_PLUGIN_ID_${name}}" PARENT_SCOPE)
+    gantry_install_plugin(${name} COMPONENT system-${name} IS_ABSOLUTE EXCLUDE_FROM_ALL
+      LIBRARY "${libraries}/gantry/plugins.d/${id}"
+      MANIFEST "share/gantry/plugins.d/${id}.${CMAKE_SYSTEM_PROCESSOR}.yaml")
+    if(SKBUILD)
+      set(directory "${SKBUILD_DATA_DIR}/share/gantry/plugins.d/${id}")
+      gantry_install_plugin(${name} COMPONENT wheel-${name} EXCLUDE_FROM_ALL
+        LIBRARY "${directory}" MANIFEST "${directory}/${name}.yaml")
+    endif()
+    set(GANTRY_PLUGIN_ID_${name} "${id}" PARENT_SCOPE)
     set(GANTRY_PLUGIN_MIN_MINOR_${name} "${plugin_MIN_MINOR}" PARENT_SCOPE)
   endif()
 endfunction()
@@ -126,27 +136,33 @@ function(gantry_protect_plugin target directory manifest)
     COMMAND sh -c "chmod go-w \"$@\" 2>/dev/null || :" sh "$<TARGET_FILE:${target}>" ${paths})
 endfunction()
 
-# gantry_install_in_system(<target> <name> <manifest>): the component system-<name>.
-function(gantry_install_in_system target name manifest)
-  file(STRINGS "${manifest}" line REGEX "^id: ")
-  string(REGEX REPLACE "^id: *([^ #]+).*" "\\1" id "${line}")
-  # The directory of packages, wherever this build would be installed without one.
-  set(libraries "${CMAKE_INSTALL_LIBDIR}")
-  if(CMAKE_LIBRARY_ARCHITECTURE)
-    set(libraries "lib/${CMAKE_LIBRARY_ARCHITECTURE}")
+# gantry_install_plugin(<name> COMPONENT <component> LIBRARY <directory> MANIFEST <file> [IS_ABSOLUTE]
+#   [EXCLUDE_FROM_ALL]): one way of installing a plugin. The script follows the rule of the library, which strips it where
+# that is required (`cmake --install --strip`, cpack, wheels). Plugins of gantry itself have a digest only if they are
+# signed: the core would read every library that it opens for it.
+function(gantry_install_plugin name)
+  cmake_parse_arguments(install "IS_ABSOLUTE;EXCLUDE_FROM_ALL" "COMPONENT;LIBRARY;MANIFEST" "" ${ARGN})
+  set(rule COMPONENT ${install_COMPONENT})
+  if(install_EXCLUDE_FROM_ALL)
+    list(APPEND rule EXCLUDE_FROM_ALL)
   endif()
-  set(directory "${libraries}/gantry/plugins.d/${id}")
-  set(GANTRY_PLUGIN_ID_${name} "${id}" PARENT_SCOPE)
-  install(TARGETS ${target} LIBRARY DESTINATION "${directory}" COMPONENT system-${name} EXCLUDE_FROM_ALL)
-  install(CODE "set(manifest \"${manifest}\")
-set(name \"${id}.${CMAKE_SYSTEM_PROCESSOR}.yaml\")
-set(library \"${directory}/libgantry_${name}.so\")" COMPONENT system-${name} EXCLUDE_FROM_ALL)
-  install(SCRIPT "${GANTRY_PLUGIN_CMAKE_DIR}/InstallSystemManifest.cmake" COMPONENT system-${name} EXCLUDE_FROM_ALL)
+  set(has_digest TRUE)
+  if(TARGET gantry_sdk)
+    set(has_digest FALSE)
+  endif()
+  install(TARGETS gantry_plugin_${name} LIBRARY DESTINATION "${install_LIBRARY}" ${rule})
+  install(CODE "set(manifest \"${CMAKE_CURRENT_BINARY_DIR}/${name}.yaml\")
+set(library \"${install_LIBRARY}/libgantry_${name}.so\")
+set(installed \"${install_MANIFEST}\")
+set(is_absolute ${install_IS_ABSOLUTE})
+set(has_digest ${has_digest})" ${rule})
+  install(SCRIPT "${GANTRY_PLUGIN_CMAKE_DIR}/InstallManifest.cmake" ${rule})
 endfunction()
 
 # gantry_package_plugin(<name> CONTACT "name <address>"): `cpack` makes a Debian package of the component
 # system-<name>, gantry-plugin-<id>_<version>_<architecture>.deb, which any core with this ABI accepts. For the only
-# plugin of a project, after gantry_add_plugin() in the same directory. cpack requires dpkg-shlibdeps and file.
+# plugin of a project, after gantry_add_plugin() in the same directory. cpack requires dpkg-shlibdeps and file. The manifest
+# in it has the digest of the library, and is signed with GANTRY_SIGN_KEY, as gantry_add_plugin() describes.
 function(gantry_package_plugin name)
   cmake_parse_arguments(package "" "CONTACT" "" ${ARGN})
   string(REPLACE "." "-" id "${GANTRY_PLUGIN_ID_${name}}")
@@ -161,9 +177,14 @@ function(gantry_package_plugin name)
   set(CPACK_SET_DESTDIR ON)
   set(CPACK_INSTALL_PREFIX /usr)
   set(CPACK_STRIP_FILES ON)
+  # Whatever the umask is: the core uses nothing that a group may write to.
+  set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+    WORLD_READ WORLD_EXECUTE)
+  set(CPACK_PROJECT_CONFIG_FILE "${GANTRY_PLUGIN_CMAKE_DIR}/CheckPackageTools.cmake")
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+  set(CPACK_DEBIAN_PACKAGE_SECTION libs)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_PACKAGE_DEPENDS 
+  set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "gantry-abi-${GANTRY_ABI_MAJOR} (>= ${GANTRY_ABI_MAJOR}.${GANTRY_PLUGIN_MIN_MINOR_${name}})")
   include(CPack)
 endfunction()

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Packs the OpenCL plugin from a build tree and a plugin that a vendor writes with the SDK, both as wheels, and installs
-# and uninstalls them in a virtual environment that has the wheel of the core.
+# Packs the OpenCL plugin from a build tree and a plugin that a vendor writes with the SDK and signs, both as wheels, and
+# installs and uninstalls them in a virtual environment that has the wheel of the core.
 #
 # usage: plugin_wheel_test.sh BUILD_DIR VIRTUAL_ENVIRONMENT
 set -eu
@@ -23,15 +23,15 @@ quietly() {
   }
 }
 
-# expect_files WHEEL ID NAME: the wheel contains the plugin and its own description, and its list of files is correct
+# expect_files WHEEL ID NAME [SIGNATURE]: the wheel contains the plugin and its own description, and its list of files is correct
 expect_files() {
   "$venv/bin/python" - "$@" <<'EOF' || fail "the content of $1"
 import base64, csv, hashlib, io, pathlib, sys, zipfile
-path, plugin_id, name = sys.argv[1:]
+path, plugin_id, name, *signature = sys.argv[1:]
 wheel = zipfile.ZipFile(path)
 data = {entry.split(".data/")[1] for entry in wheel.namelist() if ".data/" in entry and not entry.endswith("/")}
 directory = f"data/share/gantry/plugins.d/{plugin_id}"
-expected = {f"{directory}/{name}.yaml", f"{directory}/libgantry_{name}.so"}
+expected = {f"{directory}/{name}.yaml", f"{directory}/libgantry_{name}.so", *(f"{directory}/{file}" for file in signature)}
 assert data == expected, data
 others = [entry for entry in wheel.namelist() if ".data/" not in entry and ".dist-info/" not in entry]
 assert not others, others
@@ -44,6 +44,8 @@ for entry, digest, size in csv.reader(io.StringIO(wheel.read(record).decode())):
 EOF
 }
 
+# content WHEEL ENTRY
+content() { "$venv/bin/python" -c "import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))" "$@"; }
 # files: those of the environment
 files() { find "$venv" -type f -not -name '*.pyc' | sort; }
 install() { "$venv/bin/python" -B "$pip/pip" install --quiet --no-index --no-deps "$1"; }
@@ -105,17 +107,37 @@ else
 fi
 
 cmake --install "$build" --component sdk --prefix "$work/sdk" >"$work/sdk.log"
+minisign -G -W -p "$work/acme.pub" -s "$work/acme.key" >"$work/sdk.log" || fail "minisign -G"
+cat >"$work/trust.yaml" <<TRUST
+keys: [{id: acme, public_key: $(tail -n 1 "$work/acme.pub")}]
+policies: {core: require}
+TRUST
+echo "plugins: {trust: $work/trust.yaml}" >"$work/runtime.yaml"
+chmod 644 "$work/trust.yaml" "$work/runtime.yaml"
+# doctor: of a host that requires the signature
+doctor() { "$venv/bin/gantry" --config "$work/runtime.yaml" plugins doctor --key acme.npu >"$work/doctor"; }
 for language in c cxx; do
   "$venv/bin/gantry" plugins new acme.npu --language $language --template sdk/template -o "$work/$language" >"$work/new.log" || fail "gantry plugins new"
-  CMAKE_PREFIX_PATH=$work/sdk quietly "$venv/bin/python" -B tests/python/pack_wheel "$work/$language" "$work/$language"
+  GANTRY_SIGN_KEY=$work/acme.key CMAKE_PREFIX_PATH=$work/sdk quietly "$venv/bin/python" -B tests/python/pack_wheel "$work/$language" "$work/$language"
   wheel=$(ls "$work/$language"/gantry_plugin_acme_npu-1.0.0-*.whl)
-  "$work/sdk/share/gantry/sdk/wheel/write-digests" "$wheel" >"$work/digests.log"
-  expect_files "$wheel" acme.npu npu
+  # Nothing has changed the library since.
+  cp "$wheel" "$work/packed.whl"
+  GANTRY_SIGN_KEY=$work/acme.key "$work/sdk/share/gantry/sdk/wheel/write-digests" "$wheel" >"$work/digests.log"
+  for file in npu.yaml npu.yaml.minisig; do
+    entry=gantry_plugin_acme_npu-1.0.0.data/data/share/gantry/plugins.d/acme.npu/$file
+    [ "$(content "$wheel" "$entry" | sha256sum)" = "$(content "$work/packed.whl" "$entry" | sha256sum)" ] || fail "write-digests changes $file"
+  done
+  expect_files "$wheel" acme.npu npu npu.yaml.minisig
   install "$wheel"
   expect_plugin acme.npu
-  "$venv/bin/gantry" plugins doctor --key acme.npu >"$work/doctor" || { cat "$work/doctor"; fail "gantry plugins doctor"; }
+  doctor || { cat "$work/doctor"; fail "a signed plugin is refused"; }
+  mv "$venv/share/gantry/plugins.d/acme.npu/npu.yaml.minisig" "$work"
+  ! doctor || fail "a plugin without its signature is accepted"
+  grep -q SIGNATURE_MISSING "$work/doctor" || { cat "$work/doctor"; fail "the reason is another"; }
+  mv "$work/npu.yaml.minisig" "$venv/share/gantry/plugins.d/acme.npu"
   printf x >>"$venv/share/gantry/plugins.d/acme.npu/libgantry_npu.so"
-  ! "$venv/bin/gantry" plugins doctor --key acme.npu >"$work/doctor" || fail "a library with another digest is accepted"
+  ! doctor || fail "a library with another digest is accepted"
+  grep -q DIGEST "$work/doctor" || { cat "$work/doctor"; fail "the reason is another"; }
   uninstall gantry-plugin-acme-npu
 done
 echo "plugin wheel: a vendor's plugins, in C and in C++"

@@ -33,8 +33,8 @@ gantry_install_package(gantry-sdk ${sdk_package} sdk ARCH_INDEPENDENT)
 gantry_install_pkg_config(gantry-sdk share/pkgconfig sdk)
 install(TARGETS gantry_sdk EXPORT gantrySdkTargets)
 install(EXPORT gantrySdkTargets NAMESPACE gantry:: DESTINATION ${sdk_package} COMPONENT sdk)
-install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallSystemManifest.cmake sdk/cmake/plugin_exports.map
-  DESTINATION ${sdk_package} COMPONENT sdk)
+install(FILES sdk/cmake/GantryPlugin.cmake sdk/cmake/InstallManifest.cmake sdk/cmake/CheckPackageTools.cmake
+  sdk/cmake/plugin_exports.map DESTINATION ${sdk_package} COMPONENT sdk)
 install(DIRECTORY sdk/include/ sdk/cxx/ DESTINATION include COMPONENT sdk
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(DIRECTORY sdk/template sdk/example sdk/example_executor sdk/embed DESTINATION share/gantry/sdk COMPONENT sdk)
