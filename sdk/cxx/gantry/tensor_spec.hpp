@@ -74,9 +74,9 @@ enum class TensorPlace : std::uint8_t {
 
 struct TensorSpec {
   // nullopt: any
-  std::optional<gantry_dtype> dtype;
+  std::optional<gantry_dtype> dtype = {};
   // nullopt: any. The extents must outlive the spec.
-  std::optional<std::span<const Extent>> shape;
+  std::optional<std::span<const Extent>> shape = {};
   TensorPlace place = TensorPlace::host;
   // Required alignment of the first element in bytes. Must be 0 if data are handles.
   std::uint64_t alignment = 0;
