@@ -13,11 +13,6 @@ namespace gantry::aot {
 
 // The plugin in one runtime; it has no state.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.aot",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "ahead-of-time executor",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Factory, MetadataModule>;
 
   explicit Plugin(Host given) : host(given) {}

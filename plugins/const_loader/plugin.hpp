@@ -12,11 +12,6 @@ namespace gantry::const_loader {
 
 // The plugin in one runtime; it has no state.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.const-loader",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "constants of partitioned graphs",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Module>;
 
   explicit Plugin(Host given) : host(given) {}

@@ -15,11 +15,6 @@ namespace gantry::cuda {
 
 // The state of the plugin in one runtime.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.cuda",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "CUDA kernels",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 

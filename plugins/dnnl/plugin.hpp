@@ -18,11 +18,6 @@
 namespace gantry::dnnl_plugin {
 
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.dnnl",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "oneDNN",
-                                           .license = "Apache-2.0"};
   // The manifest names the other keys as its aliases.
   static constexpr const char* subgraph_key = "dnnl_json";
   using Loaders = Types<SubgraphModule<Plugin, Program>>;

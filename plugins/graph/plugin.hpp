@@ -12,11 +12,6 @@ namespace gantry::graph {
 
 // The plugin in one runtime; it has no state.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.graph",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "graph executor",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Factory>;
 
   explicit Plugin(Host given) : host(given) {}

@@ -14,11 +14,6 @@
 namespace gantry::opencl {
 
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.opencl",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "OpenCL",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 

@@ -90,17 +90,6 @@ std::array<Method<VmModule>, 9> VmModule::functions() const {
           method<&VmModule::get_function_param_name, "get_function_param_name(function, index)">};
 }
 
-Result<VmModule::NamedFunction*> VmModule::find(std::string_view name) {
-  const auto found = by_name_.find(name);
-  return found != by_name_.end() ? found->second : nullptr;
-}
-
-std::vector<std::string_view> VmModule::names() const {
-  std::vector<std::string_view> names;
-  for (const auto& [name, function] : by_name_) names.push_back(name);
-  return names;
-}
-
 Status VmModule::start(std::span<const gantry_device_id> devices, const gantry_env* env) {
   return vm_.initialize(devices, env);
 }

@@ -71,8 +71,7 @@ class VmModule {
     bool returns = true;
     Result<Value> call(const Call& call);
   };
-  Result<NamedFunction*> find(std::string_view name);
-  std::vector<std::string_view> names() const;
+  std::map<std::string, NamedFunction*, std::less<>>& named_functions() { return by_name_; }
 
   // As initialize() with these devices.
   Status start(std::span<const gantry_device_id> devices, const gantry_env* env);

@@ -23,7 +23,7 @@ Result<std::unique_ptr<Plugin>> Plugin::create(Host host) {
 
 Plugin::Plugin(Host given, std::uint64_t memory_limit)
     : host(given),
-      memory(std::make_shared<StorageMemory>(identity.id, memory_limit)),
+      memory(std::make_shared<StorageMemory>(GANTRY_PLUGIN_ID, memory_limit)),
       cache_(given) {
   for (const Builtin* builtin : builtins()) functions_.push_back({this, builtin});
   for (const CacheFunction& function : cache_functions()) functions_.push_back({this, &function});
@@ -33,12 +33,6 @@ Plugin::Plugin(Host given, std::uint64_t memory_limit)
 Result<Plugin::NamedFunction*> Plugin::find(std::string_view name) {
   const auto found = std::ranges::lower_bound(functions_, name, {}, &NamedFunction::name);
   return found != functions_.end() && found->name() == name ? &*found : nullptr;
-}
-
-std::vector<std::string_view> Plugin::names() const {
-  std::vector<std::string_view> names;
-  for (const NamedFunction& function : functions_) names.push_back(function.name());
-  return names;
 }
 
 }  // namespace gantry::relax

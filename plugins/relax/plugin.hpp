@@ -19,11 +19,6 @@ namespace gantry::relax {
 
 // The plugin in one runtime.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.relax",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "Relax virtual machine",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<ExecutableModule>;
 
   // A function of this runtime.
@@ -43,7 +38,6 @@ struct Plugin {
 
   // Functions for compiled code and for callers.
   Result<NamedFunction*> find(std::string_view name);
-  std::vector<std::string_view> names() const;
 
   const Host host;
   // of all executables

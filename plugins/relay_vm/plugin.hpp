@@ -14,11 +14,6 @@ namespace gantry::relay {
 
 // The plugin in one runtime.
 struct Plugin {
-  static constexpr PluginIdentity identity{.id = "gantry.relay-vm",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "Relay virtual machine",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<ExecutableModule>;
 
   // returns  INVALID  the value of an option is not one of its type (CONFIG)
@@ -27,7 +22,7 @@ struct Plugin {
     return std::make_unique<Plugin>(host, limit);
   }
   Plugin(Host given, std::uint64_t memory_limit)
-      : host(given), memory(std::make_shared<StorageMemory>(identity.id, memory_limit)) {}
+      : host(given), memory(std::make_shared<StorageMemory>(GANTRY_PLUGIN_ID, memory_limit)) {}
 
   const Host host;
   // of all executables

@@ -18,11 +18,6 @@ namespace gantry::vulkan {
 
 class Plugin {
  public:
-  static constexpr PluginIdentity identity{.id = "gantry.vulkan",
-                                           .version = GANTRY_PLUGIN_VERSION,
-                                           .vendor = "gantry",
-                                           .display_name = "Vulkan",
-                                           .license = "Apache-2.0"};
   using Loaders = Types<Module>;
   using Devices = Types<DeviceFunctions>;
 

@@ -19,7 +19,8 @@
 #
 # MIN_MINOR is the oldest minor of the ABI with which the plugin works; default 0. The newest is that
 # of the SDK. Both numbers reach the code as GANTRY_PLUGIN_ABI and the manifest as @GANTRY_PLUGIN_ABI@.
-# The version reaches the code as GANTRY_PLUGIN_VERSION.
+# The id of the manifest reaches the code as GANTRY_PLUGIN_ID, the version of the project as
+# GANTRY_PLUGIN_VERSION.
 include(GNUInstallDirs)
 set(GANTRY_PLUGIN_CMAKE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
@@ -31,14 +32,26 @@ foreach(number MAJOR MINOR)
   string(REGEX MATCH "[0-9]+" GANTRY_ABI_${number} "${line}")
 endforeach()
 
-# gantry_plugin_definitions(<target> [MIN_MINOR n]): what gantry_add_plugin() defines, for a library
-# that is compiled into a plugin, and for what links it.
+# gantry_plugin_id(<variable> <file.yaml.in>): the id that a manifest states.
+function(gantry_plugin_id variable file)
+  cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  file(STRINGS "${file}" line REGEX "^id: ")
+  string(CONFIGURE "${line}" line @ONLY)
+  if(NOT line MATCHES "^id: *[\"']?([a-z0-9.-]+)")
+    message(FATAL_ERROR "${file} has no line \"id: vendor.name\"")
+  endif()
+  set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+endfunction()
+
+# gantry_plugin_definitions(<target> MANIFEST file.yaml.in [MIN_MINOR n]): what gantry_add_plugin() defines, for a
+# library that is compiled into a plugin, and for what links it.
 function(gantry_plugin_definitions target)
-  cmake_parse_arguments(plugin "" "MIN_MINOR" "" ${ARGN})
+  cmake_parse_arguments(plugin "" "MANIFEST;MIN_MINOR" "" ${ARGN})
   if(NOT plugin_MIN_MINOR)
     set(plugin_MIN_MINOR 0)
   endif()
-  target_compile_definitions(${target} PUBLIC GANTRY_PLUGIN_MIN_MINOR=${plugin_MIN_MINOR}u
+  gantry_plugin_id(id "${plugin_MANIFEST}")
+  target_compile_definitions(${target} PUBLIC GANTRY_PLUGIN_MIN_MINOR=${plugin_MIN_MINOR}u GANTRY_PLUGIN_ID="${id}"
     GANTRY_PLUGIN_VERSION="${PROJECT_VERSION}")
 endfunction()
 
@@ -56,7 +69,7 @@ function(gantry_add_plugin name)
   if(NOT plugin_MIN_MINOR)
     set(plugin_MIN_MINOR 0)
   endif()
-  gantry_plugin_definitions(${target} MIN_MINOR ${plugin_MIN_MINOR})
+  gantry_plugin_definitions(${target} MANIFEST "${plugin_MANIFEST}" MIN_MINOR ${plugin_MIN_MINOR})
   set(GANTRY_PLUGIN_ABI "{major: ${GANTRY_ABI_MAJOR}, min_minor: ${plugin_MIN_MINOR}, max_minor: ${GANTRY_ABI_MINOR}}")
   set(GANTRY_PLUGIN_LIBRARY "libgantry_${name}.so")
   set_target_properties(${target} PROPERTIES OUTPUT_NAME gantry_${name} LIBRARY_OUTPUT_DIRECTORY "${directory}"
@@ -95,8 +108,7 @@ function(gantry_add_plugin name)
     COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${manifest}" "${directory}/${name}.yaml")
   gantry_protect_plugin(${target} "${directory}" "${directory}/${name}.yaml")
   if(NOT plugin_NO_INSTALL)
-    file(STRINGS "${manifest}" line REGEX "^id: ")
-    string(REGEX REPLACE "^id: *[\"']?([^ #\"']+).*" "\\1" id "${line}")
+    gantry_plugin_id(id "${plugin_MANIFEST}")
     set(directory share/gantry/plugins.d/${name})
     gantry_install_plugin(${name} COMPONENT plugin-${name} LIBRARY "${directory}" MANIFEST "${directory}/${name}.yaml")
     # The directory of packages, wherever this build would be installed without one.

@@ -24,7 +24,8 @@ gantry::Result<std::int32_t> Module::check(Plugin& plugin, gantry::Blob& blob,
 
 Module::Module(const Plugin& plugin, Payload payload)
     : plugin_(plugin), payload_(std::move(payload)) {
-  for (const Kernel& kernel : payload_.kernels) functions_.push_back({&plugin, &kernel});
+  for (const Kernel& kernel : payload_.kernels)
+    functions_.emplace(kernel.call.name(), KernelFunction{&plugin, &kernel});
 }
 
 std::shared_ptr<const std::vector<Step>> KernelFunction::loaded(std::int32_t device) const {
@@ -42,25 +43,12 @@ std::shared_ptr<const std::vector<Step>> KernelFunction::loaded(std::int32_t dev
 gantry::Status Module::prepare(const gantry_env& env, std::span<const gantry_device_id> devices) {
   for (const gantry_device_id device : devices) {
     GANTRY_CHECK(plugin_.device(device.index));
-    for (const KernelFunction& function : functions_) {
+    for (const auto& [name, function] : functions_) {
       GANTRY_CHECK(plugin_.host().check_task(&env));
       (void)function.loaded(device.index);
     }
   }
   return {};
-}
-
-KernelFunction* Module::find(std::string_view name) {
-  for (KernelFunction& function : functions_) {
-    if (function.kernel->call.name() == name) return &function;
-  }
-  return nullptr;
-}
-
-std::vector<std::string_view> Module::names() const {
-  std::vector<std::string_view> names;
-  for (const KernelFunction& function : functions_) names.push_back(function.kernel->call.name());
-  return names;
 }
 
 }  // namespace abacus

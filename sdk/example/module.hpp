@@ -50,9 +50,7 @@ class Module {
 
   Module(const Plugin& plugin, Payload payload);
 
-  // NULL where there is none.
-  KernelFunction* find(std::string_view name);
-  std::vector<std::string_view> names() const;
+  std::map<std::string_view, KernelFunction>& named_functions() { return functions_; }
   gantry::Status save(const gantry::Sink& sink) const { return sink.write(payload_.kept.bytes); }
   // Loads all programs.
   gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
@@ -60,7 +58,7 @@ class Module {
  private:
   const Plugin& plugin_;
   Payload payload_;
-  std::vector<KernelFunction> functions_;
+  std::map<std::string_view, KernelFunction> functions_;
 };
 
 }  // namespace abacus

@@ -15,11 +15,6 @@ namespace abacus {
 
 class Plugin {
  public:
-  static constexpr gantry::PluginIdentity identity{.id = "example.abacus",
-                                                   .version = GANTRY_PLUGIN_VERSION,
-                                                   .vendor = "Example",
-                                                   .display_name = "abacus",
-                                                   .license = "Apache-2.0"};
   using Loaders = gantry::Types<Module>;
   using Devices = gantry::Types<Device>;
 

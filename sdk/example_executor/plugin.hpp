@@ -11,8 +11,6 @@ namespace ensemble {
 
 class Plugin {
  public:
-  static constexpr gantry::PluginIdentity identity{
-      .id = "example.ensemble", .version = GANTRY_PLUGIN_VERSION, .vendor = "Example"};
   using Loaders = gantry::Types<Ensemble>;
   // Of the process: compiled code finds them by name.
   static auto functions() {

@@ -75,5 +75,6 @@ gantry_code call_once(const gantry_host* host, gantry_object* function, const ga
   return code;
 }
 
+#define GANTRY_PLUGIN_ID "acme.npu"
 #define GANTRY_PLUGIN_VERSION "1.0.0"
-GANTRY_NOTE("acme.npu", GANTRY_PLUGIN_VERSION);
+GANTRY_NOTE(GANTRY_PLUGIN_ID, GANTRY_PLUGIN_VERSION);

@@ -2,6 +2,10 @@
 //
 // The complete examples of the comments in sdk/cxx. tests/layers checks that each line of code in a
 // header's first comment is in this file, which must compile.
+//
+// As gantry_add_plugin() defines them.
+#define GANTRY_PLUGIN_ID "acme.npu"
+#define GANTRY_PLUGIN_VERSION "1.0.0"
 #include <gantry/call_streams.hpp>
 #include <gantry/compact_tensor.hpp>
 #include <gantry/cuda_architecture.hpp>
@@ -33,14 +37,13 @@
 #include <gantry/trace.hpp>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#define GANTRY_PLUGIN_VERSION "1.0.0"
 
 namespace gantry::examples {
 
@@ -411,8 +414,7 @@ class Module {
                       gantry::method<&Module::set_input, "set_input(name, tensor)">};
   }
   // Functions with names from the payload, such as kernels:
-  Kernel* find(std::string_view name);
-  std::vector<std::string_view> names() const;
+  std::map<std::string, Kernel, std::less<>>& named_functions() { return kernels_; }
 
   gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
   gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
@@ -428,7 +430,19 @@ class Module {
   gantry::Host host_;
   std::string_view note_;
   gantry::PayloadBytes kept_;
+  std::map<std::string, Kernel, std::less<>> kernels_;
 };
+
+// What a class may have instead of functions in a map, and of the manifest's identity.
+class Found {
+ public:
+  static constexpr gantry::PluginIdentity identity{.id = "acme.npu", .version = "1.0.0"};
+  static constexpr const char* type_name = "acme.found";
+
+  Result<Kernel*> find(std::string_view name);
+  std::vector<std::string_view> names() const;
+};
+[[maybe_unused]] const gantry_module_table* const found_table = &module_table<Found>;
 
 class Executor {
  public:
@@ -556,8 +570,6 @@ class Device {
 
 class Plugin {
  public:
-  static constexpr gantry::PluginIdentity identity{.id = "acme.npu",
-                                                   .version = GANTRY_PLUGIN_VERSION};
   using Loaders = gantry::Types<Module>;
   using Devices = gantry::Types<Device>;
 

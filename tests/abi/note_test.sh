@@ -23,7 +23,7 @@ has_note() {
   readelf --segments --wide "$1" | grep -q '[.]note[.]gantry' || fail "$2: the note is in no segment"
 }
 
-flags=(-fPIC -DGANTRY_PLUGIN_VERSION="\"1.0.0\"" "-I$sdk/include" "-I$sdk/cxx")
+flags=(-fPIC -DGANTRY_PLUGIN_ID="\"example.null\"" -DGANTRY_PLUGIN_VERSION="\"1.0.0\"" "-I$sdk/include" "-I$sdk/cxx")
 # check COMPILER SOURCE OPTION...
 check() {
   local compiler=$1 source=$2 what="$*"

@@ -36,7 +36,8 @@ works() {
 compiles() {
   command -v "$1" >/dev/null || return 0
   for file in example/plugin.cpp example_executor/plugin.cpp template/cxx/null_backend.cpp; do
-    "$1" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -DGANTRY_PLUGIN_VERSION='"1.0.0"' -DGANTRY_PLUGIN_MIN_MINOR=0u \
+    "$1" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -DGANTRY_PLUGIN_ID='"acme.npu"' -DGANTRY_PLUGIN_VERSION='"1.0.0"' \
+      -DGANTRY_PLUGIN_MIN_MINOR=0u \
       -I"$source/sdk/include" -I"$source/sdk/cxx" "$source/sdk/$file" || fail "compiling $file with $1"
   done
   echo "embed: $1 compiles the SDK's plugins"

@@ -22,7 +22,7 @@
 //       gantry::Result<Stream*> stream_create();
 //       void stream_destroy(Stream* stream);
 //       event_create() event_destroy(event) event_record(event, stream) event_wait(event, stream)
-//       event_elapsed(start, stop)                     // only with the others
+//       event_elapsed(start, stop)                     // only with the others; none: no clock
 //       capture_begin(stream) capture_end(stream) capture_launch(graph, stream)
 //       capture_destroy(graph)
 //

@@ -13,18 +13,22 @@
 //                           gantry::method<&Module::input, "input(name or index)">,
 //                           gantry::method<&Module::set_input, "set_input(name, tensor)">};
 //       }
-//       // Functions with names from the payload, such as kernels:
-//       Kernel* find(std::string_view name);
-//       std::vector<std::string_view> names() const;
+//       // Functions with names from the payload, such as kernels, in a map:
+//       std::map<std::string, Kernel, std::less<>>& named_functions() { return kernels_; }
 //
 //       gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
 //       // What the first calls on these devices would do once:
 //       gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
 //     };
 //
-// A module has functions(), or find() and names(), or both. save() and prepare() are optional, and what
-// makes it a model (model.hpp). find() returns a pointer to an object that the module owns and that has
-// `Status call(const Call&)` or `Result<Value> call(const Call&)`; NULL if there is no such function.
+// A module has functions(), or named_functions(), or both. save() and prepare() are optional, and what
+// makes it a model (model.hpp). named_functions() returns a reference to a map of the module, which
+// serves look-ups and lists: of names to objects, or to pointers to objects, that have
+// `Status call(const Call&)` or `Result<Value> call(const Call&)`. Instead of a map, for functions that
+// a look-up makes or refuses, a module has both of
+//
+//     Result<Kernel*> find(std::string_view name);  // or Kernel*; NULL: no such function
+//     std::vector<std::string_view> names() const;  // that find() finds
 #pragma once
 
 #include <gantry/handle.hpp>
@@ -50,9 +54,15 @@ concept HasMethods = requires(M& module) {
   module.functions();
 };
 template <class M>
-concept HasNamedFunctions = requires(M& module, std::string_view name) {
+concept HasFunctionMap = requires(M& module) {
+  module.named_functions();
+};
+template <class M>
+concept HasFind = requires(M& module, std::string_view name) {
   module.find(name);
 };
+template <class M>
+concept HasFunctions = HasMethods<M> || HasFunctionMap<M> || HasFind<M>;
 template <class M>
 concept IsSaved = requires(const M& module, const Sink& sink) {
   module.save(sink);
@@ -87,6 +97,10 @@ bool to_function(Function* found, gantry_function& out) {
   out = {found, &function_table<Function>};
   return true;
 }
+template <class Function>
+bool to_function(Function& found, gantry_function& out) {
+  return to_function(&found, out);
+}
 inline bool to_function(ObjectRef found, gantry_function& out) {
   if (!found) return false;
   out = {found.take(), nullptr};
@@ -114,7 +128,12 @@ gantry_code get_function(void* self, gantry_bytes name, gantry_function* out,
         return GANTRY_OK;
       }
     }
-    if constexpr (HasNamedFunctions<M>) {
+    if constexpr (HasFunctionMap<M>) {
+      auto& named = module.named_functions();
+      const auto found = named.find(view_of(name));
+      if (found != named.end() && to_function(found->second, *out)) return GANTRY_OK;
+    }
+    if constexpr (HasFind<M>) {
       auto found = result_of(module.find(view_of(name)));
       if (!found.ok()) return to_status(found.error(), status);
       if (to_function(std::move(found).value(), *out)) return GANTRY_OK;
@@ -130,7 +149,12 @@ gantry_code list_functions(void* self, const gantry_visitor* visitor, gantry_sta
     if constexpr (HasMethods<M>) {
       if (const gantry_code code = visit_methods(*visitor, module.functions(), status)) return code;
     }
-    if constexpr (HasNamedFunctions<M>) {
+    if constexpr (HasFunctionMap<M>) {
+      for (const auto& [name, function] : module.named_functions()) {
+        if (const gantry_code code = visit_function(*visitor, name, {}, status)) return code;
+      }
+    }
+    if constexpr (HasFind<M>) {
       for (const std::string_view name : module.names()) {
         if (const gantry_code code = visit_function(*visitor, name, {}, status)) return code;
       }
@@ -154,8 +178,12 @@ gantry_code prepare(void* self, const gantry_env* env, const gantry_prepare* wha
 
 template <class M>
 consteval gantry_module_table make_module_table() {
-  static_assert(HasMethods<M> || HasNamedFunctions<M>,
-                "a module has functions(), or find() and names()");
+  static_assert(HasFunctions<M>, "a module has functions(), or named_functions()");
+  if constexpr (HasFind<M>) {
+    static_assert(
+        requires(M & module) { module.names(); },
+        "a module with find() has names(), or named_functions() instead of both");
+  }
   if constexpr (HasMethods<M>) {
     using Functions = std::remove_cvref_t<decltype(std::declval<M&>().functions())>;
     static_assert(std::same_as<std::ranges::range_value_t<Functions>, Method<M>>,

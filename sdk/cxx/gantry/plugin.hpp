@@ -4,8 +4,6 @@
 //
 //     class Plugin {
 //      public:
-//       static constexpr gantry::PluginIdentity identity{.id = "acme.npu",
-//                                                        .version = GANTRY_PLUGIN_VERSION};
 //       using Loaders = gantry::Types<Module>;       // optional; see loader.hpp
 //       using Devices = gantry::Types<Device>;       // optional; see device.hpp
 //
@@ -13,6 +11,12 @@
 //       gantry::Host host;
 //     };
 //     GANTRY_PLUGIN(Plugin)
+//
+// Id and version are the manifest's, of which gantry_add_plugin() makes GANTRY_PLUGIN_ID and
+// GANTRY_PLUGIN_VERSION. A class that is built in another way, or is linked into a program, defines the
+// two, or has
+//
+//     static constexpr gantry::PluginIdentity identity{.id = "acme.npu", .version = "1.0.0"};
 //
 // One object is created for each runtime: by `static Result<std::unique_ptr<Plugin>> create(Host)`
 // if the class has it, otherwise by the constructor. If the class has `functions()` or `find()`, as
@@ -36,9 +40,9 @@ namespace gantry {
 struct PluginIdentity {
   // "vendor.name", as in the manifest
   const char* id;
-  // As in the manifest: GANTRY_PLUGIN_VERSION, which gantry_add_plugin() defines.
+  // As in the manifest.
   const char* version;
-  // Shown to users, like the next two. NULL: not stated.
+  // Shown to users where there is no manifest, like the next two. NULL: not stated.
   const char* vendor = nullptr;
   const char* display_name = nullptr;
   const char* license = nullptr;
@@ -49,6 +53,22 @@ template <class... T>
 struct Types {};
 
 namespace detail {
+
+template <class P>
+consteval PluginIdentity identity_of() {
+  if constexpr (requires { P::identity; }) {
+    return P::identity;
+  } else {
+#if defined(GANTRY_PLUGIN_ID) && defined(GANTRY_PLUGIN_VERSION)
+    return {.id = GANTRY_PLUGIN_ID, .version = GANTRY_PLUGIN_VERSION};
+#else
+    static_assert(sizeof(P) == 0,
+                  "a plugin has `identity`, or is built with gantry_add_plugin(), which defines "
+                  "GANTRY_PLUGIN_ID and GANTRY_PLUGIN_VERSION");
+    return {};
+#endif
+  }
+}
 
 // Addresses of the tables. The last element is NULL, because an array must not be empty.
 template <class P, class... L>
@@ -90,22 +110,23 @@ inline constexpr gantry_globals globals_table = {
 
 template <class P>
 consteval gantry_plugin_table make_plugin_table() {
+  constexpr PluginIdentity identity = identity_of<P>();
   gantry_plugin_table table{};
   table.struct_size = sizeof table;
   table.abi = GANTRY_PLUGIN_ABI;
-  table.id = P::identity.id;
-  table.version = P::identity.version;
-  table.vendor = P::identity.vendor;
-  table.display_name = P::identity.display_name;
-  table.license = P::identity.license;
+  table.id = identity.id;
+  table.version = identity.version;
+  table.vendor = identity.vendor;
+  table.display_name = identity.display_name;
+  table.license = identity.license;
   if constexpr (requires { typename P::Loaders; }) set_loaders<P>(table, typename P::Loaders());
   if constexpr (requires { typename P::Devices; }) set_devices<P>(table, typename P::Devices());
   table.create = create<P>;
   table.destroy = [](void* self) { delete static_cast<P*>(self); };
-  if constexpr (HasMethods<P> || HasNamedFunctions<P> || HasBuild<P>) {
+  if constexpr (HasFunctions<P> || HasBuild<P>) {
     table.get_extension = [](void*, const char* id) -> const void* {
       const std::string_view name(id);
-      if constexpr (HasMethods<P> || HasNamedFunctions<P>) {
+      if constexpr (HasFunctions<P>) {
         if (name == GANTRY_GLOBALS_1) return &globals_table<P>;
       }
       if constexpr (HasBuild<P>) {
@@ -128,8 +149,8 @@ consteval void copy_text(char (&to)[N], const char* text) {
 template <class P>
 consteval gantry_elf_note make_note() {
   gantry_elf_note note = GANTRY_ELF_NOTE("", "");
-  copy_text(note.content.id, P::identity.id);
-  copy_text(note.content.version, P::identity.version);
+  copy_text(note.content.id, identity_of<P>().id);
+  copy_text(note.content.version, identity_of<P>().version);
   return note;
 }
 
@@ -145,7 +166,7 @@ template <class P>
 const gantry_plugin_table* query(const gantry_host_info* host_info, gantry_status* status) {
   if (host_info->abi.major == GANTRY_ABI_MAJOR) return &plugin_table<P>;
   const Failure failure =
-      unsupported("plugin ", P::identity.id, " ", P::identity.version, " is built for ABI ",
+      unsupported("plugin ", plugin_table<P>.id, " ", plugin_table<P>.version, " is built for ABI ",
                   GANTRY_ABI_MAJOR, ", this core has ABI ", host_info->abi.major,
                   ": install the plugin that was built for this core")
           .with_reason("ABI_RANGE");

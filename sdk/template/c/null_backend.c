@@ -194,8 +194,8 @@ static const gantry_loader_table loader = {.struct_size = sizeof loader,
 
 // ---- the plugin ---------------------------------------------------------------------------------
 
-// The identity, which the core reads from the file before it runs the plugin.
-GANTRY_NOTE("example.null", GANTRY_PLUGIN_VERSION);
+// The identity, which the core reads from the file before it runs the plugin. gantry_add_plugin() takes it from the manifest.
+GANTRY_NOTE(GANTRY_PLUGIN_ID, GANTRY_PLUGIN_VERSION);
 
 static gantry_code create(const gantry_host* host, void** self, gantry_status* status) {
   null_plugin* plugin = malloc(sizeof *plugin);
@@ -208,11 +208,8 @@ static gantry_code create(const gantry_host* host, void** self, gantry_status* s
 static const gantry_loader_table* const loaders[] = {&loader};
 static const gantry_plugin_table plugin_table = {.struct_size = sizeof plugin_table,
                                                  .abi = GANTRY_PLUGIN_ABI,
-                                                 .id = "example.null",
+                                                 .id = GANTRY_PLUGIN_ID,
                                                  .version = GANTRY_PLUGIN_VERSION,
-                                                 .vendor = "Example",
-                                                 .display_name = "null backend",
-                                                 .license = "Apache-2.0",
                                                  .loaders = loaders,
                                                  .loader_count = 1,
                                                  .create = create,
@@ -222,7 +219,7 @@ const gantry_plugin_table* gantry_plugin_query_v1(const gantry_host_info* host_i
                                                   gantry_status* status) {
   if (host_info->abi.major != GANTRY_ABI_MAJOR) {
     gantry_fail(status, GANTRY_UNSUPPORTED, "ABI_RANGE",
-                "plugin example.null " GANTRY_PLUGIN_VERSION
+                "plugin " GANTRY_PLUGIN_ID " " GANTRY_PLUGIN_VERSION
                 " is built for ABI 1, this core has another: install the plugin that was built for "
                 "this core");
     return NULL;

@@ -55,11 +55,6 @@ class Module {
 
 // One for each runtime that uses the plugin.
 struct Plugin {
-  static constexpr gantry::PluginIdentity identity{.id = "example.null",
-                                                   .version = GANTRY_PLUGIN_VERSION,
-                                                   .vendor = "Example",
-                                                   .display_name = "null backend",
-                                                   .license = "Apache-2.0"};
   using Loaders = gantry::Types<Module>;
 
   explicit Plugin(gantry::Host given) : host(given) {}

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// As gantry_add_plugin() defines them.
+#define GANTRY_PLUGIN_ID "test.built"
+#define GANTRY_PLUGIN_VERSION "4.0.2"
 #include <gantry/plugin.hpp>
 
 #include <gmock/gmock.h>
@@ -9,6 +12,8 @@
 #include "tests/unit/cxx/fake_host_table.hpp"
 
 #include <array>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -80,6 +85,25 @@ struct Toy {
   Host host;
 };
 
+// Without an identity of its own: all of its functions are in maps, of objects and of pointers.
+struct Built {
+  explicit Built(Host) {}
+  std::map<std::string, Kernel, std::less<>>& named_functions() { return kernels_; }
+
+ private:
+  std::map<std::string, Kernel, std::less<>> kernels_{{"built.kernel", {}}};
+};
+class MapModule {
+ public:
+  static constexpr const char* type_name = "map";
+
+  std::map<std::string_view, Kernel*>& named_functions() { return kernels_; }
+
+ private:
+  Kernel kernel_;
+  std::map<std::string_view, Kernel*> kernels_{{"second", &kernel_}, {"first", &kernel_}};
+};
+
 // Created by create(), without optional members.
 struct Picky {
   static constexpr PluginIdentity identity{.id = "test.picky", .version = "1.0.0"};
@@ -145,6 +169,18 @@ TEST_F(PluginLayer, CreatesATableOfTheMembersOfTheClass) {
 
   EXPECT_EQ(plugin_table<Picky>.loader_count, 0u);
   EXPECT_EQ(plugin_table<Picky>.get_extension, nullptr);
+}
+
+TEST(PluginIdentity, IsTheManifestsUnlessTheClassStatesOne) {
+  const gantry_plugin_table& built = plugin_table<Built>;
+  constexpr gantry_elf_note note = detail::make_note<Built>();
+
+  EXPECT_STREQ(built.id, "test.built");
+  EXPECT_STREQ(built.version, "4.0.2");
+  EXPECT_EQ(built.vendor, nullptr);
+  EXPECT_STREQ(note.content.id, "test.built");
+  EXPECT_STREQ(note.content.version, "4.0.2");
+  EXPECT_STREQ(detail::make_note<Toy>().content.id, "test.toy");
 }
 
 TEST_F(PluginLayer, IsRefusedByACoreOfAnotherMajor) {
@@ -258,6 +294,32 @@ TEST_F(PluginLayer, ListsItsFunctionsThenThoseOfThePayload) {
               }),
               ElementsAre("size|size()", "none|none(x)", "raw|raw()", "same|same(x)", "kernel|",
                           "broken|"));
+}
+
+TEST_F(PluginLayer, FindsAndListsTheFunctionsOfAMap) {
+  MapModule module;
+  const gantry_module_table& table = module_table<MapModule>;
+  const gantry_value argument = int_value(9);
+  gantry_function found{};
+  gantry_value result{};
+
+  EXPECT_EQ(table.get_function(&module, gantry_text("first"), &found, nullptr), GANTRY_OK);
+  EXPECT_EQ(found.table->call(found.self, nullptr, &argument, 1, &result, nullptr), GANTRY_OK);
+  EXPECT_EQ(table.get_function(&module, gantry_text("third"), &found, nullptr), GANTRY_NOT_FOUND);
+  EXPECT_THAT(
+      listed([&](const gantry_visitor* to) { return table.list_functions(&module, to, nullptr); }),
+      ElementsAre("first|", "second|"));
+}
+
+TEST_F(PluginLayer, OffersTheFunctionsOfAMapAsGlobals) {
+  Built built{Host(&host_)};
+  const auto* const globals = static_cast<const gantry_globals*>(
+      plugin_table<Built>.get_extension(&built, GANTRY_GLOBALS_1));
+  gantry_function found{};
+  ASSERT_NE(globals, nullptr);
+
+  EXPECT_EQ(globals->get_global(&built, gantry_text("built.kernel"), &found, nullptr), GANTRY_OK);
+  EXPECT_EQ(found.table->call(found.self, nullptr, nullptr, 0, nullptr, nullptr), GANTRY_INVALID);
 }
 
 TEST_F(PluginLayer, MakesATableOfTheModule) {

@@ -15,11 +15,6 @@ namespace ort {
 
 class Plugin {
  public:
-  static constexpr gantry::PluginIdentity identity{.id = "acme.onnxruntime",
-                                                   .version = GANTRY_PLUGIN_VERSION,
-                                                   .vendor = "ACME",
-                                                   .display_name = "ONNX Runtime",
-                                                   .license = "Apache-2.0"};
   using Loaders = gantry::Types<Module>;
 
   explicit Plugin(gantry::Host host) : host_(host) {}

@@ -256,8 +256,11 @@ gantry::Status Kernel::call(const gantry::Call& call) const {
 gantry::Result<std::unique_ptr<Module>> Module::load(Plugin& plugin, gantry::Blob& blob) {
   GANTRY_TRY(Image image, read_payload(blob));
   auto made = std::make_unique<Module>(plugin, std::move(image.instructions));
-  for (gantry::KernelCall& kernel : image.kernels)
-    made->kernels_.push_back({&plugin, std::move(kernel), made->kernels_.size(), &made->code_});
+  for (gantry::KernelCall& kernel : image.kernels) {
+    std::string name(kernel.name());
+    made->kernels_.emplace(std::move(name),
+                           Kernel{&plugin, std::move(kernel), made->kernels_.size(), &made->code_});
+  }
   made->kept_ = blob.keep();
   return made;
 }
@@ -276,19 +279,6 @@ gantry::Status Module::prepare(const gantry_env& env, std::span<const gantry_dev
     GANTRY_CHECK(code_.on(*device, id.index));
   }
   return {};
-}
-
-Kernel* Module::find(std::string_view name) {
-  for (Kernel& kernel : kernels_) {
-    if (kernel.signature.name() == name) return &kernel;
-  }
-  return nullptr;
-}
-
-std::vector<std::string_view> Module::names() const {
-  std::vector<std::string_view> names;
-  for (const Kernel& kernel : kernels_) names.push_back(kernel.signature.name());
-  return names;
 }
 
 }  // namespace quasar

@@ -14,10 +14,12 @@
 #include <gantry/loader.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,9 +78,7 @@ class Module {
   Module(const Plugin& plugin, std::vector<Instruction> instructions)
       : plugin_(plugin), code_(plugin, std::move(instructions)) {}
 
-  // NULL where there is none.
-  Kernel* find(std::string_view name);
-  std::vector<std::string_view> names() const;
+  std::map<std::string, Kernel, std::less<>>& named_functions() { return kernels_; }
   gantry::Status save(const gantry::Sink& sink) const { return sink.write(kept_.bytes); }
   // Loads the instructions.
   gantry::Status prepare(const gantry_env& env, std::span<const gantry_device_id> devices);
@@ -87,7 +87,7 @@ class Module {
   const Plugin& plugin_;
   gantry::PayloadBytes kept_;
   Code code_;
-  std::vector<Kernel> kernels_;
+  std::map<std::string, Kernel, std::less<>> kernels_;
 };
 
 }  // namespace quasar

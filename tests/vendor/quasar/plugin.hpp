@@ -15,11 +15,6 @@ namespace quasar {
 
 class Plugin {
  public:
-  static constexpr gantry::PluginIdentity identity{.id = "acme.quasar",
-                                                   .version = GANTRY_PLUGIN_VERSION,
-                                                   .vendor = "ACME",
-                                                   .display_name = "Quasar accelerator",
-                                                   .license = "Apache-2.0"};
   using Loaders = gantry::Types<Module>;
   using Devices = gantry::Types<Device>;
 
