@@ -17,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::StartsWith;
 
 constexpr const char* model = "tvm-0.12/digits_mlp_c.so";
@@ -73,6 +74,33 @@ TEST_F(PluginsInstall, PrintsThatAnOlderVersionIsNotUsed) {
   ASSERT_EQ(older.status, 0) << older.err;
   EXPECT_THAT(older.out, HasSubstr("  not used: GANTRY-D120 SHADOWED_BY  "));
   EXPECT_THAT(older.out, HasSubstr("  also found: gantry.graph 0.1.0  eligible  "));
+}
+
+// The library of the newer version was changed after it was installed.
+TEST_F(PluginsInstall, LeavesTheOlderVersionInUseIfTheNewerIsRefused) {
+  const std::string newer = graph_plugin(temp, "9.0.0");
+  const auto bytes = read_file(newer + "/graph.yaml");
+  write_file(newer + "/graph.yaml", std::string(bytes.begin(), bytes.end()) + "\nsha256: \"" +
+                                        std::string(64, '0') + "\"\n");
+  fs::create_directories(store);
+  fs::copy(built_plugins("graph"), fs::path(store) / "older", fs::copy_options::recursive);
+  fs::copy(newer, fs::path(store) / "newer", fs::copy_options::recursive);
+
+  const Outcome list = gantry({"plugins", "list"});
+  const Outcome doctor = gantry({"plugins", "doctor", "--artifact", model});
+  const Outcome run = gantry({"run", model});
+
+  EXPECT_THAT(list.out, MatchesRegex("[^\n]*\n"
+                                     "gantry.graph +9.0.0 +DIGEST [^\n]*\n"
+                                     "gantry.graph +0.1.0 +inspected [^\n]*\n"));
+  EXPECT_EQ(doctor.status, 0);
+  EXPECT_THAT(doctor.out, HasSubstr("  CHOSEN   gantry.graph 0.1.0 "));
+  EXPECT_THAT(doctor.out, HasSubstr("  REFUSED  gantry.graph 9.0.0 "));
+  // It is loaded.
+  EXPECT_THAT(run.err, HasSubstr("input \"x\" of the model is missing"));
+  EXPECT_THAT(run.err, HasSubstr(concat("plugin gantry.graph 9.0.0 of ", store,
+                                        "/newer/graph.yaml is refused, 0.1.0 of ", store,
+                                        "/older/graph.yaml is used instead: ")));
 }
 
 TEST_F(PluginsInstall, PrintsThatADirectoryIsNotSearched) {

@@ -114,6 +114,33 @@ TEST(PluginsList, ListsAliasesOfAKey) {
   EXPECT_EQ(plugin["aliases"], json({"GraphRuntimeFactory"}));
 }
 
+// One answer: `list` states what `doctor` and a load find.
+TEST(PluginsList, ListsAPluginThatItsProbeHasRefused) {
+  const TempDir temp;
+  const std::vector<std::string> environment = {"XDG_CACHE_HOME=" + (temp / "cache").string()};
+  const std::string plugins = temp / "plugins";
+  ManifestBuilder()
+      .library("libfake.so")
+      .key("fake")
+      .device("fake_device")
+      .line("probe: always")
+      .write_to(temp / "plugins/fake.yaml");
+  fs::copy_file(build_tree() / "tests/fake_plugins/libfake_create_exits.so",
+                temp / "plugins/libfake.so");
+  const auto state = [&] {
+    const Outcome list =
+        run_gantry({"--plugins", plugins, "plugins", "list", "--json"}, environment);
+    return json::parse(list.out)["plugins"][0]["reason"];
+  };
+  EXPECT_EQ(state(), nullptr);
+
+  const Outcome probe =
+      run_gantry({"--plugins", plugins, "plugins", "doctor", "--probe"}, environment);
+
+  EXPECT_THAT(probe.out, HasSubstr("GANTRY-D511 PROBE_EXITED"));
+  EXPECT_EQ(state(), "GANTRY-D511 PROBE_EXITED");
+}
+
 // The command and the plugin may have different copies of libstdc++.
 TEST(Devices, ReportsAnExceptionOfAPlugin) {
   const TempDir temp;

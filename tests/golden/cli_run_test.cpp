@@ -553,7 +553,7 @@ TEST(PluginsList, ListsManifestsAndTheirState) {
   const auto json = nlohmann::json::parse(list.out);
   ASSERT_EQ(json["plugins"].size(), 1u);
   EXPECT_EQ(json["plugins"][0]["id"], "gantry.graph");
-  EXPECT_EQ(json["plugins"][0]["state"], "eligible");
+  EXPECT_EQ(json["plugins"][0]["state"], "inspected");
   EXPECT_EQ(run_gantry({"plugins", "list"}).out, "no plugin is installed\n");
 }
 

@@ -70,20 +70,28 @@ bool can_be_probed(const Candidate& candidate) {
 Result<std::vector<Message>> probe_all(RuntimeState& runtime) {
   PluginSet& plugins = *runtime.plugins;
   Prober& prober = *runtime.prober;
-  const std::vector<Candidate> all = plugins.candidates();
   std::vector<Message> excluded;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!can_be_probed(all[i])) continue;
-    const Result<ProbeNote> verdict = prober.probe(all[i]);
-    if (verdict.ok()) {
-      plugins.set_probe(i, verdict);
-    } else if (prober.options().program.path.empty()) {
-      return verdict.error();
-    } else if (is_probe_error(verdict.error())) {
-      excluded.push_back(exclude(plugins, i, verdict.error().message, reason_of(verdict.error())));
-    } else {
-      // The command may not open it: another plugin may have the same devices, or it has none.
-      plugins.set_probe(i, verdict);
+  // Returns the version that takes the place of a refused one.
+  const auto probe = [&](std::size_t index) -> Result<std::optional<std::size_t>> {
+    const Candidate candidate = plugins.candidate(index);
+    if (!can_be_probed(candidate)) return std::optional<std::size_t>();
+    const Result<ProbeNote> verdict = prober.probe(candidate);
+    if (!verdict.ok() && prober.options().program.path.empty()) return verdict.error();
+    plugins.set_probe(index, verdict);
+    if (verdict.ok()) return std::optional<std::size_t>();
+    const auto next = plugins.next_version(index, Depth::dependencies);
+    // The command may open one that returned an error: another plugin may have the same devices, or
+    // it has none.
+    if (is_probe_error(verdict.error())) {
+      excluded.push_back(
+          exclude(plugins, index, verdict.error().message, reason_of(verdict.error())));
+    }
+    return next;
+  };
+  const std::size_t count = plugins.candidates().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::optional<std::size_t> at = i; at;) {
+      GANTRY_TRY(at, probe(*at));
     }
   }
   return excluded;

@@ -72,7 +72,11 @@ std::string list_json(const std::vector<Candidate>& candidates) {
 
 Result<ExitStatus> list(const bool& json, const Globals& globals) {
   GANTRY_TRY(const auto runtime, open_state(globals));
-  const std::vector<Candidate> candidates = runtime->plugins->candidates();
+  PluginSet& plugins = *runtime->plugins;
+  // As `doctor`: the states are those that a request would find.
+  plugins.inspect_all();
+  plugins.note_probes();
+  const std::vector<Candidate> candidates = plugins.candidates();
   if (json) {
     print(list_json(candidates));
   } else {

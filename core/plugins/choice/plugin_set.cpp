@@ -67,6 +67,12 @@ void PluginSet::warn(const Message& text) const {
   if (options_.log) options_.log->warning(text);
 }
 
+// Warns that a plugin was not used. A library of another machine never served this host.
+void PluginSet::warn_about(const Reason& why, const Message& text) const {
+  if (why != reason::wrong_machine) return warn(text);
+  if (options_.log) options_.log->info(text);
+}
+
 void PluginSet::add_warning(Message text) {
   warn(text);
   warnings_.push_back(std::move(text));
@@ -153,6 +159,16 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::string_view id)
   return open(index);
 }
 
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::size_t candidate) {
+  for (;;) {
+    Result<std::shared_ptr<const ActivePlugin>> active = open_candidate(candidate);
+    if (active.ok()) return active;
+    const auto next = logged_next_version(candidate, Depth::library);
+    if (!next) return active;
+    candidate = *next;
+  }
+}
+
 void PluginSet::exclude(std::size_t candidate, const Reason& why, Message text) {
   const std::lock_guard lock(state_->mutex);
   Slot& slot = state_->slots[candidate];
@@ -173,9 +189,122 @@ void PluginSet::set_probe(std::size_t candidate, const Result<ProbeNote>& verdic
   }
 }
 
+std::optional<std::size_t> PluginSet::next_version(std::size_t refused, Depth depth) {
+  bool is_new = false;
+  return replace(refused, depth, is_new);
+}
+
+// As next_version().
+//
+// is_new   [out]  this call has replaced it
+std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, bool& is_new) {
+  if (!plugins_may_run()) return std::nullopt;
+  const auto of_id = [&](std::string_view id, bool is_used) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+      const Candidate& one = state_->slots[i].candidate;
+      if (!one.manifest || one.manifest->id != id) continue;
+      if (is_used ? !one.is_out() : one.stopped() && one.passed == Step::trusted) all.push_back(i);
+    }
+    return all;
+  };
+  // Decides under the lock whether another candidate may replace it.
+  const auto can_be_replaced = [&] {
+    const Slot& slot = state_->slots[refused];
+    return !slot.opening && !slot.active && !slot.candidate.is_out() &&
+           slot.candidate.was_refused();
+  };
+  std::vector<std::size_t> others;
+  {
+    std::unique_lock lock(state_->mutex);
+    const Slot& slot = state_->slots[refused];
+    if (slot.opening && slot.opener == std::this_thread::get_id()) return std::nullopt;
+    state_->settled.wait(lock, [&] { return !slot.opening; });
+    if (slot.active) return refused;
+    const Candidate& self = slot.candidate;
+    if (!self.manifest) return std::nullopt;
+    // Another thread has replaced it, or the program has added a plugin with its id.
+    if (self.is_out()) {
+      const std::vector<std::size_t> used = of_id(self.manifest->id, true);
+      return used.empty() ? std::nullopt : std::optional(used.front());
+    }
+    if (!can_be_replaced()) return std::nullopt;
+    others = of_id(self.manifest->id, false);
+    std::erase_if(others, [&](std::size_t i) {
+      const Candidate& other = state_->slots[i].candidate;
+      return precedes(other, self) || (!precedes(self, other) && i < refused);
+    });
+    std::ranges::stable_sort(others, [&](std::size_t a, std::size_t b) {
+      return precedes(state_->slots[a].candidate, state_->slots[b].candidate);
+    });
+  }
+  for (const std::size_t other : others) {
+    Candidate copy = candidate(other);
+    copy.passed = Step::preferred;
+    copy.stop({}, {});
+    Status usable =
+        options_.opened != nullptr ? options_.opened->check_version(*copy.manifest) : Status();
+    Passage at{.options = options_, .candidate = copy, .depth = depth};
+    if (usable.ok()) usable = take(Step::resolved, at);
+
+    std::unique_lock lock(state_->mutex);
+    Candidate& next = state_->slots[other].candidate;
+    if (!can_be_replaced()) {
+      // Another thread opens it again, or has replaced it.
+      lock.unlock();
+      return replace(refused, depth, is_new);
+    }
+    if (next.passed != Step::trusted) continue;
+    if (!usable.ok()) {
+      next.stop(usable.error());
+      continue;
+    }
+    state_->slots[refused].candidate.passed = Step::trusted;
+    next = std::move(copy);
+    is_new = true;
+    return other;
+  }
+  return std::nullopt;
+}
+
+// As next_version(), with a warning about what is used instead.
+std::optional<std::size_t> PluginSet::logged_next_version(std::size_t refused, Depth depth) {
+  bool is_new = false;
+  const auto next = replace(refused, depth, is_new);
+  if (!is_new) return next;
+  const Candidate old = candidate(refused), used = candidate(*next);
+  state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
+  warn_about(old.reason, Message("plugin ", old.title(), " of ", old.file, " is refused, ",
+                                 used.manifest->version.text, " of ", used.file,
+                                 " is used instead: ", old.text));
+  for (const Message& warning : used.policy_warnings) warn(warning);
+  return next;
+}
+
+// Replaces a refused choice as logged_next_version(), and inserts the next version among the later
+// choices if it offers the same.
+//
+// at       [in]   index into `choices`
+// returns  false if the choice stays what it is
+bool PluginSet::insert_next_version(std::vector<std::size_t>& choices, std::size_t at,
+                                    std::string_view what, Offer offer, Depth depth) {
+  const auto next = logged_next_version(choices[at], depth);
+  if (!next) return false;
+  const auto manifest_of = [&](std::size_t i) { return candidate(i).manifest; };
+  const auto manifest = manifest_of(*next);
+  if (!offers(*manifest, what, offer)) return true;
+  const auto later = choices.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+  choices.insert(std::upper_bound(later, choices.end(), *next,
+                                  [&](std::size_t, std::size_t other) {
+                                    return comes_first(*manifest, *manifest_of(other));
+                                  }),
+                 *next);
+  return true;
+}
+
 Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view what, Offer offer) {
   const std::string_view noun = offer == Offer::device ? "device" : "type key";
-  const std::vector<std::size_t> all = choices(what, offer);
+  std::vector<std::size_t> all = choices(what, offer);
   if (all.empty()) {
     const std::string_view override_id = options_.override_of(what);
     if (!override_id.empty()) {
@@ -188,42 +317,27 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::serve(std::string_view wh
   }
   Error last;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Result<std::shared_ptr<const ActivePlugin>> active = open(all[i]);
+    Result<std::shared_ptr<const ActivePlugin>> active = open_candidate(all[i]);
     if (active.ok()) return active;
     last = std::move(active).error();
-    // A library of another machine never served this host.
-    const bool is_foreign = reason_of(last) == reason::wrong_machine;
-    Message text;
-    {
-      std::unique_lock lock(state_->mutex);
-      const Candidate& failed = state_->slots[all[i]].candidate;
-      // The program has added a plugin with that id in the meantime.
-      if (failed.is_out()) {
-        lock.unlock();
-        return serve(what, offer);
-      }
-      if (i + 1 == all.size()) break;
-      const Candidate& next = state_->slots[all[i + 1]].candidate;
-      if (const Status tried = check_fallback(options_, next); !tried.ok()) {
-        last.at(tried.error().message);
-        break;
-      }
-      state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
-      text = Message("plugin ", failed.title(), " cannot serve ", noun, " \"", what, "\", trying ",
-                     next.title(), ": ", last.message);
+    // Now another candidate of its id takes part in the choice.
+    if (insert_next_version(all, i, what, offer, Depth::library)) continue;
+    if (i + 1 == all.size()) break;
+    const Candidate failed = candidate(all[i]), next = candidate(all[i + 1]);
+    if (const Status tried = check_fallback(options_, next); !tried.ok()) {
+      last.at(tried.error().message);
+      break;
     }
-    if (!is_foreign) {
-      warn(text);
-    } else if (options_.log != nullptr) {
-      options_.log->info(text);
-    }
+    state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
+    warn_about(reason_of(last), Message("plugin ", failed.title(), " cannot serve ", noun, " \"",
+                                        what, "\", trying ", next.title(), ": ", last.message));
   }
   if (!options_.override_of(what).empty())
     last.at(noun, " \"", what, "\" is overridden to this plugin, no other is tried");
   return last;
 }
 
-Result<std::shared_ptr<const ActivePlugin>> PluginSet::open(std::size_t index) {
+Result<std::shared_ptr<const ActivePlugin>> PluginSet::open_candidate(std::size_t index) {
   Candidate candidate;
   decltype(&gantry_plugin_query_v1) query = nullptr;
   Slot* slot = nullptr;
@@ -348,17 +462,18 @@ std::vector<Candidate> PluginSet::in_use() const {
 }
 
 Status PluginSet::check_required() {
-  std::vector<Candidate> required;
+  std::vector<std::size_t> required;
   std::set<std::string> eligible;
   {
     const std::lock_guard lock(state_->mutex);
-    for (const Slot& slot : state_->slots) {
-      const auto& manifest = slot.candidate.manifest;
-      if (manifest && manifest->required) required.push_back(slot.candidate);
-      if (manifest && !slot.candidate.is_out()) eligible.insert(manifest->id);
+    for (std::size_t i = 0; i < state_->slots.size(); ++i) {
+      const Candidate& candidate = state_->slots[i].candidate;
+      if (candidate.manifest && candidate.manifest->required) required.push_back(i);
+      if (candidate.manifest && !candidate.is_out()) eligible.insert(candidate.manifest->id);
     }
   }
-  for (Candidate& candidate : required) {
+  for (const std::size_t index : required) {
+    Candidate candidate = this->candidate(index);
     using namespace reason;
     const Reason& why = candidate.reason;
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
@@ -370,6 +485,9 @@ Status PluginSet::check_required() {
     } else if (!candidate.manifest->library_path.empty()) {
       Passage at{.options = options_, .candidate = candidate, .depth = Depth::dependencies};
       usable = take(Step::resolved, at);
+      if (!usable.ok() && !inspect(index, Depth::dependencies) &&
+          logged_next_version(index, Depth::dependencies))
+        continue;
     }
     if (usable.ok()) continue;
     const Error& error = usable.error();
@@ -416,20 +534,29 @@ bool PluginSet::inspect(std::size_t index, Depth depth) {
 }
 
 std::optional<std::size_t> PluginSet::usable_for_key(std::string_view type_key, Depth depth) {
-  for (const std::size_t choice : choices_for_key(type_key)) {
-    if (inspect(choice, depth)) return choice;
+  std::vector<std::size_t> all = choices_for_key(type_key);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (inspect(all[i], depth)) return all[i];
+    insert_next_version(all, i, type_key, Offer::type_key, depth);
   }
   return std::nullopt;
 }
 
 void PluginSet::note_probes() {
   if (options_.prober == nullptr) return;
-  const std::vector<Candidate> all = candidates();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const Manifest* const manifest = all[i].manifest.get();
-    if (all[i].stopped() || manifest == nullptr || manifest->library_path.empty()) continue;
-    if (!Prober::is_subject(*manifest)) continue;
-    if (const auto verdict = options_.prober->cached(all[i])) set_probe(i, *verdict);
+  const std::size_t count = candidates().size();
+  const auto is_refused = [&](std::size_t index) {
+    const Candidate one = candidate(index);
+    if (one.stopped() || one.passed >= Step::opened || one.manifest->library_path.empty())
+      return false;
+    if (!Prober::is_subject(*one.manifest)) return false;
+    const auto verdict = options_.prober->cached(one);
+    if (verdict) set_probe(index, *verdict);
+    return verdict && !verdict->ok();
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::optional<std::size_t> at = i; at && is_refused(*at);)
+      at = next_version(*at, Depth::dependencies);
   }
 }
 
@@ -439,7 +566,9 @@ void PluginSet::inspect_all() {
     const std::lock_guard lock(state_->mutex);
     count = state_->slots.size();
   }
-  for (std::size_t i = 0; i < count; ++i) inspect(i, Depth::dependencies);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!inspect(i, Depth::dependencies)) next_version(i, Depth::dependencies);
+  }
 }
 
 }  // namespace gantry

@@ -7,6 +7,11 @@
 // no effect on the candidates. A plugin is opened when something that it serves is requested. If a
 // plugin that was selected by an override or by its id fails, the request fails; if one that was
 // selected by the order of choice fails, the next is tried and one warning is logged.
+//
+// One candidate of an id is used, the first in the order of precedence. If it is refused before its
+// library is opened, the next one of its id whose library can be used takes its place for the life of
+// the set, however it was selected; the refused one is then tried no more. No other library is
+// inspected for it.
 #pragma once
 
 #include "core/plugins/choice/steps.hpp"
@@ -61,7 +66,7 @@ class PluginSet {
   Result<std::shared_ptr<const ActivePlugin>> for_device(std::string_view name);
   // As above, for the plugin with that id. No other plugin is tried.
   Result<std::shared_ptr<const ActivePlugin>> open(std::string_view id);
-  // candidate  [in]  index into candidates()
+  // candidate  [in]  index into candidates(); of a refused one another version may be opened
   Result<std::shared_ptr<const ActivePlugin>> open(std::size_t candidate);
 
   // Returns the indices of the candidates that offer it, in order: override, priority, version, id. An override
@@ -81,6 +86,15 @@ class PluginSet {
   // Stores the verdict of a probe: of a candidate that passed how long it took, of another one why
   // it is refused. It is tried again when something requests it. No effect if its plugin is in use.
   void set_probe(std::size_t candidate, const Result<ProbeNote>& verdict);
+
+  // Replaces a candidate that was refused before its library was opened by the next one of its id that
+  // passes an inspection. Without one it stays what it is, and is tried again when something requests
+  // it.
+  //
+  // returns  the candidate of that id that is used now; nullopt: still the refused one, or none
+  // thread   any; waits while another thread opens the plugin
+  // costs    one inspection for each candidate up to the first that passes
+  std::optional<std::size_t> next_version(std::size_t refused, Depth depth);
 
   // Returns the first choice for a type key that is usable as far as can be determined without
   // running its code. Candidates that are in use or part of the program are accepted; others are
@@ -134,8 +148,14 @@ class PluginSet {
   std::vector<std::string> devices_of(bool (Candidate::*is_omitted)() const) const;
   std::vector<std::size_t> choices(std::string_view what, Offer offer) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
+  Result<std::shared_ptr<const ActivePlugin>> open_candidate(std::size_t index);
+  std::optional<std::size_t> replace(std::size_t refused, Depth depth, bool& is_new);
+  std::optional<std::size_t> logged_next_version(std::size_t refused, Depth depth);
+  bool insert_next_version(std::vector<std::size_t>& choices, std::size_t at, std::string_view what,
+                           Offer offer, Depth depth);
   bool inspect(std::size_t index, Depth depth);
   void warn(const Message& text) const;
+  void warn_about(const Reason& why, const Message& text) const;
 
   SearchResult found_;
   ChoiceOptions options_;

@@ -169,7 +169,8 @@ Status check_filters(Passage& at) {
 
 Status check_trust(Passage& at) {
   if (!at.options.trust) return {};
-  return at.options.trust->check_manifest(at.candidate, at.text, *at.all->ownership, at.warnings);
+  return at.options.trust->check_manifest(at.candidate, at.text, *at.all->ownership,
+                                          at.candidate.policy_warnings);
 }
 
 Status shadowed(const Candidate& loser, const Candidate& winner) {
@@ -193,7 +194,8 @@ Status check_precedence(Passage& at) {
   const AllFound::Preferred& of_id = at.all->preferred(at.candidate);
   if (&at.candidate == of_id.used) {
     // The policy `warn` is about plugins that are used.
-    std::ranges::move(at.warnings, std::back_inserter(at.all->warnings));
+    std::ranges::move(at.candidate.policy_warnings, std::back_inserter(at.all->warnings));
+    at.candidate.policy_warnings.clear();
     return {};
   }
   return &at.candidate == of_id.first ? of_id.beside : shadowed(at.candidate, *of_id.first);
@@ -274,17 +276,18 @@ void enable(Counterfactual& of) {
 
 void become_trusted(Counterfactual& of) { add_defect(of.self().distrust, of); }
 
-// The order of `preferred`. Plugins of the program shadow all others.
+// The order of `preferred`, of the candidates that are not refused. Plugins of the program shadow all
+// others.
 bool shadows(const Counterfactual& of, std::size_t other) {
   const Candidate& candidate = of.candidates[other];
   if (other == of.index || !candidate.manifest || candidate.passed < Step::trusted) return false;
+  if (candidate.was_refused()) return false;
   const Manifest& theirs = *candidate.manifest;
   const Manifest& ours = *of.self().manifest;
   if (theirs.id != ours.id) return false;
   if (theirs.file.empty() || ours.file.empty()) return theirs.file.empty();
-  if (candidate.tier != of.self().tier) return candidate.tier < of.self().tier;
-  if (theirs.version != ours.version) return theirs.version > ours.version;
-  return other < of.index;
+  if (precedes(candidate, of.self())) return true;
+  return !precedes(of.self(), candidate) && other < of.index;
 }
 
 void remove_shadows(Counterfactual& of) {
@@ -302,7 +305,7 @@ void remove_shadows(Counterfactual& of) {
 void repair(Counterfactual& of) {
   const Candidate& self = of.self();
   if (!self.stopped() || of.has_defect) return;
-  if (self.passed >= Step::preferred) return add_defect(self.reason, of);
+  if (self.passed >= Step::preferred || self.was_refused()) return add_defect(self.reason, of);
   Candidate copy = self;
   Passage at{.options = of.options, .candidate = copy, .depth = Depth::dependencies};
   if (const Status usable = check_library(at); !usable.ok())
@@ -433,9 +436,7 @@ const AllFound::Preferred& AllFound::preferred(const Candidate& candidate) {
   for (Candidate& one : candidates) {
     if (!takes_part(one)) continue;
     Candidate*& first = by_id[one.manifest->id].first;
-    const bool is_newer = first != nullptr && one.tier == first->tier &&
-                          one.manifest->version > first->manifest->version;
-    if (first == nullptr || is_newer) first = &one;
+    if (first == nullptr || precedes(one, *first)) first = &one;
   }
   const auto beside = [&](const Candidate& one) {
     return options.opened != nullptr ? options.opened->check_version(*one.manifest) : Status();
@@ -485,6 +486,11 @@ std::string_view name_of(Step step) { return traits_of(step).name; }
 void shadow_by_program(Candidate& candidate, std::string_view title) {
   candidate.passed = Step::trusted;
   candidate.stop(reason::shadowed_by, Message("same id as ", title, " of the program"));
+}
+
+bool precedes(const Candidate& a, const Candidate& b) {
+  if (a.tier != b.tier) return a.tier < b.tier;
+  return a.manifest->version > b.manifest->version;
 }
 
 bool comes_first(const Manifest& a, const Manifest& b) {

@@ -90,8 +90,6 @@ struct Passage {
   std::mutex* load_mutex = nullptr;
   // of the manifest, by `read`
   std::string text = {};
-  // of policies that only warn, by `trusted`
-  std::vector<Message> warnings = {};
   // of `resolved`
   std::optional<Inspection> inspection = {};
   // of `opened`
@@ -127,6 +125,10 @@ std::string_view name_of(Step step);
 
 // Shadows a candidate by a plugin of the program with its id.
 void shadow_by_program(Candidate& candidate, std::string_view title);
+
+// The order of the candidates of one id, which have manifests: a candidate of a higher tier, or of the
+// same tier and of a higher version, precedes. Of two that are equal the one that was found first does.
+bool precedes(const Candidate& a, const Candidate& b);
 
 // The order of choice: by priority and version, the higher first, then by id, the bytewise lower
 // first.

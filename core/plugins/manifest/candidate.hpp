@@ -71,11 +71,16 @@ struct Candidate {
   Reason reason;
   // one sentence, followed by lines of context
   Message text;
+  // of signature policies that only warn; logged if it is used
+  std::vector<Message> policy_warnings;
 
   bool stopped() const { return static_cast<bool>(reason); }
   // True for one that was stopped before it could be tried. One that failed later is tried again,
   // because the cause may be gone.
   bool is_out() const { return stopped() && passed < Step::preferred; }
+  // True for one that was refused before its library was opened in this process, for a cause that is
+  // its own. It shadows no other candidate of its id.
+  bool was_refused() const;
   void stop(const Reason& why, Message sentence) {
     reason = why;
     text = std::move(sentence);

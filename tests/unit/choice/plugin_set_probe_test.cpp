@@ -110,6 +110,46 @@ TEST(PluginSetProbe, ThatFailsLeavesOtherPlugins) {
   EXPECT_EQ(set.probes_of("test.fake"), 1u);
 }
 
+TEST(PluginSetProbe, ThatFailsLeavesTheNextVersion) {
+  World world;
+  world.add("a", "good", probed());
+  world.add_noted("b", "constructor_exits", probed(fake_manifest().version("1.1.0")));
+  ProbedSet set(world);
+
+  const auto active = set.plugins.for_key("fake");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->manifest.version.text, "1.0.0");
+  EXPECT_EQ(set.plugins.candidate(1).reason, reason::probe_exited);
+
+  // The kept verdict has the same effect in reports of a later process.
+  PluginSet later(world.search(), set.options());
+  later.inspect_all();
+  ASSERT_EQ(later.candidate(0).reason, reason::shadowed_by);
+  later.note_probes();
+  EXPECT_EQ(later.candidate(1).reason, reason::probe_exited);
+  EXPECT_FALSE(later.candidate(0).stopped());
+  EXPECT_TRUE(later.candidate(0).probe.has_value());
+}
+
+// The cause is not the plugin's.
+TEST(PluginSetProbe, ThatCannotRunReplacesNoVersion) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "newer", fake_manifest().version("1.1.0"));
+  SetFixture set(world);
+
+  for (const char* const reason : {"PROBE_FAILED", "PROBE_MISSING", "EXHAUSTED"}) {
+    set.plugins.set_probe(1, unavailable("no probe").with_reason(reason));
+    EXPECT_EQ(set.plugins.next_version(1, Depth::library), std::nullopt) << reason;
+  }
+  set.plugins.set_probe(1, unavailable("it exits").with_reason("PROBE_EXITED"));
+  EXPECT_EQ(set.plugins.next_version(1, Depth::library), std::size_t{0});
+  // Of one that has been replaced, the one in its place.
+  EXPECT_EQ(set.plugins.next_version(1, Depth::library), std::size_t{0});
+  EXPECT_EQ(set.plugins.next_version(0, Depth::library), std::nullopt);
+}
+
 TEST(PluginSetProbe, OfAPluginThatFailsInThisProcessIsForgotten) {
   World world;
   world.add("good", "good", probed());

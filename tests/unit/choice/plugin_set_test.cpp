@@ -265,6 +265,162 @@ TEST(PluginSet, TriesAFailedPluginAgain) {
   EXPECT_FALSE(fixture.plugins.candidates()[0].stopped());
 }
 
+ManifestBuilder version(std::string_view text) { return fake_manifest().version(text); }
+
+TEST(PluginSet, OpensTheNextVersionOfARefusedPluginWithOneWarning) {
+  World world;
+  const std::string old = world.add("a", "good");
+  const std::string bad = world.add("b", "", version("1.1.0"));
+  SetFixture fixture(world);
+
+  const auto active = fixture.plugins.for_key("fake");
+  const auto again = fixture.plugins.for_device("fake_device");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(*active, *again);
+  EXPECT_EQ((*active)->manifest.version.text, "1.0.0");
+  EXPECT_THAT(fixture.lines, ElementsAre(testing::StartsWith(concat("plugin test.fake 1.1.0 of ",
+                                                                    bad, " is refused, 1.0.0 of ",
+                                                                    old, " is used instead: "))));
+  EXPECT_EQ(fixture.plugins.fallbacks(), 1u);
+  EXPECT_EQ(fixture.plugins.candidate(1).passed, Step::trusted);
+  EXPECT_EQ(fixture.plugins.candidate(1).reason, reason::library_missing);
+}
+
+// By its id, and after an inspection of another request.
+TEST(PluginSet, OpensTheNextVersionHoweverThePluginIsRequested) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", version("1.1.0"));
+  SetFixture by_id(world), inspected(world), overridden(world, {{"fake", "test.fake"}}),
+      by_index(world);
+  inspected.plugins.inspect_all();
+  EXPECT_EQ(inspected.plugins.candidate(0).passed, Step::resolved);
+  EXPECT_THAT(inspected.lines, IsEmpty());
+  EXPECT_EQ(by_index.plugins.usable_for_key("fake", Depth::library), std::size_t{0});
+
+  for (SetFixture* const fixture : {&by_id, &inspected}) {
+    const auto active = fixture->plugins.open("test.fake");
+    ASSERT_TRUE(active.ok()) << active.error().message;
+    EXPECT_EQ((*active)->manifest.version.text, "1.0.0");
+  }
+  EXPECT_TRUE(overridden.plugins.for_key("fake").ok());
+  EXPECT_TRUE(by_index.plugins.open(std::size_t{0}).ok());
+}
+
+// Of the versions that are not needed no library is opened: one would be refused.
+TEST(PluginSet, InspectsAnotherVersionOnlyIfTheFirstIsRefused) {
+  World world;
+  world.add("a", "", version("0.9.0"));
+  world.add("b", "good");
+  world.add("c", "", version("1.1.0"));
+  SetFixture fixture(world);
+
+  ASSERT_TRUE(fixture.plugins.for_key("fake").ok());
+
+  EXPECT_EQ(fixture.plugins.candidate(0).reason, reason::shadowed_by);
+}
+
+// The older version does not offer what is requested, and is not opened for it.
+TEST(PluginSet, DoesNotOpenTheNextVersionForAKeyThatItLacks) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", version("1.1.0").line("globals: [fake.run]"));
+  SetFixture fixture(world);
+  ASSERT_EQ(fixture.plugins.choices_for_global("fake.run").size(), 1u);
+
+  EXPECT_FALSE(fixture.plugins.usable_for_key("none", Depth::library).has_value());
+  const auto device = fixture.plugins.for_device("fake_device");
+
+  EXPECT_TRUE(device.ok()) << device.error().message;
+  EXPECT_THAT(fixture.plugins.choices_for_global("fake.run"), IsEmpty());
+}
+
+// `plugins.fallback` is about other plugins.
+TEST(PluginSet, OpensTheNextVersionWithoutFallback) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", version("1.1.0"));
+  ChoiceOptions options;
+  options.core = core_info();
+  options.fallback = false;
+  PluginSet plugins(world.search(), options);
+
+  const auto active = plugins.for_key("fake");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->manifest.version.text, "1.0.0");
+}
+
+// The next version has the place of its priority among the plugins that offer the key.
+TEST(PluginSet, ChoosesAmongAllPluginsAfterARefusal) {
+  World world;
+  world.add("a", "good", version("1.0.0").line("priority: -1"));
+  world.add("b", "", version("1.1.0").line("priority: 3"));
+  world.add("second", "second", second());
+  SetFixture fixture(world);
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_TRUE(active.ok()) << active.error().message;
+  EXPECT_EQ((*active)->plugin->id, "test.second");
+  EXPECT_THAT(ids(fixture.plugins, fixture.plugins.choices_for_key("fake")),
+              ElementsAre("test.second", "test.fake"));
+}
+
+// All versions are refused; the cause may be gone at the next request.
+TEST(PluginSet, TriesTheFirstVersionAgainIfNoneCanBeUsed) {
+  World world;
+  world.add("a", "");
+  world.add("b", "", version("1.1.0"));
+  SetFixture fixture(world);
+  const auto active = fixture.plugins.for_key("fake");
+  ASSERT_FALSE(active.ok());
+  EXPECT_THAT(active.error().message, HasSubstr("b/libfake.so"));
+  EXPECT_THAT(fixture.lines, IsEmpty());
+
+  std::filesystem::copy_file(test::fake_library("newer"), world.library("b"));
+
+  const auto later = fixture.plugins.for_key("fake");
+  ASSERT_TRUE(later.ok()) << later.error().message;
+  EXPECT_EQ((*later)->manifest.version.text, "1.1.0");
+}
+
+// The code of the newer version has run in this process.
+TEST(PluginSet, DoesNotOpenAnotherVersionBesideOneThatFailedWhenItRan) {
+  World world;
+  world.add("a", "second", second().version("1.0.0"));
+  world.add("b", "create_fails", second());
+  SetFixture fixture(world);
+
+  const auto active = fixture.plugins.for_key("fake");
+
+  ASSERT_FALSE(active.ok());
+  EXPECT_EQ(active.error().reason, "CREATE_FAILED");
+  EXPECT_EQ(fixture.plugins.candidate(0).reason, reason::shadowed_by);
+}
+
+TEST(PluginSet, OpensTheNextVersionInAllThreads) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", version("1.1.0"));
+  SetFixture fixture(world);
+  std::vector<std::shared_ptr<const ActivePlugin>> seen(8);
+  std::vector<std::thread> threads;
+
+  for (auto& location : seen) {
+    threads.emplace_back([&] {
+      if (auto active = fixture.plugins.for_key("fake"); active.ok()) location = *active;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  ASSERT_NE(seen[0], nullptr);
+  EXPECT_THAT(seen, testing::Each(seen[0]));
+  EXPECT_THAT(fixture.created, ElementsAre("test.fake"));
+}
+
 // The dependencies of a library are not inspected before it is opened. The error names the library
 // that needs the missing one and the directories that were searched.
 TEST(PluginSet, ExplainsWhyALibraryCannotBeOpened) {

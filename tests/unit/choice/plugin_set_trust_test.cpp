@@ -80,6 +80,23 @@ TEST(PluginSetTrust, DoesNotOpenAPluginWhoseSearchPathOthersCanChange) {
   EXPECT_THAT(refused.text, HasSubstr("directory " + deps.string() + ", on the path"));
 }
 
+// The warning of the policy is about the plugin that is used.
+TEST(PluginSetTrust, LogsTheWarningOfAPolicyWhenTheNextVersionIsUsed) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "", fake_manifest().version("1.1.0"));
+  test::TempDir etc;
+  test::write_file(etc / "trust.yaml", "policies: {default: warn}\n");
+  const auto set = trusting(world, host_trust((etc / "trust.yaml").string()));
+  ASSERT_THAT(set->lines, ElementsAre(HasSubstr("plugin test.fake 1.1.0: GANTRY-D254")));
+  set->lines.clear();
+
+  ASSERT_TRUE(set->plugins.for_key("fake").ok());
+
+  EXPECT_THAT(set->lines, ElementsAre(HasSubstr(" is refused, 1.0.0 of "),
+                                      HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
+}
+
 TEST(PluginSetTrust, LogsTheWarningsOfAPolicyOnce) {
   World world;
   world.add("a", "good");
