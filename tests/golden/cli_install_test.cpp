@@ -112,6 +112,33 @@ TEST_F(PluginsInstall, PrintsThatADirectoryIsNotSearched) {
                                               " is not searched; name it in plugins.dirs")));
 }
 
+// What `install` states about the user's directory, the errors of a load and of `run` state as well.
+TEST_F(PluginsInstall, StatesThatTheConfigurationExcludesTheUsersDirectory) {
+  const std::string config = (temp / "runtime.yaml").string(), data = (temp / "data").string();
+  write_file(config, std::string_view("plugins: {user: false}\n"));
+  const std::vector<std::string> environment = {concat("XDG_DATA_HOME=", data)};
+  const std::string directory = data + "/gantry/plugins.d";
+  const std::string cause = concat("because plugins.user is false in ", config,
+                                   ": set it to true, or name the directory");
+
+  const Outcome installed = run_gantry(
+      {"--config", config, "plugins", "install", built_plugins("graph"), "--directory", directory},
+      environment);
+  const Outcome doctor =
+      run_gantry({"--config", config, "plugins", "doctor", "--artifact", model}, environment);
+  const Outcome run = run_gantry({"--config", config, "run", model}, environment);
+
+  ASSERT_EQ(installed.status, 0) << installed.err;
+  EXPECT_THAT(installed.out,
+              HasSubstr(concat("  not used: ", directory, " is not searched, ", cause)));
+  const std::string found = concat("not searched: graph executor (gantry.graph 0.1.0) of ",
+                                   directory, "/gantry.graph-0.1.0/graph.yaml, ", cause);
+  EXPECT_EQ(doctor.status, 1);
+  EXPECT_THAT(doctor.out, HasSubstr(found));
+  EXPECT_EQ(run.status, 1);
+  EXPECT_THAT(run.err, HasSubstr(found));
+}
+
 TEST_F(PluginsInstall, InstallsForTheUserWithoutADirectory) {
   if (::geteuid() == 0) GTEST_SKIP() << "root installs in /usr/local";
   const Outcome installed = run_gantry({"plugins", "install", built_plugins("graph")},

@@ -47,7 +47,7 @@ void write_requirement(const ExplainedRequirement& requirement, JsonWriter& json
   json.field("override", text_or_null(requirement.override_id));
   write_objects("candidates", requirement.candidates, json, write_candidate);
   write_texts("near", requirement.near, json);
-  write_texts("replaced", requirement.replaced, json);
+  write_texts("unsearched", requirement.unsearched, json);
   json.field("advice", json_text(requirement.advice));
   json.field("tie", json_text(requirement.tie));
 }

@@ -50,6 +50,20 @@ Result<PluginStore> store_of(const StoreOptions& options) {
   return PluginStore(data + "/plugins.d", owners);
 }
 
+// Why a runtime does not use the plugins of a directory, and what to change.
+std::string unused_directory_text(const fs::path& directory,
+                                  const std::vector<SearchLocation>& locations) {
+  for (const SearchLocation& location : locations) {
+    const std::string cause = unused_text(location);
+    if (!cause.empty() &&
+        std::ranges::find(location.directories, directory.native()) != location.directories.end())
+      return concat(escaped(directory.native()), " is not searched, because ", cause);
+  }
+  return concat(
+      escaped(directory.native()),
+      " is not searched; name it in plugins.dirs of the configuration, or with --plugins");
+}
+
 // Prints whether a new runtime uses the plugin, and the other manifests with its id.
 Status print_use(const StoredPlugin& plugin, const Globals& globals) {
   GANTRY_TRY(const auto runtime, open_state(globals));
@@ -59,9 +73,8 @@ Status print_use(const StoredPlugin& plugin, const Globals& globals) {
         return fs::path(candidate.file).parent_path() == plugin.path;
       });
   if (installed == candidates.end()) {
-    print(text_line("  not used: ", escaped(plugin.path.parent_path().native()),
-                    " is not searched; name it in plugins.dirs of the configuration, or with "
-                    "--plugins"));
+    print(text_line("  not used: ", unused_directory_text(plugin.path.parent_path(),
+                                                          runtime->plugins->found().locations)));
   } else if (installed->stopped()) {
     print(text_line("  not used: ", name_of(installed->reason), "  ", installed->text));
   }

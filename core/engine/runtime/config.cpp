@@ -73,6 +73,7 @@ void apply_plugins(const YamlRecord& plugins, const std::filesystem::path& direc
   add_path(plugins, "trust", directory, config.trust_file);
   add_path(plugins, "lock", directory, config.lock_file);
   config.user_plugins = plugins.boolean("user", config.user_plugins);
+  if (plugins.has("user")) config.user_plugins_file = file;
   config.fallback = plugins.boolean("fallback", config.fallback);
   for (const YamlEntry& entry : plugins.entries("overrides")) {
     std::erase_if(config.overrides, [&](const auto& before) { return before.what == entry.key; });

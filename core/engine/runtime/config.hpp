@@ -54,6 +54,8 @@ struct Config {
   std::vector<ConfigGlob> disable, select;
   // plugins.user: search the user's directory
   bool user_plugins = true;
+  // the file that sets it
+  std::string user_plugins_file;
   // plugins.fallback: if a plugin fails, try the next one that serves the key
   bool fallback = true;
   // plugins.trust and plugins.lock, absolute; need not exist

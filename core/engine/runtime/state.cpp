@@ -148,8 +148,9 @@ PluginLocations locations_of(const EngineOptions& options, const Config& config,
   locations.plugin_files = environment.plugin_files;
   locations.add_plugin_files = environment.add_plugin_files;
   locations.core_directory = core_directory();
-  if (config.user_plugins && !environment.data_directory.empty())
+  if (!environment.data_directory.empty())
     locations.user_directory = environment.data_directory + "/plugins.d";
+  if (!config.user_plugins) locations.user_excluded_by = config.user_plugins_file;
   locations.privileged = environment.elevated;
   return locations;
 }

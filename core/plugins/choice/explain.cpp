@@ -28,17 +28,30 @@ Verdict verdict_of(const Reason& why) {
   return Verdict::refused;
 }
 
-// The readable manifests of locations that GANTRY_PLUGIN_FILES replaces, highest precedence first.
-class ReplacedManifests {
+// The readable manifests of locations that are not searched, highest precedence first.
+class UnsearchedManifests {
  public:
   // locations  [in]  of the search; must outlive this object
-  explicit ReplacedManifests(const std::vector<SearchLocation>& locations)
+  explicit UnsearchedManifests(const std::vector<SearchLocation>& locations)
       : locations_(locations) {}
 
+  // Returns one text for each cause: the manifests that offer something, why they are not used, and
+  // what to change.
+  //
   // costs    the first call reads at most 256 manifests
-  const std::vector<Manifest>& all() {
+  std::vector<std::string> that_offer(const Requirement& requirement) {
     if (!is_read_) read();
-    return manifests_;
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
+    for (const auto& [cause, manifest] : manifests_) {
+      if (!offers(manifest, requirement)) continue;
+      if (by_cause.empty() || by_cause.back().first != cause) by_cause.push_back({cause, {}});
+      by_cause.back().second.push_back(concat(manifest.title(), " of ", manifest.file));
+    }
+    constexpr std::size_t max_listed = 5;
+    std::vector<std::string> texts;
+    for (const auto& [cause, titles] : by_cause)
+      texts.push_back(concat(join(titles, ", ", {}, max_listed), ", because ", cause));
+    return texts;
   }
 
  private:
@@ -46,18 +59,20 @@ class ReplacedManifests {
     constexpr std::size_t max = 256;
     is_read_ = true;
     for (const SearchLocation& location : locations_) {
-      if (location.replaced_by.empty()) continue;
+      const std::string cause = unused_text(location);
+      if (cause.empty()) continue;
       for (const std::string& file : location.files) {
         if (manifests_.size() == max) return;
         if (auto manifest = open_manifest(file); manifest.ok())
-          manifests_.push_back(*std::move(manifest));
+          manifests_.emplace_back(cause, *std::move(manifest));
       }
     }
   }
 
   const std::vector<SearchLocation>& locations_;
   bool is_read_ = false;
-  std::vector<Manifest> manifests_;
+  // with the cause why they are not used
+  std::vector<std::pair<std::string, Manifest>> manifests_;
 };
 
 // The reason of a candidate is not repeated, because it is always shown beside the advice.
@@ -99,7 +114,7 @@ std::string advice_for(const Requirement& requirement, const ExplainedRequiremen
         "plugin ", first.title, " is installed: ",
         first.verdict == Verdict::shadowed ? "remove the manifest that shadows it" : "enable it");
   }
-  if (!entry.replaced.empty()) return "";
+  if (!entry.unsearched.empty()) return "";
   if (requirement.device) return "install a plugin for the device";
   const TypeKey* const known = find_type_key(requirement.what);
   for (const std::string& near : entry.near) {
@@ -141,7 +156,7 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
                                          const std::vector<Candidate>& candidates,
                                          const std::vector<std::string>& served,
                                          const Requirement& requirement,
-                                         ReplacedManifests& replaced) {
+                                         UnsearchedManifests& unsearched) {
   ExplainedRequirement out;
   out.requirement = requirement;
   out.override_id = plugins.options().override_of(requirement.what);
@@ -185,13 +200,10 @@ ExplainedRequirement explain_requirement(const PluginSet& plugins,
   out.tie = plugins.tie_for(choices);
   if (out.served) return out;
   if (!requirement.device) out.near = near_keys(requirement.what, served);
-  for (const Manifest& manifest : replaced.all()) {
-    if (offers(manifest, requirement))
-      out.replaced.push_back(concat(manifest.title(), " of ", manifest.file));
-  }
+  out.unsearched = unsearched.that_offer(requirement);
   const TypeKey* const known = find_type_key(requirement.what);
   out.is_vendors = !requirement.device && out.candidates.empty() && out.override_id.empty() &&
-                   out.replaced.empty() && known != nullptr && !known->vendor.empty() &&
+                   out.unsearched.empty() && known != nullptr && !known->vendor.empty() &&
                    known->plugin.empty();
   out.advice = advice_for(requirement, out, candidates);
   return out;
@@ -246,10 +258,10 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
   out.served_keys = plugins.served_keys();
   out.warnings = plugins.warnings();
   const std::vector<Candidate> candidates = plugins.candidates();
-  ReplacedManifests replaced(out.locations);
+  UnsearchedManifests unsearched(out.locations);
   for (const Requirement& requirement : requirements)
     out.requirements.push_back(
-        explain_requirement(plugins, candidates, out.served_keys, requirement, replaced));
+        explain_requirement(plugins, candidates, out.served_keys, requirement, unsearched));
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!candidates[i].manifest) out.unreadable.push_back(explain_candidate(candidates[i], i));
   }

@@ -64,10 +64,10 @@ struct ExplainedRequirement {
   std::vector<ExplainedCandidate> candidates;
   // served keys with a similar name
   std::vector<std::string> near;
-  // "acme.npu 1.0.0 of /etc/gantry/plugins.d/npu.yaml": what manifests offer in locations that
-  // GANTRY_PLUGIN_FILES replaces; empty if it is served
-  std::vector<std::string> replaced;
-  // what to install, repair or change; empty if the reason of a candidate or `replaced` states it
+  // "acme.npu 1.0.0 of /etc/gantry/plugins.d/npu.yaml, because GANTRY_PLUGIN_FILES ...": the manifests
+  // that offer it in locations that are not searched, by cause; empty if it is served
+  std::vector<std::string> unsearched;
+  // what to install, repair or change; empty if the reason of a candidate or `unsearched` states it
   std::string advice;
   // Only a plugin of a vendor would serve the key, and no manifest offers one.
   bool is_vendors = false;

@@ -16,13 +16,6 @@ std::string search_line(const std::vector<SearchLocation>& locations) {
   return locations.empty() ? "nothing" : join(locations, "; ", text_of);
 }
 
-std::string replaced_text(const ExplainedRequirement& entry) {
-  constexpr std::size_t max = 5;
-  return concat("GANTRY_PLUGIN_FILES replaces tiers 4 to 8, which offer it: ",
-                join(entry.replaced, ", ", {}, max),
-                "; unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
-}
-
 // A file may have thousands of modules of one type key.
 std::string required_by_text(const Requirement& requirement) {
   constexpr std::size_t max = 8;
@@ -64,7 +57,7 @@ std::string requirement_text(const ExplainedRequirement& entry) {
   for (const ExplainedCandidate& one : entry.candidates) text += to_text(one);
   if (!entry.tie.empty()) text += text_line("  tie: ", entry.tie);
   if (!entry.near.empty()) text += text_line("  near: ", join(entry.near));
-  if (!entry.replaced.empty()) text += text_line("  ", replaced_text(entry));
+  for (const std::string& one : entry.unsearched) text += text_line("  not searched: ", one);
   if (!entry.advice.empty()) text += text_line("  advice: ", entry.advice);
   if (!entry.served && !requirement.required_by.empty())
     text += text_line("  => loading would FAIL");
@@ -87,7 +80,7 @@ Message unserved_text(const ExplainedRequirement& entry) {
     if (const std::string changes = changes_text(one); !changes.empty()) text.at("    ", changes);
   }
   if (!entry.near.empty()) text.at("  served keys with a near name: ", join(entry.near));
-  if (!entry.replaced.empty()) text.at("  ", replaced_text(entry));
+  for (const std::string& one : entry.unsearched) text.at("  not searched: ", one);
   if (!entry.advice.empty()) text.at("  ", entry.advice);
   return text;
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// maximum number of manifests of a replaced location in a message
+// maximum number of manifests of a location that is not used in a message
 constexpr std::size_t kMaxNames = 5;
 
 constexpr std::string_view kSuffix = ".yaml";
@@ -83,9 +83,9 @@ class Search {
     location.state = LocationState::absent;
     location.files.clear();
   }
-  void mark_replaced(std::string_view variable) {
+  void mark_unused(LocationState state, std::string_view by) {
     SearchLocation& location = result_.locations.back();
-    if (location.state == LocationState::replaced) location.replaced_by = variable;
+    if (location.state == state) location.unused_by = by;
   }
 
   // Adds a manifest or directory that the program, configuration or environment names. If it cannot
@@ -247,6 +247,8 @@ SearchResult search_plugins(const PluginLocations& locations) {
     if (tier == Tier::program) return LocationState::searched;
     if (locations.privileged && !traits.is_for_privileged && tier != Tier::environment)
       return LocationState::privileged;
+    if (tier == Tier::user && !locations.exclusive && !locations.user_excluded_by.empty())
+      return LocationState::excluded;
     const bool is_replaced = traits.is_replaceable && locations.plugin_files;
     return is_replaced ? LocationState::replaced : after_program;
   };
@@ -270,7 +272,9 @@ SearchResult search_plugins(const PluginLocations& locations) {
     const LocationState state = state_of(tier);
     const bool exists = is_directory(directory);
     search.open_location(tier, directory, exists ? state : LocationState::absent);
-    if (locations.plugin_files && !locations.exclusive) search.mark_replaced(kFiles);
+    if (locations.plugin_files && !locations.exclusive)
+      search.mark_unused(LocationState::replaced, kFiles);
+    search.mark_unused(LocationState::excluded, locations.user_excluded_by);
     if (exists && state != LocationState::privileged) search.add_directory(directory);
   };
   const auto variable = [&](std::string_view name, const std::optional<std::string>& value) {
@@ -308,18 +312,34 @@ std::string describe(const SearchLocation& location) {
     case LocationState::privileged:
       return concat(number_of(location.tier), " ", location.name,
                     " (not used: privileged process)");
+    case LocationState::excluded:
     case LocationState::replaced: {
       std::string names;
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
         names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
       }
+      const bool is_excluded = location.state == LocationState::excluded;
       const std::string why =
-          location.replaced_by.empty() ? "not used" : concat("replaced by ", location.replaced_by);
+          location.unused_by.empty() ? "not used"
+          : is_excluded ? concat("not searched: plugins.user is false in ", location.unused_by)
+                        : concat("replaced by ", location.unused_by);
       return concat(number_of(location.tier), " ", location.name, " (", why, ", ", files, names,
                     count > kMaxNames ? ", ..." : "", ")");
     }
   }
   return location.name;
+}
+
+std::string unused_text(const SearchLocation& location) {
+  if (location.unused_by.empty()) return "";
+  if (location.state == LocationState::excluded) {
+    return concat(
+        "plugins.user is false in ", location.unused_by,
+        ": set it to true, or name the directory in plugins.dirs of the configuration, or "
+        "with --plugins");
+  }
+  return concat(location.unused_by,
+                " replaces tiers 4 to 8: unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
 }
 
 std::string no_manifest_text(const std::vector<SearchLocation>& locations) {

@@ -50,6 +50,8 @@ struct PluginLocations {
   std::vector<HostDirectory> host = host_plugin_directories();
   // of tiers `core` and `user`; empty: not searched
   std::string core_directory, user_directory;
+  // file with `plugins: {user: false}`; empty: the user's directory is searched
+  std::string user_excluded_by;
   // the process has more privileges than its caller
   bool privileged = false;
 };
@@ -63,6 +65,8 @@ enum class LocationState {
   unset,
   // replaced by GANTRY_PLUGIN_FILES or exclusive mode: its manifests are listed but not used
   replaced,
+  // the configuration excludes it: its manifests are listed but not used
+  excluded,
   // not read, because the process is privileged
   privileged,
 };
@@ -73,12 +77,12 @@ struct SearchLocation {
   // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
   std::string name;
   LocationState state = LocationState::absent;
-  // its manifests, in order; for `replaced` those that are not used
+  // its manifests, in order; for `replaced` and `excluded` those that are not used
   std::vector<std::string> files;
   // the directories that were listed
   std::vector<std::string> directories;
-  // of `replaced`: the variable; empty in exclusive mode
-  std::string replaced_by;
+  // of `replaced`: the variable, or empty in exclusive mode; of `excluded`: the configuration's file
+  std::string unused_by;
 };
 
 struct FoundDropIn {
@@ -109,6 +113,11 @@ SearchResult search_plugins(const PluginLocations& locations);
 
 // "4 /etc/gantry/plugins.d (1 file)", "3 GANTRY_ADD_PLUGIN_FILES (unset)"
 std::string describe(const SearchLocation& location);
+
+// Returns why the manifests of a location are not used, and what to change: "plugins.user is false in
+// /etc/gantry/runtime.yaml: set it to true, or ..."; empty if they are used, or if the program or the
+// privileges of the process exclude them.
+std::string unused_text(const SearchLocation& location);
 
 // States where packages and `gantry plugins install` write manifests; empty if a location has one.
 std::string no_manifest_text(const std::vector<SearchLocation>& locations);

@@ -84,6 +84,8 @@ class Situation {
         for (const YamlEntry& source : value.entries) add_filters(source.key, source.value.text);
       } else if (entry.key == "fallback") {
         fallback = value.text == "true";
+      } else if (entry.key == "user") {
+        excludes_user = value.text == "false";
       } else if (entry.key == "overrides") {
         overrides.clear();
         for (const YamlEntry& one : value.entries) overrides.emplace_back(one.key, one.value.text);
@@ -91,9 +93,9 @@ class Situation {
     }
   }
   static bool is_change(std::string_view key) {
-    constexpr std::string_view keys[] = {"files",   "modes",        "remove",
-                                         "program", "plugin_files", "opened",
-                                         "filters", "overrides",    "fallback"};
+    constexpr std::string_view keys[] = {"files",        "modes",  "remove",  "program",
+                                         "plugin_files", "opened", "filters", "overrides",
+                                         "fallback",     "user"};
     return std::ranges::find(keys, key) != std::end(keys);
   }
 
@@ -108,6 +110,7 @@ class Situation {
   std::vector<PluginFilter> filters;
   std::vector<std::pair<std::string, std::string>> overrides;
   bool fallback = true;
+  bool excludes_user = false;
 
  private:
   void add_filters(const std::string& source, std::string_view globs) {

@@ -30,7 +30,7 @@ struct Line {
 struct Key {
   std::vector<Line> candidates;
   std::string tie, advice;
-  std::vector<std::string> near, replaced;
+  std::vector<std::string> near, unsearched;
 };
 
 // What the core reports, with paths relative to the directory of the situation.
@@ -83,6 +83,7 @@ Report report_of(const Situation& situation, const std::vector<Requirement>& req
                     {Tier::system, situation.path("usr")}};
   locations.core_directory = situation.path("own/lib");
   locations.user_directory = situation.path("user");
+  if (situation.excludes_user) locations.user_excluded_by = situation.path("runtime.yaml");
 
   OpenedPlugins opened;
   ChoiceOptions options;
@@ -129,7 +130,7 @@ Report report_of(const Situation& situation, const std::vector<Requirement>& req
   Explanation explanation = explain(plugins, requirements);
   add_changes(plugins, explanation);
   for (const ExplainedRequirement& entry : explanation.requirements) {
-    Key key{{}, entry.tie, entry.advice, entry.near, entry.replaced};
+    Key key{{}, entry.tie, entry.advice, entry.near, entry.unsearched};
     for (const ExplainedCandidate& one : entry.candidates) {
       const std::string verdict = upper(name_of(one.verdict));
       key.candidates.push_back({one.file,
@@ -280,7 +281,7 @@ class Comparison {
     compare("tie", {found.tie});
     compare("advice", {found.advice});
     compare("near", found.near);
-    compare("replaced", found.replaced);
+    compare("unsearched", found.unsearched);
     EXPECT_TRUE(others.empty()) << others.begin()->first << " is no key of the table";
   }
 

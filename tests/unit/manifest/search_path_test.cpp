@@ -270,7 +270,7 @@ TEST(SearchPath, NamesNoVariableInExclusiveMode) {
 
   EXPECT_EQ(describe(result.locations.back()),
             concat("4 ", (dir / "admin").string(), " (not used, 1 file: y.yaml)"));
-  EXPECT_EQ(result.locations.back().replaced_by, "");
+  EXPECT_EQ(unused_text(result.locations.back()), "");
 }
 
 TEST(SearchPath, DescribesADirectoryThatDoesNotExistAsAbsent) {

@@ -170,13 +170,19 @@ TEST_F(RuntimeYaml, DoesNotSearchTheUsersDirectory) {
   const auto searched = [&](std::string_view text) {
     Runtime runtime = runtime_with(text);
     const auto& locations = state_of(runtime.get())->plugins->found().locations;
-    return std::any_of(locations.begin(), locations.end(), [&](const SearchLocation& location) {
-      return location.name == (directory / "data/gantry/plugins.d").native();
-    });
+    const auto user = std::ranges::find(locations, (directory / "data/gantry/plugins.d").native(),
+                                        &SearchLocation::name);
+    EXPECT_NE(user, locations.end());
+    const auto candidates = state_of(runtime.get())->plugins->candidates();
+    const auto is_in_it = [&](const Candidate& one) { return one.file.starts_with(user->name); };
+    EXPECT_EQ(std::ranges::any_of(candidates, is_in_it), user->state == LocationState::searched);
+    return describe(*user);
   };
 
-  EXPECT_TRUE(searched(""));
-  EXPECT_FALSE(searched("plugins: {user: false}"));
+  EXPECT_THAT(searched(""), HasSubstr("(1 file)"));
+  EXPECT_THAT(searched("plugins: {user: false}"),
+              HasSubstr(concat("(not searched: plugins.user is false in ",
+                               (directory / "runtime.yaml").native(), ", 1 file: graph.yaml)")));
 }
 
 // Two plugins offer graphs; the one that comes first has no library.
