@@ -45,6 +45,10 @@ for deb in "$work"/debs/*.deb; do
   done
 done
 [ -z "$(sort "$work/all" | uniq -d)" ] || fail "files are in two packages: $(sort "$work/all" | uniq -d | head -n 5)"
+# The profiles name this directory; what is in it is removed with the package.
+cache=$(sed -n 's/^cache: //p' "$work"/gantry-core/usr/share/gantry/configs/examples/*/runtime.yaml | sort -u)
+[ "$cache" = /var/cache/gantry ] && [ -d "$work/gantry-core$cache" ] || fail "gantry-core does not make \"$cache\", the cache of the profiles"
+dpkg-deb --info "$work"/debs/gantry-core_*.deb postrm | grep -qF "rm -rf $cache" || fail "purging gantry-core leaves $cache"
 # The command opens this library itself.
 if [ "$(uname -m)" = x86_64 ]; then
   dpkg-deb -f "$work"/debs/gantry-tools_*.deb Depends | grep -q 'libzydis' || fail "gantry-tools does not depend on libZydis"

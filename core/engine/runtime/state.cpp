@@ -114,6 +114,21 @@ std::string cache_of(const Config& config, const Environment& environment) {
   return config.cache.empty() ? environment.cache_directory : config.cache;
 }
 
+// A host's cache directory is the administrator's or a service's: other users keep their files in
+// their own one, and nothing if they have none that they can write.
+//
+// returns  the directory that is not used; empty: the one of the configuration is
+std::string replace_denied_cache(Config& config, const Environment& environment) {
+  std::string denied;
+  for (const std::string& other : {std::string(), std::string("none")}) {
+    const std::string cache = cache_of(config, environment);
+    if (cache.empty() || !CacheDirectory(cache, {}).is_denied()) break;
+    if (denied.empty()) denied = cache;
+    config.cache = other;
+  }
+  return denied;
+}
+
 std::string normal_path(const std::string& path) {
   return absolute_path(path).lexically_normal().string();
 }
@@ -283,6 +298,7 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
   GANTRY_TRY(Config config,
              read_config({.file = options.config_file, .elevated = environment.elevated}));
   if (!config.environment) environment.forbid();
+  const std::string denied = replace_denied_cache(config, environment);
   const std::string cache = cache_of(config, environment);
   const Status usable = cache.empty() ? Status() : CacheDirectory(cache, {}).check();
   if (!usable.ok()) config.cache = "none";
@@ -293,6 +309,11 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
         {usable.error().message,
          "; set XDG_CACHE_HOME, or `cache` of the configuration, to a directory that "
          "no other user can change"});
+  }
+  if (!denied.empty()) {
+    state->log.debug({"cache directory ", denied, " cannot be written by this user, ",
+                      state->cache_directory.empty() ? "nothing" : state->cache_directory,
+                      " is used instead"});
   }
   state->devices.keep(state);
   for (const ConfigDevice& device : state->config.devices) {

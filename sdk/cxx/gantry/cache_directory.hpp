@@ -58,6 +58,21 @@ class CacheDirectory {
     return trusted.ok() ? std::move(trusted) : refused(trusted.error().message);
   }
 
+  // True if this user may not create files in it, or its missing directories: it belongs to another
+  // user, or its file system is read-only.
+  //
+  // costs    one system call for each missing component, and one more
+  bool is_denied() const {
+    std::error_code failed;
+    std::filesystem::path part = std::filesystem::absolute(path_, failed);
+    while (!failed && faccessat(AT_FDCWD, part.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+      if (errno != ENOENT || part == part.parent_path())
+        return errno == EACCES || errno == EPERM || errno == EROFS;
+      part = part.parent_path();
+    }
+    return false;
+  }
+
   // Creates every missing directory of the path with access for this user only.
   //
   // returns  as check(); unavailable with errno

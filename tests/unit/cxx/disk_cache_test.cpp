@@ -2,6 +2,7 @@
 #include <gantry/disk_cache.hpp>
 
 #include "tests/support/file_calls.hpp"
+#include "tests/support/own_mounts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -216,6 +217,24 @@ TEST_F(DiskCacheTest, IsNotUsedInADirectoryOfAnotherUser) {
   EXPECT_TRUE(fs::is_empty(root_ / "deep"));
   EXPECT_THAT(log_, ElementsAre(HasSubstr(" is owned by uid 12345 (mode 0777), trusted is uid 0: "
                                           "change its owner")));
+}
+
+TEST_F(DiskCacheTest, IsDeniedWhereThisUserCannotWrite) {
+  const std::string place = (root_ / "place").string();
+  std::filesystem::create_directory(place);
+  std::ofstream(place + "/file") << "x";
+  const auto is_denied = [](const std::string& path) {
+    return CacheDirectory(path, ".cache").is_denied();
+  };
+  EXPECT_FALSE(is_denied(place));
+  EXPECT_FALSE(is_denied(place + "/a/b"));
+  // An error that is reported when it is used.
+  EXPECT_FALSE(is_denied(place + "/file/b"));
+
+  test::expect_with_mount(place, MS_RDONLY, [&]() -> std::string {
+    if (!is_denied(place)) return "the directory is not denied";
+    return is_denied(place + "/a/b") ? "" : "the missing directory is not denied";
+  });
 }
 
 TEST_F(DiskCacheTest, WritesAFileBeforeItsName) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The effect of every key of runtime.yaml on a runtime.
+#include "tests/support/own_mounts.hpp"
 #include "tests/unit/library/world.hpp"
 #include "tests/unit/runtime/digits.hpp"
 #include "tests/unit/runtime/program_plugin.hpp"
@@ -288,6 +289,33 @@ TEST_F(RuntimeYaml, SetsNoCacheDirectoryThatOthersCanReplace) {
   EXPECT_THAT(lines, Contains(AllOf(HasSubstr("cache directory " + (directory / "here").string() +
                                               " is not used: "),
                                     HasSubstr("set XDG_CACHE_HOME"))));
+}
+
+// As a user on a host whose configuration names /var/cache/gantry, which belongs to root.
+TEST_F(RuntimeYaml, UsesTheUsersCacheWhereTheConfiguredOneIsDenied) {
+  std::filesystem::create_directory(directory / "host");
+  const std::string own = (directory / "own").string();
+  const auto cache_with = [&](std::string_view text) {
+    lines.clear();
+    Runtime runtime = runtime_with(text);
+    return state_of(runtime.get())->cache_directory;
+  };
+
+  test::expect_with_mount((directory / "host").string(), MS_RDONLY, [&]() -> std::string {
+    for (const std::string_view text : {"cache: host", "cache: host/gantry"}) {
+      const test::Variable mine("XDG_CACHE_HOME", own.c_str());
+      if (const std::string used = cache_with(text); used != own + "/gantry") return used;
+      if (!lines.empty()) return lines.front();
+      const test::Variable none("XDG_CACHE_HOME", (directory / "host").c_str());
+      if (const std::string used = cache_with(text); !used.empty()) return used;
+      if (!lines.empty()) return lines.front();
+    }
+    const std::string used = cache_with("cache: host\nlog: debug");
+    const std::string line = concat("cache directory ", (directory / "host").string(),
+                                    " cannot be written by this user, ");
+    const auto states_it = [&](const std::string& one) { return one.starts_with(line); };
+    return std::ranges::any_of(lines, states_it) ? "" : "no line states which directory is used";
+  });
 }
 
 TEST_F(RuntimeYaml, DisablesTheCache) {
