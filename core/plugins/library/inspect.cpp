@@ -78,41 +78,76 @@ std::string version_in_name(const std::string& path) {
   return at == std::string::npos ? "" : name.substr(at + 4);
 }
 
-Status check_requires(const ManifestRequires& needs, const ElfFile& elf, const std::string& path) {
+// Compares a version with as many numbers of the minimum as it has: a file that is named
+// libacme.so.1 may be any version 1.
+bool is_older(std::string_view version, std::string_view min) {
+  auto numbers = std::ranges::count(version, '.') + 1;
+  std::size_t end = min.find('.');
+  while (end != std::string_view::npos && --numbers > 0) end = min.find('.', end + 1);
+  return !version.empty() && version_less(version, min.substr(0, end));
+}
+
+// Adds what a driver library lacks.
+void check_driver(const ManifestSoname& library, const std::string& found,
+                  std::vector<Error>& problems) {
+  const auto too_old = [&](const Message& why) {
+    problems.push_back(unavailable("driver library ", found, " ", why, ": install a newer driver")
+                           .with_reason(reason::driver_too_old.tag));
+  };
+  if (const std::string version = version_in_name(found); is_older(version, library.min_version)) {
+    too_old({"is version ", version, " by the name of its file, minimum is ", library.min_version});
+  }
+  if (library.symbols.empty() || found.empty()) return;
+  auto mapped = MappedFile::open(found);
+  auto elf = mapped.ok() ? ElfFile::parse(*std::move(mapped)) : Result<ElfFile>(mapped.error());
+  if (!elf.ok()) {
+    problems.push_back(std::move(elf).error().at("while reading driver library ", found));
+    return;
+  }
+  std::vector<std::string> missing;
+  for (const std::string& symbol : library.symbols) {
+    const ElfSymbol* const defined = elf->find(symbol);
+    if (defined == nullptr || !defined->defined()) missing.push_back(symbol);
+  }
+  if (!missing.empty())
+    too_old(
+        {"does not define ", join(missing, ", ", {}, kMaxNames), ", which the plugin requires"});
+}
+
+// Returns all that is missing.
+std::vector<Error> required_problems(const ManifestRequires& needs, const ElfFile& elf,
+                                     const std::string& path) {
+  std::vector<Error> problems;
   std::error_code ignored;
   for (const std::string& node : needs.device_nodes) {
     if (fs::exists(node, ignored)) continue;
-    return unavailable("device node ", node,
-                       " does not exist: the driver is not loaded or the device is absent; in a ",
-                       "container it must be passed in")
-        .with_reason(reason::no_device_node.tag);
+    problems.push_back(
+        unavailable("device node ", node,
+                    " does not exist: the driver is not loaded or the device is absent; in a ",
+                    "container it must be passed in")
+            .with_reason(reason::no_device_node.tag));
   }
   for (const std::string& file : needs.files) {
     if (fs::exists(file, ignored)) continue;
-    return unavailable("required file ", file, " does not exist; in a container it must be mounted")
-        .with_reason(reason::file_missing.tag);
+    problems.push_back(
+        unavailable("required file ", file, " does not exist; in a container it must be mounted")
+            .with_reason(reason::file_missing.tag));
   }
-  if (needs.libraries.empty()) return {};
+  if (needs.libraries.empty()) return problems;
   const Linker linker;
   for (const ManifestSoname& library : needs.libraries) {
-    const std::optional<std::string> found = linker.find(library.soname, elf, path);
-    if (!found) {
-      return unavailable("driver library ", library.soname, " is not found; ",
-                         linker.describe_search(library.soname, &elf, path))
-          .with_reason(reason::driver_missing.tag);
-    }
-    const std::string version = version_in_name(*found);
-    if (!version.empty() && version_less(version, library.min_version)) {
-      return unavailable("driver library ", *found, " is version ", version, ", minimum is ",
-                         library.min_version)
-          .with_reason(reason::driver_too_old.tag);
+    if (const std::optional<std::string> found = linker.find(library.soname, elf, path)) {
+      check_driver(library, *found, problems);
+    } else {
+      problems.push_back(unavailable("driver library ", library.soname, " is not found; ",
+                                     linker.describe_search(library.soname, &elf, path))
+                             .with_reason(reason::driver_missing.tag));
     }
   }
-  return {};
+  return problems;
 }
 
-Status check_dependencies(const ElfFile& elf, const std::string& path) {
-  GANTRY_CHECK(check_needed(elf, path, Linker()));
+Status check_static_tls(const ElfFile& elf, const std::string& path) {
   if (!elf.flags().static_tls || elf.tls_size() <= kStaticTlsReserve) return {};
   return unsupported(
              path, " requires ", elf.tls_size(), " bytes of static thread-local storage, ",
@@ -142,8 +177,13 @@ Result<Inspection> inspect_plugin(const Manifest& manifest, const gantry_abi_ran
     Ownership ownership = rules.trust->ownership();
     GANTRY_CHECK(check_search_paths(elf, path, ownership));
   }
-  GANTRY_CHECK(check_requires(manifest.needs, elf, path));
-  if (depth == Depth::dependencies) GANTRY_CHECK(check_dependencies(elf, path));
+  std::vector<Error> missing = required_problems(manifest.needs, elf, path);
+  if (depth == Depth::dependencies) {
+    for (Error& problem : needed_problems(elf, path, Linker()))
+      missing.push_back(std::move(problem));
+  }
+  GANTRY_CHECK(combined(std::move(missing)));
+  if (depth == Depth::dependencies) GANTRY_CHECK(check_static_tls(elf, path));
   if (elf.flags().text_relocations) {
     inspection.warnings.push_back(Message(
         path, " has text relocations, which hardened systems reject; build it with ", "-fPIC"));

@@ -106,8 +106,11 @@ Status check_search_paths(const ElfFile& file, const std::string& path, Ownershi
 // Checks that every library that `file` needs, directly or not, exists, has the required symbol
 // versions, and defines the symbols that are imported.
 //
-// returns  the first problem of find_needed(), the others are lines of its text; otherwise the
-//          error of check_imports()
-Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker);
+// returns  the problems of find_needed(); if there are none, the error of check_imports()
+std::vector<Error> needed_problems(const ElfFile& file, const std::string& path,
+                                   const Linker& linker);
+
+// Returns the first of some problems; the next ones are lines of its text, up to a limit.
+Status combined(std::vector<Error> problems);
 
 }  // namespace gantry

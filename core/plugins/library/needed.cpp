@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// find_needed() and check_search_paths(): visit the needed libraries breadth first, each of them
+// find_needed(), needed_problems() and check_search_paths(): visit the needed libraries breadth first, each of them
 // once.
 #include "core/base/reason.hpp"
 #include "core/plugins/library/imports.hpp"
@@ -152,14 +152,22 @@ Status check_search_paths(const ElfFile& file, const std::string& path, Ownershi
   return {};
 }
 
-Status check_needed(const ElfFile& file, const std::string& path, const Linker& linker) {
+std::vector<Error> needed_problems(const ElfFile& file, const std::string& path,
+                                   const Linker& linker) {
   NeededLibraries needed = find_needed(file, path, linker);
-  if (needed.problems.empty()) return needed.has_unreadable ? Status() : check_imports(needed);
-  Error first = std::move(needed.problems.front());
-  const std::size_t count = needed.problems.size();
-  for (std::size_t i = 1; i < std::min(count, max_listed_problems); ++i) {
-    first.at("also: ", needed.problems[i].message);
+  if (needed.problems.empty() && !needed.has_unreadable) {
+    if (Status imports = check_imports(needed); !imports.ok())
+      needed.problems.push_back(std::move(imports).error());
   }
+  return std::move(needed.problems);
+}
+
+Status combined(std::vector<Error> problems) {
+  if (problems.empty()) return {};
+  Error first = std::move(problems.front());
+  const std::size_t count = problems.size();
+  for (std::size_t i = 1; i < std::min(count, max_listed_problems); ++i)
+    first.at("also: ", problems[i].message);
   if (count > max_listed_problems) first.at("and ", count - max_listed_problems, " more");
   return first;
 }

@@ -148,7 +148,8 @@ void read_requires(const YamlRecord& root, Manifest& manifest) {
   manifest.needs.files = needs.texts("files");
   manifest.needs.device_nodes = needs.texts("device_nodes");
   for (const YamlRecord& record : needs.records("libraries")) {
-    manifest.needs.libraries.push_back({record.text("soname"), record.text("min_version")});
+    manifest.needs.libraries.push_back(
+        {record.text("soname"), record.text("min_version"), record.texts("symbols")});
   }
 }
 

@@ -41,7 +41,11 @@ struct ManifestDevice {
 };
 
 struct ManifestSoname {
-  std::string soname, min_version;
+  std::string soname;
+  // compared with the name of the file
+  std::string min_version;
+  // functions and version nodes that it must define
+  std::vector<std::string> symbols;
 };
 
 struct ManifestRequires {

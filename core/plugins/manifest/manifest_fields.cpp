@@ -68,6 +68,25 @@ std::string check_global(const YamlValue& value) {
   return fine ? "" : "the name of a function, or its beginning and *";
 }
 
+std::string check_symbol(const YamlValue& value) {
+  const std::string& name = value.text;
+  const bool fine = !name.empty() && name.size() <= kMaxLengthKey &&
+                    std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
+  return fine ? "" : "the name of a function or of a version, as GLIBC_2.34";
+}
+
+// Of a library: as many numbers as its file name has.
+std::string check_numbers(const YamlValue& value) {
+  const std::string& text = value.text;
+  bool is_after_digit = false;
+  for (const char c : text) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit && (c != '.' || !is_after_digit)) return "numbers and dots, as 535.104";
+    is_after_digit = is_digit;
+  }
+  return is_after_digit ? "" : "numbers and dots, as 535.104";
+}
+
 constexpr std::string_view kProbe[] = {"auto", "always", "never"};
 constexpr std::string_view kIsa[] = {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8-a"};
 std::string check_target_kind(const YamlValue& value) {
@@ -104,7 +123,11 @@ constexpr YamlField kTargets[] = {
 };
 constexpr YamlField kLibrary[] = {
     {.name = "soname", .required = true, .longest = kMaxLengthText, .check = check_soname},
-    {.name = "min_version", .type = YamlType::quoted_text, .longest = kMaxLengthText},
+    {.name = "min_version",
+     .type = YamlType::quoted_text,
+     .longest = kMaxLengthText,
+     .check = check_numbers},
+    {.name = "symbols", .type = YamlType::list, .longest = kMaxItems, .check_item = check_symbol},
 };
 constexpr YamlField kRequires[] = {
     {.name = "files", .type = YamlType::list, .longest = kMaxItems, .check_item = check_absolute},

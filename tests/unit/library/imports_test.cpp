@@ -76,7 +76,7 @@ TEST_F(UpgradedDependency, IsFoundWithoutOpeningThePlugin) {
 Status check_built(const fs::path& path, ElfBuilder builder) {
   test::write_file(path, builder.runpath("$ORIGIN").build());
   const auto elf = ElfFile::parse(MappedFile::open(path).value()).value();
-  return check_needed(elf, path.string(), Linker());
+  return combined(needed_problems(elf, path.string(), Linker()));
 }
 
 TEST(CheckImports, NamesTheLibraryThatImportsTheSymbol) {
@@ -147,12 +147,12 @@ TEST(CheckImports, AcceptsSymbolsOfLibrariesAndOfTheProgram) {
 TEST(CheckImports, DoesNotCheckALibraryThatIsOpen) {
   const std::string path = test::fake_library("imports_nobody").string();
   const auto elf = ElfFile::parse(MappedFile::open(path).value()).value();
-  EXPECT_FALSE(check_needed(elf, path, Linker()).ok());
+  EXPECT_FALSE(combined(needed_problems(elf, path, Linker())).ok());
 
   void* const handle = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   ASSERT_NE(handle, nullptr) << ::dlerror();
 
-  EXPECT_TRUE(check_needed(elf, path, Linker()).ok());
+  EXPECT_TRUE(combined(needed_problems(elf, path, Linker())).ok());
   ::dlclose(handle);
 }
 

@@ -393,7 +393,98 @@ TEST(InspectPlugin, ReadsADriversVersionFromItsRealName) {
   const Error error = refusal(world);
 
   EXPECT_EQ(error.reason, "DRIVER_TOO_OLD");
-  EXPECT_THAT(error.message, HasSubstr("is version 1.6.9, minimum is 7.1"));
+  EXPECT_EQ(error.message,
+            concat("driver library ", (world.path() / "x/libdrv.so.1").string(),
+                   " is version 1.6.9 by the name of its file, minimum is 7.1: install a newer "
+                   "driver"));
+}
+
+TEST(InspectPlugin, NamesAllThatTheManifestRequires) {
+  const auto needs = [](std::string_view what) { return fake_manifest().set("requires", what); };
+  const ManifestBuilder all = needs(
+      "{device_nodes: [/dev/acme0, /dev/null, /dev/acme1], files: [/opt/acme/firmware], "
+      "libraries: [{soname: libacme_driver.so.1}, {soname: libc.so.6, symbols: [acme_open]}]}");
+  const ElfBuilder elf = plugin_elf().needed("libacme_rt.so.2");
+
+  const Error early = refusal_of(elf, all), whole = refusal_of(elf, all, Depth::dependencies);
+
+  EXPECT_EQ(early.code, Code::unavailable);
+  EXPECT_EQ(early.reason, "NO_DEVICE_NODE");
+  EXPECT_THAT(early.message.text(),
+              testing::MatchesRegex(
+                  "device node /dev/acme0 does not exist: [^\n]*\n"
+                  "  also: device node /dev/acme1 does not exist: [^\n]*\n"
+                  "  also: required file /opt/acme/firmware does not exist; [^\n]*\n"
+                  "  also: driver library libacme_driver.so.1 is not found; [^\n]*\n"
+                  "  also: driver library [^ ]*/libc.so.6 does not define acme_open, which the "
+                  "plugin requires: install a newer driver"));
+  EXPECT_THAT(whole.message,
+              HasSubstr("\n  also: libacme_rt.so.2 is not found, needed by libfake.so; "));
+}
+
+// The file name has fewer numbers than the minimum: those that it lacks are not compared.
+TEST(InspectPlugin, ComparesAsManyNumbersAsTheFileNameHas) {
+  const auto is_refused = [](std::string_view file, std::string_view min) {
+    World world;
+    world.add("x", "",
+              fake_manifest().set("requires", concat("{libraries: [{soname: ", file,
+                                                     ", min_version: \"", min, "\"}]}")));
+    test::write_file(world.library("x"), plugin_elf().runpath("$ORIGIN").build());
+    test::write_file(world.path() / "x" / file, ElfBuilder().build());
+    return refusal(world).reason == "DRIVER_TOO_OLD";
+  };
+
+  EXPECT_FALSE(is_refused("libort.so.1", "1.20"));
+  EXPECT_FALSE(is_refused("libort.so.1", "1"));
+  EXPECT_TRUE(is_refused("libort.so.1", "2.0"));
+  EXPECT_FALSE(is_refused("libort.so.1.32", "1.20.5"));
+  EXPECT_TRUE(is_refused("libort.so.1.19", "1.20.5"));
+  EXPECT_TRUE(is_refused("libort.so.1.20.4", "1.20.5"));
+  EXPECT_FALSE(is_refused("libort.so.1.20.5.1", "1.20.5"));
+}
+
+// A library whose file name does not have its version.
+TEST(InspectPlugin, RequiresSymbolsOfADriver) {
+  const auto refused = [](std::string_view symbols, const ElfBuilder& driver) {
+    World world;
+    world.add(
+        "x", "",
+        fake_manifest().set(
+            "requires", concat("{libraries: [{soname: libdrv.so.1, symbols: ", symbols, "}]}")));
+    test::write_file(world.library("x"), plugin_elf().runpath("$ORIGIN").build());
+    test::write_file(world.path() / "x/libdrv.so.1", driver.build());
+    return refusal(world);
+  };
+  const ElfBuilder driver = ElfBuilder().function("drv_open").undefined("drv_later");
+
+  EXPECT_EQ(refused("[drv_open]", driver).message, "");
+  const Error error = refused("[drv_open, drv_later, DRV_2.0]", driver);
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "DRIVER_TOO_OLD");
+  EXPECT_THAT(error.message, HasSubstr("/libdrv.so.1 does not define drv_later, DRV_2.0, which the "
+                                       "plugin requires: install a newer driver"));
+  // A version of the C library.
+  EXPECT_EQ(refusal_of(plugin_elf(),
+                       fake_manifest().set(
+                           "requires",
+                           "{libraries: [{soname: libc.so.6, symbols: [GLIBC_2.34, dlopen]}]}"))
+                .message,
+            "");
+}
+
+TEST(InspectPlugin, ReportsADriverThatIsNoLibrary) {
+  World world;
+  world.add(
+      "x", "",
+      fake_manifest().set("requires", "{libraries: [{soname: libdrv.so.1, symbols: [drv_open]}]}"));
+  test::write_file(world.library("x"), plugin_elf().runpath("$ORIGIN").build());
+  std::vector<std::uint8_t> bytes = ElfBuilder().build();
+  bytes.resize(100);
+  test::write_file(world.path() / "x/libdrv.so.1", bytes);
+
+  const Error error = refusal(world);
+
+  EXPECT_THAT(error.message, HasSubstr("while reading driver library "));
 }
 
 // The plugin's library needs one that is there, which needs one that is not.

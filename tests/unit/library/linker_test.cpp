@@ -124,7 +124,7 @@ TEST(CheckNeeded, NamesTheChainThatLeadsToAMissingLibrary) {
       library(dir / "outer.so", ElfBuilder().runpath("$ORIGIN").needed("libmiddle.so.1"));
   const Linker linker;
 
-  const Status whole = check_needed(outer.elf, outer.path, linker);
+  const Status whole = combined(needed_problems(outer.elf, outer.path, linker));
 
   ASSERT_FALSE(whole.ok());
   EXPECT_EQ(whole.error().code, Code::unavailable);
@@ -142,7 +142,7 @@ TEST(CheckNeeded, EndsIfLibrariesNeedEachOther) {
   library(dir / "libb.so", ElfBuilder().runpath("$ORIGIN").needed("liba.so"));
   const Library a = library(dir / "liba.so", ElfBuilder().runpath("$ORIGIN").needed("libb.so"));
 
-  EXPECT_TRUE(check_needed(a.elf, a.path, Linker()).ok());
+  EXPECT_TRUE(combined(needed_problems(a.elf, a.path, Linker())).ok());
 }
 
 TEST(CheckNeeded, ComparesGlibcVersionsWithThisHosts) {
@@ -153,7 +153,7 @@ TEST(CheckNeeded, ComparesGlibcVersionsWithThisHosts) {
       dir / "b.so", ElfBuilder().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_2.2.5"}));
   const Linker linker;
 
-  const Status status = check_needed(newer.elf, newer.path, linker);
+  const Status status = combined(needed_problems(newer.elf, newer.path, linker));
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
@@ -162,7 +162,7 @@ TEST(CheckNeeded, ComparesGlibcVersionsWithThisHosts) {
   EXPECT_THAT(status.error().message.text(),
               testing::ContainsRegex("glibc 2\\.[0-9]+, /[^ ]*libc\\.so\\.6: install a newer "
                                      "libc\\.so\\.6 or a plugin that was built for an older"));
-  EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
+  EXPECT_TRUE(combined(needed_problems(older.elf, older.path, linker)).ok());
 }
 
 TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
@@ -175,14 +175,14 @@ TEST(CheckNeeded, ComparesOtherVersionsWithTheFileThatProvidesThem) {
   const Library older = needs("b.so", "GLIBCXX_3.4.11");
   const Linker linker;
 
-  const Status status = check_needed(newer.elf, newer.path, linker);
+  const Status status = combined(needed_problems(newer.elf, newer.path, linker));
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
   EXPECT_THAT(status.error().message,
               StartsWith("a.so needs GLIBCXX_3.4.999 of libstdc++.so.6, /"));
   EXPECT_THAT(status.error().message, HasSubstr("libstdc++.so.6 has up to GLIBCXX_3.4."));
-  EXPECT_TRUE(check_needed(older.elf, older.path, linker).ok());
+  EXPECT_TRUE(combined(needed_problems(older.elf, older.path, linker)).ok());
 }
 
 // As in an environment with its own copy of a library of the system.
@@ -201,7 +201,7 @@ TEST(CheckNeeded, NamesTheFileThatLacksAVersionAndTheLibraryThatNeedsIt) {
   const Library outer =
       library(dir / "outer.so", ElfBuilder().runpath("$ORIGIN").needed("libmiddle.so"));
 
-  const Status status = check_needed(outer.elf, outer.path, Linker());
+  const Status status = combined(needed_problems(outer.elf, outer.path, Linker()));
 
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().reason, "VERSION_NEEDED");
@@ -220,7 +220,7 @@ TEST(CheckNeeded, AcceptsWeakNeedsOfVersionsThatAreMissing) {
     const Library weak =
         library(dir / "a.so", ElfBuilder().needed(soname).version_need(soname, {version}, true));
 
-    const Status status = check_needed(weak.elf, weak.path, linker);
+    const Status status = combined(needed_problems(weak.elf, weak.path, linker));
 
     EXPECT_TRUE(status.ok()) << status.error().message;
   }
@@ -268,8 +268,8 @@ TEST(CheckNeeded, ListsEveryMissingLibrary) {
   for (int i = 0; i < 10; ++i) many.needed(concat("libabsent_", i, ".so"));
   const Library ten = library(dir / "ten.so", many);
 
-  const Error error = check_needed(two.elf, two.path, Linker()).error();
-  const Error shortened = check_needed(ten.elf, ten.path, Linker()).error();
+  const Error error = combined(needed_problems(two.elf, two.path, Linker())).error();
+  const Error shortened = combined(needed_problems(ten.elf, ten.path, Linker())).error();
 
   EXPECT_THAT(error.message, StartsWith("liba.so is not found, needed by two.so; searched "));
   EXPECT_THAT(error.message, HasSubstr("\n  also: libb.so is not found, needed by two.so; "));
@@ -334,7 +334,7 @@ TEST(CheckNeeded, AcceptsVersionsOfGlibcThatAreNoReleases) {
   const Library needs = library(
       dir / "a.so", ElfBuilder().needed("libc.so.6").version_need("libc.so.6", {"GLIBC_PRIVATE"}));
 
-  const Status status = check_needed(needs.elf, needs.path, Linker());
+  const Status status = combined(needed_problems(needs.elf, needs.path, Linker()));
 
   EXPECT_TRUE(status.ok()) << status.error().message;
 }
@@ -350,7 +350,8 @@ TEST(CheckNeeded, VisitsALimitedNumberOfLibraries) {
     const Library first =
         library(dir / "libchain0.so", ElfBuilder().runpath("$ORIGIN").needed("libchain1.so"));
 
-    EXPECT_EQ(check_needed(first.elf, first.path, Linker()).ok(), count == 512) << count;
+    EXPECT_EQ(combined(needed_problems(first.elf, first.path, Linker())).ok(), count == 512)
+        << count;
   }
 }
 

@@ -56,7 +56,7 @@ globals: [acme.run, acme.tools.*]
 requires:
   files: [/opt/acme/firmware]
   device_nodes: [/dev/acme0]
-  libraries: [{soname: libacme.so.1, min_version: "7.1"}]
+  libraries: [{soname: libacme.so.1, min_version: "7.1", symbols: [acme_open, ACME_7.1]}]
 enabled: false
 required: true
 priority: -5
@@ -96,6 +96,7 @@ x-acme-sku: edge
   EXPECT_THAT(m.needs.device_nodes, ElementsAre("/dev/acme0"));
   EXPECT_THAT(m.needs.files, ElementsAre("/opt/acme/firmware"));
   EXPECT_EQ(m.needs.libraries[0].min_version, "7.1");
+  EXPECT_THAT(m.needs.libraries[0].symbols, ElementsAre("acme_open", "ACME_7.1"));
   EXPECT_FALSE(m.enabled);
   EXPECT_TRUE(m.required);
   EXPECT_EQ(m.priority, -5);
@@ -208,6 +209,24 @@ INSTANTIATE_TEST_SUITE_P(
                     fake().set("devices", "[{name: a, pci_ids: [\"1e57:0001\"]}]"),
                     "YAML_UNKNOWN_KEY",
                     "7:21: devices[0].pci_ids: unknown key, known keys are dlpack, kind or name"},
+        BadManifest{
+            "MinVersionOfALibraryIsNoNumber",
+            fake().line("requires: {libraries: [{soname: liba.so.1, min_version: \"v1\"}]}"),
+            "YAML_TYPE",
+            "7:57: requires.libraries[0].min_version: expected numbers and dots, as 535.104, "
+            "found text \"v1\""},
+        BadManifest{
+            "MinVersionOfALibraryEndsWithADot",
+            fake().line("requires: {libraries: [{soname: liba.so.1, min_version: \"1.\"}]}"),
+            "YAML_TYPE",
+            "7:57: requires.libraries[0].min_version: expected numbers and dots, as 535.104, "
+            "found text \"1.\""},
+        BadManifest{
+            "SymbolOfALibraryHasASpace",
+            fake().line("requires: {libraries: [{soname: liba.so.1, symbols: [\"a b\"]}]}"),
+            "YAML_TYPE",
+            "7:54: requires.libraries[0].symbols[0]: expected the name of a function or of a "
+            "version, as GLIBC_2.34, found text \"a b\""},
         BadManifest{"KeyDriverOfRequires",
                     fake().line("requires: {driver: {name: acme, min: \"7.1\"}}"),
                     "YAML_UNKNOWN_KEY",
