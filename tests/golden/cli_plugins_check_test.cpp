@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <regex>
 
 namespace gantry::test {
 namespace {
@@ -110,6 +111,43 @@ TEST(PluginsCheck, ReportsWhatThisHostDecidesWithoutAnotherStatus) {
   fs::remove(trust);
   graph.append_to_manifest("requires: {files: [/nonexistent/npu.bin]}\nrequired: true");
   EXPECT_THAT(last_line({}), StartsWith("this host  REFUSED  GANTRY-D354 FILE_MISSING  "));
+}
+
+TEST(PluginsCheck, ReportsThatALibraryIsForAnotherMachine) {
+  const CopyOfGraph graph;
+  const fs::path library = graph.directory() / "libgantry_graph.so";
+  std::vector<std::uint8_t> bytes = read_file(library);
+  // e_machine: SPARC V9
+  bytes[18] = 43;
+  fs::remove(library);
+  write_file(library, bytes);
+
+  const Outcome outcome = run_gantry({"plugins", "check", graph.directory()});
+
+  EXPECT_THAT(outcome.out, HasSubstr("\nthis host  REFUSED  GANTRY-D310 WRONG_MACHINE  "));
+}
+
+// As `dpkg-deb -x` and cpack's staging leave it.
+TEST(PluginsCheck, ReportsThatAPackageIsUnpackedOnly) {
+  const CopyOfGraph graph;
+  const TempDir root;
+  const std::string library = "/usr/lib/none-linux-gnu/gantry/plugins.d/graph/libgantry_graph.so";
+  fs::create_directories(fs::path(root.path().string() + library).parent_path());
+  fs::copy_file(graph.directory() / "libgantry_graph.so", root.path().string() + library);
+  const fs::path manifests = root / "usr/share/gantry/plugins.d";
+  fs::create_directories(manifests);
+  const auto bytes = read_file(graph.directory() / "graph.yaml");
+  write_file(manifests / "graph.yaml",
+             std::regex_replace(std::string(bytes.begin(), bytes.end()),
+                                std::regex("\nlibrary: .*"), "\nlibrary: " + library));
+
+  const Outcome outcome = run_gantry({"plugins", "check", manifests / "graph.yaml"});
+
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED  0  library"));
+  EXPECT_THAT(outcome.out, HasSubstr(root.path().string() + library +
+                                     " exists: the package is unpacked, and not installed; check "
+                                     "the plugin before it is packed, or install the package\n"));
 }
 
 TEST(PluginsCheck, ReportsThatAnEmptyFileIsAMask) {

@@ -12,6 +12,9 @@
 
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 namespace gantry::cli {
 namespace {
 
@@ -31,6 +34,20 @@ Tone tone_of(const CheckFinding& finding) {
   if (finding.outcome == CheckOutcome::passed) return Tone::good;
   if (finding.outcome == CheckOutcome::skipped) return Tone::faint;
   return finding.must ? Tone::bad : Tone::warning;
+}
+
+// Returns the library of a package that is unpacked in another directory than the root: its manifest has
+// the absolute path that the library has when the package is installed. Empty: there is none.
+std::string unpacked_library(const PluginCheck& check) {
+  std::error_code failed;
+  if (!check.library.starts_with('/') || std::filesystem::exists(check.library, failed)) return "";
+  std::filesystem::path root = absolute_path(check.manifest).lexically_normal();
+  while (root.has_relative_path()) {
+    root = root.parent_path();
+    std::string library = root.native() + check.library;
+    if (root.has_relative_path() && std::filesystem::exists(library, failed)) return library;
+  }
+  return "";
 }
 
 // What the steps of this host decide about a manifest that --plugins names: a copy of it that is
@@ -104,7 +121,13 @@ std::string check_json(const PluginCheck& check, const ExplainedCandidate& host)
 
 Result<ExitStatus> check_command(const CheckOptionsOfCommand& options, const Globals& globals) {
   GANTRY_TRY(const std::string manifest, manifest_in(options.path));
-  const PluginCheck check = check_plugin(manifest);
+  PluginCheck check = check_plugin(manifest);
+  if (const std::string library = unpacked_library(check); !library.empty()) {
+    check.findings.front().text +=
+        concat("\n", library,
+               " exists: the package is unpacked, and not installed; check the plugin before it is "
+               "packed, or install the package");
+  }
   const ExplainedCandidate host = on_this_host(manifest, globals);
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   print(options.json ? check_json(check, host)
