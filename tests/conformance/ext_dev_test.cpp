@@ -92,16 +92,18 @@ TEST_F(ExtDevModel, RunsOnTheDeviceOfItsModules) {
 TEST_F(ExtDevModel, IsRefusedOnADeviceOfOtherModules) {
   const Module module = spread();
 
-  for (const std::vector<std::string>& names :
-       {std::vector<std::string>{"soroban:0", "cpu"}, {"abacus"}, {"cpu"}}) {
+  const std::pair<std::vector<std::string>, std::string> incomplete[] = {
+      {{"soroban:0", "cpu"}, "abacus"}, {{"abacus"}, "cpu"}, {{"cpu"}, "abacus"}};
+  for (const auto& [names, missing] : incomplete) {
     const auto refused = run(runtime, module, names, {{"x", 4}, {"w", 10}});
 
     ASSERT_FALSE(refused.ok());
     EXPECT_EQ(refused.error().code, Code::invalid);
     EXPECT_EQ(refused.error().reason, "DEVICE");
-    EXPECT_THAT(refused.error().message,
-                HasSubstr(concat("\"model.so\" is made for abacus, cpu, model_new names ",
-                                 join(names), "; this host has: cpu, abacus:0")));
+    EXPECT_THAT(
+        refused.error().message,
+        HasSubstr(concat("\"model.so\" is made for abacus, cpu, model_new names ", join(names),
+                         ": name ", missing, " as well; this host has: cpu, abacus:0")));
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -126,13 +127,18 @@ Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultD
              return serves_number(id.type, *number);
            });
   };
-  const bool are_given = defaults.alternatives.empty()
-                             ? std::ranges::all_of(defaults.names, is_given)
-                             : std::ranges::any_of(defaults.alternatives, is_given);
-  if (are_given) return {};
-  return invalid(quoted(artifact.name), " is made for ",
-                 join(defaults.alternatives.empty() ? defaults.names : defaults.alternatives), ", ",
-                 named.source, " names ", join(named.names), "; ", devices_text(state))
+  const bool has_alternatives = !defaults.alternatives.empty();
+  const std::vector<std::string>& stated =
+      has_alternatives ? defaults.alternatives : defaults.names;
+  std::vector<std::string> missing;
+  std::ranges::remove_copy_if(stated, std::back_inserter(missing), is_given);
+  if (missing.empty() || (has_alternatives && missing.size() < stated.size())) return {};
+  // The caller has named some of the devices that the model uses together.
+  const bool is_part = missing.size() < stated.size();
+  return invalid(quoted(artifact.name), " is made for ", join(stated), ", ", named.source,
+                 " names ", join(named.names),
+                 is_part ? concat(": name ", join(missing), " as well") : std::string(), "; ",
+                 devices_text(state))
       .with_reason("DEVICE");
 }
 
