@@ -59,7 +59,7 @@ Result<Value> Factory::create(const Call& call) const {
   GANTRY_CHECK(call.count_is(1));
   GANTRY_TRY(const gantry_device_id device, call.device(0));
   if (device.type != cpu_device_type) {
-    return invalid("device is ", device_text(device),
+    return invalid("device is ", source_.host.device_text(device),
                    ", code that is compiled ahead of time runs on the CPU")
         .with_reason("DEVICE");
   }

@@ -41,7 +41,7 @@ Status Plugin::check_device(std::string_view type_key, std::size_t i,
   // The module refuses the argument.
   if (key == nullptr || key->vendor.empty()) return {};
   return unsupported("argument ", i, " is ", tensor_text(tensor), " on ",
-                     device_text(tensor.device), ", ", quoted(type_key),
+                     host.device_text(tensor.device), ", ", quoted(type_key),
                      " sub-graphs run here with tensors on cpu; with others they run on ",
                      key->device, ", by a plugin of ", key->vendor)
       .with_reason("ARGUMENT_DEVICE");

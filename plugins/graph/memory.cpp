@@ -70,8 +70,9 @@ Status Memory::resolve_devices(const Source& source, std::span<const gantry_devi
       const auto found = std::ranges::find_if(devices, serves);
       if (found == devices.end()) {
         const std::string_view name = dlpack_name(type);
+        const auto text_of = [&](gantry_device_id id) { return host_.device_text(id); };
         return invalid("graph requires a device ", name.empty() ? concat(type) : quoted(name),
-                       " for entry ", e, ", devices given are ", join(devices, ", ", device_text))
+                       " for entry ", e, ", devices given are ", join(devices, ", ", text_of))
             .with_reason("DEVICE");
       }
       last_number = number;

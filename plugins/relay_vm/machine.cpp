@@ -54,6 +54,7 @@ Status Machine::check_idle() const {
 Status Machine::initialize(std::span<const gantry_device_id> devices, const gantry_env* env) {
   GANTRY_CHECK(check_idle());
   const Program& program = code_->program;
+  const auto text_of = [&](gantry_device_id id) { return host_.device_text(id); };
   std::vector<gantry_device_id> found;
   for (std::size_t i = 0; i < program.devices.size(); ++i) {
     GANTRY_TRY(const std::int32_t type, host_.device_type_in(code_->node, program.devices[i].type));
@@ -65,19 +66,19 @@ Status Machine::initialize(std::span<const gantry_device_id> devices, const gant
       found.push_back({cpu_device_type, 0});
     } else {
       return invalid("virtual device ", i, " is of type ", number_text(type),
-                     ", the devices of the machine are ", join(devices, ", ", device_text))
+                     ", the devices of the machine are ", join(devices, ", ", text_of))
           .with_reason("DEVICE");
     }
   }
   // Callers place inputs on the first device.
   const auto is_first = [&](gantry_device_id each) { return same_device(each, devices.front()); };
   if (!devices.empty() && std::ranges::none_of(found, is_first)) {
-    return invalid("the code is made for ", join(found, ", ", device_text),
-                   ", the devices of the machine are ", join(devices, ", ", device_text))
+    return invalid("the code is made for ", join(found, ", ", text_of),
+                   ", the devices of the machine are ", join(devices, ", ", text_of))
         .with_reason("DEVICE");
   }
   if (found[program.host_device].type != cpu_device_type) {
-    return unsupported("the host of the code is ", device_text(found[program.host_device]),
+    return unsupported("the host of the code is ", text_of(found[program.host_device]),
                        ", expected the CPU")
         .with_reason("DEVICE");
   }
@@ -547,8 +548,8 @@ Status Machine::reshape(const Instruction& at, AnyRef* registers) {
 Status Machine::copy_to_device(const Instruction& at, AnyRef* registers) {
   GANTRY_TRY(const TensorObject* const tensor, tensor_in(registers, at.a));
   if (!same_device(tensor->view.device, devices_[at.b])) {
-    return invalid("tensor is on ", device_text(tensor->view.device), ", expected ",
-                   device_text(devices_[at.b]))
+    return invalid("tensor is on ", host_.device_text(tensor->view.device), ", expected ",
+                   host_.device_text(devices_[at.b]))
         .with_reason("REGISTER");
   }
   GANTRY_TRY(auto copy,

@@ -123,8 +123,8 @@ Status AttentionCache::check_tensor(std::string_view name, const gantry_tensor& 
       std::ranges::equal(shape_of(found), extents) && is_compact(found))
     return {};
   return invalid("tensor `", name, "` of attention is ", tensor_text(found), " on ",
-                 device_text(found.device), ", expected ", type_text(dtype, extents), " on ",
-                 device_text(arguments_.device))
+                 host_.device_text(found.device), ", expected ", type_text(dtype, extents), " on ",
+                 host_.device_text(arguments_.device))
       .with_reason("ARGUMENT_SHAPE");
 }
 

@@ -114,7 +114,7 @@ inline Result<Demands> read_demands(const gantry_device& device, std::string_vie
 inline Result<Demands> demands_of(const Host& host, gantry_device_id id) {
   if (id.type == cpu_device_type) return Demands();
   GANTRY_TRY(const gantry_device device, host.device(id));
-  return read_demands(device, concat("device ", device_text(id)));
+  return read_demands(device, concat("device ", device_text_of(device)));
 }
 
 }  // namespace gantry

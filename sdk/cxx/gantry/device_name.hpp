@@ -3,6 +3,7 @@
 // gantry/device_name.hpp - names and numbers of DLPack's device types: 4 is "opencl".
 #pragma once
 
+#include <gantry/device.h>
 #include <gantry/tensor.h>
 #include <gantry/concat.hpp>
 
@@ -65,11 +66,17 @@ constexpr bool serves_number(std::int32_t type, std::int32_t number) {
 }
 
 // Returns the text of a device for messages: "opencl:0"; "device 64:0" for a number that a runtime
-// assigned.
+// assigned, whose name device_text_of() and Host::device_text() have.
 inline std::string device_text(gantry_device_id device) {
   const std::string_view name = dlpack_name(device.type);
   return name.empty() ? concat("device ", device.type, ':', device.index)
                       : concat(name, ':', device.index);
+}
+
+// Returns the name of a device and its index: "acme_npu:0".
+inline std::string device_text_of(const gantry_device& device) {
+  if (device.table == nullptr || device.table->name == nullptr) return device_text(device.id);
+  return concat(device.table->name, ':', device.id.index);
 }
 
 }  // namespace gantry

@@ -64,7 +64,7 @@ inline Status fill_zeros(const Host& host, const gantry_tensor& tensor, const ga
   });
   if (code == GANTRY_OK) return {};
   if (code == GANTRY_UNSUPPORTED) return detail::copy_zeros(host, tensor, bytes, env);
-  return status.error(code, concat("fill of ", device_text(tensor.device)));
+  return status.error(code, concat("fill of ", device_text_of(device)));
 }
 
 }  // namespace gantry

@@ -10,6 +10,7 @@
 
 #include <gantry/host.h>
 #include <gantry/abi_boundary.hpp>
+#include <gantry/device_name.hpp>
 #include <gantry/result.hpp>
 #include <gantry/value.hpp>
 
@@ -218,6 +219,15 @@ class Host {
   // Returns a device of any plugin. Valid as long as the host.
   Result<gantry_device> device(gantry_device_id id) const {
     return got<gantry_device>("device_get", &gantry_host::device_get, id);
+  }
+  // Returns the text of a device for messages: "opencl:0", and "acme_npu:0" where the runtime has
+  // assigned the number.
+  //
+  // costs    for an assigned number as device()
+  std::string device_text(gantry_device_id id) const {
+    if (!dlpack_name(id.type).empty()) return gantry::device_text(id);
+    const auto found = device(id);
+    return found.ok() ? device_text_of(*found) : gantry::device_text(id);
   }
 
  private:

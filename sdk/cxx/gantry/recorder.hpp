@@ -34,7 +34,7 @@ Status call_device(const gantry_device& device, std::string_view name,
   const gantry_code code =
       (device.table->*function)(device.self, device.id.index, arguments..., status.get());
   if (code == GANTRY_OK) return {};
-  return status.error(code, concat(name, " of ", device_text(device.id)));
+  return status.error(code, concat(name, " of ", device_text_of(device)));
 }
 
 }  // namespace detail

@@ -144,7 +144,7 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
 
   Result<Block> try_allocate(const Host& host, const Request& request, std::string_view scope) {
     const gantry_device_id device = request.tensor.device;
-    GANTRY_CHECK(count(device, request.bytes));
+    GANTRY_CHECK(count(host, device, request.bytes));
     Block block;
     block.memory_ = shared_from_this();
     block.device_ = device;
@@ -153,11 +153,11 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
     return block;
   }
 
-  Status count(gantry_device_id device, std::uint64_t bytes) {
+  Status count(const Host& host, gantry_device_id device, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     std::uint64_t& held = bytes_[{device.type, device.index}];
     if (limit_ != 0 && (held > limit_ || bytes > limit_ - held)) {
-      return exhausted("storage of ", ByteCount(bytes), " on ", device_text(device),
+      return exhausted("storage of ", ByteCount(bytes), " on ", host.device_text(device),
                        ", where executables hold ", ByteCount(held), " and the limit is ",
                        ByteCount(limit_),
                        ": release results and virtual machines, or raise option memory_limit_mib "

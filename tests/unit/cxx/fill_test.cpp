@@ -35,6 +35,7 @@ class DeviceHost : public gantry_host {
       return gantry_code{GANTRY_OK};
     };
     device.struct_size = sizeof device;
+    device.name = "quasar";
   }
 
   template <gantry_code code>
@@ -106,7 +107,14 @@ TEST_F(FillZeros, ReturnsAFailureOfTheDevice) {
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().code, Code::exhausted);
   EXPECT_EQ(failed.error().reason, "FAKE");
+  EXPECT_EQ(failed.error().message, "the fake device fails");
   EXPECT_THAT(host.calls, ElementsAre("fill 4 from 0"));
+
+  host.device.fill = [](void*, std::int32_t, void*, std::uint64_t, std::uint64_t, const void*,
+                        std::uint32_t, void*,
+                        gantry_status*) -> gantry_code { return GANTRY_EXHAUSTED; };
+  EXPECT_EQ(fill(accelerator, 2, 0).error().message,
+            "fill of quasar:0 fails as exhausted without a reason");
 }
 
 TEST_F(FillZeros, WritesHostMemoryItself) {

@@ -238,6 +238,26 @@ TEST_F(HostTest, ReturnsTheHostsErrors) {
   EXPECT_EQ(silent.error().message, "host function call fails as unavailable without a reason");
 }
 
+// The runtime has assigned 64 to the device; 65 is none.
+TEST_F(HostTest, NamesDevices) {
+  fake.device_get = [](const gantry_host*, gantry_device_id id, gantry_device* out,
+                       gantry_status* status) -> gantry_code {
+    static const gantry_device_table table = [] {
+      gantry_device_table named{};
+      named.name = "quasar";
+      return named;
+    }();
+    if (id.type != 64) return gantry_fail(status, GANTRY_NOT_FOUND, "DEVICE", "no such device");
+    *out = {nullptr, &table, id};
+    return GANTRY_OK;
+  };
+
+  EXPECT_EQ(host.device_text({64, 1}), "quasar:1");
+  EXPECT_EQ(host.device_text({65, 0}), "device 65:0");
+  EXPECT_EQ(host.device_text({4, 2}), "opencl:2");
+  EXPECT_EQ(device_text_of({}), "device 0:0");
+}
+
 TEST_F(HostTest, LogsAndReadsCancellation) {
   const gantry_env env{};
 
