@@ -35,7 +35,8 @@
 namespace gantry {
 
 enum class YamlType {
-  // a scalar in quotes, or one that no YAML reader takes for a number, a truth value or null
+  // a scalar in quotes, or one that no YAML reader takes for a number, a truth value or null; y and n
+  // are texts
   text,
   // a scalar in quotes; for versions, where 1.10 must not become 1.1
   quoted_text,

@@ -48,11 +48,12 @@ bool looks_like_number(std::string_view text) {
   return at == text.size();
 }
 
-// True for the words that YAML 1.1 or 1.2 defines as a truth value or null. yaml-cpp reports `~`
-// and most spellings of null as an empty value.
+// True for the words that YAML 1.1 or 1.2 defines as a truth value or null, other than y and n:
+// tensors have these names, and as keys of maps they need no quotes either. yaml-cpp reports `~` and
+// most spellings of null as an empty value.
 bool is_word(std::string_view text) {
-  constexpr std::array<std::string_view, 9> words = {"true", "false", "yes", "no",  "on",
-                                                     "off",  "y",     "n",   "null"};
+  constexpr std::array<std::string_view, 7> words = {"true", "false", "yes", "no",
+                                                     "on",   "off",   "null"};
   constexpr std::size_t longest = std::string_view("false").size();
   if (text.size() > longest) return false;
   return std::find(words.begin(), words.end(), lower(text)) != words.end();

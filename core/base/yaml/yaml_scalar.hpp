@@ -21,7 +21,8 @@ bool yaml_integer(const YamlValue& value, std::int64_t& out);
 bool yaml_number(const YamlValue& value, double& out);
 // true, false
 bool yaml_boolean(const YamlValue& value, bool& out);
-// quoted, or plain and not taken for a number, a truth value or null by any YAML reader
+// quoted, or plain and not taken for a number, a truth value or null by any YAML reader; y and n are
+// texts
 bool yaml_text(const YamlValue& value);
 
 // The value for error texts: `"010"`, `text "3"`, `a list`, `nothing`. Long values are truncated.

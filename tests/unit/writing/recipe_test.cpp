@@ -151,6 +151,21 @@ TEST(Recipe, ReadsARootAndItsGraphs) {
   EXPECT_EQ(b.parameters.at(0).location, "r.yaml:8:18: graphs.b.parameters.w");
 }
 
+// YAML 1.1 calls y and n booleans.
+TEST(Recipe, HasTensorsWithTheNamesYAndNWithoutQuotes) {
+  const Recipe recipe = parse_recipe(
+                            "schema: \"1.0\"\ngraph:\n  inputs: {n: \"float32[1]\"}\n  operators:\n"
+                            "    - {function: f, inputs: [n], outputs: {y: \"float32[1]\"}}\n"
+                            "  outputs: [y]\n",
+                            "r.yaml", "/models")
+                            .value();
+
+  const auto& graph = std::get<GraphDescription>(recipe.graphs.at(0).source);
+  EXPECT_THAT(graph.operators.at(0).inputs, ElementsAre("n"));
+  EXPECT_EQ(graph.operators.at(0).outputs.at(0).name, "y");
+  EXPECT_THAT(graph.outputs, ElementsAre("y"));
+}
+
 TEST(Recipe, AcceptsAFileOfGraphJson) {
   const Recipe recipe =
       parse_recipe("schema: \"1.0\"\ngraph: {file: sub/graph.json}\n", "r.yaml", "/models").value();

@@ -299,10 +299,22 @@ TEST(YamlScalar, ReadsTheValueOfAnInteger) {
 }
 
 TEST(YamlScalar, IsNoTextIfAReaderMayTakeItForSomethingElse) {
-  const YamlDocument document =
-      parse_yaml("[+5, 0x3, 0o7, 0b1, .inf, -.nan, .Inf, .NaN, 1E3, 1e-3, 1e+3, FALSE, nULL]", "a")
-          .value();
+  const YamlDocument document = parse_yaml(
+                                    "[+5, 0x3, 0o7, 0b1, .inf, -.nan, .Inf, .NaN, 1E3, 1e-3, 1e+3, "
+                                    "FALSE, nULL, on, Off, yes]",
+                                    "a")
+                                    .value();
   for (const YamlValue& item : document.root.items) EXPECT_FALSE(yaml_text(item)) << item.text;
+}
+
+// Names of tensors, which need no quotes as keys either.
+TEST(YamlScalar, IsATextIfItIsALetter) {
+  const YamlDocument document = parse_yaml("[y, n, Y, N]", "a").value();
+  for (const YamlValue& item : document.root.items) {
+    bool boolean = false;
+    EXPECT_TRUE(yaml_text(item)) << item.text;
+    EXPECT_FALSE(yaml_boolean(item, boolean)) << item.text;
+  }
 }
 
 TEST(YamlScalar, IsATextIfItOnlyBeginsLikeANumber) {
