@@ -15,6 +15,10 @@ inline constexpr std::uint64_t array_dimensions = 64;
 inline constexpr std::uint64_t layout_depth = 8;
 // fields of one payload layout
 inline constexpr std::uint64_t layout_fields = 64;
+// factors of one product in a payload layout
+inline constexpr std::uint64_t layout_factors = 8;
+// a number in a payload layout, and the product of those in one product
+inline constexpr std::uint64_t layout_number = std::uint64_t{1} << 20;
 // entries that are read while the end of a payload of unknown length is searched
 inline constexpr std::uint64_t recovery_trials = 256;
 // Number of details of one payload: one for each bytes_per_detail bytes of it, at least min_details

@@ -3,11 +3,13 @@
 // Parses and writes the text form of payload layouts. The grammar is in payload_layout.hpp.
 #include "core/formats/limits.hpp"
 #include "core/formats/payload_layout.hpp"
-#include "core/formats/payload_walk.hpp"
 
+#include <gantry/concat.hpp>
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 
 namespace gantry {
 namespace {
@@ -20,31 +22,142 @@ struct Word {
 };
 
 constexpr Word plain_words[] = {
-    {"u8", Kind::u8},
-    {"u16", Kind::u16},
-    {"u32", Kind::u32},
-    {"u64", Kind::u64},
-    {"i32", Kind::i32},
-    {"i64", Kind::i64},
-    {"dtype", Kind::dtype},
-    {"dev", Kind::dev},
-    {"str", Kind::str},
-    {"bytes", Kind::bytes},
-    {"format", Kind::format},
-    {"ndarray", Kind::ndarray},
-    {"funcinfo", Kind::funcinfo},
-    {"rest", Kind::rest},
+    {"dtype", Kind::dtype},     {"dev", Kind::dev},           {"str", Kind::str},
+    {"bytes", Kind::bytes},     {"cstr", Kind::cstr},         {"format", Kind::format},
+    {"ndarray", Kind::ndarray}, {"funcinfo", Kind::funcinfo}, {"rest", Kind::rest},
 };
+
+struct NumberWord {
+  const char* text;
+  NumberForm form;
+};
+
+constexpr NumberWord number_words[] = {
+    {"u8", {1}},
+    {"u16", {2}},
+    {"u32", {4}},
+    {"u64", {8}},
+    {"i8", {1, true}},
+    {"i16", {2, true}},
+    {"i32", {4, true}},
+    {"i64", {8, true}},
+    {"u16be", {2, false, true}},
+    {"u32be", {4, false, true}},
+    {"u64be", {8, false, true}},
+    {"i16be", {2, true, true}},
+    {"i32be", {4, true, true}},
+    {"i64be", {8, true, true}},
+};
+
 constexpr std::string_view known_words =
-    "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest \"text\" "
-    "vec<T> map<K,V> sized<T> {T, U} label*T";
+    "known: u8 u16 u32 u64 i8 i16 i32 i64 u16be u32be u64be i16be i32be i64be dtype dev str bytes "
+    "cstr format ndarray funcinfo rest \"text\" vec<T> map<K,V> sized<T> {T, U} label*T align(N); "
+    "with other lengths: bytes(u16) bytes(rows*cols) sized(u32-4)<T>";
+constexpr std::string_view known_lengths =
+    "expected an unsigned type, or a product of labels and numbers";
 
 // size of an array record without dimensions
 constexpr std::uint64_t array_header_bytes = 8 + 8 + 8 + 4 + 4 + 8;
 
-bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
-bool counts(Kind kind) {
-  return kind == Kind::u8 || kind == Kind::u16 || kind == Kind::u32 || kind == Kind::u64;
+// No sum or product of minimum sizes overflows, since they are limited to this.
+constexpr std::uint64_t max_min_bytes = std::uint64_t{1} << 40;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_'; }
+bool counts(const PayloadField& field) {
+  return field.kind == Kind::number && !field.number.is_signed;
+}
+
+const NumberForm* find_number(std::string_view word) {
+  const auto known =
+      std::ranges::find_if(number_words, [&](const NumberWord& each) { return each.text == word; });
+  return known == std::end(number_words) ? nullptr : &known->form;
+}
+
+// True if a length precedes the content of the field, unless the layout has another one for it.
+bool has_length(Kind kind) {
+  switch (kind) {
+    case Kind::str:
+    case Kind::bytes:
+    case Kind::format:
+    case Kind::literal:
+    case Kind::vec:
+    case Kind::map:
+    case Kind::sized:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Sets min_bytes and is_fixed. Those of the children are set.
+void set_sizes(PayloadField& field) {
+  const PayloadLength& length = field.length;
+  const bool is_constant = length.is_constant();
+  const std::uint64_t min_length =
+      is_constant ? length.constant()
+                  : static_cast<std::uint64_t>(std::max<std::int64_t>(length.added, 0));
+  std::uint64_t items = 0;
+  bool are_items_fixed = true;
+  for (const PayloadField& child : field.children) {
+    items += child.min_bytes;
+    are_items_fixed = are_items_fixed && child.is_fixed;
+  }
+  field.is_fixed = false;
+  switch (field.kind) {
+    case Kind::number:
+      field.min_bytes = field.number.bytes;
+      field.is_fixed = true;
+      break;
+    case Kind::dtype:
+      field.min_bytes = 4;
+      field.is_fixed = true;
+      break;
+    case Kind::dev:
+      field.min_bytes = 8;
+      field.is_fixed = true;
+      break;
+    case Kind::str:
+    case Kind::bytes:
+      field.min_bytes = length.stored.bytes + min_length;
+      field.is_fixed = is_constant;
+      break;
+    case Kind::cstr:
+      field.min_bytes = 1;
+      break;
+    case Kind::format:
+      field.min_bytes = length.stored.bytes + std::max<std::uint64_t>(min_length, 1);
+      break;
+    case Kind::literal:
+      field.min_bytes = length.stored.bytes + field.text.size();
+      break;
+    case Kind::ndarray:
+      field.min_bytes = array_header_bytes;
+      break;
+    case Kind::funcinfo:
+      field.min_bytes = 3 * 8;
+      break;
+    case Kind::sized:
+      field.min_bytes = length.stored.bytes + std::max(items, min_length);
+      break;
+    case Kind::vec:
+    case Kind::map:
+    case Kind::repeat:
+      field.min_bytes = length.stored.bytes + min_length * items;
+      field.is_fixed = is_constant && are_items_fixed;
+      break;
+    case Kind::group:
+      field.min_bytes = items;
+      field.is_fixed = are_items_fixed;
+      break;
+    case Kind::align:
+    case Kind::rest:
+      field.min_bytes = 0;
+      break;
+  }
+  if (field.min_bytes <= max_min_bytes) return;
+  field.min_bytes = max_min_bytes;
+  field.is_fixed = false;
 }
 
 // Parses the fields of one layout. The recursion depth is the nesting depth of the text, at most
@@ -113,17 +226,15 @@ class Grammar {
     }
     GANTRY_TRY(PayloadField field, type(depth));
     if (field.kind == Kind::rest && depth != 0) return refuse("rest is inside another type");
-    if (counts(field.kind)) labels_.push_back(label);
+    if (counts(field) && !label.empty()) labels_.push_back(label);
     field.label = std::move(label);
     return field;
   }
 
-  // The type of the items of vec, map, ... Items without bytes are an error, since their count
-  // cannot be checked against the size of the payload.
+  // The type of the items of vec, map, ...
   Result<PayloadField> item(std::uint64_t depth) {
     GANTRY_TRY(PayloadField field, type(depth));
     if (field.kind == Kind::rest) return refuse("rest is inside another type");
-    if (min_bytes(field) == 0) return refuse("items may have no bytes, expected at least 1");
     return field;
   }
 
@@ -131,6 +242,12 @@ class Grammar {
     if (depth > limits::layout_depth) {
       return refuse("nests deeper than ", limits::layout_depth);
     }
+    GANTRY_TRY(PayloadField field, form(depth));
+    set_sizes(field);
+    return field;
+  }
+
+  Result<PayloadField> form(std::uint64_t depth) {
     if (take('"')) return literal();
     if (take('{')) return group(depth);
     const std::string_view name = word();
@@ -140,8 +257,18 @@ class Grammar {
     }
     if (take('*')) return repeat(name, depth);
     PayloadField field;
+    if (const NumberForm* const number = find_number(name)) {
+      field.number = *number;
+      return field;
+    }
+    if (name == "align") {
+      field.kind = Kind::align;
+      GANTRY_TRY(field.alignment, alignment());
+      return field;
+    }
     if (name == "vec" || name == "map" || name == "sized") {
       field.kind = name == "vec" ? Kind::vec : name == "map" ? Kind::map : Kind::sized;
+      GANTRY_CHECK(length(field));
       GANTRY_CHECK(expect('<'));
       GANTRY_TRY(PayloadField first, item(depth + 1));
       field.children.push_back(std::move(first));
@@ -153,11 +280,11 @@ class Grammar {
       GANTRY_CHECK(expect('>'));
       return field;
     }
-    const auto known = std::find_if(std::begin(plain_words), std::end(plain_words),
-                                    [&](const Word& each) { return each.text == name; });
+    const auto known = std::ranges::find(plain_words, name, &Word::text);
     if (known == std::end(plain_words))
       return refuse(quoted(name), " is not a type; ", known_words);
     field.kind = known->kind;
+    if (has_length(field.kind)) GANTRY_CHECK(length(field));
     return field;
   }
 
@@ -168,6 +295,11 @@ class Grammar {
     field.kind = Kind::literal;
     field.text = left_.substr(0, end);
     left_.remove_prefix(end + 1);
+    GANTRY_CHECK(length(field));
+    if (field.length.is_constant() && field.length.constant() != field.text.size()) {
+      return refuse("text has ", field.text.size(), " bytes, its length is ",
+                    field.length.constant());
+    }
     return field;
   }
 
@@ -184,16 +316,100 @@ class Grammar {
     return field;
   }
 
-  Result<PayloadField> repeat(std::string_view label, std::uint64_t depth) {
-    if (std::find(labels_.begin(), labels_.end(), label) == labels_.end()) {
-      return refuse("no unsigned number before it has the label ", quoted(label));
-    }
+  // first  the first factor, whose '*' is taken
+  Result<PayloadField> repeat(std::string_view first, std::uint64_t depth) {
     PayloadField field;
     field.kind = Kind::repeat;
-    field.text = label;
+    field.length.stored = {};
+    GANTRY_CHECK(factor(field.length, first));
+    while (true) {
+      const std::string_view before = left_;
+      const std::string_view next = word();
+      if (next.empty() || !take('*')) {
+        left_ = before;
+        break;
+      }
+      GANTRY_CHECK(factor(field.length, next));
+    }
     GANTRY_TRY(PayloadField repeated, item(depth + 1));
     field.children.push_back(std::move(repeated));
     return field;
+  }
+
+  // A length in parentheses, if there is one.
+  Status length(PayloadField& field) {
+    if (!take('(')) return {};
+    PayloadLength& length = field.length;
+    std::string_view name = word();
+    if (name.empty()) {
+      if (left_.empty()) return refuse("ends where a length is expected; ", known_lengths);
+      return refuse("found ", quoted(left_), ", ", known_lengths);
+    }
+    length.stored = {};
+    if (const NumberForm* const stored = find_number(name)) {
+      if (stored->is_signed) return refuse("found ", quoted(name), ", ", known_lengths);
+      length.stored = *stored;
+    } else {
+      GANTRY_CHECK(factor(length, name));
+      while (take('*')) {
+        name = word();
+        if (name.empty()) return refuse("found ", quoted(left_), ", expected a label or number");
+        GANTRY_CHECK(factor(length, name));
+      }
+    }
+    if (!length.is_constant()) {
+      const std::int64_t sign = take('+') ? 1 : take('-') ? -1 : 0;
+      if (sign != 0) {
+        GANTRY_TRY(const std::uint64_t added, number(word()));
+        length.added = sign * static_cast<std::int64_t>(added);
+      }
+    }
+    return expect(')');
+  }
+
+  // Adds a factor to a product.
+  Status factor(PayloadLength& length, std::string_view name) {
+    if (length.factors.size() == limits::layout_factors) {
+      return refuse("product has more than ", limits::layout_factors, " factors");
+    }
+    if (const auto last = std::find(labels_.rbegin(), labels_.rend(), name);
+        last != labels_.rend()) {
+      const auto place = static_cast<std::size_t>(labels_.rend() - last - 1);
+      length.factors.push_back({std::string(name), 0, place});
+      return {};
+    }
+    if (!std::ranges::all_of(name, is_digit)) {
+      return refuse("no unsigned number before it has the label ", quoted(name));
+    }
+    GANTRY_TRY(const std::uint64_t value, number(name));
+    length.factors.push_back({{}, value});
+    if (length.constant() > limits::layout_number) {
+      return refuse("product of its numbers is ", length.constant(), ", maximum is ",
+                    limits::layout_number);
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> number(std::string_view digits) {
+    std::uint64_t value = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, value);
+    const bool is_number = read.ec == std::errc() && read.ptr == end;
+    if (!is_number || value == 0 || value > limits::layout_number) {
+      return refuse("found ", quoted(digits.empty() ? left_ : digits),
+                    ", expected a number from 1 to ", limits::layout_number);
+    }
+    return value;
+  }
+
+  Result<std::uint64_t> alignment() {
+    GANTRY_CHECK(expect('('));
+    GANTRY_TRY(const std::uint64_t value, number(word()));
+    if (!std::has_single_bit(value)) {
+      return refuse("alignment is ", value, ", expected a power of two");
+    }
+    GANTRY_CHECK(expect(')'));
+    return value;
   }
 
   std::span<const std::string> all_;
@@ -214,88 +430,71 @@ void append(std::string& text, const PayloadField& field) {
     }
     text += close;
   };
+  const auto length = [&] {
+    if (!field.length.is_default()) text += concat("(", field.length.text(), ")");
+  };
   if (!field.label.empty()) text += field.label + ":";
   switch (field.kind) {
+    case Kind::number:
+      text += field.number.word();
+      return;
     case Kind::literal:
       text += '"' + field.text + '"';
-      return;
+      return length();
     case Kind::group:
       return inside('{', '}');
     case Kind::vec:
       text += "vec";
+      length();
       return inside('<', '>');
     case Kind::map:
       text += "map";
+      length();
       return inside('<', '>');
     case Kind::sized:
       text += "sized";
+      length();
       return inside('<', '>');
     case Kind::repeat:
-      text += field.text + "*";
+      text += field.length.text() + "*";
       return append(text, field.children[0]);
+    case Kind::align:
+      text += concat("align(", field.alignment, ")");
+      return;
     default:
       break;
   }
-  for (const Word& word : plain_words) {
-    if (word.kind == field.kind) text += word.text;
-  }
+  text += std::ranges::find(plain_words, field.kind, &Word::kind)->text;
+  if (has_length(field.kind)) length();
 }
 
 }  // namespace
 
-std::uint64_t min_bytes(const PayloadField& field) {
-  switch (field.kind) {
-    case Kind::u8:
-      return 1;
-    case Kind::u16:
-      return 2;
-    case Kind::u32:
-    case Kind::i32:
-    case Kind::dtype:
-      return 4;
-    case Kind::u64:
-    case Kind::i64:
-    case Kind::dev:
-    case Kind::str:
-    case Kind::bytes:
-    case Kind::vec:
-    case Kind::map:
-      return 8;
-    case Kind::format:
-      return 8 + 1;
-    case Kind::literal:
-      return 8 + field.text.size();
-    case Kind::ndarray:
-      return array_header_bytes;
-    case Kind::funcinfo:
-      return 3 * 8;
-    case Kind::sized:
-      return 8 + min_bytes(field.children[0]);
-    case Kind::repeat:
-    case Kind::rest:
-      return 0;
-    case Kind::group:
-      break;
-  }
-  std::uint64_t sum = 0;
-  for (const PayloadField& child : field.children) sum += min_bytes(child);
-  return sum;
+const char* NumberForm::word() const {
+  return std::ranges::find(number_words, *this, &NumberWord::form)->text;
 }
 
-std::uint64_t fixed_bytes(const PayloadField& field) {
-  switch (field.kind) {
-    case Kind::u8:
-    case Kind::u16:
-    case Kind::u32:
-    case Kind::u64:
-    case Kind::i32:
-    case Kind::i64:
-    case Kind::dtype:
-    case Kind::dev:
-      return min_bytes(field);
-    default:
-      return 0;
+bool PayloadLength::is_constant() const {
+  return stored.bytes == 0 &&
+         std::ranges::all_of(factors, [](const Factor& each) { return each.label.empty(); });
+}
+
+std::uint64_t PayloadLength::constant() const {
+  std::uint64_t product = 1;
+  for (const Factor& each : factors) {
+    if (each.label.empty()) product *= each.number;
   }
+  return product;
+}
+
+std::string PayloadLength::text() const {
+  std::string all(stored.bytes != 0 ? stored.word() : "");
+  for (const Factor& each : factors) {
+    if (!all.empty()) all += '*';
+    all += each.label.empty() ? concat(each.number) : each.label;
+  }
+  if (added != 0) all += concat(added < 0 ? "" : "+", added);
+  return all;
 }
 
 Result<PayloadLayout> parse_payload_layout(std::span<const std::string> fields) {

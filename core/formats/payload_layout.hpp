@@ -4,20 +4,32 @@
 // length; the reader computes it from the payload layouts of its type key. Manifests declare the
 // layouts of vendors' keys in the same grammar.
 //
-//   field    [label:] type             label [a-z_]+, for `inspect` and errors
-//   type     u8 u16 u32 u64 i32 i64    numbers
-//            dtype dev                 4 and 8 bytes
-//            str                       u64 length, text
-//            bytes                     u64 length, any bytes
-//            format                    a str of 1 to 16 printable characters
-//            "text"                    a str of exactly this text
-//            ndarray                   one array record
-//            funcinfo                  one kernel record
-//            vec<T> map<K,V>           u64 count, then the items
-//            {T, U, ...}               a sequence
-//            label*T                   repeated; the count is the preceding unsigned number `label`
-//            sized<T>                  u64 length, then T of exactly that length
-//            rest                      all bytes up to the end of the payload; last field only
+//   field    [label:] type               label [a-z0-9_]+, for `inspect`, errors and products
+//   type     u8 u16 u32 u64 i8 i16 i32 i64           numbers, little-endian
+//            u16be u32be u64be i16be i32be i64be     numbers, big-endian
+//            dtype dev                   4 and 8 bytes
+//            str                         length, text
+//            bytes                       length, any bytes
+//            cstr                        text up to a zero byte, which is included
+//            format                      a str of 1 to 16 printable characters
+//            "text"                      a str of exactly this text
+//            ndarray                     one array record
+//            funcinfo                    one kernel record
+//            vec<T> map<K,V>             count, then the items
+//            sized<T>                    length, then T of exactly that length
+//            {T, U, ...}                 a sequence
+//            product*T                   repeated; the product is the count
+//            align(N)                    bytes up to the next multiple of N, counted from the first
+//                                        byte of the payload; N is a power of two
+//            rest                        all bytes up to the end of the payload; last field only
+//   length   u64, or what stands in parentheses after the word or text: bytes(u16),
+//            vec(u32be)<T>, sized(u32-4)<T>, bytes(rows*cols), "ANPU"(4)
+//            unsigned type [+N | -N]     a number before the content, plus or minus N
+//            product [+N | -N]           no number before the content
+//   product  factors joined by '*': labels of preceding unsigned numbers, and numbers
+//
+// Numbers in a layout are decimal, from 1 to limits::layout_number. Items may have no bytes; the walk
+// skips such items in one step.
 //
 // Example: a graph executor is  graph_json:bytes count:u64 names:vec<str> params:count*ndarray
 //                               module_name:str
@@ -28,6 +40,7 @@
 #include <gantry/byte_reader.hpp>
 #include <gantry/result.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -37,18 +50,50 @@
 
 namespace gantry {
 
+// The form of a number in a payload.
+struct NumberForm {
+  // 0: there is no number
+  std::uint8_t bytes = 0;
+  bool is_signed = false;
+  bool is_big_endian = false;
+
+  // as in a layout: "u32be"
+  const char* word() const;
+  bool operator==(const NumberForm&) const = default;
+};
+
+// The size of a text or the count of a list.
+struct PayloadLength {
+  struct Factor {
+    // of a preceding number; empty: `number`
+    std::string label;
+    std::uint64_t number = 0;
+    // index of the labelled number among those that the field may refer to
+    std::size_t place = 0;
+  };
+  // of the number before the content; absent: the product of `factors`
+  NumberForm stored = {.bytes = 8};
+  std::vector<Factor> factors;
+  // added to either
+  std::int64_t added = 0;
+
+  // a u64 before the content
+  bool is_default() const { return stored == NumberForm{.bytes = 8} && added == 0; }
+  bool is_constant() const;
+  // the product of the factors that are numbers; 1 if there are none
+  std::uint64_t constant() const;
+  // as in the layout, without parentheses: "u32-4"
+  std::string text() const;
+};
+
 struct PayloadField {
   enum class Kind : std::uint8_t {
-    u8,
-    u16,
-    u32,
-    u64,
-    i32,
-    i64,
+    number,
     dtype,
     dev,
     str,
     bytes,
+    cstr,
     format,
     literal,
     ndarray,
@@ -58,15 +103,26 @@ struct PayloadField {
     group,
     repeat,
     sized,
+    align,
     rest,
   };
-  Kind kind = Kind::u8;
+  Kind kind = Kind::number;
   // may be empty
   std::string label;
-  // literal: the text; repeat: the label of the count
+  // of a literal
   std::string text;
+  // of a number
+  NumberForm number;
+  // of str, bytes, format, literal, vec, map, repeat, sized
+  PayloadLength length;
+  // of align
+  std::uint64_t alignment = 1;
   // vec, repeat, sized: 1; map: 2; group: any
   std::vector<PayloadField> children;
+  // minimum size
+  std::uint64_t min_bytes = 0;
+  // every field has this size, and its content is not checked
+  bool is_fixed = false;
 };
 
 // One form of a payload.
@@ -128,7 +184,7 @@ class PayloadLayouts {
   // end      known: only an alternative that ends at the reader's end matches
   // returns  not_found  the key has no layout, or only layouts that require a known end
   //          malformed  no alternative matches; the error with the highest offset
-  // costs    O(items of the payload); the content of arrays and texts is skipped
+  // costs    O(items of the payload); the content of arrays and texts, other than cstr, is skipped
   Result<Measured> measure(std::string_view key, const ByteReader& in, PayloadEnd end,
                            ArgumentTags tags) const {
     return measure(key, alternatives(key), in, end, tags);

@@ -28,8 +28,8 @@ struct PayloadPart {
   // offset in the payload
   std::uint64_t at = 0;
   std::uint64_t size = 0;
-  // within a field that follows its length
-  bool is_sized = false;
+  // within a field that follows its length, or before an alignment
+  bool has_fixed_size = false;
 };
 
 struct PayloadParts {

@@ -7,14 +7,18 @@
 
 #include <gantry/array_record.hpp>
 #include <gantry/blob_facts.hpp>
+#include <gantry/byte_count.hpp>
 #include <gantry/byte_reader.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/join.hpp>
 #include <gantry/kernel_table.hpp>
 #include <gantry/payload_format.hpp>
 #include <gantry/quoted.hpp>
 #include <gantry/result.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,27 +67,6 @@ Result<std::string> walk_dtype(PayloadWalk& walk, const char* name) {
   GANTRY_TRY(const std::uint16_t lanes, walk.in.read_u16(name));
   if (walk.sink == nullptr) return std::string();
   return dtype_text(dlpack_dtype({code, bits, lanes}, walk.sink->has_private_float_codes));
-}
-
-Status walk_format(PayloadWalk& walk, const char* name, Detail* out) {
-  const std::uint64_t at = walk.in.offset();
-  GANTRY_TRY(const auto text, walk.in.read_string(name));
-  if (!is_format(text)) {
-    return malformed(at, name, " is ", quoted(text), ", expected 1 to ", max_format_bytes,
-                     " printable characters");
-  }
-  set_text(out, text);
-  return {};
-}
-
-Status walk_text(PayloadWalk& walk, const char* name, std::string_view expected, Detail* out) {
-  const std::uint64_t at = walk.in.offset();
-  GANTRY_TRY(const auto text, walk.in.read_string(name));
-  if (text != expected) {
-    return malformed(at, name, " is ", quoted(text), ", expected ", quoted(expected));
-  }
-  set_text(out, text);
-  return {};
 }
 
 // Checks only the fields that determine the length. Loading the array checks its shape and size.
@@ -178,6 +161,11 @@ std::string_view data_format_of(std::string_view data) {
 
 using Kind = PayloadField::Kind;
 
+// A text that fills a fixed number of bytes, without the zero bytes at its end.
+std::string_view without_padding(std::string_view text) {
+  return text.substr(0, text.find_last_not_of('\0') + 1);
+}
+
 bool has_dtype(const PayloadField& field) {
   return field.kind == Kind::dtype || std::ranges::any_of(field.children, has_dtype);
 }
@@ -185,7 +173,7 @@ bool has_dtype(const PayloadField& field) {
 class Walk {
  public:
   Walk(ByteReader& in, ArgumentTags form, DetailSink* sink, PayloadParts* parts)
-      : in_(in), walk_{in, form, sink}, parts_(parts) {}
+      : in_(in), begin_(in.offset()), walk_{in, form, sink}, parts_(parts) {}
 
   // Walks over the fields of a layout.
   Status all(std::span<const PayloadField> fields, Detail* out) {
@@ -222,10 +210,13 @@ class Walk {
     if (parts_ != nullptr) parts_->parts.push_back({kind, at, in_.offset() - at, sized_ != 0});
   }
 
-  struct Count {
-    std::string_view label;
-    std::uint64_t value;
-  };
+  // The parts before an alignment.
+  void fix_sizes() {
+    if (parts_ == nullptr) return;
+    for (; fixed_parts_ < parts_->parts.size(); ++fixed_parts_) {
+      parts_->parts[fixed_parts_].has_fixed_size = true;
+    }
+  }
 
   Detail* add(Detail& to) { return walk_.sink->add(to); }
 
@@ -233,17 +224,141 @@ class Walk {
     return field.label.empty() ? otherwise : field.label.c_str();
   }
 
-  template <class T>
-  Status number(const PayloadField& field, Result<T> value, Detail* out) {
-    if (!value.ok()) return std::move(value).error();
+  // Reads a number. A negative one is extended to 64 bits.
+  Result<std::uint64_t> read(const NumberForm& form, const char* name) {
+    GANTRY_TRY(const auto bytes, in_.read_bytes(form.bytes, name));
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data(), bytes.size());
+    if (form.is_big_endian) value = __builtin_bswap64(value) >> (64 - 8 * form.bytes);
+    if (!form.is_signed) return value;
+    const int unused = 64 - 8 * form.bytes;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+  }
+
+  Status number(const PayloadField& field, const char* name, Detail* out) {
+    GANTRY_TRY(const std::uint64_t value, read(field.number, name));
     if (out != nullptr) {
       out->kind = Detail::Kind::number;
-      out->value = concat(*value);
+      out->value =
+          field.number.is_signed ? concat(static_cast<std::int64_t>(value)) : concat(value);
     }
-    if constexpr (std::is_unsigned_v<T>) {
-      if (!field.label.empty()) counts_.push_back({field.label, *value});
-    }
+    if (!field.number.is_signed && !field.label.empty()) counts_.push_back(value);
     return {};
+  }
+
+  // The number of bytes or items of a field.
+  struct Size {
+    std::uint64_t value;
+    // offset of the number that states it, or of the content
+    std::uint64_t at;
+  };
+
+  static bool is_count(const PayloadField& field) {
+    return field.kind == Kind::vec || field.kind == Kind::map || field.kind == Kind::repeat;
+  }
+
+  // "name: count 12 (rows*cols), room for 5"
+  static Failure too_large(const PayloadField& field, const Size& size, std::uint64_t room,
+                           const char* name) {
+    const PayloadLength& length = field.length;
+    const bool is_plain =
+        length.added == 0 && (length.stored.bytes != 0 || length.factors.size() == 1);
+    const std::string source = is_plain ? "" : concat(" (", length.text(), ")");
+    const auto text = is_count(field) ? concat(": count ", size.value, source, ", room for ", room)
+                                      : concat(": length is ", ByteCount(size.value), source,
+                                               ", room for ", ByteCount(room));
+    return malformed(size.at, name, text).with_reason("BLOB_TRUNCATED");
+  }
+
+  // Reads or computes the number of bytes or items of a field.
+  //
+  // unit  [in]   minimum size of an item; 0: no number of items is too large
+  Result<Size> size_of(const PayloadField& field, std::uint64_t unit, const char* name) {
+    const PayloadLength& length = field.length;
+    Size size{0, in_.offset()};
+    if (length.stored.bytes != 0) {
+      GANTRY_TRY(size.value, read(length.stored, name));
+    } else {
+      GANTRY_TRY(size.value, product(length, name));
+    }
+    const auto subtracted = static_cast<std::uint64_t>(std::max<std::int64_t>(-length.added, 0));
+    if (size.value < subtracted) {
+      return malformed(size.at, name, is_count(field) ? ": count is " : ": length is ", size.value,
+                       ", minimum is ", subtracted, " (", length.text(), ")");
+    }
+    size.value -= subtracted;
+    const auto added = static_cast<std::uint64_t>(std::max<std::int64_t>(length.added, 0));
+    if (__builtin_add_overflow(size.value, added, &size.value)) size.value = ~std::uint64_t{0};
+    if (unit != 0 && size.value > in_.left() / unit) {
+      return too_large(field, size, in_.left() / unit, name);
+    }
+    return size;
+  }
+
+  // Multiplies the numbers of a product. One that is 0 makes it 0, whatever the others are.
+  Result<std::uint64_t> product(const PayloadLength& length, const char* name) {
+    std::array<std::uint64_t, limits::layout_factors> numbers;
+    std::uint64_t value = 1;
+    bool is_zero = false;
+    bool overflows = false;
+    for (std::size_t i = 0; i < length.factors.size(); ++i) {
+      const PayloadLength::Factor& factor = length.factors[i];
+      numbers[i] = factor.label.empty() ? factor.number : counts_[factor.place];
+      is_zero = is_zero || numbers[i] == 0;
+      overflows = __builtin_mul_overflow(value, numbers[i], &value) || overflows;
+    }
+    if (is_zero) return std::uint64_t{0};
+    if (!overflows) return value;
+    return malformed(in_.offset(), name, ": ", length.text(), " is ",
+                     join(std::span(numbers).first(length.factors.size()), "*"), ", maximum is ",
+                     ~std::uint64_t{0})
+        .with_reason("BLOB_TRUNCATED");
+  }
+
+  Result<std::string_view> text(const PayloadField& field, const char* name) {
+    GANTRY_TRY(const Size size, size_of(field, 1, name));
+    GANTRY_TRY(const auto bytes, in_.read_bytes(size.value, name));
+    return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+  Status format(const PayloadField& field, const char* name, Detail* out) {
+    const std::uint64_t at = in_.offset();
+    GANTRY_TRY(const auto found, text(field, name));
+    if (!is_format(found)) {
+      return malformed(at, name, " is ", quoted(found), ", expected 1 to ", max_format_bytes,
+                       " printable characters");
+    }
+    set_text(out, found);
+    return {};
+  }
+
+  Status literal(const PayloadField& field, const char* name, Detail* out) {
+    const std::uint64_t at = in_.offset();
+    GANTRY_TRY(const auto found, text(field, name));
+    if (found != field.text) {
+      return malformed(at, name, " is ", quoted(found), ", expected ", quoted(field.text));
+    }
+    set_text(out, found);
+    return {};
+  }
+
+  Status terminated(const char* name, Detail* out) {
+    const std::string_view rest(reinterpret_cast<const char*>(in_.rest().data()), in_.left());
+    const std::size_t size = rest.find('\0');
+    if (size == rest.npos) {
+      return malformed(in_.offset(), name, ": no zero byte in ", ByteCount(rest.size()))
+          .with_reason("BLOB_TRUNCATED");
+    }
+    set_text(out, rest.substr(0, size));
+    return in_.skip(size + 1, name);
+  }
+
+  Status align(const PayloadField& field, const char* name, Detail* out) {
+    const std::uint64_t behind = (in_.offset() - begin_) % field.alignment;
+    const std::uint64_t size = behind == 0 ? 0 : field.alignment - behind;
+    set_size(out, size);
+    fix_sizes();
+    return in_.skip(size, name);
   }
 
   // Adds a sibling of the field and not a child, since tools print a size as a leaf.
@@ -257,18 +372,8 @@ class Walk {
     const auto named = [&](const char* otherwise) { return name_of_field(field, otherwise); };
     const std::uint64_t at = in_.offset();
     switch (field.kind) {
-      case Kind::u8:
-        return number(field, in_.read_u8(named("u8")), out);
-      case Kind::u16:
-        return number(field, in_.read_u16(named("u16")), out);
-      case Kind::u32:
-        return number(field, in_.read_u32(named("u32")), out);
-      case Kind::u64:
-        return number(field, in_.read_u64(named("u64")), out);
-      case Kind::i32:
-        return number(field, in_.read_i32(named("i32")), out);
-      case Kind::i64:
-        return number(field, in_.read_i64(named("i64")), out);
+      case Kind::number:
+        return number(field, field.label.empty() ? field.number.word() : field.label.c_str(), out);
       case Kind::dtype: {
         GANTRY_TRY(const std::string text, walk_dtype(walk_, named("dtype")));
         set_text(out, text);
@@ -282,20 +387,22 @@ class Walk {
         return {};
       }
       case Kind::str: {
-        GANTRY_TRY(const auto text, in_.read_string(named("str")));
-        set_text(out, text);
+        GANTRY_TRY(const auto found, text(field, named("str")));
+        set_text(out, field.length.stored.bytes != 0 ? found : without_padding(found));
         return {};
       }
       case Kind::bytes: {
-        GANTRY_TRY(const auto data, in_.read_string(named("bytes")));
+        GANTRY_TRY(const auto data, text(field, named("bytes")));
         set_size(out, data.size());
         if (out != nullptr) data_format_ = data_format_of(data);
         return {};
       }
+      case Kind::cstr:
+        return terminated(named("cstr"), out);
       case Kind::format:
-        return walk_format(walk_, named("format"), out);
+        return format(field, named("format"), out);
       case Kind::literal:
-        return walk_text(walk_, named("text"), field.text, out);
+        return literal(field, named("text"), out);
       case Kind::ndarray:
         GANTRY_CHECK(walk_array(walk_, named("array"), out));
         add_part(PayloadPart::Kind::array, at);
@@ -305,17 +412,17 @@ class Walk {
         add_part(PayloadPart::Kind::kernel, at);
         return {};
       case Kind::vec:
-        return list(field, out);
+        return items(field, named("vec"), out);
       case Kind::map:
         return map(field, out);
       case Kind::group:
         return group(field.children, out);
       case Kind::repeat:
-        return repeat(field, out);
-      case Kind::sized: {
-        GANTRY_TRY(const std::uint64_t size, in_.read_u64(named("size")));
-        return within(field, size, out);
-      }
+        return items(field, named("array"), out);
+      case Kind::sized:
+        return within(field, named("sized"), out);
+      case Kind::align:
+        return align(field, named("align"), out);
       case Kind::rest:
         set_size(out, in_.left());
         return in_.skip(in_.left(), "rest");
@@ -323,54 +430,40 @@ class Walk {
     return bug("payload field of kind ", static_cast<int>(field.kind));
   }
 
-  Status within(const PayloadField& field, std::uint64_t size, Detail* out) {
-    GANTRY_TRY(ByteReader inside, in_.sub_reader(size, name_of_field(field, "sized")));
+  Status within(const PayloadField& field, const char* name, Detail* out) {
+    GANTRY_TRY(const Size size, size_of(field, 1, name));
+    GANTRY_TRY(ByteReader inside, in_.sub_reader(size.value, name));
     std::swap(in_, inside);
     ++sized_;
     Status walked = one(field.children[0], out);
     --sized_;
     std::swap(in_, inside);
     if (walked.ok() && !inside.at_end()) {
-      return malformed(inside.offset(), name_of_field(field, "sized"), " has ", size, " bytes, ",
-                       inside.left(), " of them after its content");
+      return malformed(inside.offset(), name, " has ", size.value, " bytes, ", inside.left(),
+                       " of them after its content");
     }
     return walked;
   }
 
-  Status list(const PayloadField& field, Detail* out) {
-    const PayloadField& item = field.children[0];
-    GANTRY_TRY(const std::uint64_t count,
-               in_.read_count(min_bytes(item), name_of_field(field, "vec")));
-    return items(field, count, out);
+  // True if the items of a list that follow one without bytes need no walk. They have none either,
+  // since nothing on which their sizes depend has changed, so that a count of them is not limited
+  // by the payload.
+  bool ends_after(std::uint64_t item_at, const Detail* shown) const {
+    return shown == nullptr && in_.offset() == item_at;
   }
 
-  Status repeat(const PayloadField& field, Detail* out) {
-    const auto named = std::find_if(counts_.rbegin(), counts_.rend(),
-                                    [&](const Count& count) { return count.label == field.text; });
-    if (named == counts_.rend()) return bug("payload layout counts by ", field.text);
-    const std::uint64_t room = in_.left() / min_bytes(field.children[0]);
-    if (named->value > room) {
-      return malformed(in_.offset(), name_of_field(field, "array"), ": count ", named->value,
-                       ", room for ", room)
-          .with_reason("BLOB_TRUNCATED");
-    }
-    return items(field, named->value, out);
-  }
-
-  // Precondition: count * min_bytes(item) <= left.
-  Status items(const PayloadField& field, std::uint64_t count, Detail* out) {
+  Status items(const PayloadField& field, const char* name, Detail* out) {
     const PayloadField& item = field.children[0];
+    GANTRY_TRY(const Size size, size_of(field, item.min_bytes, name));
     if (out != nullptr) out->kind = Detail::Kind::list;
     const bool is_skipped = out == nullptr && (parts_ == nullptr || !has_dtype(item));
-    if (const std::uint64_t size = fixed_bytes(item); size != 0 && is_skipped) {
-      return in_.skip(count * size, name_of_field(field, "array"));
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
+    if (item.is_fixed && is_skipped) return in_.skip(size.value * item.min_bytes, name);
+    for (std::uint64_t i = 0; i < size.value; ++i) {
       Detail* shown = out == nullptr ? nullptr : add(*out);
-      const std::size_t outside = counts_.size();
+      const std::uint64_t at = in_.offset();
       GANTRY_CHECK(one(item, shown));
-      if (counts_.size() != outside) counts_.resize(outside);
       if (shown != nullptr) take_name(*shown);
+      if (ends_after(at, shown)) break;
     }
     return {};
   }
@@ -380,19 +473,20 @@ class Walk {
     const PayloadField& value = field.children[1];
     const std::uint64_t at = in_.offset();
     // The records of a table are no parts of their own.
-    const bool is_table = key.kind == Kind::str && value.kind == Kind::funcinfo;
+    const bool is_table = field.length.is_default() && key.kind == Kind::str &&
+                          key.length.is_default() && value.kind == Kind::funcinfo;
     PayloadParts* const parts = is_table ? std::exchange(parts_, nullptr) : parts_;
-    GANTRY_TRY(const std::uint64_t count,
-               in_.read_count(min_bytes(key) + min_bytes(value), name_of_field(field, "map")));
+    GANTRY_TRY(const Size size,
+               size_of(field, key.min_bytes + value.min_bytes, name_of_field(field, "map")));
     if (out != nullptr) out->kind = Detail::Kind::list;
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (std::uint64_t i = 0; i < size.value; ++i) {
       Detail* shown = out == nullptr ? nullptr : add(*out);
+      const std::uint64_t item_at = in_.offset();
       Detail name;
       GANTRY_CHECK(one(key, shown == nullptr ? nullptr : &name));
-      const std::size_t outside = counts_.size();
       GANTRY_CHECK(one(value, shown));
-      if (counts_.size() != outside) counts_.resize(outside);
       if (shown != nullptr) shown->name = std::move(name.value);
+      if (ends_after(item_at, shown)) break;
     }
     parts_ = parts;
     if (is_table) add_part(PayloadPart::Kind::kernel_table, at);
@@ -400,15 +494,19 @@ class Walk {
   }
 
   ByteReader& in_;
+  // offset of the payload's first byte
+  const std::uint64_t begin_;
   PayloadWalk walk_;
   // may be NULL
   PayloadParts* parts_;
+  // those of the parts whose size an alignment fixes
+  std::size_t fixed_parts_ = 0;
   // number of `sized` fields around the current one
   int sized_ = 0;
   // format of the last `bytes` field that was added to the sink; may be empty
   std::string_view data_format_;
-  // unsigned numbers with a label, innermost group last
-  std::vector<Count> counts_;
+  // unsigned numbers with a label, innermost group last: PayloadLength::Factor::place
+  std::vector<std::uint64_t> counts_;
 };
 
 }  // namespace

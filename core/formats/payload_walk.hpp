@@ -20,13 +20,10 @@ namespace gantry {
 // sink     labelled fields are added to it; may be NULL
 // parts    see payload_parts.hpp; may be NULL
 // returns  malformed at the first invalid field; the offset of `in` is unspecified then
-// costs    O(items); the content of texts and arrays of numbers is skipped. The recursion depth is
+// costs    O(bytes) at most; the content of texts, other than cstr, and of arrays of numbers is
+//          skipped, and so are items without bytes, whatever their count is. The recursion depth is
 //          that of the layout and does not depend on the payload
 Status walk_payload(ByteReader& in, const PayloadLayout& layout, ArgumentTags form,
                     DetailSink* sink = nullptr, PayloadParts* parts = nullptr);
-
-// The minimum size of a field, and its exact size if that is fixed, else 0.
-std::uint64_t min_bytes(const PayloadField& field);
-std::uint64_t fixed_bytes(const PayloadField& field);
 
 }  // namespace gantry

@@ -102,7 +102,11 @@ class Conversion {
         return {};
       }
       case PayloadPart::Kind::kernel_table:
-        if (part.is_sized) break;
+        if (part.has_fixed_size) {
+          return unsupported(
+              "kernel records at ", Hex{part.at}, " have a fixed size, since a length ",
+              "or an alignment depends on it, so that they cannot be written for ", to_.name);
+        }
         return write_converted_kernels(
             ByteReader(payload_.subspan(part.at, part.size), part.at),
             {type_key_, measured_.argument_tags, facts_.has_private_float_codes}, to_, out_);

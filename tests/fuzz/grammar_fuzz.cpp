@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A payload layout in the syntax of a manifest, up to a newline; then a payload that is measured
-// with it.
+// A payload layout in the syntax of a manifest, one field up to a newline; then a payload that is
+// measured, described and divided with it. A group contains all types but `rest`.
 #include "tests/fuzz/budget.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-#include "core/formats/payload_layout.hpp"
+#include "core/formats/details.hpp"
+#include "core/formats/payload_parts.hpp"
 
 using namespace gantry;
 using namespace gantry::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // A layout of 64 fields is 64 nodes of 150 bytes each; layouts come from manifests, not from
-  // artifacts.
-  const Budget budget(size, {.bytes_per_input_byte = 256});
+  // A layout of 64 fields is 64 nodes of 300 bytes each, and a byte of the payload can be an item of
+  // 64 fields, all others of which have none; layouts come from manifests, not from artifacts.
+  const Budget budget(size, {.bytes_per_input_byte = 512, .nanoseconds_per_input_byte = 1500});
   const std::string_view text = text_of(data, size);
   const std::size_t newline = text.find('\n');
   const std::vector<std::string> fields = {std::string(text.substr(0, newline))};
@@ -34,9 +35,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto measured = layouts.measure("acme", ByteReader(payload), end, ArgumentTags::unknown);
     if (!measured.ok()) {
       expect_refusal(measured.error(), payload.size());
-    } else {
-      expect(measured->size <= payload.size(), "a payload ends inside the input");
+      continue;
     }
+    expect(measured->size <= payload.size(), "a payload ends inside the input");
+    const auto whole = payload.first(measured->size);
+    const auto parts = find_parts(whole, *measured);
+    expect(parts.ok(), "a payload that is measured can be divided");
+    std::uint64_t at = 0;
+    for (const PayloadPart& part : parts->parts) {
+      expect(part.at >= at && part.size <= measured->size - part.at, "parts do not overlap");
+      at = part.at + part.size;
+    }
+    (void)describe_payload({"acme", 0, whole, Boundary::laid_out}, {}, layouts);
   }
   return 0;
 }

@@ -502,6 +502,39 @@ TEST(Details, ContainTheExpectedText) {
   EXPECT_EQ(text_of(describe_as({"version:\"0.1\""}, Words().str("0.1")).root), "{version=0.1}");
 }
 
+TEST(Details, ContainNumbersOfEachForm) {
+  const Words payload = Words().u8(0xff).u16(0xfffe).u8(0x01).u8(0x02).u16(0xffff).u64(0xffffffff);
+
+  const auto details = describe_as({"a:i8", "b:i16", "c:u16be", "d:i16be", "e:u64be"}, payload);
+
+  EXPECT_EQ(text_of(details.root), "{a=-1 b=-2 c=258 d=-1 e=18446744069414584320}");
+}
+
+TEST(Details, ContainProductsAndTextsOfAnyLength) {
+  Words payload = Words().text("ANPU").u8(2).u8(1).u8(3).u8(4).text("\x7f").text("ELF");
+  payload.text("acme").u32(0).u16(2).text("ab").text("cd").u8(0);
+
+  const auto details = describe_as(
+      {"magic:\"ANPU\"(4)", "rows:u8", "cols:u8", "few:rows*cols*u8", "pad:align(8)", "align(8)",
+       "image:bytes(rows*cols*2)", "vendor:str(8)", "name:str(u16)", "more:cstr"},
+      payload);
+
+  EXPECT_EQ(text_of(details.root),
+            "{magic=ANPU rows=2 cols=1 few=[3 4] pad=0B image=4B image_format=ELF vendor=acme "
+            "name=ab more=cd}");
+}
+
+// One for each item that has no bytes, up to the limit.
+TEST(Details, OfItemsWithoutBytesAreLimited) {
+  const auto details = describe_as({"n:u64", "none:u8", "all:n*none*u8"}, Words().u64(3).u8(0));
+  const auto huge = describe_as({"n:u64", "all:vec(n)<align(2)>"}, Words().u64(~std::uint64_t{0}));
+
+  EXPECT_EQ(text_of(details.root), "{n=3 none=0 all[]}");
+  EXPECT_EQ(huge.root.find("all")->children.size(), limits::min_details - 2);
+  EXPECT_THAT(huge.warnings,
+              ElementsAre("\"acme.npu\" payload: only the first 2048 details are shown"));
+}
+
 TEST(Details, ContainTheFormatOfBytesOnly) {
   const Words payload = Words().str("MTLB").str("text").u64(7);
 

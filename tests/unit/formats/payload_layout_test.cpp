@@ -316,6 +316,110 @@ INSTANTIATE_TEST_SUITE_P(
                    Words().u64(3).u8(0).u8(0).u8(0),
                    8,
                    "u32: needs 4 bytes, 3 bytes left"},
+        BadPayload{"SizedPastEnd",
+                   {"u8", "one:sized<bytes(3)>"},
+                   Words().u8(0).u64(3).u8(0),
+                   1,
+                   "one: length is 3 bytes, room for 1 bytes"},
+        BadPayload{"StrOfAByteLengthPastEnd",
+                   {"u8", "code:str(u8)"},
+                   Words().u8(0).u8(9).text("abc"),
+                   1,
+                   "code: length is 9 bytes, room for 3 bytes"},
+        BadPayload{"LengthPastEnd",
+                   {"code:bytes(u32)"},
+                   Words().u8(0),
+                   0,
+                   "code: needs 4 bytes, 1 bytes left"},
+        BadPayload{"BigEndianLengthPastEnd",
+                   {"code:bytes(u16be)"},
+                   Words().u8(1).u8(2).text("abc"),
+                   0,
+                   "code: length is 258 bytes, room for 3 bytes"},
+        BadPayload{"CountOfAWordPastEnd",
+                   {"all:vec(u32)<u16>"},
+                   Words().u32(3).u16(0).u16(0),
+                   0,
+                   "all: count 3, room for 2"},
+        BadPayload{"MapOfAWordPastEnd",
+                   {"all:map(u16)<str(u8),u8>"},
+                   Words().u16(2).u8(0).u8(0).u8(0),
+                   0,
+                   "all: count 2, room for 1"},
+        BadPayload{"ProductPastEnd",
+                   {"rows:u16", "cols:u16", "weights:rows*cols*u16"},
+                   Words().u16(3).u16(4).u64(0).u64(0),
+                   4,
+                   "weights: count 12 (rows*cols), room for 8"},
+        BadPayload{"BytesOfAProductPastEnd",
+                   {"rows:u16", "cols:u16", "weights:bytes(rows*cols*2)"},
+                   Words().u16(3).u16(4).u64(0).u64(0),
+                   4,
+                   "weights: length is 24 bytes (rows*cols*2), room for 16 bytes"},
+        BadPayload{"ProductOverflows",
+                   {"rows:u64", "cols:u64", "weights:rows*cols*u8"},
+                   Words().u64(1ull << 32).u64(1ull << 32).u64(0),
+                   16,
+                   "weights: rows*cols is 4294967296*4294967296, maximum is 18446744073709551615"},
+        BadPayload{"BytesOfAProductOverflow",
+                   {"n:u64", "bytes(n*16)"},
+                   Words().u64(1ull << 60).u64(0),
+                   8,
+                   "bytes: n*16 is 1152921504606846976*16, maximum is 18446744073709551615"},
+        BadPayload{"ConstantPastEnd",
+                   {"u8", "name:str(16)"},
+                   Words().u8(0).text("abc"),
+                   1,
+                   "name: length is 16 bytes, room for 3 bytes"},
+        BadPayload{"SizeWithoutItsHeader",
+                   {"chunk:sized(u32-4)<bytes(2)>"},
+                   Words().u32(3).u16(0),
+                   0,
+                   "chunk: length is 3, minimum is 4 (u32-4)"},
+        BadPayload{"SizeWithItsHeaderPastEnd",
+                   {"chunk:sized(u32-4)<bytes(2)>"},
+                   Words().u32(9).u16(0),
+                   0,
+                   "chunk: length is 5 bytes (u32-4), room for 2 bytes"},
+        BadPayload{"CountOfOneLess",
+                   {"n:u8", "all:vec(n-1)<u8>"},
+                   Words().u8(0),
+                   1,
+                   "all: count is 0, minimum is 1 (n-1)"},
+        BadPayload{"CountOfOneMore",
+                   {"n:u8", "all:vec(n+1)<u32>"},
+                   Words().u8(1).u32(0),
+                   1,
+                   "all: count 2 (n+1), room for 1"},
+        BadPayload{
+            "LengthPlusOverflows",
+            {"all:bytes(u64+1)"},
+            Words().u64(~0ull),
+            0,
+            "all: length is 16.0 EiB (18446744073709551615 bytes) (u64+1), room for 0 bytes"},
+        BadPayload{"ItemPastEnd",
+                   {"n:u8", "all:vec<n*u16>"},
+                   Words().u8(2).u64(2).u32(0).u16(0),
+                   13,
+                   "array: count 2, room for 1"},
+        BadPayload{"TextWithoutAZeroByte",
+                   {"u8", "name:cstr"},
+                   Words().u8(0).text("abc"),
+                   1,
+                   "name: no zero byte in 3 bytes"},
+        BadPayload{"TextWithoutBytes", {"cstr"}, Words(), 0, "cstr: no zero byte in 0 bytes"},
+        BadPayload{"OtherMagic",
+                   {"magic:\"ANPU\"(4)"},
+                   Words().text("ANPV"),
+                   0,
+                   "magic is \"ANPV\", expected \"ANPU\""},
+        BadPayload{"AlignmentPastEnd",
+                   {"u8", "align(8)"},
+                   Words().u8(0).u32(0),
+                   1,
+                   "align: needs 7 bytes, 4 bytes left"},
+        BadPayload{
+            "BigEndianPastEnd", {"u32be"}, Words().u8(0), 0, "u32be: needs 4 bytes, 1 bytes left"},
         BadPayload{"ArrayMagic",
                    {"array:ndarray"},
                    Words().u64(1).bytes(test::array({4}).bytes()),
@@ -337,6 +441,138 @@ INSTANTIATE_TEST_SUITE_P(
                    28,
                    "kernel has 2 argument tags, expected none or 1"}),
     [](const auto& test) { return test.param.name; });
+
+// The offset at which a container's payload begins is no multiple of anything.
+constexpr std::uint64_t payload_at = 0x101;
+
+struct Laid {
+  std::string name;
+  std::vector<std::string> layout;
+  Words bytes;
+};
+
+void PrintTo(const Laid& laid, std::ostream* out) { *out << laid.name; }
+
+class LaidPayload : public ::testing::TestWithParam<Laid> {};
+
+TEST_P(LaidPayload, EndsAtItsLastByte) {
+  PayloadLayouts layouts;
+  layouts.add("key", *parse_payload_layout(GetParam().layout));
+  const Words followed = Words(GetParam().bytes).str("_import_tree").u64(0);
+
+  const auto unknown = measure(layouts, "key", ByteReader(followed.bytes(), payload_at), legacy);
+  const auto known = measure(layouts, "key", ByteReader(GetParam().bytes.bytes(), payload_at), ffi);
+
+  ASSERT_TRUE(unknown.ok()) << unknown.error().message;
+  EXPECT_EQ(unknown->size, GetParam().bytes.size());
+  ASSERT_TRUE(known.ok()) << known.error().message;
+}
+
+TEST_P(LaidPayload, IsRefusedIfTruncated) {
+  PayloadLayouts layouts;
+  layouts.add("key", *parse_payload_layout(GetParam().layout));
+  for (std::size_t size = 0; size < GetParam().bytes.size(); ++size) {
+    const auto cut = measure(layouts, "key", ByteReader(GetParam().bytes.bytes().first(size)), ffi);
+    ASSERT_FALSE(cut.ok()) << "accepted the first " << size << " bytes";
+    EXPECT_EQ(cut.error().code, Code::malformed);
+  }
+}
+
+// A layer of the format with which acme_npu stores a chain of dense layers.
+Words layer(std::uint16_t rows, std::uint16_t cols) {
+  Words words = Words().u16(rows).u16(cols).u32(0x3f800000);
+  for (int i = 0; i < rows * cols; ++i) words.u8(7);
+  return words;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, LaidPayload,
+    ::testing::Values(
+        Laid{"Numbers",
+             {"i8", "i16", "u16be", "u32be", "u64be", "i16be", "i32be", "i64be"},
+             Words().u8(0).u16(0).u16(0).u32(0).u64(0).u16(0).u32(0).u64(0)},
+        Laid{"ProductOfTwo",
+             {"\"ANPU\"(4)", "layers:u16", "layers*{rows:u16, cols:u16, scale:u32, rows*cols*u8}"},
+             Words().text("ANPU").u16(2).bytes(layer(3, 2).bytes()).bytes(layer(1, 3).bytes())},
+        Laid{"BytesOfAProduct",
+             {"rows:u8", "cols:u8", "planes:u8", "bytes(rows*cols*planes*2)"},
+             Words().u8(2).u8(1).u8(2).u64(0)},
+        Laid{"ProductOfZero",
+             {"rows:u64", "cols:u64", "more:u64", "rows*cols*more*u64", "u8"},
+             Words().u64(1ull << 40).u64(1ull << 40).u64(0).u8(1)},
+        Laid{"ProductOfGroups",
+             {"rows:u8", "cols:u8", "rows*cols*{n:u8, n*u16}"},
+             Words().u8(1).u8(2).u8(1).u16(0).u8(0)},
+        Laid{"LengthsOfEachWidth",
+             {"str(u8)", "bytes(u16)", "str(u32)", "bytes(u64)"},
+             Words().u8(1).u8(0).u16(1).u8(0).u32(1).u8(0).u64(1).u8(0)},
+        Laid{"BigEndianLengths",
+             {"str(u16be)", "bytes(u32be)", "str(u64be)"},
+             Words().u8(0).u8(1).u8(7).u8(0).u16(0).u8(1).u8(7).u32(0).u16(0).u8(0).u8(1).u8(7)},
+        Laid{"ListsOfEachWidth",
+             {"vec(u8)<u16>", "map(u16)<str(u8),u8>", "vec(u32)<str(u8)>"},
+             Words().u8(1).u16(0).u16(1).u8(1).u8(0).u8(0).u32(2).u8(0).u8(1).u8(0)},
+        Laid{"FormatAndTextOfAByte",
+             {"format(u8)", "\"0.1\"(u16)"},
+             Words().u8(2).text("cl").u16(3).text("0.1")},
+        Laid{"SizedOfAWord", {"sized(u32)<{u8, u16}>"}, Words().u32(3).u8(0).u16(0)},
+        Laid{"SizeWithItsHeader", {"sized(u32-4)<{u8, u16}>"}, Words().u32(7).u8(0).u16(0)},
+        Laid{"SizeOfAllAtTheFront",
+             {"size:u32", "kind:u32", "bytes(size-8)"},
+             Words().u32(13).u32(1).text("image")},
+        Laid{"SizeWithoutItsTrailer", {"bytes(u32+4)"}, Words().u32(2).u16(0).u32(0)},
+        Laid{"RowPointers", {"n:u8", "vec(n+1)<u32>", "n*u8"}, Words().u8(1).u32(0).u32(1).u8(0)},
+        Laid{"FixedText", {"str(8)", "u8"}, Words().text("acme").u32(0).u8(1)},
+        Laid{"FixedCount", {"3*{u8, u16}", "vec(2)<str(u8)>"}, Words().u64(0).u8(0).u8(0).u8(0)},
+        Laid{"TextsToAZeroByte", {"cstr", "cstr"}, Words().text("acme").u8(0).u8(0)},
+        Laid{"PaddingOfAFixedSize", {"u8", "bytes(3)", "u32"}, Words().u8(0).u8(1).u16(2).u32(0)},
+        Laid{"AlignmentInTheMiddle", {"u8", "align(4)", "u32"}, Words().u8(0).u8(1).u16(2).u32(0)},
+        Laid{"AlignmentWithoutPadding", {"u32", "align(4)", "u8"}, Words().u32(0).u8(0)},
+        Laid{"AlignmentAtTheEnd", {"str(u8)", "align(8)"}, Words().u8(3).text("abc").u32(0)},
+        Laid{"AlignmentInItems",
+             {"n:u8", "n*{str(u8), align(4)}"},
+             Words().u8(2).u8(1).u8(7).u8(0).u8(2).u8(7).u8(7).u8(0)},
+        Laid{"AlignmentInASizedField",
+             {"u16", "sized(u16)<{u8, align(8), u8}>"},
+             Words().u16(0).u16(5).u8(0).u8(0).u16(0).u8(1)},
+        Laid{"Presence",
+             {"has_bias:u8", "has_bias*{n:u8, n*u8}", "u8"},
+             Words().u8(1).u8(2).u16(0).u8(9)},
+        Laid{"Absence", {"has_bias:u8", "has_bias*{n:u8, n*u8}", "u8"}, Words().u8(0).u8(9)}),
+    [](const auto& test) { return test.param.name; });
+
+// Items without bytes are not walked one by one: these tests would not end.
+class ItemsWithoutBytes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ItemsWithoutBytes, AreCountedInOneStep) {
+  PayloadLayouts layouts;
+  layouts.add("key",
+              *parse_payload_layout(std::vector<std::string>{"n:u64", "huge:u64", GetParam()}));
+  const Words bytes = Words().u64(0).u64(~0ull);
+
+  const auto measured = measure(layouts, "key", ByteReader(bytes.bytes()), ffi);
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, 16u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ItemsWithoutBytes,
+                         ::testing::Values("huge*n*u8", "vec(huge)<n*u8>", "vec(huge)<bytes(n)>",
+                                           "huge*vec(huge)<str(n)>", "huge*{n*u8, align(8)}",
+                                           "map(huge)<str(n), huge*n*u16>", "huge*align(16)",
+                                           "huge*sized(n)<n*u8>"));
+
+TEST(Payload, HasItemsOfWhichOnlyTheFirstHasBytes) {
+  PayloadLayouts layouts;
+  layouts.add("key",
+              *parse_payload_layout(std::vector<std::string>{"n:u64", "u8", "n*align(4)", "u8"}));
+  const Words bytes = Words().u64(~0ull).u8(1).u8(0).u16(0).u8(1);
+
+  const auto measured = measure(layouts, "key", ByteReader(bytes.bytes()), ffi);
+
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_EQ(measured->size, bytes.size());
+}
 
 TEST(Payload, IsNotFoundForAnUnknownKey) {
   const Words bytes = Words().u64(0);

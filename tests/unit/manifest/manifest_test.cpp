@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/plugins/manifest/manifest.hpp"
 
+#include "tests/support/files.hpp"
 #include "tests/support/manifest_builder.hpp"
 
 #include <gmock/gmock.h>
+
+#include <sstream>
 
 namespace gantry {
 namespace {
@@ -276,8 +279,20 @@ INSTANTIATE_TEST_SUITE_P(
             "PayloadWord", ManifestBuilder().set("keys", "[{key: a, payload: [str, strng]}]"),
             "MANIFEST_VALUE",
             "6:32: keys[0].payload[1]: payload field 2 \"strng\": \"strng\" is not a type; "
-            "known: u8 u16 u32 u64 i32 i64 dtype dev str bytes format ndarray funcinfo rest "
-            "\"text\" vec<T> map<K,V> sized<T> {T, U} label*T"},
+            "known: u8 u16 u32 u64 i8 i16 i32 i64 u16be u32be u64be i16be i32be i64be dtype dev "
+            "str bytes cstr format ndarray funcinfo rest \"text\" vec<T> map<K,V> sized<T> {T, U} "
+            "label*T align(N); with other lengths: bytes(u16) bytes(rows*cols) sized(u32-4)<T>"},
+        BadManifest{"PayloadProduct",
+                    ManifestBuilder().set("keys", "[{key: a, payload: [\"n:u8\", \"n*m*u8\"]}]"),
+                    "MANIFEST_VALUE",
+                    "6:35: keys[0].payload[1]: payload field 2 \"n*m*u8\": no unsigned number "
+                    "before it has "
+                    "the label \"m\""},
+        BadManifest{"PayloadLength",
+                    ManifestBuilder().set("keys", "[{key: a, payload: [str(u12)]}]"),
+                    "MANIFEST_VALUE",
+                    "6:27: keys[0].payload[0]: payload field 1 \"str(u12)\": no unsigned number "
+                    "before it has the label \"u12\""},
         BadManifest{"PayloadAfterRest",
                     ManifestBuilder().set("keys", "[{key: a, payload: [str, rest, u8]}]"),
                     "MANIFEST_VALUE",
@@ -343,6 +358,69 @@ INSTANTIATE_TEST_SUITE_P(
                     "MANIFEST_VALUE",
                     "7:38: config_schema.a.enum: only type enum may have a list of values"}),
     [](const auto& test) { return test.param.name; });
+
+// The cells of each row of the table below a line.
+std::vector<std::vector<std::string>> table_below(std::string_view line) {
+  const std::string page = test::file_text(test::golden("../../../sdk/MANIFEST.md"));
+  std::istringstream lines(page.substr(page.find(line) + line.size()));
+  std::vector<std::vector<std::string>> rows;
+  std::string row;
+  std::getline(lines, row);
+  std::getline(lines, row);
+  for (std::getline(lines, row); row.starts_with("| "); std::getline(lines, row)) {
+    std::vector<std::string> cells;
+    for (std::size_t at = 2; at < row.size();) {
+      const std::size_t end = row.find(" |", at);
+      cells.push_back(row.substr(at, end - at));
+      at = end + 3;
+    }
+    rows.push_back(cells);
+  }
+  return rows;
+}
+
+// The texts between backticks.
+std::vector<std::string> codes_in(const std::string& cell) {
+  std::vector<std::string> codes;
+  for (std::size_t at = cell.find('`'); at != cell.npos;) {
+    const std::size_t end = cell.find('`', at + 1);
+    codes.push_back(cell.substr(at + 1, end - at - 1));
+    at = cell.find('`', end + 1);
+  }
+  return codes;
+}
+
+TEST(ManifestPage, HasFieldsAndLengthsThatCanBeParsed) {
+  std::size_t count = 0;
+  for (const std::string_view table :
+       {"| field | bytes | example |", "| length | is | example |"}) {
+    for (const auto& row : table_below(table)) {
+      ASSERT_EQ(row.size(), 3u);
+      for (std::string example : codes_in(row[2])) {
+        if (example.ends_with("<T>")) example.replace(example.size() - 2, 1, "bytes");
+        const auto layout = parse_payload_layout(
+            std::vector<std::string>{"rows:u8", "cols:u8", "layers:u8", "size:u8", example});
+        EXPECT_TRUE(layout.ok()) << layout.error().message;
+        ++count;
+      }
+    }
+  }
+  EXPECT_GT(count, 20u);
+}
+
+TEST(ManifestPage, HasPayloadsThatAManifestCanDeclare) {
+  const auto rows = table_below("| a format with | `payload` |");
+  EXPECT_GT(rows.size(), 5u);
+  for (const auto& row : rows) {
+    ASSERT_EQ(row.size(), 2u);
+    const Result<Manifest> manifest =
+        read_manifest(ManifestBuilder()
+                          .set("keys", concat("[{key: a, payload: ", codes_in(row[1]).at(0), "}]"))
+                          .text(),
+                      "/p/a.yaml");
+    EXPECT_TRUE(manifest.ok()) << manifest.error().message;
+  }
+}
 
 TEST(Manifest, DistinguishesAnEmptyPayloadFromAnUndeclaredOne) {
   const Result<Manifest> manifest = read_manifest(

@@ -27,6 +27,13 @@ const PayloadLayouts& acme_layouts() {
     PayloadLayouts made = PayloadLayouts::built_in();
     const std::vector<std::string> sized = {"kernels:sized<map<str,funcinfo>>"};
     made.add("acme.sized", parse_payload_layout(sized).value());
+    const std::vector<std::string> aligned = {"kernels:map<str,funcinfo>", "align(8)"};
+    made.add("acme.aligned", parse_payload_layout(aligned).value());
+    const std::vector<std::string> matrix = {"rows:u8", "cols:u8", "types:rows*cols*dtype",
+                                             "align(8)", "one:dtype"};
+    made.add("acme.matrix", parse_payload_layout(matrix).value());
+    const std::vector<std::string> names = {"kernels:map<str(u8),funcinfo>"};
+    made.add("acme.short_names", parse_payload_layout(names).value());
     const std::vector<std::string> list = {"kernels:vec<funcinfo>"};
     made.add("acme.list", parse_payload_layout(list).value());
     const std::vector<std::string> types = {"types:vec<{dtype,u8}>", "one:dtype"};
@@ -112,6 +119,11 @@ Words byte_array(std::uint8_t type, std::uint8_t bits) {
       .i64(2)
       .u8(0x38)
       .u8(0x40);
+}
+
+Words aligned_to_8(Words words) {
+  while (words.size() % 8 != 0) words.u8(0);
+  return words;
 }
 
 // Code with one constant of each kind and a packed function.
@@ -210,6 +222,13 @@ const Family families[] = {
            .strs({"s"})
            .u64(1)
            .strs({"c"});
+     }},
+    {"acme.matrix",
+     [](Generation form) {
+       const std::uint8_t type = form <= Generation::g3 ? 8 : 17;
+       Words words = Words().u8(1).u8(2);
+       for (int i = 0; i < 2; ++i) words.u8(type).u8(4).u16(1);
+       return aligned_to_8(words).u8(type).u8(4).u16(1);
      }},
     {"acme.types",
      [](Generation form) {
@@ -434,13 +453,17 @@ INSTANTIATE_TEST_SUITE_P(
             Generation::g5,
             "kernel records at 0x8 are not in a table, so that they cannot be written for "
             "G5"},
-        RefusedConversion{
-            "SizedTable",
-            "acme.sized",
-            Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()), Generation::g3,
-            Generation::g5,
-            "kernel records at 0x8 are not in a table, so that they cannot be written for "
-            "G5"},
+        RefusedConversion{"SizedTable", "acme.sized",
+                          Words().u64(in_g3.words().size()).bytes(in_g3.words().bytes()),
+                          Generation::g3, Generation::g5,
+                          "kernel records at 0x8 have a fixed size, since a length or an alignment "
+                          "depends on it, "
+                          "so that they cannot be written for G5"},
+        RefusedConversion{"AlignedTable", "acme.aligned", aligned_to_8(in_g3.words()),
+                          Generation::g3, Generation::g5,
+                          "kernel records at 0x0 have a fixed size, since a length or an alignment "
+                          "depends on it, "
+                          "so that they cannot be written for G5"},
         RefusedConversion{
             "UnknownKey",
             "acme.npu", Words().u64(1), Generation::g3, Generation::g5,
