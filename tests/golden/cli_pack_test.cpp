@@ -3,6 +3,8 @@
 // What `gantry pack` prints about an artifact.
 #include "tests/golden/cli_command.hpp"
 #include "tests/support/files.hpp"
+#include "tests/support/manifest_builder.hpp"
+#include "tests/support/words.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +12,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace gantry::test {
 namespace {
@@ -77,6 +80,52 @@ TEST_F(Pack, PrintsTheSizeOfTheContainer) {
   ASSERT_EQ(host.status, 0) << host.err;
   EXPECT_EQ(json::parse(host.out)["bytes"], 0);
   EXPECT_EQ(json::parse(host.out)["modules"], json::array());
+}
+
+// Before G5, only the layout of the vendor's manifest delimits the first payload.
+TEST_F(Pack, WritesPayloadsThatADeclaredLayoutDelimitsInEveryGeneration) {
+  Words payload = Words().text("ANPU").u16(2);
+  payload.u8(2).u8(3).text("weight").u8(1).u8(1).text("w").u8(0).u32(10).text("6bytes");
+  payload.text("acme").u32(0);
+  write_file(temp_ / "a.bin", payload.bytes());
+  write_file(temp_ / "npu.yaml",
+             "schema: \"1.0\"\nsources: [twice.c]\ndevice_modules:\n"
+             "  - {type_key: acme.npu, data: a.bin}\n  - {type_key: acme.npu, data: a.bin}\n");
+  ManifestBuilder()
+      .id("acme.npu")
+      .set("keys",
+           "[{key: acme.npu, payload: ['magic:\"ANPU\"(4)', \"layers:u16\", "
+           "\"all:layers*{rows:u8, cols:u8, weights:bytes(rows*cols)}\", align(2), "
+           "\"image:sized(u32-4)<bytes(6)>\", \"vendor:str(8)\"]}]")
+      .write_to(temp_ / "plugins/npu.yaml");
+  const json details = {
+      {"magic", "ANPU"},
+      {"layers", 2},
+      {"all",
+       {{{"rows", 2}, {"cols", 3}, {"weights", 6}}, {{"rows", 1}, {"cols", 1}, {"weights", 1}}}},
+      {"image", 6},
+      {"vendor", "acme"}};
+  for (const std::string generation : {"g3", "g4", "g5", "g2"}) {
+    // G2 is written from the library.
+    const std::string form = generation == "g3" ? "library" : "container";
+    std::vector<std::string> written{"pack", path("npu.yaml"), "--form", form};
+    if (generation == "g2") written = {"--plugins", path("plugins"), "repack", path("g3.bin")};
+    written.insert(written.end(), {"-o", path(generation + ".bin"), "--generation", generation});
+    const Outcome outcome = run_gantry(written);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+
+    const Outcome inspected =
+        run_gantry({"--plugins", path("plugins"), "inspect", path(generation + ".bin"), "--json"});
+
+    ASSERT_EQ(inspected.status, 0) << inspected.err;
+    const json modules = json::parse(inspected.out)["modules"];
+    ASSERT_EQ(modules.size(), 3u) << generation;
+    for (const std::size_t m : {1, 2}) {
+      EXPECT_EQ(modules[m]["size"], payload.size()) << generation;
+      EXPECT_EQ(modules[m]["extent"], generation == "g5" ? "exact" : "laid-out");
+      EXPECT_EQ(modules[m]["details"], details) << generation;
+    }
+  }
 }
 
 TEST_F(Pack, UsesStandardOutputOnce) {
