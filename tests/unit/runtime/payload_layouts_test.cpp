@@ -75,6 +75,13 @@ const ManifestBuilder two_keys =
              "[{key: acme.npu, aliases: [acme.old], payload: [u32, str]}, "
              "{key: acme.dsp, payload: [\"n:u64\", \"n*u16\"]}, {key: acme.mark, payload: []}]");
 
+// A product and padding, which count from the first byte of each payload.
+const ManifestBuilder matrices = ManifestBuilder()
+                                     .id("acme.npu")
+                                     .set("keys",
+                                          "[{key: acme.npu, payload: [\"rows:u16\", \"cols:u8\", "
+                                          "\"rows*cols*u16\", align(8), str(u8)]}]");
+
 Words payloads() {
   return Words()
       .str("acme.npu")
@@ -96,6 +103,23 @@ TEST_F(DeclaredLayouts, DelimitPayloadsOfTheirKeysAndAliases) {
 
   EXPECT_THAT(sizes(file(4, payloads())),
               ElementsAre("acme.npu 15", "acme.mark 0", "acme.dsp 14", "acme.old 17"));
+}
+
+TEST_F(DeclaredLayouts, DelimitPayloadsOfProductsAtAnyOffset) {
+  add_manifest("acme", matrices);
+  Words entries;
+  for (const std::string_view text : {"", "a", "abc"}) {
+    entries.str("acme.npu")
+        .u16(2)
+        .u8(1)
+        .u16(7)
+        .u16(8)
+        .u8(0)
+        .u8(static_cast<std::uint8_t>(text.size()))
+        .text(text);
+  }
+
+  EXPECT_THAT(sizes(file(3, entries)), ElementsAre("acme.npu 9", "acme.npu 10", "acme.npu 12"));
 }
 
 // The layout of a payload does not depend on whether its plugin can be used on this host.
