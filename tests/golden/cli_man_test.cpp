@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The man pages that the built gantry writes.
+// The man pages that the built gantry and gantry-conformance write.
 #include "tests/golden/cli_command.hpp"
 #include "tests/golden/shell_program.hpp"
 #include "tests/support/page.hpp"
@@ -36,7 +36,10 @@ class ManPages : public ::testing::Test {
   ManPages() {
     const Outcome outcome = run_gantry({"__man", directory().string()});
     EXPECT_EQ(outcome.status, 0) << outcome.err;
+    const Outcome of_kit = run_gantry_at(kit_program(), {"__man", directory().string()});
+    EXPECT_EQ(of_kit.status, 0) << of_kit.err;
   }
+  static std::string kit_program() { return build_tree() / "bin/gantry-conformance"; }
   fs::path directory() const { return temp_ / "man/man1"; }
 
   // "gantry-run.1" -> text in which minus signs and bold letters are plain
@@ -69,7 +72,9 @@ Words help_command(std::string page) {
 TEST_F(ManPages, ListTheOptionsAndCommandsOfHelp) {
   int count = 0;
   for (const auto& [name, text] : pages()) {
-    const std::string help = run_gantry(help_command(name)).out;
+    const std::string help = name == "gantry-conformance.1"
+                                 ? run_gantry_at(kit_program(), {"--help"}).out
+                                 : run_gantry(help_command(name)).out;
     const std::string titles = text.substr(text.find("\n.SH OPTIONS\n"));
 
     EXPECT_THAT(all_matches(titles.substr(0, titles.find("\n.SH EXIT STATUS")),
@@ -92,6 +97,15 @@ TEST_F(ManPages, ContainTheExamplesOfHelp) {
 
   EXPECT_THAT(run, HasSubstr("\n.SH EXAMPLES\n.nf\n"
                              "gantry run model.so --input x=x.npy --output y.npz\n"));
+}
+
+TEST_F(ManPages, OfTheKitHasItsExitStatusesAndNoHiddenOptions) {
+  const std::string kit = pages().at("gantry-conformance.1");
+
+  EXPECT_THAT(kit, HasSubstr("one failed, or the plugin cannot be read or used here\n"));
+  EXPECT_THAT(kit, HasSubstr(".BR gantry-plugins-check (1)\n"));
+  EXPECT_THAT(kit, testing::Not(HasSubstr("--run-case")));
+  EXPECT_THAT(kit, testing::Not(HasSubstr(".SH ENVIRONMENT")));
 }
 
 TEST_F(ManPages, ListTheVariablesThatTheCoreReads) {

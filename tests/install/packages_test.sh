@@ -81,6 +81,7 @@ gantry-tools:share/zsh/vendor-completions/_gantry
 gantry-tools:share/fish/vendor_completions.d/gantry.fish
 gantry-tools:share/doc/gantry/FORMAT.md
 gantry-dev:bin/gantry-conformance
+gantry-dev:share/man/man1/gantry-conformance.1.gz
 gantry-dev:include/gantry/embed.h
 gantry-dev:include/gantry/plugin.h
 gantry-dev:include/gantry/plugin.hpp

@@ -18,7 +18,7 @@ for plugins in "$build/share/gantry/plugins.d" "$work/prefix/share/gantry/plugin
     [ -s "$plugins/$name/libgantry_$name.so" ] || fail "$manifest has no library"
   done
 done
-for file in man/man1/gantry.1 man/man1/gantry-run.1 man/man1/gantry-plugins-doctor.1 bash-completion/completions/gantry \
+for file in man/man1/gantry.1 man/man1/gantry-run.1 man/man1/gantry-plugins-doctor.1 man/man1/gantry-conformance.1 bash-completion/completions/gantry \
   zsh/vendor-completions/_gantry fish/vendor_completions.d/gantry.fish; do
   [ -s "$work/prefix/share/$file" ] || fail "share/$file is missing or empty"
 done

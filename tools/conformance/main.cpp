@@ -13,7 +13,9 @@
 #include "core/base/digest/digest.hpp"
 #include "core/base/mapped_file.hpp"
 #include "tools/gantry/common/exit_status.hpp"
+#include "tools/gantry/common/man_page.hpp"
 #include "tools/gantry/common/terminal.hpp"
+#include "tools/gantry/describe.hpp"
 #include "tools/gantry/option_checks.hpp"
 
 #include <gantry/abi_boundary.hpp>
@@ -183,6 +185,21 @@ Result<cli::ExitStatus> run(Options& options, bool has_seed) {
   return run_all(options, cases, subject);
 }
 
+// Writes the man page, for the build: gantry-conformance __man DIRECTORY.
+int write_man_page(const CLI::App& app, const char* directory) {
+  constexpr cli::ManLists::Entry exit_statuses[] = {
+      {"0", "no case failed that every plugin must pass"},
+      {"1", "one failed, or the plugin cannot be read or used here"},
+      {"2", "wrong usage"},
+      {"3", "internal error of gantry"},
+  };
+  constexpr std::string_view see_also[] = {"gantry plugins check"};
+  const Status written = cli::write_man_pages(
+      directory,
+      cli::man_pages(cli::describe(app), core_version(), {exit_statuses, {}, {}, see_also}));
+  return written.ok() ? cli::kDone : cli::report(written.error());
+}
+
 int start(int argc, char** argv) {
   Options options;
   CLI::App app("Checks a plugin against the duties of plugins.", "gantry-conformance");
@@ -190,6 +207,7 @@ int start(int argc, char** argv) {
   app.set_version_flag("-V,--version", [] { return std::string(core_version()); });
   app.footer("Example:\n  gantry-conformance build/share/gantry/plugins.d/null/null.yaml");
   add_options(app, options);
+  if (argc == 3 && std::string_view(argv[1]) == "__man") return write_man_page(app, argv[2]);
   try {
     app.parse(argc, argv);
     if (!options.list && options.subject.manifest.empty())

@@ -61,6 +61,8 @@ CommandText describe(const CLI::App& app) {
   out.description = app.get_description();
   out.footer = app.get_footer();
   for (const CLI::Option* option : app.get_options()) {
+    // Hidden ones have no group.
+    if (option->get_group().empty()) continue;
     (option->get_positional() ? out.arguments : out.options).push_back(describe(*option));
   }
   for (const CLI::App* command : app.get_subcommands({}))

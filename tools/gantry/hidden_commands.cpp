@@ -6,13 +6,8 @@
 #include "tools/gantry/describe.hpp"
 #include "tools/gantry/session.hpp"
 
-#include "core/base/atomic_file.hpp"
 #include "core/base/reason.hpp"
-#include "core/base/replace_file.hpp"
 
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
 #include <set>
 
 namespace gantry::cli {
@@ -73,22 +68,9 @@ Result<ExitStatus> print_completions(const CommandText& root, std::vector<std::s
   return kDone;
 }
 
-Status write_page(const std::filesystem::path& path, const std::string& text) {
-  GANTRY_TRY(AtomicFile file, AtomicFile::beside(path, {}));
-  if (std::fwrite(text.data(), 1, text.size(), file.stream()) != text.size())
-    return cannot_write(path, errno);
-  return file.commit();
-}
-
 Result<ExitStatus> write_pages(const CommandText& root, const std::vector<std::string>& words) {
   if (words.size() != 1) return invalid("usage: gantry ", man_command, " DIRECTORY");
-  const std::filesystem::path directory = words.front();
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) return cannot_write(directory, error.value());
-  for (const ManPage& page : man_pages(root, core_version())) {
-    GANTRY_CHECK(write_page(directory / page.file, page.text));
-  }
+  GANTRY_CHECK(write_man_pages(words.front(), man_pages(root, core_version())));
   return kDone;
 }
 

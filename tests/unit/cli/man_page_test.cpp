@@ -51,6 +51,20 @@ TEST(ManPage, ExistsForEachCommand) {
   EXPECT_THAT(files, ElementsAre("tool.1", "tool-run.1", "tool-sub.1", "tool-sub-list.1"));
 }
 
+// A program whose exit statuses and references are others, without variables and files.
+TEST(ManPage, HasTheListsOfItsProgram) {
+  constexpr ManLists::Entry statuses[] = {{"7", "it rains"}};
+  constexpr std::string_view see_also[] = {"other tool"};
+  CommandText kit = sample();
+  kit.commands.clear();
+
+  const std::string text = man_pages(kit, "1", {statuses, {}, {}, see_also}).front().text;
+
+  EXPECT_THAT(text, HasSubstr(".SH EXIT STATUS\n.TP\n\\fB7\\fR\nit rains\n.SH EXAMPLES\n"));
+  EXPECT_THAT(text, HasSubstr(".SH SEE ALSO\n.BR other\\-tool (1)\n"));
+  EXPECT_THAT(text, Not(HasSubstr(".SH ENVIRONMENT")));
+}
+
 TEST(ManPage, ConsistsOfWhatTheParserAccepts) {
   EXPECT_EQ(page("tool-run.1"), R"(.TH TOOL\-RUN 1 "" "gantry 1.2.3" "gantry manual"
 .SH NAME

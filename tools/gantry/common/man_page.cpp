@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/gantry/common/man_page.hpp"
 
+#include "core/base/atomic_file.hpp"
+#include "core/base/replace_file.hpp"
 #include "core/base/text.hpp"
 
 #include <gantry/join.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <utility>
 
 namespace gantry::cli {
 namespace {
 
-struct Entry {
-  std::string_view title, text;
-};
+using Entry = ManLists::Entry;
 
 constexpr Entry exit_statuses[] = {
     {"0", "success"},
@@ -93,8 +95,7 @@ std::string tagged(const std::string& title, std::string_view text) {
   return concat(".TP\n", title, "\n", filled(text));
 }
 
-template <class Entries>
-std::string list_of(const Entries& entries) {
+std::string list_of(std::span<const Entry> entries) {
   return join(entries, "", [](const Entry& one) { return tagged(bold(one.title), one.text); });
 }
 
@@ -187,8 +188,8 @@ std::string examples(std::string_view text) {
 
 class Writer {
  public:
-  Writer(const CommandText& root, std::string_view version)
-      : root_(root), version_(version), globals_(global_options(root)) {}
+  Writer(const CommandText& root, std::string_view version, const ManLists& lists)
+      : root_(root), version_(version), lists_(lists), globals_(global_options(root)) {}
 
   void write(const CommandText& command, const std::string& words, const std::string& parent) {
     pages_.push_back({page_name(words) + ".1", page(command, words, parent)});
@@ -213,10 +214,10 @@ class Writer {
     text += section("COMMANDS", commands(command, words));
     text += section("OPTIONS", list(command.options));
     if (!is_root) text += section("GLOBAL OPTIONS", list(globals_));
-    text += section("EXIT STATUS", list_of(exit_statuses));
+    text += section("EXIT STATUS", list_of(lists_.exit_statuses));
     if (is_root) {
-      text += section("ENVIRONMENT", list_of(variables));
-      text += section("FILES", list_of(files));
+      text += section("ENVIRONMENT", list_of(lists_.variables));
+      text += section("FILES", list_of(lists_.files));
     }
     text += section("EXAMPLES", examples(example_lines));
     return text + section("SEE ALSO", see_also(command, words, parent));
@@ -249,11 +250,14 @@ class Writer {
       }
     }
     for (const CommandText& each : command.commands) pages.push_back(words + " " + each.name);
+    if (&command == &root_)
+      pages.insert(pages.end(), lists_.see_also.begin(), lists_.see_also.end());
     return pages.empty() ? "" : join(pages, ",\n", reference) + "\n";
   }
 
   const CommandText& root_;
   const std::string_view version_;
+  const ManLists lists_;
   const std::vector<OptionText> globals_;
   std::vector<ManPage> pages_;
 };
@@ -284,10 +288,27 @@ std::string roff_text(std::string_view text) {
   return out;
 }
 
-std::vector<ManPage> man_pages(const CommandText& root, std::string_view version) {
-  Writer writer(root, version);
+ManLists lists_of_gantry() { return {exit_statuses, variables, files, {}}; }
+
+std::vector<ManPage> man_pages(const CommandText& root, std::string_view version,
+                               const ManLists& lists) {
+  Writer writer(root, version, lists);
   writer.write(root, root.name, "");
   return std::move(writer).pages();
+}
+
+Status write_man_pages(const std::filesystem::path& directory, std::span<const ManPage> pages) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return cannot_write(directory, error.value());
+  for (const ManPage& page : pages) {
+    const std::filesystem::path path = directory / page.file;
+    GANTRY_TRY(AtomicFile file, AtomicFile::beside(path, {}));
+    if (std::fwrite(page.text.data(), 1, page.text.size(), file.stream()) != page.text.size())
+      return cannot_write(path, errno);
+    GANTRY_CHECK(file.commit());
+  }
+  return {};
 }
 
 }  // namespace gantry::cli
