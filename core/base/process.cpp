@@ -263,7 +263,7 @@ class Watch {
       : limits_(limits),
         on_report_(on_report),
         end_(begun + limits.time),
-        ask_(begun + limits.ask_time),
+        signal_at_(begun + limits.place_interval),
         output_(limits.kept_bytes, limits.keeps_beginning),
         from_output_(std::move(output)),
         from_reports_(std::move(reports)),
@@ -276,12 +276,12 @@ class Watch {
       const auto left = std::chrono::ceil<milliseconds>(end_ - now);
       if (left.count() <= 0) {
         over_ = now;
-        if (limits_.ask_signal != 0) ask_last(group);
+        if (limits_.place_signal != 0) read_places(group);
         return is_done_ ? ProgramEnd::Cause::done : ProgramEnd::Cause::timed_out;
       }
-      if (limits_.ask_signal != 0 && now >= ask_) {
-        group.signal_threads(limits_.ask_signal);
-        ask_ = Clock::time_point::max();
+      if (limits_.place_signal != 0 && now >= signal_at_) {
+        group.signal_threads(limits_.place_signal);
+        signal_at_ = now + limits_.place_interval;
       }
       read(std::min(left, poll_time));
       if (is_done_) return ProgramEnd::Cause::done;
@@ -313,14 +313,13 @@ class Watch {
     drain(from_output_, [&](std::string_view bytes) { output_.add(bytes); });
     if (!reports.empty() && on_report_) follow(on_report_(reports));
   }
-  void ask_last(const ProgramGroup& group) {
-    has_answer_ = false;
-    group.signal_threads(limits_.ask_signal);
-    const Clock::time_point last = Clock::now() + ProgramLimits::answer_time;
-    while (!has_answer_ && Clock::now() < last && !group.has_ended()) read(poll_time);
+  // Each thread reports for itself.
+  void read_places(const ProgramGroup& group) {
+    group.signal_threads(limits_.place_signal);
+    const Clock::time_point last = Clock::now() + ProgramLimits::place_time;
+    while (Clock::now() < last && !group.has_ended()) read(poll_time);
   }
   void follow(const ReportStep& step) {
-    has_answer_ = true;
     if (step.removes_output) output_.remove();
     if (step.time) end_ = Clock::now() + *step.time;
     is_done_ = is_done_ || step.is_done;
@@ -331,12 +330,12 @@ class Watch {
 
   const ProgramLimits& limits_;
   const OnReport& on_report_;
-  Clock::time_point end_, ask_;
+  Clock::time_point end_, signal_at_;
   std::optional<Clock::time_point> over_;
   Output output_;
   Descriptor from_output_, from_reports_;
   const bool has_reports_;
-  bool is_done_ = false, has_answer_ = false;
+  bool is_done_ = false;
 };
 
 // True also if another part of this process has waited for it.

@@ -74,12 +74,12 @@ struct ProgramLimits {
   bool must_report = false;
   // for its end after it is killed, or has closed its descriptors
   std::chrono::milliseconds kill_time = no_time_limit;
-  // A signal to each thread of the program, whose handler reports where the thread is: once after
-  // `ask_time`, and before the program is killed because its time is over, which then waits for a
-  // report, answer_time at most. 0: none
-  int ask_signal = 0;
-  std::chrono::milliseconds ask_time = no_time_limit;
-  static constexpr std::chrono::milliseconds answer_time{500};
+  // A signal to each thread of the program, whose handler reports where the thread is: after each
+  // `place_interval`, and before the program is killed because its time is over, which then waits
+  // for reports, place_time at most. 0: none
+  int place_signal = 0;
+  std::chrono::milliseconds place_interval = no_time_limit;
+  static constexpr std::chrono::milliseconds place_time{300};
 };
 
 // What follows a report.

@@ -105,6 +105,33 @@ for language in c cxx; do
   dpkg-deb -f "$deb" Depends | grep -q 'gantry-abi-1 (>= 1.0)' || fail "the package of $language does not depend on the ABI"
 done
 
+say "a plugin with the address sanitizer runs in the kit, which shows what the sanitizer finds"
+runtime=$(c++ -print-file-name=libasan.so)
+cp -r "$work/new_c" "$work/sanitized"
+rm -rf "$work/sanitized/build"
+# sanitized ARGUMENT...: the kit with the runtime in its process
+sanitized() {
+  LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 "$work/sdk/bin/gantry-conformance" "$work/sanitized/build/share/gantry/plugins.d/npu/npu.yaml" \
+    --payloads "$work/sanitized/payloads.yaml" --seed 1 --mutations 100 --soak 0.2 "$@" >"$work/kit.log" 2>&1
+}
+# The same command as that of CONFORMANCE.md.
+grep -q 'LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0' "$work/sdk/share/gantry/sdk/CONFORMANCE.md" ||
+  fail "CONFORMANCE.md has another command"
+build_sanitized() {
+  quietly "$work/sanitized.log" cmake -S "$work/sanitized" -B "$work/sanitized/build" -DCMAKE_PREFIX_PATH="$work/sdk" \
+    -DCMAKE_C_FLAGS=-fsanitize=address
+  quietly "$work/sanitized.log" cmake --build "$work/sanitized/build"
+}
+build_sanitized
+sanitized || { cat "$work/kit.log"; fail "the kit over a plugin with the sanitizer"; }
+grep -q ' 0 failed' "$work/kit.log" || { cat "$work/kit.log"; fail "a case fails"; }
+# A function that writes behind a block.
+sed -i -e 's/^#include <string.h>/&\nstatic void write_behind(void) { char* volatile p = malloc(16); p[16] = 1; free(p); }/' \
+  -e 's/^  (void)env;/&\n  write_behind();/' "$work/sanitized/npu_backend.c"
+build_sanitized
+! sanitized --case 51 || { cat "$work/kit.log"; fail "the kit passes a plugin that writes behind a block"; }
+grep -q 'heap-buffer-overflow' "$work/kit.log" || { cat "$work/kit.log"; fail "the report has no text of the sanitizer"; }
+
 say "the example builds and lists its devices"
 build_plugin "$work/sdk" example example
 "$gantry" --plugins "$work/example/build/share/gantry/plugins.d" devices >"$work/devices" || fail "gantry devices"

@@ -49,9 +49,9 @@ struct Case {
   std::string (*part)(Subject& subject, const std::string& part) = nullptr;
   // seconds that it takes by its options, in addition to the time that each case has; NULL: none
   double (*length)(const SubjectOptions& options) = nullptr;
-  // `change` is also what to do about a crash in this function of the plugin, because the case
-  // lays a trap in its arguments: "create"; "*": in any
-  std::string_view trap = {};
+  // A crash in this function of the plugin is what the case looks for, so that `change` is what to
+  // do about it: "create"; "*": in any
+  std::string_view fault_in = {};
 };
 
 inline constexpr std::string_view skip_reason = "CASE_SKIPPED";

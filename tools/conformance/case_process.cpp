@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxOutput = 4096;
 constexpr std::size_t kMaxReport = 64 * 1024;
-constexpr std::chrono::seconds kKnownHang(1);
+constexpr std::chrono::milliseconds kPlaceInterval(500);
 
 double seconds_of(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
@@ -51,23 +51,49 @@ std::vector<std::string> words_for(int number, std::string_view part,
   return words;
 }
 
-// Takes the lines of place_report.hpp off the report. Of a process that hangs, the last line that
-// names a function is its place.
+// Takes the lines of place_report.hpp off the report. The last one is the place.
 void take_places(PartEnd& end) {
-  const bool has_crashed = end.process.cause == ProgramEnd::Cause::signalled;
   while (end.report.starts_with(place_mark)) {
     const std::size_t length = std::min(end.report.find('\n'), end.report.size() - 1);
-    std::string line = end.report.substr(1, length - 1);
+    end.place = end.report.substr(1, length - 1);
     end.report.erase(0, length + 1);
-    const bool is_crash = line.find(" crashes in ") != std::string::npos;
-    if (is_crash || (!has_crashed && (end.place.empty() || line.find(" from ") != line.npos)))
-      end.place = std::move(line);
   }
   if (end.process.cause == ProgramEnd::Cause::exited) end.place.clear();
 }
 
-// A place without the instruction, which differs each time a loop is interrupted.
-std::string function_of(const std::string& place) { return place.substr(0, place.find(" at 0x")); }
+// "plugin acme.npu 1.0.0 has not returned from create", without the instruction, which differs each
+// time a loop is interrupted.
+std::string function_of(std::string_view place) {
+  return std::string(place.substr(0, std::min(place.find(" at 0x"), place.rfind(", call "))));
+}
+
+// Looks for a process that is in a function in which an earlier case has exceeded its time, and that
+// has not left the call since the last report.
+class KnownHang {
+ public:
+  explicit KnownHang(const std::vector<std::string>& places) : places_(places) {}
+
+  // bytes    [in]   of the report
+  bool is_there(std::string_view bytes) {
+    rest_ += bytes;
+    bool is_same = false;
+    for (std::size_t end = 0; (end = rest_.find('\n')) != std::string::npos;) {
+      const std::string line = rest_.substr(0, end);
+      rest_.erase(0, end + 1);
+      if (!line.starts_with(place_mark)) continue;
+      const std::string function = function_of(std::string_view(line).substr(1));
+      if (std::ranges::count(places_, function) == 0) continue;
+      const std::string call = function + line.substr(line.rfind(", call "));
+      is_same = is_same || call == last_;
+      last_ = call;
+    }
+    return is_same;
+  }
+
+ private:
+  const std::vector<std::string>& places_;
+  std::string rest_, last_;
+};
 
 Result<PartEnd> run_again(int number, std::string_view part, const SubjectOptions& options,
                           const ProcessLimits& limits) {
@@ -80,19 +106,14 @@ Result<PartEnd> run_again(int number, std::string_view part, const SubjectOption
   program.time = std::chrono::milliseconds(static_cast<std::int64_t>(limits.seconds * 1000));
   program.memory_bytes = limits.memory_bytes;
   program.kept_bytes = kMaxOutput;
-  program.ask_signal = place_signal();
-  if (!options.hangs.empty())
-    program.ask_time = std::min<std::chrono::milliseconds>(program.time / 10, kKnownHang);
+  program.place_signal = place_signal();
+  if (!options.hangs.empty()) program.place_interval = kPlaceInterval;
   PartEnd end;
-  const auto is_known_hang = [&] {
-    return std::ranges::any_of(options.hangs, [&](const std::string& place) {
-      return end.report.find(place_mark + place) != std::string::npos;
-    });
-  };
+  KnownHang known(options.hangs);
   const auto add = [&](std::string_view bytes) {
     end.report += bytes.substr(0, kMaxReport - end.report.size());
     ReportStep step;
-    step.is_done = end.report.starts_with(place_mark) && is_known_hang();
+    step.is_done = known.is_there(bytes);
     return step;
   };
   GANTRY_TRY(end.process, run_program(start, program, add));
@@ -124,13 +145,12 @@ void explain(CaseResult& result, const PartEnd& end) {
   switch (end.process.cause) {
     case ProgramEnd::Cause::signalled: {
       const std::size_t at = end.place.find(" at 0x");
-      result.signature = !end.place.empty() ? end.place.substr(at != end.place.npos ? at : 0)
-                                            : concat("signal ", end.process.signal, " (");
-      const std::string_view trap = result.which->trap;
-      const bool is_trapped =
-          trap == "*" ||
-          (!trap.empty() && end.place.find(concat(" in ", trap, " ")) != std::string::npos);
-      if (is_trapped) return;
+      if (at != std::string::npos) result.signature = end.place.substr(at);
+      const std::string_view fault_in = result.which->fault_in;
+      const bool is_expected =
+          fault_in == "*" ||
+          (!fault_in.empty() && end.place.find(concat(" in ", fault_in, " ")) != std::string::npos);
+      if (is_expected) return;
       if (at == std::string::npos) {
         result.change = concat("find the place: ", debugger);
       } else {
@@ -143,14 +163,20 @@ void explain(CaseResult& result, const PartEnd& end) {
     }
     case ProgramEnd::Cause::timed_out:
     case ProgramEnd::Cause::done:
-      result.hang = result.signature = function_of(end.place);
+      result.hang = function_of(end.place);
+      // A longer name begins otherwise.
+      if (!result.hang.empty())
+        result.signature = end.place.find(" at 0x") != std::string::npos ? result.hang + " at 0x"
+                                                                         : result.hang + ", call ";
       result.change = concat("return from the function; where it waits: ", debugger);
       return;
     case ProgramEnd::Cause::exited: {
-      constexpr std::string_view called = " called exit()";
-      const bool is_named = end.process.output.find(called) != std::string::npos;
-      result.signature =
-          is_named ? std::string(called) : concat("exits with status ", end.process.exit_status);
+      // "plugin acme.npu called exit() in create, which ends ..."
+      const std::string& output = end.process.output;
+      const std::size_t called = output.find(" called exit()");
+      result.signature = called == std::string::npos
+                             ? concat("exits with status ", end.process.exit_status, " after")
+                             : output.substr(called, output.find(',', called) + 1 - called);
       result.change = "return a code with a text, and end no process";
       return;
     }

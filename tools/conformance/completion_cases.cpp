@@ -17,7 +17,6 @@ constexpr std::int64_t kLongNs = 10'000'000'000;
 // A limit that no clock can add to its time.
 constexpr std::int64_t kLongestNs = GANTRY_NO_TIMEOUT - 1;
 constexpr std::int32_t kUnknownKind = 99;
-constexpr std::int64_t kClockSlackNs = 1'000'000;
 
 // Copies a pattern to the device and back in a stream, without waiting.
 struct RoundTrip {
@@ -205,15 +204,13 @@ Status orders_untimed(Subject& subject) {
 
 // ---- 127
 
-// Device time between two events is not more than the host's around them. Clocks differ a little.
+// Device time is not compared with the host's: a simulator's may be any.
 Status check_elapsed(const TestedDevice& device, std::uint64_t seed) {
-  using Clock = std::chrono::steady_clock;
   GANTRY_TRY(const DeviceMemory memory, DeviceMemory::make(device, kSize));
   const DeviceStream stream(device);
   GANTRY_TRY(const auto first, DeviceEvent::make(device));
   GANTRY_TRY(const auto second, DeviceEvent::make(device));
   GANTRY_TRY(const auto third, DeviceEvent::make(device));
-  const Clock::time_point begun = Clock::now();
   RoundTrip trip, other;
   GANTRY_CHECK(first->record(stream.get()));
   GANTRY_CHECK(trip.enqueue(device, memory, stream.get(), seed));
@@ -221,7 +218,6 @@ Status check_elapsed(const TestedDevice& device, std::uint64_t seed) {
   GANTRY_CHECK(other.enqueue(device, memory, stream.get(), seed + 1));
   GANTRY_CHECK(third->record(stream.get()));
   GANTRY_CHECK(device.synchronize(stream.get()));
-  const std::int64_t host = std::chrono::nanoseconds(Clock::now() - begun).count();
   const auto part = second->elapsed_since(*first);
   if (!part.ok() && part.error().code == Code::unsupported)
     return skipped("device ", device.name(), " has no clock");
@@ -234,8 +230,6 @@ Status check_elapsed(const TestedDevice& device, std::uint64_t seed) {
   if (*part < 0) return bug(between(*part), ", minimum is 0");
   if (whole < *part)
     return bug(between(whole), ", and ", *part, " ns between the first and one between them");
-  if (const std::int64_t limit = host + host / 10 + kClockSlackNs; whole > limit)
-    return bug(between(whole), ", the host has measured ", host, " ns around them");
   return {};
 }
 
@@ -323,8 +317,7 @@ constexpr Case kCompletionCases[] = {
      "before",
      "keep the notification until the driver has called it", notifies_once},
     {127, Level::D, Weight::must, "measures-time",
-     "event_elapsed of events in order is not negative, grows with the work, and is not above the "
-     "host's time",
+     "event_elapsed of events in order is not negative, and grows with the work",
      "subtract the start from the stop in the driver's unit, and convert to nanoseconds; without a "
      "clock, leave event_elapsed NULL",
      measures_time},

@@ -4,50 +4,44 @@
 #include <gantry/object.h>
 #include <gantry/value.h>
 
-#include <unordered_map>
+#include <vector>
 
 namespace gantry::kit {
 namespace {
 
+constexpr std::uint64_t one_weak = std::uint64_t{1} << 32;
+
 struct Creation {
+  // a weak reference
+  gantry_object* object;
   const char* function;
-  void (*deleter)(void* self, std::int32_t flags);
 };
 
 struct Counts {
   std::mutex mutex;
   bool is_on = false;
-  // by address
-  std::unordered_map<void*, Creation> objects;
-  std::map<std::string, std::int64_t> alive;
+  std::vector<Creation> created;
 };
 Counts& counts() {
   static Counts all;
   return all;
 }
 
-void delete_counted(void* self, std::int32_t flags) {
-  Counts& all = counts();
-  Creation creation{};
-  {
-    const std::lock_guard lock(all.mutex);
-    const auto at = all.objects.find(self);
-    creation = at->second;
-    if ((flags & GANTRY_DELETE_CONTENT) != 0) --all.alive[creation.function];
-    // The address may be used again.
-    if ((flags & GANTRY_DELETE_MEMORY) != 0) all.objects.erase(at);
-  }
-  creation.deleter(self, flags);
-}
-
 void count(gantry_object* object, const char* function) {
   Counts& all = counts();
   const std::lock_guard lock(all.mutex);
-  // The host may return an object that exists.
-  if (!all.is_on || object->deleter == delete_counted) return;
-  all.objects[object] = {function, object->deleter};
-  ++all.alive[function];
-  object->deleter = delete_counted;
+  if (!all.is_on) return;
+  __atomic_fetch_add(&object->counts, one_weak, __ATOMIC_RELAXED);
+  all.created.push_back({object, function});
+}
+
+bool is_alive(const gantry_object* object) {
+  return (__atomic_load_n(&object->counts, __ATOMIC_ACQUIRE) & UINT32_MAX) != 0;
+}
+
+void release_weak(gantry_object* object) {
+  if (__atomic_fetch_sub(&object->counts, one_weak, __ATOMIC_ACQ_REL) >> 32 == 1)
+    object->deleter(object, GANTRY_DELETE_MEMORY);
 }
 
 // The result of a creating function is the last argument but the status.
@@ -79,7 +73,8 @@ struct Counted<Member> {
     if (table.*Member == call) return;
     real = table.*Member;
     name = function;
-    table.*Member = call;
+    // Threads of the plugin may read it.
+    __atomic_store_n(&(table.*Member), &call, __ATOMIC_RELEASE);
   }
 };
 
@@ -95,17 +90,26 @@ CountingHost::CountingHost(gantry_host& table) {
   Counted<&gantry_host::tensor_view>::install(table, "tensor_view");
   Counted<&gantry_host::module_new>::install(table, "module_new");
   Counted<&gantry_host::function_new>::install(table, "function_new");
+  const std::lock_guard lock(counts().mutex);
   counts().is_on = true;
 }
 
 CountingHost::~CountingHost() {
-  const std::lock_guard lock(counts().mutex);
-  counts().is_on = false;
+  std::vector<Creation> created;
+  {
+    const std::lock_guard lock(counts().mutex);
+    counts().is_on = false;
+    created.swap(counts().created);
+  }
+  for (const Creation& each : created) release_weak(each.object);
 }
 
 std::map<std::string, std::int64_t> CountingHost::alive() const {
   const std::lock_guard lock(counts().mutex);
-  return counts().alive;
+  std::map<std::string, std::int64_t> found;
+  for (const Creation& each : counts().created)
+    found[each.function] += is_alive(each.object) ? 1 : 0;
+  return found;
 }
 
 }  // namespace gantry::kit

@@ -2,7 +2,7 @@
 //
 // Counts the objects that a host creates for a plugin and that are alive.
 //
-//     text_new, tensor_new, ...  ──▶ the host's function ──▶ object, with a deleter that counts
+//     text_new, tensor_new, ...  ──▶ the host's function ──▶ object, of which a weak reference is kept
 #pragma once
 
 #include <gantry/host.h>

@@ -71,7 +71,10 @@ Status without_devices(const Subject& subject, int number) {
 // Hides the devices of this process and runs `body`.
 std::string report_without_devices(const std::function<Status()>& body) {
   return status_report(guard([&]() -> Status {
-    if (!hide_devices()) return not_run("this system does not permit a process without /dev");
+    if (!hide_devices())
+      return not_run(
+          "this system does not permit a process without /dev, which requires user namespaces or "
+          "CAP_SYS_ADMIN: docker run --privileged");
     return body();
   }));
 }

@@ -52,14 +52,14 @@ Status leaks_nothing(Subject& subject) {
         GANTRY_TRY(const Instance instance, create());
         return {};
       },
-      "create and destroy", kMaxHeapGrowth));
+      "create and destroy", {.bytes_a_cycle = kMaxHeapGrowth}));
   if (bench->plugin().devices.empty()) return {};
   return check_growth(
       [&]() -> Status {
         GANTRY_TRY(const Instance instance, create());
         return count_devices(instance);
       },
-      "create, count and destroy", kMaxDriverHeapGrowth);
+      "create, count and destroy", {.bytes_a_cycle = kMaxDriverHeapGrowth});
 }
 
 // 128

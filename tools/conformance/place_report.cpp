@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance/place_report.hpp"
 
-#include "core/base/owned_range.hpp"
 #include "core/base/process.hpp"
 #include "core/base/sanitizer.hpp"
+#include "tools/conformance/plugin_call.hpp"
 #include "tools/gantry/common/fault_line.hpp"
 
 #include <gantry/note.h>
@@ -25,13 +25,15 @@ void report_crash(const Fault& fault) {
 }
 
 void report_place(int, siginfo_t*, void* context) {
-  char id[max_range_title];
-  if (CallRecord::current() == nullptr && plugin_on_this_stack(id).empty()) return;
+  // Not the plugin's own threads, which wait for work.
+  if (CallRecord::current() == nullptr) return;
   const StackOfSignal stack{context};
   SignalLine()
       .add(mark)
       .add_running_code({"has not returned", "from", "the kit has not returned"}, stack)
       .add_place_in_library(stack)
+      .add(", call ")
+      .add_number(calls_of_thread)
       .write(report_descriptor);
 }
 

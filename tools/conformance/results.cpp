@@ -24,9 +24,10 @@ void Results::add(CaseResult result) {
   };
   const auto first = std::ranges::find_if(cases, [&](const CaseResult& earlier) {
     if (earlier.state != State::failed || earlier.same_as != 0) return false;
-    const std::string_view known =
-        earlier.signature.empty() ? first_line(earlier) : std::string_view(earlier.signature);
-    return result.text.find(known) != std::string::npos;
+    if (!earlier.signature.empty()) return result.text.find(earlier.signature) != std::string::npos;
+    // The error of a call, with what the later case did in front of it.
+    const std::string_view known = first_line(earlier), line = first_line(result);
+    return !known.empty() && (line == known || line.ends_with(concat(": ", known)));
   });
   const bool has_first = result.state == State::failed && first != cases.end();
   if (has_first) result.same_as = first->which->number;

@@ -30,8 +30,8 @@ struct CaseResult {
   // failed: what was found; skipped: the reason; several lines
   std::string text;
   double seconds = 0;
-  // What the texts of other cases contain that fail by the same defect. Empty: the first line of the
-  // text
+  // What the texts of other cases contain that fail by the same defect: " at 0x1f40 of its library".
+  // Empty: their first lines are equal, or end with ": " and this one
   std::string signature = {};
   // The place of a process that has exceeded its time, as SubjectOptions::hangs; empty: unknown
   std::string hang = {};

@@ -49,7 +49,7 @@ struct SubjectOptions {
   // limit of each case
   double case_seconds = 30;
   // Places of earlier cases that have exceeded their time: "plugin acme.npu 1.0.0 has not returned
-  // from create". A process that is at one of them after a second is killed then.
+  // from create". A process that stays in one call there for half a second is killed.
   std::vector<std::string> hangs = {};
 };
 

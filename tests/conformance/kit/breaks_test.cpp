@@ -100,13 +100,13 @@ constexpr Break kBreaks[] = {
     {"leaks_host_objects", "124", " objects that gantry_host.text_new has created"},
     {"leaks_memory_in_calls", "124", " bytes allocated"},
     {"leaks_memory_in_load", "60", "100 modules leave "},
-    {"leaks_threads_in_calls", "124", "200 cycles of the golden calls leave 400 threads"},
+    {"leaks_threads_in_calls", "124", " threads"},
     {"lists_a_ghost", "64", "list_functions lists \"ghost\", get_function does not find it"},
     {"loads_another_key", "16", " has no loader for it"},
     {"loads_nothing", "51", "load_binary succeeds without a module"},
     {"misaligns_memory", "51 101", "abacus:0: 0xabac000000000009 is not memory of this device"},
     {"names_another_device", "16", " has no table for it"},
-    {"overflows_the_heap", "51", "crashes in function \"relu_kernel\"", true},
+    {"overflows_the_heap", "51", "the process of the case is ended by signal ", true},
     {"prints_in_calls", "125", " prints \"breaks: launching kernel 1"},
     {"reads_behind_the_payload", "51", "crashes in load_binary"},
     {"reads_the_environment_in_the_query", "28 81", "the query reads the environment"},
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.way); });
 
 // One advice, with the place and the command that shows it.
-TEST_F(KitOverBroken, SaysHowToFindACrash) {
+TEST_F(KitOverBroken, NamesTheCommandThatFindsACrash) {
   const KitRun found = run("crashes_in_create", {"--case", "37", "--case", "79"});
 
   EXPECT_THAT(found.output,

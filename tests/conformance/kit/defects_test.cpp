@@ -233,6 +233,7 @@ constexpr Defect kDefects[] = {
     {"allocates_when_lost", 113, "alloc of device kit_device returns ok after the loss"},
     {"reports_loss_once", 113, "synchronize of device kit_device returns ok", "FAILED", true},
     {"pads_elements", 116, "signal 11", "FAILED", true},
+    {"reads_behind_elements", 116, "signal 11"},
     {"takes_any_stream", 114, "signal 11"},
     {"fails_to_prepare", 111, "prepare fails as unsupported"},
     {"wrong_code_of_prepare", 111, "a cancelled prepare fails as invalid"},

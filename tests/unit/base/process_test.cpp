@@ -226,32 +226,40 @@ TEST(RunProgram, ReadsAnswersToItsReports) {
   EXPECT_EQ(end.output, "got A\n");
 }
 
-TEST(RunProgram, AsksBeforeItKillsForTime) {
-  ProgramStart start = shell("trap 'echo here >&3' USR1; while :; do sleep 0.01; done");
+// A program that reports "h" for each signal, after "r": its handler is set.
+ProgramStart program_with_places() {
+  ProgramStart start =
+      shell("trap 'printf h >&3' USR1; printf r >&3; while :; do sleep 0.01; done");
   start.reports = true;
-  ProgramLimits limits = within(200ms);
-  limits.ask_signal = SIGUSR1;
+  return start;
+}
+
+TEST(RunProgram, ReadsThePlaceOfAProgramBeforeItIsKilledForTime) {
+  ProgramLimits limits;
+  limits.place_signal = SIGUSR1;
   std::string reports;
 
-  const ProgramEnd end = run(start, limits, [&](std::string_view bytes) {
+  const ProgramEnd end = run(program_with_places(), limits, [&](std::string_view bytes) {
     reports += bytes;
-    return ReportStep();
+    ReportStep step;
+    if (bytes == "r") step.time = 100ms;
+    return step;
   });
 
   EXPECT_EQ(end.cause, Cause::timed_out);
-  EXPECT_EQ(reports, "here\n");
+  EXPECT_EQ(reports, "rh");
 }
 
-TEST(RunProgram, AsksOnceInBetween) {
-  ProgramStart start = shell("trap 'echo here >&3' USR1; while :; do sleep 0.01; done");
-  start.reports = true;
+TEST(RunProgram, ReadsThePlaceOfAProgramAfterEachInterval) {
   ProgramLimits limits;
-  limits.ask_signal = SIGUSR1;
-  limits.ask_time = 100ms;
+  limits.place_signal = SIGUSR1;
+  limits.place_interval = 300ms;
+  std::string reports;
 
-  const ProgramEnd end = run(start, limits, [&](std::string_view) {
+  const ProgramEnd end = run(program_with_places(), limits, [&](std::string_view bytes) {
+    reports += bytes;
     ReportStep step;
-    step.is_done = true;
+    step.is_done = reports == "rhh";
     return step;
   });
 
