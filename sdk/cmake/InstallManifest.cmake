@@ -43,7 +43,8 @@ if(NOT key STREQUAL "")
   endif()
   list(APPEND files "${work}/${name}.minisig")
 endif()
-# A signature of an earlier installation is not valid for this one.
-file(REMOVE "$ENV{DESTDIR}${installed}.minisig")
+# A signature of an earlier installation is not valid for this one. file(INSTALL) would keep a manifest that is less than a
+# second older.
+file(REMOVE "$ENV{DESTDIR}${installed}" "$ENV{DESTDIR}${installed}.minisig")
 file(INSTALL DESTINATION "${directory}" TYPE FILE FILES ${files})
 file(REMOVE_RECURSE "${work}")

@@ -118,6 +118,19 @@ installed=$work/archive/share/gantry/plugins.d/npu/npu.yaml
 install "$work/acme.key" && minisign -V -q -p "$work/acme.pub" -m "$installed" >"$work/log" 2>&1 || fail "the signature of a directory"
 install && [ ! -e "$installed.minisig" ] || fail "a signature of an earlier installation stays"
 [ "$(find "$work/npu/build" -maxdepth 1 -name '*.installed')" = "" ] || fail "files are left in the build tree"
+# Within a second, with another library, whose time is another.
+built=$work/npu/build/share/gantry/plugins.d/npu/libgantry_npu.so
+cp -p "$built" "$work/built"
+install "$work/acme.key" || fail "installing before the library changes"
+printf changed >>"$built"
+touch -d '1 hour ago' "$built"
+install "$work/acme.key" || fail "installing after the library has changed"
+cp -p "$work/built" "$built"
+changed=$work/archive/share/gantry/plugins.d/npu/libgantry_npu.so
+[ "$(tail -c 7 "$changed")" = changed ] || fail "the library is that of an earlier installation"
+[ "$(sed -n 's/^sha256: //p' "$installed")" = "$(sha256sum "$changed" | cut -d ' ' -f 1)" ] || fail "the digest is that of an earlier library"
+minisign -V -q -p "$work/acme.pub" -m "$installed" >"$work/log" 2>&1 || fail "the signature is not that of the manifest"
+install || fail "installing the library as it was"
 
 # As scikit-build-core makes a wheel, without the package of Python: tests/python/plugin_wheel_test.sh does it with that.
 cat >"$work/wheel.py" <<'PYTHON'
