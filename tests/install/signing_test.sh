@@ -175,6 +175,17 @@ make_wheel "$directory/npu.yaml" "$directory/libgantry_npu.so"
 write_digests || fail "write-digests"
 unpack
 cmp "$work/wheel/npu.yaml" "$directory/npu.yaml" || fail "write-digests and cmake --install write different manifests"
+# A manifest whose last line, without an end, is the digest of another library: it has one digest afterwards.
+mkdir "$work/unended"
+{ grep -v '^sha256: ' "$directory/npu.yaml" && printf 'sha256: "aa"'; } >"$work/unended/npu.yaml"
+cmake -D "manifest=$work/unended/npu.yaml" -D "library=$directory/libgantry_npu.so" -D "installed=$work/unended/installed/npu.yaml" \
+  -D is_absolute=FALSE -D has_digest=TRUE -P "$work/prefix/share/cmake/gantry-sdk/InstallManifest.cmake" >"$work/log" 2>&1 ||
+  fail "installing a manifest without a last end of line"
+cmp "$work/unended/installed/npu.yaml" "$directory/npu.yaml" || fail "cmake --install keeps the digest in a last line without an end"
+make_wheel "$work/unended/npu.yaml" "$directory/libgantry_npu.so"
+write_digests || fail "write-digests of a manifest without a last end of line"
+unpack
+cmp "$work/wheel/npu.yaml" "$directory/npu.yaml" || fail "write-digests keeps the digest in a last line without an end"
 # A tool has changed the library.
 cp "$work/library" "$directory/libgantry_npu.so"
 printf changed >>"$directory/libgantry_npu.so"
