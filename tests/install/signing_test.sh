@@ -196,11 +196,20 @@ unpack
 minisign -V -q -p "$work/acme.pub" -m "$work/wheel/npu.yaml" >"$work/log" 2>&1 || fail "minisign does not verify the manifest of the wheel"
 cp "$wheel" "$work/first.whl"
 write_digests "$work/acme.key" && cmp "$wheel" "$work/first.whl" || fail "write-digests again gives other bytes"
-write_digests && unpack || fail "a wheel whose signature is right"
+# unverified WHAT: without the key, which could replace the signature, the wheel is refused, and stays as it was
+unverified() {
+  cp "$wheel" "$work/first.whl"
+  ! write_digests || fail "without a key, $1 is kept"
+  grep -q 'npu.yaml.minisig, which is not verified .*: set GANTRY_SIGN_KEY' "$work/log" || fail "the error of $1"
+  cmp "$wheel" "$work/first.whl" || fail "a refused wheel with $1 is changed"
+}
+unverified "a signature"
+sed -i 's/^vendor: acme$/vendor: acmf/' "$work/wheel/npu.yaml"
+make_wheel "$work/wheel/npu.yaml" "$work/wheel/npu.yaml.minisig" "$directory/libgantry_npu.so"
+unverified "a signature of another manifest, whose digest is right"
 printf more >>"$directory/libgantry_npu.so"
 make_wheel "$work/wheel/npu.yaml" "$work/wheel/npu.yaml.minisig" "$directory/libgantry_npu.so"
-! write_digests || fail "a signature of another manifest is kept"
-grep -q 'npu.yaml.minisig, which the digest of the changed library makes invalid: set GANTRY_SIGN_KEY' "$work/log" || fail "the error of a stale signature"
+unverified "a signature of another digest"
 write_digests "$work/acme.key" || fail "write-digests of a wheel with a stale signature"
 unpack
 minisign -V -q -p "$work/acme.pub" -m "$work/wheel/npu.yaml" >"$work/log" 2>&1 || fail "the stale signature is kept"
