@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Run by `cpack` at its beginning. Without these programs cpack only warns, and the package does not depend on the libraries
-# that its plugin needs.
-if(CPACK_DEBIAN_PACKAGE_SHLIBDEPS)
+# Run by `cpack` at the beginning of each package, which CPACK_GENERATOR names, after the file that the project itself has set as
+# CPACK_PROJECT_CONFIG_FILE. Without these programs cpack only warns, and a Debian package does not depend on the libraries that
+# its plugin needs.
+if(CPACK_GANTRY_PROJECT_CONFIG_FILE)
+  include("${CPACK_GANTRY_PROJECT_CONFIG_FILE}")
+endif()
+if(CPACK_GENERATOR STREQUAL "DEB" AND CPACK_DEBIAN_PACKAGE_SHLIBDEPS)
   foreach(required "dpkg-shlibdeps:dpkg-dev" "file:file")
     string(REGEX MATCH "^[^:]+" program "${required}")
     string(REGEX MATCH "[^:]+$" package "${required}")

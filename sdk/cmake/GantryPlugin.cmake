@@ -182,7 +182,8 @@ endfunction()
 # gantry_package_plugin(<name> CONTACT "name <address>"): `cpack` makes a Debian package of the component
 # system-<name>, gantry-plugin-<id>_<version>_<architecture>.deb, which any core with this ABI accepts. For the only
 # plugin of a project, after gantry_add_plugin() in the same directory. cpack requires dpkg-shlibdeps and file. The manifest
-# in it has the digest of the library, and is signed with GANTRY_SIGN_KEY, as gantry_add_plugin() describes.
+# in it has the digest of the library, and is signed with GANTRY_SIGN_KEY, as gantry_add_plugin() describes. A file of the
+# project, CPACK_PROJECT_CONFIG_FILE, is set before and is run first.
 function(gantry_package_plugin name)
   cmake_parse_arguments(package "" "CONTACT" "" ${ARGN})
   string(REPLACE "." "-" id "${GANTRY_PLUGIN_ID_${name}}")
@@ -200,6 +201,7 @@ function(gantry_package_plugin name)
   # Whatever the umask is: the core uses nothing that a group may write to.
   set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
     WORLD_READ WORLD_EXECUTE)
+  set(CPACK_GANTRY_PROJECT_CONFIG_FILE "${CPACK_PROJECT_CONFIG_FILE}")
   set(CPACK_PROJECT_CONFIG_FILE "${GANTRY_PLUGIN_CMAKE_DIR}/CheckPackageTools.cmake")
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION libs)

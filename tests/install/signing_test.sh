@@ -6,7 +6,7 @@
 #   a host with `policies: {system: require}` uses it, and refuses it after a byte of the library or the manifest has
 #   changed, with another key, and unsigned,
 #   write-digests signs a wheel, whose list of files stays right,
-#   a key that is no file, and a host of the vendor without dpkg-dev, are errors.
+#   a key that is no file, and a host of the vendor without dpkg-dev, are errors; such a host can make archives.
 #
 # The package is for /usr/local, over which root mounts it for the host. Where that is not permitted, it is for a directory,
 # which is the tier `program`.
@@ -224,10 +224,18 @@ for key in acme.key "$work/none.key"; do
 done
 ! pack "$work/acme.pub" || fail "cpack with a public key"
 tr -s '\n ' ' ' <"$work/log" | grep -q "minisign cannot sign acme.npu.$(uname -m).yaml with GANTRY_SIGN_KEY, $work/acme.pub" || fail "the error of a public key"
+# A host without dpkg-dev makes no Debian package, but others, and a project has a file of its own for cpack.
+echo 'message(STATUS "the project makes ${CPACK_GENERATOR}")' >"$work/npu/project.cmake"
+sed -i 's|^gantry_package_plugin|set(CPACK_PROJECT_CONFIG_FILE "${PROJECT_SOURCE_DIR}/project.cmake")\n&|' "$work/npu/CMakeLists.txt"
+cmake -S "$work/npu" -B "$work/npu/build" >"$work/log" 2>&1 || fail "a project with a file for cpack"
 mkdir "$work/bin"
-ln -s "$(command -v cmake)" "$(command -v file)" "$work/bin"
-! PATH=$work/bin cmake -D CPACK_DEBIAN_PACKAGE_SHLIBDEPS=ON -P "$work/prefix/share/cmake/gantry-sdk/CheckPackageTools.cmake" >"$work/log" 2>&1 ||
-  fail "a host without dpkg-dev"
+ln -s /usr/bin/* "$work/bin"
+rm "$work/bin/dpkg-shlibdeps"
+without_dpkg_dev() { (cd "$work/npu/build" && PATH=$work/bin cpack -D 'CMAKE_IGNORE_PATH=/usr/bin;/bin' "$@") >"$work/log" 2>&1; }
+! without_dpkg_dev || fail "a host without dpkg-dev"
 grep -q 'apt-get install dpkg-dev' "$work/log" || fail "the error of a host without dpkg-dev"
-grep -q "CPACK_PROJECT_CONFIG_FILE .*/CheckPackageTools.cmake" "$work/npu/build/CPackConfig.cmake" || fail "cpack does not run CheckPackageTools.cmake"
+grep -q 'the project makes DEB' "$work/log" || fail "cpack does not run the project's own file"
+without_dpkg_dev -G TGZ || fail "an archive on a host without dpkg-dev"
+[ -e "$work"/npu/build/*.tar.gz ] || fail "cpack -G TGZ makes no archive"
+pack && grep -q 'the project makes DEB' "$work/log" || fail "a package of a project with a file for cpack"
 echo "signing: passed"
