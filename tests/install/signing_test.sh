@@ -6,6 +6,7 @@
 #   a host with `policies: {system: require}` uses it, and refuses it after a byte of the library or the manifest has
 #   changed, with another key, and unsigned,
 #   write-digests signs a wheel, whose list of files stays right,
+#   a key with a password, which minisign asks for,
 #   a key that is no file, and a host of the vendor without dpkg-dev, are errors; such a host can make archives.
 #
 # The package is for /usr/local, over which root mounts it for the host. Where that is not permitted, it is for a directory,
@@ -67,10 +68,10 @@ refused() {
 umask 002
 gantry plugins new acme.npu --language c -o "$work/npu" >"$work/log" || fail "gantry plugins new"
 cmake -S "$work/npu" -B "$work/npu/build" >"$work/log" 2>&1 && cmake --build "$work/npu/build" >"$work/log" 2>&1 || fail "building"
-# pack [KEY]: makes the package, signed with the key, and unpacks it
+# pack [KEY [COMMAND]]: makes the package, signed with the key, and unpacks it; the command executes cpack
 pack() {
   rm -rf "$work/local" "$work/root" "$work"/npu/build/*.deb
-  (cd "$work/npu/build" && GANTRY_SIGN_KEY=${1-} cpack -D CPACK_INSTALL_PREFIX="$prefix") >"$work/log" 2>&1 || return 1
+  (cd "$work/npu/build" && GANTRY_SIGN_KEY=${1-} ${2-} cpack -D CPACK_INSTALL_PREFIX="$prefix") >"$work/log" 2>&1 || return 1
   deb=$(ls "$work"/npu/build/*.deb)
   dpkg-deb -x "$deb" "$work/root"
   # A directory that others may not write to, as those that lead to it on a host.
@@ -169,7 +170,7 @@ wheel=$work/gantry_plugin_acme_npu-1.0.0-py3-none-any.whl
 directory=$work/archive/share/gantry/plugins.d/npu
 # unpack: checks the list of files of the wheel, and unpacks the plugin
 unpack() { rm -rf "$work/wheel" && mkdir "$work/wheel" && python3 "$work/wheel.py" unpack "$wheel" "$work/wheel" >"$work/log" 2>&1 || fail "the files of the wheel"; }
-write_digests() { GANTRY_SIGN_KEY=${1-} "$sdk/wheel/write-digests" "$wheel" >"$work/log" 2>&1; }
+write_digests() { GANTRY_SIGN_KEY=${1-} ${2-} "$sdk/wheel/write-digests" "$wheel" >"$work/log" 2>&1; }
 make_wheel() { rm -f "$wheel" && python3 "$work/wheel.py" make "$wheel" "$@"; }
 make_wheel "$directory/npu.yaml" "$directory/libgantry_npu.so"
 write_digests || fail "write-digests"
@@ -214,6 +215,44 @@ write_digests "$work/acme.key" || fail "write-digests of a wheel with a stale si
 unpack
 minisign -V -q -p "$work/acme.pub" -m "$work/wheel/npu.yaml" >"$work/log" 2>&1 || fail "the stale signature is kept"
 echo "signing: a wheel"
+
+# A key with a password: minisign asks for it on the terminal, and cannot sign without one.
+cat >"$work/terminal.py" <<'PYTHON'
+import os, pty, select, sys, termios
+password, *command = sys.argv[1:]
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execvp(command[0], command)
+output, answers = b"", 0
+while True:
+    try:
+        if select.select([terminal], [], [], 0.01)[0]:
+            output += os.read(terminal, 4096)
+        # What is written before minisign has turned off the echo is discarded.
+        if output.count(b"Password") > answers and not termios.tcgetattr(terminal)[3] & termios.ECHO:
+            answers += 1
+            os.write(terminal, password.encode() + b"\n")
+    except OSError:
+        break
+print(f"{output.decode()}passwords: {answers}")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PYTHON
+# terminal COMMAND...: answers each question for a password
+terminal() { timeout 60 python3 "$work/terminal.py" secret "$@"; }
+# asked COUNT WHAT
+asked() { grep -q "^passwords: $1\$" "$work/log" || fail "$2 does not ask $1 times for the password"; }
+terminal minisign -G -p "$work/asking.pub" -s "$work/asking.key" >"$work/log" 2>&1 || fail "a key with a password"
+asked 2 "minisign -G"
+! pack "$work/asking.key" </dev/null || fail "cpack signs without the password"
+grep -q 'minisign cannot sign' "$work/log" || fail "the error without a password"
+pack "$work/asking.key" terminal || fail "cpack with a password"
+asked 1 cpack
+minisign -V -q -p "$work/asking.pub" -m "$manifest" >"$work/log" 2>&1 || fail "cpack with a password gives another signature"
+write_digests "$work/asking.key" terminal || fail "write-digests with a password"
+asked 1 write-digests
+unpack
+minisign -V -q -p "$work/asking.pub" -m "$work/wheel/npu.yaml" >"$work/log" 2>&1 || fail "write-digests with a password gives another signature"
+echo "signing: a key with a password"
 
 # What is wrong is named.
 for key in acme.key "$work/none.key"; do
