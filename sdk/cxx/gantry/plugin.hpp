@@ -19,9 +19,9 @@
 //     static constexpr gantry::PluginIdentity identity{.id = "acme.npu", .version = "1.0.0"};
 //
 // One object is created for each runtime: by `static Result<std::unique_ptr<Plugin>> create(Host)`
-// if the class has it, otherwise by the constructor. If the class has `functions()` or `find()`, as
-// in module.hpp, compiled code can call them; the plugin then has the extension gantry.globals/1. With
-// `build()`, as in generator.hpp, it has gantry.generator/1.
+// if the class has it, otherwise by the constructor. If the class has `functions()`,
+// `named_functions()` or `find()`, as in module.hpp, compiled code can call them; the plugin then has
+// the extension gantry.globals/1. With `build()`, as in generator.hpp, it has gantry.generator/1.
 #pragma once
 
 #include <gantry/globals.h>
