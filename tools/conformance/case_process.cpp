@@ -145,7 +145,11 @@ void explain(CaseResult& result, const PartEnd& end) {
   switch (end.process.cause) {
     case ProgramEnd::Cause::signalled: {
       const std::size_t at = end.place.find(" at 0x");
-      if (at != std::string::npos) result.signature = end.place.substr(at);
+      // Without the address where the function is known: a constructor, for example.
+      if (at != std::string::npos)
+        result.signature = end.place.substr(at);
+      else if (end.place.find(" crashes in ") != std::string::npos)
+        result.signature = end.place;
       const std::string_view fault_in = result.which->fault_in;
       const bool is_expected =
           fault_in == "*" ||
