@@ -30,6 +30,8 @@ struct Slot {
   Candidate candidate;
   // of a plugin that is part of the program
   decltype(&gantry_plugin_query_v1) query = nullptr;
+  // the refused candidates that it replaces, as long as no warning has named them
+  std::vector<std::size_t> unlogged;
   bool opening = false;
   std::thread::id opener;
   std::shared_ptr<const ActivePlugin> active;
@@ -190,14 +192,6 @@ void PluginSet::set_probe(std::size_t candidate, const Result<ProbeNote>& verdic
 }
 
 std::optional<std::size_t> PluginSet::next_version(std::size_t refused, Depth depth) {
-  bool is_new = false;
-  return replace(refused, depth, is_new);
-}
-
-// As next_version().
-//
-// is_new   [out]  this call has replaced it
-std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, bool& is_new) {
   if (!plugins_may_run()) return std::nullopt;
   const auto of_id = [&](std::string_view id, bool is_used) {
     std::vector<std::size_t> all;
@@ -215,6 +209,8 @@ std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, 
            slot.candidate.was_refused();
   };
   std::vector<std::size_t> others;
+  // the last one that is refused
+  Candidate last;
   {
     std::unique_lock lock(state_->mutex);
     const Slot& slot = state_->slots[refused];
@@ -229,6 +225,7 @@ std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, 
       return used.empty() ? std::nullopt : std::optional(used.front());
     }
     if (!can_be_replaced()) return std::nullopt;
+    last = self;
     others = of_id(self.manifest->id, false);
     std::erase_if(others, [&](std::size_t i) {
       const Candidate& other = state_->slots[i].candidate;
@@ -238,8 +235,10 @@ std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, 
       return precedes(state_->slots[a].candidate, state_->slots[b].candidate);
     });
   }
-  for (const std::size_t other : others) {
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    const std::size_t other = others[i];
     Candidate copy = candidate(other);
+    if (!may_replace(options_, last, copy)) continue;
     copy.passed = Step::preferred;
     copy.stop({}, {});
     Status usable =
@@ -252,16 +251,29 @@ std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, 
     if (!can_be_replaced()) {
       // Another thread opens it again, or has replaced it.
       lock.unlock();
-      return replace(refused, depth, is_new);
+      return next_version(refused, depth);
     }
     if (next.passed != Step::trusted) continue;
     if (!usable.ok()) {
       next.stop(usable.error());
+      // The version that this process has opened may follow.
+      if (next.reason == reason::restart_needed) continue;
+      if (!next.was_refused()) return std::nullopt;
+      last = next;
       continue;
     }
-    state_->slots[refused].candidate.passed = Step::trusted;
+    Slot& old = state_->slots[refused];
+    old.candidate.passed = Step::trusted;
     next = std::move(copy);
-    is_new = true;
+    std::vector<std::size_t>& unlogged = state_->slots[other].unlogged;
+    unlogged = std::exchange(old.unlogged, {});
+    unlogged.push_back(refused);
+    // Their texts name the refused one.
+    for (++i; i < others.size(); ++i) {
+      Candidate& later = state_->slots[others[i]].candidate;
+      if (later.reason == reason::shadowed_by || later.reason == reason::duplicate_of)
+        later.stop(shadowed(later, next).error());
+    }
     return other;
   }
   return std::nullopt;
@@ -269,16 +281,31 @@ std::optional<std::size_t> PluginSet::replace(std::size_t refused, Depth depth, 
 
 // As next_version(), with a warning about what is used instead.
 std::optional<std::size_t> PluginSet::logged_next_version(std::size_t refused, Depth depth) {
-  bool is_new = false;
-  const auto next = replace(refused, depth, is_new);
-  if (!is_new) return next;
-  const Candidate old = candidate(refused), used = candidate(*next);
-  state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
-  warn_about(old.reason, Message("plugin ", old.title(), " of ", old.file, " is refused, ",
-                                 used.manifest->version.text, " of ", used.file,
-                                 " is used instead: ", old.text));
-  for (const Message& warning : used.policy_warnings) warn(warning);
+  const auto next = next_version(refused, depth);
+  if (next) log_replacement(*next);
   return next;
+}
+
+// Warns once that a candidate is used instead of refused ones, and about its signature if the policy
+// of its tier is `warn`.
+void PluginSet::log_replacement(std::size_t candidate) {
+  std::vector<Candidate> replaced;
+  Candidate used;
+  {
+    const std::lock_guard lock(state_->mutex);
+    Slot& slot = state_->slots[candidate];
+    for (const std::size_t refused : std::exchange(slot.unlogged, {}))
+      replaced.push_back(state_->slots[refused].candidate);
+    if (replaced.empty()) return;
+    used = slot.candidate;
+  }
+  for (const Candidate& old : replaced) {
+    state_->fallbacks.fetch_add(1, std::memory_order_relaxed);
+    warn_about(old.reason, Message("plugin ", old.title(), " of ", old.file, " is refused, ",
+                                   used.manifest->version.text, " of ", used.file,
+                                   " is used instead: ", old.text));
+  }
+  for (const Message& warning : used.policy_warnings) warn(warning);
 }
 
 // Replaces a refused choice as logged_next_version(), and inserts the next version among the later
@@ -370,6 +397,8 @@ Result<std::shared_ptr<const ActivePlugin>> PluginSet::open_candidate(std::size_
     }
   };
   const Opening opening{*state_, *slot};
+  // A report may have replaced another version by it.
+  log_replacement(index);
   candidate.passed = Step::preferred;
   candidate.stop({}, {});
   Passage at{.options = options_,
@@ -463,22 +492,28 @@ std::vector<Candidate> PluginSet::in_use() const {
 
 Status PluginSet::check_required() {
   std::vector<std::size_t> required;
-  std::set<std::string> eligible;
   {
     const std::lock_guard lock(state_->mutex);
     for (std::size_t i = 0; i < state_->slots.size(); ++i) {
       const Candidate& candidate = state_->slots[i].candidate;
       if (candidate.manifest && candidate.manifest->required) required.push_back(i);
-      if (candidate.manifest && !candidate.is_out()) eligible.insert(candidate.manifest->id);
     }
   }
+  const auto is_used = [&](const std::string& id) {
+    const std::lock_guard lock(state_->mutex);
+    return std::ranges::any_of(state_->slots, [&](const Slot& slot) {
+      return !slot.candidate.is_out() && slot.candidate.manifest->id == id;
+    });
+  };
   for (const std::size_t index : required) {
     Candidate candidate = this->candidate(index);
     using namespace reason;
     const Reason& why = candidate.reason;
     if (why == shadowed_by || why == duplicate_of || why == disabled) continue;
-    // The version that this process has opened is used instead.
-    if (why == restart_needed && eligible.contains(candidate.manifest->id)) continue;
+    // The version that this process has opened, or the next one, is used instead.
+    const bool is_replaced =
+        candidate.is_out() && (why == restart_needed || candidate.was_refused());
+    if (is_replaced && is_used(candidate.manifest->id)) continue;
     Status usable;
     if (candidate.stopped()) {
       usable = unavailable(candidate.text).with_reason(why.tag);

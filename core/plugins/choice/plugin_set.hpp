@@ -9,9 +9,9 @@
 // selected by the order of choice fails, the next is tried and one warning is logged.
 //
 // One candidate of an id is used, the first in the order of precedence. If it is refused before its
-// library is opened, the next one of its id whose library can be used takes its place for the life of
-// the set, however it was selected; the refused one is then tried no more. No other library is
-// inspected for it.
+// library is opened, the next one of its id that may_replace() it (steps.hpp) and whose library can
+// be used takes its place for the life of the set, however it was selected; the refused one is then
+// tried no more. No other library is inspected for it.
 #pragma once
 
 #include "core/plugins/choice/steps.hpp"
@@ -87,9 +87,9 @@ class PluginSet {
   // it is refused. It is tried again when something requests it. No effect if its plugin is in use.
   void set_probe(std::size_t candidate, const Result<ProbeNote>& verdict);
 
-  // Replaces a candidate that was refused before its library was opened by the next one of its id that
-  // passes an inspection. Without one it stays what it is, and is tried again when something requests
-  // it.
+  // Replaces a candidate that was refused before its library was opened by the next one of its id
+  // that may_replace() it and passes an inspection. Without one it stays what it is, and is tried
+  // again when something requests it. The warning is logged when the new one is opened.
   //
   // returns  the candidate of that id that is used now; nullopt: still the refused one, or none
   // thread   any; waits while another thread opens the plugin
@@ -149,8 +149,8 @@ class PluginSet {
   std::vector<std::size_t> choices(std::string_view what, Offer offer) const;
   Result<std::shared_ptr<const ActivePlugin>> serve(std::string_view what, Offer offer);
   Result<std::shared_ptr<const ActivePlugin>> open_candidate(std::size_t index);
-  std::optional<std::size_t> replace(std::size_t refused, Depth depth, bool& is_new);
   std::optional<std::size_t> logged_next_version(std::size_t refused, Depth depth);
+  void log_replacement(std::size_t candidate);
   bool insert_next_version(std::vector<std::size_t>& choices, std::size_t at, std::string_view what,
                            Offer offer, Depth depth);
   bool inspect(std::size_t index, Depth depth);

@@ -173,23 +173,6 @@ Status check_trust(Passage& at) {
                                           at.candidate.policy_warnings);
 }
 
-Status shadowed(const Candidate& loser, const Candidate& winner) {
-  const std::string& digest = loser.manifest->sha256;
-  if (same_file(loser.manifest->library_path, winner.manifest->library_path) ||
-      (!digest.empty() && digest == winner.manifest->sha256)) {
-    return unavailable("same id and library as ", winner.file)
-        .with_reason(reason::duplicate_of.tag);
-  }
-  const bool older = loser.manifest->version < winner.manifest->version;
-  const bool newer = loser.manifest->version > winner.manifest->version;
-  return unavailable("same id, ",
-                     older   ? "older than "
-                     : newer ? "newer, but in a lower tier than "
-                             : "same version, in a lower location than ",
-                     winner.manifest->version.text, " of ", winner.file)
-      .with_reason(reason::shadowed_by.tag);
-}
-
 Status check_precedence(Passage& at) {
   const AllFound::Preferred& of_id = at.all->preferred(at.candidate);
   if (&at.candidate == of_id.used) {
@@ -276,12 +259,12 @@ void enable(Counterfactual& of) {
 
 void become_trusted(Counterfactual& of) { add_defect(of.self().distrust, of); }
 
-// The order of `preferred`, of the candidates that are not refused. Plugins of the program shadow all
-// others.
+// The order of `preferred`, of the candidates that it may not replace. Plugins of the program shadow
+// all others.
 bool shadows(const Counterfactual& of, std::size_t other) {
   const Candidate& candidate = of.candidates[other];
   if (other == of.index || !candidate.manifest || candidate.passed < Step::trusted) return false;
-  if (candidate.was_refused()) return false;
+  if (may_replace(of.options, candidate, of.self())) return false;
   const Manifest& theirs = *candidate.manifest;
   const Manifest& ours = *of.self().manifest;
   if (theirs.id != ours.id) return false;
@@ -491,6 +474,30 @@ void shadow_by_program(Candidate& candidate, std::string_view title) {
 bool precedes(const Candidate& a, const Candidate& b) {
   if (a.tier != b.tier) return a.tier < b.tier;
   return a.manifest->version > b.manifest->version;
+}
+
+Status shadowed(const Candidate& loser, const Candidate& winner) {
+  const std::string& digest = loser.manifest->sha256;
+  if (same_file(loser.manifest->library_path, winner.manifest->library_path) ||
+      (!digest.empty() && digest == winner.manifest->sha256)) {
+    return unavailable("same id and library as ", winner.file)
+        .with_reason(reason::duplicate_of.tag);
+  }
+  const bool older = loser.manifest->version < winner.manifest->version;
+  const bool newer = loser.manifest->version > winner.manifest->version;
+  return unavailable("same id, ",
+                     older   ? "older than "
+                     : newer ? "newer, but in a lower tier than "
+                             : "same version, in a lower location than ",
+                     winner.manifest->version.text, " of ", winner.file)
+      .with_reason(reason::shadowed_by.tag);
+}
+
+bool may_replace(const ChoiceOptions& options, const Candidate& refused, const Candidate& other) {
+  const auto policy_of = [&](Tier tier) {
+    return options.trust ? options.trust->trust_file().policy_of(tier) : SignaturePolicy::off;
+  };
+  return refused.was_refused() && policy_of(other.tier) >= policy_of(refused.tier);
 }
 
 bool comes_first(const Manifest& a, const Manifest& b) {

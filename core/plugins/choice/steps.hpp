@@ -130,6 +130,17 @@ void shadow_by_program(Candidate& candidate, std::string_view title);
 // same tier and of a higher version, precedes. Of two that are equal the one that was found first does.
 bool precedes(const Candidate& a, const Candidate& b);
 
+// Why one candidate of an id is not used beside another one.
+//
+// returns  unavailable, reason SHADOWED_BY or DUPLICATE_OF, with version and file of `winner`
+Status shadowed(const Candidate& loser, const Candidate& winner);
+
+// Decides whether a candidate may take the place of a refused one of its id: only for a cause that is
+// in the files of the refused one, and only from a tier whose signature policy is the same or
+// stricter. Otherwise the state of the host, or a damaged file, would let an unsigned plugin run in
+// the place of a signed one.
+bool may_replace(const ChoiceOptions& options, const Candidate& refused, const Candidate& other);
+
 // The order of choice: by priority and version, the higher first, then by id, the bytewise lower
 // first.
 bool comes_first(const Manifest& a, const Manifest& b);

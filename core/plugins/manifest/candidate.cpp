@@ -15,9 +15,12 @@ void Candidate::stop(const Error& error) {
 bool Candidate::was_refused() const {
   using namespace reason;
   if (!stopped() || passed < Step::trusted || passed >= Step::opened) return false;
-  // Decisions about several candidates, and causes that are not the plugin's.
-  constexpr Reason others[] = {shadowed_by,       duplicate_of,  restart_needed,
-                               reason::exhausted, probe_missing, probe_failed};
+  constexpr Reason others[] = {
+      // decisions about several candidates, and what this process has opened
+      shadowed_by, duplicate_of, restart_needed, stale_mapped,
+      // the state of the host
+      no_device_node, file_missing, driver_missing, driver_too_old, create_failed, unreadable,
+      library_unreadable, replaced_during_load, reason::exhausted, probe_missing, probe_failed};
   return std::ranges::find(others, reason) == std::end(others);
 }
 

@@ -79,7 +79,8 @@ struct Candidate {
   // because the cause may be gone.
   bool is_out() const { return stopped() && passed < Step::preferred; }
   // True for one that was refused before its library was opened in this process, for a cause that is
-  // its own. It shadows no other candidate of its id.
+  // in its files, not in the state of the host, as a missing device node or driver is. Another
+  // candidate of its id may replace it: may_replace() (core/plugins/choice/steps.hpp).
   bool was_refused() const;
   void stop(const Reason& why, Message sentence) {
     reason = why;

@@ -23,6 +23,7 @@ namespace gantry {
 
 constexpr std::string_view kSystemTrustFile = "/etc/gantry/trust.yaml";
 
+// The stricter ones are greater.
 enum class SignaturePolicy { off, warn, require };
 
 struct TrustedKey {

@@ -132,14 +132,17 @@ TEST(PluginSetProbe, ThatFailsLeavesTheNextVersion) {
   EXPECT_TRUE(later.candidate(0).probe.has_value());
 }
 
-// The cause is not the plugin's.
+// The cause is the state of the host.
 TEST(PluginSetProbe, ThatCannotRunReplacesNoVersion) {
   World world;
   world.add("a", "good");
   world.add("b", "newer", fake_manifest().version("1.1.0"));
   SetFixture set(world);
 
-  for (const char* const reason : {"PROBE_FAILED", "PROBE_MISSING", "EXHAUSTED"}) {
+  for (const char* const reason :
+       {"PROBE_FAILED", "PROBE_MISSING", "EXHAUSTED", "NO_DEVICE_NODE", "FILE_MISSING",
+        "DRIVER_MISSING", "DRIVER_TOO_OLD", "LIBRARY_UNREADABLE", "REPLACED_DURING_LOAD",
+        "STALE_MAPPED", "CREATE_FAILED", "A_REASON_OF_THE_PLUGIN"}) {
     set.plugins.set_probe(1, unavailable("no probe").with_reason(reason));
     EXPECT_EQ(set.plugins.next_version(1, Depth::library), std::nullopt) << reason;
   }

@@ -304,9 +304,35 @@ TEST(PluginSet, OpensTheNextVersionHoweverThePluginIsRequested) {
     const auto active = fixture->plugins.open("test.fake");
     ASSERT_TRUE(active.ok()) << active.error().message;
     EXPECT_EQ((*active)->manifest.version.text, "1.0.0");
+    // Once, although the inspection was silent.
+    EXPECT_TRUE(fixture->plugins.for_key("fake").ok());
+    EXPECT_THAT(fixture->lines, ElementsAre(HasSubstr(" is refused, 1.0.0 of ")));
+    EXPECT_EQ(fixture->plugins.fallbacks(), 1u);
   }
   EXPECT_TRUE(overridden.plugins.for_key("fake").ok());
   EXPECT_TRUE(by_index.plugins.open(std::size_t{0}).ok());
+}
+
+// Reports have replaced it twice: the library of the second was removed between them.
+TEST(PluginSet, WarnsOfAllVersionsThatReportsHaveReplaced) {
+  World world;
+  world.add("a", "good");
+  world.add("b", "newer", version("1.1.0"));
+  world.add("c", "", version("1.2.0"));
+  SetFixture fixture(world);
+  fixture.plugins.inspect_all();
+  ASSERT_EQ(fixture.plugins.candidate(1).passed, Step::resolved);
+  std::filesystem::remove(world.library("b"));
+  fixture.plugins.inspect_all();
+  ASSERT_EQ(fixture.plugins.candidate(0).passed, Step::resolved);
+  EXPECT_THAT(fixture.lines, IsEmpty());
+
+  EXPECT_TRUE(fixture.plugins.for_key("fake").ok());
+
+  EXPECT_THAT(fixture.lines, ElementsAre(testing::ContainsRegex("^plugin test.fake 1.2.0 of .* is "
+                                                                "refused, 1.0.0 of "),
+                                         testing::ContainsRegex("^plugin test.fake 1.1.0 of .* is "
+                                                                "refused, 1.0.0 of ")));
 }
 
 // Of the versions that are not needed no library is opened: one would be refused.

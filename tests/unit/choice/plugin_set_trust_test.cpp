@@ -2,6 +2,7 @@
 //
 // The checks of core/plugins/trust between a plugin's manifest and its code.
 #include "core/base/digest/digest.hpp"
+#include "tests/support/minisign_signer.hpp"
 #include "tests/unit/choice/set_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -89,12 +90,60 @@ TEST(PluginSetTrust, LogsTheWarningOfAPolicyWhenTheNextVersionIsUsed) {
   test::write_file(etc / "trust.yaml", "policies: {default: warn}\n");
   const auto set = trusting(world, host_trust((etc / "trust.yaml").string()));
   ASSERT_THAT(set->lines, ElementsAre(HasSubstr("plugin test.fake 1.1.0: GANTRY-D254")));
-  set->lines.clear();
+  // A report before the load takes neither warning from it.
+  const auto reported = trusting(world, host_trust((etc / "trust.yaml").string()));
+  reported->plugins.inspect_all();
 
-  ASSERT_TRUE(set->plugins.for_key("fake").ok());
+  for (SetFixture* const each : {set.get(), reported.get()}) {
+    each->lines.clear();
+    ASSERT_TRUE(each->plugins.for_key("fake").ok());
+    ASSERT_TRUE(each->plugins.for_device("fake_device").ok());
+    EXPECT_THAT(each->lines, ElementsAre(HasSubstr(" is refused, 1.0.0 of "),
+                                         HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
+  }
+}
 
-  EXPECT_THAT(set->lines, ElementsAre(HasSubstr(" is refused, 1.0.0 of "),
-                                      HasSubstr("plugin test.fake 1.0.0: GANTRY-D254")));
+// The plugin that the configuration names is signed; the one in the user's directory is not.
+TEST(PluginSetTrust, ReplacesASignedPluginByNoUnsignedOne) {
+  const test::MinisignSigner signer;
+  const auto refusal = [&](std::string_view needs, std::string_view library) {
+    World config, user;
+    const std::string file =
+        config.add("signed", "good",
+                   fake_manifest()
+                       .set("sha256", concat("\"", digest_of(fake_library("good")), "\""))
+                       .set("requires", needs));
+    const auto manifest = test::read_file(file);
+    test::write_file(file + ".minisig",
+                     std::string_view(signer.sign(std::string(manifest.begin(), manifest.end()))));
+    user.add("unsigned", "good");
+    fs::remove(config.library("signed"));
+    fs::copy_file(fake_library(library), config.library("signed"));
+    test::TempDir etc;
+    test::write_file(
+        etc / "trust.yaml",
+        std::string_view(concat("keys: [{id: acme, public_key: \"", signer.public_key(),
+                                "\"}]\npolicies: {config: require}\n")));
+    PluginLocations locations;
+    locations.host.clear();
+    locations.config_directories = {config.path().string()};
+    locations.user_directory = user.path().string();
+    ChoiceOptions options;
+    options.core = test::core_info();
+    options.trust = host_trust((etc / "trust.yaml").string());
+    options.overrides = {{"fake", "test.fake"}};
+    options.fallback = false;
+    PluginSet plugins(search_plugins(locations), options);
+
+    const auto active = plugins.for_key("fake");
+
+    EXPECT_EQ(plugins.candidates().back().reason, reason::shadowed_by);
+    return active.ok() ? (*active)->manifest.version.text : active.error().reason;
+  };
+
+  EXPECT_EQ(refusal("{device_nodes: [/dev/null]}", "good"), "1.0.0");
+  EXPECT_EQ(refusal("{device_nodes: [/dev/gantry_none]}", "good"), "NO_DEVICE_NODE");
+  EXPECT_EQ(refusal("{device_nodes: [/dev/null]}", "newer"), "DIGEST");
 }
 
 TEST(PluginSetTrust, LogsTheWarningsOfAPolicyOnce) {
