@@ -118,8 +118,10 @@ TEST_F(PluginsInstall, StatesThatTheConfigurationExcludesTheUsersDirectory) {
   write_file(config, std::string_view("plugins: {user: false}\n"));
   const std::vector<std::string> environment = {concat("XDG_DATA_HOME=", data)};
   const std::string directory = data + "/gantry/plugins.d";
+  // run_gantry() sets the variable.
   const std::string cause = concat("because plugins.user is false in ", config,
-                                   ": set it to true, or name the directory");
+                                   ", and GANTRY_PLUGIN_FILES replaces tiers 4 to 8: set it to "
+                                   "true and unset the variable, or name the directory");
 
   const Outcome installed = run_gantry(
       {"--config", config, "plugins", "install", built_plugins("graph"), "--directory", directory},

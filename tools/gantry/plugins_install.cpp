@@ -55,8 +55,10 @@ std::string unused_directory_text(const fs::path& directory,
                                   const std::vector<SearchLocation>& locations) {
   for (const SearchLocation& location : locations) {
     const std::string cause = unused_text(location);
-    if (!cause.empty() &&
-        std::ranges::find(location.directories, directory.native()) != location.directories.end())
+    const bool is_its_own =
+        location.name == directory.native() ||
+        std::ranges::find(location.directories, directory.native()) != location.directories.end();
+    if (!cause.empty() && is_its_own)
       return concat(escaped(directory.native()), " is not searched, because ", cause);
   }
   return concat(

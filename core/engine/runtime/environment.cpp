@@ -89,6 +89,7 @@ Environment read_environment() {
     };
     read.cache_directory = of_user("XDG_CACHE_HOME", "/.cache/gantry");
     read.data_directory = of_user("XDG_DATA_HOME", "/.local/share/gantry");
+    read.names_data_directory = absolute(std::getenv("XDG_DATA_HOME"));
     if (const char* temporary = std::getenv("TMPDIR"); absolute(temporary)) {
       read.temporary_directory = temporary;
     }

@@ -39,6 +39,8 @@ struct Environment {
   std::string cache_directory;
   // $XDG_DATA_HOME/gantry, ~/.local/share/gantry; empty: no home
   std::string data_directory;
+  // XDG_DATA_HOME names it
+  bool names_data_directory = false;
   // TMPDIR; empty: not set
   std::string temporary_directory;
   // PATH; empty: not set

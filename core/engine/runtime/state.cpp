@@ -166,6 +166,7 @@ PluginLocations locations_of(const EngineOptions& options, const Config& config,
   if (!environment.data_directory.empty())
     locations.user_directory = environment.data_directory + "/plugins.d";
   if (!config.user_plugins) locations.user_excluded_by = config.user_plugins_file;
+  locations.reads_excluded = config.environment || !environment.names_data_directory;
   locations.privileged = environment.elevated;
   return locations;
 }

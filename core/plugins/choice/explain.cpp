@@ -28,12 +28,16 @@ Verdict verdict_of(const Reason& why) {
   return Verdict::refused;
 }
 
-// The readable manifests of locations that are not searched, highest precedence first.
+// The readable manifests of locations that are not searched, highest precedence first. Those that
+// others can change are omitted, as in a search.
 class UnsearchedManifests {
  public:
   // locations  [in]  of the search; must outlive this object
-  explicit UnsearchedManifests(const std::vector<SearchLocation>& locations)
-      : locations_(locations) {}
+  // trust      [in]  NULL: all files are trusted
+  UnsearchedManifests(const std::vector<SearchLocation>& locations, const Trust* trust)
+      : locations_(locations) {
+    if (trust != nullptr) ownership_ = trust->ownership();
+  }
 
   // Returns one text for each cause: the manifests that offer something, why they are not used, and
   // what to change.
@@ -44,8 +48,9 @@ class UnsearchedManifests {
     std::vector<std::pair<std::string, std::vector<std::string>>> by_cause;
     for (const auto& [cause, manifest] : manifests_) {
       if (!offers(manifest, requirement)) continue;
-      if (by_cause.empty() || by_cause.back().first != cause) by_cause.push_back({cause, {}});
-      by_cause.back().second.push_back(concat(manifest.title(), " of ", manifest.file));
+      auto at = std::ranges::find(by_cause, cause, [](const auto& one) { return one.first; });
+      if (at == by_cause.end()) at = by_cause.insert(at, {cause, {}});
+      at->second.push_back(concat(manifest.title(), " of ", manifest.file));
     }
     constexpr std::size_t max_listed = 5;
     std::vector<std::string> texts;
@@ -58,11 +63,15 @@ class UnsearchedManifests {
   void read() {
     constexpr std::size_t max = 256;
     is_read_ = true;
+    const auto is_trusted = [&](const std::string& path) {
+      return !ownership_ || ownership_->check(path).ok();
+    };
     for (const SearchLocation& location : locations_) {
       const std::string cause = unused_text(location);
-      if (cause.empty()) continue;
-      for (const std::string& file : location.files) {
+      if (cause.empty() || !std::ranges::all_of(location.directories, is_trusted)) continue;
+      for (const std::string& file : manifests_in(location)) {
         if (manifests_.size() == max) return;
+        if (!is_trusted(file)) continue;
         if (auto manifest = open_manifest(file); manifest.ok())
           manifests_.emplace_back(cause, *std::move(manifest));
       }
@@ -70,6 +79,7 @@ class UnsearchedManifests {
   }
 
   const std::vector<SearchLocation>& locations_;
+  std::optional<Ownership> ownership_;
   bool is_read_ = false;
   // with the cause why they are not used
   std::vector<std::pair<std::string, Manifest>> manifests_;
@@ -258,7 +268,7 @@ Explanation explain(const PluginSet& plugins, const std::vector<Requirement>& re
   out.served_keys = plugins.served_keys();
   out.warnings = plugins.warnings();
   const std::vector<Candidate> candidates = plugins.candidates();
-  UnsearchedManifests unsearched(out.locations);
+  UnsearchedManifests unsearched(out.locations, plugins.options().trust.get());
   for (const Requirement& requirement : requirements)
     out.requirements.push_back(
         explain_requirement(plugins, candidates, out.served_keys, requirement, unsearched));

@@ -75,7 +75,7 @@ class Search {
   }
 
   void open_location(Tier tier, std::string name, LocationState state) {
-    result_.locations.push_back({tier, std::move(name), state, {}, {}, {}});
+    result_.locations.push_back({tier, std::move(name), state, {}, {}, {}, {}});
     drop_in_groups_.emplace_back();
   }
   void mark_absent() {
@@ -83,9 +83,16 @@ class Search {
     location.state = LocationState::absent;
     location.files.clear();
   }
-  void mark_unused(LocationState state, std::string_view by) {
+  void mark_unused(std::string_view excluded_by, std::string_view replaced_by) {
     SearchLocation& location = result_.locations.back();
-    if (location.state == state) location.unused_by = by;
+    const bool is_excluded = location.state == LocationState::excluded;
+    if (is_excluded) location.excluded_by = excluded_by;
+    if (is_excluded || location.state == LocationState::replaced)
+      location.replaced_by = replaced_by;
+  }
+  // Adds a directory that is not read.
+  void add_excluded(const std::string& directory) {
+    result_.locations.back().directories.push_back(directory);
   }
 
   // Adds a manifest or directory that the program, configuration or environment names. If it cannot
@@ -247,8 +254,7 @@ SearchResult search_plugins(const PluginLocations& locations) {
     if (tier == Tier::program) return LocationState::searched;
     if (locations.privileged && !traits.is_for_privileged && tier != Tier::environment)
       return LocationState::privileged;
-    if (tier == Tier::user && !locations.exclusive && !locations.user_excluded_by.empty())
-      return LocationState::excluded;
+    if (tier == Tier::user && !locations.user_excluded_by.empty()) return LocationState::excluded;
     const bool is_replaced = traits.is_replaceable && locations.plugin_files;
     return is_replaced ? LocationState::replaced : after_program;
   };
@@ -270,11 +276,15 @@ SearchResult search_plugins(const PluginLocations& locations) {
   };
   const auto fixed = [&](Tier tier, const std::string& directory) {
     const LocationState state = state_of(tier);
-    const bool exists = is_directory(directory);
+    const bool is_excluded = state == LocationState::excluded;
+    const bool exists = is_excluded || is_directory(directory);
     search.open_location(tier, directory, exists ? state : LocationState::absent);
-    if (locations.plugin_files && !locations.exclusive)
-      search.mark_unused(LocationState::replaced, kFiles);
-    search.mark_unused(LocationState::excluded, locations.user_excluded_by);
+    if (!locations.exclusive) {
+      search.mark_unused(locations.user_excluded_by,
+                         locations.plugin_files ? kFiles : std::string_view());
+    }
+    if (is_excluded && locations.reads_excluded) search.add_excluded(directory);
+    if (is_excluded) return;
     if (exists && state != LocationState::privileged) search.add_directory(directory);
   };
   const auto variable = [&](std::string_view name, const std::optional<std::string>& value) {
@@ -313,16 +323,16 @@ std::string describe(const SearchLocation& location) {
       return concat(number_of(location.tier), " ", location.name,
                     " (not used: privileged process)");
     case LocationState::excluded:
+      return concat(number_of(location.tier), " ", location.name, " (not searched",
+                    location.excluded_by.empty() ? "" : ": plugins.user is false in ",
+                    location.excluded_by, ")");
     case LocationState::replaced: {
       std::string names;
       for (std::size_t i = 0; i < std::min(count, kMaxNames); ++i) {
         names += concat(i == 0 ? ": " : ", ", fs::path(location.files[i]).filename().string());
       }
-      const bool is_excluded = location.state == LocationState::excluded;
       const std::string why =
-          location.unused_by.empty() ? "not used"
-          : is_excluded ? concat("not searched: plugins.user is false in ", location.unused_by)
-                        : concat("replaced by ", location.unused_by);
+          location.replaced_by.empty() ? "not used" : concat("replaced by ", location.replaced_by);
       return concat(number_of(location.tier), " ", location.name, " (", why, ", ", files, names,
                     count > kMaxNames ? ", ..." : "", ")");
     }
@@ -331,15 +341,25 @@ std::string describe(const SearchLocation& location) {
 }
 
 std::string unused_text(const SearchLocation& location) {
-  if (location.unused_by.empty()) return "";
-  if (location.state == LocationState::excluded) {
-    return concat(
-        "plugins.user is false in ", location.unused_by,
-        ": set it to true, or name the directory in plugins.dirs of the configuration, or "
-        "with --plugins");
+  const std::string variable =
+      location.replaced_by.empty() ? "" : concat(location.replaced_by, " replaces tiers 4 to 8");
+  if (location.excluded_by.empty()) {
+    return variable.empty()
+               ? ""
+               : concat(variable, ": unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
   }
-  return concat(location.unused_by,
-                " replaces tiers 4 to 8: unset the variable, or use GANTRY_ADD_PLUGIN_FILES");
+  return concat("plugins.user is false in ", location.excluded_by,
+                variable.empty() ? "" : concat(", and ", variable), ": set it to true",
+                variable.empty() ? "" : " and unset the variable",
+                ", or name the directory in plugins.dirs of the configuration, or with --plugins");
+}
+
+std::vector<std::string> manifests_in(const SearchLocation& location) {
+  if (location.state != LocationState::excluded) return location.files;
+  Search search(host_traits().arch);
+  search.open_location(location.tier, location.name, location.state);
+  for (const std::string& directory : location.directories) search.add_directory(directory);
+  return search.take().locations.front().files;
 }
 
 std::string no_manifest_text(const std::vector<SearchLocation>& locations) {

@@ -52,6 +52,8 @@ struct PluginLocations {
   std::string core_directory, user_directory;
   // file with `plugins: {user: false}`; empty: the user's directory is searched
   std::string user_excluded_by;
+  // manifests_in() reads that directory if it is excluded
+  bool reads_excluded = true;
   // the process has more privileges than its caller
   bool privileged = false;
 };
@@ -65,7 +67,7 @@ enum class LocationState {
   unset,
   // replaced by GANTRY_PLUGIN_FILES or exclusive mode: its manifests are listed but not used
   replaced,
-  // the configuration excludes it: its manifests are listed but not used
+  // the configuration excludes it: it is not read
   excluded,
   // not read, because the process is privileged
   privileged,
@@ -77,12 +79,14 @@ struct SearchLocation {
   // "/etc/gantry/plugins.d", "GANTRY_ADD_PLUGIN_FILES", "--plugins /x"
   std::string name;
   LocationState state = LocationState::absent;
-  // its manifests, in order; for `replaced` and `excluded` those that are not used
+  // its manifests, in order; for `replaced` those that are not used
   std::vector<std::string> files;
-  // the directories that were listed
+  // the directories that were listed; of `excluded` the one that manifests_in() lists
   std::vector<std::string> directories;
-  // of `replaced`: the variable, or empty in exclusive mode; of `excluded`: the configuration's file
-  std::string unused_by;
+  // of `excluded`: the configuration's file; empty in exclusive mode
+  std::string excluded_by;
+  // of `replaced`, and of `excluded` if it would be: the variable; empty in exclusive mode
+  std::string replaced_by;
 };
 
 struct FoundDropIn {
@@ -118,6 +122,12 @@ std::string describe(const SearchLocation& location);
 // /etc/gantry/runtime.yaml: set it to true, or ..."; empty if they are used, or if the program or the
 // privileges of the process exclude them.
 std::string unused_text(const SearchLocation& location);
+
+// Returns the manifests of a location. An excluded one is listed now, so that an error can name what
+// it contains; what cannot be read is omitted.
+//
+// costs    of an excluded one: reads the directory and its subdirectories once
+std::vector<std::string> manifests_in(const SearchLocation& location);
 
 // States where packages and `gantry plugins install` write manifests; empty if a location has one.
 std::string no_manifest_text(const std::vector<SearchLocation>& locations);

@@ -273,6 +273,52 @@ TEST(SearchPath, NamesNoVariableInExclusiveMode) {
   EXPECT_EQ(unused_text(result.locations.back()), "");
 }
 
+// Not even whether it exists is looked up: it is described as one that does.
+TEST(SearchPath, DoesNotReadTheUsersDirectoryIfItIsExcluded) {
+  const TempDir dir;
+  touch(dir / "user/x.yaml");
+  touch(dir / "user/b/c.yaml");
+  touch(dir / "user/b/d.yaml");
+  PluginLocations locations = no_locations();
+  locations.user_excluded_by = "/etc/gantry/runtime.yaml";
+  for (const std::string name : {"user", "nowhere"}) {
+    locations.user_directory = (dir / name).string();
+
+    const SearchResult result = search_plugins(locations);
+
+    const SearchLocation& user = result.locations.back();
+    EXPECT_EQ(user.state, LocationState::excluded);
+    EXPECT_THAT(user.files, IsEmpty());
+    EXPECT_THAT(result.candidates, IsEmpty());
+    EXPECT_THAT(result.warnings, IsEmpty());
+    EXPECT_EQ(describe(user),
+              concat("7 ", locations.user_directory,
+                     " (not searched: plugins.user is false in /etc/gantry/runtime.yaml)"));
+  }
+}
+
+TEST(SearchPath, ListsAnExcludedDirectoryOnRequest) {
+  const TempDir dir;
+  touch(dir / "user/x.yaml");
+  touch(dir / "user/b/c.yaml");
+  PluginLocations locations = no_locations();
+  locations.user_directory = (dir / "user").string();
+  locations.user_excluded_by = "/etc/gantry/runtime.yaml";
+  const auto listed = [&] { return manifests_in(search_plugins(locations).locations.back()); };
+
+  EXPECT_THAT(listed(),
+              ElementsAre((dir / "user/b/c.yaml").string(), (dir / "user/x.yaml").string()));
+  locations.exclusive = true;
+  EXPECT_EQ(unused_text(search_plugins(locations).locations.back()), "");
+  EXPECT_EQ(describe(search_plugins(locations).locations.back()),
+            concat("7 ", locations.user_directory, " (not searched)"));
+  locations.reads_excluded = false;
+  EXPECT_THAT(listed(), IsEmpty());
+  locations.reads_excluded = true;
+  locations.user_directory = "/nowhere";
+  EXPECT_THAT(listed(), IsEmpty());
+}
+
 TEST(SearchPath, DescribesADirectoryThatDoesNotExistAsAbsent) {
   PluginLocations locations = no_locations();
   locations.directories = {"/nowhere/plugins"};
