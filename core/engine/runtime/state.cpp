@@ -312,9 +312,9 @@ Result<std::shared_ptr<RuntimeState>> RuntimeState::create(EngineOptions options
          "no other user can change"});
   }
   if (!denied.empty()) {
-    state->log.debug({"cache directory ", denied, " cannot be written by this user, ",
-                      state->cache_directory.empty() ? "nothing" : state->cache_directory,
-                      " is used instead"});
+    state->log.info({"cache directory ", denied, " cannot be written by this user, ",
+                     state->cache_directory.empty() ? "nothing" : state->cache_directory,
+                     " is used instead"});
   }
   state->devices.keep(state);
   for (const ConfigDevice& device : state->config.devices) {

@@ -59,15 +59,19 @@ class CacheDirectory {
   }
 
   // True if this user may not create files in it, or its missing directories: it belongs to another
-  // user, or its file system is read-only.
+  // user, or its file system is read-only. False if a component is no directory, which create()
+  // reports.
   //
-  // costs    one system call for each missing component, and one more
+  // costs    one system call for each missing component, and two more
   bool is_denied() const {
     std::error_code failed;
     std::filesystem::path part = std::filesystem::absolute(path_, failed);
     while (!failed && faccessat(AT_FDCWD, part.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-      if (errno != ENOENT || part == part.parent_path())
-        return errno == EACCES || errno == EPERM || errno == EROFS;
+      if (errno != ENOENT || part == part.parent_path()) {
+        const bool is_refused = errno == EACCES || errno == EPERM || errno == EROFS;
+        struct stat info {};
+        return is_refused && (stat(part.c_str(), &info) != 0 || S_ISDIR(info.st_mode));
+      }
       part = part.parent_path();
     }
     return false;

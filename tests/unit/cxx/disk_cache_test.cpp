@@ -229,6 +229,7 @@ TEST_F(DiskCacheTest, IsDeniedWhereThisUserCannotWrite) {
   EXPECT_FALSE(is_denied(place));
   EXPECT_FALSE(is_denied(place + "/a/b"));
   // An error that is reported when it is used.
+  EXPECT_FALSE(is_denied(place + "/file"));
   EXPECT_FALSE(is_denied(place + "/file/b"));
 
   test::expect_with_mount(place, MS_RDONLY, [&]() -> std::string {

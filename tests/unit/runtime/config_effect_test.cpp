@@ -318,7 +318,7 @@ TEST_F(RuntimeYaml, UsesTheUsersCacheWhereTheConfiguredOneIsDenied) {
       if (const std::string used = cache_with(text); !used.empty()) return used;
       if (!lines.empty()) return lines.front();
     }
-    const std::string used = cache_with("cache: host\nlog: debug");
+    const std::string used = cache_with("cache: host\nlog: info");
     const std::string line = concat("cache directory ", (directory / "host").string(),
                                     " cannot be written by this user, ");
     const auto states_it = [&](const std::string& one) { return one.starts_with(line); };

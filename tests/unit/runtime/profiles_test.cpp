@@ -92,7 +92,7 @@ TEST_F(EdgeBox, IgnoresVariablesAndTheUsersPlugins) {
   EXPECT_THAT(lines_, Contains(HasSubstr("variable GANTRY_DISABLE is ignored")));
 }
 
-TEST_F(EdgeBox, LimitsMemoryAndKeepsTheCacheOutOfTheHome) {
+TEST_F(EdgeBox, LimitsMemoryAndCachesWhereItsUserMayWrite) {
   copy("edge-box");
   const Variable own("XDG_CACHE_HOME", home().c_str());
   Runtime box = runtime();
