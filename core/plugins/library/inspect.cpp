@@ -100,10 +100,7 @@ void check_driver(const ManifestSoname& library, const std::string& found,
   if (library.symbols.empty() || found.empty()) return;
   auto mapped = MappedFile::open(found);
   auto elf = mapped.ok() ? ElfFile::parse(*std::move(mapped)) : Result<ElfFile>(mapped.error());
-  if (!elf.ok()) {
-    problems.push_back(std::move(elf).error().at("while reading driver library ", found));
-    return;
-  }
+  if (!elf.ok()) return too_old({"cannot be read: ", elf.error().message});
   std::vector<std::string> missing;
   for (const std::string& symbol : library.symbols) {
     const ElfSymbol* const defined = elf->find(symbol);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// find_needed(), needed_problems() and check_search_paths(): visit the needed libraries breadth first, each of them
-// once.
+// find_needed(), needed_problems() and check_search_paths(): visit the needed libraries breadth
+// first, each of them once.
 #include "core/base/reason.hpp"
 #include "core/plugins/library/imports.hpp"
 #include "core/plugins/library/linker.hpp"

@@ -484,7 +484,12 @@ TEST(InspectPlugin, ReportsADriverThatIsNoLibrary) {
 
   const Error error = refusal(world);
 
-  EXPECT_THAT(error.message, HasSubstr("while reading driver library "));
+  EXPECT_EQ(error.code, Code::unavailable);
+  EXPECT_EQ(error.reason, "DRIVER_TOO_OLD");
+  EXPECT_THAT(error.message,
+              StartsWith(concat("driver library ", (world.path() / "x/libdrv.so.1").string(),
+                                " cannot be read: ")));
+  EXPECT_THAT(error.message, HasSubstr(": install a newer driver"));
 }
 
 // The plugin's library needs one that is there, which needs one that is not.
