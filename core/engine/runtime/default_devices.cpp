@@ -121,11 +121,12 @@ Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultD
   }
   if (!defaults.are_stated) return {};
   // The kind of each device counts, not its index.
-  const auto is_given = [&](const std::string& stated) {
-    const auto number = state.devices.number_of(stated.substr(0, stated.find(':')));
-    return number.ok() && std::ranges::any_of(given, [&](const gantry_device_id& id) {
-             return serves_number(id.type, *number);
-           });
+  const auto serves = [&](const gantry_device_id& id, const std::string& name) {
+    const auto number = state.devices.number_of(name.substr(0, name.find(':')));
+    return number.ok() && serves_number(id.type, *number);
+  };
+  const auto is_given = [&](const std::string& name) {
+    return std::ranges::any_of(given, [&](const auto& id) { return serves(id, name); });
   };
   const bool has_alternatives = !defaults.alternatives.empty();
   const std::vector<std::string>& stated =
@@ -133,8 +134,11 @@ Status check_named(RuntimeState& state, const Artifact& artifact, const DefaultD
   std::vector<std::string> missing;
   std::ranges::remove_copy_if(stated, std::back_inserter(missing), is_given);
   if (missing.empty() || (has_alternatives && missing.size() < stated.size())) return {};
-  // The caller has named some of the devices that the model uses together.
-  const bool is_part = missing.size() < stated.size();
+  const auto is_stated = [&](const gantry_device_id& id) {
+    return std::ranges::any_of(stated, [&](const auto& name) { return serves(id, name); });
+  };
+  // The caller has named some of the devices that the model uses together, and no other one.
+  const bool is_part = missing.size() < stated.size() && std::ranges::all_of(given, is_stated);
   return invalid(quoted(artifact.name), " is made for ", join(stated), ", ", named.source,
                  " names ", join(named.names),
                  is_part ? concat(": name ", join(missing), " as well") : std::string(), "; ",
