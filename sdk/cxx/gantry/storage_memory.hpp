@@ -154,19 +154,23 @@ class StorageMemory : public std::enable_shared_from_this<StorageMemory> {
   }
 
   Status count(const Host& host, gantry_device_id device, std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t& held = bytes_[{device.type, device.index}];
-    if (limit_ != 0 && (held > limit_ || bytes > limit_ - held)) {
-      return exhausted("storage of ", ByteCount(bytes), " on ", host.device_text(device),
-                       ", where executables hold ", ByteCount(held), " and the limit is ",
-                       ByteCount(limit_),
-                       ": release results and virtual machines, or raise option memory_limit_mib "
-                       "of ",
-                       plugin_)
-          .with_reason("MEMORY_LIMIT");
+    std::uint64_t held = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      std::uint64_t& counted = bytes_[{device.type, device.index}];
+      held = counted;
+      if (limit_ == 0 || (held <= limit_ && bytes <= limit_ - held)) {
+        counted += bytes;
+        return {};
+      }
     }
-    held += bytes;
-    return {};
+    // The host's function is called without the lock.
+    return exhausted("storage of ", ByteCount(bytes), " on ", host.device_text(device),
+                     ", where executables hold ", ByteCount(held), " and the limit is ",
+                     ByteCount(limit_),
+                     ": release results and virtual machines, or raise option memory_limit_mib of ",
+                     plugin_)
+        .with_reason("MEMORY_LIMIT");
   }
 
   void discount(gantry_device_id device, std::uint64_t bytes) noexcept {
