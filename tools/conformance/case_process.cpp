@@ -18,7 +18,7 @@
 namespace gantry::kit {
 namespace {
 
-constexpr std::size_t kMaxOutput = 4096;
+constexpr std::size_t kMaxOutput = 16 * 1024;
 constexpr std::size_t kMaxReport = 64 * 1024;
 constexpr std::chrono::milliseconds kPlaceInterval(500);
 

@@ -32,7 +32,7 @@ CaseResult run_case_in_process(const Case& which, const SubjectOptions& options,
                                const ProcessLimits& limits);
 
 struct PartEnd {
-  // with the last 4 KiB of its output
+  // with the last 16 KiB of its output
   ProgramEnd process;
   // Case::part returned it
   std::string report;
