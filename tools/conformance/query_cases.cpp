@@ -71,6 +71,7 @@ Status changes_no_state(Subject& subject) {
   ProcessState state(ProcessState::Scope::signals);
   const ProcessCounts before = process_counts();
   // Not subject.entry(), which opens the library through its directory and keeps that open.
+  const PluginCall record("a constructor");
   void* const library = ::dlopen(subject.manifest().library_path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return not_run("the library cannot be opened, see case 16");
   const PluginEntry entry{

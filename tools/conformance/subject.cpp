@@ -110,6 +110,7 @@ Result<const std::vector<GoldenBuild>*> Subject::needed_builds() const {
 
 Result<PluginEntry> Subject::entry() const {
   GANTRY_TRY(const auto file, MappedFile::open(manifest_.library_path));
+  const PluginCall record("a constructor");
   GANTRY_TRY(const LibraryHandle library, LibraryHandle::open(manifest_.library_path, *file));
   const auto query =
       reinterpret_cast<decltype(PluginEntry::query)>(library.symbol("gantry_plugin_query_v1"));

@@ -12,6 +12,8 @@
 #include <gantry/join.hpp>
 #include <gantry/value.hpp>
 
+#include <optional>
+
 namespace gantry {
 namespace {
 
@@ -79,12 +81,20 @@ Result<std::shared_ptr<PluginInstance>> PluginInstance::create(
   }
   StatusBuffer status;
   const auto subject = [&] { return concat("plugin ", instance->plugin().id); };
-  ProcessState before(ProcessState::Scope::signals);
+  // Reading the state has points of cancellation, create may have.
+  std::optional<ProcessState> before;
+  {
+    const NoCancellation guard;
+    before.emplace(ProcessState::Scope::signals);
+  }
   const gantry_code code =
       call_plugin(status, "create", instance->plugin().id, subject, [&](gantry_status* said) {
         return instance->plugin().table.create(&instance->host_.table, &instance->self_, said);
       });
-  if (const std::vector<std::string_view> changed = before.restore(); !changed.empty()) {
+  const NoCancellation guard;
+  const std::vector<std::string_view> changed = before->restore();
+  before.reset();
+  if (!changed.empty()) {
     state.log.warning(Message(subject(), " changes ", join(changed),
                               " while it is created; gantry has restored it"));
   }

@@ -126,7 +126,7 @@ constexpr Break kBreaks[] = {
      "gantry_plugin_query_v1 fails as unsupported without a reason"},
     {"saves_two_characters", "61",
      "save_binary writes 2 bytes that differ from the payload of 700 bytes"},
-    {"throws_at_load", "16 21", "crashes in a constructor"},
+    {"throws_at_load", "16", "crashes in a constructor"},
     {"throws_in_a_call", "51 65", "the call throws: breaks: driver error 209"},
     {"throws_in_create", "30 43", "create throws: breaks: no licence file"},
     {"throws_in_destroy", "30", "crashes in destroy"},
