@@ -73,7 +73,9 @@ constexpr int first_real_time_signal = 32;
 bool same_action(const struct sigaction& a, const struct sigaction& b) {
   // The kernel writes so many bytes of the mask.
   constexpr std::size_t mask_bytes = (NSIG - 1) / 8;
-  return a.sa_flags == b.sa_flags && a.sa_handler == b.sa_handler &&
+  // SA_RESTORER, which the C library adds to each action that it sets.
+  constexpr int added_flags = 0x04000000;
+  return ((a.sa_flags ^ b.sa_flags) & ~added_flags) == 0 && a.sa_handler == b.sa_handler &&
          std::memcmp(&a.sa_mask, &b.sa_mask, mask_bytes) == 0;
 }
 

@@ -50,8 +50,8 @@ TEST_F(PreparedModel, DoesInItsFirstRunWhatEachRunDoes) {
   const Model prepared = model("abacus:1", true);
 
   EXPECT_THAT(works(), ElementsAre("example.abacus: loading kernel \"axpy2_kernel\" onto abacus:1",
-                                   "example.abacus: loading kernel \"relu_kernel\" onto abacus:1",
-                                   "example.abacus: loading kernel \"lose_kernel\" onto abacus:1"));
+                                   "example.abacus: loading kernel \"lose_kernel\" onto abacus:1",
+                                   "example.abacus: loading kernel \"relu_kernel\" onto abacus:1"));
   run(runtime, prepared);
   EXPECT_THAT(works(), IsEmpty());
 }
