@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <mutex>
 #include <optional>
+#include <set>
 
 namespace gantry {
 namespace {
@@ -32,56 +34,75 @@ Confidence next_entry(ByteReader in, std::string_view key, const PayloadLayouts&
   return layouts.contains(*next) ? Confidence::known_key : Confidence::some_key;
 }
 
+// The layouts of a key in the table, parsed when they are first used; empty for any other key.
+std::span<const PayloadLayout> built_in_layouts(std::string_view key) {
+  struct Parsed {
+    std::once_flag once;
+    std::vector<PayloadLayout> layouts;
+  };
+  const std::span<const TypeKey> keys = type_keys();
+  // Never freed: threads may use them while the process ends.
+  static auto& parsed = *new std::vector<Parsed>(keys.size());
+  const TypeKey* const known = find_type_key(key);
+  if (known == nullptr) return {};
+  // Keys with the same layouts share the array of them.
+  const auto first = std::ranges::find(keys, known->layouts.data(),
+                                       [](const TypeKey& each) { return each.layouts.data(); });
+  Parsed& all = parsed[static_cast<std::size_t>(first - keys.begin())];
+  std::call_once(all.once, [&] {
+    for (const std::string_view fields : known->layouts) {
+      Result<PayloadLayout> layout = parse_payload_layout(words_of(fields));
+      assert(layout.ok() && "a layout of the table does not parse");
+      all.layouts.push_back(*std::move(layout));
+    }
+  });
+  return all.layouts;
+}
+
 }  // namespace
 
 PayloadLayouts PayloadLayouts::built_in() {
   PayloadLayouts layouts;
-  const std::span<const TypeKey> keys = type_keys();
-  for (const TypeKey& key : keys) {
-    // Keys with the same layouts share the array of them.
-    const auto first = std::ranges::find(keys, key.layouts.data(),
-                                         [](const TypeKey& each) { return each.layouts.data(); });
-    if (&*first != &key) {
-      const Status added = layouts.alias(key.key, first->key);
-      assert(added.ok() && "a key of the table has no layout");
-      (void)added;
-      continue;
-    }
-    for (const std::string_view fields : key.layouts) {
-      const Result<PayloadLayout> layout = parse_payload_layout(words_of(fields));
-      assert(layout.ok() && "a layout of the table does not parse");
-      layouts.add(key.key, *layout);
-    }
-  }
+  layouts.has_built_in_ = true;
   return layouts;
 }
 
 void PayloadLayouts::add(std::string_view key, PayloadLayout layout) {
-  alternatives_[std::string(key)].push_back(std::move(layout));
+  own(key).push_back(std::move(layout));
 }
 
 Status PayloadLayouts::alias(std::string_view alias, std::string_view key) {
-  const auto found = alternatives_.find(key);
-  if (found == alternatives_.end()) {
+  const std::span<const PayloadLayout> found = alternatives(key);
+  if (found.empty()) {
     return not_found("payload layout of ", quoted(key), " not found; layouts: ", join(keys()));
   }
   if (alias == key) return {};
-  std::vector<PayloadLayout> copy = found->second;
-  auto& all = alternatives_[std::string(alias)];
-  all.insert(all.end(), std::make_move_iterator(copy.begin()), std::make_move_iterator(copy.end()));
+  const std::vector<PayloadLayout> copy(found.begin(), found.end());
+  std::vector<PayloadLayout>& all = own(alias);
+  all.insert(all.end(), copy.begin(), copy.end());
   return {};
 }
 
 std::span<const PayloadLayout> PayloadLayouts::alternatives(std::string_view key) const {
   const auto found = alternatives_.find(key);
-  if (found == alternatives_.end()) return {};
-  return found->second;
+  if (found != alternatives_.end()) return found->second;
+  return has_built_in_ ? built_in_layouts(key) : std::span<const PayloadLayout>();
+}
+
+std::vector<PayloadLayout>& PayloadLayouts::own(std::string_view key) {
+  const auto found = alternatives_.find(key);
+  if (found != alternatives_.end()) return found->second;
+  const std::span<const PayloadLayout> before = alternatives(key);
+  return alternatives_[std::string(key)] = {before.begin(), before.end()};
 }
 
 std::vector<std::string_view> PayloadLayouts::keys() const {
-  std::vector<std::string_view> all;
-  for (const auto& [key, layouts] : alternatives_) all.push_back(key);
-  return all;
+  std::set<std::string_view> all;
+  for (const auto& [key, layouts] : alternatives_) all.insert(key);
+  for (const TypeKey& key : type_keys()) {
+    if (has_built_in_ && !key.layouts.empty()) all.insert(key.key);
+  }
+  return {all.begin(), all.end()};
 }
 
 Result<Measured> PayloadLayouts::measure(std::string_view key,

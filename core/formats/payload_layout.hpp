@@ -162,7 +162,8 @@ struct Measured {
   ArgumentTags argument_tags = ArgumentTags::no;
 };
 
-// Payload layouts by type key. A runtime copies the built-in ones and adds those of its manifests.
+// Payload layouts by type key: the built-in ones, which are parsed when they are first used, once for
+// the process, and those of a runtime's manifests.
 class PayloadLayouts {
  public:
   // The layouts of all keys in type_key.hpp.
@@ -195,6 +196,11 @@ class PayloadLayouts {
                            const ByteReader& in, PayloadEnd end, ArgumentTags tags) const;
 
  private:
+  // The alternatives of a key that are stored here, with the built-in ones.
+  std::vector<PayloadLayout>& own(std::string_view key);
+
+  bool has_built_in_ = false;
+  // of keys to which layouts were added
   std::map<std::string, std::vector<PayloadLayout>, std::less<>> alternatives_;
 };
 

@@ -4,6 +4,8 @@
 #include <gantry/object.h>
 #include <gantry/value.h>
 
+#include <mutex>
+#include <type_traits>
 #include <vector>
 
 namespace gantry::kit {
@@ -59,8 +61,7 @@ template <auto Member>
 struct Counted;
 template <class... A, gantry_code (*gantry_host::*Member)(const gantry_host*, A...)>
 struct Counted<Member> {
-  using Function = gantry_code (*)(const gantry_host*, A...);
-  static inline Function real = nullptr;
+  static inline gantry_code (*real)(const gantry_host*, A...) = nullptr;
   static inline const char* name = nullptr;
 
   static gantry_code call(const gantry_host* host, A... args) {

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 
 namespace gantry::kit {
@@ -18,7 +17,7 @@ namespace gantry::kit {
 // time.
 class CountingHost {
  public:
-  // table    [in,out] of the plugin that is counted; no other thread uses it. It outlives this
+  // table    [in,out] of the plugin that is counted, whose threads may use it. It outlives this
   //                   object, and keeps the functions, which then count nothing
   explicit CountingHost(gantry_host& table);
   ~CountingHost();
