@@ -45,13 +45,13 @@ struct Case {
   // returns  ok: passed; the error of skipped() or not_run(): skipped; any other error: failed, with
   //          what was found
   Status (*run)(Subject& subject);
+  // A crash in this function of the plugin is what the case looks for, so that `change` is what to
+  // do about it: "create"; "*": in any
+  std::string_view fault_in = {};
   // what `run` has other processes do, see case_process.hpp; returns the report of the part
   std::string (*part)(Subject& subject, const std::string& part) = nullptr;
   // seconds that it takes by its options, in addition to the time that each case has; NULL: none
   double (*length)(const SubjectOptions& options) = nullptr;
-  // A crash in this function of the plugin is what the case looks for, so that `change` is what to
-  // do about it: "create"; "*": in any
-  std::string_view fault_in = {};
 };
 
 inline constexpr std::string_view skip_reason = "CASE_SKIPPED";

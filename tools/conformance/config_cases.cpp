@@ -125,7 +125,7 @@ constexpr Case kConfigCases[] = {
      "a value of the wrong type is refused; create works, or fails with a text, with every value "
      "at the ends of a range and every choice",
      "state min, max or the choices in config_schema, and accept what it accepts",
-     works_at_the_limits, nullptr, nullptr, "create"},
+     works_at_the_limits, "create"},
     {44, Level::L, Weight::must, "requests-declared-options",
      "the plugin works with the defaults and requests only options of its config_schema",
      "declare the option, with its default", requests_declared_options},

@@ -228,7 +228,7 @@ constexpr Case kDeviceCases[] = {
     {74, Level::D, Weight::must, "allocates",
      "alloc of 0, 1 and 4,097 bytes has each alignment from 1 to 4,096; 2^60 bytes are EXHAUSTED; "
      "free accepts NULL",
-     "align as requested, and return EXHAUSTED", allocates, nullptr, nullptr, "free"},
+     "align as requested, and return EXHAUSTED", allocates, "free"},
     {75, Level::D, Weight::must, "copies",
      "copies to, from and within a device, of parts and of 0 bytes, keep every byte",
      "add byte_offset of both sides", copies},

@@ -179,8 +179,7 @@ constexpr Case kErrorCases[] = {
     {38, Level::L, Weight::must, "respects-the-text-buffer",
      "the status may be NULL or have a text buffer of any size; texts are cut at a character and "
      "terminated",
-     "fill the status with gantry_fail() and gantry_status_add()", respects_the_buffer, nullptr,
-     nullptr, "*"},
+     "fill the status with gantry_fail() and gantry_status_add()", respects_the_buffer, "*"},
     {40, Level::L, Weight::must, "keeps-secrets",
      "texts of errors and of the log do not contain the value of an option with secret: true",
      "name the option instead of its value", keeps_secrets},

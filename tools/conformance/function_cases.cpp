@@ -379,12 +379,11 @@ constexpr Case kFunctionCases[] = {
     {65, Level::D, Weight::must, "checks-arguments",
      "a wrong number of arguments is INVALID; other kinds, element types, shapes, strides and "
      "devices are refused or work",
-     "check the number, then the kind of each argument before reading it", checks_arguments,
-     nullptr, nullptr, "*"},
+     "check the number, then the kind of each argument before reading it", checks_arguments, "*"},
     {66, Level::D, Weight::must, "accepts-or-refuses-unaligned-data",
      "tensors that begin within an element are refused or work",
      "check byte_offset and address, or use loads without an alignment",
-     accepts_or_refuses_unaligned_data, nullptr, nullptr, "*"},
+     accepts_or_refuses_unaligned_data, "*"},
     {67, Level::D, Weight::must, "leaves-results-alone",
      "a call that fails leaves its result GANTRY_NONE", "write the result last",
      leaves_results_alone},
@@ -398,10 +397,10 @@ constexpr Case kFunctionCases[] = {
      "golden calls in two streams, with streams of further devices in the env, give the expected "
      "results",
      "use env->stream, or gantry_env_stream() for another device than env->device",
-     takes_two_streams, nullptr, nullptr, "*"},
+     takes_two_streams, "*"},
     {116, Level::D, Weight::must, "packs-elements",
      "golden calls with elements below a byte read and write packed ones, and nothing behind them",
-     "compute sizes with gantry_element_bytes()", packs_elements, nullptr, nullptr, "*"},
+     "compute sizes with gantry_element_bytes()", packs_elements, "*"},
 };
 
 }  // namespace

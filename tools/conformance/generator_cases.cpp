@@ -322,7 +322,7 @@ constexpr Case kGeneratorCases[] = {
      checks_what_it_builds},
     {98, Level::D, Weight::must, "names-kernels",
      "at_kernel receives indices of kernels only, for a source that does not compile",
-     "pass the index in kernels, not that of a source", names_kernels, nullptr, nullptr, "*"},
+     "pass the index in kernels, not that of a source", names_kernels, "*"},
 };
 
 }  // namespace

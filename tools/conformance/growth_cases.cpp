@@ -113,11 +113,11 @@ constexpr Case kGrowthCases[] = {
      "a host table of ABI 1.0 without extensions, followed by an unmapped page, is enough, or "
      "create is UNSUPPORTED",
      "use a newer member of the host, or an extension, only after GANTRY_HAS() or a NULL check",
-     accepts_the_first_host, nullptr, nullptr, "create"},
+     accepts_the_first_host, "create"},
     {31, Level::L, Weight::must, "accepts-longer-hosts",
      "a host table with unknown members works; they are not used",
      "read only members that your header declares; compare struct_size with >=",
-     accepts_longer_hosts, nullptr, nullptr, "create"},
+     accepts_longer_hosts, "create"},
     {32, Level::L, Weight::must, "keeps-to-struct-size",
      "a status that fails is not written behind its struct_size",
      "fill the status with gantry_fail() or gantry::to_status()", keeps_to_struct_size},

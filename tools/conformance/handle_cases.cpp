@@ -148,13 +148,13 @@ constexpr Case kHandleCases[] = {
      "another thread",
      "copy what you use later from the blob; do in destroy() nothing that requires the thread of "
      "load_binary",
-     functions_outlive_handles, nullptr, nullptr, "*"},
+     functions_outlive_handles, "*"},
     {70, Level::D, Weight::must, "results-outlive-their-module",
      "a tensor that a call returns is valid after its module is destroyed, and its memory is freed "
      "with it",
      "create results with tensor_new(), or pass tensor_view() an owner; transfer the only "
      "reference",
-     results_outlive_their_module, nullptr, nullptr, "*"},
+     results_outlive_their_module, "*"},
 };
 
 }  // namespace

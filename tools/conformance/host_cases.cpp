@@ -133,16 +133,16 @@ constexpr Case kHostCases[] = {
      "create and count on a host without device nodes succeed or fail with a text, in less than "
      "2 s",
      "open the driver when it is first needed, and return UNAVAILABLE with its name",
-     works_without_devices, create_without_devices},
+     works_without_devices, "", create_without_devices},
     {48, Level::L, Weight::must, "names-the-old-driver",
      "create or count fails with the name of the driver if the libraries of requires.libraries "
      "have no functions",
      "check the result of every dlsym(), and return UNAVAILABLE with the library and the function",
-     names_the_old_driver, nullptr, nullptr, "*"},
+     names_the_old_driver, "*"},
     {49, Level::L, Weight::must, "names-the-forbidden-node",
      "create or count fails with the name of the node if the nodes of requires.device_nodes may "
      "not be opened",
-     "return UNAVAILABLE with the path of the node", names_the_forbidden_node,
+     "return UNAVAILABLE with the path of the node", names_the_forbidden_node, "",
      create_with_forbidden_nodes},
 };
 

@@ -124,7 +124,7 @@ constexpr Case kLoadCases[] = {
     {18, Level::L, Weight::must, "opens-by-its-directory",
      "the library opens as /proc/self/fd/N/NAME, where N is its directory",
      "find files by $ORIGIN of the linker, not by the path that dladdr() returns",
-     opens_by_its_directory, open_in_place},
+     opens_by_its_directory, "", open_in_place},
     {19, Level::L, Weight::must, "opens-from-memory",
      "a self_contained library opens from a sealed file in memory",
      "use no file beside the library, or remove self_contained from the manifest",

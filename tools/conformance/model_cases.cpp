@@ -541,7 +541,7 @@ constexpr Case kModelCases[] = {
      "placements are valid and constant; inputs in read-only memory with exactly the stated "
      "alignment are enough, and are not used by a later run",
      "state the alignment and the flags that the code requires; store no address of an input",
-     uses_placed_memory, nullptr, nullptr, "*"},
+     uses_placed_memory, "*"},
     {120, Level::D, Weight::must, "keeps-results",
      "outputs are unchanged after runs of another executor, and after later runs unless they are "
      "REUSED; a run gives the same outputs after runs with other inputs",

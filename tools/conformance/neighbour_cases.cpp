@@ -140,7 +140,7 @@ constexpr Case kNeighbourCases[] = {
      "golden calls give the expected results after and before each plugin of --beside is opened",
      "export no symbols, link libraries statically or privately, and change no state of the "
      "process",
-     works_beside_others, use_beside},
+     works_beside_others, "", use_beside},
 };
 
 }  // namespace

@@ -116,12 +116,11 @@ Status works_with_few_descriptors(Subject& subject) {
 constexpr Case kStressCases[] = {
     {88, Level::X, Weight::must, "survives-a-soak",
      "random loads and calls for --soak seconds give golden results at flat memory",
-     "free what a failed load has acquired; the seed repeats the run", survives_a_soak, nullptr,
+     "free what a failed load has acquired; the seed repeats the run", survives_a_soak, "", nullptr,
      soak_length},
     {89, Level::X, Weight::must, "works-with-few-descriptors",
      "create and count with 8 spare descriptors succeed or fail with a code",
-     "check the results of open() and of the driver's functions", works_with_few_descriptors,
-     nullptr, nullptr, "*"},
+     "check the results of open() and of the driver's functions", works_with_few_descriptors, "*"},
 };
 
 }  // namespace
