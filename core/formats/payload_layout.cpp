@@ -9,8 +9,9 @@
 #include <gantry/quoted.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -34,12 +35,19 @@ Confidence next_entry(ByteReader in, std::string_view key, const PayloadLayouts&
   return layouts.contains(*next) ? Confidence::known_key : Confidence::some_key;
 }
 
+std::vector<PayloadLayout> parse_layouts(const TypeKey& key) {
+  std::vector<PayloadLayout> layouts;
+  for (const std::string_view fields : key.layouts) {
+    Result<PayloadLayout> layout = parse_payload_layout(words_of(fields));
+    assert(layout.ok() && "a layout of the table does not parse");
+    layouts.push_back(*std::move(layout));
+  }
+  return layouts;
+}
+
 // The layouts of a key in the table, parsed when they are first used; empty for any other key.
 std::span<const PayloadLayout> built_in_layouts(std::string_view key) {
-  struct Parsed {
-    std::once_flag once;
-    std::vector<PayloadLayout> layouts;
-  };
+  using Parsed = std::atomic<const std::vector<PayloadLayout>*>;
   const std::span<const TypeKey> keys = type_keys();
   // Never freed: threads may use them while the process ends.
   static auto& parsed = *new std::vector<Parsed>(keys.size());
@@ -49,14 +57,15 @@ std::span<const PayloadLayout> built_in_layouts(std::string_view key) {
   const auto first = std::ranges::find(keys, known->layouts.data(),
                                        [](const TypeKey& each) { return each.layouts.data(); });
   Parsed& all = parsed[static_cast<std::size_t>(first - keys.begin())];
-  std::call_once(all.once, [&] {
-    for (const std::string_view fields : known->layouts) {
-      Result<PayloadLayout> layout = parse_payload_layout(words_of(fields));
-      assert(layout.ok() && "a layout of the table does not parse");
-      all.layouts.push_back(*std::move(layout));
-    }
-  });
-  return all.layouts;
+  const std::vector<PayloadLayout>* found = all.load(std::memory_order_acquire);
+  if (found != nullptr) return *found;
+  // Not std::call_once(): an exception that passes its frame of libc opens libgcc_s.so.1, and ends the
+  // process where there is no memory for that.
+  auto mine = std::make_unique<const std::vector<PayloadLayout>>(parse_layouts(*known));
+  if (all.compare_exchange_strong(found, mine.get(), std::memory_order_acq_rel)) {
+    found = mine.release();
+  }
+  return *found;
 }
 
 }  // namespace

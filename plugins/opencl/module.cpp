@@ -36,14 +36,21 @@ Kernel* Module::find(std::string_view name) {
   return index ? &kernels_[*index] : nullptr;
 }
 
+// Not std::call_once(): an exception that passes its frame of libc opens libgcc_s.so.1, and ends the
+// process where there is no memory for that.
+void Module::size_slots() {
+  const std::lock_guard lock(sizing_);
+  if (sized_.load(std::memory_order_relaxed)) return;
+  // The caller's device exists, so count() cannot fail.
+  const auto devices = static_cast<std::size_t>(*plugin.driver.count());
+  slots_ = std::make_unique<Slot[]>(payload.calls.size() * devices);
+  programs_ = std::make_unique<ProgramSlot[]>(payload.programs.size() * devices);
+  device_count_ = devices;
+  sized_.store(true, std::memory_order_release);
+}
+
 Slot& Module::slot(std::size_t index, const Device& device) {
-  std::call_once(sized_, [&] {
-    // `device` exists, so count() cannot fail.
-    const auto devices = static_cast<std::size_t>(*plugin.driver.count());
-    slots_ = std::make_unique<Slot[]>(payload.calls.size() * devices);
-    programs_ = std::make_unique<ProgramSlot[]>(payload.programs.size() * devices);
-    device_count_ = devices;
-  });
+  if (!sized_.load(std::memory_order_acquire)) size_slots();
   return slots_[index * device_count_ + static_cast<std::size_t>(device.index)];
 }
 

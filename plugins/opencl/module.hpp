@@ -9,6 +9,7 @@
 #include <gantry/loader.hpp>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -83,6 +84,7 @@ class Module {
   const Payload payload;
 
  private:
+  void size_slots();
   // A program on one device; all kernels of an old payload share one.
   struct ProgramSlot {
     std::mutex mutex;
@@ -95,7 +97,9 @@ class Module {
 
   // Indexed by kernel.
   std::vector<Kernel> kernels_;
-  std::once_flag sized_;
+  // Slots are allocated by the first call: `sized_` is set when they are.
+  std::mutex sizing_;
+  std::atomic<bool> sized_ = false;
   std::size_t device_count_ = 0;
   // Indexed by kernel and device.
   std::unique_ptr<Slot[]> slots_;
