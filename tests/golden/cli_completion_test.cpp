@@ -72,6 +72,17 @@ void for_each_command(const Words& command,
   }
 }
 
+// Every command, also those below others.
+TEST(Help, HasAtMost100ColumnsAndNoTrailingBlanks) {
+  for_each_command({}, [&](Words command, const Help&) {
+    command.emplace_back("--help");
+    for (const std::string& line : lines_of(run_gantry(command).out)) {
+      EXPECT_LE(line.size(), 100) << line;
+      EXPECT_FALSE(line.ends_with(" ")) << line;
+    }
+  });
+}
+
 // Both ways: nothing is missing, and nothing is offered that help does not list.
 TEST(Completions, AreTheCommandsAndOptionsOfHelp) {
   int commands = 0;
@@ -93,6 +104,18 @@ TEST(Completions, ContainTheFixedValuesOfOptions) {
   EXPECT_THAT(completions({"--log", ""}), ElementsAre("error", "warning", "info", "debug"));
   EXPECT_THAT(completions({"inspect", "--tree=m"}), ElementsAre("--tree=mermaid"));
   EXPECT_THAT(completions({"plugins", "reasons", "LIBRARY_M"}), ElementsAre("LIBRARY_MISSING"));
+}
+
+TEST(Completions, DescribeAWordInOneLine) {
+  const Outcome outcome = run_gantry({"__complete", "--", "pack", "--form"});
+
+  EXPECT_EQ(outcome.out,
+            "--form\twrite a library, or the container alone: library, object, source (C) "
+            "or container\n");
+}
+
+TEST(Completions, FollowAnotherNameOfACommand) {
+  EXPECT_EQ(completions({"plugins", "ls", "-"}), completions({"plugins", "list", "-"}));
 }
 
 TEST(Completions, ContainTheNamesOfPluginsThatOptionsAdd) {
@@ -131,6 +154,17 @@ Words bash(const Words& words, const std::filesystem::path& directory = golden("
   Words command{"bash", "-c", run, "bash", script("gantry.bash")};
   command.insert(command.end(), words.begin(), words.end());
   return lines_of(output_of(command, directory));
+}
+
+TEST(CompletionCommand, PrintsTheScriptThatIsInstalled) {
+  for (const auto& [shell, file] :
+       {std::pair{"bash", "gantry.bash"}, {"zsh", "_gantry"}, {"fish", "gantry.fish"}}) {
+    const auto installed = read_file(script(file));
+
+    EXPECT_EQ(run_gantry({"completion", shell}).out,
+              std::string(installed.begin(), installed.end()))
+        << shell;
+  }
 }
 
 TEST(BashScript, RegistersItsFunction) {

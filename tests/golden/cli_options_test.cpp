@@ -168,10 +168,21 @@ TEST(Help, IsAlsoACommand) {
     EXPECT_EQ(outcome.out, run_gantry(option).out);
   };
 
+  same({}, {"--help"});
   same({"help"}, {"--help"});
+  same({"help", "plugins", "ls"}, {"plugins", "list", "--help"});
   same({"help", "run"}, {"run", "--help"});
   same({"help", "plugins", "doctor"}, {"plugins", "doctor", "--help"});
   same({"-V"}, {"version"});
+}
+
+TEST(Help, StatesExitStatusesAndRequiredOptionsButNotExclusions) {
+  const std::string help = run_gantry({"run", "--help"}).out;
+
+  EXPECT_THAT(help, HasSubstr("\nExit status:\n  0   success\n  1   the command failed\n"));
+  EXPECT_THAT(help, HasSubstr("the parameters of --graph; requires --graph\n"));
+  EXPECT_THAT(help, Not(HasSubstr("xcludes")));
+  EXPECT_THAT(run_gantry({"pack", "--help"}).out, HasSubstr("; default g3\n"));
 }
 
 TEST(Help, OfAnUnknownCommandNamesTheNearest) {

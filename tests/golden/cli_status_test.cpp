@@ -36,16 +36,42 @@ TEST_P(Usage, IsRejectedWithStatus2) {
 INSTANTIATE_TEST_SUITE_P(
     Wrong, Usage,
     ::testing::Values(
-        WrongUsage{"NoArguments",
-                   {},
+        WrongUsage{"NoCommand",
+                   {"-q"},
                    "gantry: a command is required; commands: inspect, run, bench, plugins, "
-                   "devices, targets, pack, repack, mlf, version, help\n  see: gantry --help\n"},
+                   "devices, targets, pack, repack, mlf, version, completion, help\n"
+                   "  see: gantry --help\n"},
         WrongUsage{
             "NoFile", {"inspect"}, "gantry: FILE is required\n  see: gantry inspect --help\n"},
         WrongUsage{"UnknownOption",
                    {"inspect", "x.so", "--foo"},
-                   "gantry: The following argument was not expected: --foo\n"
-                   "  see: gantry inspect --help\n"},
+                   "gantry: unknown option \"--foo\"\n  see: gantry inspect --help\n"},
+        WrongUsage{"MistypedOption",
+                   {"run", "--devcie", "cpu", "x.so"},
+                   "gantry: unknown option \"--devcie\", did you mean \"--device\"\n"
+                   "  see: gantry run --help\n"},
+        WrongUsage{"MistypedOptionWithAValueBeforeTheFile",
+                   {"run", "--repaet=3"},
+                   "gantry: unknown option \"--repaet\", did you mean \"--repeat\"\n"
+                   "  see: gantry run --help\n"},
+        WrongUsage{"MistypedGlobalOption",
+                   {"plugins", "list", "--plugin", "x"},
+                   "gantry: unknown option \"--plugin\", did you mean \"--plugins\"\n"
+                   "  see: gantry plugins list --help\n"},
+        WrongUsage{"MistypedOptionWithoutCommand",
+                   {"--hepl"},
+                   "gantry: unknown option \"--hepl\", did you mean \"--help\"\n"
+                   "  see: gantry --help\n"},
+        WrongUsage{"MistypedCommandAndOption",
+                   {"isnpect", "--foo"},
+                   "gantry: unknown command \"isnpect\", did you mean \"inspect\"\n"
+                   "  see: gantry --help\n"},
+        WrongUsage{"ArgumentTooMany",
+                   {"inspect", "x.so", "y.so"},
+                   "gantry: unexpected argument \"y.so\"\n  see: gantry inspect --help\n"},
+        WrongUsage{"UnknownShell",
+                   {"completion", "tcsh"},
+                   "gantry: SHELL: tcsh not in {bash,zsh,fish}\n  see: gantry completion --help\n"},
         WrongUsage{"UnknownTreeForm",
                    {"inspect", "--tree", "svg", "x.so"},
                    "gantry: --tree: svg not in {text,dot,mermaid}\n"
@@ -72,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(
         WrongUsage{"UnknownCommand",
                    {"explain"},
                    "gantry: unknown command \"explain\"; commands: inspect, run, bench, plugins, "
-                   "devices, targets, pack, repack, mlf, version, help\n  see: gantry --help\n"},
+                   "devices, targets, pack, repack, mlf, version, completion, help\n"
+                   "  see: gantry --help\n"},
         WrongUsage{
             "UnknownCommandOfPlugins",
             {"plugins", "frobnicate"},
@@ -126,8 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(Help, IsPrintedToStdoutWithStatus0) {
-  for (const char* command :
-       {"inspect", "run", "bench", "plugins", "devices", "targets", "pack", "repack", "version"}) {
+  for (const char* command : {"inspect", "run", "bench", "plugins", "devices", "targets", "pack",
+                              "repack", "version", "completion"}) {
     const Outcome help = run_gantry({command, "--help"});
 
     EXPECT_EQ(help.status, 0) << command;

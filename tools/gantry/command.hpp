@@ -74,6 +74,7 @@ void add_mlf_export(CLI::App& mlf, Invocation& invocation);
 void add_mlf_show(CLI::App& mlf, Invocation& invocation);
 void add_mlf_validate(CLI::App& mlf, Invocation& invocation);
 void add_version(CLI::App& app, Invocation& invocation);
+void add_completion(CLI::App& app, Invocation& invocation);
 // Adds `help`, after all other commands.
 void add_help(CLI::App& app, Invocation& invocation);
 

@@ -44,6 +44,9 @@ OptionText describe(const CLI::Option& option) {
   if (has_value) split_type(option.get_type_name(), out);
   if (option.get_positional()) out.value = option.get_name(true);
   out.description = option.get_description();
+  std::ranges::replace(out.description, '\n', ' ');
+  if (has_value && out.description.find("default") == out.description.npos)
+    out.default_value = option.get_default_str();
   out.needs = names_of(option.get_needs());
   out.excludes = names_of(option.get_excludes());
   out.required = option.get_required();
@@ -58,7 +61,9 @@ OptionText describe(const CLI::Option& option) {
 CommandText describe(const CLI::App& app) {
   CommandText out;
   out.name = app.get_name();
+  out.aliases = app.get_aliases();
   out.description = app.get_description();
+  std::ranges::replace(out.description, '\n', ' ');
   out.footer = app.get_footer();
   for (const CLI::Option* option : app.get_options()) {
     // Hidden ones have no group.

@@ -16,7 +16,7 @@ void add_help(CLI::App& app, Invocation& invocation) {
     for (const std::string& word : *words) {
       const std::vector<const CLI::App*> known = command->get_subcommands({});
       const auto found =
-          std::ranges::find(known, word, [](const CLI::App* each) { return each->get_name(); });
+          std::ranges::find_if(known, [&](const CLI::App* each) { return each->check_name(word); });
       if (found == known.end()) {
         throw CLI::ArgumentMismatch(unknown_command_text(*command, word));
       }

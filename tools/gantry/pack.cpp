@@ -106,20 +106,20 @@ void add_pack(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--form", options->form,
-          "write a library, or the container alone:\nlibrary, object, source (C) or container")
+          "write a library, or the container alone: library, object, source (C) or container")
       ->type_name("FORM")
       ->check(CLI::IsMember(names_of(forms)))
       ->capture_default_str();
   command
       ->add_option("--generation", options->generation,
-                   "releases of TVM that can load it: g3 (0.8 to 0.20,\ngraphs 0.19), g4 (0.21), "
+                   "releases of TVM that can load it: g3 (0.8 to 0.20, graphs 0.19), g4 (0.21), "
                    "g5 (0.22, kernels 0.24, or newer)")
       ->type_name("GENERATION")
       ->check(CLI::IsMember({"g3", "g4", "g5"}))
       ->capture_default_str();
   CLI::Option* const system_library =
       command->add_flag("--system-library", options->system_library,
-                        "with --form object or source: add code that registers\nthe container in "
+                        "with --form object or source: add code that registers the container in "
                         "the program that links it");
   add_text(*command, "--symbol-prefix", "PREFIX", options->prefix,
            "prefix of the symbols of the system library")

@@ -88,6 +88,7 @@ Result<ExitStatus> list(const bool& json, const Globals& globals) {
 void add_list(CLI::App& plugins, Invocation& invocation) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = plugins.add_subcommand("list", "list the manifests found and their states");
+  command->alias("ls");
   command->add_flag("--json", *json, "print one JSON document");
   command->footer("Example:\n  gantry plugins list");
   set_action(*command, invocation, json, list);

@@ -4,6 +4,7 @@
 #include "tools/gantry/command.hpp"
 #include "tools/gantry/common/exit_status.hpp"
 #include "tools/gantry/common/fault_line.hpp"
+#include "tools/gantry/common/help_text.hpp"
 #include "tools/gantry/common/terminal.hpp"
 #include "tools/gantry/describe.hpp"
 #include "tools/gantry/isolated_command.hpp"
@@ -34,20 +35,22 @@
 namespace gantry::cli {
 namespace {
 
-// Lists the global options in the help of every sub-command, which accepts them too.
-class HelpFormat : public CLI::Formatter {
+const CLI::App& root_of(const CLI::App& command) {
+  const CLI::App* root = &command;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  return *root;
+}
+
+std::vector<OptionText> global_options_for(const CLI::App& command) {
+  if (command.get_parent() == nullptr) return {};
+  return global_options(describe(root_of(command)));
+}
+
+class HelpFormat : public CLI::FormatterBase {
  public:
-  // The part after a command's own options.
-  std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode mode) const override {
-    const std::string commands = CLI::Formatter::make_subcommands(app, mode);
-    if (app->get_parent() == nullptr || mode == CLI::AppFormatMode::Sub) return commands;
-    const CLI::App* root = app->get_parent();
-    while (root->get_parent() != nullptr) root = root->get_parent();
-    const auto global = root->get_options([&](const CLI::Option* option) {
-      return option->nonpositional() && option != root->get_help_ptr() &&
-             option != root->get_version_ptr();
-    });
-    return make_group("Global options", false, global) + commands;
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
+    return help_text(describe(*app), words_to(*app), global_options_for(*app),
+                     lists_of_gantry().exit_statuses);
   }
 };
 
@@ -78,10 +81,18 @@ constexpr struct {
   std::string_view name;
   void (*add)(CLI::App& app, Invocation& invocation);
 } kCommands[] = {
-    {"inspect", add_inspect}, {"run", add_run},         {"bench", add_bench},
-    {"plugins", add_plugins}, {"devices", add_devices}, {"targets", add_targets},
-    {"pack", add_pack},       {"repack", add_repack},   {"mlf", add_mlf},
-    {"version", add_version}, {"help", add_help},
+    {"inspect", add_inspect},
+    {"run", add_run},
+    {"bench", add_bench},
+    {"plugins", add_plugins},
+    {"devices", add_devices},
+    {"targets", add_targets},
+    {"pack", add_pack},
+    {"repack", add_repack},
+    {"mlf", add_mlf},
+    {"version", add_version},
+    {"completion", add_completion},
+    {"help", add_help},
 };
 
 // Adds the command that the first word names, or all commands if it names none or `help`. Adding the
@@ -101,16 +112,41 @@ std::vector<std::string_view> commands_of(const CLI::App& parent) {
   return names;
 }
 
-// Describes a missing command and the word in its place; nothing if no command is missing. Words
-// that no command accepts remain at the root.
+// Describes the first option that the command does not accept; nothing if there is none. Words that
+// are not accepted remain at the root.
+std::optional<std::string> unknown_option(const CLI::App& root, const CLI::App& innermost) {
+  for (const std::string& word : root.remaining(true)) {
+    if (word.size() < 2 || !word.starts_with("-")) continue;
+    const CommandText command = describe(innermost);
+    const std::vector<OptionText> globals = global_options_for(innermost);
+    std::vector<std::string_view> names;
+    for (const std::span<const OptionText> options :
+         {std::span(command.options), std::span(globals)})
+      for (const OptionText& option : options)
+        names.insert(names.end(), option.names.begin(), option.names.end());
+    const std::string name = word.substr(0, word.find('='));
+    return concat("unknown option ", quoted(name), did_you_mean(name, names));
+  }
+  return std::nullopt;
+}
+
+// Describes a missing command and the word in its place; nothing if no command is missing, or if the
+// word is an option.
 std::optional<std::string> unknown_command(const CLI::App& root, const CLI::App& innermost) {
   const bool missing = innermost.get_require_subcommand_min() != 0;
   if (!missing) return std::nullopt;
   const std::vector<std::string> words = root.remaining();
   if (words.empty()) return "a command is required; commands: " + join(commands_of(innermost));
-  const std::string& word = words.front();
-  if (word.starts_with("-")) return concat("unknown option ", quoted(word));
-  return unknown_command_text(innermost, word);
+  if (words.front().starts_with("-")) return std::nullopt;
+  return unknown_command_text(innermost, words.front());
+}
+
+// Describes words after all arguments of a command.
+std::optional<std::string> unexpected_argument(const CLI::App& root, const CLI::ParseError& error) {
+  const std::vector<std::string> words = root.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr || words.empty())
+    return std::nullopt;
+  return concat("unexpected argument ", quoted(words.front()));
 }
 
 // Reports why parsing ended early. --help and --version are such errors, with exit code 0.
@@ -123,8 +159,10 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   }
   const CLI::App* innermost = &app;
   while (!innermost->get_subcommands().empty()) innermost = innermost->get_subcommands().front();
-  return report_usage(words_to(*innermost),
-                      unknown_command(app, *innermost).value_or(error.what()));
+  auto why = unknown_command(app, *innermost);
+  if (!why) why = unknown_option(app, *innermost);
+  if (!why) why = unexpected_argument(app, error);
+  return report_usage(words_to(*innermost), why.value_or(error.what()));
 }
 
 bool is_isolated(int argc, char** argv) { return argc > 1 && is_isolated_command(argv[1]); }
@@ -150,6 +188,7 @@ int run(int argc, char** argv) {
 
   int status = kDone;
   try {
+    if (argc == 1) throw CLI::CallForHelp();
     const bool hidden = argc > 1 && is_hidden_command(argv[1]);
     if (!hidden) app.parse(argc, argv);
     std::set_terminate(previous);

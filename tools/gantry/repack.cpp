@@ -165,7 +165,7 @@ Result<ExitStatus> repack_file(const RepackCommand& command, const Globals& glob
 void add_repack(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RepackCommand>();
   CLI::App* command = app.add_subcommand(
-      "repack", "rewrite an artifact: other modules, another generation,\naligned data");
+      "repack", "rewrite an artifact: other modules, another generation, aligned data");
   command->add_option("FILE", options->file, "shared library, object or container")
       ->required()
       ->check(not_empty());

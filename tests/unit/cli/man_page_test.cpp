@@ -106,6 +106,10 @@ internal error of gantry
 .TP
 \fB4\fR
 the time of \-\-timeout has passed
+.TP
+\fB70\fR
+code of a plugin or of an artifact has ended the process or a thread of
+gantry
 .SH EXAMPLES
 .nf
 tool run \(aqa\(aq

@@ -23,6 +23,7 @@ constexpr Entry exit_statuses[] = {
     {"2", "wrong usage"},
     {"3", "internal error of gantry"},
     {"4", "the time of --timeout has passed"},
+    {"70", "code of a plugin or of an artifact has ended the process or a thread of gantry"},
 };
 
 // Those that core/engine/runtime/environment.cpp and the terminal's output read.
@@ -117,14 +118,7 @@ std::string option_title(const OptionText& option) {
 }
 
 std::string option_text(const OptionText& option) {
-  std::string text = option.description;
-  const auto is_described = [&](const std::string& choice) {
-    return text.find(choice) != text.npos;
-  };
-  if (!std::ranges::all_of(option.choices, is_described))
-    text += "; one of " + join(option.choices);
-  if (!option.range.empty()) text += "; " + option.range;
-  if (!option.needs.empty()) text += "; requires " + join(option.needs);
+  std::string text = option.explanation();
   if (!option.excludes.empty()) text += "; not with " + join(option.excludes);
   return tagged(option_title(option), text);
 }
@@ -150,16 +144,6 @@ std::string short_description(const CommandText& command) {
 std::string sentence(const CommandText& command) {
   return upper(command.description.substr(0, 1)) + command.description.substr(1) +
          (command.description.ends_with('.') ? "" : ".");
-}
-
-// The sentences and the example commands of a footer.
-std::pair<std::string, std::string> split_footer(std::string_view footer) {
-  for (const std::string_view heading : {"Examples:\n", "Example:\n"}) {
-    const std::size_t at = footer.find(heading);
-    if (at == footer.npos || (at != 0 && footer[at - 1] != '\n')) continue;
-    return {std::string(footer.substr(0, at)), std::string(footer.substr(at + heading.size()))};
-  }
-  return {std::string(footer), ""};
 }
 
 std::string paragraphs(std::string_view text) {
