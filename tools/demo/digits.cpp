@@ -37,6 +37,17 @@ Result<Tensor> read_array(const Runtime& runtime, const std::string& path, gantr
   return tensor;
 }
 
+// "41 us", "5.1 ms"
+std::string time_text(double us) {
+  char text[32];
+  if (us < 1000) {
+    std::snprintf(text, sizeof text, us < 100 ? "%.1f us" : "%.0f us", us);
+  } else {
+    std::snprintf(text, sizeof text, "%.1f ms", us / 1000);
+  }
+  return text;
+}
+
 void print_table(const std::vector<Measured>& rows) {
   std::printf("%-9s %-11s %7s %9s %9s %9s %9s  %s\n", "device", "correct", "error", "executor",
               "first", "median", "p99", "name");
@@ -48,10 +59,11 @@ void print_table(const std::vector<Measured>& rows) {
     std::vector<double> times(row.run_us.begin() + 1, row.run_us.end());
     if (times.empty()) times = row.run_us;
     std::sort(times.begin(), times.end());
-    std::printf("%-9s %-11s %7.0e %6.0f us %6.0f us %6.1f us %6.1f us  %s\n",
-                row.device.name.c_str(), concat(row.correct(), " of ", row.guesses.size()).c_str(),
-                row.max_error, row.create_us, row.run_us.front(), times[times.size() / 2],
-                times[times.size() * 99 / 100], row.device.product.c_str());
+    std::printf("%-9s %-11s %7.0e %9s %9s %9s %9s  %s\n", row.device.name.c_str(),
+                concat(row.correct(), " of ", row.guesses.size()).c_str(), row.max_error,
+                time_text(row.create_us).c_str(), time_text(row.run_us.front()).c_str(),
+                time_text(times[times.size() / 2]).c_str(),
+                time_text(times[times.size() * 99 / 100]).c_str(), row.device.product.c_str());
   }
   std::printf(
       "\nerror: largest relative difference from the CPU's outputs, limit is %.0e\n"

@@ -14,11 +14,18 @@ namespace {
 
 constexpr std::size_t in_a_row = 4;
 
+// Without the blanks at its end.
+void print_line(std::string line) {
+  const bool has_space_below = line.ends_with('\n');
+  line.erase(line.find_last_not_of(" \n") + 1);
+  std::printf("%s\n%s", line.c_str(), has_space_below ? "\n" : "");
+}
+
 void draw_row(std::span<const Guess> row, std::span<const float> pixels) {
   constexpr std::string_view ink = " .:-=+*#%@";
-  constexpr int width = 2 * side + 3;
+  constexpr std::size_t width = 2 * side + 3;
   for (std::size_t y = 0; y < side; ++y) {
-    std::string line;
+    std::string line = "  ";
     for (const Guess& guess : row) {
       for (std::size_t x = 0; x < side; ++x) {
         const float value = pixels[guess.image * side * side + y * side + x];
@@ -27,15 +34,16 @@ void draw_row(std::span<const Guess> row, std::span<const float> pixels) {
       }
       line.append("   ");
     }
-    std::printf("  %s\n", line.c_str());
+    print_line(line);
   }
-  std::printf("  ");
+  std::string line = "  ";
   for (const Guess& guess : row) {
     std::string text = concat(guess.predicted, ", ", std::lround(100 * guess.probability), " %");
     if (!guess.correct()) text += concat(" (is ", guess.label, ")");
-    std::printf("%-*s", width, text.c_str());
+    text.resize(std::max(text.size(), width), ' ');
+    line += text;
   }
-  std::printf("\n\n");
+  print_line(line + "\n");
 }
 
 }  // namespace

@@ -37,6 +37,10 @@ if(CASE STREQUAL "digits")
     endif()
   endforeach()
   expect(0 "${rows}" "${ARTIFACT}")
+  execute_process(COMMAND "${PROGRAM}" "${ARTIFACT}" ${data} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  if(text MATCHES " \n")
+    message(FATAL_ERROR "a line ends with a blank:\n${text}")
+  endif()
 
   # Output that cannot be written is an error.
   execute_process(COMMAND "${PROGRAM}" "${ARTIFACT}" ${data} RESULT_VARIABLE status OUTPUT_FILE /dev/full
