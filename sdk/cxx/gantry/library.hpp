@@ -53,19 +53,19 @@ class Library {
   //
   // what     [in]   for messages: "CUDA driver"
   // names    [in]   sonames or paths, in order of preference; at least one
-  // returns  UNAVAILABLE (DRIVER_MISSING)  no library can be opened; the text contains every name
-  //                                        and the linker's message for it
+  // returns  UNAVAILABLE (DRIVER_MISSING)  no library can be opened; the text has a line for
+  //                                        every name, with the linker's message
   // thread   any
   static Result<Library> open(std::string_view what, std::initializer_list<const char*> names) {
-    std::string reasons;
+    Error missing = unavailable(what, " is missing, tried ", names.size(),
+                                names.size() == 1 ? " name" : " names")
+                        .with_reason("DRIVER_MISSING");
     for (const char* name : names) {
       if (void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(what, name, handle);
       const char* reason = dlerror();
-      reasons.append(
-          concat(reasons.empty() ? "" : "; ", name, ": ", reason ? reason : "no reason given"));
+      missing.at(name, ": ", reason ? reason : "no reason given");
     }
-    return unavailable(what, " is missing, tried ", names.size(), " names: ", reasons)
-        .with_reason("DRIVER_MISSING");
+    return missing;
   }
 
   // Returns the name of the library that was opened.

@@ -72,9 +72,10 @@ TEST_F(SourceModules, ReportThatNvrtcIsMissing) {
   ASSERT_FALSE(called.ok());
   EXPECT_EQ(called.error().code, Code::unavailable);
   EXPECT_EQ(called.error().reason, "CUDA_SOURCE");
-  EXPECT_THAT(called.error().message.text(),
-              ::testing::StartsWith("NVRTC, which compiles CUDA C++ source, is missing, tried 1 "
-                                    "names: /nowhere/nvrtc.so: "));
+  EXPECT_THAT(
+      called.error().message.text(),
+      ::testing::StartsWith("NVRTC, which compiles CUDA C++ source, is missing, tried 1 name"
+                            "\n  /nowhere/nvrtc.so: "));
   EXPECT_EQ(fake.count_of("cuModuleLoadDataEx"), 0u);
 }
 
