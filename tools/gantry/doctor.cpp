@@ -23,6 +23,7 @@
 
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -127,9 +128,14 @@ std::string cpu_code_text(const Artifact& artifact, const Diagnosis& diagnosis) 
 }
 
 std::string summary_text(const Diagnosis& diagnosis) {
-  const bool is_open = diagnosis.good() && !diagnosis.probe;
-  return "\n" + text_line("summary: ", diagnosis.summary(),
-                          is_open ? "; --probe opens them and checks the payloads" : "");
+  if (diagnosis.artifact) {
+    const bool is_open = diagnosis.good() && !diagnosis.probe;
+    return text_line("summary: ", diagnosis.artifact->name, ": ", diagnosis.summary(),
+                     is_open ? "; --probe opens them and checks the payloads" : "");
+  }
+  const auto& all = diagnosis.plugins.requirements;
+  const auto served = std::ranges::count_if(all, &ExplainedRequirement::served);
+  return text_line("summary: ", served, " of ", all.size(), " type keys and devices are served");
 }
 
 Probe probe_devices(RuntimeState& runtime, std::vector<Message> excluded) {
@@ -282,11 +288,11 @@ Result<ExitStatus> doctor(const DoctorOptions& options, const Globals& globals) 
   if (options.json) {
     print(doctor_json(diagnosis));
   } else {
-    std::string text = to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
+    std::string text =
+        summary_text(diagnosis) + to_text(diagnosis.plugins) + unclaimed_text(diagnosis.unclaimed);
     if (diagnosis.artifact) text += cpu_code_text(*diagnosis.artifact, diagnosis);
     if (diagnosis.probe) text += probe_text(*diagnosis.probe);
     if (diagnosis.payloads) text += payload_checks_text(*diagnosis.payloads);
-    if (diagnosis.artifact) text += summary_text(diagnosis);
     print(text);
   }
   return diagnosis.good() ? kDone : kFailed;

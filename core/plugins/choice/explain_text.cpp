@@ -109,8 +109,9 @@ std::string to_text(const ExplainedCandidate& one) {
 }
 
 std::string to_text(const Explanation& explanation) {
-  std::string text =
-      text_line(explanation.core) + text_line("search: ", search_line(explanation.locations));
+  std::string text = text_line(explanation.core) + text_line("searched:");
+  for (const SearchLocation& location : explanation.locations)
+    text += text_line("  ", describe(location));
   if (const std::string none = no_manifest_text(explanation.locations); !none.empty())
     text += text_line(none);
   for (const ExplainedRequirement& entry : explanation.requirements)
