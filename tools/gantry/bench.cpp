@@ -4,7 +4,6 @@
 #include "tools/gantry/common/arg_spec.hpp"
 #include "tools/gantry/common/machine_load.hpp"
 #include "tools/gantry/common/progress.hpp"
-#include "tools/gantry/common/self_times.hpp"
 #include "tools/gantry/common/statistics.hpp"
 #include "tools/gantry/common/stopwatch.hpp"
 #include "tools/gantry/common/terminal.hpp"
@@ -17,6 +16,7 @@
 #include "tools/gantry/time_limit.hpp"
 
 #include "core/base/running_code.hpp"
+#include "core/base/trace/self_times.hpp"
 #include "core/base/trace/span.hpp"
 #include "core/engine/embed/objects.hpp"
 #include "core/engine/native/thread_pool.hpp"

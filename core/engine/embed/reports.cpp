@@ -2,15 +2,19 @@
 #include "core/engine/embed/reports.hpp"
 
 #include "core/base/trace/chrome_trace.hpp"
+#include "core/base/trace/self_times.hpp"
+#include "core/base/trace/span.hpp"
 #include "core/engine/embed/value_tree.hpp"
 #include "core/engine/module/module_graph.hpp"
 #include "core/engine/module/unbound.hpp"
 #include "core/engine/runtime/devices.hpp"
 #include "core/plugins/choice/explain.hpp"
 
+#include <gantry/device_name.hpp>
 #include <gantry/join.hpp>
 #include <gantry/quoted.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -115,6 +119,41 @@ Result<Value> trace(RuntimeState& runtime) {
   return report.map();
 }
 
+Result<Value> operators(RuntimeState& runtime) {
+  ValueList all;
+  if (runtime.trace != nullptr) {
+    const std::vector<TraceEvent> events = runtime.trace->events();
+    for (const auto& [name, time] : self_times(events)) {
+      ValueList one;
+      GANTRY_CHECK(one.member("name", name));
+      GANTRY_CHECK(one.member("calls", static_cast<std::int64_t>(time.calls)));
+      GANTRY_CHECK(one.member("ns", static_cast<std::int64_t>(time.ns)));
+      GANTRY_CHECK(one.member("has_calls", Value::adopt(bool_value(time.has_calls))));
+      GANTRY_TRY(Value made, one.map());
+      all.item(std::move(made));
+    }
+  }
+  GANTRY_TRY(Value list, all.array());
+  ValueList report;
+  GANTRY_CHECK(report.member("operators", std::move(list)));
+  return report.map();
+}
+
+Result<Value> model(ModelState& state) {
+  std::vector<std::string> devices;
+  for (std::size_t member = 0; member < state.members().size(); ++member) {
+    GANTRY_TRY(const std::span<const gantry_device_id> ids, state.devices(member));
+    for (const gantry_device_id id : ids) {
+      const auto device = device_of(*state.source().runtime, id);
+      std::string name = device.ok() ? device_text_of(*device) : device_text(id);
+      if (std::ranges::find(devices, name) == devices.end()) devices.push_back(std::move(name));
+    }
+  }
+  ValueList report;
+  GANTRY_CHECK(report.member("devices", devices));
+  return report.map();
+}
+
 Result<Value> module(ModuleNode& node) {
   ValueList imports, missing, report;
   for (const Ref<ModuleNode>& import : node.imports)
@@ -134,12 +173,11 @@ Result<Value> module(ModuleNode& node) {
   return report.map();
 }
 
-constexpr Report<RuntimeState> runtime_reports[] = {{"configuration", configuration},
-                                                    {"devices", devices},
-                                                    {"explanation", explanation},
-                                                    {"plugins", plugins},
-                                                    {"trace", trace}};
+constexpr Report<RuntimeState> runtime_reports[] = {
+    {"configuration", configuration}, {"devices", devices}, {"explanation", explanation},
+    {"operators", operators},         {"plugins", plugins}, {"trace", trace}};
 constexpr Report<ModuleNode> module_reports[] = {{"module", module}};
+constexpr Report<ModelState> model_reports[] = {{"model", model}};
 
 }  // namespace
 
@@ -149,6 +187,10 @@ Result<Value> report(RuntimeState& runtime, std::string_view what) {
 
 Result<Value> report(ModuleNode& node, std::string_view what) {
   return make_report(module_reports, node, what, "a module");
+}
+
+Result<Value> report(ModelState& model, std::string_view what) {
+  return make_report(model_reports, model, what, "a model");
 }
 
 }  // namespace gantry

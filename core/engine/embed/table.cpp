@@ -693,6 +693,12 @@ gantry_code report(gantry_object* object, gantry_bytes what, gantry_value* tree,
       *tree = made.take();
       return {};
     }
+    if (object != nullptr && object->kind == GANTRY_MODEL) {
+      GANTRY_TRY(ModelObject * model, model_argument(object, "report"));
+      GANTRY_TRY(Value made, gantry::report(*model->model, view_of(what)));
+      *tree = made.take();
+      return {};
+    }
     GANTRY_TRY(RuntimeObject * runtime, runtime_argument(object, "report"));
     GANTRY_TRY(Value made, gantry::report(*runtime->state, view_of(what)));
     *tree = made.take();

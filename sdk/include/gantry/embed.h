@@ -245,16 +245,20 @@ typedef struct gantry_embed {
 
   // Returns a report as maps, arrays, texts and numbers.
   //
-  // object   [in]   a runtime or a module
+  // object   [in]   a runtime, a module or a model
   // what     [in]   of a runtime: "configuration": the files, the number of threads, the cache;
   //                 "devices": all devices, with their attributes, and with the names of those that
   //                 have the same UUID (same_as); opens their plugins;
   //                 "plugins": all manifests that were found, and how far each was used; the titles
   //                 of those that are in use, and how often one failed and the next one was tried;
   //                 "explanation": the text of `gantry plugins doctor` for this runtime;
-  //                 "trace": the spans of GANTRY_RUNTIME_TRACE so far, as the text of a Chrome trace
+  //                 "trace": the spans of GANTRY_RUNTIME_TRACE so far, as the text of a Chrome trace;
+  //                 "operators": the calls in these spans by name: how many, their nanoseconds
+  //                 without the calls within them, as the device measured those of kernels, and
+  //                 whether there are such calls (has_calls)
   //                 of a module: "module": type key, plugin, functions, imports as modules, and the
   //                 reason for each module that has no plugin
+  //                 of a model: "model": the devices on which it runs
   // returns  NOT_FOUND  no such report, listing the reports (REPORT)
   gantry_code (*report)(gantry_object* object, gantry_bytes what, gantry_value* tree,
                         gantry_status* status);

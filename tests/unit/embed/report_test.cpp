@@ -14,6 +14,7 @@ using test::embed;
 using test::expect_error;
 using test::expect_ok;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -131,10 +132,55 @@ TEST_F(EmbedReport, OfTheTraceHasSpansIfTheyAreRecorded) {
   EXPECT_THAT(text(member(tree.get(), "chrome_trace")), Not(HasSubstr("find plugins")));
 }
 
+TEST_F(EmbedReport, OfOperatorsHasTheCallsThatAreRecorded) {
+  test::BuiltPlugins built("graph");
+  built.options.flags |= GANTRY_RUNTIME_TRACE;
+  const ObjectRef traced = test::new_runtime(&built.options).value();
+  const ObjectRef module =
+      test::load(traced, test::golden("tvm-0.12/digits_mlp_c.so").string()).value();
+  const ObjectRef model = test::new_model(module).value();
+  std::vector<float> pixels(64);
+  const std::int64_t shape[] = {1, 64};
+  gantry_tensor image = test::tensor_of(pixels, shape);
+  gantry_value input{.kind = GANTRY_TENSOR_REF};
+  input.tensor = &image;
+  for (int i = 0; i < 3; ++i) {
+    gantry_run run{.struct_size = sizeof run, .inputs = &input, .input_count = 1};
+    expect_ok(test::run(model, run));
+    const Value output = Value::adopt(run.result);
+  }
+
+  expect_ok(make(traced, "operators"));
+
+  std::map<std::string, std::pair<std::int64_t, bool>> calls;
+  for (const gantry_value& one : items_of(member(tree.get(), "operators"))) {
+    calls[text(member(one, "name"))] = {member(one, "calls").i, member(one, "has_calls").i != 0};
+    EXPECT_GT(member(one, "ns").i, 0);
+  }
+  EXPECT_EQ(calls.at("tvmgen_default_fused_nn_softmax"), std::pair(std::int64_t{3}, false));
+  EXPECT_EQ(calls.at("default"), std::pair(std::int64_t{3}, true));
+  expect_ok(make(runtime, "operators"));
+  EXPECT_THAT(items_of(member(tree.get(), "operators")), IsEmpty());
+}
+
+TEST_F(EmbedReport, OfAModelHasItsDevices) {
+  test::BuiltPlugins built("graph");
+  const ObjectRef other = test::new_runtime(&built.options).value();
+  const ObjectRef module =
+      test::load(other, test::golden("tvm-0.12/digits_mlp_c.so").string()).value();
+  const ObjectRef model = test::new_model(module).value();
+
+  expect_ok(make(model, "model"));
+
+  EXPECT_THAT(texts(member(tree.get(), "devices")), ElementsAre("cpu:0"));
+  expect_error(make(model, "module"), Code::not_found, "REPORT",
+               "report \"module\" of a model not found; reports: model");
+}
+
 TEST_F(EmbedReport, ThatIsUnknownIsRefusedWithAList) {
   expect_error(make(runtime, "weather"), Code::not_found, "REPORT",
                "report \"weather\" of a runtime not found; reports: configuration, devices, "
-               "explanation, plugins, trace");
+               "explanation, operators, plugins, trace");
 }
 
 TEST_F(EmbedReport, RefusesNullAndOtherObjects) {

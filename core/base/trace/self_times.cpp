@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/self_times.hpp"
+#include "core/base/trace/self_times.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
 #include <vector>
 
-namespace gantry::cli {
+namespace gantry {
 
 std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
   std::vector<const TraceEvent*> calls;
@@ -27,7 +27,9 @@ std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
            (around.back()->track != call->track || end_of(*around.back()) < end_of(*call)))
       around.pop_back();
     const auto duration = static_cast<double>(call->duration_ns);
-    times[call->name].ns += duration;
+    SelfTime& own = times[call->name];
+    own.ns += duration;
+    ++own.calls;
     if (!around.empty()) {
       SelfTime& outer = times[around.back()->name];
       outer.ns -= duration;
@@ -37,11 +39,15 @@ std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events) {
   }
   // A call of a kernel only enqueues it.
   std::map<std::string, SelfTime> kernels;
-  for (const TraceEvent& event : events)
-    if (event.category == "kernel")
-      kernels[event.name].ns += static_cast<double>(event.duration_ns);
+  for (const TraceEvent& event : events) {
+    if (event.category == "kernel") {
+      SelfTime& kernel = kernels[event.name];
+      kernel.ns += static_cast<double>(event.duration_ns);
+      ++kernel.calls;
+    }
+  }
   for (const auto& [name, time] : kernels) times[name] = time;
   return times;
 }
 
-}  // namespace gantry::cli
+}  // namespace gantry

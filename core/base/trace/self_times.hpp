@@ -3,16 +3,18 @@
 
 #include "core/base/trace/span.hpp"
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
 
-namespace gantry::cli {
+namespace gantry {
 
 // Calls of one name.
 struct SelfTime {
   // of all of them, without the calls within them
   double ns = 0;
+  std::uint64_t calls = 0;
   // there are such calls, whose recording is part of the time
   bool has_calls = false;
 };
@@ -22,4 +24,4 @@ struct SelfTime {
 // events   [in]   other categories than "call" and "kernel" are ignored
 std::map<std::string, SelfTime> self_times(std::span<const TraceEvent> events);
 
-}  // namespace gantry::cli
+}  // namespace gantry

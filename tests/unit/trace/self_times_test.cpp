@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/gantry/common/self_times.hpp"
+#include "core/base/trace/self_times.hpp"
 
 #include <gmock/gmock.h>
 
-namespace gantry::cli {
+namespace gantry {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,6 +50,20 @@ TEST(SelfTimes, OfKernelsAreThoseOfTheDevice) {
   EXPECT_THAT(self_times(events), ElementsAre(is("add", 80), is("main", 9, true)));
 }
 
+TEST(SelfTimes, CountCallsAndKernels) {
+  const std::vector<TraceEvent> events{call("add", 1, 2),
+                                       call("add", 3, 4),
+                                       call("mul", 5, 6),
+                                       {"mul", "kernel", 7, 40, 2},
+                                       {"mul", "kernel", 50, 40, 2},
+                                       {"mul", "kernel", 90, 40, 2}};
+
+  const auto times = self_times(events);
+
+  EXPECT_EQ(times.at("add").calls, 2u);
+  EXPECT_EQ(times.at("mul").calls, 3u);
+}
+
 TEST(SelfTimes, ContainACallThatBeginsWithTheOneAround) {
   const std::vector<TraceEvent> events{call("add", 0, 4), call("main", 0, 10),
                                        call("relu", 10, 12)};
@@ -64,4 +78,4 @@ TEST(SelfTimes, ContainACallThatEndsWithTheOneAround) {
 }
 
 }  // namespace
-}  // namespace gantry::cli
+}  // namespace gantry
