@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A vendor's executor, sdk/example_executor, as a model. CTest sets the variable: where its plugin and its artifact are."""
+"""A vendor's executor and device, sdk/example_executor and sdk/example. The variable is where their plugins and artifacts are."""
 
 import os
 import pathlib
@@ -71,6 +71,19 @@ class Ensemble(unittest.TestCase):
 
     def test_lists_its_members(self):
         self.assertEqual(tuple(self.model.module["members"]()), ("twice", "square"))
+
+
+@unittest.skipUnless(DIRECTORY, "the example of a device is not built")
+class AssignedDevice(unittest.TestCase):
+    """A vendor's device, sdk/example, for which DLPack has no number."""
+
+    def test_has_its_name(self):
+        runtime = gantry.Runtime(plugins=[pathlib.Path(DIRECTORY, "plugins.d", "abacus")])
+
+        tensor = runtime.empty((2, 3), device="abacus")
+
+        self.assertEqual(tensor.device, "abacus:0")
+        self.assertEqual(repr(tensor), "<gantry.Tensor float32[2, 3] on abacus:0>")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "dlpack.hpp"
 #include "dtypes.hpp"
 #include "gil.hpp"
+#include "tensor.hpp"
 
 namespace nb = nanobind;
 
@@ -184,7 +185,7 @@ std::uint64_t ArrayView::make_compact(nb::handle array, const RuntimeRef& runtim
   if (is_compact()) return copied_bytes_;
   if (tensor_.device.type != cpu_device_type) {
     refuse("ARRAY_DEVICE",
-           concat("array ", tensor_text(tensor_), " on ", device_text(tensor_.device),
+           concat("array ", tensor_text(tensor_), " on ", device_name(runtime, tensor_.device),
                   " has strides, expected dense rows"));
   }
   if (imported_.get().kind == GANTRY_NONE) {

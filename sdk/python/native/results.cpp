@@ -75,7 +75,7 @@ nb::object object_of(const RuntimeRef& runtime, OwnedValue value, ResultForm for
     case GANTRY_DTYPE:
       return nb::str(dtype_text(read.dtype).c_str());
     case GANTRY_DEVICE:
-      return nb::str(device_text(read.device).c_str());
+      return nb::str(device_name(runtime, read.device).c_str());
     case GANTRY_SMALL_STRING:
     case GANTRY_SMALL_BYTES:
     case GANTRY_STRING:

@@ -5,6 +5,7 @@
 #include <gantry/concat.hpp>
 #include <gantry/device_name.hpp>
 #include <gantry/dtype_text.hpp>
+#include <gantry/handle.hpp>
 #include <gantry/tensor_text.hpp>
 
 #include <cstdint>
@@ -37,7 +38,7 @@ std::uint64_t bytes_in(const gantry_tensor& tensor) {
 
 std::string described(const Tensor& tensor) {
   return concat("<gantry.Tensor ", tensor_text(tensor.get()), " on ",
-                device_text(tensor.get().device), ">");
+                device_name(tensor.runtime(), tensor.get().device), ">");
 }
 
 // The strides of a buffer, which the buffer protocol counts in bytes.
@@ -230,6 +231,13 @@ nb::object dlpack_export(const Tensor& tensor, const nb::object&, const nb::obje
 
 }  // namespace
 
+std::string device_name(const RuntimeRef& runtime, gantry_device_id device) {
+  // Without a look at the runtime.
+  if (!dlpack_name(device.type).empty()) return device_text(device);
+  const GilReleased released;
+  return Host(runtime->host).device_text(device);
+}
+
 bool Tensor::is_on_cpu() const { return get().device.type == cpu_device_type; }
 
 nb::object numpy_or_tensor(nb::object tensor) {
@@ -248,7 +256,10 @@ void bind_tensor(nb::module_& module) {
           "dtype", [](const Tensor& tensor) { return text(dtype_text(tensor.get().dtype)); },
           "Element type: \"float32\", \"bfloat16\".")
       .def_prop_ro(
-          "device", [](const Tensor& tensor) { return text(device_text(tensor.get().device)); },
+          "device",
+          [](const Tensor& tensor) {
+            return text(device_name(tensor.runtime(), tensor.get().device));
+          },
           "Device: \"cpu:0\", \"opencl:1\".")
       .def_prop_ro(
           "nbytes", [](const Tensor& tensor) { return bytes_in(tensor.get()); },

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+
 #include "api.hpp"
 
 namespace gantry::python {
@@ -23,6 +25,11 @@ class Tensor {
   RuntimeRef runtime_;
   OwnedValue value_;
 };
+
+// Returns the name of a device and its index: "opencl:1", "acme_npu:0".
+//
+// costs    may open the plugin of a device whose number the runtime has assigned
+std::string device_name(const RuntimeRef& runtime, gantry_device_id device);
 
 // Adds the class to the module.
 void bind_tensor(nanobind::module_& module);
